@@ -1,0 +1,128 @@
+/** Time, so that tests can hold it. */
+export interface Clock {
+  /** Milliseconds that only grow. */
+  now(): number;
+  /** The calendar. */
+  date(): Date;
+  /** Calls `task` once after `ms` unless disposed before. */
+  after(ms: number, task: () => void): Disposable;
+}
+
+/** Resolves after `ms`, or fails with the signal's reason. */
+export function pause(clock: Clock, ms: number, { signal }: { signal: AbortSignal }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const timer = clock.after(ms, () => {
+      signal.removeEventListener("abort", stop);
+      resolve();
+    });
+    const stop = () => {
+      timer[Symbol.dispose]();
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", stop, { once: true });
+  });
+}
+
+/** Runs `work` with a signal that ends with `signal`, or with `error()` after `ms`. */
+export async function within<T>(
+  { clock, ms, signal, error }: { clock: Clock; ms: number; signal: AbortSignal; error: () => unknown },
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const own = new AbortController();
+  const pass = () => own.abort(signal.reason);
+  if (signal.aborted) pass();
+  else signal.addEventListener("abort", pass, { once: true });
+  const timer = clock.after(ms, () => own.abort(error()));
+  try {
+    return await work(own.signal);
+  } finally {
+    timer[Symbol.dispose]();
+    signal.removeEventListener("abort", pass);
+  }
+}
+
+/** Many deadlines of few lengths: equal lengths end in the order they began, so one timer serves each length. */
+export class Deadlines {
+  readonly #clock: Clock;
+  readonly #queues = new Map<number, Queue>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Calls `task` once, `ms` from now (at most a tenth of `ms` late), unless disposed before. */
+  add(ms: number, task: () => void): Disposable {
+    let queue = this.#queues.get(ms);
+    if (!queue) this.#queues.set(ms, queue = new Queue(this.#clock, ms));
+    return queue.add(task);
+  }
+}
+
+class Queue {
+  readonly #clock: Clock;
+  readonly #ms: number;
+  #first: Entry | undefined;
+  #last: Entry | undefined;
+  #timer: Disposable | undefined;
+
+  constructor(clock: Clock, ms: number) {
+    this.#clock = clock;
+    this.#ms = ms;
+  }
+
+  add(task: () => void): Entry {
+    const entry = new Entry(this, this.#clock.now() + this.#ms, task);
+    entry.previous = this.#last;
+    if (this.#last) this.#last.next = entry;
+    else this.#first = entry;
+    this.#last = entry;
+    this.#timer ??= this.#clock.after(this.#ms, this.#ring);
+    return entry;
+  }
+
+  drop(entry: Entry): void {
+    if (entry.previous) entry.previous.next = entry.next;
+    else this.#first = entry.next;
+    if (entry.next) entry.next.previous = entry.previous;
+    else this.#last = entry.previous;
+    entry.previous = entry.next = undefined;
+    // The timer stays for the next one in a busy queue; an empty queue must leave none behind.
+    if (!this.#first) {
+      this.#timer?.[Symbol.dispose]();
+      this.#timer = undefined;
+    }
+  }
+
+  readonly #ring = (): void => {
+    this.#timer = undefined;
+    const now = this.#clock.now();
+    while (this.#first && this.#first.at <= now) {
+      const { task } = this.#first;
+      this.#first[Symbol.dispose]();
+      task();
+    }
+    if (this.#first && !this.#timer) {
+      this.#timer = this.#clock.after(Math.max(this.#ms / 10, this.#first.at - now), this.#ring);
+    }
+  };
+}
+
+class Entry implements Disposable {
+  previous: Entry | undefined;
+  next: Entry | undefined;
+  #queue: Queue | undefined;
+  readonly at: number;
+  readonly task: () => void;
+
+  constructor(queue: Queue, at: number, task: () => void) {
+    this.#queue = queue;
+    this.at = at;
+    this.task = task;
+  }
+
+  [Symbol.dispose](): void {
+    this.#queue?.drop(this);
+    this.#queue = undefined;
+  }
+}

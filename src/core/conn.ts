@@ -1,0 +1,72 @@
+import type { Target } from "./target.ts";
+
+/** A two-way byte stream. Disposing drops both directions and may be done twice. */
+export interface Conn extends AsyncDisposable {
+  /** Fills the front of `into`; null at the peer's end. Never 0 for a non-empty `into`. */
+  read(into: Uint8Array<ArrayBuffer>): Promise<number | null>;
+  /** Writes all of `bytes`; the caller may reuse them once this has resolved. */
+  write(bytes: Uint8Array<ArrayBuffer>): Promise<void>;
+  /** The half-close: the peer sees the end, reading goes on. */
+  closeWrite(): Promise<void>;
+  /** Drops both directions at once; pending and later calls fail with `reason`. */
+  abort(reason?: unknown): void;
+  /** Web streams over the same calls, made on first use. */
+  readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>;
+  readonly writable: WritableStream<Uint8Array<ArrayBuffer>>;
+  /** Who is on the other side, for logs: `127.0.0.1:4711` or `unix:`. */
+  readonly peer: string;
+  /** Our own address on this connection, where there is one. */
+  readonly local?: string;
+  /** A kernel socket: `relay` then moves bytes with its own buffers. */
+  readonly isSocket?: boolean;
+  /** False where the protocol below has no half-close: `closeWrite` then does nothing. */
+  readonly carriesHalfClose?: boolean;
+}
+
+export interface DialOptions {
+  readonly signal: AbortSignal;
+  /** Told about each step of a dial (`explain --dial` times them). */
+  readonly onStep?: (step: string) => void;
+}
+
+/** A way out: dials targets until it is disposed. */
+export interface Transport extends AsyncDisposable {
+  readonly name: string;
+  dial(target: Target, options: DialOptions): Promise<Conn>;
+  /** What `status` shows of it beyond its name. */
+  status?(): TransportStatus;
+}
+
+export interface TransportStatus {
+  readonly state: "idle" | "connecting" | "ready" | "failing" | "unusable";
+  readonly lastError?: string;
+  readonly [more: string]: unknown;
+}
+
+/** What a client wants of the door. */
+export interface DialRequest {
+  readonly target: Target;
+  /** The client's address. */
+  readonly client: string;
+  /** The client's way in: `socks5`, `socks4`, `connect`, `http`. */
+  readonly protocol: string;
+  /** The user the client signed in as, where the door asks for that. */
+  readonly user?: string;
+}
+
+/** Bytes moved so far: `up` from the client to the target, `down` back. */
+export interface Tally {
+  up: number;
+  down: number;
+}
+
+/** A connection that the door made for one request. Whoever moves its bytes counts them in `tally` and says how it ended. */
+export interface Dialed {
+  readonly conn: Conn;
+  readonly tally: Tally;
+  /** Ends the record of this connection (once; later calls do nothing) and drops `conn`. */
+  finish(outcome: string, error?: unknown): void;
+}
+
+/** How listeners reach targets: routed, limited in time, recorded and logged by the app. */
+export type Dial = (request: DialRequest, options: { signal: AbortSignal }) => Promise<Dialed>;

@@ -1,0 +1,140 @@
+import type { Duplex } from "node:stream";
+import type { Conn } from "./conn.ts";
+import { readableOf, writableOf } from "./streams.ts";
+
+/** A connection as a node Duplex, for libraries that want one. Its end is the half-close. */
+export async function duplex(conn: Conn): Promise<Duplex> {
+  const { Duplex } = await import("node:stream");
+  return new Duplex({
+    allowHalfOpen: true,
+    read() {
+      const into = new Uint8Array(32 * 1024);
+      conn.read(into).then(
+        (count) => this.push(count === null ? null : into.subarray(0, count)),
+        (error) => this.destroy(asError(error)),
+      );
+    },
+    write(bytes: Uint8Array<ArrayBuffer>, _encoding, done) {
+      conn.write(bytes).then(() => done(), (error) => done(asError(error)));
+    },
+    final(done) {
+      conn.closeWrite().then(() => done(), (error) => done(asError(error)));
+    },
+    destroy(error, done) {
+      if (error) conn.abort(error);
+      conn[Symbol.asyncDispose]().then(() => done(error), () => done(error));
+    },
+  });
+}
+
+export interface DuplexConnOptions {
+  readonly peer: string;
+  readonly local?: string;
+  readonly carriesHalfClose?: boolean;
+  /** Turns the stream's errors into ours. */
+  readonly failure?: (error: unknown) => unknown;
+}
+
+/** The way back: a node Duplex (a TLS socket, a channel) as a connection. */
+export class DuplexConn implements Conn {
+  readonly peer: string;
+  readonly local?: string;
+  readonly carriesHalfClose?: boolean;
+  readonly #stream: Duplex;
+  readonly #failure: (error: unknown) => unknown;
+  #chunk: Uint8Array<ArrayBuffer> | undefined;
+  #ended = false;
+  #error: unknown;
+  #wake: (() => void) | undefined;
+  #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
+  #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
+
+  constructor(
+    stream: Duplex,
+    { peer, local, carriesHalfClose, failure = (error) => error }: DuplexConnOptions,
+  ) {
+    this.#stream = stream;
+    this.peer = peer;
+    if (local !== undefined) this.local = local;
+    if (carriesHalfClose !== undefined) this.carriesHalfClose = carriesHalfClose;
+    this.#failure = failure;
+    const wake = () => this.#wake?.();
+    stream.on("readable", wake);
+    stream.on("end", () => {
+      this.#ended = true;
+      wake();
+    });
+    stream.on("error", (error) => {
+      this.#error ??= this.#failure(error);
+      wake();
+    });
+    stream.on("close", () => {
+      if (!this.#ended) this.#error ??= new Error("The connection was closed");
+      wake();
+    });
+  }
+
+  async read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
+    while (true) {
+      const chunk = this.#chunk ?? this.#stream.read() as Uint8Array<ArrayBuffer> | null;
+      if (chunk && chunk.length > 0) {
+        const count = Math.min(into.length, chunk.length);
+        into.set(chunk.subarray(0, count));
+        this.#chunk = count < chunk.length ? chunk.subarray(count) : undefined;
+        return count;
+      }
+      if (this.#ended) return null;
+      if (this.#error !== undefined) throw this.#error;
+      await new Promise<void>((resolve) => this.#wake = resolve);
+    }
+  }
+
+  write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    if (this.#error !== undefined) return Promise.reject(this.#error);
+    return this.#settle((done) => this.#stream.write(bytes, done));
+  }
+
+  closeWrite(): Promise<void> {
+    if (this.#stream.writableEnded || this.#stream.destroyed) return Promise.resolve();
+    return this.#settle((done) => this.#stream.end(done));
+  }
+
+  abort(reason?: unknown): void {
+    this.#error ??= reason ?? new DOMException("The connection was dropped", "AbortError");
+    this.#stream.destroy();
+  }
+
+  get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#readable ??= readableOf(this);
+  }
+
+  get writable(): WritableStream<Uint8Array<ArrayBuffer>> {
+    return this.#writable ??= writableOf(this);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    if (this.#stream.closed) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#stream.once("close", () => resolve());
+      this.#stream.destroy();
+    });
+  }
+
+  /** A node callback that never comes after a destroy must not hang the caller: the close answers for it. */
+  #settle(start: (done: (error?: Error | null) => void) => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const closed = () => finish(this.#error ?? new Error("The connection was closed"));
+      const finish = (error?: unknown) => {
+        this.#stream.off("close", closed);
+        if (error === undefined || error === null) resolve();
+        else reject(this.#error ?? this.#failure(error));
+      };
+      this.#stream.once("close", closed);
+      start(finish);
+    });
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

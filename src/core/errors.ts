@@ -1,0 +1,116 @@
+/** What a caller can act on. Every failure of postern carries exactly one of these. */
+export type ErrorCode =
+  | "usage"
+  | "config"
+  | "auth"
+  | "not_allowed"
+  | "no_route"
+  | "name_not_found"
+  | "refused"
+  | "unreachable"
+  | "timeout"
+  | "protocol"
+  | "cancelled"
+  | "internal";
+
+/** Finer than a code, where an answer on the wire depends on it. */
+export type ErrorDetail =
+  | "network"
+  | "host"
+  | "reset"
+  | "address_type"
+  | "command"
+  | "overloaded"
+  | "no_instance";
+
+export interface ErrorOptions {
+  readonly cause?: unknown;
+  /** The next thing to try, without a full stop. */
+  readonly hint?: string;
+  readonly detail?: ErrorDetail;
+  /** Where the table's exit code is not the right one (3 no instance, 7 a check failed). */
+  readonly exit?: number;
+}
+
+/** The one error class: a code, a sentence for a person, and the next thing to try. */
+export class PosternError extends Error {
+  override readonly name = "PosternError";
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+  readonly detail: ErrorDetail | undefined;
+  readonly exit: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.hint = options.hint;
+    this.detail = options.detail;
+    this.exit = options.exit;
+  }
+}
+
+interface Answers {
+  readonly exit: number;
+  readonly socks5: number;
+  readonly http: number;
+}
+
+/** What each code becomes for the shell, for SOCKS5 (RFC 1928, section 6) and for HTTP. */
+const answers: Record<ErrorCode, Answers> = {
+  usage: { exit: 2, socks5: 1, http: 400 },
+  config: { exit: 4, socks5: 1, http: 500 },
+  auth: { exit: 5, socks5: 2, http: 403 },
+  not_allowed: { exit: 1, socks5: 2, http: 403 },
+  no_route: { exit: 6, socks5: 2, http: 403 },
+  name_not_found: { exit: 6, socks5: 4, http: 502 },
+  refused: { exit: 6, socks5: 5, http: 502 },
+  unreachable: { exit: 6, socks5: 4, http: 502 },
+  timeout: { exit: 6, socks5: 6, http: 504 },
+  protocol: { exit: 1, socks5: 1, http: 502 },
+  cancelled: { exit: 130, socks5: 1, http: 499 },
+  internal: { exit: 1, socks5: 1, http: 500 },
+};
+
+/** The process's exit code for an error. */
+export function exitCode(error: unknown): number {
+  const known = asPosternError(error);
+  return known.exit ?? answers[known.code].exit;
+}
+
+/** The SOCKS5 reply code for an error. */
+export function socks5Reply(error: unknown): number {
+  const { code, detail } = asPosternError(error);
+  if (code === "unreachable" && detail === "network") return 3;
+  if (detail === "command") return 7;
+  if (detail === "address_type") return 8;
+  return answers[code].socks5;
+}
+
+/** The HTTP status for an error. */
+export function httpStatus(error: unknown): number {
+  const { code, detail } = asPosternError(error);
+  return detail === "overloaded" ? 503 : answers[code].http;
+}
+
+/** Any thrown value as a `PosternError`; an unknown one becomes `internal`, an aborted signal `cancelled`. */
+export function asPosternError(error: unknown): PosternError {
+  if (error instanceof PosternError) return error;
+  if (error instanceof DOMException && error.name === "AbortError") {
+    return new PosternError("cancelled", "Cancelled", { cause: error });
+  }
+  if (error instanceof DOMException && error.name === "TimeoutError") {
+    return new PosternError("timeout", "Timed out", { cause: error });
+  }
+  return new PosternError("internal", `Unexpected failure: ${describe(error)}`, { cause: error });
+}
+
+/** One line for a log or a person: the message, then the messages of the causes that add something. */
+export function describe(error: unknown): string {
+  const parts: string[] = [];
+  for (let current = error, depth = 0; current !== undefined && current !== null && depth < 5; depth++) {
+    const text = current instanceof Error ? current.message || current.name : String(current);
+    if (!parts.some((part) => part.includes(text))) parts.push(text);
+    current = current instanceof Error ? current.cause : undefined;
+  }
+  return parts.join(": ");
+}

@@ -1,0 +1,70 @@
+/** From the most to the least talkative. `error` means that someone must act. */
+export type LogLevel = "debug" | "info" | "warn" | "error";
+export const logLevels: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+
+export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** A constant event name and flat fields. */
+export interface Log {
+  debug(event: string, fields?: LogFields): void;
+  info(event: string, fields?: LogFields): void;
+  warn(event: string, fields?: LogFields): void;
+  error(event: string, fields?: LogFields): void;
+  /** The same log with fields added to every line. */
+  with(fields: LogFields): Log;
+  /** Whether a level is written, for lines that are dear to make. */
+  writes(level: LogLevel): boolean;
+}
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  readonly format: "text" | "json";
+  readonly date: () => Date;
+  /** Takes one finished line, with its newline. */
+  readonly write: (line: string) => void;
+}
+
+/** A log that formats lines and hands them to `write`. */
+export function createLog(options: LogOptions, context: LogFields = {}): Log {
+  const least = logLevels.indexOf(options.level);
+  const format = options.format === "json" ? jsonLine : textLine;
+  const at = (level: LogLevel) => {
+    if (logLevels.indexOf(level) < least) return () => {};
+    return (event: string, fields?: LogFields) => {
+      options.write(format(options.date(), level, event, { ...context, ...fields }));
+    };
+  };
+  return {
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    with: (fields) => createLog(options, { ...context, ...fields }),
+    writes: (level) => logLevels.indexOf(level) >= least,
+  };
+}
+
+/** A log that says nothing. */
+export const silentLog: Log = createLog({
+  level: "error",
+  format: "text",
+  date: () => new Date(0),
+  write: () => {},
+});
+
+function jsonLine(date: Date, level: LogLevel, event: string, fields: LogFields): string {
+  return `${JSON.stringify({ time: date.toISOString(), level, event, ...fields })}\n`;
+}
+
+function textLine(date: Date, level: LogLevel, event: string, fields: LogFields): string {
+  let line = `${date.toISOString()} ${level.toUpperCase().padEnd(5)} ${event}`;
+  for (const key in fields) {
+    const value = fields[key];
+    if (value !== undefined) line += ` ${key}=${typeof value === "string" ? quoted(value) : value}`;
+  }
+  return `${line}\n`;
+}
+
+function quoted(text: string): string {
+  return /^[\w.:/@%+,*\-[\]]+$/.test(text) ? text : JSON.stringify(text);
+}

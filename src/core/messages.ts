@@ -1,0 +1,99 @@
+import type { Conn } from "./conn.ts";
+import { PosternError } from "./errors.ts";
+
+/** A decoded message and how many bytes it took; undefined when bytes are missing; malformed bytes throw `protocol`. */
+export type Decode<T> = (bytes: Uint8Array<ArrayBuffer>) => { value: T; used: number } | undefined;
+
+export interface MessagesOptions {
+  /** The most bytes one message may take. */
+  readonly limit?: number;
+  /** Bytes to begin with. */
+  readonly initial?: number;
+}
+
+/** Reads whole messages from a connection and keeps what came early for whoever follows. */
+export class Messages {
+  readonly #conn: Conn;
+  readonly #limit: number;
+  #buffer: Uint8Array<ArrayBuffer>;
+  #start = 0;
+  #end = 0;
+  #ended = false;
+
+  constructor(conn: Conn, { limit = 64 * 1024, initial = 512 }: MessagesOptions = {}) {
+    this.#conn = conn;
+    this.#limit = limit;
+    this.#buffer = new Uint8Array(initial);
+  }
+
+  /** What has arrived and is not yet used. */
+  get pending(): Uint8Array<ArrayBuffer> {
+    return this.#buffer.subarray(this.#start, this.#end);
+  }
+
+  /** Whether the peer has ended its side. */
+  get isEnded(): boolean {
+    return this.#ended;
+  }
+
+  /** The next message, or undefined when the peer ended cleanly before its first byte. */
+  async read<T>(decode: Decode<T>): Promise<T | undefined> {
+    while (true) {
+      if (this.#end > this.#start) {
+        const decoded = decode(this.pending);
+        if (decoded) {
+          this.#start += decoded.used;
+          return decoded.value;
+        }
+      }
+      if (!await this.fill()) {
+        if (this.#end === this.#start) return undefined;
+        throw new PosternError("protocol", "Cannot read a whole message: the peer ended in the middle of it");
+      }
+    }
+  }
+
+  /** Waits for more bytes; false at the peer's end. */
+  async fill(): Promise<boolean> {
+    if (this.#ended) return false;
+    if (this.#start === this.#end) this.#start = this.#end = 0;
+    if (this.#end === this.#buffer.length) this.#makeRoom();
+    const count = await this.#conn.read(this.#buffer.subarray(this.#end));
+    if (count === null) {
+      this.#ended = true;
+      return false;
+    }
+    this.#end += count;
+    return true;
+  }
+
+  /** Takes up to `most` of the bytes that have arrived; they stay valid until the next call. */
+  take(most: number): Uint8Array<ArrayBuffer> {
+    const bytes = this.#buffer.subarray(this.#start, Math.min(this.#end, this.#start + most));
+    this.#start += bytes.length;
+    return bytes;
+  }
+
+  /** Hands on the bytes that came early; this reader is done after it. */
+  rest(): Uint8Array<ArrayBuffer> {
+    const bytes = this.pending;
+    this.#start = this.#end;
+    return bytes;
+  }
+
+  #makeRoom(): void {
+    const used = this.#end - this.#start;
+    if (this.#start > 0 && used * 2 <= this.#buffer.length) {
+      this.#buffer.copyWithin(0, this.#start, this.#end);
+    } else {
+      if (used >= this.#limit) {
+        throw new PosternError("protocol", `Cannot read a message of more than ${this.#limit} bytes`);
+      }
+      const larger = new Uint8Array(Math.min(this.#limit, Math.max(used, this.#buffer.length) * 2));
+      larger.set(this.pending);
+      this.#buffer = larger;
+    }
+    this.#start = 0;
+    this.#end = used;
+  }
+}

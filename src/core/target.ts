@@ -1,0 +1,50 @@
+import { formatIp, parseIp } from "./address.ts";
+import { PosternError } from "./errors.ts";
+
+/** What a client asks for: a name or an IP literal (without brackets), and a port. */
+export interface Target {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `host:port`, with brackets around IPv6. */
+export function formatTarget({ host, port }: Target): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** The form in which hosts are compared: lower case, no trailing dot, no brackets, IP literals canonical. */
+export function normalHost(host: string): string {
+  let text = host;
+  if (text.charCodeAt(0) === 91 && text.endsWith("]")) text = text.slice(1, -1);
+  const last = text.charCodeAt(text.length - 1);
+  if (last === 46 && text.length > 1) text = text.slice(0, -1);
+  const first = text.charCodeAt(0);
+  if (text.includes(":") || (first >= 48 && first <= 57)) {
+    const bytes = parseIp(text);
+    if (bytes) return formatIp(bytes);
+  }
+  return text.toLowerCase();
+}
+
+/** Reads `host:port`, `[v6]:port`, or `host` where a default port is given; throws `usage` otherwise. */
+export function parseTarget(text: string, defaultPort?: number): Target {
+  const match = /^(?:\[([^\]]*)\]|([^:[\]\s]*))(?::([0-9]{1,5}))?$/.exec(text);
+  const bare = !match && parseIp(text) ? text : undefined;
+  const host = bare ?? match?.[1] ?? match?.[2] ?? "";
+  const port = match?.[3] === undefined ? defaultPort : Number(match[3]);
+  if (host === "" || host.length > 255 || (match?.[1] !== undefined && !parseIp(host))) {
+    throw new PosternError("usage", `Cannot read "${text.slice(0, 300)}" as HOST:PORT`, {
+      hint: "write example.com:443, 192.0.2.1:443 or [2001:db8::1]:443",
+    });
+  }
+  if (port === undefined || port < 0 || port > 65535) {
+    throw new PosternError(
+      "usage",
+      `Cannot read "${text.slice(0, 300)}" as HOST:PORT: ${
+        port === undefined ? "no port" : "port over 65535"
+      }`,
+      { hint: `write ${host}:443` },
+    );
+  }
+  return { host, port };
+}

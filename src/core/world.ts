@@ -1,0 +1,155 @@
+import type { Clock } from "./clock.ts";
+import type { Conn } from "./conn.ts";
+import type { Target } from "./target.ts";
+
+/** Everything outside the program. `runtime` makes the real one, `tests/support` others. */
+export interface World {
+  readonly clock: Clock;
+  readonly network: Network;
+  readonly files: Files;
+  readonly process: Process;
+  readonly terminal: Terminal;
+  readonly places: Places;
+}
+
+/** An address that can be bound or connected to without a resolver. */
+export type Endpoint = { readonly host: string; readonly port: number } | { readonly path: string };
+
+export interface Network {
+  /** Connects to an IP literal or a socket path; the failure is `refused`, `unreachable`, `timeout` or the signal's reason. */
+  connect(endpoint: Endpoint, options: { signal: AbortSignal }): Promise<Conn>;
+  /** Binds at once; a taken address is `config` with the owner named where known. */
+  listen(endpoint: Endpoint): Listening;
+  /** All addresses of a name by the system's resolver, in its order; never empty; else `name_not_found`. */
+  lookup(name: string, options: { signal: AbortSignal }): Promise<readonly string[]>;
+  /** TLS as a client over any connection. */
+  secure(conn: Conn, options: SecureOptions & { signal: AbortSignal }): Promise<Conn>;
+}
+
+export interface SecureOptions {
+  /** The name to ask for and to check; an IP literal is checked, not sent. */
+  readonly serverName: string;
+  /** PEM certificates trusted besides the system's. */
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly alpn?: readonly string[];
+}
+
+/** A bound socket. */
+export interface Listening extends AsyncDisposable {
+  readonly endpoint: Endpoint;
+  /** The next client; undefined once closed. Being out of descriptors is `internal` with detail `overloaded`. */
+  accept(): Promise<Conn | undefined>;
+  /** Stops listening; a pending accept gives undefined. */
+  close(): void;
+}
+
+export interface FileInfo {
+  readonly kind: "file" | "directory" | "other";
+  readonly size: number;
+  /** Milliseconds since 1970. */
+  readonly modified: number;
+  readonly mode: number | undefined;
+  readonly owner: number | undefined;
+}
+
+export interface Files {
+  /** The whole file, refused over `limit` bytes before it is read. A missing one is `config` unless `readIfThere`. */
+  read(path: string, options?: { limit?: number }): Promise<Uint8Array<ArrayBuffer>>;
+  readText(path: string, options?: { limit?: number }): Promise<string>;
+  readTextIfThere(path: string, options?: { limit?: number }): Promise<string | undefined>;
+  /** To a temporary file beside it, then renamed. Mode 0600 unless told otherwise. */
+  replace(path: string, content: string | Uint8Array, options?: { mode?: number }): Promise<void>;
+  info(path: string): Promise<FileInfo | undefined>;
+  list(path: string): Promise<readonly string[]>;
+  /** Makes a directory with its parents; the last one gets `mode` (0700). An existing one must be ours and closed to others. */
+  privateDirectory(path: string): Promise<void>;
+  /** No failure when it is missing. */
+  remove(path: string): Promise<void>;
+  /** Appends to a log file; the file is made 0600. */
+  append(path: string): Promise<AppendFile>;
+  /** Takes the lock of a file, made if missing; undefined when another process holds it. Disposing gives it back. */
+  lock(path: string): Promise<Disposable | undefined>;
+  /** Calls `changed` after something in a directory changed and 200 ms of quiet. */
+  watch(directory: string, changed: () => void): Disposable;
+  real(path: string): Promise<string>;
+}
+
+export interface AppendFile extends Disposable {
+  write(text: string): Promise<void>;
+}
+
+export type SignalName = "SIGHUP" | "SIGINT" | "SIGTERM" | "SIGQUIT";
+
+export interface Process {
+  readonly platform: "linux" | "darwin" | "windows";
+  readonly arch: string;
+  readonly pid: number;
+  readonly uid: number | undefined;
+  readonly isCompiled: boolean;
+  /** The command line that starts postern again: the executable and what precedes the command. */
+  readonly self: readonly string[];
+  readonly directory: string;
+  env(name: string): string | undefined;
+  /** Calls `heard` for each such signal until disposed. */
+  on(signal: SignalName, heard: () => void): Disposable;
+  /** Runs a program to its end and collects what it says; input and output are closed unless given. */
+  run(command: readonly string[], options: RunOptions): Promise<RunResult>;
+  /** Starts a program that outlives us, its output to a file. */
+  background(
+    command: readonly string[],
+    options: { log: string; env?: Record<string, string> },
+  ): Promise<Background>;
+  /** Resident memory in bytes, where known. */
+  memory(): number;
+}
+
+export interface RunOptions {
+  readonly signal: AbortSignal;
+  readonly env?: Record<string, string>;
+  readonly stdin?: string;
+}
+
+export interface RunResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Background {
+  readonly pid: number;
+  /** The exit code, once it has ended. */
+  readonly ended: Promise<number>;
+  /** Lets go of it: we may exit, it goes on. */
+  release(): void;
+}
+
+export interface Terminal {
+  readonly isInput: boolean;
+  readonly isOutput: boolean;
+  readonly isErrorOutput: boolean;
+  readonly columns: number;
+  /** Writes to stdout, in order; resolves when written. A reader that has gone away is no error. */
+  out(text: string): Promise<void>;
+  /** Writes to stderr, in order. */
+  err(text: string): Promise<void>;
+  readInput(limit: number): Promise<string>;
+}
+
+/** The platform's directories for this program. */
+export interface Places {
+  readonly home: string;
+  readonly config: string;
+  readonly state: string;
+  readonly cache: string;
+  /** Sockets and locks: gone at log-out. */
+  readonly runtime: string;
+  readonly temporary: string;
+}
+
+/** How a transport makes its own connections: straight, or through the transport its `via` names. */
+export type Dialer = (
+  target: Target,
+  options: { signal: AbortSignal; onStep?: (step: string) => void },
+) => Promise<Conn>;
