@@ -1,0 +1,176 @@
+/** The rooms of `src/` and whom each may import: the table of the house style. */
+export const rooms: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  wire: ["core"],
+  config: ["core"],
+  routing: ["core", "config"],
+  runtime: ["core"],
+  clusters: ["core", "wire", "config"],
+  egress: ["core", "config", "clusters"],
+  transports: ["core", "wire", "config", "clusters"],
+  listeners: ["core", "wire", "config"],
+  app: ["core", "config", "routing", "clusters", "egress", "transports", "listeners"],
+  cli: ["core", "config", "clusters", "egress", "app", "demo"],
+  demo: [
+    "core",
+    "wire",
+    "config",
+    "routing",
+    "runtime",
+    "clusters",
+    "egress",
+    "transports",
+    "listeners",
+    "app",
+  ],
+};
+
+/** What `main.ts` may join. */
+const mainImports = ["core", "cli", "runtime"];
+
+/** The system by another name: for `runtime` only, as `Deno.*` is. */
+const systemModules = ["fs", "fs/promises", "process", "os", "child_process", "dns", "dns/promises", "dgram"];
+
+/** HTTP and sockets that are not ours: no half-close, ambient proxies, or crashes (docs/decisions). */
+const foreignSockets = ["http", "https", "http2", "net"];
+
+const root = normal(new URL("..", import.meta.url).pathname).replace(/\/$/, "");
+
+/** Checks the direction of imports between rooms, and who may touch the system. */
+const plugin: Deno.lint.Plugin = {
+  name: "rooms",
+  rules: {
+    "imports": { create: checkImports },
+    "system": { create: checkSystem },
+    "ambient-network": { create: checkAmbientNetwork },
+    "narrow-permissions": { create: checkPermissionFlags },
+  },
+};
+export default plugin;
+
+function checkImports(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
+  const from = placeOf(context.filename);
+  if (!from) return {};
+  const check = (node: Deno.lint.Node, specifier: unknown) => {
+    const message = typeof specifier === "string" ? importProblem(from, specifier) : undefined;
+    if (message) context.report({ node, message });
+  };
+  return {
+    ImportDeclaration: (node) => check(node, node.source.value),
+    ExportAllDeclaration: (node) => check(node, node.source.value),
+    ExportNamedDeclaration: (node) => check(node, node.source?.value),
+    ImportExpression: (node) => check(node, node.source.type === "Literal" ? node.source.value : undefined),
+    "TSImportType Literal": (node: Deno.lint.Literal) => check(node, node.value),
+  };
+}
+
+function importProblem(from: Place, specifier: string): string | undefined {
+  if (specifier.startsWith("node:")) return nodeProblem(from, specifier.slice("node:".length));
+  if (!specifier.startsWith(".") && !specifier.startsWith("/")) return undefined;
+  const path = resolve(from.path, specifier);
+  const to = /^src\/([^/]+)\/(.+)$/.exec(path);
+  if (!to?.[1]) {
+    const isAllowed = from.room === "main" && (path === "scripts/permissions.ts" || path === "deno.json");
+    return isAllowed ? undefined : `Cannot import "${path}": src/ and main.ts stand alone`;
+  }
+  const [, room, file] = to;
+  if (room === from.room) {
+    return file === "mod.ts" ? "Cannot enter the own room by its door: import the file itself" : undefined;
+  }
+  const allowed = from.room === "main" ? mainImports : rooms[from.room] ?? [];
+  if (!allowed.includes(room)) {
+    return `Cannot import room "${room}" from "${from.room}": allowed are ${allowed.join(", ") || "none"}`;
+  }
+  return file === "mod.ts" ? undefined : `Cannot import "${path}": enter another room through its mod.ts`;
+}
+
+function nodeProblem(from: Place, module: string): string | undefined {
+  if (from.room !== "clusters" && foreignSockets.includes(module)) {
+    return `Cannot use "node:${module}": connections are Conn, HTTP is in wire`;
+  }
+  if (!mayTouchSystem(from) && systemModules.includes(module)) {
+    return `Cannot use "node:${module}" in "${from.room}": only runtime touches the system`;
+  }
+  return undefined;
+}
+
+function checkSystem(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
+  const from = placeOf(context.filename);
+  if (!from || mayTouchSystem(from)) return {};
+  return {
+    Identifier(node) {
+      if (node.name !== "Deno") return;
+      context.report({ node, message: `Cannot touch Deno.* in "${from.room}": only runtime does` });
+    },
+  };
+}
+
+function checkAmbientNetwork(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
+  const from = placeOf(context.filename);
+  if (!from || from.room === "clusters") return {};
+  const message = "Cannot use the ambient network: it obeys HTTP_PROXY and bypasses the routes";
+  return {
+    CallExpression(node) {
+      const name = calledName(node.callee);
+      if (name === "fetch" || name === "Deno.serve") context.report({ node, message });
+    },
+    NewExpression(node) {
+      const name = calledName(node.callee);
+      if (name === "WebSocket" || name === "EventSource") context.report({ node, message });
+    },
+  };
+}
+
+/** `fetch`, `globalThis.fetch` and `self.fetch` are all "fetch"; a method of another object is not. */
+function calledName(callee: Deno.lint.Node): string | undefined {
+  if (callee.type === "Identifier") return callee.name;
+  if (callee.type !== "MemberExpression" || callee.object.type !== "Identifier") return undefined;
+  if (callee.property.type !== "Identifier") return undefined;
+  const isGlobal = ["globalThis", "self", "window"].includes(callee.object.name);
+  return isGlobal ? callee.property.name : `${callee.object.name}.${callee.property.name}`;
+}
+
+/** In pieces, because the words must appear nowhere. */
+const allowAll = "--allow" + "-all";
+const allowAllShort = "-" + "A";
+
+function checkPermissionFlags(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
+  const check = (node: Deno.lint.Node, text: unknown) => {
+    if (typeof text !== "string" || !(text === allowAllShort || text.includes(allowAll))) return;
+    context.report({ node, message: "Cannot allow everything: name the permissions" });
+  };
+  return {
+    Literal: (node) => check(node, node.value),
+    TemplateElement: (node) => check(node, node.raw),
+  };
+}
+
+interface Place {
+  /** Relative to the project, with forward slashes. */
+  readonly path: string;
+  /** A room of `src/`, or "main". */
+  readonly room: string;
+}
+
+/** Where a file stands; undefined for tests and scripts, which may import anything. */
+function placeOf(filename: string): Place | undefined {
+  const absolute = normal(filename);
+  if (!absolute.startsWith(`${root}/`)) return undefined;
+  const path = absolute.slice(root.length + 1);
+  if (path === "main.ts") return { path, room: "main" };
+  const room = /^src\/([^/]+)\//.exec(path)?.[1];
+  return room === undefined ? undefined : { path, room };
+}
+
+function mayTouchSystem(from: Place): boolean {
+  return from.room === "runtime" || from.room === "main";
+}
+
+function resolve(from: string, specifier: string): string {
+  return decodeURIComponent(new URL(specifier, `file:///${from}`).pathname.slice(1));
+}
+
+/** Forward slashes, and no slash before a drive letter. */
+function normal(path: string): string {
+  return decodeURIComponent(path).replaceAll("\\", "/").replace(/^\/(?=[A-Za-z]:)/, "");
+}

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import plugin, { rooms } from "../../../scripts/lint_rooms.ts";
+
+const allowAll = ["--allow", "all"].join("-");
+
+const faults = [
+  { name: "core imports wire", file: "src/core/x.ts", source: `import { a } from "../wire/mod.ts";` },
+  {
+    name: "wire imports config",
+    file: "src/wire/x.ts",
+    source: `import type { A } from "../config/mod.ts";`,
+  },
+  { name: "routing imports app", file: "src/routing/x.ts", source: `export * from "../app/mod.ts";` },
+  { name: "listeners import routing", file: "src/listeners/x.ts", source: `import "../routing/mod.ts";` },
+  { name: "app imports cli", file: "src/app/x.ts", source: `await import("../cli/mod.ts");` },
+  { name: "app imports wire", file: "src/app/x.ts", source: `export { a } from "../wire/mod.ts";` },
+  { name: "cli imports a transport", file: "src/cli/x.ts", source: `import "../transports/mod.ts";` },
+  { name: "demo imports cli", file: "src/demo/x.ts", source: `import "../cli/mod.ts";` },
+  { name: "a type by import()", file: "src/wire/x.ts", source: `type A = import("../app/mod.ts").A;` },
+  { name: "past a room's door", file: "src/app/x.ts", source: `import "../core/log.ts";` },
+  { name: "its own door", file: "src/core/x.ts", source: `import "./mod.ts";` },
+  { name: "a folder below", file: "src/cli/deep/x.ts", source: `import "../../wire/mod.ts";` },
+  { name: "an unknown room", file: "src/cli/x.ts", source: `import "../utils/mod.ts";` },
+  { name: "tests", file: "src/core/x.ts", source: `import "../../tests/support/fake_clock.ts";` },
+  { name: "scripts", file: "src/cli/x.ts", source: `import "../../scripts/permissions.ts";` },
+  { name: "main imports app", file: "main.ts", source: `import "./src/app/mod.ts";` },
+  { name: "main imports another script", file: "main.ts", source: `import "./scripts/test.ts";` },
+  { name: "node:net", file: "src/runtime/x.ts", source: `import net from "node:net";` },
+  { name: "node:http2", file: "src/wire/x.ts", source: `import "node:http2";` },
+  { name: "node:fs", file: "src/config/x.ts", source: `import fs from "node:fs";` },
+  { name: "Deno.readFile", file: "src/cli/x.ts", source: `Deno.readFile("x");` },
+  { name: "Deno as a value", file: "src/app/x.ts", source: `const { env } = Deno; env;` },
+  { name: "a Deno type", file: "src/core/x.ts", source: `type C = Deno.Conn;` },
+  { name: "fetch", file: "src/runtime/x.ts", source: `await fetch("http://x");` },
+  { name: "globalThis.fetch", file: "src/app/x.ts", source: `await globalThis.fetch("http://x");` },
+  { name: "Deno.serve", file: "src/runtime/x.ts", source: `Deno.serve(() => new Response());` },
+  { name: "WebSocket", file: "src/runtime/x.ts", source: `new WebSocket("ws://x");` },
+  { name: "all permissions", file: "scripts/x.ts", source: `const flags = ["${allowAll}"]; flags;` },
+  { name: "all permissions, short", file: "tests/x.ts", source: `const flags = ["-${"A"}"]; flags;` },
+  {
+    name: "all permissions in a template",
+    file: "scripts/x.ts",
+    source: "const f = `run " + allowAll + "`; f;",
+  },
+];
+
+for (const { name, file, source } of faults) {
+  Deno.test(`rooms reports ${name}`, () => {
+    assert.notDeepEqual(messages(file, source), []);
+  });
+}
+
+const sound = [
+  { name: "core from wire", file: "src/wire/x.ts", source: `import { a } from "../core/mod.ts";` },
+  { name: "a file of the same room", file: "src/wire/x.ts", source: `import { a } from "./y.ts";` },
+  { name: "the door of a room itself", file: "src/wire/mod.ts", source: `export * from "./y.ts";` },
+  { name: "demo from cli, when needed", file: "src/cli/x.ts", source: `await import("../demo/mod.ts");` },
+  { name: "a package", file: "src/config/x.ts", source: `import { parse } from "yaml";` },
+  { name: "node:stream", file: "src/core/x.ts", source: `import { Duplex } from "node:stream";` },
+  { name: "node:dns in runtime", file: "src/runtime/x.ts", source: `import dns from "node:dns";` },
+  { name: "Deno.* in runtime", file: "src/runtime/x.ts", source: `Deno.connect({ port: 1 });` },
+  { name: "Deno.* in main.ts", file: "main.ts", source: `Deno.exit(1);` },
+  { name: "permissions in main.ts", file: "main.ts", source: `import "./scripts/permissions.ts";` },
+  { name: "fetch in clusters", file: "src/clusters/x.ts", source: `await fetch("http://x");` },
+  { name: "a method called fetch", file: "src/app/x.ts", source: `await catalogue.fetch("x");` },
+  { name: "a test that imports a file", file: "tests/unit/x.ts", source: `import "../../src/core/log.ts";` },
+  { name: "named permissions", file: "scripts/x.ts", source: `const flags = ["--allow-net"]; flags;` },
+];
+
+for (const { name, file, source } of sound) {
+  Deno.test(`rooms accepts ${name}`, () => {
+    assert.deepEqual(messages(file, source), []);
+  });
+}
+
+Deno.test("rooms says which rooms are open", () => {
+  assert.deepEqual(messages("src/wire/x.ts", `import "../app/mod.ts";`), [
+    `Cannot import room "app" from "wire": allowed are core`,
+  ]);
+});
+
+Deno.test("rooms has no cycle: every room can be built after those it imports", () => {
+  const built = new Set<string>();
+  for (let size = -1; size !== built.size;) {
+    size = built.size;
+    for (const [room, imports] of Object.entries(rooms)) {
+      if (imports.every((needed) => built.has(needed))) built.add(room);
+    }
+  }
+  assert.deepEqual([...built].sort(), Object.keys(rooms).sort());
+});
+
+function messages(file: string, source: string): string[] {
+  const path = new URL(`../../../${file}`, import.meta.url).pathname;
+  return Deno.lint.runPlugin(plugin, path, source).map((found) => found.message);
+}
