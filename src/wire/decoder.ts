@@ -1,0 +1,70 @@
+import { type Decode, PosternError } from "../core/mod.ts";
+
+/** Made once: running out of bytes is the everyday case of a split message and must not build a stack. */
+const missing = new Error("bytes are missing");
+
+/** Walks over the bytes of one message; asking for more than there is ends the attempt. */
+export class Cursor {
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+  #at = 0;
+
+  constructor(bytes: Uint8Array<ArrayBuffer>) {
+    this.#bytes = bytes;
+  }
+
+  /** How many bytes have been taken. */
+  get used(): number {
+    return this.#at;
+  }
+
+  u8(): number {
+    const byte = this.#bytes[this.#at];
+    if (byte === undefined) throw missing;
+    this.#at++;
+    return byte;
+  }
+
+  /** Two bytes, the high one first. */
+  u16(): number {
+    return this.u8() << 8 | this.u8();
+  }
+
+  /** The next `count` bytes, as a view. */
+  take(count: number): Uint8Array<ArrayBuffer> {
+    const end = this.#at + count;
+    if (end > this.#bytes.length) throw missing;
+    const bytes = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    return bytes;
+  }
+
+  /** The bytes before the next `stop`, which is taken too; more than `most` of them are malformed. */
+  takeUntil(stop: number, most: number): Uint8Array<ArrayBuffer> {
+    const end = this.#bytes.indexOf(stop, this.#at);
+    const length = (end < 0 ? this.#bytes.length : end) - this.#at;
+    if (length > most) throw malformed(`a field goes on past ${most} bytes`);
+    if (end < 0) throw missing;
+    const bytes = this.#bytes.subarray(this.#at, end);
+    this.#at = end + 1;
+    return bytes;
+  }
+}
+
+/** Makes a `Decode` of a function that reads one message from a cursor. */
+export function decoder<T>(read: (cursor: Cursor) => T): Decode<T> {
+  return (bytes) => {
+    const cursor = new Cursor(bytes);
+    try {
+      const value = read(cursor);
+      return { value, used: cursor.used };
+    } catch (error) {
+      if (error === missing) return undefined;
+      throw error;
+    }
+  };
+}
+
+/** The error for bytes that no conforming peer sends. */
+export function malformed(what: string): PosternError {
+  return new PosternError("protocol", `Cannot read the message: ${what}`);
+}

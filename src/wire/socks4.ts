@@ -1,0 +1,73 @@
+import { type Decode, formatIp, parseIPv4, PosternError, type Target } from "../core/mod.ts";
+import { decoder, malformed } from "./decoder.ts";
+import { decodeHost } from "./host.ts";
+
+/** What a client may ask for. */
+export const commands = { connect: 1, bind: 2 } as const;
+
+/** The answers; 0x5D says that the user id was not the one the server wanted. */
+export const replies = { granted: 0x5a, refused: 0x5b, wrongUser: 0x5d } as const;
+
+/** What a client asks for; the user id is a claim that nothing proves. */
+export interface Request {
+  readonly command: number;
+  readonly target: Target;
+  readonly user: string;
+}
+
+// +----+----+---------+-------+--------+----+------------+----+
+// | VN | CD | DSTPORT | DSTIP | USERID | 0  | HOST (4a)  | 0  |   SOCKS 4, and 4A when DSTIP is 0.0.0.x
+// +----+----+---------+-------+--------+----+------------+----+
+/** Reads a request of either form. */
+export const decodeRequest: Decode<Request> = decoder((cursor) => {
+  const version = cursor.u8();
+  if (version !== 4) throw malformed(`version ${version} where 4 belongs`);
+  const command = cursor.u8();
+  const port = cursor.u16();
+  const ip = cursor.take(4);
+  const user = text.decode(cursor.takeUntil(0, 255));
+  const isNamed = ip[0] === 0 && ip[1] === 0 && ip[2] === 0 && ip[3] !== 0;
+  const host = isNamed ? decodeHost(cursor.takeUntil(0, 255)) : formatIp(ip);
+  return { command, target: { host, port }, user };
+});
+
+/** Writes a request, in the form of 4A for everything but an IPv4 address. */
+export function encodeRequest({ command, target, user }: Request): Uint8Array<ArrayBuffer> {
+  const ip = parseIPv4(target.host);
+  return Uint8Array.of(
+    4,
+    command,
+    target.port >> 8,
+    target.port & 255,
+    ...(ip ?? [0, 0, 0, 1]),
+    ...terminated(user),
+    ...(ip ? [] : terminated(target.host)),
+  );
+}
+
+/** Reads a reply's code; its address means nothing after CONNECT. */
+export const decodeReply: Decode<number> = decoder((cursor) => {
+  const version = cursor.u8();
+  if (version !== 0) throw malformed(`version ${version} where 0 belongs`);
+  const code = cursor.u8();
+  cursor.take(6);
+  return code;
+});
+
+/** Writes a reply. */
+export function encodeReply(code: number): Uint8Array<ArrayBuffer> {
+  return Uint8Array.of(0, code, 0, 0, 0, 0, 0, 0);
+}
+
+const text = new TextDecoder();
+
+function terminated(value: string): number[] {
+  const bytes = new TextEncoder().encode(value);
+  if (bytes.length > 255 || bytes.includes(0)) {
+    throw new PosternError(
+      "usage",
+      "Cannot send a text with a zero byte or of more than 255 bytes by SOCKS4",
+    );
+  }
+  return [...bytes, 0];
+}

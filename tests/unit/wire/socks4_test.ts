@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { PosternError } from "../../../src/core/mod.ts";
+import { socks4 } from "../../../src/wire/mod.ts";
+
+function fromHex(hex: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(hex.replaceAll(" ", "").match(/../g) ?? [], (pair) => parseInt(pair, 16));
+}
+
+const cases = [
+  {
+    name: "an address",
+    hex: "04 01 0050 c0000201 6d65 00",
+    value: { command: 1, target: { host: "192.0.2.1", port: 80 }, user: "me" },
+  },
+  {
+    name: "an address without a user",
+    hex: "04 01 0050 c0000201 00",
+    value: { command: 1, target: { host: "192.0.2.1", port: 80 }, user: "" },
+  },
+  {
+    name: "a name (4A)",
+    hex: "04 01 01bb 00000001 6d65 00 612e62 00",
+    value: { command: 1, target: { host: "a.b", port: 443 }, user: "me" },
+  },
+  {
+    name: "[::1] as a name (4A)",
+    hex: "04 01 01bb 00000007 00 5b3a3a315d 00",
+    value: { command: 1, target: { host: "::1", port: 443 }, user: "" },
+  },
+  {
+    name: "0.0.0.0, which is an address",
+    hex: "04 02 0000 00000000 00",
+    value: { command: 2, target: { host: "0.0.0.0", port: 0 }, user: "" },
+  },
+];
+
+for (const { name, hex, value } of cases) {
+  Deno.test(`socks4.decodeRequest() reads ${name}, and asks for more at every cut of it`, () => {
+    const bytes = fromHex(hex);
+    assert.deepEqual(socks4.decodeRequest(bytes), { value, used: bytes.length });
+    assert.deepEqual(socks4.decodeRequest(Uint8Array.of(...bytes, 9)), { value, used: bytes.length });
+    for (let cut = 0; cut < bytes.length; cut++) {
+      assert.equal(socks4.decodeRequest(bytes.subarray(0, cut)), undefined);
+    }
+  });
+}
+
+for (
+  const { name, hex } of [
+    { name: "another version", hex: "05 01" },
+    { name: "an empty name", hex: "04 01 01bb 00000001 00 00" },
+    { name: "a user id without end", hex: `04 01 01bb 7f000001 ${"61".repeat(256)}` },
+    { name: "a name without end", hex: `04 01 01bb 00000001 00 ${"61".repeat(256)}` },
+  ]
+) {
+  Deno.test(`socks4.decodeRequest() refuses ${name}`, () => {
+    assert.throws(
+      () => socks4.decodeRequest(fromHex(hex)),
+      (error) => error instanceof PosternError && error.code === "protocol",
+    );
+  });
+}
+
+Deno.test("socks4.encodeRequest() writes what decodeRequest() reads", () => {
+  for (const host of ["192.0.2.1", "a.example", "2001:db8::1"]) {
+    const request = { command: 1, target: { host, port: 443 }, user: "me" };
+    const bytes = socks4.encodeRequest(request);
+    assert.deepEqual(socks4.decodeRequest(bytes), { value: request, used: bytes.length });
+  }
+});
+
+Deno.test("socks4.encodeReply() writes what decodeReply() reads", () => {
+  assert.deepEqual(socks4.decodeReply(socks4.encodeReply(0x5a)), { value: 0x5a, used: 8 });
+});

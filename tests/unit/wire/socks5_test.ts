@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { type Decode, PosternError, socks5Reply } from "../../../src/core/mod.ts";
+import { socks5 } from "../../../src/wire/mod.ts";
+
+function fromHex(hex: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(hex.replaceAll(" ", "").match(/../g) ?? [], (pair) => parseInt(pair, 16));
+}
+
+const nameOf255 = "n".repeat(251) + ".com";
+const hexOf255 = [...new TextEncoder().encode(nameOf255)].map((byte) => byte.toString(16)).join("");
+
+const messages: { name: string; decode: Decode<unknown>; hex: string; value: unknown }[] = [
+  { name: "a greeting", decode: socks5.decodeGreeting, hex: "05 02 00 01", value: { methods: [0, 1] } },
+  {
+    name: "a greeting that offers nothing",
+    decode: socks5.decodeGreeting,
+    hex: "05 00",
+    value: { methods: [] },
+  },
+  { name: "a choice", decode: socks5.decodeChoice, hex: "05 ff", value: 255 },
+  {
+    name: "credentials",
+    decode: socks5.decodeCredentials,
+    hex: "01 02 6d65 03 70c3bc",
+    value: { user: "me", password: "pü" },
+  },
+  {
+    name: "empty credentials",
+    decode: socks5.decodeCredentials,
+    hex: "01 00 00",
+    value: { user: "", password: "" },
+  },
+  { name: "a good verdict", decode: socks5.decodeVerdict, hex: "01 00", value: true },
+  { name: "a bad verdict", decode: socks5.decodeVerdict, hex: "01 01", value: false },
+  {
+    name: "a request for an IPv4 address",
+    decode: socks5.decodeRequest,
+    hex: "05 01 00 01 c0000201 0050",
+    value: { command: 1, target: { host: "192.0.2.1", port: 80 } },
+  },
+  {
+    name: "a request for an IPv6 address",
+    decode: socks5.decodeRequest,
+    hex: "05 01 00 04 20010db8000000000000000000000001 01bb",
+    value: { command: 1, target: { host: "2001:db8::1", port: 443 } },
+  },
+  {
+    name: "a request for a name",
+    decode: socks5.decodeRequest,
+    hex: "05 01 00 03 03 612e42 01bb",
+    value: { command: 1, target: { host: "a.B", port: 443 } },
+  },
+  {
+    name: "a request for a name of 255 bytes",
+    decode: socks5.decodeRequest,
+    hex: `05 01 00 03 ff ${hexOf255} ffff`,
+    value: { command: 1, target: { host: nameOf255, port: 65535 } },
+  },
+  {
+    name: "a request for an IPv4 address sent as a name",
+    decode: socks5.decodeRequest,
+    hex: "05 01 00 03 08 31302e302e302e31 0016",
+    value: { command: 1, target: { host: "10.0.0.1", port: 22 } },
+  },
+  {
+    name: "a request for [::1] sent as a name",
+    decode: socks5.decodeRequest,
+    hex: "05 01 00 03 05 5b3a3a315d 0016",
+    value: { command: 1, target: { host: "::1", port: 22 } },
+  },
+  {
+    name: "a request for an IPv6 address sent as a name without brackets",
+    decode: socks5.decodeRequest,
+    hex: "05 01 00 03 07 30303a303a3a31 0016",
+    value: { command: 1, target: { host: "::1", port: 22 } },
+  },
+  {
+    name: "a bind",
+    decode: socks5.decodeRequest,
+    hex: "05 02 00 01 00000000 0000",
+    value: { command: 2, target: { host: "0.0.0.0", port: 0 } },
+  },
+  {
+    name: "a reply",
+    decode: socks5.decodeReply,
+    hex: "05 05 00 01 00000000 0000",
+    value: { code: 5, bound: { host: "0.0.0.0", port: 0 } },
+  },
+  {
+    name: "a reply with an empty name",
+    decode: socks5.decodeReply,
+    hex: "05 00 00 03 00 0000",
+    value: { code: 0, bound: { host: "", port: 0 } },
+  },
+];
+
+for (const { name, decode, hex, value } of messages) {
+  Deno.test(`socks5 reads ${name}, and asks for more at every cut of it`, () => {
+    const bytes = fromHex(hex);
+    assert.deepEqual(decode(bytes), { value, used: bytes.length });
+    assert.deepEqual(decode(Uint8Array.of(...bytes, 1, 2, 3)), { value, used: bytes.length });
+    for (let cut = 0; cut < bytes.length; cut++) assert.equal(decode(bytes.subarray(0, cut)), undefined);
+  });
+}
+
+const bad: { name: string; decode: Decode<unknown>; hex: string; reply: number }[] = [
+  { name: "a greeting of version 4", decode: socks5.decodeGreeting, hex: "04 01 00", reply: 1 },
+  { name: "a request of version 4", decode: socks5.decodeRequest, hex: "04 01 00 01", reply: 1 },
+  { name: "an unknown address type", decode: socks5.decodeRequest, hex: "05 01 00 02 00", reply: 8 },
+  { name: "an empty name", decode: socks5.decodeRequest, hex: "05 01 00 03 00 0050", reply: 1 },
+  { name: "a name with a blank", decode: socks5.decodeRequest, hex: "05 01 00 03 03 612062 0050", reply: 1 },
+  {
+    name: "a name with a zero byte",
+    decode: socks5.decodeRequest,
+    hex: "05 01 00 03 03 610062 0050",
+    reply: 1,
+  },
+  {
+    name: "a name that is not UTF-8",
+    decode: socks5.decodeRequest,
+    hex: "05 01 00 03 02 61ff 0050",
+    reply: 1,
+  },
+  { name: "a name with a port", decode: socks5.decodeRequest, hex: "05 01 00 03 04 613a3232 0050", reply: 8 },
+  { name: "a name in brackets", decode: socks5.decodeRequest, hex: "05 01 00 03 03 5b615d 0050", reply: 8 },
+  { name: "credentials of version 5", decode: socks5.decodeCredentials, hex: "05 01", reply: 1 },
+];
+
+for (const { name, decode, hex, reply } of bad) {
+  Deno.test(`socks5 refuses ${name} with ${reply}`, () => {
+    assert.throws(() => decode(fromHex(hex)), (error) => {
+      assert(error instanceof PosternError && error.code === "protocol");
+      assert.equal(socks5Reply(error), reply);
+      return true;
+    });
+  });
+}
+
+Deno.test("encodeRequest() writes what decodeRequest() reads", () => {
+  for (const host of ["192.0.2.1", "2001:db8::1", "::ffff:10.0.0.1", "a.example", nameOf255]) {
+    const request = { command: 1, target: { host, port: 443 } };
+    const bytes = socks5.encodeRequest(request);
+    assert.deepEqual(socks5.decodeRequest(bytes), { value: request, used: bytes.length });
+  }
+});
+
+Deno.test("encodeRequest() refuses a name that does not fit", () => {
+  const target = { host: "n".repeat(256), port: 1 };
+  assert.throws(() => socks5.encodeRequest({ command: 1, target }), PosternError);
+});
+
+Deno.test("encodeCredentials() writes what decodeCredentials() reads", () => {
+  const credentials = { user: "me", password: "schön" };
+  const bytes = socks5.encodeCredentials(credentials);
+  assert.deepEqual(socks5.decodeCredentials(bytes), { value: credentials, used: bytes.length });
+});
