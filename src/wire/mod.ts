@@ -1,4 +1,11 @@
+export * from "./chunked.ts";
 export * from "./decoder.ts";
+export * from "./fields.ts";
 export * from "./host.ts";
+export * from "./http1.ts";
+export * from "./http1_body.ts";
+export * from "./http1_problem.ts";
+export * from "./http1_target.ts";
+export * from "./prometheus.ts";
 export * as socks4 from "./socks4.ts";
 export * as socks5 from "./socks5.ts";

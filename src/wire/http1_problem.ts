@@ -1,0 +1,16 @@
+import { httpStatus, PosternError } from "../core/mod.ts";
+
+/** A malformed or refused HTTP/1.1 message, with the status that answers it (502 where a server's response was malformed). */
+export class Http1Problem extends PosternError {
+  readonly status: number;
+
+  constructor(status: number, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super("protocol", message, options);
+    this.status = status;
+  }
+}
+
+/** The status that answers an error of any kind. */
+export function answerStatus(error: unknown): number {
+  return error instanceof Http1Problem ? error.status : httpStatus(error);
+}

@@ -1,0 +1,127 @@
+import { Fields } from "./fields.ts";
+import { Http1Problem } from "./http1_problem.ts";
+
+/** The most fields of one head or trailer section. */
+export const mostFields = 200;
+
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
+const cr = 13;
+const lf = 10;
+
+/** Whether a text is a method or a field name (RFC 9110, section 5.6.2). */
+export function isToken(text: string): boolean {
+  return token.test(text);
+}
+
+/** Whether a text may stand in a field's value: no NUL, no line break, nothing beyond Latin-1. */
+export function isFieldValue(text: string): boolean {
+  return fieldValue.test(text);
+}
+
+/**
+ * Where the lines that end with an empty one end, or undefined while that has not come. RFC 9112 section 2.2 lets a
+ * recipient take a bare LF as a line end; we refuse it, because two parties who read lines differently is how requests
+ * are smuggled.
+ */
+export function sectionEnd(bytes: Uint8Array, start: number, status: number): number | undefined {
+  let line = start;
+  while (true) {
+    const end = bytes.indexOf(lf, line);
+    if (end < 0) return undefined;
+    if (end === 0 || bytes[end - 1] !== cr || end === line) {
+      throw new Http1Problem(status, "Cannot read the HTTP message: a line ends with LF instead of CR LF");
+    }
+    if (end === line + 1) return end + 1;
+    line = end + 1;
+  }
+}
+
+/** Bytes as text, one character each: it goes back unchanged, whatever encoding a value really has. */
+export function latin1(bytes: Uint8Array, start: number, end: number): string {
+  let text = "";
+  // In pieces: a call takes only so many arguments.
+  for (let at = start; at < end; at += 8192) {
+    text += String.fromCharCode(...bytes.subarray(at, Math.min(at + 8192, end)));
+  }
+  return text;
+}
+
+/** The way back of `latin1`. */
+export function latin1Bytes(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(text.length);
+  const { read, written } = encoder.encodeInto(text, bytes);
+  if (read === text.length && written === text.length) return bytes;
+  for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
+  return bytes;
+}
+
+const encoder = new TextEncoder();
+
+/** Reads field lines (RFC 9112, section 5) that each end with CR LF; `status` answers a malformed one. */
+export function parseFields(lines: string, start: number, status: number): Fields {
+  const entries: [string, string][] = [];
+  let at = start;
+  while (at < lines.length) {
+    const end = lines.indexOf("\r\n", at);
+    const colon = lines.indexOf(":", at);
+    if (colon < 0 || colon > end) {
+      throw new Http1Problem(status, `Cannot read the field ${quoted(lines.slice(at, end))}: no colon`);
+    }
+    const name = lines.slice(at, colon);
+    if (!token.test(name)) throw badName(name, status);
+    const value = trimmed(lines, colon + 1, end);
+    if (!fieldValue.test(value)) {
+      throw new Http1Problem(status, `Cannot read the field ${name}: a control character in its value`);
+    }
+    if (entries.length === mostFields) {
+      throw new Http1Problem(
+        status === 400 ? 431 : status,
+        `Cannot read the head: more than ${mostFields} fields`,
+      );
+    }
+    entries.push([name, value]);
+    at = end + 2;
+  }
+  return new Fields(entries);
+}
+
+/** Writes field lines, each with its CR LF; a name or value that would break out of its line is refused. */
+export function formatFields(fields: Iterable<readonly [string, string]>): string {
+  let text = "";
+  for (const [name, value] of fields) {
+    if (!token.test(name) || !fieldValue.test(value)) {
+      throw new Http1Problem(
+        400,
+        `Cannot write the field ${quoted(name)}: a character that must not stand there`,
+      );
+    }
+    text += `${name}: ${value}\r\n`;
+  }
+  return text;
+}
+
+/** A text for an error message, cut. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
+}
+
+function trimmed(text: string, start: number, end: number): string {
+  let from = start;
+  let to = end;
+  while (from < to && isBlank(text.charCodeAt(from))) from++;
+  while (to > from && isBlank(text.charCodeAt(to - 1))) to--;
+  return text.slice(from, to);
+}
+
+function isBlank(code: number): boolean {
+  return code === 32 || code === 9;
+}
+
+function badName(name: string, status: number): Http1Problem {
+  if (/^[ \t]/.test(name)) return new Http1Problem(status, "Cannot read the head: a folded field line");
+  if (/[ \t]$/.test(name)) {
+    return new Http1Problem(status, `Cannot read the field ${quoted(name.trim())}: a blank before the colon`);
+  }
+  return new Http1Problem(status, `Cannot read the field ${quoted(name)}: not a field name`);
+}
