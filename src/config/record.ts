@@ -1,0 +1,172 @@
+import { suggestion } from "./closest.ts";
+import type { Context } from "./context.ts";
+import {
+  type Infer,
+  isMapping,
+  type JsonDefinitions,
+  type JsonSchema,
+  mustBe,
+  type Omittable,
+  type Schema,
+} from "./schema.ts";
+
+/** The schemas of a mapping's keys. */
+export type Fields = Readonly<Record<string, Schema<unknown>>>;
+
+/** The settings that fields give: keys without fallback may be missing. */
+export type Settings<F extends Fields> = Simplified<
+  & { readonly [K in keyof F as F[K] extends Omittable<unknown> ? never : K]: Infer<F[K]> }
+  & { readonly [K in keyof F as F[K] extends Omittable<unknown> ? K : never]?: Infer<F[K]> }
+>;
+
+type Simplified<T> = { [K in keyof T]: T[K] };
+
+export interface RecordOptions {
+  /** What the mapping is, for messages. */
+  readonly describe?: string;
+}
+
+/** A mapping with known keys; unknown ones are problems that name the known ones. */
+export function record<const F extends Fields>(
+  fields: F,
+  { describe }: RecordOptions = {},
+): Schema<Settings<F>> {
+  const known = Object.keys(fields);
+  const required = known.filter((key) => !fields[key]?.optional);
+  const expects = describe ?? `a mapping with ${namedKeys(known)}`;
+  const mayBeEmpty = required.length === 0;
+  return {
+    expects,
+    shapes: mayBeEmpty ? ["mapping", "empty"] : ["mapping"],
+    parse(value, context) {
+      const given = value === null && mayBeEmpty ? {} : value;
+      if (!isMapping(given)) return mustBe(expects, value, context);
+      const isKnown = reportUnknown(given, fields, context);
+      const settings = parseFields(given, fields, context);
+      return isKnown && settings ? settings as Settings<F> : undefined;
+    },
+    json: (definitions) => ({
+      type: mayBeEmpty ? ["object", "null"] : "object",
+      properties: propertiesOf(fields, definitions),
+      ...(required.length > 0 && { required }),
+      additionalProperties: false,
+    }),
+    mask: (value) => maskFields(value, fields),
+  };
+}
+
+/** One of some kinds, told by its key, beside keys that all kinds share. */
+export type Kinded<K extends Fields, A extends Fields> = {
+  readonly [Name in keyof K]: Simplified<
+    { readonly kind: Name; readonly settings: Infer<K[Name]> } & Settings<A>
+  >;
+}[keyof K];
+
+export interface KindedOptions<A extends Fields> {
+  /** Keys that may stand beside the kind. */
+  readonly also?: A;
+  /** What one such mapping is, for messages: `a transport`. */
+  readonly describe?: string;
+}
+
+type NoFields = Readonly<Record<never, Schema<unknown>>>;
+
+/** A mapping with exactly one of the kinds' keys: `{ ssh: jump1, via: x }` gives `{ kind: "ssh", settings: "jump1", via: "x" }`. */
+export function kinded<const K extends Fields, const A extends Fields = NoFields>(
+  kinds: K,
+  options: KindedOptions<A> = {},
+): Schema<Kinded<K, A>> {
+  const also: Fields = options.also ?? {};
+  const names = Object.keys(kinds);
+  const fields: Fields = { ...also, ...kinds };
+  const expects = `${options.describe ?? "a mapping"} with exactly one of ${names.join(", ")}`;
+  const required = Object.keys(also).filter((key) => !also[key]?.optional);
+  return {
+    expects,
+    shapes: ["mapping"],
+    parse(value, context) {
+      if (!isMapping(value)) return mustBe(expects, value, context);
+      const isKnown = reportUnknown(value, fields, context);
+      const chosen = names.filter((name) => Object.hasOwn(value, name));
+      const shared = parseFields(value, also, context);
+      const [kind] = chosen;
+      if (kind === undefined || chosen.length > 1) {
+        // A misspelt kind has been named already.
+        if (isKnown) {
+          context.report(
+            `must be ${expects}: ${chosen.length > 1 ? `there are ${chosen.join(", ")}` : "there is none"}`,
+          );
+        }
+        return undefined;
+      }
+      const settings = kinds[kind]?.parse(value[kind], context.at(kind));
+      if (!isKnown || !shared || settings === undefined) return undefined;
+      return { kind, settings, ...shared } as Kinded<K, A>;
+    },
+    json: (definitions) => ({
+      type: "object",
+      properties: propertiesOf(fields, definitions),
+      ...(required.length > 0 && { required }),
+      oneOf: names.map((name) => ({ required: [name] })),
+      additionalProperties: false,
+    }),
+    mask: (value) => maskFields(value, fields),
+  };
+}
+
+function parseFields(
+  value: Readonly<Record<string, unknown>>,
+  fields: Fields,
+  context: Context,
+): Record<string, unknown> | undefined {
+  const settings: Record<string, unknown> = {};
+  let isRight = true;
+  for (const key in fields) {
+    const field = fields[key];
+    if (!field) continue;
+    const given = Object.hasOwn(value, key) ? value[key] : undefined;
+    let parsed: unknown;
+    if (given !== undefined) {
+      parsed = field.parse(given, context.at(key));
+      if (parsed === undefined) isRight = false;
+    } else if (field.optional) {
+      parsed = field.fallback ?? field.parse(undefined, context.at(key));
+    } else {
+      context.at(key).report(`is missing: must be ${field.expects ?? "given"}`);
+      isRight = false;
+    }
+    if (parsed !== undefined) settings[key] = parsed;
+  }
+  return isRight ? settings : undefined;
+}
+
+function reportUnknown(value: Readonly<Record<string, unknown>>, fields: Fields, context: Context): boolean {
+  let isKnown = true;
+  for (const key of Object.keys(value)) {
+    if (Object.hasOwn(fields, key)) continue;
+    const known = Object.keys(fields);
+    const message = `is not known here${suggestion(key, known) || `: known are ${known.join(", ")}`}`;
+    context.problems.push({ path: context.at(key).path, message, on: "key" });
+    isKnown = false;
+  }
+  return isKnown;
+}
+
+function propertiesOf(fields: Fields, definitions: JsonDefinitions | undefined): Record<string, JsonSchema> {
+  return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, field.json(definitions)]));
+}
+
+/** Keys nobody knows are hidden: what they hold may well be a secret under a misspelt name. */
+function maskFields(value: unknown, fields: Fields): unknown {
+  if (!isMapping(value)) return value;
+  const entries = Object.entries(value).map(([key, one]): [string, unknown] => {
+    const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
+    if (!field) return [key, "***"];
+    return [key, field.mask ? field.mask(one) : one];
+  });
+  return Object.fromEntries(entries);
+}
+
+function namedKeys(keys: readonly string[]): string {
+  return keys.length > 12 ? "known keys" : keys.join(", ");
+}

@@ -1,0 +1,131 @@
+import { alternatives, mustBe, type Schema, shown } from "./schema.ts";
+import { suggestion } from "./closest.ts";
+
+export interface TextOptions {
+  /** In characters; 1 unless told, since an empty text is mostly a mistake. */
+  readonly min?: number;
+  readonly max?: number;
+  readonly pattern?: RegExp;
+  /** What the text must be, for messages: `a DNS name`. */
+  readonly describe?: string;
+}
+
+/** A text. Numbers and flags are refused with the hint to quote them. */
+export function text(options: TextOptions = {}): Schema<string> {
+  const { min = 1, max, pattern } = options;
+  const expects = options.describe ?? expectedText(min, max);
+  return {
+    expects,
+    shapes: ["text"],
+    parse(value, context) {
+      if (typeof value !== "string") {
+        const hint = typeof value === "number" || typeof value === "boolean" ? ", write it in quotes" : "";
+        context.report(`must be ${expects}: current value is ${shown(value)}${hint}`);
+        return undefined;
+      }
+      const isRight = value.length >= min && (max === undefined || value.length <= max) &&
+        (pattern === undefined || matches(pattern, value));
+      return isRight ? value : mustBe(expects, value, context);
+    },
+    json: () => ({
+      type: "string",
+      ...(min > 0 && { minLength: min }),
+      ...(max !== undefined && { maxLength: max }),
+      ...(pattern && { pattern: pattern.source }),
+    }),
+  };
+}
+
+function expectedText(min: number, max: number | undefined): string {
+  if (max !== undefined) return `a text of ${min} to ${max} characters`;
+  return min > 1 ? `a text of at least ${min} characters` : min === 1 ? "a text that is not empty" : "a text";
+}
+
+function matches(pattern: RegExp, value: string): boolean {
+  pattern.lastIndex = 0;
+  return pattern.test(value);
+}
+
+/** A text that appears in no output and no message. */
+export function secret(): Schema<string> {
+  return {
+    expects: "a text that is not empty",
+    shapes: ["text"],
+    isSecret: true,
+    parse(value, context) {
+      if (typeof value === "string" && value !== "") return value;
+      const hint = typeof value === "number" || typeof value === "boolean" ? ": write it in quotes" : "";
+      context.report(`must be a text that is not empty${hint}`);
+      return undefined;
+    },
+    json: () => ({ type: "string", minLength: 1, writeOnly: true }),
+    mask: () => "***",
+  };
+}
+
+export interface IntegerOptions {
+  readonly min?: number;
+  readonly max?: number;
+  readonly describe?: string;
+}
+
+/** A whole number. */
+export function integer(
+  { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER, describe }: IntegerOptions = {},
+): Schema<number> {
+  const expects = describe ?? expectedInteger(min, max);
+  return {
+    expects,
+    shapes: ["number"],
+    parse(value, context) {
+      if (typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max) {
+        return value;
+      }
+      const hint = typeof value === "string" && /^-?[0-9]+$/.test(value) ? ", write it without quotes" : "";
+      context.report(`must be ${expects}: current value is ${shown(value)}${hint}`);
+      return undefined;
+    },
+    json: () => ({ type: "integer", minimum: min, maximum: max }),
+  };
+}
+
+function expectedInteger(min: number, max: number): string {
+  const hasMin = min !== Number.MIN_SAFE_INTEGER;
+  const hasMax = max !== Number.MAX_SAFE_INTEGER;
+  if (hasMin && hasMax) return `a whole number from ${min} to ${max}`;
+  if (hasMin) return `a whole number of at least ${min}`;
+  return hasMax ? `a whole number of at most ${max}` : "a whole number";
+}
+
+/** A TCP port; 0 stands for any free one. */
+export function port(): Schema<number> {
+  return integer({ min: 0, max: 65535, describe: "a port from 0 to 65535" });
+}
+
+/** True or false. */
+export function flag(): Schema<boolean> {
+  const expects = "true or false";
+  return {
+    expects,
+    shapes: ["flag"],
+    parse: (value, context) => typeof value === "boolean" ? value : mustBe(expects, value, context),
+    json: () => ({ type: "boolean" }),
+  };
+}
+
+/** One word of a few. */
+export function choice<const W extends string>(...words: readonly W[]): Schema<W> {
+  const expects = alternatives(words);
+  return {
+    expects,
+    shapes: ["text"],
+    parse(value, context) {
+      const word = words.find((word) => word === value);
+      if (word !== undefined) return word;
+      const hint = typeof value === "string" ? suggestion(value, words) : "";
+      context.report(`must be ${expects}: current value is ${shown(value)}${hint}`);
+      return undefined;
+    },
+    json: () => ({ enum: words }),
+  };
+}
