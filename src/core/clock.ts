@@ -95,16 +95,17 @@ class Queue {
   }
 
   readonly #ring = (): void => {
-    this.#timer = undefined;
+    // It stays in place while tasks run, so that a deadline they add does not start a later timer for all.
+    const rung = this.#timer;
     const now = this.#clock.now();
     while (this.#first && this.#first.at <= now) {
       const { task } = this.#first;
       this.#first[Symbol.dispose]();
       task();
     }
-    if (this.#first && !this.#timer) {
-      this.#timer = this.#clock.after(Math.max(this.#ms / 10, this.#first.at - now), this.#ring);
-    }
+    if (this.#timer !== rung) return;
+    this.#timer = this.#first &&
+      this.#clock.after(Math.max(this.#ms / 10, this.#first.at - now), this.#ring);
   };
 }
 

@@ -44,6 +44,7 @@ export class DuplexConn implements Conn {
   readonly #failure: (error: unknown) => unknown;
   #chunk: Uint8Array<ArrayBuffer> | undefined;
   #ended = false;
+  #isAborted = false;
   #error: unknown;
   #wake: (() => void) | undefined;
   #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
@@ -76,6 +77,7 @@ export class DuplexConn implements Conn {
 
   async read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
     while (true) {
+      if (this.#isAborted) throw this.#error;
       const chunk = this.#chunk ?? this.#stream.read() as Uint8Array<ArrayBuffer> | null;
       if (chunk && chunk.length > 0) {
         const count = Math.min(into.length, chunk.length);
@@ -100,7 +102,9 @@ export class DuplexConn implements Conn {
   }
 
   abort(reason?: unknown): void {
-    this.#error ??= reason ?? new DOMException("The connection was dropped", "AbortError");
+    if (this.#isAborted) return;
+    this.#isAborted = true;
+    this.#error = reason ?? new DOMException("The connection was dropped", "AbortError");
     this.#stream.destroy();
   }
 

@@ -65,12 +65,11 @@ class Joint {
     }
     // The second end closes both sides anyway.
     if (--this.#open === 0 || this.#end) return;
-    if (to.carriesHalfClose === false) {
-      if (to === this.#target) this.#startLinger();
-      return;
-    }
+    if (to.carriesHalfClose === false && to === this.#target) return this.#startLinger();
     try {
-      await to.closeWrite();
+      // A client whose way has no half-close learns of the target's end by the end of everything.
+      if (to.carriesHalfClose === false) await this.#finish();
+      else await to.closeWrite();
     } catch (error) {
       this.#stop({ outcome: to === this.#client ? "client_gone" : "target_gone", error });
     }
@@ -84,6 +83,12 @@ class Joint {
         error: new PosternError("timeout", "The client had ended and the target went on without end"),
       });
     });
+  }
+
+  async #finish(): Promise<void> {
+    this.#end ??= { outcome: "done" };
+    await this.#client[Symbol.asyncDispose]();
+    await this.#target[Symbol.asyncDispose]();
   }
 
   #stop(end: RelayEnd): void {
@@ -118,32 +123,30 @@ async function moveBuffers(progress: Progress): Promise<void> {
   let size = smallest;
   let large: Uint8Array<ArrayBuffer> | undefined;
   let into = small;
-  try {
-    while (true) {
-      progress.failed = from;
-      const read = await from.read(into);
-      if (read === null) return;
-      progress.failed = to;
-      const full = read === into.length;
-      await to.write(full ? into : into.subarray(0, read));
-      count(read);
-      if (full) {
-        if (into !== small || size === smallest) size = Math.min(size * 8, largest);
-        if (large?.length !== size) {
-          if (large) giveBack(large);
-          large = takeLarge(size);
-        }
-        into = large;
-      } else if (into !== small) {
-        if (read < size >> 3) size = Math.max(size >> 3, smallest);
+  while (true) {
+    progress.failed = from;
+    const read = await from.read(into);
+    if (read === null) break;
+    progress.failed = to;
+    const full = read === into.length;
+    await to.write(full ? into : into.subarray(0, read));
+    count(read);
+    if (full) {
+      if (into !== small || size === smallest) size = Math.min(size * 8, largest);
+      if (large?.length !== size) {
         if (large) giveBack(large);
-        large = undefined;
-        into = small;
+        large = takeLarge(size);
       }
+      into = large;
+    } else if (into !== small) {
+      if (read < size >> 3) size = Math.max(size >> 3, smallest);
+      if (large) giveBack(large);
+      large = undefined;
+      into = small;
     }
-  } finally {
-    if (large) giveBack(large);
   }
+  // Not after a failure: a call that was cut off may still hold the buffer.
+  if (large) giveBack(large);
 }
 
 function takeLarge(size: number): Uint8Array<ArrayBuffer> {
