@@ -1,0 +1,173 @@
+/** What Deno can grant and we ever ask for; `ffi` and `import` are never granted. */
+export type PermissionKind = "net" | "read" | "write" | "env" | "run" | "sys";
+
+/** Everything, or these names; `{state}` and the like stand for the platform's directories. */
+export type Grant = "any" | readonly string[];
+
+/** What one command may do. A kind that is not named is not granted. */
+export type Grants = Readonly<Partial<Record<PermissionKind, Grant>>>;
+
+/** The platform's directories, as `World.places` has them. */
+export interface Directories {
+  readonly config: string;
+  readonly state: string;
+  readonly cache: string;
+  readonly runtime: string;
+}
+
+/** All kinds, in the order in which `main.ts` gives them up. */
+export const permissionKinds: readonly PermissionKind[] = ["net", "read", "write", "env", "run", "sys"];
+
+/** The environment that any command may read: places, output, and what the YAML parser asks for. */
+const commonEnv = [
+  "HOME",
+  "USERPROFILE",
+  "APPDATA",
+  "LOCALAPPDATA",
+  "XDG_CONFIG_HOME",
+  "XDG_STATE_HOME",
+  "XDG_CACHE_HOME",
+  "XDG_RUNTIME_DIR",
+  "TMPDIR",
+  "TMP",
+  "TEMP",
+  "POSTERN_CONFIG",
+  "NO_COLOR",
+  "LOG_TOKENS",
+  "LOG_STREAM",
+];
+
+/** What a shell may have set before: `env` keeps it, `doctor` warns, a door never obeys it. */
+const proxyEnv = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"]
+  .flatMap((name) => [name, name.toLowerCase()]);
+
+const activation = ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"];
+
+/** Speaks to a running door: the control socket and its lock, nothing else. */
+const client: Grants = {
+  read: ["{config}", "{state}", "{runtime}"],
+  write: ["{state}", "{runtime}"],
+  env: commonEnv,
+  sys: ["uid"],
+};
+
+/** Asks a running door, else answers from the configuration, which may name files anywhere. */
+const reader: Grants = { ...client, read: "any" };
+
+/** What each command may do. */
+export const commandGrants: Readonly<Record<string, Grants>> = {
+  proxy: {
+    net: "any",
+    read: "any",
+    write: ["{state}", "{cache}", "{runtime}"],
+    env: [...commonEnv, ...activation, "SSL_CERT_FILE"],
+    run: ["{self}"],
+    sys: ["uid"],
+  },
+  status: client,
+  connections: client,
+  reload: client,
+  stop: client,
+  logs: { ...client, run: ["journalctl"] },
+  explain: { ...reader, net: "any" },
+  env: { ...reader, env: [...commonEnv, ...proxyEnv, "SHELL"] },
+  pac: reader,
+  config: { ...reader, write: ["{config}", "{state}", "{runtime}"] },
+  doctor: { ...reader, net: "any", env: [...commonEnv, ...proxyEnv, "SSL_CERT_FILE", "SSH_AUTH_SOCK"] },
+  demo: { net: ["127.0.0.1", "[::1]", "localhost"], env: commonEnv },
+  completion: { env: commonEnv },
+  version: { env: commonEnv },
+  help: { env: commonEnv },
+};
+
+/** Options that name a file or socket to be made, wherever the person wants it. */
+const writingOptions = ["--listen-unix", "--ready-file"];
+
+/** Options whose value is the next word, so that it is not taken for the command. */
+const valuedOptions = ["--config", "--log-level", "--log-format"];
+
+/** The command a command line asks for; "help" when it names none that we know. */
+export function commandOf(args: readonly string[]): string {
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at] ?? "";
+    if (valuedOptions.includes(word)) at++;
+    else if (word === "--version") return "version";
+    else if (!word.startsWith("-")) return Object.hasOwn(commandGrants, word) ? word : "help";
+  }
+  return "help";
+}
+
+/** The kinds a command needs: the compiled program gives up the rest first of all. */
+export function kindsFor(command: string, platform = "linux"): PermissionKind[] {
+  const grants = grantsFor(command, platform);
+  return permissionKinds.filter((kind) => grants[kind] !== undefined);
+}
+
+/** The flags of `deno run` for one command line from source: the narrowest that do. */
+export function flagsFor(
+  args: readonly string[],
+  options: { directories: Directories; self: string; platform: string },
+): string[] {
+  const grants = grantsFor(commandOf(args), options.platform);
+  const named = pathsNamed(args);
+  return toFlags(grants, (kind, grant) => {
+    const names = grant.map((name) => fill(name, options.directories, options.self));
+    return kind === "read" || kind === "write" ? [...names, ...named] : names;
+  });
+}
+
+/**
+ * The flags the program is compiled with: the union of all commands. Directories and the program's own path
+ * are not known then, so those kinds become unrestricted, and `kindsFor` takes away what a command does not need.
+ */
+export function compiledFlags(): string[] {
+  const union: Partial<Record<PermissionKind, Grant>> = {};
+  for (const grants of Object.values(commandGrants)) {
+    for (const kind of permissionKinds) {
+      const grant = grants[kind];
+      if (grant === undefined) continue;
+      const isOpen = grant === "any" || union[kind] === "any" || grant.some((name) => name.startsWith("{"));
+      union[kind] = isOpen ? "any" : [...new Set([...(union[kind] ?? []), ...grant])];
+    }
+  }
+  return toFlags(union, (_kind, grant) => grant);
+}
+
+/** Unix sockets need files only; on Windows a door is controlled over loopback TCP. */
+function grantsFor(command: string, platform: string): Grants {
+  const grants = commandGrants[command] ?? commandGrants["help"] ?? {};
+  const asksDoor = grants.sys !== undefined && grants.net === undefined;
+  return platform === "windows" && asksDoor ? { ...grants, net: ["127.0.0.1"] } : grants;
+}
+
+function toFlags(
+  grants: Grants,
+  narrow: (kind: PermissionKind, grant: readonly string[]) => readonly string[],
+): string[] {
+  return permissionKinds.flatMap((kind) => {
+    const grant = grants[kind];
+    if (grant === undefined) return [];
+    return [
+      grant === "any" ? `--allow-${kind}` : `--allow-${kind}=${narrow(kind, grant).map(escape).join(",")}`,
+    ];
+  });
+}
+
+function fill(name: string, directories: Directories, self: string): string {
+  const places: Record<string, string> = { ...directories, self };
+  return name.replace(/^\{(\w+)\}$/, (whole, place: string) => places[place] ?? whole);
+}
+
+function pathsNamed(args: readonly string[]): string[] {
+  return args.flatMap((word, at) => {
+    const [option = "", value] = word.split(/=(.*)/s);
+    if (!writingOptions.includes(option)) return [];
+    const path = value ?? args[at + 1];
+    return path === undefined || path === "" ? [] : [path];
+  });
+}
+
+/** A comma inside a value is written twice. */
+function escape(name: string): string {
+  return name.replaceAll(",", ",,");
+}

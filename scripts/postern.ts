@@ -1,0 +1,45 @@
+import { type Directories, flagsFor } from "./permissions.ts";
+import { platformDirectories } from "./platform_directories.ts";
+
+/** Runs a command from source with exactly its permissions: `deno task postern status`. */
+if (import.meta.main) Deno.exit(await runFromSource(Deno.args));
+
+/** Starts `main.ts`, hands on terminal and signals, and answers its exit code. */
+async function runFromSource(args: readonly string[]): Promise<number> {
+  const main = new URL("../main.ts", import.meta.url);
+  const command = sourceCommand(args, platformDirectories());
+  const child = new Deno.Command(Deno.execPath(), { args: [...command, main.href, ...args] }).spawn();
+  for (const signal of forwardedSignals()) {
+    Deno.addSignalListener(signal, () => tell(child, signal));
+  }
+  return (await child.status).code;
+}
+
+/** What precedes the program and its arguments. */
+export function sourceCommand(args: readonly string[], directories: Directories): string[] {
+  const config = new URL("../deno.json", import.meta.url);
+  const options = { directories, self: Deno.execPath(), platform: Deno.build.os };
+  return ["run", "--no-prompt", "--quiet", "--config", filePath(config), ...flagsFor(args, options)];
+}
+
+/** A terminal sends SIGINT to the whole group: passing it on would make two of one. */
+function forwardedSignals(): Deno.Signal[] {
+  if (Deno.build.os === "windows") return [];
+  const ignored: Deno.Signal[] = ["SIGINT", "SIGQUIT"];
+  if (!Deno.stdin.isTerminal()) return ["SIGHUP", "SIGTERM", ...ignored];
+  for (const signal of ignored) Deno.addSignalListener(signal, () => {});
+  return ["SIGHUP", "SIGTERM"];
+}
+
+function tell(child: Deno.ChildProcess, signal: Deno.Signal): void {
+  try {
+    child.kill(signal);
+  } catch (error) {
+    // It has just ended: its exit code follows.
+    if (!(error instanceof TypeError)) throw error;
+  }
+}
+
+function filePath(url: URL): string {
+  return decodeURIComponent(url.pathname).replace(/^\/(?=[A-Za-z]:)/, "");
+}

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import {
+  commandGrants,
+  commandOf,
+  compiledFlags,
+  flagsFor,
+  kindsFor,
+  permissionKinds,
+} from "../../../scripts/permissions.ts";
+
+const allowAll = ["--allow", "all"].join("-");
+
+const directories = { config: "/c/postern", state: "/s/postern", cache: "/k/postern", runtime: "/r/postern" };
+const here = { directories, self: "/bin/deno", platform: "linux" };
+
+const commandLines = [
+  { args: [], command: "help" },
+  { args: ["--help"], command: "help" },
+  { args: ["--version"], command: "version" },
+  { args: ["proxy", "--version"], command: "proxy" },
+  { args: ["--config", "status", "proxy"], command: "proxy" },
+  { args: ["--config=status", "proxy"], command: "proxy" },
+  { args: ["-v", "-v", "explain", "stop"], command: "explain" },
+  { args: ["--log-level", "debug", "stop"], command: "stop" },
+  { args: ["porxy"], command: "help" },
+  { args: ["constructor"], command: "help" },
+];
+
+for (const { args, command } of commandLines) {
+  Deno.test(`commandOf() finds ${command} in "${args.join(" ")}"`, () => {
+    assert.equal(commandOf(args), command);
+  });
+}
+
+Deno.test("flagsFor() narrows paths to the platform's directories", () => {
+  const flags = flagsFor(["status"], here);
+  assert.ok(flags.includes("--allow-read=/c/postern,/s/postern,/r/postern"), flags.join(" "));
+  assert.ok(flags.includes("--allow-write=/s/postern,/r/postern"), flags.join(" "));
+  assert.ok(!flags.some((flag) => /net|run/.test(flag)), flags.join(" "));
+});
+
+Deno.test("flagsFor() lets a door start itself and nothing else", () => {
+  assert.ok(flagsFor(["proxy"], here).includes("--allow-run=/bin/deno"));
+});
+
+Deno.test("flagsFor() adds the paths that the person names", () => {
+  const flags = flagsFor(["proxy", "--listen-unix", "/x/door.sock", "--ready-file=/x/a,b"], here);
+  assert.ok(
+    flags.includes("--allow-write=/s/postern,/k/postern,/r/postern,/x/door.sock,/x/a,,b"),
+    flags.join(" "),
+  );
+});
+
+Deno.test("flagsFor() reaches the control port on Windows, where there is no socket file", () => {
+  assert.ok(flagsFor(["status"], { ...here, platform: "windows" }).includes("--allow-net=127.0.0.1"));
+  assert.ok(kindsFor("status", "windows").includes("net"));
+  assert.ok(!kindsFor("version", "windows").includes("net"));
+});
+
+for (const command of ["version", "completion", "help", "no such command"]) {
+  Deno.test(`kindsFor() leaves "${command}" nothing but the environment`, () => {
+    assert.deepEqual(kindsFor(command), ["env"]);
+  });
+}
+
+for (const command of ["status", "connections", "reload", "stop", "env", "pac", "config", "demo"]) {
+  Deno.test(`kindsFor() lets ${command} start no program`, () => {
+    assert.ok(!kindsFor(command).includes("run"));
+  });
+}
+
+Deno.test("compiledFlags() covers every command and never everything", () => {
+  const flags = compiledFlags();
+  for (const kind of permissionKinds) {
+    const isUsed = Object.values(commandGrants).some((grants) => grants[kind] !== undefined);
+    assert.equal(flags.some((flag) => flag.startsWith(`--allow-${kind}`)), isUsed, kind);
+  }
+  assert.ok(flags.some((flag) => flag.startsWith("--allow-env=")), "the environment stays a list of names");
+  assert.ok(flags.includes("--allow-sys=uid"), flags.join(" "));
+  assert.ok(!flags.some((flag) => /^--allow-(ffi|import|all)\b/.test(flag)), flags.join(" "));
+});
+
+Deno.test("no file of the project allows everything", async () => {
+  const found: string[] = [];
+  for await (const path of textFiles(new URL("../../../", import.meta.url))) {
+    if ((await Deno.readTextFile(path)).includes(allowAll)) found.push(path.pathname);
+  }
+  assert.deepEqual(found, []);
+});
+
+async function* textFiles(directory: URL): AsyncGenerator<URL> {
+  for await (const entry of Deno.readDir(directory)) {
+    if ([".git", "dist", "node_modules"].includes(entry.name)) continue;
+    const path = new URL(encodeURIComponent(entry.name) + (entry.isDirectory ? "/" : ""), directory);
+    if (entry.isDirectory) yield* textFiles(path);
+    else if (entry.isFile) yield path;
+  }
+}
