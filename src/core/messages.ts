@@ -19,11 +19,16 @@ export class Messages {
   #start = 0;
   #end = 0;
   #ended = false;
+  readonly #smallest: number;
+  /** The size of the buffer for a flow, once it is known to be one. */
+  #largest: number;
+  #wasFilled = false;
 
   constructor(conn: Conn, { limit = 64 * 1024, initial = 512 }: MessagesOptions = {}) {
     this.#conn = conn;
     this.#limit = limit;
     this.#buffer = new Uint8Array(initial);
+    this.#smallest = this.#largest = initial;
   }
 
   /** What has arrived and is not yet used. */
@@ -56,7 +61,10 @@ export class Messages {
   /** Waits for more bytes; false at the peer's end. */
   async fill(): Promise<boolean> {
     if (this.#ended) return false;
-    if (this.#start === this.#end) this.#start = this.#end = 0;
+    if (this.#start === this.#end) {
+      this.#start = this.#end = 0;
+      this.#fitBuffer();
+    }
     if (this.#end === this.#buffer.length) this.#makeRoom();
     const count = await this.#conn.read(this.#buffer.subarray(this.#end));
     if (count === null) {
@@ -64,6 +72,7 @@ export class Messages {
       return false;
     }
     this.#end += count;
+    this.#wasFilled = this.#end === this.#buffer.length;
     return true;
   }
 
@@ -79,6 +88,16 @@ export class Messages {
     const bytes = this.pending;
     this.#start = this.#end;
     return bytes;
+  }
+
+  /** As in `relay`: a body that fills its reads gets a larger buffer; a read that may wait long holds a small one. */
+  #fitBuffer(): void {
+    if (this.#wasFilled) {
+      this.#largest = Math.min(this.#limit, Math.max(this.#largest, this.#buffer.length * 8));
+      if (this.#buffer.length < this.#largest) this.#buffer = new Uint8Array(this.#largest);
+    } else if (this.#buffer.length > this.#smallest) {
+      this.#buffer = new Uint8Array(this.#smallest);
+    }
   }
 
   #makeRoom(): void {
