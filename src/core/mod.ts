@@ -4,6 +4,7 @@ export * from "./clock.ts";
 export * from "./conn.ts";
 export * from "./duplex.ts";
 export * from "./errors.ts";
+export * from "./line_writer.ts";
 export * from "./log.ts";
 export * from "./messages.ts";
 export * from "./metrics.ts";

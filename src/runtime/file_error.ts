@@ -1,0 +1,73 @@
+import { PosternError } from "../core/mod.ts";
+import { missingFlag } from "./permissions.ts";
+
+/** What the system says of a file, as one of ours. `what` completes "Cannot …": `read "a.yaml"`. */
+export function fileError(error: unknown, what: string): PosternError {
+  if (error instanceof PosternError) return error;
+  const flag = missingFlag(error);
+  if (flag) {
+    return new PosternError("not_allowed", `Cannot ${what}: this needs the permission ${flag}`, {
+      cause: error,
+      hint: `start postern with ${flag}`,
+    });
+  }
+  const known = reasons[systemCode(error)];
+  if (known) {
+    const { code, reason, hint } = known;
+    return new PosternError(
+      code,
+      `Cannot ${what}: ${reason}`,
+      hint ? { cause: error, hint } : { cause: error },
+    );
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  return new PosternError("internal", `Cannot ${what}: ${reason}`, { cause: error });
+}
+
+interface Reason {
+  readonly code: "config" | "not_allowed" | "internal";
+  readonly reason: string;
+  readonly hint?: string;
+}
+
+const denied: Reason = {
+  code: "not_allowed",
+  reason: "permission denied",
+  hint: "check who owns it and its mode: ls -ld",
+};
+
+const reasons: Readonly<Record<string, Reason>> = {
+  ENOENT: { code: "config", reason: "no such file or directory" },
+  EISDIR: { code: "config", reason: "is a directory" },
+  ENOTDIR: { code: "config", reason: "a part of the path is not a directory" },
+  ENAMETOOLONG: { code: "config", reason: "the name is too long" },
+  ELOOP: { code: "config", reason: "too many symbolic links" },
+  EEXIST: { code: "config", reason: "it exists already" },
+  EACCES: denied,
+  EPERM: denied,
+  EROFS: { code: "not_allowed", reason: "the file system is read-only" },
+  ENOSPC: {
+    code: "internal",
+    reason: "no space left",
+    hint: "make room on that disk (df -h) or raise the limit it stands for",
+  },
+  EDQUOT: { code: "internal", reason: "the disk quota is used up", hint: "remove files of yours there" },
+  EMFILE: {
+    code: "internal",
+    reason: "too many open files",
+    hint: "raise the limit of open files: ulimit -n",
+  },
+  ENFILE: { code: "internal", reason: "the machine has too many open files" },
+};
+
+/** Some of Deno's errors come without the system's code; their class says the same. */
+function systemCode(error: unknown): string {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  if (typeof code === "string") return code;
+  if (error instanceof Deno.errors.NotFound) return "ENOENT";
+  if (error instanceof Deno.errors.PermissionDenied) return "EACCES";
+  if (error instanceof Deno.errors.AlreadyExists) return "EEXIST";
+  if (error instanceof Deno.errors.IsADirectory) return "EISDIR";
+  if (error instanceof Deno.errors.NotADirectory) return "ENOTDIR";
+  return "";
+}

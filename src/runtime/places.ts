@@ -1,0 +1,73 @@
+import { type Places, PosternError, type Process } from "../core/mod.ts";
+
+export interface PlacesOptions {
+  readonly platform: Process["platform"];
+  readonly env: (name: string) => string | undefined;
+  readonly uid: number | undefined;
+}
+
+/** The platform's directories for postern: XDG on Linux, the Library on macOS, the profile on Windows. */
+export function placesFor({ platform, env, uid }: PlacesOptions): Places {
+  if (platform === "windows") return windowsPlaces(env);
+  const home = absolute(env("HOME"));
+  if (home === undefined) throw homeless("HOME");
+  const temporary = (absolute(env("TMPDIR")) ?? "/tmp").replace(/(.)\/+$/, "$1");
+  const ownTemporary = `${temporary}/postern-${uid ?? "user"}`;
+  if (platform === "darwin") {
+    return {
+      home,
+      config: `${home}/Library/Application Support/postern`,
+      state: `${home}/Library/Application Support/postern/state`,
+      cache: `${home}/Library/Caches/postern`,
+      runtime: ownTemporary,
+      temporary,
+    };
+  }
+  // A relative path in these variables is to be ignored (XDG Base Directory Specification, "Basics").
+  const xdg = (name: string, otherwise: string) => `${absolute(env(name)) ?? `${home}/${otherwise}`}/postern`;
+  const runtime = absolute(env("XDG_RUNTIME_DIR"));
+  return {
+    home,
+    config: xdg("XDG_CONFIG_HOME", ".config"),
+    state: xdg("XDG_STATE_HOME", ".local/state"),
+    cache: xdg("XDG_CACHE_HOME", ".cache"),
+    runtime: runtime === undefined ? ownTemporary : `${runtime}/postern`,
+    temporary,
+  };
+}
+
+/** Refuses a path that does not fit into the address of a unix socket (`sun_path`), with what to do about it. */
+export function checkSocketPath(path: string, platform: Process["platform"]): void {
+  const most = platform === "linux" ? 107 : 103;
+  const length = new TextEncoder().encode(path).length;
+  if (length <= most) return;
+  throw new PosternError(
+    "config",
+    `Cannot use the socket path "${path}": it has ${length} bytes, the system allows ${most}`,
+    { hint: "set XDG_RUNTIME_DIR or TMPDIR to a shorter directory, or take a shorter --id" },
+  );
+}
+
+function windowsPlaces(env: PlacesOptions["env"]): Places {
+  const home = env("USERPROFILE");
+  if (!home) throw homeless("USERPROFILE");
+  const local = env("LOCALAPPDATA") || `${home}\\AppData\\Local`;
+  return {
+    home,
+    config: `${env("APPDATA") || `${home}\\AppData\\Roaming`}\\postern`,
+    state: `${local}\\postern\\state`,
+    cache: `${local}\\postern\\cache`,
+    runtime: `${local}\\postern\\run`,
+    temporary: env("TEMP") || `${local}\\Temp`,
+  };
+}
+
+function absolute(path: string | undefined): string | undefined {
+  return path?.startsWith("/") ? path : undefined;
+}
+
+function homeless(name: string): PosternError {
+  return new PosternError("config", `Cannot tell where files belong: ${name} is not set`, {
+    hint: `set ${name} to your home directory`,
+  });
+}

@@ -1,0 +1,52 @@
+import { type Clock, PosternError, type Process } from "../core/mod.ts";
+import { startBackground } from "./background_program.ts";
+import { fileError } from "./file_error.ts";
+import { runProgram } from "./run_program.ts";
+import { listenForSignal } from "./signals.ts";
+
+export interface ProcessOptions {
+  readonly clock: Clock;
+  /** Where `main.ts` is: its `import.meta.url`. */
+  readonly main: string;
+  /** The permissions with which postern starts itself again from source. */
+  readonly flags: readonly string[];
+}
+
+/** This process and its children. Nothing is asked of the system, and so no permission needed, before it is read. */
+export function createProcess({ clock, main, flags }: ProcessOptions): Process {
+  const isCompiled = Deno.build.standalone;
+  return {
+    platform: platform(),
+    arch: Deno.build.arch,
+    pid: Deno.pid,
+    isCompiled,
+    get uid() {
+      return needing("tell the user's id", () => Deno.uid() ?? undefined);
+    },
+    get self() {
+      return isCompiled ? [Deno.execPath()] : [Deno.execPath(), "run", ...flags, main];
+    },
+    get directory() {
+      return needing("tell the working directory", () => Deno.cwd());
+    },
+    env: (name) => needing(`read the variable ${name}`, () => Deno.env.get(name)),
+    on: listenForSignal,
+    run: (command, options) => runProgram(command, options, clock),
+    background: startBackground,
+    memory: () => Deno.memoryUsage().rss,
+  };
+}
+
+function platform(): Process["platform"] {
+  const { os } = Deno.build;
+  if (os === "linux" || os === "darwin" || os === "windows") return os;
+  throw new PosternError("internal", `Cannot run on ${os}: only Linux, macOS and Windows are known`);
+}
+
+function needing<T>(what: string, ask: () => T): T {
+  try {
+    return ask();
+  } catch (error) {
+    throw fileError(error, what);
+  }
+}

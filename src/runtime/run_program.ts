@@ -1,0 +1,147 @@
+import { type Clock, PosternError, type RunOptions, type RunResult } from "../core/mod.ts";
+import { fileError } from "./file_error.ts";
+import { writeAll } from "./write_all.ts";
+
+/** The most a program may say on one of its outputs. */
+const outputLimit = 4 * 1024 * 1024;
+/** How long a program may take to end when it is asked to, before it is made to. */
+const killAfter = 2000;
+
+/** Runs a program to its end and collects what it says. The signal ends the program too. */
+export async function runProgram(
+  command: readonly string[],
+  { signal, env, stdin }: RunOptions,
+  clock: Clock,
+): Promise<RunResult> {
+  signal.throwIfAborted();
+  const child = spawn(command, { env, hasInput: stdin !== undefined });
+  const ending = new AbortController();
+  const stop = (reason: unknown) => ending.abort(reason);
+  const pass = () => stop(signal.reason);
+  signal.addEventListener("abort", pass, { once: true });
+  const collect = (stream: ReadableStream<Uint8Array>) =>
+    collectText(stream, { signal: ending.signal, limit: outputLimit }).catch((error) => {
+      stop(error);
+      throw error;
+    });
+  const killing = new Killing(child, ending.signal, clock);
+  try {
+    const [, stdout, stderr, status] = await Promise.all([
+      stdin === undefined ? undefined : feed(child.stdin, stdin),
+      collect(child.stdout),
+      collect(child.stderr),
+      child.status,
+    ]);
+    ending.signal.throwIfAborted();
+    return { code: status.code, stdout, stderr };
+  } catch (error) {
+    stop(error);
+    throw ending.signal.reason;
+  } finally {
+    // Nobody may outlive us unseen, not even after a failure.
+    await child.status;
+    killing[Symbol.dispose]();
+    signal.removeEventListener("abort", pass);
+  }
+}
+
+function spawn(
+  command: readonly string[],
+  { env, hasInput }: { env: Record<string, string> | undefined; hasInput: boolean },
+): Deno.ChildProcess {
+  const [program = "", ...args] = command;
+  try {
+    return new Deno.Command(program, {
+      args,
+      ...(env ? { env } : {}),
+      stdin: hasInput ? "piped" : "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+  } catch (error) {
+    throw programError(error, program);
+  }
+}
+
+/** What the system says of a program that cannot be started. */
+export function programError(error: unknown, program: string): PosternError {
+  if (error instanceof Deno.errors.NotFound || (error as { code?: unknown } | undefined)?.code === "ENOENT") {
+    return new PosternError("config", `Cannot run "${program}": no such program`, {
+      cause: error,
+      hint: "install it, or give its whole path",
+    });
+  }
+  return fileError(error, `run "${program}"`);
+}
+
+/** Asks a program to end when the signal says so, and makes it end when it does not listen. */
+class Killing implements Disposable {
+  #timer: Disposable | undefined;
+  readonly #signal: AbortSignal;
+  readonly #ask: () => void;
+
+  constructor(child: Deno.ChildProcess, signal: AbortSignal, clock: Clock) {
+    this.#signal = signal;
+    this.#ask = () => {
+      kill(child, "SIGTERM");
+      this.#timer = clock.after(killAfter, () => kill(child, "SIGKILL"));
+    };
+    signal.addEventListener("abort", this.#ask, { once: true });
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#signal.removeEventListener("abort", this.#ask);
+  }
+}
+
+function kill(child: Deno.ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
+  try {
+    child.kill(signal);
+  } catch (error) {
+    // It has ended by itself in between, which is what was wanted.
+    if (!(error instanceof TypeError || error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+async function feed(into: WritableStream<Uint8Array>, text: string): Promise<void> {
+  const writer = into.getWriter();
+  try {
+    await writeAll(
+      { write: (bytes) => writer.write(bytes).then(() => bytes.length) },
+      new TextEncoder().encode(text),
+    );
+    await writer.close();
+  } catch (error) {
+    // A program may end without having read its input; its exit code says the rest.
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+  }
+}
+
+/** Reads until the end, the limit or the signal: a grandchild may hold the pipe open for ever. */
+async function collectText(
+  stream: ReadableStream<Uint8Array>,
+  { signal, limit }: { signal: AbortSignal; limit: number },
+): Promise<string> {
+  const reader = stream.getReader();
+  const stop = () => void reader.cancel(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  const decoder = new TextDecoder();
+  let text = "";
+  let length = 0;
+  try {
+    while (true) {
+      const { done, value } = await reader.read();
+      if (done) return text + decoder.decode();
+      length += value.length;
+      if (length > limit) {
+        throw new PosternError("protocol", `Cannot take what the program says: more than ${limit} bytes`);
+      }
+      text += decoder.decode(value, { stream: true });
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
+    reader.releaseLock();
+  }
+}

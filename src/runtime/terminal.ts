@@ -1,0 +1,89 @@
+import { PosternError, type Terminal } from "../core/mod.ts";
+import { fileError } from "./file_error.ts";
+import { writeAll } from "./write_all.ts";
+
+/** The three standard streams. */
+export function createTerminal(): Terminal {
+  return {
+    get isInput() {
+      return Deno.stdin.isTerminal();
+    },
+    get isOutput() {
+      return Deno.stdout.isTerminal();
+    },
+    get isErrorOutput() {
+      return Deno.stderr.isTerminal();
+    },
+    get columns() {
+      return columns();
+    },
+    out: (text) => standardOutput.write(text),
+    // There is nobody left to tell that the place for telling failures fails.
+    err: (text) => standardError.write(text).catch(() => {}),
+    readInput,
+  };
+}
+
+/** Writes to stderr in one order with `Terminal.err`, but fails where that cannot be done: the sink of the log. */
+export function writeStderr(text: string): Promise<void> {
+  return standardError.write(text);
+}
+
+/** A stream with ordered, whole writes. Once its reader has gone away everything is taken and thrown away. */
+export class OrderedOutput {
+  readonly #into: { write(bytes: Uint8Array): Promise<number> };
+  readonly #name: string;
+  readonly #encoder = new TextEncoder();
+  #last: Promise<unknown> = Promise.resolve();
+  #hasGone = false;
+
+  constructor(into: { write(bytes: Uint8Array): Promise<number> }, name: string) {
+    this.#into = into;
+    this.#name = name;
+  }
+
+  write(text: string): Promise<void> {
+    const written = this.#last.then(() => this.#writeNow(text));
+    // A failure belongs to its own caller; the next text is tried again.
+    this.#last = written.catch(() => {});
+    return written;
+  }
+
+  async #writeNow(text: string): Promise<void> {
+    if (this.#hasGone) return;
+    try {
+      await writeAll(this.#into, this.#encoder.encode(text));
+    } catch (error) {
+      if (!(error instanceof Deno.errors.BrokenPipe)) throw fileError(error, `write to ${this.#name}`);
+      this.#hasGone = true;
+    }
+  }
+}
+
+const standardOutput = new OrderedOutput(Deno.stdout, "the standard output");
+const standardError = new OrderedOutput(Deno.stderr, "the standard error output");
+
+function columns(): number {
+  try {
+    return Deno.consoleSize().columns;
+  } catch {
+    // Not a terminal: the width that everybody expects then.
+    return 80;
+  }
+}
+
+async function readInput(limit: number): Promise<string> {
+  const decoder = new TextDecoder();
+  const chunk = new Uint8Array(16 * 1024);
+  let text = "";
+  let length = 0;
+  while (true) {
+    const count = await Deno.stdin.read(chunk);
+    if (count === null) return text + decoder.decode();
+    length += count;
+    if (length > limit) {
+      throw new PosternError("usage", `Cannot read the standard input: it has more than ${limit} bytes`);
+    }
+    text += decoder.decode(chunk.subarray(0, count), { stream: true });
+  }
+}

@@ -1,0 +1,59 @@
+import type { PeerCertificate } from "node:tls";
+import { type Conn, duplex, DuplexConn, parseIp, type SecureOptions } from "../core/mod.ts";
+import { tlsError } from "./tls_error.ts";
+import { trustedCertificates } from "./trusted_certificates.ts";
+
+/**
+ * TLS as a client over any connection, with node's TLS because Deno's own takes sockets only. The peer must be
+ * signed by a CA of the system, of SSL_CERT_FILE or of `ca`, and named `serverName`. An IP literal is compared with
+ * the certificate's IP addresses and never sent (RFC 6066, section 3). On failure `conn` is dropped.
+ */
+export async function secure(conn: Conn, options: SecureOptions & { signal: AbortSignal }): Promise<Conn> {
+  const { serverName, ca, cert, key, alpn, signal } = options;
+  if (signal.aborted) {
+    conn.abort(signal.reason);
+    throw signal.reason;
+  }
+  try {
+    const { checkServerIdentity, connect, createSecureContext } = await import("node:tls");
+    const secureContext = createSecureContext({
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
+    });
+    const trusted = await trustedCertificates();
+    for (const pem of ca === undefined ? trusted : [...trusted, ca]) secureContext.context.addCACert(pem);
+    const socket = connect({
+      socket: await duplex(conn),
+      servername: parseIp(serverName) ? "" : serverName,
+      secureContext,
+      ...(alpn ? { ALPNProtocols: [...alpn] } : {}),
+      checkServerIdentity: (_host: string, peer: PeerCertificate) => checkServerIdentity(serverName, peer),
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const stop = () => reject(signal.reason);
+    const closed = () => reject(new Error("the peer closed the connection"));
+    signal.addEventListener("abort", stop, { once: true });
+    socket.once("secureConnect", resolve).once("error", reject).once("close", closed);
+    try {
+      if (signal.aborted) stop();
+      await promise;
+    } catch (error) {
+      socket.on("error", () => {}).destroy();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", stop);
+      socket.off("error", reject).off("close", closed);
+    }
+    return new DuplexConn(socket, {
+      peer: conn.peer,
+      ...(conn.local === undefined ? {} : { local: conn.local }),
+      // close_notify ends one direction from TLS 1.3 on (RFC 8446, section 6.1); before, it ends both (RFC 5246, 7.2.1).
+      carriesHalfClose: socket.getProtocol() === "TLSv1.3",
+      failure: (error) => tlsError(error, serverName),
+    });
+  } catch (error) {
+    conn.abort(error);
+    if (signal.aborted) throw signal.reason;
+    throw tlsError(error, serverName);
+  }
+}
