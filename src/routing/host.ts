@@ -1,0 +1,35 @@
+import { type IpBytes, parseIp, unmapped } from "../core/mod.ts";
+
+/** The form in which names are compared: no brackets, one trailing dot dropped, lower case, IDNs as punycode. */
+export function comparableHost(host: string): string {
+  let text = host;
+  if (text.charCodeAt(0) === 91 && text.endsWith("]")) text = text.slice(1, -1);
+  if (text.length > 1 && text.charCodeAt(text.length - 1) === 46) text = text.slice(0, -1);
+  return isAscii(text) ? text.toLowerCase() : asciiName(text);
+}
+
+/**
+ * The address that a comparable host is; undefined for a name. An IPv4 address written as IPv6 is the IPv4
+ * address, and a zone (`fe80::1%eth0`) does not count.
+ */
+export function addressOf(host: string): IpBytes | undefined {
+  const first = host.charCodeAt(0);
+  const isSix = host.includes(":");
+  if (!isSix && (first < 48 || first > 57)) return undefined;
+  const zone = isSix ? host.indexOf("%") : -1;
+  const bytes = parseIp(zone < 0 ? host : host.slice(0, zone));
+  return bytes && unmapped(bytes);
+}
+
+function isAscii(text: string): boolean {
+  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 127) return false;
+  return true;
+}
+
+/** What the URL standard makes of an international name (UTS 46), as browsers do; unchanged where it is none. */
+function asciiName(name: string): string {
+  // These end or split the host of a URL, so the parser would look at something else than the name.
+  if (/[\s/?#@:\\%]/.test(name)) return name.toLowerCase();
+  const url = URL.parse(`http://${name}`);
+  return url === null ? name.toLowerCase() : url.hostname;
+}

@@ -1,0 +1,68 @@
+import type { IpBytes } from "../core/mod.ts";
+
+/** A network of the tree; `value` is missing where it only holds a branch. */
+export interface NetworkNode<T> {
+  readonly bytes: IpBytes;
+  readonly bits: number;
+  value?: T;
+  zero?: NetworkNode<T>;
+  one?: NetworkNode<T>;
+}
+
+/**
+ * A binary tree of the networks of one family, with paths without a branch left out: two nodes at most per
+ * network, and a lookup passes only the nodes that contain the address.
+ */
+export class NetworkTree<T> {
+  readonly #root: NetworkNode<T>;
+
+  constructor(byteLength: 4 | 16) {
+    this.#root = { bytes: new Uint8Array(byteLength), bits: 0 };
+  }
+
+  /** The node of a network, made if missing. */
+  at(bytes: IpBytes, bits: number): NetworkNode<T> {
+    let parent = this.#root;
+    while (parent.bits < bits) {
+      const side = bitAt(bytes, parent.bits) ? "one" : "zero";
+      const child = parent[side];
+      if (!child) return parent[side] = { bytes, bits };
+      const common = commonBits(child.bytes, bytes, Math.min(child.bits, bits));
+      if (common < child.bits) {
+        // The child moves below a new node where the two part, which may be the network asked for.
+        const above: NetworkNode<T> = { bytes, bits: common };
+        above[bitAt(child.bytes, common) ? "one" : "zero"] = child;
+        parent[side] = above;
+        parent = above;
+      } else {
+        parent = child;
+      }
+    }
+    return parent;
+  }
+
+  /** The shortest network; every address is in it. */
+  get root(): NetworkNode<T> {
+    return this.#root;
+  }
+}
+
+/** The next longer network below `node` that contains the address. */
+export function nextNetwork<T>(node: NetworkNode<T>, bytes: IpBytes): NetworkNode<T> | undefined {
+  if (node.bits >= bytes.length * 8) return undefined;
+  const child = bitAt(bytes, node.bits) ? node.one : node.zero;
+  return child && commonBits(child.bytes, bytes, child.bits) === child.bits ? child : undefined;
+}
+
+/** How many leading bits are equal, at most `limit`. */
+export function commonBits(a: IpBytes, b: IpBytes, limit: number): number {
+  for (let index = 0; index * 8 < limit; index++) {
+    const difference = (a[index] ?? 0) ^ (b[index] ?? 0);
+    if (difference !== 0) return Math.min(limit, index * 8 + Math.clz32(difference) - 24);
+  }
+  return limit;
+}
+
+function bitAt(bytes: IpBytes, bit: number): boolean {
+  return ((bytes[bit >> 3] ?? 0) >> (7 - (bit & 7)) & 1) === 1;
+}

@@ -1,0 +1,94 @@
+import type { Target } from "../core/mod.ts";
+import { explain, type Explanation } from "./explanation.ts";
+import { addressOf, comparableHost } from "./host.ts";
+import { describeRule, type Rule, type Tables } from "./rule.ts";
+import { type RankedRule, RuleIndex } from "./rule_index.ts";
+
+/** Where a target goes, and why. */
+export interface Route {
+  readonly transport: string;
+  /** For logs and people: `rule "c-lab-1.example.net" (postern.yaml:14)`, or `default`. */
+  readonly because: string;
+  /** Missing where the default decided. */
+  readonly rule?: Rule;
+}
+
+/** What a router is made of. */
+export interface RouterOptions {
+  /** In the order of their sources: of equal rules the first one counts. */
+  readonly rules: readonly Rule[];
+  /** The transport for whatever no rule matches: `direct` unless told otherwise. */
+  readonly fallback?: string;
+  readonly tables?: Tables;
+}
+
+/** A pure function from target to route. It never resolves a name. */
+export class Router {
+  readonly rules: readonly Rule[];
+  readonly fallback: string;
+  readonly tables: Tables;
+  readonly #indexes: Indexes;
+  readonly #default: Route;
+
+  constructor(options: RouterOptions, indexes: Indexes = indexesOf(options.rules)) {
+    this.rules = options.rules;
+    this.fallback = options.fallback ?? "direct";
+    this.tables = options.tables ?? new Map();
+    this.#indexes = indexes;
+    this.#default = { transport: this.fallback, because: "default" };
+  }
+
+  /** The same rules with other tables; costs nothing, so that it may follow every change in a cluster. */
+  withTables(tables: Tables): Router {
+    return new Router({ rules: this.rules, fallback: this.fallback, tables }, this.#indexes);
+  }
+
+  /** The way of one connection. */
+  route({ host, port }: Target): Route {
+    const name = comparableHost(host);
+    const address = addressOf(name);
+    const { shared, confined, routes } = this.#indexes;
+    const find = (index: RuleIndex): RankedRule | undefined =>
+      address ? index.findAddress(address, port, this.tables) : index.findName(name, port, this.tables);
+    let best = find(shared);
+    if (best === undefined) return this.#default;
+    if (confined !== undefined && best.rule.tier === "catalogue" && best.rule.owner !== undefined) {
+      const own = confined.get(best.rule.owner);
+      best = (own && find(own)) ?? best;
+    }
+    let route = routes.get(best.rule);
+    if (!route) {
+      const { rule } = best;
+      routes.set(rule, route = { transport: rule.transport, because: describeRule(rule), rule });
+    }
+    return route;
+  }
+
+  /** The same answer with the rules that matched and lost; looks at every rule, so it is for people. */
+  explain(target: Target): Explanation {
+    return explain(target, this);
+  }
+}
+
+interface Indexes {
+  readonly shared: RuleIndex;
+  /** The exclusions that count only against routes of their own cluster. */
+  readonly confined: ReadonlyMap<string, RuleIndex> | undefined;
+  /** The answers given so far: each rule makes its own once. */
+  readonly routes: Map<Rule, Route>;
+}
+
+function indexesOf(rules: readonly Rule[]): Indexes {
+  const shared = new RuleIndex();
+  const confined = new Map<string, RuleIndex>();
+  for (const rule of rules) {
+    if (!rule.confined || rule.owner === undefined) {
+      shared.add(rule);
+      continue;
+    }
+    let own = confined.get(rule.owner);
+    if (!own) confined.set(rule.owner, own = new RuleIndex());
+    own.add(rule);
+  }
+  return { shared, confined: confined.size > 0 ? confined : undefined, routes: new Map() };
+}
