@@ -35,7 +35,7 @@ export interface ResponseHead {
 }
 
 /** Reads the head of a request (RFC 9112, section 3). What it throws carries the status that answers it. */
-export const decodeRequestHead: Decode<RequestHead> = (bytes) => {
+export function decodeRequestHead(bytes: Uint8Array<ArrayBuffer>): ReturnType<Decode<RequestHead>> {
   const head = wholeHead(bytes, skipEmptyLines(bytes), 400);
   if (!head) return undefined;
   const { lines, used } = head;
@@ -53,10 +53,10 @@ export const decodeRequestHead: Decode<RequestHead> = (bytes) => {
   const fields = parseFields(lines, end + 2, 400);
   checkHost(target, version, fields);
   return { value: { method, target, version, fields }, used };
-};
+}
 
 /** Reads the head of a response (RFC 9112, section 4). */
-export const decodeResponseHead: Decode<ResponseHead> = (bytes) => {
+export function decodeResponseHead(bytes: Uint8Array<ArrayBuffer>): ReturnType<Decode<ResponseHead>> {
   const head = wholeHead(bytes, 0, 502);
   if (!head) return undefined;
   const { lines, used } = head;
@@ -70,7 +70,7 @@ export const decodeResponseHead: Decode<ResponseHead> = (bytes) => {
   }
   const fields = parseFields(lines, end + 2, 502);
   return { value: { version, status: Number(match[1]), reason: match[2] ?? "", fields }, used };
-};
+}
 
 /** Writes the head of a request; the version is 1.1 unless told. */
 export function encodeRequestHead(

@@ -1,0 +1,277 @@
+import {
+  asPosternError,
+  type Clock,
+  type Conn,
+  type Deadlines,
+  describe,
+  type Log,
+  type Messages,
+  PosternError,
+} from "../core/mod.ts";
+import {
+  decodeRequestHead,
+  encodeChunk,
+  encodeLastChunk,
+  encodeResponseHead,
+  Http1Problem,
+  isPersistent,
+  requestFraming,
+  type RequestHead,
+} from "../wire/mod.ts";
+import { joined, readBody } from "./http_body.ts";
+import { errorPage, type PageAccess, type PageRequest, type PageResponse, type Pages } from "./page.ts";
+
+export interface PageDeps {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly log: Log;
+  /** In ms: how long a request may take to arrive (10 s), and how long a connection may do nothing (60 s). */
+  readonly limits?: { readonly handshake?: number; readonly keepAlive?: number };
+}
+
+export interface ServePagesOptions {
+  /** Handed to the pages. Whoever accepted the client drops it at that moment. */
+  readonly signal: AbortSignal;
+  /** Ends when no new requests are wanted: a connection that waits is dropped, one at work closes after its answer. */
+  readonly draining?: AbortSignal;
+  /** `door` unless told. */
+  readonly access?: PageAccess;
+}
+
+const mostBody = 64 * 1024;
+const mostDrained = 256 * 1024;
+const encoder = new TextEncoder();
+
+/** Whether a request is for this very server, and not for a proxy. */
+export function isForPages({ method, target }: RequestHead): boolean {
+  return target.startsWith("/") || (target === "*" && method === "OPTIONS");
+}
+
+/**
+ * Serves requests for pages, beginning with `firstHead` if it has been read already. Answers the first head that is
+ * not for the pages, or undefined when the connection is over; the caller disposes it.
+ */
+export async function servePages(
+  conn: Conn,
+  messages: Messages,
+  firstHead: RequestHead | undefined,
+  pages: Pages,
+  deps: PageDeps,
+  options: ServePagesOptions,
+): Promise<RequestHead | undefined> {
+  const server = new PageServer(conn, messages, deps, options);
+  let head = firstHead ?? await server.nextHead();
+  while (head && isForPages(head)) {
+    if (!await server.answer(head, pages)) {
+      await server.end();
+      return undefined;
+    }
+    head = await server.nextHead();
+  }
+  return head;
+}
+
+/** Serves a client that may ask for pages and nothing else, until it is gone. */
+export async function serveOnlyPages(
+  conn: Conn,
+  messages: Messages,
+  pages: Pages,
+  deps: PageDeps,
+  options: ServePagesOptions,
+): Promise<void> {
+  try {
+    const other = await servePages(conn, messages, undefined, pages, deps, options);
+    if (!other) return;
+    const server = new PageServer(conn, messages, deps, options);
+    await server.refuse(new PosternError("usage", "Cannot serve as a proxy here", { hint: "ask for /path" }));
+  } finally {
+    await conn[Symbol.asyncDispose]();
+  }
+}
+
+class PageServer {
+  readonly #conn: Conn;
+  readonly #messages: Messages;
+  readonly #deps: PageDeps;
+  readonly #options: ServePagesOptions;
+  readonly #arrive: number;
+  readonly #idle: number;
+
+  constructor(conn: Conn, messages: Messages, deps: PageDeps, options: ServePagesOptions) {
+    this.#conn = conn;
+    this.#messages = messages;
+    this.#deps = deps;
+    this.#options = options;
+    this.#arrive = deps.limits?.handshake ?? 10_000;
+    this.#idle = deps.limits?.keepAlive ?? 60_000;
+  }
+
+  /** The next request; undefined when the client has ended, waited too long, or was told that its head is wrong. */
+  async nextHead(): Promise<RequestHead | undefined> {
+    if (this.#messages.pending.length === 0 && !await this.#waitForClient()) return undefined;
+    try {
+      return await this.#within(this.#arrive, "the request", () => this.#messages.read(decodeRequestHead));
+    } catch (error) {
+      if (!(error instanceof Http1Problem)) throw error;
+      await this.refuse(error);
+      return undefined;
+    }
+  }
+
+  /** Answers one request; false when the connection must not be used for another one. */
+  async answer(head: RequestHead, pages: Pages): Promise<boolean> {
+    let keep = isPersistent(head);
+    let response: PageResponse;
+    try {
+      const body = await this.#body(head);
+      const request = {
+        ...pageRequest(head, this.#conn.local),
+        body,
+        access: this.#options.access ?? "door",
+      };
+      response = await this.#ask(pages, request);
+    } catch (error) {
+      // The body was not read to its end, so that nobody knows where the next request would begin.
+      if (!(error instanceof Http1Problem)) throw error;
+      keep = false;
+      response = errorPage(error);
+    }
+    keep &&= !this.#options.draining?.aborted;
+    return await this.#send(response, head, keep);
+  }
+
+  async refuse(error: unknown): Promise<void> {
+    await this.#send(errorPage(error), undefined, false);
+    await this.end();
+  }
+
+  /** Lets the client read the last answer: closing over input that nobody has read would reset the connection. */
+  async end(): Promise<void> {
+    try {
+      await this.#within(1000, "the client's end", async () => {
+        await this.#conn.closeWrite();
+        for (let drained = 0; drained < mostDrained;) {
+          if (!await this.#messages.fill()) return;
+          drained += this.#messages.take(mostDrained).length;
+        }
+      });
+    } catch (error) {
+      this.#deps.log.debug("client.gone", { client: this.#conn.peer, reason: describe(error) });
+    }
+  }
+
+  async #waitForClient(): Promise<boolean> {
+    const { draining } = this.#options;
+    const enough = new PosternError("cancelled", "No further request is wanted on this connection");
+    const drop = () => this.#conn.abort(enough);
+    if (draining?.aborted) return false;
+    draining?.addEventListener("abort", drop, { once: true });
+    const deadline = this.#deps.deadlines.add(this.#idle, drop);
+    try {
+      return await this.#messages.fill();
+    } catch (error) {
+      if (error !== enough) throw error;
+      return false;
+    } finally {
+      deadline[Symbol.dispose]();
+      draining?.removeEventListener("abort", drop);
+    }
+  }
+
+  async #body(head: RequestHead): Promise<Uint8Array<ArrayBuffer>> {
+    const framing = requestFraming(head);
+    const isTooLarge = framing.kind === "length" && framing.length > mostBody;
+    if (framing.kind !== "none" && !isTooLarge && head.fields.tokens("expect").includes("100-continue")) {
+      await this.#write(encodeResponseHead({ status: 100, fields: [] }));
+    }
+    return await this.#within(
+      this.#arrive,
+      "the request's body",
+      () => readBody(this.#messages, framing, { limit: mostBody }),
+    );
+  }
+
+  async #ask(pages: Pages, request: PageRequest): Promise<PageResponse> {
+    try {
+      return await pages(request, { signal: this.#options.signal });
+    } catch (error) {
+      if (asPosternError(error).code === "internal") {
+        this.#deps.log.error("page.failed", { path: request.path, reason: describe(error) });
+      }
+      return errorPage(error);
+    }
+  }
+
+  async #send(
+    { status, fields, body }: PageResponse,
+    request: RequestHead | undefined,
+    keep: boolean,
+  ): Promise<boolean> {
+    const isStream = typeof body !== "string" && !(body instanceof Uint8Array);
+    const isChunked = isStream && request?.version === "1.1";
+    const keeps = keep && (isChunked || !isStream);
+    const bytes = typeof body === "string" ? encoder.encode(body) : body;
+    const framing: [string, string][] = [];
+    if (isChunked) framing.push(["Transfer-Encoding", "chunked"]);
+    else if (bytes instanceof Uint8Array && status !== 204 && status !== 304) {
+      framing.push(["Content-Length", String(bytes.length)]);
+    }
+    const date: [string, string] = ["Date", this.#deps.clock.date().toUTCString()];
+    const connection: [string, string] = ["Connection", keeps ? "keep-alive" : "close"];
+    const head = encodeResponseHead({ status, fields: [...fields, ...framing, date, connection] });
+    const hasBody = request?.method !== "HEAD" && status !== 204 && status !== 304;
+    if (bytes instanceof Uint8Array) {
+      await this.#write(hasBody ? joined([head, bytes], head.length + bytes.length) : head);
+    } else {
+      await this.#write(head);
+      await this.#sendStream(bytes, hasBody, isChunked);
+    }
+    return keeps;
+  }
+
+  /** A stream that fails must not look as if it had ended: the connection is dropped. */
+  async #sendStream(
+    stream: AsyncIterable<Uint8Array>,
+    hasBody: boolean,
+    isChunked: boolean,
+  ): Promise<void> {
+    const pieces = stream[Symbol.asyncIterator]();
+    if (!hasBody) return void await pieces.return?.();
+    try {
+      for await (const piece of { [Symbol.asyncIterator]: () => pieces }) {
+        if (piece.length > 0) {
+          await this.#write(isChunked ? encodeChunk(piece) : joined([piece], piece.length));
+        }
+      }
+    } catch (error) {
+      this.#conn.abort(error);
+      throw error;
+    }
+    if (isChunked) await this.#write(encodeLastChunk());
+  }
+
+  #write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    return this.#within(this.#idle, "the client to read", () => this.#conn.write(bytes));
+  }
+
+  async #within<T>(ms: number, what: string, work: () => Promise<T>): Promise<T> {
+    const deadline = this.#deps.deadlines.add(ms, () => {
+      this.#conn.abort(new PosternError("timeout", `Cannot wait for ${what} any longer: ${ms} ms passed`));
+    });
+    try {
+      return await work();
+    } finally {
+      deadline[Symbol.dispose]();
+    }
+  }
+}
+
+function pageRequest(
+  { method, target, fields }: RequestHead,
+  local: string | undefined,
+): Omit<PageRequest, "body" | "access"> {
+  const mark = target.indexOf("?");
+  const path = mark < 0 ? target : target.slice(0, mark);
+  const query = new URLSearchParams(mark < 0 ? "" : target.slice(mark));
+  return { method, path, query, fields, ...(local === undefined ? {} : { local }) };
+}

@@ -1,0 +1,39 @@
+import { asPosternError } from "../core/mod.ts";
+import { answerStatus, type Fields } from "../wire/mod.ts";
+
+/** Through which kind of listener a page was asked for: it decides what the client may see. */
+export type PageAccess = "door" | "admin" | "control";
+
+export interface PageRequest {
+  readonly method: string;
+  /** Without the query, as it came. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly fields: Fields;
+  readonly body: Uint8Array<ArrayBuffer>;
+  readonly access: PageAccess;
+  /** Our own address on this connection, where there is one. */
+  readonly local?: string;
+}
+
+export interface PageResponse {
+  readonly status: number;
+  /** Without Date, Content-Length, Transfer-Encoding and Connection, which the server writes. */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  /** A stream is sent piece by piece as it comes; it is ended early when the client goes away. */
+  readonly body: string | Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+/** What answers requests for this very server. A failure becomes an answer too. */
+export type Pages = (request: PageRequest, options: { signal: AbortSignal }) => Promise<PageResponse>;
+
+/** An error as a page: the sentence, the hint, and both for programs in `Postern-Error`. */
+export function errorPage(error: unknown): PageResponse {
+  const { code, message, hint } = asPosternError(error);
+  const sentence = `${code}; ${message}`.replace(/[^\x20-\x7e]/g, "?");
+  return {
+    status: answerStatus(error),
+    fields: [["Content-Type", "text/plain; charset=utf-8"], ["Postern-Error", sentence]],
+    body: hint === undefined ? `${message}\n` : `${message}\n${hint}\n`,
+  };
+}
