@@ -1,0 +1,261 @@
+// loadgen measures a door against an origin that it starts itself. One line of JSON on stdout per run.
+//
+//	loadgen rate -door ADDR [-http] [-n 10000] [-c 32] [-warm 5000]   small exchanges: per second, p50 and p99 of a whole one
+//	loadgen bulk -door ADDR [-http] [-mb 1000] [-c 1] [-up]           MB/s of one or more streams
+//	loadgen idle -door ADDR -pid PID [-n 5000] [-carry MB] [-rest S]  resident memory for each open connection
+//	loadgen wait -pid PID [-rest S]                                   CPU of a door that does nothing
+//
+// With -pid, rate and bulk tell the CPU seconds the door took. Without -door the origin is dialled straight.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+type settings struct {
+	door             string
+	viaHTTP, up      bool
+	count, atOnce    int
+	warm, pid, carry int
+	megabytes        int64
+	rest             time.Duration
+}
+
+func main() {
+	if len(os.Args) < 2 {
+		fail(fmt.Errorf("usage: loadgen rate|bulk|idle|wait …"))
+	}
+	mode := os.Args[1]
+	var s settings
+	flags := flag.NewFlagSet(mode, flag.ExitOnError)
+	flags.StringVar(&s.door, "door", "", "address of the door")
+	flags.BoolVar(&s.viaHTTP, "http", false, "HTTP CONNECT instead of SOCKS5")
+	flags.BoolVar(&s.up, "up", false, "send instead of receive")
+	flags.IntVar(&s.count, "n", map[string]int{"idle": 5000}[mode], "connections (rate: 10000, idle: 5000)")
+	flags.IntVar(&s.atOnce, "c", 0, "at once (rate: 32, bulk: 1)")
+	flags.IntVar(&s.warm, "warm", 0, "exchanges before measuring")
+	flags.IntVar(&s.pid, "pid", 0, "process of the door")
+	flags.IntVar(&s.carry, "carry", 0, "MB each connection carries before it idles")
+	flags.Int64Var(&s.megabytes, "mb", 1000, "MB in all")
+	flags.DurationVar(&s.rest, "rest", 2*time.Second, "how long to wait before memory or CPU is read")
+	if err := flags.Parse(os.Args[2:]); err != nil {
+		fail(err)
+	}
+	modes := map[string]func(settings, string) (map[string]any, error){"rate": rate, "bulk": bulk, "idle": idle, "wait": wait}
+	run, known := modes[mode]
+	if !known {
+		fail(fmt.Errorf("unknown mode %q", mode))
+	}
+	target, err := startOrigin()
+	if err != nil {
+		fail(err)
+	}
+	cpu := processCPU(s.pid)
+	result, err := run(s, target)
+	if err != nil {
+		fail(err)
+	}
+	if s.pid != 0 {
+		result["cpu_s"] = round(processCPU(s.pid) - cpu)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
+		fail(err)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "loadgen:", err)
+	os.Exit(1)
+}
+
+// rate opens a connection, exchanges 64 bytes and closes, over and over.
+func rate(s settings, target string) (map[string]any, error) {
+	count, atOnce := orElse(s.count, 10000), orElse(s.atOnce, 32)
+	if s.warm > 0 {
+		if _, failed := exchanges(s, target, s.warm, atOnce); failed > 0 {
+			return nil, fmt.Errorf("%d of %d failed while warming up", failed, s.warm)
+		}
+	}
+	start := time.Now()
+	took, failed := exchanges(s, target, count, atOnce)
+	elapsed := time.Since(start).Seconds()
+	if len(took) == 0 {
+		return nil, fmt.Errorf("every exchange failed")
+	}
+	slices.Sort(took)
+	return map[string]any{
+		"per_s":  round(float64(len(took)) / elapsed),
+		"p50_ms": round(took[len(took)/2]),
+		"p99_ms": round(took[len(took)*99/100]),
+		"failed": failed,
+	}, nil
+}
+
+func exchanges(s settings, target string, count, atOnce int) (took []float64, failed int64) {
+	var left, broken atomic.Int64
+	left.Store(int64(count))
+	each := make([][]float64, atOnce)
+	var workers sync.WaitGroup
+	for worker := range atOnce {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			for left.Add(-1) >= 0 {
+				start := time.Now()
+				if err := exchange(s, target); err != nil {
+					broken.Add(1)
+					continue
+				}
+				each[worker] = append(each[worker], float64(time.Since(start).Microseconds())/1000)
+			}
+		}()
+	}
+	workers.Wait()
+	return slices.Concat(each...), broken.Load()
+}
+
+func exchange(s settings, target string) error {
+	conn, err := dial(s, target)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		return err
+	}
+	return echo(conn)
+}
+
+// bulk moves megabytes over one or more streams, one way.
+func bulk(s settings, target string) (map[string]any, error) {
+	atOnce := orElse(s.atOnce, 1)
+	size := s.megabytes * 1_000_000 / int64(atOnce)
+	start := time.Now()
+	errs := make(chan error, atOnce)
+	for range atOnce {
+		go func() { errs <- stream(s, target, size) }()
+	}
+	for range atOnce {
+		if err := <-errs; err != nil {
+			return nil, err
+		}
+	}
+	return map[string]any{"MB_per_s": round(float64(size*int64(atOnce)) / 1e6 / time.Since(start).Seconds())}, nil
+}
+
+func stream(s settings, target string, size int64) error {
+	conn, err := dial(s, target)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if s.up {
+		return upload(conn, size)
+	}
+	return download(conn, size)
+}
+
+// idle holds connections open and tells what each costs the door.
+func idle(s settings, target string) (map[string]any, error) {
+	if s.pid == 0 {
+		return nil, fmt.Errorf("idle needs -pid")
+	}
+	before := residentKB(s.pid)
+	open := make(chan net.Conn, s.count)
+	var refused atomic.Int64
+	var workers sync.WaitGroup
+	turns := make(chan struct{}, 64)
+	for range s.count {
+		workers.Add(1)
+		turns <- struct{}{}
+		go func() {
+			defer func() { <-turns; workers.Done() }()
+			conn, err := dial(s, target)
+			if err == nil && s.carry > 0 {
+				err = download(conn, int64(s.carry)*1_000_000)
+			}
+			if err != nil {
+				refused.Add(1)
+				return
+			}
+			open <- conn
+		}()
+	}
+	workers.Wait()
+	time.Sleep(s.rest)
+	after := residentKB(s.pid)
+	held := len(open)
+	return map[string]any{
+		"open":        held,
+		"refused":     refused.Load(),
+		"before_kB":   before,
+		"after_kB":    after,
+		"kB_per_conn": round(float64(after-before) / float64(max(1, held))),
+	}, nil
+}
+
+// wait leaves the door alone.
+func wait(s settings, _ string) (map[string]any, error) {
+	if s.pid == 0 {
+		return nil, fmt.Errorf("wait needs -pid")
+	}
+	before := processCPU(s.pid)
+	time.Sleep(s.rest)
+	return map[string]any{"cpu_percent": round((processCPU(s.pid) - before) / s.rest.Seconds() * 100)}, nil
+}
+
+func residentKB(pid int) int {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		fail(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if fields := strings.Fields(line); fields[0] == "VmRSS:" {
+			kilobytes, err := strconv.Atoi(fields[1])
+			if err != nil {
+				fail(err)
+			}
+			return kilobytes
+		}
+	}
+	return 0
+}
+
+// processCPU is user and system time of a process so far, in seconds; Linux counts 100 ticks a second.
+func processCPU(pid int) float64 {
+	if pid == 0 {
+		return 0
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		fail(err)
+	}
+	text := string(stat)
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	user, _ := strconv.ParseFloat(fields[11], 64)
+	system, _ := strconv.ParseFloat(fields[12], 64)
+	return (user + system) / 100
+}
+
+func orElse(value, otherwise int) int {
+	if value == 0 {
+		return otherwise
+	}
+	return value
+}
+
+func round(value float64) float64 {
+	text := strconv.FormatFloat(value, 'f', 3, 64)
+	rounded, _ := strconv.ParseFloat(text, 64)
+	return rounded
+}
