@@ -104,6 +104,11 @@ export function asPosternError(error: unknown): PosternError {
   return new PosternError("internal", `Unexpected failure: ${describe(error)}`, { cause: error });
 }
 
+/** Whether a thrown value is ours and carries this code. */
+export function isPosternError(error: unknown, code: ErrorCode): error is PosternError {
+  return error instanceof PosternError && error.code === code;
+}
+
 /** One line for a log or a person: the message, then the messages of the causes that add something. */
 export function describe(error: unknown): string {
   const parts: string[] = [];

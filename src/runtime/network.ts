@@ -1,0 +1,158 @@
+import {
+  type Conn,
+  type Endpoint,
+  formatTarget,
+  type Listening,
+  type Network,
+  PosternError,
+  type SecureOptions,
+} from "../core/mod.ts";
+import { SocketConn } from "./socket_conn.ts";
+import { socketError } from "./socket_error.ts";
+
+/** The machine's network. */
+export function createNetwork(): Network {
+  const ownDials = new Set<string>();
+  return {
+    connect: (endpoint, { signal }) => connect(endpoint, signal, ownDials),
+    listen,
+    lookup,
+    secure,
+    isOwnDial: (address) => ownDials.has(address),
+  };
+}
+
+async function connect(endpoint: Endpoint, signal: AbortSignal, ownDials: Set<string>): Promise<Conn> {
+  const what = endpointText(endpoint);
+  if (signal.aborted) throw signal.reason;
+  try {
+    if ("path" in endpoint) {
+      const socket = await Deno.connect({ transport: "unix", path: endpoint.path });
+      if (!signal.aborted) return new SocketConn(socket);
+      socket.close();
+      throw signal.reason;
+    }
+    return new SocketConn(
+      await Deno.connect({ hostname: endpoint.host, port: endpoint.port, signal, autoSelectFamily: false }),
+      ownDials,
+    );
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw socketError(error, what);
+  }
+}
+
+function listen(endpoint: Endpoint): Listening {
+  try {
+    const listener = "path" in endpoint
+      ? Deno.listen({ transport: "unix", path: endpoint.path })
+      : Deno.listen({ hostname: endpoint.host, port: endpoint.port });
+    return new SocketListening(listener);
+  } catch (error) {
+    const what = endpointText(endpoint);
+    if (error instanceof Deno.errors.AddrInUse) {
+      throw new PosternError("config", `Cannot listen on ${what}: the address is in use`, {
+        cause: error,
+        exit: 1,
+        hint: "path" in endpoint ? `remove ${endpoint.path} if nothing uses it` : ownerHint(endpoint.port),
+      });
+    }
+    if (error instanceof Deno.errors.AddrNotAvailable) {
+      throw new PosternError("config", `Cannot listen on ${what}: this machine has no such address`, {
+        cause: error,
+        exit: 1,
+        detail: "network",
+      });
+    }
+    if (error instanceof Deno.errors.PermissionDenied) {
+      throw new PosternError("config", `Cannot listen on ${what}: the system does not allow it`, {
+        cause: error,
+        exit: 1,
+        hint: "take a port of 1024 or more",
+      });
+    }
+    throw socketError(error, what);
+  }
+}
+
+function ownerHint(port: number): string {
+  return Deno.build.os === "windows"
+    ? `see who has it: netstat -ano | findstr :${port}`
+    : `see who has it: lsof -iTCP:${port} -sTCP:LISTEN`;
+}
+
+class SocketListening implements Listening {
+  readonly endpoint: Endpoint;
+  readonly #listener: Deno.Listener;
+  #isClosed = false;
+
+  constructor(listener: Deno.Listener) {
+    this.#listener = listener;
+    const { addr } = listener;
+    this.endpoint = "hostname" in addr
+      ? { host: addr.hostname, port: addr.port }
+      : { path: "path" in addr ? addr.path : "" };
+  }
+
+  async accept(): Promise<Conn | undefined> {
+    while (true) {
+      try {
+        return new SocketConn(await this.#listener.accept());
+      } catch (error) {
+        if (this.#isClosed) return undefined;
+        const failure = socketError(error, `a client of ${endpointText(this.endpoint)}`);
+        // A client that was gone before we took it is nobody's fault.
+        if (failure instanceof PosternError && failure.detail === "reset") continue;
+        throw failure;
+      }
+    }
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#listener.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+    return Promise.resolve();
+  }
+}
+
+async function lookup(name: string, { signal }: { signal: AbortSignal }): Promise<readonly string[]> {
+  const { lookup } = await import("node:dns");
+  const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
+  const stop = () => reject(signal.reason);
+  if (signal.aborted) throw signal.reason;
+  signal.addEventListener("abort", stop, { once: true });
+  lookup(name, { all: true, verbatim: true }, (error, found) => {
+    if (error) reject(lookupError(error, name));
+    else if (found.length === 0) reject(lookupError(new Error("no address"), name));
+    else resolve(found.map(({ address }) => address));
+  });
+  try {
+    return await promise;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function lookupError(error: Error, name: string): PosternError {
+  const code = (error as { code?: unknown }).code;
+  if (code === "EAI_AGAIN" || code === "ETIMEOUT") {
+    return new PosternError("timeout", `Cannot resolve "${name}": the resolver did not answer`, {
+      cause: error,
+    });
+  }
+  return new PosternError("name_not_found", `Cannot resolve "${name}": no such name here`, { cause: error });
+}
+
+async function secure(conn: Conn, options: SecureOptions & { signal: AbortSignal }): Promise<Conn> {
+  const { secure } = await import("./tls.ts");
+  return await secure(conn, options);
+}
+
+function endpointText(endpoint: Endpoint): string {
+  return "path" in endpoint ? endpoint.path : formatTarget(endpoint);
+}
