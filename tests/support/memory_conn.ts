@@ -46,6 +46,7 @@ export class MemoryConn implements Conn {
   readonly #out: Pipe;
   #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
   #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
+  #reason: unknown;
   /** Set once this end was disposed or aborted. */
   isClosed = false;
 
@@ -77,6 +78,7 @@ export class MemoryConn implements Conn {
   async write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
     let left = bytes.slice();
     while (left.length > 0) {
+      if (this.isClosed) throw this.#reason;
       if (this.#out.error !== undefined) throw this.#out.error;
       if (this.#out.ended) throw new Error("write after the end");
       const room = this.#out.capacity - this.#out.held;
@@ -101,6 +103,7 @@ export class MemoryConn implements Conn {
   abort(reason: unknown = new Error("aborted")): void {
     if (this.isClosed) return;
     this.isClosed = true;
+    this.#reason = reason;
     this.#in.fail(reason);
     this.#out.fail(new Error("The peer reset the connection"));
   }
@@ -116,9 +119,10 @@ export class MemoryConn implements Conn {
   [Symbol.asyncDispose](): Promise<void> {
     if (!this.isClosed) {
       this.isClosed = true;
+      this.#reason = new Error("closed");
       this.#out.ended = true;
       this.#out.wake();
-      this.#in.fail(new Error("closed"));
+      this.#in.fail(this.#reason);
     }
     return Promise.resolve();
   }

@@ -1,0 +1,132 @@
+import {
+  type Clock,
+  type Dialer,
+  type Files,
+  type Log,
+  type Network,
+  PosternError,
+  type Transport,
+} from "../core/mod.ts";
+import type { TransportKind } from "./define_transport.ts";
+import { Direct } from "./direct.ts";
+import { Reject } from "./reject.ts";
+import { sameSettings } from "./same_settings.ts";
+import type { TransportSettings, TransportsSettings } from "./transports_schema.ts";
+
+/** What all transports are built from. */
+export interface BuildDeps {
+  readonly network: Network;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly files: Files;
+}
+
+/** A transport with what it was built from. */
+export interface BuiltTransport {
+  readonly name: string;
+  /** Its kind: `direct`, `reject`, `proxy`, … */
+  readonly type: string;
+  readonly settings: unknown;
+  /** The transport through which it makes its own connections; none where it makes them straight. */
+  readonly via?: string;
+  readonly transport: Transport;
+}
+
+/** All transports of one configuration. */
+export interface Transports {
+  /** By name, the built-in `direct` and `reject` among them. */
+  readonly byName: ReadonlyMap<string, BuiltTransport>;
+  /** Those of the previous set that did not come along: whoever swaps the sets disposes them once they are unused. */
+  readonly dropped: readonly BuiltTransport[];
+}
+
+/**
+ * Builds a set of transports without any I/O. One of `previous` is taken over, with its sessions, when its
+ * settings and those of all it goes through are the same.
+ */
+export function buildTransportsOf(
+  kinds: readonly TransportKind[],
+  settings: TransportsSettings,
+  { deps, previous }: { readonly deps: BuildDeps; readonly previous?: Transports | undefined },
+): Transports {
+  const builder = new Builder(kinds, settings, { deps, previous: previous?.byName ?? new Map() });
+  for (const name of ["direct", "reject", ...Object.keys(settings)]) builder.build(name);
+  const kept = new Set(builder.built.values());
+  return {
+    byName: builder.built,
+    dropped: [...previous?.byName.values() ?? []].filter((built) => !kept.has(built)),
+  };
+}
+
+class Builder {
+  readonly built = new Map<string, BuiltTransport>();
+  readonly #kinds: readonly TransportKind[];
+  readonly #settings: TransportsSettings;
+  readonly #deps: BuildDeps;
+  readonly #previous: ReadonlyMap<string, BuiltTransport>;
+
+  constructor(
+    kinds: readonly TransportKind[],
+    settings: TransportsSettings,
+    { deps, previous }: { deps: BuildDeps; previous: ReadonlyMap<string, BuiltTransport> },
+  ) {
+    this.#kinds = kinds;
+    this.#settings = settings;
+    this.#deps = deps;
+    this.#previous = previous;
+  }
+
+  /** `above` holds the transports that wait for this one. */
+  build(name: string, above: readonly string[] = []): BuiltTransport {
+    const built = this.built.get(name) ?? this.#implicit(name) ?? this.#configured(name, above);
+    this.built.set(name, built);
+    return built;
+  }
+
+  #implicit(name: string): BuiltTransport | undefined {
+    if (name !== "direct" && name !== "reject") return undefined;
+    const before = this.#previous.get(name);
+    if (before) return before;
+    const transport = name === "direct"
+      ? new Direct(this.#deps)
+      : new Reject(name, "Cannot reach this target: a rule of the door rejects it");
+    return { name, type: name, settings: undefined, transport };
+  }
+
+  #configured(name: string, above: readonly string[]): BuiltTransport {
+    const wanted = Object.hasOwn(this.#settings, name) ? this.#settings[name] : undefined;
+    const kind = this.#kinds.find(({ type }) => type === wanted?.kind);
+    // The schema has told of both; this keeps a caller who did not ask it from building nonsense.
+    if (!wanted || !kind) {
+      throw new PosternError("config", `Cannot build the transport "${name}": it is unknown`);
+    }
+    if (above.includes(name)) {
+      throw new PosternError("config", `Cannot build the transport "${name}": it leads back to itself`);
+    }
+    const below = this.build(wanted.via ?? "direct", [...above, name]);
+    return this.#kept(name, wanted, below) ?? {
+      name,
+      type: kind.type,
+      settings: wanted.settings,
+      ...(wanted.via !== undefined && { via: wanted.via }),
+      transport: kind.create(wanted.settings, {
+        ...this.#deps,
+        name,
+        dialer: dialerThrough(below.transport),
+        log: this.#deps.log.with({ transport: name }),
+      }),
+    };
+  }
+
+  /** The transport that had this name, if it is still what is wanted. */
+  #kept(name: string, wanted: TransportSettings, below: BuiltTransport): BuiltTransport | undefined {
+    const before = this.#previous.get(name);
+    if (before?.type !== wanted.kind || before.via !== wanted.via) return undefined;
+    if (!sameSettings(before.settings, wanted.settings)) return undefined;
+    return this.#previous.get(below.name) === below ? before : undefined;
+  }
+}
+
+function dialerThrough(transport: Transport): Dialer {
+  return (target, options) => transport.dial(target, options);
+}

@@ -1,0 +1,28 @@
+import type { Schema } from "../config/mod.ts";
+import type { Clock, Dialer, Files, Log, Network, Transport } from "../core/mod.ts";
+
+/** What every transport is made with. */
+export interface TransportDeps {
+  /** The name that the configuration gives it. */
+  readonly name: string;
+  readonly network: Network;
+  /** For the transport's own connections: straight, or through the transport that its `via` names. */
+  readonly dialer: Dialer;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly files: Files;
+}
+
+/** A kind of transport: the key it has in the configuration, the schema of what stands there, and how one is made. */
+export interface TransportKind<T = unknown> {
+  readonly type: string;
+  /** Gives plain data: two equal settings are the same transport to a reload. */
+  readonly settings: Schema<T>;
+  /** Makes one without any I/O. */
+  create(settings: T, deps: TransportDeps): Transport;
+}
+
+/** Ties a kind's `create` to its schema by type. */
+export function defineTransport<T>(kind: TransportKind<T>): TransportKind<T> {
+  return kind;
+}

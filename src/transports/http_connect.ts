@@ -1,0 +1,89 @@
+import { type Conn, type ErrorCode, formatTarget, Messages, PosternError } from "../core/mod.ts";
+import { decodeResponseHead, encodeRequestHead, mostHead, type ResponseHead } from "../wire/mod.ts";
+import { PrefixedConn } from "./prefixed_conn.ts";
+import { type Asking, noAnswer } from "./proxy_asking.ts";
+
+/** The interim answers (RFC 9110, section 15.2) that are passed over before the final one. */
+const mostInterim = 16;
+
+/** Asks an HTTP proxy for a tunnel to the target (RFC 9110, section 9.3.6): the tunnel, or why there is none. */
+export async function httpConnect(conn: Conn, asking: Asking): Promise<Conn | PosternError> {
+  const { target, credentials } = asking;
+  const authority = formatTarget(target);
+  const fields: [string, string][] = [["Host", authority]];
+  if (credentials) fields.push(["Proxy-Authorization", basic(credentials)]);
+  await conn.write(encodeRequestHead({ method: "CONNECT", target: authority, fields }));
+  const messages = new Messages(conn, { limit: mostHead, initial: 1024 });
+  const head = await finalHead(messages);
+  if (head.status === 407 || head.status === 401) throw signInFailure(head, asking);
+  if (head.status < 200 || head.status > 299) return refusal(head, asking);
+  // What follows is the target's, whatever length the head claims.
+  const early = messages.rest();
+  return early.length > 0 ? new PrefixedConn(conn, early) : conn;
+}
+
+async function finalHead(messages: Messages): Promise<ResponseHead> {
+  for (let interim = 0; interim <= mostInterim; interim++) {
+    const head = await messages.read(decodeResponseHead);
+    if (!head) throw noAnswer();
+    if (head.status >= 200 || head.status === 101) return head;
+  }
+  throw new PosternError("protocol", "Cannot read an answer: none of many is final");
+}
+
+/** RFC 7617; the characters beyond ASCII as UTF-8. */
+function basic({ user, password }: { readonly user: string; readonly password: string }): string {
+  const bytes = new TextEncoder().encode(`${user}:${password}`);
+  return `Basic ${btoa(String.fromCharCode(...bytes))}`;
+}
+
+function signInFailure({ status, fields }: ResponseHead, { proxy, credentials }: Asking): PosternError {
+  const offered = fields.all("proxy-authenticate").map((value) => plain(value.split(/[\s,]/)[0] ?? ""));
+  const takesBasic = offered.length === 0 || offered.some((scheme) => scheme.toLowerCase() === "basic");
+  if (status === 407 && !takesBasic) {
+    return new PosternError(
+      "auth",
+      `Cannot sign in at ${proxy}: it wants ${offered.join(" or ")}, not Basic`,
+    );
+  }
+  if (credentials) {
+    return new PosternError("auth", `Cannot sign in at ${proxy}: it refused the user name or the password`);
+  }
+  return new PosternError("auth", `Cannot sign in at ${proxy}: it wants a user name and a password`, {
+    hint: "set user and passwordFile beside its url",
+  });
+}
+
+function refusal(head: ResponseHead, { target, proxy }: Asking): PosternError {
+  const { code, says } = meaning(head);
+  return new PosternError(code, `Cannot reach ${formatTarget(target)} through ${proxy}: ${says}`);
+}
+
+/** The codes that another door's answer may hand on: what they say of the target is true here too. */
+const handedOn: ReadonlySet<string> = new Set<ErrorCode>([
+  "not_allowed",
+  "no_route",
+  "name_not_found",
+  "refused",
+  "unreachable",
+  "timeout",
+]);
+
+function meaning({ status, reason, fields }: ResponseHead): { code: ErrorCode; says: string } {
+  const [, code = "", sentence = ""] = /^([a-z_]+); *(.*)$/.exec(fields.get("postern-error") ?? "") ?? [];
+  if (isHandedOn(code)) return { code, says: plain(sentence) };
+  const more = fields.get("x-squid-error");
+  const says = plain(`it answered ${status} ${reason}`.trimEnd() + (more ? ` (${more})` : ""));
+  if (status === 403 || status === 405) return { code: "not_allowed", says };
+  if (status === 504 || status === 408) return { code: "timeout", says };
+  return { code: status >= 500 || status === 404 || status === 429 ? "unreachable" : "protocol", says };
+}
+
+function isHandedOn(code: string): code is ErrorCode {
+  return handedOn.has(code);
+}
+
+/** A foreign text, short and without what could write over a terminal. */
+function plain(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
+}

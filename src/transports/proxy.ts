@@ -1,0 +1,139 @@
+import {
+  type Conn,
+  describe,
+  type DialOptions,
+  formatTarget,
+  PosternError,
+  type Target,
+  type Transport,
+  type TransportStatus,
+} from "../core/mod.ts";
+import { defineTransport, type TransportDeps } from "./define_transport.ts";
+import { FreshText } from "./fresh_text.ts";
+import { httpConnect } from "./http_connect.ts";
+import type { Asking } from "./proxy_asking.ts";
+import { type ProxySettings, proxySettings } from "./proxy_settings.ts";
+import { socks5Connect } from "./socks5_connect.ts";
+
+/** Dials through another proxy: HTTP CONNECT, over TLS or not, or SOCKS5. */
+export class Proxy implements Transport {
+  readonly name: string;
+  readonly #settings: ProxySettings;
+  readonly #deps: TransportDeps;
+  /** How sentences name it. */
+  readonly #label: string;
+  readonly #passwordFile: FreshText | undefined;
+  readonly #ca: FreshText | undefined;
+  #state: TransportStatus = { state: "idle" };
+
+  constructor(settings: ProxySettings, deps: TransportDeps) {
+    const { host, port, passwordFile, ca } = settings;
+    this.name = deps.name;
+    this.#settings = settings;
+    this.#deps = deps;
+    this.#label = `the proxy "${deps.name}" (${formatTarget({ host, port })})`;
+    this.#passwordFile = passwordFile === undefined ? undefined : new FreshText(passwordFile, deps.files);
+    this.#ca = ca === undefined ? undefined : new FreshText(ca, deps.files);
+  }
+
+  async dial(target: Target, { signal, onStep }: DialOptions): Promise<Conn> {
+    let answer: Conn | PosternError;
+    try {
+      answer = await this.#answer(target, { signal, ...(onStep && { onStep }) });
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      this.#state = { state: "failing", lastError: describe(error) };
+      throw error;
+    }
+    // What it says about one target is no failure of the proxy.
+    this.#state = { state: "ready" };
+    if (answer instanceof PosternError) throw answer;
+    return answer;
+  }
+
+  status(): TransportStatus {
+    return { ...this.#state, proxy: formatTarget(this.#settings) };
+  }
+
+  /** The tunnel, or why the proxy gives none; throws when it is the proxy that fails. */
+  async #answer(target: Target, { signal, onStep }: DialOptions): Promise<Conn | PosternError> {
+    const asking = { target, proxy: this.#label, credentials: await this.#credentials() };
+    let conn = await this.#reach({ signal, ...(onStep && { onStep }) });
+    const drop = () => conn.abort(signal.reason);
+    signal.addEventListener("abort", drop, { once: true });
+    try {
+      conn = await this.#secured(conn, signal);
+      onStep?.(`reached ${this.#label}`);
+      const answer = await (this.#settings.scheme === "socks5" ? socks5Connect : httpConnect)(conn, asking);
+      signal.throwIfAborted();
+      if (answer instanceof PosternError) conn.abort(answer);
+      return answer;
+    } catch (error) {
+      conn.abort(error);
+      if (!(error instanceof PosternError)) throw error;
+      if (error.code !== "auth") throw this.#named(error, "Cannot go on with");
+      this.#passwordFile?.forget();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", drop);
+    }
+  }
+
+  async #credentials(): Promise<Asking["credentials"]> {
+    const { user, password } = this.#settings;
+    if (user === undefined) return undefined;
+    if (!this.#passwordFile) return { user, password: password ?? "" };
+    // What an editor or `echo` put after it is no part of the password.
+    const read = (await this.#passwordFile.read()).replace(/\r?\n$/, "");
+    if (read !== "" && !/[\r\n]/.test(read)) return { user, password: read };
+    throw new PosternError(
+      "config",
+      `Cannot use ${this.#passwordFile.path} as a password: it is not one line`,
+    );
+  }
+
+  async #reach(options: DialOptions): Promise<Conn> {
+    try {
+      return await this.#deps.dialer(this.#settings, options);
+    } catch (error) {
+      throw error instanceof PosternError ? this.#named(error, "Cannot reach") : error;
+    }
+  }
+
+  async #secured(conn: Conn, signal: AbortSignal): Promise<Conn> {
+    const { scheme, host } = this.#settings;
+    if (scheme !== "https") return conn;
+    const ca = await this.#ca?.read();
+    return await this.#deps.network.secure(conn, {
+      serverName: host,
+      ...(ca !== undefined && { ca }),
+      signal,
+    });
+  }
+
+  /** An error from below, which knows addresses only, with the proxy's name. */
+  #named(error: PosternError, verb: string): PosternError {
+    // "refused" and "unknown name" would be taken for an answer about the target.
+    const isOfProxy = error.code === "refused" || error.code === "name_not_found";
+    return new PosternError(
+      isOfProxy ? "unreachable" : error.code,
+      `${verb} ${this.#label}: ${error.message}`,
+      {
+        cause: error,
+        ...(error.detail && { detail: error.detail }),
+        ...(error.hint !== undefined && { hint: error.hint }),
+      },
+    );
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** `proxy: { url }`: another HTTP or SOCKS5 proxy. */
+export default defineTransport({
+  type: "proxy",
+  settings: proxySettings,
+  create: (settings, deps) => new Proxy(settings, deps),
+});

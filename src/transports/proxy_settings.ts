@@ -1,0 +1,95 @@
+import { type Context, described, file, optional, record, text, transformed, url } from "../config/mod.ts";
+import { normalHost } from "../core/mod.ts";
+
+/** How postern speaks to an upstream proxy; names travel as names with each of them. */
+export type ProxyScheme = "http" | "https" | "socks5";
+
+/** The settings of an upstream proxy, as plain data. */
+export interface ProxySettings {
+  readonly scheme: ProxyScheme;
+  readonly host: string;
+  readonly port: number;
+  readonly user?: string;
+  /** From the URL; a password in a file is read when it is used. */
+  readonly password?: string;
+  readonly passwordFile?: string;
+  /** PEM certificates that the TLS proxy may have besides those the system trusts. */
+  readonly ca?: string;
+}
+
+const written = record({
+  url: described(
+    url({ schemes: ["http", "https", "socks5", "socks5h"] }),
+    "The proxy; the port is 80, 443 or 1080 unless it stands there",
+  ),
+  user: optional(described(text({ max: 255 }), "The user name at the proxy")),
+  passwordFile: optional(described(file(), "A file with the password, in one line")),
+  ca: optional(described(file(), "PEM certificates trusted for an https proxy besides the system's")),
+}, { describe: "a mapping with url, user, passwordFile, ca" });
+
+/** `proxy: { url, user, passwordFile, ca }`. */
+export const proxySettings = transformed(written, readSettings);
+
+const defaultPorts: Readonly<Record<ProxyScheme, number>> = { http: 80, https: 443, socks5: 1080 };
+
+function readSettings(
+  { url, ca, passwordFile, user = decoded(url.username) }: {
+    readonly url: URL;
+    readonly user?: string;
+    readonly passwordFile?: string;
+    readonly ca?: string;
+  },
+  context: Context,
+): ProxySettings | undefined {
+  const scheme = schemeOf(url);
+  const password = decoded(url.password);
+  const wrong: [key: string, message: string][] = [];
+  if (user === undefined || password === undefined) {
+    wrong.push([
+      "url",
+      "must have a user name and password in which every % is followed by two hexadecimal digits",
+    ]);
+  }
+  if (!/^\/?$/.test(url.pathname) || url.search !== "" || url.hash !== "") {
+    wrong.push(["url", "must end after the port: a proxy has no path"]);
+  }
+  if (password && passwordFile !== undefined) {
+    wrong.push(["passwordFile", "must not stand beside a password in the url"]);
+  }
+  if (!user && (password || passwordFile !== undefined)) {
+    wrong.push(["user", "must be given where there is a password"]);
+  }
+  if (user && !password && passwordFile === undefined) {
+    wrong.push(["passwordFile", "must be given where there is a user"]);
+  }
+  if (user?.includes(":") && scheme !== "socks5") {
+    wrong.push(["user", "must not have a colon: HTTP takes what follows it for the password"]);
+  }
+  if (ca !== undefined && scheme !== "https") {
+    wrong.push(["ca", "must stand beside an https:// url only: this proxy is not spoken to by TLS"]);
+  }
+  for (const [key, message] of wrong) context.at(key).report(message);
+  if (wrong.length > 0) return undefined;
+  return {
+    scheme,
+    host: normalHost(url.hostname),
+    port: url.port === "" ? defaultPorts[scheme] : Number(url.port),
+    ...(user && { user }),
+    ...(password && { password }),
+    ...(passwordFile !== undefined && { passwordFile }),
+    ...(ca !== undefined && { ca }),
+  };
+}
+
+function schemeOf({ protocol }: URL): ProxyScheme {
+  if (protocol === "http:") return "http";
+  return protocol === "https:" ? "https" : "socks5";
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

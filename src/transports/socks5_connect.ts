@@ -1,0 +1,83 @@
+import {
+  type Conn,
+  type Decode,
+  type ErrorCode,
+  type ErrorDetail,
+  formatTarget,
+  Messages,
+  PosternError,
+  type Target,
+} from "../core/mod.ts";
+import { socks5 } from "../wire/mod.ts";
+import { PrefixedConn } from "./prefixed_conn.ts";
+import { type Asking, noAnswer } from "./proxy_asking.ts";
+
+/** Asks a SOCKS5 proxy for a connection to the target (RFC 1928), names as names: the tunnel, or why there is none. */
+export async function socks5Connect(
+  conn: Conn,
+  { target, proxy, credentials }: Asking,
+): Promise<Conn | PosternError> {
+  const { methods, commands } = socks5;
+  const messages = new Messages(conn, { limit: 1024, initial: 128 });
+  const offered = credentials ? [methods.none, methods.password] : [methods.none];
+  await conn.write(socks5.encodeGreeting({ methods: offered }));
+  const chosen = await answer(messages, socks5.decodeChoice);
+  if (chosen === methods.password && credentials) {
+    await conn.write(socks5.encodeCredentials(credentials));
+    if (!await answer(messages, socks5.decodeVerdict)) {
+      throw new PosternError("auth", `Cannot sign in at ${proxy}: it refused the user name or the password`);
+    }
+  } else if (chosen !== methods.none) {
+    throw new PosternError(
+      "auth",
+      `Cannot sign in at ${proxy}: it wants ${
+        credentials ? "another way to sign in" : "a user name and a password"
+      }`,
+      credentials ? {} : { hint: "set user and passwordFile beside its url" },
+    );
+  }
+  await conn.write(socks5.encodeRequest({ command: commands.connect, target }));
+  const code = await answer(messages, decodeOutcome);
+  if (code !== 0) return refusal(code, target, proxy);
+  const early = messages.rest();
+  return early.length > 0 ? new PrefixedConn(conn, early) : conn;
+}
+
+/** A refusal is known by its second byte; many servers send nothing sensible after it. */
+const decodeOutcome: Decode<number> = (bytes) => {
+  const [version, code] = bytes;
+  if (version === 5 && code !== undefined && code !== 0) return { value: code, used: bytes.length };
+  const reply = socks5.decodeReply(bytes);
+  return reply && { value: reply.value.code, used: reply.used };
+};
+
+async function answer<T>(messages: Messages, decode: Decode<T>): Promise<T> {
+  const value = await messages.read(decode);
+  if (value === undefined) throw noAnswer();
+  return value;
+}
+
+interface Meaning {
+  readonly code: ErrorCode;
+  readonly says: string;
+  readonly detail?: ErrorDetail;
+}
+
+/** What the replies mean (RFC 1928, section 6). */
+const meanings: Readonly<Record<number, Meaning>> = {
+  1: { code: "unreachable", says: "general failure" },
+  2: { code: "not_allowed", says: "its rules do not allow it" },
+  3: { code: "unreachable", says: "no way to that network", detail: "network" },
+  4: { code: "unreachable", says: "no way to that host", detail: "host" },
+  5: { code: "refused", says: "connection refused" },
+  6: { code: "timeout", says: "no answer" },
+  7: { code: "protocol", says: "it does not know CONNECT", detail: "command" },
+  8: { code: "protocol", says: "it does not know this kind of address", detail: "address_type" },
+};
+
+function refusal(reply: number, target: Target, proxy: string): PosternError {
+  const { code, says, detail } = meanings[reply] ?? { code: "protocol", says: `unknown reply ${reply}` };
+  return new PosternError(code, `Cannot reach ${formatTarget(target)} through ${proxy}: ${says}`, {
+    ...(detail && { detail }),
+  });
+}

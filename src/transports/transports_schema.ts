@@ -1,0 +1,99 @@
+import { dictionary, kinded, optional, type Problem, type Schema, suggestion, text } from "../config/mod.ts";
+import type { TransportKind } from "./define_transport.ts";
+
+/** One transport of the configuration. */
+export interface TransportSettings {
+  /** The kind's `type`. */
+  readonly kind: string;
+  readonly settings: unknown;
+  /** The transport through which this one makes its own connections. */
+  readonly via?: string;
+}
+
+/** The section `transports`. */
+export type TransportsSettings = Readonly<Record<string, TransportSettings>>;
+
+/** The transports that are there without configuration. */
+export const implicitNames: readonly string[] = ["direct", "reject"];
+
+/** The schema of the section `transports` for some kinds. */
+export function transportsSchemaOf(kinds: readonly TransportKind[]): Schema<TransportsSettings> {
+  const one = kinded(Object.fromEntries(kinds.map(({ type, settings }) => [type, settings])), {
+    also: { via: optional(text()) },
+    describe: "a transport",
+  });
+  const all = dictionary<TransportSettings>(one, {
+    key: /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/,
+    describe: "up to 63 letters, digits, dots, dashes and underscores, a letter or digit first",
+  });
+  return {
+    ...all,
+    json: (definitions) => all.json(definitions),
+    parse(value, context) {
+      const settings = all.parse(value, context);
+      // On what was written, so that a mistake elsewhere does not hide these until it is mended.
+      const problems = viaProblems(settings ?? viasOf(value));
+      for (const problem of problems) {
+        context.problems.push({ ...problem, path: [...context.path, ...problem.path] });
+      }
+      return problems.length === 0 ? settings : undefined;
+    },
+  };
+}
+
+/** What is wrong with names and with `via`: names that are taken or unknown, and circles. Paths begin at the section. */
+export function viaProblems(transports: Readonly<Record<string, { readonly via?: string }>>): Problem[] {
+  const problems: Problem[] = [];
+  const names = Object.keys(transports);
+  const told = new Set<string>();
+  for (const name of names) {
+    if (implicitNames.includes(name)) {
+      problems.push({ path: [name], message: "must have another name: this one is built in", on: "key" });
+    }
+    const via = transports[name]?.via;
+    if (via === undefined) continue;
+    if (!Object.hasOwn(transports, via) && !implicitNames.includes(via)) {
+      const known = [...names.filter((other) => other !== name), ...implicitNames];
+      const meant = suggestion(via, known) || `: known are ${known.join(", ")}`;
+      problems.push({ path: [name, "via"], message: `names "${via}", which is no transport${meant}` });
+      continue;
+    }
+    const circle = circleFrom(name, transports);
+    if (!circle || told.has(name)) continue;
+    for (const member of circle) told.add(member);
+    problems.push({
+      path: [name, "via"],
+      message: `must not lead back to itself: ${[...circle, name].join(" via ")}`,
+    });
+  }
+  return problems;
+}
+
+/** The transports from `name` back to it, or undefined when the way ends elsewhere. */
+function circleFrom(
+  name: string,
+  transports: Readonly<Record<string, { readonly via?: string }>>,
+): string[] | undefined {
+  const way = [name];
+  let at = transports[name]?.via;
+  while (at !== undefined && Object.hasOwn(transports, at)) {
+    if (at === name) return way;
+    if (way.includes(at)) return undefined;
+    way.push(at);
+    at = transports[at]?.via;
+  }
+  return undefined;
+}
+
+/** The names and `via` of a section that has other mistakes. */
+function viasOf(value: unknown): Record<string, { via?: string }> {
+  const vias: Record<string, { via?: string }> = {};
+  if (typeof value !== "object" || value === null) return vias;
+  for (const [name, written] of Object.entries(value)) {
+    const via: unknown = typeof written === "object" && written !== null && "via" in written
+      ? written.via
+      : undefined;
+    vias[name] = typeof via === "string" && via !== "" ? { via } : {};
+  }
+  return vias;
+}

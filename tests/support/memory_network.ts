@@ -1,0 +1,144 @@
+import {
+  type Conn,
+  type Endpoint,
+  formatTarget,
+  type Listening,
+  type Network,
+  PosternError,
+  type SecureOptions,
+} from "../../src/core/mod.ts";
+import { type MemoryConn, memoryPair } from "./memory_conn.ts";
+
+/** What an address does instead of answering: fails with an error, or never answers. */
+export type Fault = PosternError | "silent";
+
+/** A network without a kernel: listeners, a resolver and faults, all in one table of a test. */
+export class MemoryNetwork implements Network {
+  /** The resolver's answers by name. */
+  readonly names = new Map<string, readonly string[]>();
+  /** Addresses (`192.0.2.1` or `192.0.2.1:80`) that do not answer as they should. */
+  readonly faults = new Map<string, Fault>();
+  /** Every address asked for, in order. */
+  readonly connects: string[] = [];
+  /** Every name looked up, in order. */
+  readonly lookups: string[] = [];
+  /** What `secure` was asked for, in order. */
+  readonly secured: SecureOptions[] = [];
+  /** The client's ends of all connections made. */
+  readonly conns: MemoryConn[] = [];
+  /** Stands in for TLS; refused while undefined. */
+  tls: ((conn: Conn, options: SecureOptions) => Promise<Conn>) | undefined;
+  readonly #listeners = new Map<string, MemoryListening>();
+  readonly #isSocket: boolean;
+  #nextPort = 49152;
+
+  constructor({ isSocket = false } = {}) {
+    this.#isSocket = isSocket;
+  }
+
+  /** How many connections have not been closed on the client's side. */
+  get open(): number {
+    return this.conns.filter((conn) => !conn.isClosed).length;
+  }
+
+  async connect(endpoint: Endpoint, { signal }: { signal: AbortSignal }): Promise<Conn> {
+    signal.throwIfAborted();
+    const key = keyOf(endpoint);
+    this.connects.push(key);
+    const fault = this.faults.get(key) ?? ("host" in endpoint ? this.faults.get(endpoint.host) : undefined);
+    if (fault === "silent") await aborted(signal);
+    if (fault instanceof PosternError) throw fault;
+    const listening = this.#listeners.get(key);
+    // A connect is never done in the turn it was asked for.
+    await Promise.resolve();
+    signal.throwIfAborted();
+    if (!listening) throw new PosternError("refused", `Cannot connect to ${key}: connection refused`);
+    const [near, far] = memoryPair({ isSocket: this.#isSocket });
+    this.conns.push(near);
+    listening.offer(far);
+    return near;
+  }
+
+  listen(endpoint: Endpoint): Listening {
+    const bound = "port" in endpoint && endpoint.port === 0
+      ? { host: endpoint.host, port: this.#nextPort++ }
+      : endpoint;
+    const key = keyOf(bound);
+    if (this.#listeners.has(key)) throw new PosternError("config", `Cannot listen on ${key}: it is taken`);
+    const listening = new MemoryListening(bound, () => this.#listeners.delete(key));
+    this.#listeners.set(key, listening);
+    return listening;
+  }
+
+  async lookup(name: string, { signal }: { signal: AbortSignal }): Promise<readonly string[]> {
+    this.lookups.push(name);
+    await Promise.resolve();
+    signal.throwIfAborted();
+    const addresses = this.names.get(name);
+    if (!addresses) throw new PosternError("name_not_found", `Cannot find "${name}": no such name`);
+    return addresses;
+  }
+
+  async secure(
+    conn: Conn,
+    { signal, ...options }: SecureOptions & { signal: AbortSignal },
+  ): Promise<Conn> {
+    signal.throwIfAborted();
+    this.secured.push(options);
+    if (!this.tls) throw new PosternError("protocol", "Cannot speak TLS in a memory network");
+    return await this.tls(conn, options);
+  }
+
+  /** Always no: connections in memory have no addresses of their own. */
+  isOwnDial(): boolean {
+    return false;
+  }
+}
+
+class MemoryListening implements Listening {
+  readonly endpoint: Endpoint;
+  readonly #onClose: () => void;
+  readonly #queue: Conn[] = [];
+  #waiting: ((conn: Conn | undefined) => void) | undefined;
+  #isClosed = false;
+
+  constructor(endpoint: Endpoint, onClose: () => void) {
+    this.endpoint = endpoint;
+    this.#onClose = onClose;
+  }
+
+  offer(conn: Conn): void {
+    if (this.#waiting) this.#waiting(conn);
+    else this.#queue.push(conn);
+    this.#waiting = undefined;
+  }
+
+  accept(): Promise<Conn | undefined> {
+    const conn = this.#queue.shift();
+    if (conn || this.#isClosed) return Promise.resolve(conn);
+    return new Promise((resolve) => this.#waiting = resolve);
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#onClose();
+    this.#waiting?.(undefined);
+    for (const conn of this.#queue.splice(0)) conn.abort();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+    return Promise.resolve();
+  }
+}
+
+function keyOf(endpoint: Endpoint): string {
+  return "path" in endpoint ? endpoint.path : formatTarget(endpoint);
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
