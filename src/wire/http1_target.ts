@@ -36,7 +36,7 @@ export function requestTarget({ method, target }: Pick<RequestHead, "method" | "
     form: "absolute",
     scheme: lowered,
     target: parseAuthority(authority, lowered === "https" || lowered === "wss" ? 443 : 80),
-    authority,
+    authority: authority.replace(/:$/, ""),
     // RFC 9112, section 3.2.4: OPTIONS without a path asks about the server as a whole.
     path: rest === "" ? (method === "OPTIONS" ? "*" : "/") : rest.startsWith("?") ? `/${rest}` : rest,
   };

@@ -102,9 +102,10 @@ export function formatFields(fields: Iterable<readonly [string, string]>): strin
   return text;
 }
 
-/** A text for an error message, cut. */
+/** A text for an error message: cut, and without what may be a password. */
 export function quoted(text: string): string {
-  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
+  const shown = text.slice(0, 300).replace(/[^\s/]*@/g, "…@");
+  return JSON.stringify(shown.length > 100 ? `${shown.slice(0, 100)}…` : shown);
 }
 
 function trimmed(text: string, start: number, end: number): string {

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { Http1Problem, parseAuthority, requestTarget } from "../../../src/wire/mod.ts";
+
+const forms = [
+  { method: "GET", target: "/a?b", as: { form: "origin", path: "/a?b" } },
+  { method: "OPTIONS", target: "*", as: { form: "asterisk" } },
+  {
+    method: "CONNECT",
+    target: "a.example:443",
+    as: { form: "authority", target: { host: "a.example", port: 443 } },
+  },
+  { method: "CONNECT", target: "[::1]:1", as: { form: "authority", target: { host: "::1", port: 1 } } },
+  { method: "GET", target: "http://a.example", as: absolute("http", "a.example", 80, "a.example", "/") },
+  {
+    method: "GET",
+    target: "HTTP://a.example:8080/x/y?z",
+    as: absolute("http", "a.example", 8080, "a.example:8080", "/x/y?z"),
+  },
+  { method: "GET", target: "http://a.example?q", as: absolute("http", "a.example", 80, "a.example", "/?q") },
+  { method: "GET", target: "http://a.example:/", as: absolute("http", "a.example", 80, "a.example", "/") },
+  {
+    method: "GET",
+    target: "https://[2001:db8::1]/",
+    as: absolute("https", "2001:db8::1", 443, "[2001:db8::1]", "/"),
+  },
+  { method: "GET", target: "ws://a.example/chat", as: absolute("ws", "a.example", 80, "a.example", "/chat") },
+  { method: "OPTIONS", target: "http://a.example", as: absolute("http", "a.example", 80, "a.example", "*") },
+];
+for (const { method, target, as } of forms) {
+  Deno.test(`requestTarget() reads ${method} ${target}`, () => {
+    assert.deepEqual(requestTarget({ method, target }), as);
+  });
+}
+
+const refused = [
+  "CONNECT a.example",
+  "CONNECT a.example:",
+  "CONNECT a.example:0",
+  "CONNECT a.example:65536",
+  "CONNECT :443",
+  "CONNECT /",
+  "CONNECT http://a.example/",
+  "CONNECT ::1:443",
+  "CONNECT [::1:443",
+  "CONNECT [a.example]:443",
+  `CONNECT ${"a".repeat(256)}:443`,
+  "GET *",
+  "GET a.example:80",
+  "GET http:a.example",
+  "GET http:///x",
+  "GET http://user:secret@a.example/",
+  "GET http://a.example/#part",
+  "GET http://b\xfccher.example/",
+  "GET http://a.example:80:80/",
+  "GET http://[::1%25eth0]/",
+];
+for (const line of refused) {
+  Deno.test(`requestTarget() refuses ${line.slice(0, 60)}`, () => {
+    const [method = "", target = ""] = line.split(" ");
+    assert.throws(
+      () => requestTarget({ method, target }),
+      (error) =>
+        error instanceof Http1Problem && error.status === 400 && error.message.startsWith("Cannot read"),
+    );
+  });
+}
+
+Deno.test("parseAuthority() says that the port is missing and what to write", () => {
+  assert.throws(() => parseAuthority("a.example"), { message: /no port$/, hint: "write a.example:443" });
+});
+
+Deno.test("requestTarget() repeats no password of a target", () => {
+  assert.throws(() => requestTarget({ method: "GET", target: "http://me:secret@a.example/" }), (error) => {
+    return error instanceof Error && !error.message.includes("secret");
+  });
+});
+
+function absolute(scheme: string, host: string, port: number, authority: string, path: string): unknown {
+  return { form: "absolute", scheme, target: { host, port }, authority, path };
+}
