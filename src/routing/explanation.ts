@@ -1,6 +1,6 @@
 import { formatIp, type Target } from "../core/mod.ts";
 import { addressOf, comparableHost } from "./host.ts";
-import { commonBits } from "./network_tree.ts";
+import { isInside } from "./network_tree.ts";
 import type { Route, Router } from "./router.ts";
 import { type Rule, ruleRank, type Tables } from "./rule.ts";
 import { hasAddress, hasService } from "./rule_index.ts";
@@ -35,8 +35,7 @@ export function matchRule(
       case "clusterips":
         return address !== undefined && hasAddress(tables, transport, formatIp(address));
       case "network":
-        return address?.length === pattern.bytes.length &&
-          commonBits(address, pattern.bytes, pattern.bits) === pattern.bits;
+        return address?.length === pattern.bytes.length && isInside(address, pattern);
       case "name":
         if (address) return false;
         if (name === pattern.name) return pattern.scope !== "below";

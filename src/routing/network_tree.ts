@@ -11,7 +11,7 @@ export interface NetworkNode<T> {
 
 /**
  * A binary tree of the networks of one family, with paths without a branch left out: two nodes at most per
- * network, and a lookup passes only the nodes that contain the address.
+ * network. A lookup goes by single bits and compares only where a network ends.
  */
 export class NetworkTree<T> {
   readonly #root: NetworkNode<T>;
@@ -47,15 +47,22 @@ export class NetworkTree<T> {
   }
 }
 
-/** The next longer network below `node` that contains the address. */
+/** The next node on the way to an address; whether that lies in it is still to be asked. */
 export function nextNetwork<T>(node: NetworkNode<T>, bytes: IpBytes): NetworkNode<T> | undefined {
   if (node.bits >= bytes.length * 8) return undefined;
-  const child = bitAt(bytes, node.bits) ? node.one : node.zero;
-  return child && commonBits(child.bytes, bytes, child.bits) === child.bits ? child : undefined;
+  return bitAt(bytes, node.bits) ? node.one : node.zero;
+}
+
+/** Whether an address lies in a network of its family. */
+export function isInside(
+  bytes: IpBytes,
+  network: { readonly bytes: IpBytes; readonly bits: number },
+): boolean {
+  return commonBits(network.bytes, bytes, network.bits) === network.bits;
 }
 
 /** How many leading bits are equal, at most `limit`. */
-export function commonBits(a: IpBytes, b: IpBytes, limit: number): number {
+function commonBits(a: IpBytes, b: IpBytes, limit: number): number {
   for (let index = 0; index * 8 < limit; index++) {
     const difference = (a[index] ?? 0) ^ (b[index] ?? 0);
     if (difference !== 0) return Math.min(limit, index * 8 + Math.clz32(difference) - 24);

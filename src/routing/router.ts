@@ -1,7 +1,7 @@
 import type { Target } from "../core/mod.ts";
 import { explain, type Explanation } from "./explanation.ts";
 import { addressOf, comparableHost } from "./host.ts";
-import { describeRule, type Rule, type Tables } from "./rule.ts";
+import { type Rule, type Tables } from "./rule.ts";
 import { type RankedRule, RuleIndex } from "./rule_index.ts";
 
 /** Where a target goes, and why. */
@@ -47,7 +47,7 @@ export class Router {
   route({ host, port }: Target): Route {
     const name = comparableHost(host);
     const address = addressOf(name);
-    const { shared, confined, routes } = this.#indexes;
+    const { shared, confined } = this.#indexes;
     const find = (index: RuleIndex): RankedRule | undefined =>
       address ? index.findAddress(address, port, this.tables) : index.findName(name, port, this.tables);
     let best = find(shared);
@@ -56,12 +56,7 @@ export class Router {
       const own = confined.get(best.rule.owner);
       best = (own && find(own)) ?? best;
     }
-    let route = routes.get(best.rule);
-    if (!route) {
-      const { rule } = best;
-      routes.set(rule, route = { transport: rule.transport, because: describeRule(rule), rule });
-    }
-    return route;
+    return best.route;
   }
 
   /** The same answer with the rules that matched and lost; looks at every rule, so it is for people. */
@@ -74,8 +69,6 @@ interface Indexes {
   readonly shared: RuleIndex;
   /** The exclusions that count only against routes of their own cluster. */
   readonly confined: ReadonlyMap<string, RuleIndex> | undefined;
-  /** The answers given so far: each rule makes its own once. */
-  readonly routes: Map<Rule, Route>;
 }
 
 function indexesOf(rules: readonly Rule[]): Indexes {
@@ -90,5 +83,5 @@ function indexesOf(rules: readonly Rule[]): Indexes {
     if (!own) confined.set(rule.owner, own = new RuleIndex());
     own.add(rule);
   }
-  return { shared, confined: confined.size > 0 ? confined : undefined, routes: new Map() };
+  return { shared, confined: confined.size > 0 ? confined : undefined };
 }

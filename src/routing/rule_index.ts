@@ -1,19 +1,41 @@
 import { formatIp, type IpBytes } from "../core/mod.ts";
-import { type NetworkNode, NetworkTree, nextNetwork } from "./network_tree.ts";
-import { labelCount, type Rule, ruleRank, type Tables } from "./rule.ts";
+import { isInside, type NetworkNode, NetworkTree, nextNetwork } from "./network_tree.ts";
+import type { Route } from "./router.ts";
+import type { NamePattern } from "./pattern.ts";
+import { describeRule, labelCount, type Rule, ruleRank, type Tables } from "./rule.ts";
+import { nextHash, seed, SuffixTable } from "./suffix_table.ts";
 
-/** A rule with what a lookup needs of it worked out. */
-export interface RankedRule {
+/** A rule with what a lookup needs of it, in one object: in a large index each further one is a wait for memory. */
+export class RankedRule {
   readonly rule: Rule;
   readonly rank: number;
+  /** Where a name has to end: `exact` rules take only the whole host, `below` rules never do. */
+  readonly scope: NamePattern["scope"];
+  /** The next rule of the same place. */
+  next: RankedRule | undefined;
+  #route: Route | undefined;
+
+  constructor(rule: Rule) {
+    this.rule = rule;
+    this.rank = ruleRank(rule);
+    this.scope = rule.pattern.kind === "name" ? rule.pattern.scope : "tree";
+  }
+
+  /** The answer of the router where this rule wins, the same object every time. */
+  get route(): Route {
+    const { rule } = this;
+    return this.#route ??= { transport: rule.transport, because: describeRule(rule), rule };
+  }
 }
+
+const dot = 46;
 
 /**
  * Finds the strongest rule for a target. A name costs one look per label (at most as many as the deepest rule
  * has), an address one per network around it: neither grows with the number of rules.
  */
 export class RuleIndex {
-  readonly #names = new Map<string, Slot>();
+  readonly #names = new SuffixTable<Slot>();
   readonly #fours = new NetworkTree<Slot>(4);
   readonly #sixes = new NetworkTree<Slot>(16);
   readonly #any = new Slot();
@@ -24,17 +46,19 @@ export class RuleIndex {
 
   /** Where an equal rule is there already, that one stays. */
   add(rule: Rule): void {
-    this.#slotFor(rule).add({ rule, rank: ruleRank(rule) });
+    this.#slotFor(rule).add(new RankedRule(rule));
   }
 
   /** The strongest rule for a comparable name. */
   findName(name: string, port: number, tables: Tables): RankedRule | undefined {
     let best = this.#any.best(port, undefined);
-    let dot = name.length;
-    for (let depth = 0; depth < this.#deepest && dot >= 0; depth++) {
-      dot = dot === 0 ? -1 : name.lastIndexOf(".", dot - 1);
-      const slot = this.#names.get(dot < 0 ? name : name.slice(dot + 1));
-      if (slot) best = slot.bestName(port, dot < 0, best);
+    let hash = seed;
+    for (let at = name.length - 1, depth = 0; at >= 0; at--) {
+      hash = nextHash(hash, name.charCodeAt(at));
+      if (at > 0 && name.charCodeAt(at - 1) !== dot) continue;
+      const slot = this.#names.find(name, at, hash);
+      if (slot) best = slot.bestName(port, at === 0, best);
+      if (++depth === this.#deepest) break;
     }
     const firstDot = name.indexOf(".");
     if (firstDot < 0) best = this.#local.best(port, best);
@@ -49,7 +73,9 @@ export class RuleIndex {
     let best = this.#any.best(port, undefined);
     const tree = bytes.length === 4 ? this.#fours : this.#sixes;
     for (let node: NetworkNode<Slot> | undefined = tree.root; node; node = nextNetwork(node, bytes)) {
-      if (node.value) best = node.value.best(port, best);
+      if (!node.value) continue;
+      if (!isInside(bytes, node)) break;
+      best = node.value.best(port, best);
     }
     if (!this.#clusterIps.isEmpty) {
       const text = formatIp(bytes);
@@ -73,12 +99,8 @@ export class RuleIndex {
         return tree.at(pattern.bytes, pattern.bits).value ??= new Slot();
       }
       case "name": {
-        const slot = this.#names.get(pattern.name);
-        if (slot) return slot;
-        const fresh = new Slot();
-        this.#names.set(pattern.name, fresh);
         this.#deepest = Math.max(this.#deepest, labelCount(pattern.name));
-        return fresh;
+        return this.#names.at(pattern.name, (name) => new Slot(name));
       }
     }
   }
@@ -94,74 +116,85 @@ export function hasAddress(tables: Tables, transport: string, address: string): 
   return tables.get(transport)?.addresses.has(address) ?? false;
 }
 
-/** The rules of one place: few without a port, and those with one under it. */
+/** The rules of one place: a few without a port, and those with one under it. */
 class Slot {
-  #plain: readonly RankedRule[] = none;
-  #ports: Map<number, readonly RankedRule[]> | undefined;
+  readonly name: string;
+  #plain: RankedRule | undefined;
+  #ports: Map<number, RankedRule> | undefined;
+
+  constructor(name = "") {
+    this.name = name;
+  }
 
   get isEmpty(): boolean {
-    return this.#plain.length === 0 && this.#ports === undefined;
+    return this.#plain === undefined && this.#ports === undefined;
   }
 
   add(ranked: RankedRule): void {
     const { port } = ranked.rule.pattern;
     if (port === undefined) {
-      this.#plain = withRule(this.#plain, ranked);
+      this.#plain = appended(this.#plain, ranked);
     } else {
       this.#ports ??= new Map();
-      this.#ports.set(port, withRule(this.#ports.get(port) ?? none, ranked));
+      this.#ports.set(port, appended(this.#ports.get(port), ranked));
     }
   }
 
   best(port: number, best: RankedRule | undefined): RankedRule | undefined {
     const better = strongest(this.#plain, best);
-    return this.#ports === undefined ? better : strongest(this.#ports.get(port) ?? none, better);
+    return this.#ports === undefined ? better : strongest(this.#ports.get(port), better);
   }
 
   bestName(port: number, isWhole: boolean, best: RankedRule | undefined): RankedRule | undefined {
-    const better = strongestName(this.#plain, isWhole, best);
-    return this.#ports === undefined ? better : strongestName(this.#ports.get(port) ?? none, isWhole, better);
+    const barred = isWhole ? "below" : "exact";
+    const better = strongestName(this.#plain, barred, best);
+    return this.#ports === undefined ? better : strongestName(this.#ports.get(port), barred, better);
   }
 
   bestWhere(port: number, best: RankedRule | undefined, holds: (rule: Rule) => boolean) {
     let found = best;
-    for (const list of [this.#plain, this.#ports?.get(port) ?? none]) {
-      for (const ranked of list) {
-        if (ranked.rank > (found?.rank ?? -1) && holds(ranked.rule)) found = ranked;
+    for (const first of [this.#plain, this.#ports?.get(port)]) {
+      for (let ranked = first; ranked; ranked = ranked.next) {
+        if ((found === undefined || ranked.rank > found.rank) && holds(ranked.rule)) found = ranked;
       }
     }
     return found;
   }
 }
 
-const none: readonly RankedRule[] = [];
-
-/** Equal ranks in one place mean equal patterns; only tables differ by their transport. */
-function withRule(list: readonly RankedRule[], ranked: RankedRule): readonly RankedRule[] {
+/** The chain with one more rule, unless an equal one is in it: then that one came first and stays. */
+function appended(first: RankedRule | undefined, ranked: RankedRule): RankedRule {
+  if (first === undefined) return ranked;
   const { kind } = ranked.rule.pattern;
+  // Equal ranks in one place mean equal patterns; only tables differ by their transport.
   const isTable = kind === "services" || kind === "clusterips";
-  const isKnown = list.some((other) =>
-    other.rank === ranked.rank && (!isTable || other.rule.transport === ranked.rule.transport)
-  );
-  return isKnown ? list : [...list, ranked];
+  let last = first;
+  for (let other: RankedRule | undefined = first; other; other = other.next) {
+    if (other.rank === ranked.rank && (!isTable || other.rule.transport === ranked.rule.transport)) {
+      return first;
+    }
+    last = other;
+  }
+  last.next = ranked;
+  return first;
 }
 
-function strongest(list: readonly RankedRule[], best: RankedRule | undefined): RankedRule | undefined {
+function strongest(first: RankedRule | undefined, best: RankedRule | undefined): RankedRule | undefined {
   let found = best;
-  for (const ranked of list) if (found === undefined || ranked.rank > found.rank) found = ranked;
+  for (let ranked = first; ranked; ranked = ranked.next) {
+    if (found === undefined || ranked.rank > found.rank) found = ranked;
+  }
   return found;
 }
 
-function strongestName(list: readonly RankedRule[], isWhole: boolean, best: RankedRule | undefined) {
+function strongestName(
+  first: RankedRule | undefined,
+  barred: "below" | "exact",
+  best: RankedRule | undefined,
+) {
   let found = best;
-  for (const ranked of list) {
-    const { pattern } = ranked.rule;
-    if (
-      pattern.kind !== "name" || (pattern.scope === "exact" ? !isWhole : pattern.scope === "below" && isWhole)
-    ) {
-      continue;
-    }
-    if (found === undefined || ranked.rank > found.rank) found = ranked;
+  for (let ranked = first; ranked; ranked = ranked.next) {
+    if (ranked.scope !== barred && (found === undefined || ranked.rank > found.rank)) found = ranked;
   }
   return found;
 }
