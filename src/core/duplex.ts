@@ -14,8 +14,12 @@ export async function duplex(conn: Conn): Promise<Duplex> {
         (error) => this.destroy(asError(error)),
       );
     },
-    write(bytes: Uint8Array<ArrayBuffer>, _encoding, done) {
-      conn.write(bytes).then(() => done(), (error) => done(asError(error)));
+    write({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>, _encoding, done) {
+      // Not the node Buffer itself: its `slice` is a view, where that of an array is a copy.
+      conn.write(new Uint8Array(buffer, byteOffset, byteLength)).then(
+        () => done(),
+        (error) => done(asError(error)),
+      );
     },
     final(done) {
       conn.closeWrite().then(() => done(), (error) => done(asError(error)));

@@ -76,7 +76,8 @@ export class MemoryConn implements Conn {
   }
 
   async write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
-    let left = bytes.slice();
+    // Not `slice`: that of a node Buffer is a view.
+    let left = new Uint8Array(bytes);
     while (left.length > 0) {
       if (this.isClosed) throw this.#reason;
       if (this.#out.error !== undefined) throw this.#out.error;

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { duplex, DuplexConn, type Endpoint } from "../../src/core/mod.ts";
+import { createNetwork } from "../../src/runtime/network.ts";
+import { PrefixedConn } from "../../src/transports/prefixed_conn.ts";
+import { memoryPair } from "../support/memory_conn.ts";
+import { connContract, type Pair } from "./conn_contract.ts";
+
+connContract("MemoryConn", () => {
+  const [near, far] = memoryPair();
+  return Promise.resolve({ near, far });
+});
+
+connContract("duplex() and DuplexConn", async () => {
+  const [inner, far] = memoryPair();
+  const stream = await duplex(inner);
+  return { near: new DuplexConn(stream, { peer: inner.peer }), far };
+});
+
+connContract("a DuplexConn at both ends", async () => {
+  const [a, b] = memoryPair();
+  return {
+    near: new DuplexConn(await duplex(a), { peer: a.peer }),
+    far: new DuplexConn(await duplex(b), { peer: b.peer }),
+  };
+});
+
+connContract("PrefixedConn", () => {
+  const [near, far] = memoryPair();
+  return Promise.resolve({ near: new PrefixedConn(near, new Uint8Array(0)), far });
+});
+
+connContract("a TCP socket", () => socketPair({ host: "127.0.0.1", port: 0 }));
+
+/** Deno grants unix sockets with the whole network only. */
+const hasUnix = Deno.build.os !== "windows" &&
+  Deno.permissions.querySync({ name: "net" }).state === "granted";
+connContract(`a unix socket${hasUnix ? "" : " (skipped: needs --allow-net without a list)"}`, async () => {
+  const directory = await Deno.makeTempDir();
+  const pair = await socketPair({ path: `${directory}/s` });
+  return { ...pair, close: () => Deno.remove(directory, { recursive: true }) };
+}, { ignore: !hasUnix });
+
+async function socketPair(endpoint: Endpoint): Promise<Pair> {
+  const network = createNetwork();
+  await using listening = network.listen(endpoint);
+  const [near, far] = await Promise.all([
+    network.connect(listening.endpoint, { signal: new AbortController().signal }),
+    listening.accept(),
+  ]);
+  return { near, far: far ?? assert.fail("closed") };
+}
