@@ -10,6 +10,14 @@ export interface Problem {
   readonly severity?: "error" | "warning";
   /** The problem is the key itself, not its value. */
   readonly on?: "key";
+  /** Where in the text, when the path does not tell. */
+  readonly position?: Position;
+}
+
+/** A place in a text, both from 1. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
 }
 
 /** What a schema knows about the place of the value it parses. */

@@ -1,0 +1,35 @@
+import { PosternError } from "../core/mod.ts";
+import { formatPath, type Position, type Problem } from "./context.ts";
+import type { ConfigDocument } from "./document.ts";
+
+/** One line for each problem, `FILE:LINE:COLUMN: path: what is wrong, what would be right`, in the order of the file. */
+export function formatProblems(problems: readonly Problem[], document: ConfigDocument): string[] {
+  return problems
+    .map((problem) => ({ problem, position: problem.position ?? document.locate(problem.path, problem.on) }))
+    .sort((a, b) => byPosition(a.position, b.position))
+    .map(({ problem, position }) => {
+      const place = position ? `${document.name}:${position.line}:${position.column}` : document.name;
+      const severity = problem.severity === "warning" ? "warning: " : "";
+      const path = problem.path.length === 0 ? "" : `${formatPath(problem.path)}: `;
+      return `${place}: ${severity}${path}${problem.message}`;
+    });
+}
+
+/** Problems without a place come first: they concern the whole file. */
+function byPosition(a: Position | undefined, b: Position | undefined): number {
+  return (a?.line ?? 0) - (b?.line ?? 0) || (a?.column ?? 0) - (b?.column ?? 0);
+}
+
+/** Whether a problem keeps the configuration from being used. */
+export function isError(problem: Problem): boolean {
+  return problem.severity !== "warning";
+}
+
+/** One error that names every problem of a document; warnings are left out. */
+export function configError(problems: readonly Problem[], document: ConfigDocument): PosternError {
+  const lines = formatProblems(problems.filter(isError), document);
+  const count = lines.length === 1 ? "1 problem" : `${lines.length} problems`;
+  return new PosternError("config", [`Cannot use ${document.name}: ${count}`, ...lines].join("\n"), {
+    hint: "after correcting, look again with: postern config check",
+  });
+}
