@@ -1,47 +1,54 @@
-import type { Background } from "../core/mod.ts";
-import { fileError } from "./file_error.ts";
+import type { AppendFile, Background, Files } from "../core/mod.ts";
 import { programError } from "./run_program.ts";
 
 /**
- * Starts a program in a session of its own, both outputs appended to a log file (made 0600). `Deno.Command` cannot
- * hand a file to a child, so this is node's `spawn`; it reads the whole environment (`--allow-env`).
+ * Starts a program in a session of its own, which goes on when we end. What it says on stderr is appended to the
+ * log until `release`; from then on it writes that file by itself (`--log-file`). `Deno.Command` cannot hand a file
+ * to a child, and node's `spawn`, which can, asks for the whole environment.
  */
 export async function startBackground(
   command: readonly string[],
   { log, env }: { log: string; env?: Record<string, string> },
+  files: Pick<Files, "append">,
 ): Promise<Background> {
-  const [{ spawn }, { closeSync, openSync }, { constants }] = await Promise.all([
-    import("node:child_process"),
-    import("node:fs"),
-    import("node:os"),
-  ]);
+  const file = await files.append(log);
   const [program = "", ...args] = command;
-  const output = openLog(log, openSync);
+  let child: Deno.ChildProcess;
   try {
-    const child = spawn(program, args, {
+    child = new Deno.Command(program, {
+      args,
+      ...(env ? { env } : {}),
+      stdin: "null",
+      stdout: "null",
+      stderr: "piped",
       detached: true,
-      env: { ...Deno.env.toObject(), ...env },
-      stdio: ["ignore", output, output],
-    });
-    const ended = new Promise<number>((resolve) => {
-      child.once("exit", (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
-    });
-    await new Promise<void>((resolve, reject) => {
-      child.once("spawn", resolve);
-      child.once("error", reject);
-    });
-    return { pid: child.pid ?? 0, ended, release: () => child.unref() };
+    }).spawn();
   } catch (error) {
+    file[Symbol.dispose]();
     throw programError(error, program);
-  } finally {
-    closeSync(output);
   }
+  const reader = child.stderr.getReader();
+  const copied = copy(reader, file);
+  return {
+    pid: child.pid,
+    ended: Promise.all([child.status, copied]).then(([{ code }]) => code),
+    release() {
+      void reader.cancel();
+      child.unref();
+    },
+  };
 }
 
-function openLog(path: string, open: (path: string, flags: string, mode: number) => number): number {
-  try {
-    return open(path, "a", 0o600);
-  } catch (error) {
-    throw fileError(error, `append to "${path}"`);
+/** Never fails: a log that takes nothing more must not stop the program from saying it. */
+async function copy(reader: ReadableStreamDefaultReader<Uint8Array>, file: AppendFile): Promise<void> {
+  using _file = file;
+  const decoder = new TextDecoder();
+  let isWritable = true;
+  while (true) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    if (isWritable) {
+      isWritable = await file.write(decoder.decode(value, { stream: true })).then(() => true, () => false);
+    }
   }
 }

@@ -72,9 +72,10 @@ class DirectoryWatch implements Disposable {
     } catch {
       // The search below opens it anew, or finds each second that this cannot be done yet.
     }
-    if (this.#isClosed || watcher !== this.#watcher) return;
+    if (this.#isClosed) return;
     this.#close();
-    this.#search();
+    // Not before the former watcher has ended: Deno 2.9 joins watchers of one path, and the new one would hear nothing.
+    this.#reopen();
   }
 
   /** Begins the quiet time anew. */
@@ -83,10 +84,8 @@ class DirectoryWatch implements Disposable {
     this.#timer?.[Symbol.dispose]();
     this.#timer = this.#clock.after(quiet, () => {
       this.#timer = undefined;
-      if (this.#isStill()) return this.#changed();
-      this.#close();
-      this.#reopen();
-      this.#changed();
+      if (this.#isStill()) this.#changed();
+      else this.#close();
     });
   }
 
@@ -94,18 +93,17 @@ class DirectoryWatch implements Disposable {
     this.#timer?.[Symbol.dispose]();
     this.#timer = this.#clock.after(searchEvery, () => {
       this.#timer = undefined;
-      if (this.#reopen()) this.#changed();
+      this.#reopen();
     });
   }
 
-  #reopen(): boolean {
+  #reopen(): void {
     try {
       this.#open();
-      return true;
     } catch {
-      this.#search();
-      return false;
+      return this.#search();
     }
+    this.#changed();
   }
 
   /** Whether the path still means the directory that is watched. */

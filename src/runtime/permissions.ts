@@ -12,9 +12,12 @@ export function keepOnly(kinds: readonly PermissionKind[]): void {
   }
 }
 
-/** The flag that would have allowed what failed (`--allow-read`); undefined where the failure is another one. */
+/** The flag that would have allowed what failed (`--allow-read`, `--allow-sys=uid`); undefined where the failure is another one. */
 export function missingFlag(error: unknown): string | undefined {
   if (!(error instanceof Deno.errors.NotCapable)) return undefined;
-  const kind = /(?:the |--allow-)([a-z]+) flag|Requires ([a-z]+) access/.exec(error.message);
-  return `--allow-${kind?.[1] ?? kind?.[2] ?? "all"}`;
+  const [, kind = "all", what] = /Requires ([a-z]+) access(?: to "([^"]*)")?/.exec(error.message) ?? [];
+  // Paths and addresses are granted by the directory or as a whole, so the whole value would mislead.
+  return what !== undefined && (kind === "sys" || kind === "env")
+    ? `--allow-${kind}=${what}`
+    : `--allow-${kind}`;
 }

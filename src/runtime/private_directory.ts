@@ -7,17 +7,28 @@ import { fileError } from "./file_error.ts";
  */
 export async function privateDirectory(path: string): Promise<void> {
   try {
-    await Deno.mkdir(parent(path), { recursive: true });
-    await Deno.mkdir(path, { mode: 0o700 });
-    return;
+    if (await make(path)) return;
   } catch (error) {
-    if (!(error instanceof Deno.errors.AlreadyExists)) throw fileError(error, `make the directory "${path}"`);
+    throw fileError(error, `make the directory "${path}"`);
   }
   try {
     await claim(path);
   } catch (error) {
     throw fileError(error, `use the directory "${path}"`);
   }
+}
+
+/** False when something is there already. The parents are touched only where they are missing: they may not be ours to write. */
+async function make(path: string): Promise<boolean> {
+  try {
+    await Deno.mkdir(path, { mode: 0o700 });
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) return false;
+    if (!(error instanceof Deno.errors.NotFound) || parent(path) === path) throw error;
+  }
+  await Deno.mkdir(parent(path), { recursive: true });
+  return await make(path);
 }
 
 async function claim(path: string): Promise<void> {

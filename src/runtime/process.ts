@@ -1,4 +1,4 @@
-import { type Clock, PosternError, type Process } from "../core/mod.ts";
+import { type Clock, type Files, PosternError, type Process } from "../core/mod.ts";
 import { startBackground } from "./background_program.ts";
 import { fileError } from "./file_error.ts";
 import { runProgram } from "./run_program.ts";
@@ -6,6 +6,7 @@ import { listenForSignal } from "./signals.ts";
 
 export interface ProcessOptions {
   readonly clock: Clock;
+  readonly files: Pick<Files, "append">;
   /** Where `main.ts` is: its `import.meta.url`. */
   readonly main: string;
   /** The permissions with which postern starts itself again from source. */
@@ -13,7 +14,7 @@ export interface ProcessOptions {
 }
 
 /** This process and its children. Nothing is asked of the system, and so no permission needed, before it is read. */
-export function createProcess({ clock, main, flags }: ProcessOptions): Process {
+export function createProcess({ clock, files, main, flags }: ProcessOptions): Process {
   const isCompiled = Deno.build.standalone;
   return {
     platform: platform(),
@@ -32,7 +33,7 @@ export function createProcess({ clock, main, flags }: ProcessOptions): Process {
     env: (name) => needing(`read the variable ${name}`, () => Deno.env.get(name)),
     on: listenForSignal,
     run: (command, options) => runProgram(command, options, clock),
-    background: startBackground,
+    background: (command, options) => startBackground(command, options, files),
     memory: () => Deno.memoryUsage().rss,
   };
 }

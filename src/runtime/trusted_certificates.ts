@@ -3,27 +3,58 @@ import { fileError } from "./file_error.ts";
 let system: readonly string[] | undefined;
 const bundles = new Map<string, string>();
 
-/**
- * The PEM certificates to trust besides the ones that Deno brings: the system's store and SSL_CERT_FILE. Deno 2.9
- * asks for the whole of `--allow-sys` to tell the system's; without it they are left out.
- */
+/** Where Linux distributions keep the system's store (Debian, Fedora, SUSE, Alpine): the first that is there. */
+const linuxStores: readonly string[] = [
+  "/etc/ssl/certs/ca-certificates.crt",
+  "/etc/pki/tls/certs/ca-bundle.crt",
+  "/etc/ssl/ca-bundle.pem",
+  "/etc/ssl/cert.pem",
+];
+
+/** The PEM certificates to trust besides the ones that Deno brings: the system's store and SSL_CERT_FILE. */
 export async function trustedCertificates(): Promise<readonly string[]> {
-  system ??= await systemCertificates();
-  const path = Deno.env.get("SSL_CERT_FILE");
+  system ??= Deno.build.os === "linux" ? linuxStore() : await platformStore();
+  const path = sslCertFile();
   if (!path) return system;
   let bundle = bundles.get(path);
   if (bundle === undefined) bundles.set(path, bundle = readBundle(path));
   return [...system, bundle];
 }
 
-async function systemCertificates(): Promise<readonly string[]> {
+function linuxStore(): readonly string[] {
+  for (const path of linuxStores) {
+    try {
+      return [Deno.readTextFileSync(path)];
+    } catch (error) {
+      if (!isAbsent(error)) throw fileError(error, `read the system's certificates in "${path}"`);
+    }
+  }
+  return [];
+}
+
+/** Deno 2.9 asks for the whole of `--allow-sys` for this: without it, what Deno brings has to do. */
+async function platformStore(): Promise<readonly string[]> {
   const tls: { getCACertificates?: (store: "system") => string[] } = await import("node:tls");
   try {
     return tls.getCACertificates?.("system") ?? [];
   } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) return [];
+    if (isAbsent(error)) return [];
     throw error;
   }
+}
+
+function sslCertFile(): string | undefined {
+  try {
+    return Deno.env.get("SSL_CERT_FILE");
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+}
+
+/** What we may not see counts as not there: the certificates that Deno brings are always trusted. */
+function isAbsent(error: unknown): boolean {
+  return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotCapable;
 }
 
 function readBundle(path: string): string {

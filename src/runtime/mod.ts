@@ -1,0 +1,36 @@
+import type { Places, World } from "../core/mod.ts";
+import { createFiles } from "./files.ts";
+import { createNetwork } from "./network.ts";
+import { placesFor } from "./places.ts";
+import { createProcess } from "./process.ts";
+import { systemClock } from "./system_clock.ts";
+import { createTerminal } from "./terminal.ts";
+
+export { keepOnly, missingFlag, type PermissionKind } from "./permissions.ts";
+export { checkSocketPath } from "./places.ts";
+export { writeStderr } from "./terminal.ts";
+
+export interface WorldOptions {
+  /** Where `main.ts` is: its `import.meta.url`. */
+  readonly main: string;
+  /** The permissions with which postern starts itself again from source. */
+  readonly flags: readonly string[];
+}
+
+/** The real world. Making it asks nothing of the system; each part asks when it is used. */
+export function createWorld(options: WorldOptions): World {
+  const clock = systemClock;
+  const files = createFiles(clock);
+  const process = createProcess({ clock, files, ...options });
+  let places: Places | undefined;
+  return {
+    clock,
+    process,
+    network: createNetwork(),
+    files,
+    terminal: createTerminal(),
+    get places() {
+      return places ??= placesFor(process);
+    },
+  };
+}

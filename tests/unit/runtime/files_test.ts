@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import type { ErrorCode, Files, PosternError } from "../../../src/core/mod.ts";
+import { createFiles } from "../../../src/runtime/files.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
+
+const isWindows = Deno.build.os === "windows";
+
+/** A test with a directory of its own, which is gone afterwards. */
+function inDirectory(name: string, body: (directory: string, files: Files) => Promise<void>): void {
+  Deno.test(name, async () => {
+    const directory = await Deno.makeTempDir();
+    try {
+      await body(directory, createFiles(new FakeClock()));
+    } finally {
+      await Deno.remove(directory, { recursive: true });
+    }
+  });
+}
+
+function coded(code: ErrorCode, message: RegExp) {
+  return (error: PosternError) => {
+    assert.equal(error.code, code);
+    assert.match(error.message, message);
+    return true;
+  };
+}
+
+inDirectory("read() gives the whole file", async (directory, files) => {
+  for (const size of [0, 1, 511, 512, 513, 100_000]) {
+    const bytes = crypto.getRandomValues(new Uint8Array(Math.min(size, 65536)));
+    await Deno.writeFile(`${directory}/a`, bytes);
+    assert.deepEqual(await files.read(`${directory}/a`), bytes);
+  }
+});
+
+inDirectory("read() refuses a file over the limit and takes one at it", async (directory, files) => {
+  await Deno.writeFile(`${directory}/a`, new Uint8Array(10));
+  assert.equal((await files.read(`${directory}/a`, { limit: 10 })).length, 10);
+  await assert.rejects(files.read(`${directory}/a`, { limit: 9 }), coded("config", /more than 9 bytes/));
+});
+
+inDirectory("read() holds the limit where the size is not known before", async (_directory, files) => {
+  if (isWindows) return;
+  await assert.rejects(files.read("/dev/zero", { limit: 5000 }), coded("config", /more than 5000 bytes/));
+});
+
+inDirectory("read() says what is wrong with a path", async (directory, files) => {
+  await Deno.writeTextFile(`${directory}/file`, "");
+  const cases: readonly (readonly [string, RegExp])[] = [
+    ["missing", /^Cannot read ".*missing": no such file or directory$/],
+    [".", /is a directory$/],
+    ["file/below", /not a directory$/],
+    ["x".repeat(300), /the name is too long$/],
+  ];
+  for (const [path, message] of cases) {
+    await assert.rejects(files.read(`${directory}/${path}`), coded("config", message));
+  }
+});
+
+inDirectory("readText() refuses bytes that are not UTF-8", async (directory, files) => {
+  await Deno.writeFile(`${directory}/a`, new Uint8Array([0xff, 0xfe]));
+  await assert.rejects(files.readText(`${directory}/a`), coded("config", /not UTF-8/));
+});
+
+inDirectory("readTextIfThere() gives undefined for a missing file only", async (directory, files) => {
+  assert.equal(await files.readTextIfThere(`${directory}/missing`), undefined);
+  await assert.rejects(files.readTextIfThere(directory), coded("config", /is a directory/));
+});
+
+inDirectory("replace() writes mode 0600 and leaves no temporary file", async (directory, files) => {
+  const path = `${directory}/secret`;
+  await files.replace(path, "one");
+  await files.replace(path, new TextEncoder().encode("two"));
+  assert.equal(await Deno.readTextFile(path), "two");
+  assert.deepEqual(await files.list(directory), ["secret"]);
+  if (!isWindows) assert.equal((await files.info(path))?.mode, 0o600);
+});
+
+inDirectory("replace() leaves no temporary file when it fails", async (directory, files) => {
+  await Deno.mkdir(`${directory}/taken/below`, { recursive: true });
+  await assert.rejects(files.replace(`${directory}/taken`, "text"), coded("config", /^Cannot write /));
+  assert.deepEqual(await files.list(directory), ["taken"]);
+});
+
+inDirectory("replace() does not follow a symbolic link", async (directory, files) => {
+  await Deno.writeTextFile(`${directory}/elsewhere`, "untouched");
+  await Deno.symlink(`${directory}/elsewhere`, `${directory}/link`);
+  await files.replace(`${directory}/link`, "secret");
+  assert.equal(await Deno.readTextFile(`${directory}/elsewhere`), "untouched");
+  assert.equal((await Deno.lstat(`${directory}/link`)).isFile, true);
+});
+
+inDirectory("remove() and info() take a missing file for what it is", async (directory, files) => {
+  await files.remove(`${directory}/missing`);
+  assert.equal(await files.info(`${directory}/missing`), undefined);
+});
+
+inDirectory("privateDirectory() makes parents and closes the last one", async (directory, files) => {
+  const path = `${directory}/a/b/c`;
+  await files.privateDirectory(path);
+  await files.privateDirectory(path);
+  if (isWindows) return;
+  assert.equal((await files.info(path))?.mode, 0o700);
+  await Deno.chmod(path, 0o755);
+  await files.privateDirectory(path);
+  assert.equal((await files.info(path))?.mode, 0o700);
+});
+
+inDirectory("privateDirectory() refuses what others may have prepared", async (directory, files) => {
+  if (isWindows) return;
+  await Deno.mkdir(`${directory}/open`);
+  await Deno.chmod(`${directory}/open`, 0o777);
+  await Deno.symlink(`${directory}/open`, `${directory}/link`);
+  await Deno.writeTextFile(`${directory}/file`, "");
+  const cases: readonly (readonly [string, RegExp])[] = [
+    ["open", /others can write to it$/],
+    ["link", /symbolic link$/],
+    ["file", /not a directory$/],
+  ];
+  for (const [name, message] of cases) {
+    await assert.rejects(files.privateDirectory(`${directory}/${name}`), coded("config", message));
+  }
+});
+
+inDirectory("append() writes in order, to the end of what is there", async (directory, files) => {
+  const path = `${directory}/log`;
+  for (const round of ["a", "b"]) {
+    using file = await files.append(path);
+    await Promise.all([file.write(`${round}1\n`), file.write(`${round}2\n`), file.write(`${round}3\n`)]);
+  }
+  assert.equal(await Deno.readTextFile(path), "a1\na2\na3\nb1\nb2\nb3\n");
+  if (!isWindows) assert.equal((await files.info(path))?.mode, 0o600);
+});
+
+inDirectory("lock() is held by one until it is given back", async (directory, files) => {
+  const path = `${directory}/default.lock`;
+  const first = await files.lock(path);
+  assert.ok(first);
+  assert.equal(await files.lock(path), undefined);
+  first[Symbol.dispose]();
+  first[Symbol.dispose]();
+  using again = await files.lock(path);
+  assert.ok(again);
+});
