@@ -61,6 +61,8 @@ export interface Files {
   read(path: string, options?: { limit?: number }): Promise<Uint8Array<ArrayBuffer>>;
   readText(path: string, options?: { limit?: number }): Promise<string>;
   readTextIfThere(path: string, options?: { limit?: number }): Promise<string | undefined>;
+  /** At most `count` bytes from an offset, empty behind the end: for files that grow. */
+  readFrom(path: string, offset: number, count: number): Promise<Uint8Array<ArrayBuffer>>;
   /** To a temporary file beside it, then renamed. Mode 0600 unless told otherwise. */
   replace(path: string, content: string | Uint8Array, options?: { mode?: number }): Promise<void>;
   info(path: string): Promise<FileInfo | undefined>;

@@ -14,6 +14,7 @@ export function createFiles(clock: Clock): Files {
     read,
     readText,
     readTextIfThere,
+    readFrom,
     replace,
     info,
     list,
@@ -81,6 +82,21 @@ async function readTextIfThere(path: string, options?: Limit): Promise<string | 
     if (error instanceof PosternError && error.cause instanceof Deno.errors.NotFound) return undefined;
     throw error;
   }
+}
+
+function readFrom(path: string, offset: number, count: number): Promise<Uint8Array<ArrayBuffer>> {
+  return attempt(`read "${path}"`, async () => {
+    using file = await Deno.open(path);
+    await file.seek(offset, Deno.SeekMode.Start);
+    const buffer = new Uint8Array(count);
+    let length = 0;
+    while (length < count) {
+      const more = await file.read(buffer.subarray(length));
+      if (more === null) break;
+      length += more;
+    }
+    return buffer.subarray(0, length);
+  });
 }
 
 /**
