@@ -1,3 +1,4 @@
+export * from "./basic_credentials.ts";
 export * from "./chunked.ts";
 export * from "./decoder.ts";
 export * from "./fields.ts";

@@ -1,0 +1,112 @@
+import {
+  accepting,
+  type Conn,
+  describe,
+  type Listening,
+  Messages,
+  PosternError,
+  Tasks,
+} from "../core/mod.ts";
+import type { ListenerDeps, Serve } from "./listener.ts";
+
+const mostTurnedAway = 64;
+const turnAwayWithin = 1000;
+
+/**
+ * Serves the clients of a socket. When the socket is closed, no more are taken, idle ones are let go, and it
+ * waits for the rest; when the signal ends, all are dropped.
+ */
+export async function serveDoor(
+  listening: Listening,
+  serve: Serve,
+  deps: ListenerDeps,
+  { signal }: { signal: AbortSignal },
+): Promise<void> {
+  const door = new Door(serve, deps, signal);
+  try {
+    for await (const client of accepting(listening, { signal, clock: deps.clock, log: deps.log })) {
+      door.admit(client);
+    }
+  } finally {
+    await door.drain();
+  }
+}
+
+class Door {
+  readonly #serve: Serve;
+  readonly #deps: ListenerDeps;
+  /** As `#deps`, for the clients over the limit: they are heard, so that they get an answer in their language. */
+  readonly #fullDeps: ListenerDeps;
+  readonly #signal: AbortSignal;
+  readonly #draining = new AbortController();
+  /** One listener on the signal for all: one for each client would make the signal's list long. */
+  readonly #clients = new Set<Conn>();
+  readonly #drop = () => {
+    for (const client of this.#clients) client.abort(this.#signal.reason);
+  };
+  readonly #served: Tasks;
+  readonly #turnedAway: Tasks;
+  #saidFullAt = -Infinity;
+
+  constructor(serve: Serve, deps: ListenerDeps, signal: AbortSignal) {
+    const failed = (error: unknown) => deps.log.error("client.failed", { reason: describe(error) });
+    this.#serve = serve;
+    this.#deps = deps;
+    this.#signal = signal;
+    this.#served = new Tasks(signal, failed);
+    this.#turnedAway = new Tasks(signal, failed);
+    this.#fullDeps = {
+      ...deps,
+      dial: () => Promise.reject(overloaded(deps.limits.connections)),
+      limits: { ...deps.limits, handshake: turnAwayWithin, keepAlive: turnAwayWithin },
+    };
+    signal.addEventListener("abort", this.#drop, { once: true });
+  }
+
+  admit(client: Conn): void {
+    if (this.#signal.aborted) return client.abort(this.#signal.reason);
+    if (this.#served.size < this.#deps.limits.connections) {
+      this.#served.spawn((signal) => this.#run(client, this.#deps, signal));
+      return;
+    }
+    this.#sayFull();
+    if (this.#turnedAway.size < mostTurnedAway) {
+      this.#turnedAway.spawn((signal) => this.#run(client, this.#fullDeps, signal));
+    } else {
+      client.abort(overloaded(this.#deps.limits.connections));
+    }
+  }
+
+  /** Waits for the clients to end. */
+  async drain(): Promise<void> {
+    this.#draining.abort();
+    await using _turnedAway = this.#turnedAway;
+    await using served = this.#served;
+    await served.idle();
+    this.#signal.removeEventListener("abort", this.#drop);
+  }
+
+  async #run(client: Conn, deps: ListenerDeps, signal: AbortSignal): Promise<void> {
+    this.#clients.add(client);
+    try {
+      await this.#serve(client, new Messages(client), deps, { signal, draining: this.#draining.signal });
+    } finally {
+      this.#clients.delete(client);
+      await client[Symbol.asyncDispose]();
+    }
+  }
+
+  #sayFull(): void {
+    const now = this.#deps.clock.now();
+    if (now - this.#saidFullAt < 1000) return;
+    this.#saidFullAt = now;
+    this.#deps.log.warn("door.full", { connections: this.#served.size });
+  }
+}
+
+function overloaded(connections: number): PosternError {
+  return new PosternError("internal", `Cannot take another connection: ${connections} are open`, {
+    detail: "overloaded",
+    hint: "raise listen.limits.connections, or close some: postern connections",
+  });
+}

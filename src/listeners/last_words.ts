@@ -1,0 +1,38 @@
+import { type Conn, describe, PosternError } from "../core/mod.ts";
+import type { ListenerDeps } from "./listener.ts";
+
+const longest = 1000;
+const mostDrained = 256 * 1024;
+
+/**
+ * Sends the last bytes of a connection, lets the client read them, and disposes it. Closing over input that
+ * nobody has read resets a connection, and the answer would be lost: so that input is drained for a while.
+ * `reading` is whoever reads that input now, to be waited for first.
+ */
+export async function lastWords(
+  client: Conn,
+  bytes: Uint8Array<ArrayBuffer>,
+  deps: ListenerDeps,
+  reading?: Promise<void>,
+): Promise<void> {
+  const deadline = deps.deadlines.add(longest, () => {
+    client.abort(new PosternError("timeout", "Cannot wait for the client to close any longer"));
+  });
+  try {
+    await client.write(bytes);
+    await client.closeWrite();
+    await reading;
+    const into = new Uint8Array(2048);
+    let drained = 0;
+    while (drained < mostDrained) {
+      const count = await client.read(into);
+      if (count === null) break;
+      drained += count;
+    }
+  } catch (error) {
+    deps.log.debug("client.gone", { client: client.peer, reason: describe(error) });
+  } finally {
+    deadline[Symbol.dispose]();
+    await client[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,62 @@
+import {
+  type Clock,
+  type Conn,
+  type Deadlines,
+  type Dial,
+  type Log,
+  type Messages,
+  PosternError,
+} from "../core/mod.ts";
+import type { Authenticator } from "./authenticator.ts";
+import type { Pages } from "./page.ts";
+
+/** What a door allows its clients, in connections and in milliseconds. */
+export interface ListenerLimits {
+  /** How many clients are served at once. */
+  readonly connections: number;
+  /** How long a client may take to say what it wants. */
+  readonly handshake: number;
+  /** How long a target may go on answering a client that has ended, where the way carries no half-close. */
+  readonly halfCloseLinger: number;
+  /** How long an HTTP connection may stay open without a request; a minute unless said otherwise. */
+  readonly keepAlive?: number;
+}
+
+/** What every way in is given. It knows no router: `dial` does. */
+export interface ListenerDeps {
+  readonly dial: Dial;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly deadlines: Deadlines;
+  readonly limits: ListenerLimits;
+  /** Without it nobody is asked for a password. */
+  readonly auth?: Authenticator;
+  /** What answers HTTP requests for the door itself; without it they are refused. */
+  readonly pages?: Pages;
+}
+
+export interface ServeOptions {
+  /** Ends dials and relays. Whoever accepted the client drops it at that moment, which ends everything else. */
+  readonly signal: AbortSignal;
+  /** The deadline of the first request, where whoever read the first bytes has started it. */
+  readonly deadline?: Disposable;
+  /** Ends when no new clients are taken: then connections that are between two requests are let go. */
+  readonly draining?: AbortSignal;
+}
+
+/** One protocol's part of a client's connection, from the first request to the end. Disposes `client`. */
+export type Serve = (
+  client: Conn,
+  messages: Messages,
+  deps: ListenerDeps,
+  options: ServeOptions,
+) => Promise<void>;
+
+/** Drops the client unless it has said what it wants in time. */
+export function handshakeDeadline(client: Conn, { deadlines, limits }: ListenerDeps): Disposable {
+  return deadlines.add(limits.handshake, () => {
+    client.abort(
+      new PosternError("timeout", `Cannot wait for the request any longer: ${limits.handshake} ms passed`),
+    );
+  });
+}

@@ -1,0 +1,61 @@
+import { describe, PosternError } from "../core/mod.ts";
+import { serveHttp } from "./http_proxy.ts";
+import { handshakeDeadline, type Serve } from "./listener.ts";
+import { serveSocks4 } from "./socks4.ts";
+import { serveSocks5 } from "./socks5.ts";
+
+/** What a client's first byte tells. */
+export type FirstByte = "socks5" | "socks4" | "http" | "tls" | "unknown";
+
+/** The protocol that begins with a byte. */
+export function protocolOf(byte: number | undefined): FirstByte {
+  if (byte === 5) return "socks5";
+  if (byte === 4) return "socks4";
+  if (byte === 0x16) return "tls";
+  const letter = byte === undefined ? 0 : byte | 0x20;
+  return letter >= 0x61 && letter <= 0x7a ? "http" : "unknown";
+}
+
+/** Serves one client of any proxy protocol: its first byte decides, and no byte is lost. */
+export const serveMixed: Serve = byFirstByte({ socks5: serveSocks5, socks4: serveSocks4, http: serveHttp });
+
+/** Serves one client of SOCKS 4, 4A or 5. */
+export const serveSocks: Serve = byFirstByte({ socks5: serveSocks5, socks4: serveSocks4 });
+
+/** Serves one client of an HTTP proxy, and tells of those that speak something else. */
+export const serveHttpOnly: Serve = byFirstByte({ http: serveHttp });
+
+function byFirstByte(protocols: { readonly [protocol in FirstByte]?: Serve }): Serve {
+  return async (client, messages, deps, options) => {
+    const deadline = options.deadline ?? handshakeDeadline(client, deps);
+    try {
+      if (messages.pending.length === 0 && !await messages.fill()) {
+        deadline[Symbol.dispose]();
+        return await client[Symbol.asyncDispose]();
+      }
+    } catch (error) {
+      // Browsers open connections ahead and let them be.
+      deadline[Symbol.dispose]();
+      deps.log.debug("client.gone", { client: client.peer, reason: describe(error) });
+      return client.abort(error);
+    }
+    const [byte] = messages.pending;
+    const protocol = protocolOf(byte);
+    const serve = protocols[protocol];
+    if (serve) return await serve(client, messages, deps, { ...options, deadline });
+    deadline[Symbol.dispose]();
+    if (protocol === "tls") {
+      deps.log.warn("door.tls", {
+        client: client.peer,
+        reason: "TLS to a plain proxy port",
+        hint: "write http:// and not https:// in the proxy's URL",
+      });
+    } else {
+      const reason = protocol === "unknown"
+        ? `no protocol begins with byte ${byte}`
+        : `${protocol} is not served here`;
+      deps.log.info("client.refused", { client: client.peer, reason });
+    }
+    client.abort(new PosternError("protocol", "Cannot serve the client: it speaks another protocol"));
+  };
+}

@@ -1,0 +1,42 @@
+import { type Conn, type Dialed, relay } from "../core/mod.ts";
+import type { ListenerDeps } from "./listener.ts";
+
+export interface TunnelOptions {
+  /** What tells the client that it is connected; empty where nothing does. */
+  readonly reply: Uint8Array<ArrayBuffer>;
+  /** What the client sent along with its request. */
+  readonly early: Uint8Array<ArrayBuffer>;
+  readonly signal: AbortSignal;
+}
+
+/** Tells the client that it is connected, gives the target what came early, relays, and ends the record. */
+export async function tunnel(
+  client: Conn,
+  dialed: Dialed,
+  { deps, reply, early, signal }: TunnelOptions & { deps: ListenerDeps },
+): Promise<void> {
+  const { conn: target, tally } = dialed;
+  let failed: "client_gone" | "target_gone" = "client_gone";
+  try {
+    if (early.length === 0) {
+      await client.write(reply);
+    } else {
+      const drop = () => target.abort(signal.reason);
+      signal.addEventListener("abort", drop, { once: true });
+      const sent = target.write(early).catch((error) => {
+        failed = "target_gone";
+        throw error;
+      });
+      await Promise.all([reply.length > 0 ? client.write(reply) : undefined, sent])
+        .finally(() => signal.removeEventListener("abort", drop));
+      tally.up += early.length;
+    }
+  } catch (error) {
+    client.abort(error);
+    target.abort(error);
+    return dialed.finish(signal.aborted ? "cancelled" : failed, error);
+  }
+  const { halfCloseLinger } = deps.limits;
+  const end = await relay(client, target, { signal, clock: deps.clock, tally, halfCloseLinger });
+  dialed.finish(end.outcome, end.error);
+}

@@ -1,0 +1,21 @@
+/** A user and a password as HTTP's `Basic` carries them (RFC 7617). */
+export interface BasicCredentials {
+  readonly user: string;
+  readonly password: string;
+}
+
+/** Reads the value of `Authorization` or `Proxy-Authorization`; undefined where it is not `Basic`. */
+export function decodeBasic(value: string | undefined): BasicCredentials | undefined {
+  const encoded = /^basic +([A-Za-z0-9+/]+)={0,2}$/i.exec(value ?? "")?.[1];
+  if (encoded === undefined || encoded.length % 4 === 1) return undefined;
+  const bytes = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
+  const text = new TextDecoder().decode(bytes);
+  const colon = text.indexOf(":");
+  return colon < 0 ? undefined : { user: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+/** Writes such a value. */
+export function encodeBasic({ user, password }: BasicCredentials): string {
+  const bytes = new TextEncoder().encode(`${user}:${password}`);
+  return `Basic ${btoa(String.fromCharCode(...bytes))}`;
+}

@@ -1,0 +1,133 @@
+import {
+  type Conn,
+  Deadlines,
+  type Dial,
+  type Dialed,
+  type DialRequest,
+  Messages,
+} from "../../src/core/mod.ts";
+import type { ListenerDeps, Serve } from "../../src/listeners/mod.ts";
+import { FakeClock } from "./fake_clock.ts";
+import { type MemoryConn, memoryPair } from "./memory_conn.ts";
+import { recordingLog } from "./recording_log.ts";
+
+/** A dial that was made: the target's end of it, and how it ended. */
+export interface FakeDialed {
+  readonly request: DialRequest;
+  readonly target: MemoryConn;
+  readonly tally: { up: number; down: number };
+  outcome: string | undefined;
+  error: unknown;
+}
+
+/** Dials that succeed in memory, or fail with `failure`. */
+export class FakeDial {
+  readonly made: FakeDialed[] = [];
+  failure: unknown;
+  readonly #capacity: number | undefined;
+  #waiting: { count: number; resolve: () => void }[] = [];
+
+  constructor({ capacity }: { capacity?: number } = {}) {
+    this.#capacity = capacity;
+  }
+
+  readonly dial: Dial = (request) => {
+    if (this.failure !== undefined) return Promise.reject(this.failure);
+    const [conn, target] = memoryPair(this.#capacity === undefined ? {} : { capacity: this.#capacity });
+    const tally = { up: 0, down: 0 };
+    const made: FakeDialed = { request, target, tally, outcome: undefined, error: undefined };
+    this.made.push(made);
+    for (const { count, resolve } of this.#waiting) if (this.made.length >= count) resolve();
+    const dialed: Dialed = {
+      conn,
+      tally,
+      finish(outcome, error) {
+        if (made.outcome !== undefined) return;
+        made.outcome = outcome;
+        made.error = error;
+        void conn[Symbol.asyncDispose]();
+      },
+    };
+    return Promise.resolve(dialed);
+  };
+
+  /** The dial of that number, counted from 0, once it is made. */
+  async nth(index: number): Promise<FakeDialed> {
+    while (true) {
+      const made = this.made[index];
+      if (made) return made;
+      await new Promise<void>((resolve) => this.#waiting.push({ count: index + 1, resolve }));
+    }
+  }
+}
+
+export interface ServedClient {
+  /** The client's end. */
+  readonly client: MemoryConn;
+  readonly served: Promise<void>;
+  readonly dials: FakeDial;
+  readonly clock: FakeClock;
+  readonly log: ReturnType<typeof recordingLog>;
+  readonly stop: AbortController;
+}
+
+/** One client in memory, served by `serve`. */
+export function serveClient(
+  serve: Serve,
+  { capacity, ...over }: Partial<ListenerDeps> & { capacity?: number } = {},
+): ServedClient {
+  const clock = new FakeClock();
+  const log = recordingLog();
+  const dials = new FakeDial(capacity === undefined ? {} : { capacity });
+  const stop = new AbortController();
+  const deps: ListenerDeps = {
+    dial: dials.dial,
+    clock,
+    log,
+    deadlines: new Deadlines(clock),
+    limits: { connections: 100, handshake: 10_000, halfCloseLinger: 30_000 },
+    ...over,
+  };
+  const [client, door] = memoryPair(capacity === undefined ? {} : { capacity });
+  stop.signal.addEventListener("abort", () => door.abort(stop.signal.reason));
+  const served = serve(door, new Messages(door), deps, { signal: stop.signal });
+  return { client, served, dials, clock, log, stop };
+}
+
+/** Exactly the next `count` bytes. */
+export async function readExactly(conn: Conn, count: number): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(count);
+  let at = 0;
+  while (at < count) {
+    const got = await conn.read(bytes.subarray(at));
+    if (got === null) throw new Error(`the peer ended after ${at} of ${count} bytes`);
+    at += got;
+  }
+  return bytes;
+}
+
+/** Everything up to and with `end`, and nothing after it. */
+export async function readUntil(conn: Conn, end: string): Promise<string> {
+  let text = "";
+  const byte = new Uint8Array(1);
+  while (!text.endsWith(end)) {
+    if (await conn.read(byte) === null) throw new Error(`the peer ended after ${JSON.stringify(text)}`);
+    text += String.fromCharCode(byte[0] ?? 0);
+  }
+  return text;
+}
+
+/** `"05 01 00"` as bytes. */
+export function fromHex(hex: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(hex.replaceAll(" ", "").match(/../g) ?? [], (pair) => parseInt(pair, 16));
+}
+
+/** Bytes as `"050100"`. */
+export function toHex(bytes: Uint8Array): string {
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Text as bytes. */
+export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text);
+}

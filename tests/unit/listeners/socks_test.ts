@@ -1,0 +1,306 @@
+import assert from "node:assert/strict";
+import { type ErrorDetail, PosternError } from "../../../src/core/mod.ts";
+import { Authenticator, serveMixed } from "../../../src/listeners/mod.ts";
+import { socks5 } from "../../../src/wire/mod.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
+import {
+  bytesOf,
+  fromHex,
+  readExactly,
+  serveClient,
+  type ServedClient,
+  toHex,
+} from "../../support/fake_dial.ts";
+import { readAll } from "../../support/memory_conn.ts";
+
+const granted5 = "05000001000000000000";
+const granted4 = "005a000000000000";
+const me = { name: "me", password: "secret" };
+const toName = `0501000309 ${toHex(bytesOf("a.example"))} 01bb`;
+
+const requests = [
+  {
+    name: "SOCKS5 by name",
+    hello: ["050100", toName],
+    reply: `0500${granted5}`,
+    target: { host: "a.example", port: 443 },
+    protocol: "socks5",
+  },
+  {
+    name: "SOCKS5 by IPv4 address",
+    hello: ["05020100", "05010001c00002010050"],
+    reply: `0500${granted5}`,
+    target: { host: "192.0.2.1", port: 80 },
+    protocol: "socks5",
+  },
+  {
+    name: "SOCKS5 by IPv6 address in brackets, sent as a name (F06)",
+    hello: ["050100", "05010003055b3a3a315d0050"],
+    reply: `0500${granted5}`,
+    target: { host: "::1", port: 80 },
+    protocol: "socks5",
+  },
+  {
+    name: "SOCKS5 by a name of 255 bytes (F05)",
+    hello: ["050100", `05010003ff${"61".repeat(255)}0050`],
+    reply: `0500${granted5}`,
+    target: { host: "a".repeat(255), port: 80 },
+    protocol: "socks5",
+  },
+  {
+    name: "SOCKS4 by address (F04)",
+    hello: ["04010050c000020100"],
+    reply: granted4,
+    target: { host: "192.0.2.1", port: 80 },
+    protocol: "socks4",
+  },
+  {
+    name: "SOCKS4A by name (F04)",
+    hello: [`04010050000000016d6500${toHex(bytesOf("a.example"))}00`],
+    reply: granted4,
+    target: { host: "a.example", port: 80 },
+    protocol: "socks4",
+  },
+];
+
+for (const { name, hello, reply, target, protocol } of requests) {
+  for (const way of ["one piece", "one piece a message", "one byte a piece (F08)"]) {
+    Deno.test(`serveMixed() connects ${name}, sent in ${way}, and loses no early byte (K18)`, async () => {
+      const { client, served, dials } = serveClient(serveMixed);
+      const early = "e".repeat(200);
+      const pieces = way === "one piece"
+        ? [fromHex(hello.join("") + toHex(bytesOf(early)))]
+        : way === "one piece a message"
+        ? [...hello.map(fromHex), bytesOf(early)]
+        : [...fromHex(hello.join("")), ...bytesOf(early)].map((byte) => Uint8Array.of(byte));
+      for (const piece of pieces) await client.write(piece);
+      const dial = await dials.nth(0);
+      assert.deepEqual(dial.request, { target, client: "memory:b", protocol });
+      assert.equal(toHex(await readExactly(client, reply.length / 2)), reply.replaceAll(" ", ""));
+      assert.deepEqual(await readExactly(dial.target, 200), bytesOf(early));
+      await dial.target.write(bytesOf("answer"));
+      await dial.target.closeWrite();
+      assert.deepEqual(await readAll(client), bytesOf("answer"));
+      await client.closeWrite();
+      await served;
+      assert.equal(dial.outcome, "done");
+      assert.deepEqual(dial.tally, { up: 200, down: 6 });
+    });
+  }
+
+  Deno.test(`serveMixed() survives a client that vanishes anywhere in ${name}`, async () => {
+    const bytes = fromHex(hello.join(""));
+    for (let cut = 0; cut < bytes.length; cut++) {
+      for (const leave of ["end", "abort"] as const) {
+        const { client, served, dials, clock } = serveClient(serveMixed);
+        if (cut > 0) await client.write(bytes.subarray(0, cut));
+        if (leave === "abort") client.abort();
+        else await client[Symbol.asyncDispose]();
+        await served;
+        assert.deepEqual(dials.made, []);
+        assert.equal(clock.waiting, 0);
+      }
+    }
+  });
+
+  Deno.test(`serveMixed() passes the client's end on after ${name} and still brings the answer (K19)`, async () => {
+    const { client, served, dials } = serveClient(serveMixed);
+    for (const message of hello) await client.write(fromHex(message));
+    await client.write(bytesOf("x".repeat(1000)));
+    await client.closeWrite();
+    const { target } = await dials.nth(0);
+    const received = await readAll(target);
+    await target.write(bytesOf(`got ${received.length} bytes`));
+    await target.closeWrite();
+    const answer = await readAll(client);
+    assert.equal(toHex(answer.subarray(0, reply.length / 2)), reply);
+    assert.equal(new TextDecoder().decode(answer.subarray(reply.length / 2)), "got 1000 bytes");
+    await served;
+  });
+}
+
+const errors: { name: string; error: unknown; code5: number }[] = [
+  { name: "a refused port", error: failure("refused"), code5: 5 },
+  { name: "an unknown name", error: failure("name_not_found"), code5: 4 },
+  { name: "an unreachable network", error: failure("unreachable", "network"), code5: 3 },
+  { name: "an unreachable host", error: failure("unreachable", "host"), code5: 4 },
+  { name: "a timeout", error: failure("timeout"), code5: 6 },
+  { name: "a route that rejects", error: failure("not_allowed"), code5: 2 },
+  { name: "a failed sign-in upstream", error: failure("auth"), code5: 2 },
+  { name: "something unexpected", error: new TypeError("broken"), code5: 1 },
+];
+
+function failure(code: ConstructorParameters<typeof PosternError>[0], detail?: ErrorDetail): PosternError {
+  return new PosternError(code, "Cannot connect", detail === undefined ? {} : { detail });
+}
+
+for (const { name, error, code5 } of errors) {
+  Deno.test(`serveMixed() answers ${name} with ${code5} by SOCKS5 and 0x5B by SOCKS4, then closes`, async () => {
+    for (
+      const [hello, reply] of [
+        [`050100${toName}ffff`, `0500050${code5}0001`],
+        ["04010050c000020100ffff", "005b"],
+      ] as const
+    ) {
+      const { client, served, dials } = serveClient(serveMixed);
+      dials.failure = error;
+      await client.write(fromHex(hello));
+      assert(toHex(await readAll(client)).startsWith(reply));
+      await client[Symbol.asyncDispose]();
+      await served;
+    }
+  });
+}
+
+const refused = [
+  { name: "method 2 alone while no password is asked (F02)", hello: "050102", reply: "05ff" },
+  { name: "no method at all", hello: "0500", reply: "05ff" },
+  { name: "BIND (F07)", hello: "050100 05020001 00000000 0000", reply: "050005070001000000000000" },
+  { name: "UDP ASSOCIATE", hello: "050100 05030001 00000000 0000", reply: "050005070001000000000000" },
+  { name: "an unknown command", hello: "050100 05090001 00000000 0000", reply: "050005070001000000000000" },
+  {
+    name: "an unknown address type",
+    hello: "050100 05010002 00000000 0000",
+    reply: "050005080001000000000000",
+  },
+  { name: "an empty name (F05)", hello: "050100 0501000300 0000", reply: "050005010001000000000000" },
+  { name: "a second message of SOCKS4", hello: "050100 0401", reply: "050005010001000000000000" },
+  { name: "BIND of SOCKS4", hello: "04020050c000020100", reply: "005b000000000000" },
+  { name: "an empty name of SOCKS4A", hello: "0401005000000001 00 00", reply: "005b000000000000" },
+];
+
+for (const { name, hello, reply } of refused) {
+  Deno.test(`serveMixed() refuses ${name} without a dial`, async () => {
+    const { client, served, dials, log } = serveClient(serveMixed);
+    await client.write(fromHex(hello));
+    assert.equal(toHex(await readAll(client)), reply);
+    await client[Symbol.asyncDispose]();
+    await served;
+    assert.deepEqual(dials.made, []);
+    assert.equal(log.lines[0]?.event, "client.refused");
+  });
+}
+
+Deno.test("serveMixed() picks method 0 when it is one of several (F03)", async () => {
+  const { client, served } = serveClient(serveMixed);
+  await client.write(fromHex("0504 02010003"));
+  assert.equal(toHex(await readExactly(client, 2)), "0500");
+  client.abort();
+  await served;
+});
+
+Deno.test("serveMixed() takes the right password and tells the dial who it is", async () => {
+  const { client, served, dials } = serveClient(serveMixed, {
+    auth: new Authenticator([me], new FakeClock()),
+  });
+  await client.write(fromHex("05020002"));
+  assert.equal(toHex(await readExactly(client, 2)), "0502");
+  await client.write(socks5.encodeCredentials({ user: "me", password: "secret" }));
+  assert.equal(toHex(await readExactly(client, 2)), "0100");
+  await client.write(fromHex(toName));
+  assert.equal((await dials.nth(0)).request.user, "me");
+  client.abort();
+  await served;
+});
+
+const wrong = [
+  {
+    name: "a wrong password",
+    hello: ["050102", toHex(socks5.encodeCredentials({ user: "me", password: "x" }))],
+    reply: "05020101",
+  },
+  {
+    name: "an unknown user",
+    hello: ["050102", toHex(socks5.encodeCredentials({ user: "x", password: "secret" }))],
+    reply: "05020101",
+  },
+  { name: "a client that offers no password", hello: ["050100"], reply: "05ff" },
+  { name: "SOCKS4, which carries none", hello: ["04010050c000020100"], reply: "005d000000000000" },
+];
+
+for (const { name, hello, reply } of wrong) {
+  Deno.test(`serveMixed() of a door with passwords refuses ${name}`, async () => {
+    const { client, served, dials } = serveClient(serveMixed, {
+      auth: new Authenticator([me], new FakeClock()),
+    });
+    for (const message of hello) await client.write(fromHex(message));
+    assert.equal(toHex(await readAll(client)), reply);
+    await client[Symbol.asyncDispose]();
+    await served;
+    assert.deepEqual(dials.made, []);
+  });
+}
+
+for (const sent of ["", "05", "050100", "04", "G", "GET http://a/ HTTP/1.1\r\nHost"]) {
+  Deno.test(`serveMixed() closes a client that says ${JSON.stringify(sent)} and no more (F01)`, async () => {
+    const { client, served, clock, dials } = serveClient(serveMixed);
+    await client.write(/^[0-9]+$/.test(sent) ? fromHex(sent) : bytesOf(sent));
+    await clock.advance(9_000);
+    assert.equal(clock.waiting, 1);
+    await clock.advance(2_000);
+    await served;
+    assert.equal(clock.waiting, 0);
+    assert.deepEqual(dials.made, []);
+  });
+}
+
+Deno.test("serveMixed() closes TLS and says what it was (F09)", async () => {
+  const { client, served, log } = serveClient(serveMixed);
+  await client.write(fromHex("160301020001"));
+  await served;
+  assert.equal(log.lines[0]?.event, "door.tls");
+  assert.equal(log.lines[0]?.["reason"], "TLS to a plain proxy port");
+  await assert.rejects(client.read(new Uint8Array(1)));
+});
+
+Deno.test("serveMixed() closes what begins with any other byte at once", async () => {
+  for (const byte of [0, 1, 3, 6, 0x17, 0x20, 0x30, 0x40, 0x5b, 0x60, 0x7b, 0x80, 0xff]) {
+    const { client, served, clock } = serveClient(serveMixed);
+    await client.write(Uint8Array.of(byte));
+    await served;
+    assert.equal(clock.waiting, 0);
+    await assert.rejects(client.read(new Uint8Array(1)));
+  }
+});
+
+Deno.test("serveMixed() does not hold the answer back while a target takes its early bytes slowly", async () => {
+  const { client, served, dials } = serveClient(serveMixed, { capacity: 100 });
+  const writing = client.write(fromHex(`050100${toName}${"ee".repeat(300)}`));
+  const { target } = await dials.nth(0);
+  assert.equal(toHex(await readExactly(client, 12)), `0500${granted5}`);
+  assert.equal((await readExactly(target, 300)).length, 300);
+  await writing;
+  client.abort();
+  await served;
+});
+
+Deno.test("serveMixed() ends with its signal while a target does not take the early bytes", async () => {
+  const { client, served, dials, stop } = serveClient(serveMixed, { capacity: 100 });
+  const writing = client.write(fromHex(`050100${toName}${"ee".repeat(300)}`));
+  const dial = await dials.nth(0);
+  await readExactly(client, 12);
+  stop.abort(new PosternError("cancelled", "The door is closing"));
+  await served;
+  await assert.rejects(writing);
+  assert.equal(dial.outcome, "cancelled");
+});
+
+Deno.test("serveMixed() tells a client that the target has reset", async () => {
+  const { client, served, dials } = serveClient(serveMixed);
+  await client.write(fromHex(`050100${toName}`));
+  const dial = await dials.nth(0);
+  await readExactly(client, 12);
+  dial.target.abort();
+  await assert.rejects(readAll(client));
+  await served;
+  assert.equal(dial.outcome, "target_gone");
+});
+
+Deno.test("serveMixed() gives up on a client that does not close after a refusal", async () => {
+  const { client, served, clock }: ServedClient = serveClient(serveMixed);
+  await client.write(fromHex("050102"));
+  assert.equal(toHex(await readAll(client)), "05ff");
+  await clock.advance(1_100);
+  await served;
+  assert.equal(clock.waiting, 0);
+});
