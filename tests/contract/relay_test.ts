@@ -125,7 +125,7 @@ function memoryEnds(options: { isSocket?: boolean; capacity?: number } = {}): En
 }
 
 relayContract("chunks", () => Promise.resolve(memoryEnds()));
-relayContract("chunks in a narrow pipe", () => Promise.resolve(memoryEnds({ capacity: 100 })));
+relayContract("chunks through narrow pipes", () => Promise.resolve(memoryEnds({ capacity: 7000 })));
 relayContract("buffers", () => Promise.resolve(memoryEnds({ isSocket: true })));
 relayContract("TCP sockets", async () => {
   const network = createNetwork();
