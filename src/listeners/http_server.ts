@@ -84,6 +84,9 @@ export async function serveOnlyPages(
     if (!other) return;
     const server = new PageServer(conn, messages, deps, options);
     await server.refuse(new PosternError("usage", "Cannot serve as a proxy here", { hint: "ask for /path" }));
+  } catch (error) {
+    // What is our own fault has been logged where it happened.
+    deps.log.debug("client.gone", { client: conn.peer, reason: describe(error) });
   } finally {
     await conn[Symbol.asyncDispose]();
   }
@@ -244,6 +247,9 @@ class PageServer {
         }
       }
     } catch (error) {
+      if (asPosternError(error).code === "internal") {
+        this.#deps.log.warn("page.broken", { client: this.#conn.peer, reason: describe(error) });
+      }
       this.#conn.abort(error);
       throw error;
     }

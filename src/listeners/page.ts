@@ -1,5 +1,6 @@
-import { asPosternError } from "../core/mod.ts";
+import { asPosternError, PosternError } from "../core/mod.ts";
 import { answerStatus, type Fields } from "../wire/mod.ts";
+import type { ErrorInfo } from "./door_state.ts";
 
 /** Through which kind of listener a page was asked for: it decides what the client may see. */
 export type PageAccess = "door" | "admin" | "control";
@@ -27,13 +28,46 @@ export interface PageResponse {
 /** What answers requests for this very server. A failure becomes an answer too. */
 export type Pages = (request: PageRequest, options: { signal: AbortSignal }) => Promise<PageResponse>;
 
+/** A short text. */
+export function textPage(text: string, status = 200): PageResponse {
+  return { status, fields: [["Content-Type", "text/plain; charset=utf-8"]], body: `${text}\n` };
+}
+
+/** A value for programs. */
+export function jsonPage(value: unknown, status = 200): PageResponse {
+  return { status, fields: [["Content-Type", "application/json"]], body: `${JSON.stringify(value)}\n` };
+}
+
 /** An error as a page: the sentence, the hint, and both for programs in `Postern-Error`. */
 export function errorPage(error: unknown): PageResponse {
   const { code, message, hint } = asPosternError(error);
+  const page = textPage(hint === undefined ? message : `${message}\n${hint}`, answerStatus(error));
   const sentence = `${code}; ${message}`.replace(/[^\x20-\x7e]/g, "?");
+  return { ...page, fields: [...page.fields, ["Postern-Error", sentence]] };
+}
+
+/** An error for programs. */
+export function errorJson(error: unknown): PageResponse {
+  return jsonPage(errorInfo(error), answerStatus(error));
+}
+
+/** An error without its causes, for another process. */
+export function errorInfo(error: unknown): ErrorInfo {
+  const { code, message, hint, detail, exit } = asPosternError(error);
   return {
-    status: answerStatus(error),
-    fields: [["Content-Type", "text/plain; charset=utf-8"], ["Postern-Error", sentence]],
-    body: hint === undefined ? `${message}\n` : `${message}\n${hint}\n`,
+    code,
+    message,
+    ...(hint !== undefined && { hint }),
+    ...(detail !== undefined && { detail }),
+    ...(exit !== undefined && { exit }),
   };
+}
+
+/** The way back of `errorInfo`. */
+export function errorFromInfo({ code, message, hint, detail, exit }: ErrorInfo): PosternError {
+  return new PosternError(code, message, {
+    ...(hint !== undefined && { hint }),
+    ...(detail !== undefined && { detail }),
+    ...(exit !== undefined && { exit }),
+  });
 }

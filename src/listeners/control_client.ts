@@ -1,0 +1,170 @@
+import {
+  type Clock,
+  type Conn,
+  type ErrorCode,
+  formatTarget,
+  Messages,
+  PosternError,
+  type Target,
+  within,
+} from "../core/mod.ts";
+import { decodeResponseHead, encodeRequestHead, responseFraming, type ResponseHead } from "../wire/mod.ts";
+import type {
+  ConnectionInfo,
+  ErrorInfo,
+  ExplanationInfo,
+  Hello,
+  ProxyEnvironment,
+  ReloadReport,
+  Status,
+} from "./door_state.ts";
+import { copyBody, joined } from "./http_body.ts";
+import { errorFromInfo } from "./page.ts";
+
+export interface ControlClientOptions {
+  readonly clock: Clock;
+  /** Where the control port demands one. */
+  readonly token?: string;
+  /** How long one answer may take, in ms; 5 s unless told. */
+  readonly timeout?: number;
+}
+
+export interface CallOptions {
+  readonly signal: AbortSignal;
+}
+
+/** Asks a running door over its control socket. A failure there is the same failure here. */
+export class ControlClient {
+  readonly #connect: (signal: AbortSignal) => Promise<Conn>;
+  readonly #options: ControlClientOptions;
+
+  /** Each call makes its own connection, so that nothing is left open between them. */
+  constructor(connect: (signal: AbortSignal) => Promise<Conn>, options: ControlClientOptions) {
+    this.#connect = connect;
+    this.#options = options;
+  }
+
+  hello(options: CallOptions): Promise<Hello> {
+    return this.#json("GET", "/v1/hello", options);
+  }
+
+  status(options: CallOptions): Promise<Status> {
+    return this.#json("GET", "/v1/status", options);
+  }
+
+  connections(options: CallOptions): Promise<readonly ConnectionInfo[]> {
+    return this.#json("GET", "/v1/connections", options);
+  }
+
+  /** A connection that is gone is `usage`. */
+  async closeConnection(id: number, options: CallOptions): Promise<void> {
+    await this.#json("POST", `/v1/connections/${id}/close`, options);
+  }
+
+  /** Takes as long as the door needs to build itself anew. */
+  reload(options: CallOptions): Promise<ReloadReport> {
+    return this.#json("POST", "/v1/reload", { ...options, timeout: 60_000 });
+  }
+
+  /** Answered before the door ends; `drain` is how long its connections may go on, in ms. */
+  async stop({ drain, signal }: CallOptions & { drain?: number }): Promise<void> {
+    await this.#json("POST", `/v1/stop${drain === undefined ? "" : `?drain=${Math.round(drain)}`}`, {
+      signal,
+    });
+  }
+
+  /** With `dial` it is tried as well, within the door's own limits. */
+  explain(
+    target: Target,
+    { dial = false, signal }: CallOptions & { dial?: boolean },
+  ): Promise<ExplanationInfo> {
+    const query = new URLSearchParams({ target: formatTarget(target), ...(dial && { dial: "1" }) });
+    return this.#json("GET", `/v1/explain?${query}`, { signal, ...(dial && { timeout: 120_000 }) });
+  }
+
+  /** For a browser that reaches the door at `authority`; its first listener unless told. */
+  async pac({ authority, signal }: CallOptions & { authority?: string }): Promise<string> {
+    const query = authority === undefined ? "" : `?${new URLSearchParams({ authority })}`;
+    return new TextDecoder().decode(await this.#call("GET", `/v1/pac${query}`, { signal }));
+  }
+
+  env({ credentials = false, signal }: CallOptions & { credentials?: boolean }): Promise<ProxyEnvironment> {
+    return this.#json("GET", `/v1/env${credentials ? "?credentials=1" : ""}`, { signal });
+  }
+
+  /** The shapes are those of the door's own version, which `hello` tells. */
+  async #json<T>(method: string, path: string, options: CallOptions & { timeout?: number }): Promise<T> {
+    const body = await this.#call(method, path, options);
+    try {
+      return JSON.parse(new TextDecoder().decode(body)) as T;
+    } catch (cause) {
+      throw new PosternError("protocol", `Cannot read the door's answer to ${path}`, { cause });
+    }
+  }
+
+  async #call(
+    method: string,
+    path: string,
+    { signal, timeout = this.#options.timeout ?? 5000 }: CallOptions & { timeout?: number },
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    const error = () =>
+      new PosternError("timeout", `Cannot wait for the door any longer: ${timeout} ms passed`, {
+        hint: "see what it does: postern logs",
+      });
+    return await within({ clock: this.#options.clock, ms: timeout, signal, error }, async (signal) => {
+      await using conn = await this.#connect(signal);
+      const abort = () => conn.abort(signal.reason);
+      signal.addEventListener("abort", abort, { once: true });
+      try {
+        signal.throwIfAborted();
+        return await this.#exchange(conn, method, path);
+      } finally {
+        signal.removeEventListener("abort", abort);
+      }
+    });
+  }
+
+  async #exchange(conn: Conn, method: string, path: string): Promise<Uint8Array<ArrayBuffer>> {
+    const { token } = this.#options;
+    const fields: [string, string][] = [["Host", "localhost"], ["Connection", "close"]];
+    if (token !== undefined) fields.push(["Authorization", `Bearer ${token}`]);
+    await conn.write(encodeRequestHead({ method, target: path, fields }));
+    const messages = new Messages(conn);
+    const head = await messages.read(decodeResponseHead);
+    if (!head) throw new PosternError("protocol", "Cannot read the door's answer: it closed the connection");
+    const chunks: Uint8Array<ArrayBuffer>[] = [];
+    let size = 0;
+    await copyBody(messages, responseFraming(head, method), (bytes) => {
+      size += bytes.length;
+      chunks.push(bytes.slice());
+      return Promise.resolve();
+    }, { status: 502 });
+    const body = joined(chunks, size);
+    if (head.status < 200 || head.status > 299) throw failureOf(head, body);
+    return body;
+  }
+}
+
+function failureOf(head: ResponseHead, body: Uint8Array): PosternError {
+  const text = new TextDecoder().decode(body);
+  if (head.fields.get("content-type") === "application/json") {
+    const info: Partial<ErrorInfo> | undefined = parsed(text);
+    if (info?.code !== undefined && info.message !== undefined) {
+      return errorFromInfo({ ...info, code: info.code, message: info.message });
+    }
+  }
+  const [, code, message] = /^([a-z_]+); (.*)$/.exec(head.fields.get("postern-error") ?? "") ?? [];
+  if (code !== undefined && message !== undefined) return new PosternError(code as ErrorCode, message);
+  return new PosternError("protocol", `Cannot read the door's answer: status ${head.status}`, {
+    hint: "the door may be of another version than this postern",
+  });
+}
+
+function parsed(text: string): Partial<ErrorInfo> | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The caller has another way to tell what went wrong.
+    return undefined;
+  }
+}

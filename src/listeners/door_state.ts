@@ -1,0 +1,143 @@
+import type { ErrorCode, ErrorDetail, TransportStatus } from "../core/mod.ts";
+
+// What a running door tells about itself, on its pages and to the command line. Everything here is plain JSON: times
+// are ISO 8601, lengths of time milliseconds, sizes bytes.
+
+/** The one word of `/healthz` and `/readyz`. */
+export type DoorPhase = "starting" | "ready" | "draining";
+
+/** Who answers on a control socket. */
+export interface Hello {
+  readonly version: string;
+  readonly id: string;
+  readonly pid: number;
+  /** Grows when a client of before would misread an answer. */
+  readonly protocol: number;
+}
+
+/** What `postern status` shows of one door. */
+export interface Status {
+  readonly version: string;
+  readonly id: string;
+  readonly pid: number;
+  readonly startedAt: string;
+  readonly state: DoorPhase;
+  readonly listeners: readonly ListenerState[];
+  readonly transports: readonly TransportState[];
+  readonly config: ConfigState;
+  readonly catalogues?: readonly CatalogueState[];
+  readonly connections: { readonly open: number; readonly total: number; readonly failed: number };
+  readonly bytes: { readonly up: number; readonly down: number };
+  readonly memory: { readonly resident: number };
+}
+
+export interface ListenerState {
+  /** `mixed`, `socks`, `http`, `unix`, `admin`. */
+  readonly kind: string;
+  readonly address: string;
+  /** Whether it asks for a user and a password. */
+  readonly auth: boolean;
+}
+
+/** A transport by its name in the configuration; further fields are its own. */
+export interface TransportState extends TransportStatus {
+  readonly name: string;
+  readonly type: string;
+  readonly via?: string;
+  readonly dials: number;
+  readonly failures: number;
+}
+
+export interface ConfigState {
+  /** Absent where a door runs without a file. */
+  readonly path?: string;
+  readonly loadedAt: string;
+  /** Why the file as it is now is not in force. */
+  readonly problem?: string;
+}
+
+export interface CatalogueState {
+  readonly name: string;
+  readonly fetchedAt?: string;
+  readonly clusters: number;
+  readonly problem?: string;
+}
+
+/** One live connection. */
+export interface ConnectionInfo {
+  readonly id: number;
+  readonly client: string;
+  readonly protocol: string;
+  readonly target: string;
+  readonly transport: string;
+  readonly because: string;
+  readonly startedAt: string;
+  readonly ageMs: number;
+  readonly up: number;
+  readonly down: number;
+  readonly user?: string;
+}
+
+/** What a reload did. A reload that fails throws `config` with all problems, and changes nothing. */
+export interface ReloadReport {
+  /** Whether anything is different now. */
+  readonly changed: boolean;
+  /** One line for each difference: `route .svc now goes to lab (was direct)`. */
+  readonly changes: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** Where a target would go, and why. */
+export interface ExplanationInfo {
+  readonly target: string;
+  readonly transport: string;
+  readonly because: string;
+  /** The transport and those it goes through, the one that reaches the target first. */
+  readonly hops: readonly HopInfo[];
+  readonly losers: readonly LoserInfo[];
+  /** Present when it was tried. */
+  readonly dial?: DialReport;
+}
+
+export interface HopInfo {
+  readonly name: string;
+  readonly type: string;
+  /** Where that is, without secrets: `http://proxy.corp.example:3128`. */
+  readonly detail?: string;
+}
+
+export interface LoserInfo {
+  readonly rule: string;
+  readonly source: string;
+  readonly transport: string;
+  readonly why: string;
+}
+
+export interface DialReport {
+  readonly ms: number;
+  /** Each step and when it was reached, in ms after the start. */
+  readonly steps: readonly { readonly step: string; readonly ms: number }[];
+  readonly error?: ErrorInfo;
+}
+
+/** What programs need to be told to use the door, before it is put into a shell's words. */
+export interface ProxyEnvironment {
+  /** `http://127.0.0.1:12000`. */
+  readonly http: string;
+  /** `socks5h://127.0.0.1:12000`. */
+  readonly socks: string;
+  readonly noProxy: readonly string[];
+  /** For people: what was left out of `noProxy` and why. */
+  readonly notes: readonly string[];
+  /** Whether the URLs lack a user and a password that the door asks for. */
+  readonly needsAuth: boolean;
+}
+
+/** A failure on its way to another process. */
+export interface ErrorInfo {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly hint?: string;
+  readonly detail?: ErrorDetail;
+  readonly exit?: number;
+}

@@ -1,0 +1,30 @@
+import type { Metric, Target } from "../core/mod.ts";
+import type {
+  ConnectionInfo,
+  DoorPhase,
+  ExplanationInfo,
+  ProxyEnvironment,
+  ReloadReport,
+  Status,
+} from "./door_state.ts";
+
+/** What the pages and the control socket ask of the running door; the app implements it. */
+export interface PageSource {
+  /** What a browser must bring to see more than that a door runs here. New at every start. */
+  readonly token: string;
+  health(): DoorPhase;
+  metrics(): readonly Metric[];
+  status(): Status;
+  connections(): readonly ConnectionInfo[];
+  /** Drops one connection; false when there is none with this id. */
+  closeConnection(id: number): boolean;
+  /** Fails with `config`, and changes nothing, when the new configuration is wrong. */
+  reload(): Promise<ReloadReport>;
+  /** Returns at once; the door ends when its connections have ended or `drain` has passed, in ms. */
+  stop(options: { drain?: number }): void;
+  explain(target: Target, options: { dial: boolean; signal: AbortSignal }): Promise<ExplanationInfo>;
+  /** The PAC file for a browser that reaches the door at `authority` (`127.0.0.1:12000`). */
+  pac(authority: string): string;
+  /** With `credentials` its URLs hold the user and the password that the door asks for. */
+  env(options: { credentials: boolean }): ProxyEnvironment;
+}

@@ -1,0 +1,267 @@
+import type { ConnectionInfo, Status, TransportState } from "./door_state.ts";
+import type { PageRequest, PageResponse } from "./page.ts";
+import type { PageSource } from "./page_source.ts";
+import { statusScript, statusStyle } from "./status_page_assets.ts";
+
+/** Text that is safe as HTML. */
+class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Part = string | number | Html | readonly Html[];
+
+const mostShown = 200;
+
+/** What a browser without the token is shown: that a door runs here and how to use it. */
+export function greetingPage(request: PageRequest): PageResponse {
+  return page((nonce) =>
+    html`
+      <main>
+      <h1>postern</h1>
+      <p>A door runs here: a proxy that sends each connection where it belongs.</p>
+      ${useSection(request)}
+      <p>Its state is on the address that <code>postern status</code> shows.</p>
+      </main>
+    `
+  );
+}
+
+/** The whole state of the door; it refreshes itself where scripts run. */
+export function statusPage(source: PageSource, request: PageRequest): PageResponse {
+  const status = source.status();
+  return page((nonce) =>
+    html`
+      <main>
+      <h1>postern</h1>
+      <div id="live">
+      ${stateSection(status)}
+      ${connectionsSection(source.connections(), status)}
+      ${transportsSection(status.transports)}
+      ${listenersSection(status)}
+      </div>
+      <p id="said" role="status"></p>
+      ${explainSection(source.token)}
+      ${useSection(request)}
+      </main>
+      <script nonce="${nonce}">${new Html(statusScript)}</script>
+    `
+  );
+}
+
+function stateSection(
+  { state, version, id, pid, startedAt, config, connections, bytes, memory }: Status,
+): Html {
+  const problem = config.problem === undefined
+    ? html``
+    : html`<p class="bad" role="alert">The configuration is not in force: ${config.problem}</p>`;
+  return html`<section aria-labelledby="state">
+<h2 id="state">State: <span class="${state}">${state}</span></h2>
+${problem}
+<dl>
+<div><dt>Version</dt><dd>${version}</dd></div>
+<div><dt>Instance</dt><dd>${id}, process ${pid}</dd></div>
+<div><dt>Running since</dt><dd>${time(startedAt)}</dd></div>
+<div><dt>Configuration</dt><dd>${config.path ?? "none"}, read ${time(config.loadedAt)}
+ <button type="button" id="reload">Reload</button></dd></div>
+<div><dt>Connections</dt><dd>${connections.open} open, ${connections.total} in all, ${connections.failed} failed</dd></div>
+<div><dt>Moved</dt><dd>${size(bytes.up)} up, ${size(bytes.down)} down</dd></div>
+<div><dt>Memory</dt><dd>${size(memory.resident)}</dd></div>
+</dl>
+</section>`;
+}
+
+function connectionsSection(connections: readonly ConnectionInfo[], { connections: counts }: Status): Html {
+  const shown = connections.slice(-mostShown).reverse();
+  const rows = shown.map((info) =>
+    html`
+      <tr>
+        <td>${info.id}</td>
+        <td>${info.client}${info.user === undefined ? "" : ` (${info.user})`}</td>
+        <td>${info.protocol}</td>
+        <td>${info.target}</td>
+        <td>${info.transport}</td>
+        <td>${info.because}</td>
+        <td class="number">${age(info.ageMs)}</td>
+        <td class="number">${size(info.up)}</td>
+        <td class="number">${size(info.down)}</td>
+        <td><button type="button" id="close-${info.id}" data-close="${info
+          .id}" aria-label="Close connection ${info.id}">Close</button></td>
+      </tr>
+    `
+  );
+  const left = counts.open > shown.length
+    ? html`<p>The newest ${shown.length} of ${counts.open}.</p>`
+    : html``;
+  return html`<section aria-labelledby="connections">
+<h2 id="connections">Connections</h2>${left}
+${table(["Id", "Client", "By", "Target", "Transport", "Because", "Age", "Up", "Down", "Action"], rows)}
+</section>`;
+}
+
+function transportsSection(transports: readonly TransportState[]): Html {
+  const rows = transports.map(({ name, type, via, state, lastError, dials, failures }) =>
+    html`
+      <tr>
+        <td>${name}</td>
+        <td>${type}${via === undefined ? "" : ` via ${via}`}</td>
+        <td class="${state}">${state}</td>
+        <td class="number">${dials}</td>
+        <td class="number">${failures}</td>
+        <td>${lastError ?? ""}</td>
+      </tr>
+    `
+  );
+  return html`<section aria-labelledby="transports">
+<h2 id="transports">Transports</h2>
+${table(["Name", "Type", "State", "Dials", "Failures", "Last error"], rows)}
+</section>`;
+}
+
+function listenersSection({ listeners }: Status): Html {
+  const rows = listeners.map(({ kind, address, auth }) =>
+    html`
+      <tr>
+        <td>${kind}</td>
+        <td>${address}</td>
+        <td>${auth ? "user and password" : "none"}</td>
+      </tr>
+    `
+  );
+  return html`<section aria-labelledby="listeners">
+<h2 id="listeners">Listeners</h2>
+${table(["Kind", "Address", "Authentication"], rows)}
+</section>`;
+}
+
+function explainSection(token: string): Html {
+  return html`
+    <section aria-labelledby="explain-title">
+      <h2 id="explain-title">Where would it go?</h2>
+      <form id="explain" action="/explain" method="get">
+        <input type="hidden" name="token" value="${token}">
+        <label>Host or host:port <input name="target" required autocomplete="off" autocapitalize="none" spellcheck="false"></label>
+        <label><input type="checkbox" name="dial" value="1"> try it</label>
+        <button>Explain</button>
+      </form>
+      <div id="explained" role="status"></div>
+    </section>
+  `;
+}
+
+function useSection({ fields, local }: PageRequest): Html {
+  const authority = fields.get("host") ?? local ?? "127.0.0.1:12000";
+  return html`
+    <section aria-labelledby="use">
+      <h2 id="use">Use it</h2>
+      <dl>
+        <div>
+          <dt>A browser</dt>
+          <dd>automatic proxy configuration (PAC): <code>http://${authority}/proxy.pac</code></dd>
+        </div>
+        <div>
+          <dt>A shell</dt>
+          <dd><code>eval "$(postern env)"</code></dd>
+        </div>
+        <div>
+          <dt>fish</dt>
+          <dd><code>postern env --shell fish | source</code></dd>
+        </div>
+        <div>
+          <dt>PowerShell</dt>
+          <dd><code>postern env --shell powershell | Out-String | Invoke-Expression</code></dd>
+        </div>
+        <div>
+          <dt>One program</dt>
+          <dd><code>curl -x socks5h://${authority} https://example.com/</code></dd>
+        </div>
+      </dl>
+    </section>
+  `;
+}
+
+function table(headings: readonly string[], rows: readonly Html[]): Html {
+  if (rows.length === 0) return html`<p>None.</p>`;
+  return html`
+    <div class="wide">
+      <table>
+        <thead>
+          <tr>${headings.map((heading) => html`<th scope="col">${heading}</th>`)}</tr>
+        </thead>
+        <tbody>${rows}</tbody>
+      </table>
+    </div>
+  `;
+}
+
+/** Scripts and styles run only with this answer's own nonce, so that nothing shown can bring its own. */
+function page(body: (nonce: string) => Html): PageResponse {
+  const nonce = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))));
+  const whole = html`
+    <!DOCTYPE html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <title>postern</title>
+        <link rel="icon" href="data:,">
+        <style nonce="${nonce}">${new Html(statusStyle)}</style>
+      </head>
+      <body>${body(nonce)}</body>
+    </html>
+  `;
+  const policy = [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src 'nonce-${nonce}'`,
+    "img-src data:",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ];
+  return {
+    status: 200,
+    fields: [["Content-Type", "text/html; charset=utf-8"], ["Content-Security-Policy", policy.join("; ")]],
+    body: whole.text,
+  };
+}
+
+/** Everything put into the template is escaped unless it is `Html` already. */
+function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  let text = strings[0] ?? "";
+  for (const [index, part] of parts.entries()) text += shown(part) + (strings[index + 1] ?? "");
+  return new Html(text);
+}
+
+function shown(part: Part): string {
+  if (part instanceof Html) return part.text;
+  if (typeof part === "object") return part.map(({ text }) => text).join("");
+  return String(part).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+function time(iso: string): Html {
+  return html`<time datetime="${iso}">${iso.slice(0, 19).replace("T", " ")} UTC</time>`;
+}
+
+function size(bytes: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+}
+
+function age(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  return `${Math.floor(seconds / 3600)} h ${Math.floor(seconds / 60) % 60} min`;
+}
