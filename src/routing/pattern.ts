@@ -53,6 +53,8 @@ export function parsePattern(text: string): ParsedPattern {
 export function formatPattern(pattern: Pattern): string {
   const port = pattern.port === undefined ? "" : `:${pattern.port}`;
   if (pattern.kind === "name") {
+    // A domain that is called "any" is told from the pattern by its dot.
+    if (pattern.name === "any" && pattern.scope === "tree") return `any.${port}`;
     return { tree: "", below: ".", exact: "=" }[pattern.scope] + pattern.name + port;
   }
   if (pattern.kind === "network") {
@@ -81,7 +83,7 @@ function splitPort(text: string): { host: string; port?: number } | { problem: s
 }
 
 function parseHost(host: string, text: string): ParsedPattern {
-  if (host === "any" || host === "*") return { pattern: { kind: "any" } };
+  if (host.toLowerCase() === "any" || host === "*") return { pattern: { kind: "any" } };
   if (host.startsWith("<")) {
     const kind = Object.entries(special).find(([name]) => name === host.toLowerCase())?.[1];
     if (kind) return { pattern: { kind } };

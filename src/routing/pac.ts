@@ -1,0 +1,126 @@
+import { formatTarget, parseIp, parseTarget, PosternError, unmapped } from "../core/mod.ts";
+import { pacScript } from "./pac_script.ts";
+import type { Pattern } from "./pattern.ts";
+import type { Router } from "./router.ts";
+import { labelCount, rankOf, type Rule, ruleRank } from "./rule.ts";
+
+export interface PacOptions {
+  /** Where a browser finds the door: `127.0.0.1:12000`. */
+  readonly door: string;
+  /** The door asks for a password: browsers have none for SOCKS5, so they are sent to the HTTP proxy. */
+  readonly hasAuth?: boolean;
+}
+
+/** A PAC file longer than this is refused by Chromium. */
+export const longestPacFile = 1024 * 1024;
+
+/**
+ * A script that sends to the door exactly what the router routes, and the rest direct. It asks no resolver, and
+ * names nothing behind the door: a browser that cannot reach the door must not try such a host directly.
+ */
+export function pacFile(router: Router, { door, hasAuth = false }: PacOptions): string {
+  const confined = new Map<string, Rule[]>();
+  const shared: Rule[] = [];
+  for (const rule of router.rules) {
+    if (!rule.confined || rule.owner === undefined) shared.push(rule);
+    else if (!confined.get(rule.owner)?.push(rule)) confined.set(rule.owner, [rule]);
+  }
+  const owners = new Map([...confined.keys()].map((owner, index) => [owner, index]));
+  const lines = [
+    `var PROXY = ${quoted(`${hasAuth ? "PROXY" : "SOCKS5"} ${authorityOf(door)}`)};`,
+    `var DEFAULT = ${verdict(router.fallback)};`,
+    ...indexLines("RULES", shared, { router, owners }),
+    "var OWN = {};",
+    ...[...confined].flatMap(([owner, rules]) => indexLines(`OWN[${owners.get(owner)}]`, rules, { router })),
+  ];
+  return `${lines.join("\n")}\n\n${pacScript}\n`;
+}
+
+interface Group {
+  readonly numbers: readonly number[];
+  readonly keys: string[];
+}
+
+/** The statements that fill one index; rules that decide alike are added together, so that a name costs only itself. */
+function indexLines(
+  variable: string,
+  rules: readonly Rule[],
+  { router, owners }: { router: Router; owners?: ReadonlyMap<string, number> },
+): string[] {
+  const groups = new Map<string, Group>();
+  const seen = new Set<string>();
+  const lengths = { 4: new Set<number>(), 16: new Set<number>() };
+  for (const rule of rules) {
+    const { pattern } = rule;
+    if (pattern.kind === "network") lengths[pattern.bytes.length === 4 ? 4 : 16].add(pattern.bits);
+    const owner = rule.tier === "catalogue" && rule.owner !== undefined ? owners?.get(rule.owner) ?? -1 : -1;
+    const tier = Math.floor(ruleRank(rule) / rankOf.tier) * rankOf.tier;
+    const place = [tier, pattern.port ?? 0, formOf(pattern)];
+    const numbers = [...place, verdict(rule.transport), owner];
+    for (const key of keysOf(rule, router)) {
+      // Of equal rules the first one counts, as in the router.
+      const known = `${place} ${key}`;
+      if (seen.has(known)) continue;
+      seen.add(known);
+      const group = groups.get(`${numbers}`);
+      if (group) group.keys.push(key);
+      else groups.set(`${numbers}`, { numbers, keys: [key] });
+    }
+  }
+  const sorted = (values: Set<number>) => `[${[...values].sort((a, b) => a - b)}]`;
+  const start = `{ index: {}, fours: ${sorted(lengths[4])}, sixes: ${sorted(lengths[16])} }`;
+  return [
+    `${variable.startsWith("OWN") ? "" : "var "}${variable} = ${start};`,
+    ...[...groups.values()].map(({ numbers, keys }) =>
+      `add(${variable}.index, [${numbers}], ${quoted(keys.join(" "))});`
+    ),
+  ];
+}
+
+function formOf(pattern: Pattern): number {
+  if (pattern.kind === "name") return { tree: 3, below: 4, exact: 5 }[pattern.scope];
+  return { any: 0, local: 1, services: 2, clusterips: 2, network: 6 }[pattern.kind];
+}
+
+function keysOf({ pattern, transport }: Rule, router: Router): string[] {
+  const table = router.tables.get(transport);
+  switch (pattern.kind) {
+    case "any":
+    case "local":
+      return [pattern.kind];
+    case "name":
+      return [`.${pattern.name}`];
+    case "network":
+      return [`${pattern.bits}/${pattern.bytes.join(".")}`];
+    case "services":
+      return [...table?.services ?? []].filter((name) => labelCount(name) <= 2 && !/\s/.test(name)).map((
+        name,
+      ) => `@${name}`);
+    case "clusterips":
+      return [...table?.addresses ?? []].flatMap((address) => {
+        const bytes = parseIp(address);
+        return bytes ? [`@${unmapped(bytes).join(".")}`] : [];
+      });
+  }
+}
+
+function verdict(transport: string): 0 | 1 {
+  return transport === "direct" ? 0 : 1;
+}
+
+/** Anything else in this place could name a second way out. */
+function authorityOf(door: string): string {
+  const { host, port } = parseTarget(door);
+  if (!/^[a-z0-9.:_-]+$/i.test(host)) {
+    throw new PosternError("usage", `Cannot write "${host}" into a PAC file: not a host`);
+  }
+  return formatTarget({ host, port });
+}
+
+/** A literal that ends neither its line nor a script element it may be pasted into. */
+function quoted(text: string): string {
+  return JSON.stringify(text).replace(
+    /[<>\u2028\u2029\u007f-\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}

@@ -1,0 +1,292 @@
+import assert from "node:assert/strict";
+import {
+  addressOf,
+  comparableHost,
+  formatPattern,
+  pacFile,
+  parsePattern,
+  Router,
+  type Rule,
+  type Tier,
+} from "../../src/routing/mod.ts";
+
+// Laws of the router, on generated rules and hosts: it agrees with a slow reference that is written straight
+// from the words of the contract, and the PAC file agrees with it.
+
+/** A small generator of its own: the same seed gives the same cases everywhere (mulberry32). */
+function random(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = state + 0x6d2b79f5 | 0;
+    let mixed = Math.imul(state ^ state >>> 15, 1 | state);
+    mixed = mixed + Math.imul(mixed ^ mixed >>> 7, 61 | mixed) ^ mixed;
+    return ((mixed ^ mixed >>> 14) >>> 0) % below;
+  };
+}
+
+type Dice = (below: number) => number;
+
+function pick<T>(dice: Dice, from: readonly T[]): T {
+  const item = from[dice(from.length)];
+  assert.ok(item !== undefined);
+  return item;
+}
+
+// Few words, so that rules and hosts meet often.
+const labels = ["a", "b", "c", "test", "svc", "constructor", "__proto__", "xn--bcher-kva"];
+const ports = [80, 443, 6443];
+
+function someName(dice: Dice): string {
+  return Array.from({ length: 1 + dice(4) }, () => pick(dice, labels)).join(".");
+}
+
+function someFour(dice: Dice): string {
+  return `${pick(dice, ["10", "127", "192"])}.${dice(3)}.${dice(3)}.${dice(4)}`;
+}
+
+function someSix(dice: Dice): string {
+  return pick(dice, [
+    () => `2001:db8:${dice(3)}::${dice(4)}`,
+    () => `::${dice(3)}`,
+    () => `fd00:${dice(2)}::${dice(3).toString(16)}:1`,
+    () => `::ffff:${someFour(dice)}`,
+  ])();
+}
+
+function somePattern(dice: Dice): string {
+  const port = dice(4) === 0 ? `:${pick(dice, ports)}` : "";
+  const form = dice(12);
+  if (form === 0) return `any${port}`;
+  if (form === 1) return `<local>${port}`;
+  if (form === 2) return `<services>${port}`;
+  if (form === 3) return `<clusterips>${port}`;
+  if (form === 4) return `${someFour(dice)}/${dice(33)}${port}`;
+  if (form === 5) {
+    return `[${someSix(dice)}/${pick(dice, [0, 16, 32, 47, 48, 64, 97, 104, 127, 128])}]${port}`;
+  }
+  if (form === 6) return `${someFour(dice)}${port}`;
+  return `${pick(dice, ["", "", ".", "=", "*."])}${someName(dice)}${port}`;
+}
+
+function someRules(dice: Dice): Rule[] {
+  const isOwn = dice(2) === 0;
+  return Array.from({ length: dice(25) }, (_, index) => {
+    const text = somePattern(dice);
+    const parsed = parsePattern(text);
+    assert.ok("pattern" in parsed, text);
+    const tier = pick<Tier>(dice, ["direct", "routes", "routes", "exclusions", "catalogue", "catalogue"]);
+    const isCatalogue = tier === "exclusions" || tier === "catalogue";
+    return {
+      text,
+      pattern: parsed.pattern,
+      tier,
+      transport: tier === "direct" || tier === "exclusions"
+        ? "direct"
+        : pick(dice, ["direct", "lab", "prod", "x"]),
+      source: `fuzz:${index}`,
+      ...(isCatalogue && { owner: pick(dice, ["c1", "c2", "c3"]) }),
+      ...(tier === "exclusions" && isOwn && { confined: true }),
+    };
+  });
+}
+
+function someHost(dice: Dice): string {
+  const form = dice(10);
+  if (form < 5) return someName(dice);
+  if (form === 5) return `${someName(dice).toUpperCase()}.`;
+  if (form === 6) return pick(dice, ["localhost", "a.localhost", "web", "web.test", "db.svc", "notaweb"]);
+  return form < 8 ? someFour(dice) : someSix(dice);
+}
+
+const tables = new Map([
+  ["lab", {
+    services: new Set(["web", "a", "a.test", "web.test"]),
+    addresses: new Set(["10.1.1.1", "::2", "10.0.0.1"]),
+  }],
+  ["prod", { services: new Set(["b", "a.test", "db.svc"]), addresses: new Set(["10.1.1.1", "2001:db8::1"]) }],
+]);
+
+/** The contract, word by word: no index, no ranks, bits as text. */
+function reference(rules: readonly Rule[], fallback: string, host: string, port: number): string {
+  const name = comparableHost(host);
+  const bytes = addressOf(name);
+  const matching = rules.filter((rule) => matches(rule, name, bytes && bitsOf(bytes), port));
+  const strongest = (among: readonly Rule[]) =>
+    among.reduce<Rule | undefined>(
+      (best, rule) => best === undefined || beats(rule, best) ? rule : best,
+      undefined,
+    );
+  const winner = strongest(matching.filter(({ confined }) => !confined));
+  if (winner?.tier === "catalogue") {
+    const own = matching.filter(({ confined, owner }) => confined && owner === winner.owner);
+    if (own.length > 0) return "direct";
+  }
+  return winner?.transport ?? fallback;
+}
+
+function matches(
+  { pattern, transport }: Rule,
+  name: string,
+  bits: string | undefined,
+  port: number,
+): boolean {
+  if (pattern.port !== undefined && pattern.port !== port) return false;
+  if (pattern.kind === "any") return true;
+  if (pattern.kind === "clusterips") {
+    return bits !== undefined &&
+      [...tables.get(transport)?.addresses ?? []].some((text) =>
+        bitsOf(addressOf(text) ?? new Uint8Array()) === bits
+      );
+  }
+  if (pattern.kind === "network") {
+    const network = bitsOf(pattern.bytes);
+    return bits?.length === network.length && bits.startsWith(network.slice(0, pattern.bits));
+  }
+  if (bits !== undefined) return false;
+  if (pattern.kind === "local") return !name.includes(".");
+  if (pattern.kind !== "name") return tables.get(transport)?.services.has(name) ?? false;
+  const isBelow = name.endsWith(`.${pattern.name}`);
+  const isItself = name === pattern.name;
+  return { tree: isBelow || isItself, below: isBelow, exact: isItself }[pattern.scope];
+}
+
+/** Whether a later rule is stronger than an earlier one: the first difference decides. */
+function beats(a: Rule, b: Rule): boolean {
+  const tiers = ["catalogue", "exclusions", "routes", "direct"];
+  const differences = [tiers.indexOf(a.tier) - tiers.indexOf(b.tier)];
+  for (const measure of [kind, size, withPort, narrow]) differences.push(measure(a) - measure(b));
+  return (differences.find((difference) => difference !== 0) ?? 0) > 0;
+}
+
+function kind({ pattern }: Rule): number {
+  if (pattern.kind === "network") return pattern.bits === pattern.bytes.length * 8 ? 4 : 2;
+  if (pattern.kind === "name") return pattern.scope === "exact" ? 4 : 2;
+  return { any: 0, local: 1, services: 3, clusterips: 3 }[pattern.kind];
+}
+
+function size({ pattern }: Rule): number {
+  return pattern.kind === "network"
+    ? pattern.bits
+    : pattern.kind === "name"
+    ? pattern.name.split(".").length
+    : 0;
+}
+
+function withPort({ pattern }: Rule): number {
+  return pattern.port === undefined ? 0 : 1;
+}
+
+function narrow({ pattern }: Rule): number {
+  return pattern.kind === "name" && pattern.scope === "below" ? 1 : 0;
+}
+
+function bitsOf(bytes: Uint8Array): string {
+  return [...bytes].map((byte) => byte.toString(2).padStart(8, "0")).join("");
+}
+
+function isLoopback(host: string): boolean {
+  const name = comparableHost(host);
+  return /^(?:.*\.)?localhost$|^127\.|^::1$|^::ffff:127\./.test(name);
+}
+
+const rounds = 600;
+
+Deno.test("Router.route() agrees with a slow reference", () => {
+  for (let seed = 0; seed < rounds; seed++) {
+    const dice = random(seed);
+    const rules = someRules(dice);
+    const fallback = pick(dice, ["direct", "corp"]);
+    const router = new Router({ rules, fallback, tables });
+    for (let n = 0; n < 40; n++) {
+      const target = { host: someHost(dice), port: pick(dice, [...ports, 22]) };
+      const route = router.route(target);
+      const said = `seed ${seed}: ${JSON.stringify(target)} with ${
+        rules.map(({ text, tier, transport }) => `${tier} ${text} ${transport}`).join("; ")
+      }`;
+      assert.equal(route.transport, reference(rules, fallback, target.host, target.port), said);
+      const { losers, ...explained } = router.explain(target);
+      assert.deepEqual(explained, route, said);
+      assert.ok(!losers.some(({ rule }) => rule === route.rule), said);
+    }
+  }
+});
+
+Deno.test("pacFile() says what the router says", () => {
+  let asked = 0;
+  for (let seed = 0; seed < rounds; seed++) {
+    const dice = random(seed + 100_000);
+    const rules = someRules(dice);
+    const router = new Router({ rules, fallback: pick(dice, ["direct", "corp"]), tables });
+    const find = evaluate(pacFile(router, { door: "127.0.0.1:12000" }));
+    for (let n = 0; n < 40; n++) {
+      const host = someHost(dice);
+      const port = pick(dice, [...ports, 22]);
+      const { transport, rule } = router.route({ host, port });
+      const isHere = isLoopback(host) &&
+        (!rule || rule.pattern.kind === "any" || rule.pattern.kind === "local");
+      const expected = transport === "direct" || isHere ? "DIRECT" : "SOCKS5 127.0.0.1:12000";
+      const url = urlOf(dice, host, port);
+      assert.equal(
+        find(url, host),
+        expected,
+        `seed ${seed}: ${url}, by the router: ${JSON.stringify({ transport, rule })}`,
+      );
+      asked++;
+    }
+  }
+  assert.equal(asked, rounds * 40);
+});
+
+function urlOf(dice: Dice, host: string, port: number): string {
+  const authority = host.includes(":") ? `[${host}]` : host;
+  if (port === 443 && dice(2) === 0) return `${pick(dice, ["https", "wss"])}://${authority}/`;
+  if (port === 80 && dice(2) === 0) {
+    return `${pick(dice, ["http", "ws"])}://${authority}/a?b=http://c.test:1/`;
+  }
+  return `https://${authority}:${port}/`;
+}
+
+/** Runs a PAC file with none of the sandbox's functions: calling one is a failure. */
+function evaluate(text: string): (url: string, host: string) => string {
+  return new Function(`${text}\nreturn FindProxyForURL;`)() as (url: string, host: string) => string;
+}
+
+Deno.test("parsePattern() gives a pattern that survives its own text, or a problem, for any text", () => {
+  const pieces = [
+    ..."abz019.:/[]*=<>%@ \\\"'-_\u00fc\u3002\u0000\ud800",
+    "::",
+    "any",
+    "<local>",
+    "10.0.0.0",
+    "/8",
+    ":443",
+    "example.com",
+    "xn--",
+    "fe80::1",
+  ];
+  for (let seed = 0; seed < 20_000; seed++) {
+    const dice = random(seed + 200_000);
+    const text = Array.from({ length: dice(8) }, () => pick(dice, pieces)).join("");
+    const parsed = parsePattern(text);
+    if ("problem" in parsed) {
+      assert.match(parsed.problem, /^must /, text);
+      continue;
+    }
+    const again = parsePattern(formatPattern(parsed.pattern));
+    assert.ok("pattern" in again, `${JSON.stringify(text)} became ${formatPattern(parsed.pattern)}`);
+    assert.deepEqual(again.pattern, parsed.pattern, text);
+  }
+});
+
+Deno.test("Router.route() answers for any host", () => {
+  const dice = random(300_000);
+  const router = new Router({ rules: someRules(random(7)), tables });
+  for (let n = 0; n < 20_000; n++) {
+    const length = dice(20);
+    const host = Array.from(
+      { length },
+      () => String.fromCharCode(pick(dice, [dice(128), dice(65536), 46, 58, 91, 37])),
+    ).join("");
+    assert.equal(typeof router.route({ host, port: dice(65536) }).because, "string");
+  }
+});
