@@ -1,0 +1,64 @@
+import settings from "./deno.json" with { type: "json" };
+import { commandOf, flagsFor, kindsFor } from "./scripts/permissions.ts";
+
+// A library of node's world asks for the directory of its own file while it loads, which a bundle does not have.
+Object.assign(globalThis, { __dirname: "/" });
+
+const { version } = settings;
+const [word, ...more] = Deno.args;
+
+globalThis.addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  die(event.reason);
+});
+globalThis.addEventListener("error", (event) => {
+  event.preventDefault();
+  die(event.error);
+});
+
+// The answer that programs ask for most often loads nothing at all.
+if (more.length === 0 && (word === "version" || word === "--version")) console.log(`postern ${version}`);
+else Deno.exit(await main(Deno.args));
+
+async function main(args: readonly string[]): Promise<number> {
+  const command = commandOf(args);
+  const { createWorld, keepOnly, writeStderr } = await import("./src/runtime/mod.ts");
+  keepOnly(kindsFor(command, Deno.build.os));
+  const { LineWriter } = await import("./src/core/mod.ts");
+  const log = new LineWriter({ sink: writeStderr });
+  const world = createWorld({ main: import.meta.url, flags: [] });
+  const { run } = await import("./src/cli/mod.ts");
+  try {
+    return await run(args, withOwnFlags(), {
+      version,
+      signal: new AbortController().signal,
+      writeLogLine: (line) => log.write(line),
+    });
+  } finally {
+    await log.flush();
+  }
+
+  /** From source, a door in the background needs the flags of this command line; a compiled program has its own. */
+  function withOwnFlags() {
+    if (command !== "proxy" || world.process.isCompiled) return world;
+    const flags = flagsFor(args, {
+      directories: world.places,
+      self: Deno.execPath(),
+      platform: Deno.build.os,
+    });
+    return createWorld({ main: import.meta.url, flags: ["--no-prompt", ...flags] });
+  }
+}
+
+/** What nobody caught is our own fault: one sentence, and out. */
+function die(reason: unknown): never {
+  console.error(
+    `postern: error: Unexpected failure: ${reason instanceof Error ? reason.message : String(reason)}`,
+  );
+  console.error(
+    "postern: hint: this is a fault of postern: run it with --log-level debug, report what it prints",
+  );
+  const isDebug = /--log-level[ =]debug/.test(Deno.args.join(" "));
+  if (isDebug && reason instanceof Error) console.error(reason.stack);
+  Deno.exit(1);
+}

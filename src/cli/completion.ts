@@ -1,0 +1,83 @@
+import { object, or } from "@optique/core/constructs";
+import { argument, command } from "@optique/core/primitives";
+import { type Parser, suggestSync } from "@optique/core/parser";
+import { choice } from "@optique/core/valueparser";
+import { PosternError, type World } from "../core/mod.ts";
+import { type Command, defineCommand } from "./command.ts";
+import type { CommandGroup } from "./command_line.ts";
+import { globalOptions } from "./global_options.ts";
+import { words } from "./options.ts";
+
+const shells = ["bash", "zsh", "fish", "powershell", "pwsh", "nu"] as const;
+
+/** `postern completion SHELL`: the script that a shell loads, and what that script asks at every Tab. */
+export function completionCommand(groups: () => readonly CommandGroup[]): Command {
+  const printsScript = defineCommand({
+    name: "completion",
+    summary: "prints a script that completes postern's words in a shell",
+    description:
+      "Shells: bash, zsh, fish, powershell (or pwsh) and nu. The script asks postern itself at every Tab, " +
+      "so that it stays right after an upgrade.",
+    examples: [
+      ['eval "$(postern completion bash)"', "in ~/.bashrc"],
+      ['eval "$(postern completion zsh)"', "in ~/.zshrc, after compinit"],
+      ["postern completion fish | source", "in ~/.config/fish/config.fish"],
+      ["postern completion powershell | Out-String | Invoke-Expression", "in $PROFILE"],
+      ["postern completion nu | save -f postern.nu; source postern.nu", "in Nushell"],
+    ],
+    parser: object({
+      shell: argument(choice(shells, { metavar: "SHELL" }), {
+        description: words(`One of ${shells.join(", ")}.`),
+      }),
+    }),
+    async run({ shell }, { terminal }) {
+      const script = (await completionOf(shell)).generateScript("postern", ["completion", shell]);
+      await terminal.out(script.endsWith("\n") ? script : `${script}\n`);
+    },
+  });
+  return {
+    ...printsScript,
+    takesWordsAsTheyAre: true,
+    async start(args, world, context) {
+      const [shell = "", ...typed] = args;
+      const isScript = typed.length === 0 || shell.startsWith("-");
+      if (shell === "--help" || shell === "-h") await world.terminal.out(this.help(world.terminal.columns));
+      else if (isScript) return await printsScript.start(args, world, context);
+      else await suggest(shell, typed, world, groups());
+      return 0;
+    },
+  };
+}
+
+/** Answers a shell that wants to know what may follow the words typed so far; the last one is being typed. */
+async function suggest(
+  shell: string,
+  typed: readonly string[],
+  { terminal }: World,
+  groups: readonly CommandGroup[],
+): Promise<void> {
+  const [first = "", ...more] = typed;
+  const suggestions = suggestSync(everything(groups), [first, ...more]);
+  const { encodeSuggestions } = await completionOf(shell);
+  await terminal.out([...encodeSuggestions(suggestions)].join(""));
+}
+
+/** One parser of all commands. A command's own parser takes the global options too. */
+function everything(groups: readonly CommandGroup[]): Parser<"sync", unknown, unknown> {
+  const commands = groups.flatMap((group) => group.commands);
+  return or(
+    ...commands.map(({ name, summary, parser }) =>
+      command(name, parser, { brief: words(summary), description: words(summary) })
+    ),
+    globalOptions,
+  );
+}
+
+async function completionOf(shell: string) {
+  const { bash, fish, nu, pwsh, zsh } = await import("@optique/core/completion");
+  const known = { bash, fish, nu, pwsh, powershell: pwsh, zsh }[shell];
+  if (known) return known;
+  throw new PosternError("usage", `Cannot complete for "${shell}": no such shell`, {
+    hint: `one of ${shells.join(", ")}`,
+  });
+}

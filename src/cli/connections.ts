@@ -1,0 +1,72 @@
+import { object, or } from "@optique/core/constructs";
+import { argument, command, constant } from "@optique/core/primitives";
+import { integer } from "@optique/core/valueparser";
+import type { ConnectionInfo } from "../app/mod.ts";
+import { PosternError } from "../core/mod.ts";
+import { defineCommand } from "./command.ts";
+import { instanceOption, outputOption, words } from "./options.ts";
+import { paintFor } from "./paint.ts";
+import { printValue } from "./print_value.ts";
+import { formatAge, formatBytes } from "./quantities.ts";
+import { type Column, table } from "./table.ts";
+
+const columns: readonly Column<ConnectionInfo>[] = [
+  { title: "ID", show: ({ id }) => id, alignRight: true },
+  { title: "CLIENT", show: ({ client, user }) => user === undefined ? client : `${user}@${client}` },
+  { title: "AS", show: ({ protocol }) => protocol },
+  { title: "TARGET", show: ({ target }) => target },
+  { title: "TRANSPORT", show: ({ transport }) => transport },
+  { title: "AGE", show: ({ ageMs }) => formatAge(ageMs), alignRight: true },
+  { title: "UP", show: ({ up }) => formatBytes(up), alignRight: true },
+  { title: "DOWN", show: ({ down }) => formatBytes(down), alignRight: true },
+  { title: "BECAUSE", show: ({ because }) => because },
+];
+
+/** `postern connections`. */
+export default defineCommand({
+  name: "connections",
+  summary: "lists the live connections of a door, or closes one",
+  description:
+    "Each line tells who is connected to what, through which transport, and which rule sent it there.",
+  examples: [
+    ["postern connections", "all live connections"],
+    ["postern connections close 42", "ends number 42; its client sees a reset"],
+    ["postern connections -o json", "for programs"],
+  ],
+  parser: or(
+    command(
+      "close",
+      object({
+        action: constant("close"),
+        number: argument(integer({ metavar: "NUMBER", min: 1 }), {
+          description: words("The connection's number."),
+        }),
+        id: instanceOption(),
+      }),
+      {
+        brief: words("Closes one connection."),
+        description: words("Closes one connection; its client sees a reset."),
+      },
+    ),
+    object({
+      action: constant("list"),
+      id: instanceOption(),
+      output: outputOption(["table", "json", "yaml"], "table"),
+    }),
+  ),
+  async run(values, world, { signal }) {
+    const { connectInstance } = await import("../app/mod.ts");
+    const { id = "default" } = values;
+    const client = await connectInstance(world, id, { signal });
+    if (values.action === "close") {
+      if (await client.closeConnection(values.number, { signal })) return;
+      throw new PosternError("not_allowed", `Cannot close connection ${values.number}: there is none`, {
+        hint: "see the live ones with: postern connections",
+      });
+    }
+    const connections = await client.connections({ signal });
+    if (values.output !== "table") return await printValue(world, connections, values.output);
+    if (connections.length === 0) return await world.terminal.err("postern: no live connections\n");
+    await world.terminal.out(table(connections, columns, paintFor(world, "out").dim));
+  },
+});

@@ -1,0 +1,47 @@
+import { object } from "@optique/core/constructs";
+import { defineCommand } from "./command.ts";
+import { instanceOption, outputOption } from "./options.ts";
+import { type Paint, paintFor } from "./paint.ts";
+import { printValue } from "./print_value.ts";
+import { printable } from "./table.ts";
+
+/** The exit code of a check that found something wrong. */
+const foundFailure = 7;
+
+/** `postern doctor`. */
+export default defineCommand({
+  name: "doctor",
+  summary: "checks the surroundings: configuration, ports, proxies, permissions, clock",
+  description:
+    "Each line is one check; what is not in order comes with the next thing to do. The exit code is 7 when " +
+    "a check failed, warnings do not count.",
+  examples: [["postern doctor -o json", "for programs"]],
+  parser: object({ id: instanceOption(), output: outputOption(["table", "json", "yaml"], "table") }),
+  async run({ id = "default", output }, world, { signal, globals }) {
+    const { doctor } = await import("../app/mod.ts");
+    const paint = paintFor(world, "out");
+    const checks = [];
+    const { config } = globals;
+    for await (
+      const check of doctor(world, { id, ...(config === undefined ? {} : { config }) }, { signal })
+    ) {
+      checks.push(check);
+      if (output === "table") await world.terminal.out(checkText(check, paint));
+    }
+    if (output !== "table") await printValue(world, checks, output);
+    return checks.some(({ state }) => state === "failed") ? foundFailure : 0;
+  },
+});
+
+interface Check {
+  readonly name: string;
+  readonly state: "ok" | "warning" | "failed" | "skipped";
+  readonly detail: string;
+  readonly hint?: string;
+}
+
+function checkText({ name, state, detail, hint }: Check, { green, yellow, red, dim }: Paint): string {
+  const colour = { ok: green, warning: yellow, failed: red, skipped: dim }[state];
+  const line = `${colour(state.padEnd(8))}${printable(name)}: ${printable(detail)}\n`;
+  return hint === undefined ? line : `${line}${" ".repeat(8)}${dim(printable(hint))}\n`;
+}

@@ -1,0 +1,78 @@
+import { object } from "@optique/core/constructs";
+import { argument, option } from "@optique/core/primitives";
+import { string } from "@optique/core/valueparser";
+import type { ExplanationInfo } from "../app/mod.ts";
+import { exitCode, formatTarget, parseTarget, PosternError } from "../core/mod.ts";
+import { defineCommand } from "./command.ts";
+import { fromInstanceOrFiles } from "./from_instance_or_files.ts";
+import { instanceOption, outputOption, words } from "./options.ts";
+import { type Paint, paintFor } from "./paint.ts";
+import { printValue } from "./print_value.ts";
+import { printable, table } from "./table.ts";
+
+/** `postern explain`. */
+export default defineCommand({
+  name: "explain",
+  summary: "says where a connection would go, and why",
+  description:
+    "It names the rule that decides and where that rule was written, the transport with every hop, and the " +
+    "rules that lost. Nothing is resolved and nothing is dialled unless --dial is given.",
+  examples: [
+    ["postern explain db.example.net:5432", "which rule decides, and which ones lost"],
+    ["postern explain --dial db.example.net:5432", "tries it and times every step; exit code 6 if it fails"],
+    ["postern explain --config new.yaml db.example.net", "asks a file that is not in force yet"],
+  ],
+  parser: object({
+    target: argument(string({ metavar: "HOST[:PORT]" }), {
+      description: words(
+        "A name or an address, as a client would ask for it (port 443 where none is given).",
+      ),
+    }),
+    dial: option("--dial", { description: words("Tries it, and tells how long each step took.") }),
+    id: instanceOption(),
+    output: outputOption(["table", "json", "yaml"], "table"),
+  }),
+  async run({ target, dial, id = "default", output }, world, context) {
+    const asked = formatTarget(parseTarget(target, 443));
+    const { signal } = context;
+    const explanation = await fromInstanceOrFiles(world, id, context, {
+      instance: (client) => client.explain(asked, { dial, signal }),
+      files: ({ explainFromFiles }, sources) =>
+        explainFromFiles(world, sources, { target: asked, dial, signal }),
+    });
+    if (output !== "table") await printValue(world, explanation, output);
+    else await world.terminal.out(explanationText(explanation, paintFor(world, "out")));
+    const failure = explanation.dial?.error;
+    return failure === undefined ? 0 : exitCode(new PosternError(failure.code, failure.message));
+  },
+});
+
+/** An answer for a person to read. */
+export function explanationText(
+  { target, transport, because, hops, losers, dial }: ExplanationInfo,
+  paint: Paint,
+): string {
+  const way = hops.map(({ name, type, detail }) => `${name} (${[type, detail].filter(Boolean).join(" ")})`);
+  const lines = [
+    `${paint.bold(printable(target))} goes to ${paint.bold(printable(transport))}`,
+    `  because  ${printable(because)}`,
+    // From here to there: the way in which it is dialled.
+    `  way      ${["here", ...way.reverse(), target].map(printable).join(" > ")}`,
+  ];
+  let text = `${lines.join("\n")}\n`;
+  if (losers.length > 0) {
+    text += "\n" + table(losers, [
+      { title: "LOST", show: ({ rule }) => rule },
+      { title: "TO", show: ({ transport }) => transport },
+      { title: "FROM", show: ({ source }) => source },
+      { title: "WHY", show: ({ why }) => why },
+    ], paint.dim);
+  }
+  if (!dial) return text;
+  const steps = dial.steps.map(({ step, ms }) => `  ${ms.toFixed(1).padStart(8)} ms  ${printable(step)}\n`);
+  const end = dial.error === undefined
+    ? paint.green("connected")
+    : paint.red(`failed: ${printable(dial.error.message)}`);
+  const hint = dial.error?.hint === undefined ? "" : `${" ".repeat(15)}${printable(dial.error.hint)}\n`;
+  return `${text}\n${steps.join("")}  ${dial.ms.toFixed(1).padStart(8)} ms  ${end}\n${hint}`;
+}

@@ -1,0 +1,40 @@
+import { isPosternError, type World } from "../core/mod.ts";
+import type { RunContext } from "./command.ts";
+
+type App = typeof import("../app/mod.ts");
+type ControlClient = Awaited<ReturnType<App["connectInstance"]>>;
+
+/** The configuration that stands in for a running door. */
+export interface Sources {
+  readonly config?: string;
+}
+
+/**
+ * Asks the running door, and where none runs answers from the configuration and says so on stderr. A person who
+ * names a configuration is asking about that file.
+ */
+export async function fromInstanceOrFiles<T>(
+  world: World,
+  id: string,
+  { signal, globals }: Pick<RunContext, "signal" | "globals">,
+  { instance, files }: {
+    readonly instance: (client: ControlClient) => Promise<T>;
+    readonly files: (app: App, sources: Sources) => Promise<T>;
+  },
+): Promise<T> {
+  const app = await import("../app/mod.ts");
+  const { config } = globals;
+  if (config !== undefined) {
+    await world.terminal.err(`postern: answered from "${config}", not by a running door\n`);
+    return await files(app, { config });
+  }
+  let client: ControlClient;
+  try {
+    client = await app.connectInstance(world, id, { signal });
+  } catch (error) {
+    if (!isPosternError(error, "refused")) throw error;
+    await world.terminal.err(`postern: no instance "${id}" runs: answered from the configuration\n`);
+    return await files(app, {});
+  }
+  return await instance(client);
+}

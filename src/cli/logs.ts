@@ -1,0 +1,84 @@
+import { object } from "@optique/core/constructs";
+import { optional } from "@optique/core/modifiers";
+import { argument, option } from "@optique/core/primitives";
+import { string } from "@optique/core/valueparser";
+import { pause, PosternError, type World } from "../core/mod.ts";
+import { defineCommand } from "./command.ts";
+import { instanceOption, words } from "./options.ts";
+
+/** How much is read at a time. */
+const pieceSize = 1024 * 1024;
+/** How often to look for more. A directory that is watched tells of changes only once they pause. */
+const lookEvery = 250;
+
+/** `postern logs`. */
+export default defineCommand({
+  name: "logs",
+  summary: "prints the log of a door in the background",
+  description: "The log is kept after the door has ended. A door in the foreground logs to its own stderr.",
+  examples: [
+    ["postern logs --follow", "what there is, and then every line as it comes"],
+    ["postern logs work | grep conn.done", "one line per finished connection of the instance work"],
+  ],
+  parser: object({
+    named: optional(
+      argument(string({ metavar: "ID" }), { description: words("The instance (default: default).") }),
+    ),
+    id: instanceOption("The same, as an option."),
+    follow: option("-f", "--follow", {
+      description: words("Goes on with every new line until interrupted."),
+    }),
+  }),
+  async run({ named, id, follow }, world, { signal }) {
+    if (named !== undefined && id !== undefined) {
+      throw new PosternError("usage", "Cannot tell whose log to print: the instance is named twice", {
+        hint: "postern logs ID",
+      });
+    }
+    const { logFile } = await import("../app/mod.ts");
+    const instance = named ?? id ?? "default";
+    const path = logFile(world, instance);
+    if (!await world.files.info(path)) {
+      throw new PosternError("refused", `Cannot print the log of "${instance}": there is none at "${path}"`, {
+        exit: 3,
+        detail: "no_instance",
+        hint: "only doors started with postern proxy --background keep one",
+      });
+    }
+    const end = await printFrom(path, 0, world, { signal });
+    if (follow) await followFrom(path, end, world, { signal });
+  },
+});
+
+/** Prints from a place to the end of the file; the answer is where that was. */
+async function printFrom(
+  path: string,
+  start: number,
+  world: World,
+  { signal }: { signal: AbortSignal },
+): Promise<number> {
+  const decoder = new TextDecoder();
+  let at = start;
+  while (true) {
+    signal.throwIfAborted();
+    const piece = await world.files.readFrom(path, at, pieceSize);
+    if (piece.length === 0) return at;
+    at += piece.length;
+    await world.terminal.out(decoder.decode(piece, { stream: true }));
+  }
+}
+
+/** Goes on until the signal; a log that has become shorter was begun anew. */
+async function followFrom(
+  path: string,
+  start: number,
+  world: World,
+  { signal }: { signal: AbortSignal },
+): Promise<never> {
+  let at = start;
+  while (true) {
+    await pause(world.clock, lookEvery, { signal });
+    const size = (await world.files.info(path))?.size ?? 0;
+    if (size !== at) at = await printFrom(path, size < at ? 0 : at, world, { signal });
+  }
+}

@@ -1,0 +1,40 @@
+import type { World } from "../core/mod.ts";
+import type { Context } from "./command.ts";
+import { type CommandGroup, runCommandLine } from "./command_line.ts";
+import { completionCommand } from "./completion.ts";
+import config from "./config.ts";
+import connections from "./connections.ts";
+import demo from "./demo.ts";
+import doctor from "./doctor.ts";
+import env from "./env.ts";
+import explain from "./explain.ts";
+import { helpCommand } from "./help.ts";
+import logs from "./logs.ts";
+import pac from "./pac.ts";
+import proxy from "./proxy.ts";
+import reload from "./reload.ts";
+import status from "./status.ts";
+import stop from "./stop.ts";
+import version from "./version.ts";
+
+/** All commands in the order of the help page. What is heavy, each of them imports when it runs. */
+export const commandGroups: readonly CommandGroup[] = [
+  { title: "The door", commands: [proxy, status, connections, reload, stop, logs] },
+  { title: "Where connections go", commands: [explain, env, pac] },
+  {
+    title: "Setting up",
+    commands: [
+      config,
+      doctor,
+      demo,
+      completionCommand(() => commandGroups),
+      version,
+      helpCommand(() => commandGroups),
+    ],
+  },
+];
+
+/** Runs one command line to its end; the answer is the exit code. */
+export function run(args: readonly string[], world: World, context: Context): Promise<number> {
+  return runCommandLine(args, world, { ...context, groups: commandGroups });
+}

@@ -1,0 +1,140 @@
+import { object } from "@optique/core/constructs";
+import { multiple, optional } from "@optique/core/modifiers";
+import { option } from "@optique/core/primitives";
+import { string } from "@optique/core/valueparser";
+import { path } from "@optique/run/valueparser";
+import type { InferValue } from "@optique/core/parser";
+import type { World } from "../core/mod.ts";
+import { defineCommand, type RunContext } from "./command.ts";
+import { logToFile } from "./log_to_file.ts";
+import { durationValue, instanceOption, words } from "./options.ts";
+
+const address = string({ metavar: "ADDR:PORT" });
+
+const options = object({
+  listen: multiple(option("--listen", address, {
+    description: words(
+      "Where every protocol is spoken on one port (default: localhost:12000; port 0: any free one).",
+    ),
+  })),
+  listenSocks: multiple(
+    option("--listen-socks", address, { description: words("A door for SOCKS4, 4a and 5 only.") }),
+  ),
+  listenHttp: multiple(
+    option("--listen-http", address, { description: words("A door for HTTP proxy requests only.") }),
+  ),
+  listenUnix: multiple(option("--listen-unix", path({ metavar: "PATH" }), {
+    description: words("A door on a unix socket."),
+  })),
+  routes: multiple(option("--route", string({ metavar: "PATTERN=TRANSPORT" }), {
+    description: words(
+      "Sends what the pattern matches through a transport: its name, or one in place (*=proxy:http://127.0.0.1:3128).",
+    ),
+  })),
+  allowOpen: option("--allow-open", {
+    description: words("Lets a door without authentication listen on an address other machines can reach."),
+  }),
+  background: option("--background", {
+    description: words("Starts the door, waits until it is ready, and leaves it running."),
+  }),
+  id: instanceOption("The name of this instance (default: default)."),
+  readyFile: optional(option("--ready-file", path({ metavar: "PATH" }), {
+    description: words("A file to write once the door is ready: its addresses, a line each."),
+  })),
+  idleExit: optional(option("--idle-exit", durationValue(), {
+    description: words("Ends the door after it has had no connection for so long, for example 3m."),
+  })),
+  logFile: optional(option("--log-file", path({ metavar: "FILE" }), {
+    description: words("Where to append the log instead of writing it to stderr."),
+  })),
+});
+
+type ProxyOptions = InferValue<typeof options>;
+
+/** `postern proxy`. */
+export default defineCommand({
+  name: "proxy",
+  summary: "runs the door",
+  description:
+    "One local port speaks SOCKS4, SOCKS4a, SOCKS5 and HTTP, and sends each connection where the " +
+    "configuration says. Naming a door for one protocol replaces the one for all, unless --listen stands beside it. " +
+    'The first line on stdout is "ready ADDR..."; the log goes to stderr. SIGHUP reads the configuration again, ' +
+    "SIGTERM and SIGINT let live connections end first.",
+  examples: [
+    ["postern proxy", "a door on localhost:12000, as the configuration says"],
+    [
+      "postern proxy --route .corp.example=proxy:socks5h://127.0.0.1:1080",
+      "no configuration: one domain through a proxy",
+    ],
+    ["postern proxy --listen 127.0.0.1:0 --ready-file door.txt", "any free port; the file says which"],
+    ["postern proxy --background --id work", "in the background; postern stop work ends it"],
+  ],
+  parser: options,
+  handlesSignals: true,
+  logLevel: "info",
+  async run(options, world, context) {
+    if (options.background) await startInBackground(options, world, context);
+    else await runInForeground(options, world, context);
+  },
+});
+
+async function runInForeground(options: ProxyOptions, world: World, context: RunContext): Promise<void> {
+  const { runDoor } = await import("../app/mod.ts");
+  const { id = "default", logFile, readyFile, idleExit } = options;
+  const { listen, listenSocks, listenHttp, listenUnix, routes, allowOpen } = options;
+  const { globals, version, signal } = context;
+  await using file = logFile === undefined ? undefined : await logToFile(world, logFile);
+  const log = file ? globals.createLog(world, { level: "info", write: file.write }) : context.log;
+  await runDoor(world, {
+    version,
+    id,
+    log,
+    overrides: { listen, listenSocks, listenHttp, listenUnix, routes, allowOpen },
+    ...(globals.config === undefined ? {} : { config: globals.config }),
+    ...(readyFile === undefined ? {} : { readyFile }),
+    ...(idleExit === undefined ? {} : { idleExit }),
+    onReady: (addresses) => world.terminal.out(`ready ${addresses.join(" ")}\n`),
+  }, { signal });
+}
+
+async function startInBackground(options: ProxyOptions, world: World, context: RunContext): Promise<void> {
+  const app = await import("../app/mod.ts");
+  const { id = "default" } = options;
+  const started = await app.startInBackground(
+    world,
+    { id, arguments: foregroundArguments(options, context) },
+    context,
+  );
+  await world.terminal.out(`ready ${started.addresses.join(" ")}\n`);
+  await world.terminal.err(
+    `postern: started "${started.id}" (pid ${started.pid}), its log is ${started.log}\n` +
+      `postern: stop it with: postern stop${id === "default" ? "" : ` ${id}`}\n`,
+  );
+}
+
+/** The command line of the same door in the foreground. */
+export function foregroundArguments(
+  { listen, listenSocks, listenHttp, listenUnix, routes, allowOpen, id, readyFile, idleExit, logFile }:
+    ProxyOptions,
+  { globals }: Pick<RunContext, "globals">,
+): string[] {
+  const each = (name: string, values: readonly (string | undefined)[]) =>
+    values.flatMap((value) => value === undefined ? [] : [`${name}=${value}`]);
+  return [
+    "proxy",
+    ...each("--config", [globals.config]),
+    ...each("--log-level", [globals.logLevel]),
+    ...each("--log-format", [globals.logFormat]),
+    ...new Array<string>(globals.verbosity).fill("-v"),
+    ...each("--listen", listen),
+    ...each("--listen-socks", listenSocks),
+    ...each("--listen-http", listenHttp),
+    ...each("--listen-unix", listenUnix),
+    ...each("--route", routes),
+    ...(allowOpen ? ["--allow-open"] : []),
+    ...each("--id", [id]),
+    ...each("--ready-file", [readyFile]),
+    ...each("--idle-exit", [idleExit === undefined ? undefined : `${idleExit}ms`]),
+    ...each("--log-file", [logFile]),
+  ];
+}

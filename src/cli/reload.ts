@@ -1,0 +1,28 @@
+import { object } from "@optique/core/constructs";
+import { defineCommand } from "./command.ts";
+import { instanceOption, outputOption } from "./options.ts";
+import { printValue } from "./print_value.ts";
+import { printable } from "./table.ts";
+
+/** `postern reload`. */
+export default defineCommand({
+  name: "reload",
+  summary: "makes a running door read its configuration again",
+  description:
+    "A door reloads by itself when its file changes; this asks for it now and tells what came of it. A " +
+    "configuration with problems changes nothing: the door keeps the old one and the exit code is 4. Live " +
+    "connections go on either way.",
+  examples: [["postern reload", "prints a line for each difference"]],
+  parser: object({ id: instanceOption(), output: outputOption(["table", "json", "yaml"], "table") }),
+  async run({ id = "default", output }, world, { signal }) {
+    const { connectInstance } = await import("../app/mod.ts");
+    const client = await connectInstance(world, id, { signal });
+    const report = await client.reload({ signal });
+    if (output !== "table") return await printValue(world, report, output);
+    for (const warning of report.warnings) {
+      await world.terminal.err(`postern: warning: ${printable(warning)}\n`);
+    }
+    await world.terminal.out(report.changes.map((change) => `${printable(change)}\n`).join(""));
+    if (!report.changed) await world.terminal.err("postern: nothing has changed\n");
+  },
+});

@@ -1,0 +1,64 @@
+import { object } from "@optique/core/constructs";
+import { option } from "@optique/core/primitives";
+import type { Status } from "../app/mod.ts";
+import { pause, PosternError, type World } from "../core/mod.ts";
+import { defineCommand } from "./command.ts";
+import { instanceOption, type OutputFormat, outputOption, words } from "./options.ts";
+import { formatValue } from "./print_value.ts";
+import { statusText } from "./status_text.ts";
+
+const watchEvery = 1000;
+
+/** `postern status`. */
+export default defineCommand({
+  name: "status",
+  summary: "shows the running doors: listeners, transports, counters",
+  description:
+    "Without --id it shows every door of this user. The exit code is 3 when none runs, so that a script " +
+    "can ask.",
+  examples: [
+    ["postern status", "all running doors"],
+    ["postern status --watch", "the same, again every second"],
+    ["postern status -o json | jq '.[].listeners'", "for programs"],
+  ],
+  parser: object({
+    id: instanceOption("Only this instance."),
+    output: outputOption(["table", "json", "yaml"], "table"),
+    watch: option("--watch", { description: words("Shows it again every second until interrupted.") }),
+  }),
+  async run({ id, output, watch }, world, { signal }) {
+    const { terminal } = world;
+    do {
+      const text = await formatStatuses(await statuses(world, id, { signal }), output, world);
+      const isScreen = watch && terminal.isOutput && output === "table";
+      // Home, the new text, and then what the old one was longer: clearing first would flicker.
+      await terminal.out(isScreen ? `\x1b[H${text.replaceAll("\n", "\x1b[K\n")}\x1b[J` : text);
+      if (watch) await pause(world.clock, watchEvery, { signal });
+    } while (watch);
+  },
+});
+
+async function statuses(
+  world: World,
+  id: string | undefined,
+  { signal }: { signal: AbortSignal },
+): Promise<Status[]> {
+  const { connectInstance, instances } = await import("../app/mod.ts");
+  const ids = id === undefined ? (await instances(world, { signal })).map((instance) => instance.id) : [id];
+  if (ids.length === 0) {
+    throw new PosternError("refused", "Cannot show a status: no door runs", {
+      exit: 3,
+      detail: "no_instance",
+      hint: "start one with: postern proxy",
+    });
+  }
+  return await Promise.all(
+    ids.map(async (id) => (await connectInstance(world, id, { signal })).status({ signal })),
+  );
+}
+
+async function formatStatuses(all: readonly Status[], output: OutputFormat, world: World): Promise<string> {
+  return output === "table"
+    ? all.map((status) => statusText(status, world)).join("\n")
+    : await formatValue(all, output);
+}

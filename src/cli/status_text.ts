@@ -1,0 +1,66 @@
+import type { Status } from "../app/mod.ts";
+import type { World } from "../core/mod.ts";
+import { type Paint, paintFor } from "./paint.ts";
+import { counted, formatAge, formatBytes } from "./quantities.ts";
+import { type Column, printable, table } from "./table.ts";
+
+type TransportState = Status["transports"][number];
+
+/** One door for a person to read. */
+export function statusText(status: Status, world: World): string {
+  const paint = paintFor(world, "out");
+  const now = world.clock.date().getTime();
+  const since = (date: string) => formatAge(now - Date.parse(date));
+  const { listeners, transports, config, catalogues = [], connections, bytes, memory } = status;
+  const facts: [string, string][] = [
+    ...listeners.map(({ kind, address, auth }): [string, string] => [
+      "listens",
+      `${address} (${kind}${auth ? ", with authentication" : ""})`,
+    ]),
+    ["config", `${config.path ?? "no file"}, loaded ${since(config.loadedAt)} ago`],
+    ...(config.problem === undefined
+      ? []
+      : [["problem", paint.red(lines(config.problem))] satisfies [string, string]]),
+    ...catalogues.map(({ name, clusters, fetchedAt, problem }): [string, string] => [
+      "catalogue",
+      `${name}: ${counted(clusters, "cluster")}${
+        fetchedAt === undefined ? "" : `, fetched ${since(fetchedAt)} ago`
+      }` +
+      (problem === undefined ? "" : paint.red(` ${lines(problem)}`)),
+    ]),
+    [
+      "traffic",
+      `${counted(connections.open, "connection")} open, ${connections.total} so far, ` +
+      `${connections.failed} failed; ${formatBytes(bytes.up)} up, ${formatBytes(bytes.down)} down`,
+    ],
+    ["memory", formatBytes(memory.resident)],
+  ];
+  const title = `${paint.bold(status.id)}  ${stateText(status.state, paint)}  ` +
+    paint.dim(`pid ${status.pid}, up ${since(status.startedAt)}, postern ${status.version}`);
+  const shown = facts.map(([name, value], at) =>
+    `  ${(facts[at - 1]?.[0] === name ? "" : name).padEnd(10)}${value}\n`
+  );
+  const ways = table(transports, transportColumns, paint.dim).trimEnd().split("\n").map((line) =>
+    `  ${line}\n`
+  );
+  return `${title}\n${shown.join("")}${transports.length > 0 ? `\n${ways.join("")}` : ""}`;
+}
+
+const transportColumns: readonly Column<TransportState>[] = [
+  { title: "TRANSPORT", show: ({ name }) => name },
+  { title: "TYPE", show: ({ type }) => type },
+  { title: "VIA", show: ({ via }) => via ?? "-" },
+  { title: "STATE", show: ({ state }) => state },
+  { title: "DIALS", show: ({ dials }) => dials, alignRight: true },
+  { title: "FAILED", show: ({ failures }) => failures, alignRight: true },
+  { title: "LAST ERROR", show: ({ lastError }) => lastError ?? "" },
+];
+
+function stateText(state: Status["state"], { green, yellow }: Paint): string {
+  return state === "ready" ? green(state) : yellow(state);
+}
+
+/** A problem of several lines stays under its heading. */
+function lines(text: string): string {
+  return text.split("\n").map(printable).join(`\n${" ".repeat(12)}`);
+}

@@ -1,0 +1,61 @@
+import { object } from "@optique/core/constructs";
+import { optional } from "@optique/core/modifiers";
+import { argument, option } from "@optique/core/primitives";
+import { string } from "@optique/core/valueparser";
+import { pause, PosternError, type World } from "../core/mod.ts";
+import { defineCommand } from "./command.ts";
+import { instanceOption, words } from "./options.ts";
+
+/** How often to look whether the door is gone. */
+const lookEvery = 50;
+
+/** `postern stop`. */
+export default defineCommand({
+  name: "stop",
+  summary: "ends a running door",
+  description:
+    "The door stops accepting, lets live connections end up to its drain limit, and exits. This returns " +
+    "when it is gone.",
+  examples: [
+    ["postern stop", "ends the instance default"],
+    ["postern stop work", "ends the instance work"],
+    ["postern stop --all", "ends all doors of this user"],
+  ],
+  parser: object({
+    named: optional(
+      argument(string({ metavar: "ID" }), { description: words("The instance (default: default).") }),
+    ),
+    id: instanceOption("The same, as an option."),
+    all: option("--all", { description: words("Ends all doors of this user.") }),
+  }),
+  async run({ named, id, all }, world, { signal }) {
+    if ([named, id, all || undefined].filter((given) => given !== undefined).length > 1) {
+      throw new PosternError("usage", "Cannot tell which instance to stop: it is named twice", {
+        hint: "postern stop ID, or postern stop --all",
+      });
+    }
+    const { instances } = await import("../app/mod.ts");
+    const ids = all
+      ? (await instances(world, { signal })).map((instance) => instance.id)
+      : [named ?? id ?? "default"];
+    if (ids.length === 0) {
+      throw new PosternError("refused", "Cannot stop a door: none runs", {
+        exit: 3,
+        detail: "no_instance",
+        hint: "start one with: postern proxy",
+      });
+    }
+    await Promise.all(ids.map((id) => stop(id, world, { signal })));
+  },
+});
+
+async function stop(id: string, world: World, { signal }: { signal: AbortSignal }): Promise<void> {
+  const { connectInstance, instances } = await import("../app/mod.ts");
+  const client = await connectInstance(world, id, { signal });
+  const { pid } = await client.hello({ signal });
+  await client.stop({ signal });
+  const isGone = async () =>
+    !(await instances(world, { signal })).some((one) => one.id === id && one.pid === pid);
+  while (!await isGone()) await pause(world.clock, lookEvery, { signal });
+  await world.terminal.err(`postern: stopped "${id}"\n`);
+}
