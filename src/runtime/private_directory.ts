@@ -21,14 +21,16 @@ export async function privateDirectory(path: string): Promise<void> {
 /** False when something is there already. The parents are touched only where they are missing: they may not be ours to write. */
 async function make(path: string): Promise<boolean> {
   try {
-    await Deno.mkdir(path, { mode: 0o700 });
+    await Deno.mkdir(path, { mode: 0o700 }).catch(async (error) => {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+      await Deno.mkdir(parent(path), { recursive: true });
+      await Deno.mkdir(path, { mode: 0o700 });
+    });
     return true;
   } catch (error) {
     if (error instanceof Deno.errors.AlreadyExists) return false;
-    if (!(error instanceof Deno.errors.NotFound) || parent(path) === path) throw error;
+    throw error;
   }
-  await Deno.mkdir(parent(path), { recursive: true });
-  return await make(path);
 }
 
 async function claim(path: string): Promise<void> {

@@ -142,6 +142,7 @@ async function collectText(
     }
   } finally {
     signal.removeEventListener("abort", stop);
-    reader.releaseLock();
+    // After the end this does nothing; before it, it closes our end of the pipe.
+    await reader.cancel();
   }
 }

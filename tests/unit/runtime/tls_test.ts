@@ -110,7 +110,14 @@ Deno.test("secure() says that TLS 1.2 carries no half-close", () =>
   }));
 
 Deno.test("secure() moves a megabyte each way unchanged", () =>
-  withServer({ serve: (socket) => socket.pipe(socket) }, async (conn) => {
+  withServer({
+    allowHalfOpen: true,
+    // Not `pipe`: Deno's loses the end of a TLS socket that it had paused.
+    serve: (socket) => {
+      socket.on("data", (chunk) => socket.write(chunk));
+      socket.on("end", () => socket.end());
+    },
+  }, async (conn) => {
     await using secured = await secure(conn, { ...site, signal });
     const bytes = new Uint8Array(1024 * 1024).map((_, index) => index * 7 + (index >> 8));
     const back = readAll(secured);

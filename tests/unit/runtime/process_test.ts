@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import type { PosternError, Process } from "../../../src/core/mod.ts";
+import { createFiles } from "../../../src/runtime/files.ts";
+import { createProcess } from "../../../src/runtime/process.ts";
+import { systemClock } from "../../../src/runtime/system_clock.ts";
+
+const ignore = Deno.build.os === "windows";
+const { signal } = new AbortController();
+const files = createFiles(systemClock);
+const process: Process = createProcess({
+  clock: systemClock,
+  files,
+  main: "file:///src/main.ts",
+  flags: ["--allow-env=HOME"],
+});
+
+function test(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, ignore, fn });
+}
+
+test("run() collects both outputs and the exit code", async () => {
+  const command = ["sh", "-c", "cat; echo $A; echo err >&2; exit 3"];
+  const result = await process.run(command, { signal, stdin: "in ", env: { A: "b" } });
+  assert.deepEqual(result, { code: 3, stdout: "in b\n", stderr: "err\n" });
+});
+
+test("run() gives a program no input and lets it ignore what it is given", async () => {
+  assert.equal((await process.run(["cat"], { signal })).stdout, "");
+  assert.equal((await process.run(["true"], { signal, stdin: "x".repeat(1_000_000) })).code, 0);
+});
+
+test("run() says that there is no such program", async () => {
+  await assert.rejects(
+    process.run(["no-such-program-here"], { signal }),
+    (error: PosternError) => error.code === "config" && /no such program$/.test(error.message),
+  );
+});
+
+test("run() ends a program that says too much", async () => {
+  await assert.rejects(
+    process.run(["yes"], { signal }),
+    (error: PosternError) => error.code === "protocol" && /more than 4194304 bytes/.test(error.message),
+  );
+});
+
+test("run() ends the program with the signal, also when a grandchild keeps the output open", async () => {
+  const reason = new Error("enough");
+  for (const command of [["sleep", "60"], ["sh", "-c", "sleep 60 & wait"]]) {
+    const controller = new AbortController();
+    const running = process.run(command, { signal: controller.signal });
+    controller.abort(reason);
+    await assert.rejects(running, (error) => error === reason);
+  }
+  await assert.rejects(
+    process.run(["true"], { signal: AbortSignal.abort(reason) }),
+    (error) => error === reason,
+  );
+});
+
+test("background() appends what the program says to the log and tells its end", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    const log = `${directory}/log`;
+    await Deno.writeTextFile(log, "before\n", { mode: 0o600 });
+    const { pid, ended } = await process.background(["sh", "-c", "echo $A >&2; exit 4"], {
+      log,
+      env: { A: "said" },
+    });
+    assert.equal(await ended, 4);
+    assert.ok(pid > 0);
+    assert.equal(await Deno.readTextFile(log), "before\nsaid\n");
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+test("on() hears a signal until disposed", async () => {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  // Waiting for a signal alone does not keep a process alive.
+  using _alive = systemClock.after(10_000, () => reject(new Error("no signal came")));
+  const hearing = process.on("SIGHUP", resolve);
+  Deno.kill(process.pid, "SIGHUP");
+  await promise;
+  hearing[Symbol.dispose]();
+});
+
+Deno.test("self starts main.ts again with its flags", () => {
+  assert.deepEqual(process.self, [Deno.execPath(), "run", "--allow-env=HOME", "file:///src/main.ts"]);
+});
+
+Deno.test({
+  name: "env() names the flag it lacks",
+  permissions: { env: ["HOME"] },
+  fn() {
+    process.env("HOME");
+    assert.throws(
+      () => process.env("OTHER"),
+      (error: PosternError) =>
+        error.code === "not_allowed" && error.hint === "start postern with --allow-env=OTHER",
+    );
+  },
+});
