@@ -45,7 +45,7 @@ export async function parseDocument(text: string, { name }: { name: string }): P
     uniqueKeys: false,
     prettyErrors: false,
     resolveKnownTags: false,
-    logLevel: "silent",
+    logLevel: "error",
   });
   const faults: readonly YAMLError[] = [
     ...document.errors.slice(0, mostTold),
@@ -99,6 +99,8 @@ function explained({ code, message }: YAMLError): string {
       return "a key must be a text";
     case "TAG_RESOLVE_FAILED":
       return "a tag (!) has no meaning here: remove it, or write the text in quotes";
+    case "BAD_DIRECTIVE":
+      return "a line must not begin with %: write the text in quotes";
     case "UNEXPECTED_TOKEN":
       return "unexpected text: look for a missing quote, comma, colon or line break before it";
     case "MULTILINE_IMPLICIT_KEY":

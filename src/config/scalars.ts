@@ -23,7 +23,8 @@ export function text(options: TextOptions = {}): Schema<string> {
         context.report(`must be ${expects}: current value is ${shown(value)}${hint}`);
         return undefined;
       }
-      const isRight = value.length >= min && (max === undefined || value.length <= max) &&
+      const length = min > 1 || max !== undefined ? characters(value) : value.length;
+      const isRight = length >= min && (max === undefined || length <= max) &&
         (pattern === undefined || matches(pattern, value));
       return isRight ? value : mustBe(expects, value, context);
     },
@@ -31,7 +32,8 @@ export function text(options: TextOptions = {}): Schema<string> {
       type: "string",
       ...(min > 0 && { minLength: min }),
       ...(max !== undefined && { maxLength: max }),
-      ...(pattern && { pattern: pattern.source }),
+      // JSON Schema knows no flags.
+      ...(pattern && !pattern.ignoreCase && { pattern: pattern.source }),
     }),
   };
 }
@@ -39,6 +41,13 @@ export function text(options: TextOptions = {}): Schema<string> {
 function expectedText(min: number, max: number | undefined): string {
   if (max !== undefined) return `a text of ${min} to ${max} characters`;
   return min > 1 ? `a text of at least ${min} characters` : min === 1 ? "a text that is not empty" : "a text";
+}
+
+/** As JSON Schema counts them: an emoji is one. */
+function characters(value: string): number {
+  let count = 0;
+  for (const _ of value) count++;
+  return count;
 }
 
 function matches(pattern: RegExp, value: string): boolean {

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import {
+  configError,
+  formatPath,
+  formatProblems,
+  optional,
+  parseDocument,
+  port,
+  record,
+  rootContext,
+  secret,
+  text,
+  url,
+} from "../../../src/config/mod.ts";
+
+const schema = record({
+  lab: record({ port: port(), host: text() }),
+  proxy: optional(url({ schemes: ["http"] })),
+  password: optional(secret()),
+});
+
+async function problemsOf(source: string) {
+  const document = await parseDocument(source, { name: "config.yaml" });
+  const context = rootContext({ base: "/" });
+  schema.parse(document.value, context);
+  return { document, problems: [...document.problems, ...context.problems] };
+}
+
+Deno.test("formatProblems() gives every problem its place, in the order of the file", async () => {
+  const { document, problems } = await problemsOf(
+    "proxy: http://me:hunter2@a\nlab:\n  port: 99999\n  hots: x\npassword: 4711\nlab: 1\n",
+  );
+  assert.deepEqual(formatProblems(problems, document), [
+    "config.yaml:1:8: warning: proxy: has a password inside: put it into a file of its own and name that file",
+    "config.yaml:3:3: lab.host: is missing: must be a text that is not empty",
+    "config.yaml:3:9: lab.port: must be a port from 0 to 65535: current value is 99999",
+    'config.yaml:4:3: lab.hots: is not known here, did you mean "host"?',
+    "config.yaml:5:11: password: must be a text that is not empty: write it in quotes",
+    "config.yaml:6:1: lab: is written twice: keep one of them",
+  ]);
+});
+
+Deno.test("configError() carries all errors and leaves warnings out", async () => {
+  const { document, problems } = await problemsOf("proxy: http://me:hunter2@a\nlab: { port: -1, host: h }");
+  const error = configError(problems, document);
+  assert.equal(error.code, "config");
+  assert.equal(
+    error.message,
+    "Cannot use config.yaml: 1 problem\nconfig.yaml:2:14: lab.port: must be a port from 0 to 65535: current value is -1",
+  );
+  assert.match(error.hint ?? "", /postern config check/);
+});
+
+Deno.test("configError() counts", async () => {
+  const { document, problems } = await problemsOf("{}");
+  assert.match(
+    configError([...problems, ...problems], document).message,
+    /^Cannot use config\.yaml: 2 problems\n/,
+  );
+});
+
+Deno.test("formatProblems() puts problems of the whole file first, without a place", async () => {
+  const document = await parseDocument("x".repeat(2_000_001), { name: "big.yaml" });
+  assert.deepEqual(formatProblems(document.problems, document), [
+    "big.yaml: the file is over 2 MB: put long lists into a routesFrom file",
+  ]);
+});
+
+Deno.test("formatPath() quotes odd keys and shortens long ones", () => {
+  assert.equal(formatPath(["routes", 3, "to", 0]), "routes[3].to[0]");
+  assert.equal(formatPath(["a.b", "c d", "ok-1"]), '"a.b"."c d".ok-1');
+  assert.equal(formatPath(["\n"]), '"\\n"');
+  assert.equal(formatPath(["x".repeat(1000)]).length < 120, true);
+  assert.equal(formatPath([]), "");
+});

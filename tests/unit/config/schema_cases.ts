@@ -1,0 +1,76 @@
+import {
+  choice,
+  type Context,
+  described,
+  dictionary,
+  duration,
+  either,
+  file,
+  flag,
+  formatPath,
+  integer,
+  kinded,
+  lazy,
+  list,
+  listenAddress,
+  oneOrMore,
+  optional,
+  port,
+  record,
+  rootContext,
+  type Schema,
+  secret,
+  text,
+  url,
+} from "../../../src/config/mod.ts";
+
+/** The place of a document in a made-up world. */
+export function worldContext(): Context {
+  const variables: Record<string, string> = { NAME: "value", EMPTY: "" };
+  return rootContext({
+    base: "/etc/postern",
+    home: "/home/me",
+    runtime: "/run/user/1/postern",
+    env: (name) => variables[name],
+  });
+}
+
+/** What a schema makes of a value, and what it says: `path message` for each problem. */
+export function parsed<T>(schema: Schema<T>, value: unknown): { value: T | undefined; said: string[] } {
+  const context = worldContext();
+  const result = schema.parse(value, context);
+  const said = context.problems.map(({ path, message, severity }) =>
+    [severity === "warning" && "warning:", formatPath(path), message].filter(Boolean).join(" ")
+  );
+  return { value: result, said };
+}
+
+interface Group {
+  readonly name: string;
+  readonly groups?: readonly Group[];
+}
+const group: Schema<Group> = record({ name: text(), groups: optional(list(lazy(() => group))) });
+
+/** Every combinator once. */
+export const everything = record({
+  text: optional(text({ min: 2, max: 4 })),
+  word: optional(described(choice("http", "socks"), "Which protocol.")),
+  pattern: optional(text({ pattern: /^[a-z.-]+$/ })),
+  number: optional(integer({ min: -1, max: 9 }), 3),
+  port: optional(port()),
+  flag: optional(flag(), false),
+  wait: optional(duration(), 10_000),
+  refresh: optional(duration({ min: 1000, off: true })),
+  secret: optional(secret()),
+  file: optional(file()),
+  url: optional(url({ schemes: ["http", "https"] })),
+  listen: optional(
+    oneOrMore(either(listenAddress(), record({ address: listenAddress(), only: optional(text()) }))),
+  ),
+  list: optional(list(integer(), { max: 2 })),
+  dictionary: optional(dictionary(flag(), { key: /^[a-z]+$/ })),
+  transports: optional(dictionary(
+    kinded({ ssh: text(), direct: record({ fast: optional(flag()) }) }, { also: { via: optional(text()) } }),
+  )),
+  group: optional(group),
+});

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { maskedUrl, url } from "../../../src/config/mod.ts";
+import { parsed } from "./schema_cases.ts";
+
+const proxy = url({ schemes: ["http", "https", "socks5"] });
+
+Deno.test("url() takes the named schemes only", () => {
+  assert.equal(parsed(proxy, "http://proxy.example:3128").value?.port, "3128");
+  assert.equal(parsed(proxy, "socks5://[2001:db8::1]:1080").value?.hostname, "[2001:db8::1]");
+  for (
+    const wrong of ["ftp://a", "http:a", "proxy.example:3128", "http://", "http://a:99999", "", "http:///x"]
+  ) {
+    const { value, said } = parsed(proxy, wrong);
+    assert.equal(value, undefined, wrong);
+    assert.match(
+      said[0] ?? "",
+      /^must be a URL that begins with http:\/\/, https:\/\/ or socks5:\/\/: current/,
+    );
+  }
+});
+
+Deno.test("url() warns of a password inside and never shows it", () => {
+  const { value, said } = parsed(proxy, "http://me:hunter2@proxy.example");
+  assert.equal(value?.password, "hunter2");
+  assert.match(said.join(), /^warning: has a password inside/);
+  for (
+    const wrong of [
+      "ftp://me:hunter2@a",
+      "http://me:hunter2@",
+      "me:hunter2@a",
+      "http://me:hunt/er2@a",
+      "http://me:h@hunter2@a:b",
+    ]
+  ) {
+    assert.doesNotMatch(parsed(proxy, wrong).said.join(), /hunt/, wrong);
+  }
+});
+
+Deno.test("maskedUrl() hides the password and nothing else", () => {
+  assert.equal(maskedUrl("http://me:pw@a:1/x"), "http://me:***@a:1/x");
+  assert.equal(maskedUrl("http://a:1/x"), "http://a:1/x");
+  assert.equal(maskedUrl("http://me@a:1/x"), "http://me@a:1/x");
+  assert.equal(maskedUrl("http://[::1]:1/x"), "http://[::1]:1/x");
+});
