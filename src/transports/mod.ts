@@ -8,7 +8,12 @@ import { transportsSchemaOf, type TransportsSettings } from "./transports_schema
 export type { BuildDeps, BuiltTransport, Transports } from "./build_transports.ts";
 export { defineTransport, type TransportDeps, type TransportKind } from "./define_transport.ts";
 export { sameSettings } from "./same_settings.ts";
-export { type TransportSettings, type TransportsSettings, viaProblems } from "./transports_schema.ts";
+export {
+  implicitNames,
+  type TransportSettings,
+  type TransportsSettings,
+  viaProblems,
+} from "./transports_schema.ts";
 
 /** Every kind of transport that the configuration may name. `direct` needs no configuration and is always there. */
 export const transportKinds: readonly TransportKind[] = [proxy, reject];

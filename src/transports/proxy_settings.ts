@@ -33,7 +33,7 @@ export const proxySettings = transformed(written, readSettings);
 const defaultPorts: Readonly<Record<ProxyScheme, number>> = { http: 80, https: 443, socks5: 1080 };
 
 function readSettings(
-  { url, ca, passwordFile, user = decoded(url.username) }: {
+  { url, ca, passwordFile, user: givenUser }: {
     readonly url: URL;
     readonly user?: string;
     readonly passwordFile?: string;
@@ -42,6 +42,7 @@ function readSettings(
   context: Context,
 ): ProxySettings | undefined {
   const scheme = schemeOf(url);
+  const user = givenUser ?? decoded(url.username);
   const password = decoded(url.password);
   const wrong: [key: string, message: string][] = [];
   if (user === undefined || password === undefined) {
@@ -56,7 +57,10 @@ function readSettings(
   if (password && passwordFile !== undefined) {
     wrong.push(["passwordFile", "must not stand beside a password in the url"]);
   }
-  if (!user && (password || passwordFile !== undefined)) {
+  if (givenUser !== undefined && url.username !== "") {
+    wrong.push(["user", "must not stand beside a user name in the url"]);
+  }
+  if (user === "" && (password || passwordFile !== undefined)) {
     wrong.push(["user", "must be given where there is a password"]);
   }
   if (user && !password && passwordFile === undefined) {

@@ -1,0 +1,133 @@
+import {
+  type Conn,
+  type Endpoint,
+  httpStatus,
+  Messages,
+  type Network,
+  relay,
+  socks5Reply,
+  type Tally,
+  type Target,
+  Tasks,
+} from "../../src/core/mod.ts";
+import { decodeRequestHead, encodeResponseHead, socks5 } from "../../src/wire/mod.ts";
+import { FakeClock } from "./fake_clock.ts";
+
+export interface ProxyServerOptions {
+  readonly protocol: "http" | "socks5";
+  /** Asked of everyone when set. */
+  readonly credentials?: { readonly user: string; readonly password: string };
+  /** Sent in the same write as the answer, as a target that speaks first may have it. */
+  readonly early?: Uint8Array<ArrayBuffer>;
+}
+
+/** A small proxy server: what our upstream transports talk to in tests. It connects by the target's host as it came. */
+export class ProxyServer implements AsyncDisposable {
+  /** The targets asked for, in order. */
+  readonly asked: string[] = [];
+  readonly #network: Network;
+  readonly #options: ProxyServerOptions;
+  readonly #tasks = new Tasks(undefined, () => {});
+  readonly #close: () => void;
+  /** Where it listens. */
+  readonly endpoint: Endpoint;
+
+  constructor(network: Network, endpoint: Endpoint, options: ProxyServerOptions) {
+    this.#network = network;
+    this.#options = options;
+    const listening = network.listen(endpoint);
+    this.#close = () => listening.close();
+    this.endpoint = listening.endpoint;
+    this.#tasks.spawn(async () => {
+      for (let conn = await listening.accept(); conn; conn = await listening.accept()) this.#take(conn);
+    });
+  }
+
+  #take(conn: Conn): void {
+    this.#tasks.spawn(async (signal) => {
+      const drop = () => conn.abort(signal.reason);
+      signal.addEventListener("abort", drop);
+      try {
+        const messages = new Messages(conn);
+        await (this.#options.protocol === "http"
+          ? this.#http(conn, messages, signal)
+          : this.#socks5(conn, messages, signal));
+      } finally {
+        signal.removeEventListener("abort", drop);
+        await conn[Symbol.asyncDispose]();
+      }
+    });
+  }
+
+  async #http(conn: Conn, messages: Messages, signal: AbortSignal): Promise<void> {
+    const head = await messages.read(decodeRequestHead);
+    if (!head) return;
+    const { credentials, early } = this.#options;
+    this.asked.push(head.target);
+    const wanted = credentials && `Basic ${btoa(`${credentials.user}:${credentials.password}`)}`;
+    if (wanted && head.fields.get("proxy-authorization") !== wanted) {
+      const fields: [string, string][] = [["Proxy-Authenticate", 'Basic realm="test"']];
+      return await conn.write(encodeResponseHead({ status: 407, fields }));
+    }
+    const colon = head.target.lastIndexOf(":");
+    const target = { host: head.target.slice(0, colon), port: Number(head.target.slice(colon + 1)) };
+    await this.#tunnel(conn, messages, {
+      target,
+      signal,
+      granted: joined(encodeResponseHead({ status: 200, fields: [] }), early),
+      refused: (error) => encodeResponseHead({ status: httpStatus(error), fields: [] }),
+    });
+  }
+
+  async #socks5(conn: Conn, messages: Messages, signal: AbortSignal): Promise<void> {
+    const { credentials, early } = this.#options;
+    if (!await messages.read(socks5.decodeGreeting)) return;
+    await conn.write(socks5.encodeChoice(credentials ? 2 : 0));
+    if (credentials) {
+      const given = await messages.read(socks5.decodeCredentials);
+      const isRight = given?.user === credentials.user && given.password === credentials.password;
+      await conn.write(socks5.encodeVerdict(isRight));
+      if (!isRight) return;
+    }
+    const request = await messages.read(socks5.decodeRequest);
+    if (!request) return;
+    this.asked.push(`${request.target.host}:${request.target.port}`);
+    await this.#tunnel(conn, messages, {
+      target: request.target,
+      signal,
+      granted: joined(socks5.encodeReply(0), early),
+      refused: (error) => socks5.encodeReply(socks5Reply(error)),
+    });
+  }
+
+  async #tunnel(conn: Conn, messages: Messages, { target, signal, granted, refused }: {
+    target: Target;
+    signal: AbortSignal;
+    granted: Uint8Array<ArrayBuffer>;
+    refused: (error: unknown) => Uint8Array<ArrayBuffer>;
+  }): Promise<void> {
+    let onward: Conn;
+    try {
+      onward = await this.#network.connect(target, { signal });
+    } catch (error) {
+      return await conn.write(refused(error));
+    }
+    await conn.write(granted);
+    const early = messages.rest();
+    if (early.length > 0) await onward.write(early);
+    const tally: Tally = { up: 0, down: 0 };
+    await relay(conn, onward, { signal, clock: new FakeClock(), tally, halfCloseLinger: 1000 });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#close();
+    await this.#tasks[Symbol.asyncDispose]();
+  }
+}
+
+function joined(
+  head: Uint8Array<ArrayBuffer>,
+  tail: Uint8Array<ArrayBuffer> | undefined,
+): Uint8Array<ArrayBuffer> {
+  return tail ? new Uint8Array([...head, ...tail]) : head;
+}

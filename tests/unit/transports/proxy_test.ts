@@ -1,0 +1,359 @@
+import assert from "node:assert/strict";
+import { type Conn, type ErrorCode, Messages, PosternError, Tasks } from "../../../src/core/mod.ts";
+import { decodeRequestHead, socks5 } from "../../../src/wire/mod.ts";
+import { Direct } from "../../../src/transports/direct.ts";
+import { Proxy } from "../../../src/transports/proxy.ts";
+import type { ProxySettings } from "../../../src/transports/proxy_settings.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
+import { readAll } from "../../support/memory_conn.ts";
+import { MemoryFiles } from "../../support/memory_files.ts";
+import { MemoryNetwork } from "../../support/memory_network.ts";
+import { ProxyServer } from "../../support/proxy_server.ts";
+import { recordingLog } from "../../support/recording_log.ts";
+
+const address = { host: "192.0.2.1", port: 3128 };
+const target = { host: "web.example", port: 443 };
+const signal = new AbortController().signal;
+const bytes = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
+const text = (data: Uint8Array): string => new TextDecoder().decode(data);
+
+function proxyOver(
+  network: MemoryNetwork,
+  settings: Partial<ProxySettings> = {},
+  files = new MemoryFiles(),
+): Proxy {
+  const clock = new FakeClock();
+  const direct = new Direct({ network, clock });
+  return new Proxy({ scheme: "http", ...address, ...settings }, {
+    name: "corp",
+    network,
+    clock,
+    files,
+    log: recordingLog(),
+    dialer: (target, options) => direct.dial(target, options),
+  });
+}
+
+/** A server that answers its first client as it is told. */
+function scripted(
+  network: MemoryNetwork,
+  script: (conn: Conn, messages: Messages) => Promise<void>,
+): AsyncDisposable {
+  const tasks = new Tasks(undefined, () => {});
+  const listening = network.listen(address);
+  tasks.spawn(async () => {
+    const conn = await listening.accept();
+    if (!conn) return;
+    await using _conn = conn;
+    await script(conn, new Messages(conn));
+  });
+  return {
+    [Symbol.asyncDispose]: async () => {
+      listening.close();
+      await tasks[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** An HTTP proxy that gives one answer. */
+function answering(network: MemoryNetwork, answer: string): AsyncDisposable {
+  return scripted(network, async (conn, messages) => {
+    await messages.read(decodeRequestHead);
+    await conn.write(bytes(answer));
+  });
+}
+
+/** A SOCKS5 proxy that lets everyone in and gives one answer. */
+function replying(network: MemoryNetwork, reply: readonly number[]): AsyncDisposable {
+  return scripted(network, async (conn, messages) => {
+    await messages.read(socks5.decodeGreeting);
+    await conn.write(Uint8Array.of(5, 0));
+    await messages.read(socks5.decodeRequest);
+    await conn.write(new Uint8Array(reply));
+  });
+}
+
+Deno.test("Proxy.dial() asks an HTTP proxy in the form of the RFC", async () => {
+  const network = new MemoryNetwork();
+  let seen = "";
+  await using _server = scripted(network, async (conn) => {
+    const into = new Uint8Array(1000);
+    seen = text(into.subarray(0, await conn.read(into) ?? 0));
+    await conn.write(bytes("HTTP/1.0 200 Connection established\r\n\r\n"));
+  });
+  const proxy = proxyOver(network, { user: "me", password: "p:ä" });
+  await using _conn = await proxy.dial({ host: "2001:db8::1", port: 443 }, { signal });
+  assert.equal(
+    seen,
+    "CONNECT [2001:db8::1]:443 HTTP/1.1\r\nHost: [2001:db8::1]:443\r\n" +
+      "Proxy-Authorization: Basic bWU6cDrDpA==\r\n\r\n",
+  );
+});
+
+const httpAnswers: { answer: string; code: ErrorCode; says: RegExp }[] = [
+  {
+    answer: "403 Forbidden\r\n",
+    code: "not_allowed",
+    says: /web\.example:443 through the proxy "corp" \(192\.0\.2\.1:3128\): it answered 403 Forbidden/,
+  },
+  { answer: "405 Method Not Allowed\r\n", code: "not_allowed", says: /405/ },
+  {
+    answer: "407 Proxy Authentication Required\r\n",
+    code: "auth",
+    says: /^Cannot sign in at the proxy "corp".*wants a user name/,
+  },
+  {
+    answer: "407 Who\r\nProxy-Authenticate: Negotiate\r\nProxy-Authenticate: NTLM\r\n",
+    code: "auth",
+    says: /wants Negotiate or NTLM, not Basic/,
+  },
+  { answer: "401 Unauthorized\r\n", code: "auth", says: /^Cannot sign in at the proxy/ },
+  { answer: "502 Bad Gateway\r\n", code: "unreachable", says: /502 Bad Gateway/ },
+  {
+    answer: "503 Service Unavailable\r\nX-Squid-Error: ERR_DNS_FAIL 0\r\n",
+    code: "unreachable",
+    says: /503 Service Unavailable \(ERR_DNS_FAIL 0\)/,
+  },
+  { answer: "504 Gateway Timeout\r\n", code: "timeout", says: /504 Gateway Timeout/ },
+  { answer: "302 Found\r\nLocation: http://login.example/\r\n", code: "protocol", says: /302 Found/ },
+  { answer: "101 Switching Protocols\r\n", code: "protocol", says: /101/ },
+  { answer: "502\r\n", code: "unreachable", says: /it answered 502$/ },
+  { answer: "502 a\x1b[31mred\r\n", code: "protocol", says: /status line/ },
+  {
+    answer: "502 Bad Gateway\r\nPostern-Error: refused; Cannot reach it: connection refused\r\n",
+    code: "refused",
+    says: /Cannot reach it: connection refused$/,
+  },
+  {
+    answer: "502 Bad Gateway\r\nPostern-Error: internal; oops\r\n",
+    code: "unreachable",
+    says: /502 Bad Gateway/,
+  },
+];
+for (const { answer, code, says } of httpAnswers) {
+  Deno.test(`Proxy.dial() makes ${code} of ${JSON.stringify(answer.trim())}`, async () => {
+    const network = new MemoryNetwork();
+    await using _server = answering(network, `HTTP/1.1 ${answer}\r\n`);
+    const proxy = proxyOver(network);
+    await assert.rejects(proxy.dial(target, { signal }), { name: "PosternError", code, message: says });
+    assert.equal(network.open, 0);
+  });
+}
+
+const replies: { reply: number[]; code: ErrorCode; detail?: string }[] = [
+  { reply: [5, 1, 0, 1, 0, 0, 0, 0, 0, 0], code: "unreachable" },
+  { reply: [5, 2, 0, 1, 0, 0, 0, 0, 0, 0], code: "not_allowed" },
+  { reply: [5, 3, 0, 1, 0, 0, 0, 0, 0, 0], code: "unreachable", detail: "network" },
+  { reply: [5, 4, 0, 1, 0, 0, 0, 0, 0, 0], code: "unreachable", detail: "host" },
+  { reply: [5, 5, 0, 1, 0, 0, 0, 0, 0, 0], code: "refused" },
+  { reply: [5, 6, 0, 1, 0, 0, 0, 0, 0, 0], code: "timeout" },
+  { reply: [5, 7, 0, 1, 0, 0, 0, 0, 0, 0], code: "protocol", detail: "command" },
+  { reply: [5, 8, 0, 1, 0, 0, 0, 0, 0, 0], code: "protocol", detail: "address_type" },
+  { reply: [5, 9, 0, 1, 0, 0, 0, 0, 0, 0], code: "protocol" },
+  // Nothing sensible after the code.
+  { reply: [5, 5], code: "refused" },
+  { reply: [5, 5, 0, 0, 0, 0], code: "refused" },
+  { reply: [4, 0], code: "protocol" },
+  { reply: [5, 0, 0, 1, 0, 0], code: "protocol" },
+  { reply: [], code: "unreachable" },
+];
+for (const { reply, code, detail } of replies) {
+  Deno.test(`Proxy.dial() makes ${code} of the SOCKS5 reply ${reply.join(" ") || "that never comes"}`, async () => {
+    const network = new MemoryNetwork();
+    await using _server = replying(network, reply);
+    const proxy = proxyOver(network, { scheme: "socks5" });
+    await assert.rejects(proxy.dial(target, { signal }), {
+      name: "PosternError",
+      code,
+      detail,
+      message: /the proxy "corp"/,
+    });
+    assert.equal(network.open, 0);
+  });
+}
+
+Deno.test("Proxy.dial() passes over interim answers", async () => {
+  const network = new MemoryNetwork();
+  await using _server = answering(
+    network,
+    "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nearly",
+  );
+  await using conn = await proxyOver(network).dial(target, { signal });
+  assert.equal(text(await readAll(conn)), "early");
+});
+
+Deno.test("Proxy.dial() does not follow interim answers for ever", async () => {
+  const network = new MemoryNetwork();
+  await using _server = answering(network, "HTTP/1.1 100 Continue\r\n\r\n".repeat(100));
+  await assert.rejects(proxyOver(network).dial(target, { signal }), {
+    code: "protocol",
+    message: /none of many is final/,
+  });
+});
+
+Deno.test("Proxy.dial() bounds the head of the answer", async () => {
+  const network = new MemoryNetwork();
+  await using _server = scripted(network, async (conn, messages) => {
+    await messages.read(decodeRequestHead);
+    await conn.write(bytes("HTTP/1.1 200 OK\r\nX: "));
+    const filler = bytes("x".repeat(1000));
+    while (true) await conn.write(filler);
+  });
+  await assert.rejects(proxyOver(network).dial(target, { signal }), {
+    code: "protocol",
+    message: /65536 bytes/,
+  });
+  assert.equal(network.open, 0);
+});
+
+for (const scheme of ["http", "socks5"] as const) {
+  Deno.test(`Proxy.dial() says that a ${scheme} proxy hung up`, async () => {
+    const network = new MemoryNetwork();
+    await using _server = scripted(network, async (conn) => {
+      await conn.read(new Uint8Array(1000));
+    });
+    await assert.rejects(proxyOver(network, { scheme }).dial(target, { signal }), {
+      code: "unreachable",
+      message: /^Cannot go on with the proxy "corp" \(192\.0\.2\.1:3128\): .* closed/,
+    });
+  });
+
+  Deno.test(`Proxy.dial() says that a ${scheme} proxy talks nonsense`, async () => {
+    const network = new MemoryNetwork();
+    await using _server = scripted(network, async (conn) => {
+      await conn.read(new Uint8Array(1000));
+      await conn.write(bytes("SSH-2.0-OpenSSH_9.2\r\n\r\n"));
+    });
+    const proxy = proxyOver(network, { scheme });
+    await assert.rejects(proxy.dial(target, { signal }), {
+      code: "protocol",
+      message: /^Cannot go on with the proxy "corp"/,
+    });
+    assert.equal(proxy.status().state, "failing");
+  });
+
+  Deno.test(`Proxy.dial() does not take a ${scheme} proxy that is down for a refusing target`, async () => {
+    const proxy = proxyOver(new MemoryNetwork(), { scheme });
+    await assert.rejects(proxy.dial(target, { signal }), {
+      code: "unreachable",
+      message: /^Cannot reach the proxy "corp" \(192\.0\.2\.1:3128\): .*refused/,
+    });
+    assert.equal(proxy.status().state, "failing");
+  });
+
+  Deno.test(`Proxy.dial() signs in at a ${scheme} proxy with the password of a file, read again when it changes`, async () => {
+    const network = new MemoryNetwork();
+    const files = new MemoryFiles({ "/p": "old\n" });
+    await using _server = new ProxyServer(network, address, {
+      protocol: scheme,
+      credentials: { user: "me", password: "new" },
+    });
+    await using _target = network.listen(target);
+    const proxy = proxyOver(network, { scheme, user: "me", passwordFile: "/p" }, files);
+    assert.deepEqual(files.reads, []);
+    await assert.rejects(proxy.dial(target, { signal }), {
+      code: "auth",
+      message: /^Cannot sign in at the proxy "corp".*refused the user name or the password/,
+    });
+    // It did not work, so it is read again although it did not change.
+    await assert.rejects(proxy.dial(target, { signal }), { code: "auth" });
+    assert.deepEqual(files.reads, ["/p", "/p"]);
+    files.put("/p", "new\r\n");
+    await using _first = await proxy.dial(target, { signal });
+    await using _second = await proxy.dial(target, { signal });
+    assert.deepEqual(files.reads, ["/p", "/p", "/p"]);
+    assert.equal(proxy.status().state, "ready");
+  });
+
+  Deno.test(`Proxy.dial() tells that a ${scheme} proxy wants a password nobody gave`, async () => {
+    const network = new MemoryNetwork();
+    await using _server = new ProxyServer(network, address, {
+      protocol: scheme,
+      credentials: { user: "me", password: "secret" },
+    });
+    await assert.rejects(proxyOver(network, { scheme }).dial(target, { signal }), { code: "auth" });
+  });
+
+  Deno.test(`Proxy.dial() leaves nothing open when the signal ends while a ${scheme} proxy thinks`, async () => {
+    const network = new MemoryNetwork();
+    const asked = Promise.withResolvers<void>();
+    await using _server = scripted(network, async (conn) => {
+      await conn.read(new Uint8Array(1000));
+      asked.resolve();
+      await conn.read(new Uint8Array(1));
+    });
+    const stop = new AbortController();
+    const reason = new PosternError("timeout", "Too slow");
+    const failed = assert.rejects(
+      proxyOver(network, { scheme }).dial(target, { signal: stop.signal }),
+      reason,
+    );
+    await asked.promise;
+    stop.abort(reason);
+    await failed;
+    assert.equal(network.open, 0);
+  });
+}
+
+Deno.test("Proxy.dial() takes only one line for a password", async () => {
+  for (const content of ["", "\n", "a\nb\n"]) {
+    const proxy = proxyOver(
+      new MemoryNetwork(),
+      { user: "me", passwordFile: "/p" },
+      new MemoryFiles({ "/p": content }),
+    );
+    await assert.rejects(proxy.dial(target, { signal }), {
+      code: "config",
+      message: /\/p as a password: it is not one line/,
+    });
+  }
+});
+
+Deno.test("Proxy.dial() tells of a name that SOCKS5 cannot carry", async () => {
+  const network = new MemoryNetwork();
+  await using _server = replying(network, [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+  const proxy = proxyOver(network, { scheme: "socks5" });
+  await assert.rejects(proxy.dial({ host: "a".repeat(256), port: 1 }, { signal }), { code: "usage" });
+  assert.equal(network.open, 0);
+});
+
+Deno.test("Proxy.dial() speaks TLS to an https proxy, checked by its own name", async () => {
+  const network = new MemoryNetwork();
+  network.names.set("proxy.example", ["192.0.2.1"]);
+  network.tls = (conn) => Promise.resolve(conn);
+  await using server = new ProxyServer(network, address, { protocol: "http" });
+  await using _target = network.listen(target);
+  const proxy = proxyOver(
+    network,
+    { scheme: "https", host: "proxy.example", ca: "/ca.crt" },
+    new MemoryFiles({ "/ca.crt": "PEM" }),
+  );
+  const steps: string[] = [];
+  await using _conn = await proxy.dial(target, { signal, onStep: (step) => steps.push(step) });
+  assert.deepEqual(network.secured, [{ serverName: "proxy.example", ca: "PEM" }]);
+  assert.deepEqual(server.asked, ["web.example:443"]);
+  assert.deepEqual(steps, [
+    "found proxy.example: 192.0.2.1",
+    'reached the proxy "corp" (proxy.example:3128)',
+  ]);
+});
+
+Deno.test("Proxy.dial() leaves nothing open when TLS fails", async () => {
+  const network = new MemoryNetwork();
+  await using _server = new ProxyServer(network, address, { protocol: "http" });
+  const proxy = proxyOver(network, { scheme: "https" });
+  await assert.rejects(proxy.dial(target, { signal }), {
+    code: "protocol",
+    message: /^Cannot go on with the proxy "corp".*TLS/,
+  });
+  assert.equal(network.open, 0);
+});
+
+Deno.test("Proxy.status() does not blame the proxy for a target", async () => {
+  const network = new MemoryNetwork();
+  await using _server = new ProxyServer(network, address, { protocol: "socks5" });
+  const proxy = proxyOver(network, { scheme: "socks5", user: "me", password: "secret" });
+  assert.deepEqual(proxy.status(), { state: "idle", proxy: "192.0.2.1:3128" });
+  await assert.rejects(proxy.dial(target, { signal }), { code: "refused" });
+  assert.equal(proxy.status().state, "ready");
+});
