@@ -1,5 +1,7 @@
+export * from "./environment.ts";
 export * from "./explanation.ts";
 export * from "./host.ts";
+export * from "./no_proxy.ts";
 export * from "./pac.ts";
 export * from "./pattern.ts";
 export * from "./route_lines.ts";
@@ -7,3 +9,4 @@ export * from "./route_settings.ts";
 export * from "./router.ts";
 export * from "./rule.ts";
 export * from "./rule_report.ts";
+export * from "./shell_lines.ts";

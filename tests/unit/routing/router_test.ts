@@ -1,23 +1,6 @@
 import assert from "node:assert/strict";
-import { parsePattern, Router, type Rule, type Tier } from "../../../src/routing/mod.ts";
-
-/** `tier: PATTERN > TRANSPORT`, `[owner]` behind it; `own` makes a confined exclusion. */
-function rule(line: string, index: number): Rule {
-  const match = /^(direct|routes|exclusions|own|catalogue): (\S+) > (\w+)(?: \[(\w+)\])?$/.exec(line);
-  assert.ok(match, line);
-  const [, tier = "", text = "", transport = "", owner] = match;
-  const parsed = parsePattern(text);
-  assert.ok("pattern" in parsed, text);
-  return {
-    text,
-    pattern: parsed.pattern,
-    transport,
-    source: `test:${index + 1}`,
-    tier: (tier === "own" ? "exclusions" : tier) as Tier,
-    ...(owner ? { owner } : {}),
-    ...(tier === "own" ? { confined: true } : {}),
-  };
-}
+import { Router } from "../../../src/routing/mod.ts";
+import { rulesOf } from "../../support/rules.ts";
 
 const tables = new Map([
   ["lab", { services: new Set(["web", "web.shop"]), addresses: new Set(["10.96.0.1", "fd00::1"]) }],
@@ -25,7 +8,7 @@ const tables = new Map([
 ]);
 
 function routerOf(lines: readonly string[], fallback = "direct"): Router {
-  return new Router({ rules: lines.map(rule), fallback, tables });
+  return new Router({ rules: rulesOf(lines), fallback, tables });
 }
 
 const table: { name: string; rules: string[]; expected: Record<string, string> }[] = [

@@ -1,0 +1,159 @@
+import { formatTarget, isLoopbackHost, parseTarget } from "../core/mod.ts";
+import { type Client, noProxyFor } from "./no_proxy.ts";
+import type { Router } from "./router.ts";
+import type { EnvironmentChange } from "./shell_lines.ts";
+
+export interface EnvironmentOptions {
+  /** Where programs find the door: `127.0.0.1:12000`. */
+  readonly door: string;
+  readonly credentials?: { readonly name: string; readonly password: string };
+  /** What need not go through the door: the `direct` patterns, and perhaps a cluster's no-proxy list. */
+  readonly direct: readonly string[];
+  readonly router: Router;
+  readonly client?: Client;
+  /** The environment that the lines will be evaluated in. */
+  readonly current: (name: string) => string | undefined;
+}
+
+/** What to change, and what a person should know about it. */
+export interface EnvironmentPlan {
+  readonly changes: readonly EnvironmentChange[];
+  readonly notes: readonly string[];
+}
+
+/** Names what `env` has set, so that `--unset` takes back exactly that. */
+const marker = "POSTERN_ENV";
+const saved = (name: string): string => `POSTERN_SAVED_${name}`;
+const proxyVariables = ["http_proxy", "https_proxy", "all_proxy"];
+
+/**
+ * The proxy variables in the form that most programs understand, or in the one of a client. Former values are
+ * kept under another name, once: a second `env` in the same shell must not take the door for a former value.
+ */
+export function environmentFor(options: EnvironmentOptions): EnvironmentPlan {
+  const { current, door, client } = options;
+  const noProxy = noProxyFor(options.direct, options.router, client);
+  const variables = client === "java"
+    ? javaVariables(options, noProxy.items)
+    : proxyVariablesOf(options, noProxy.items);
+  const before = markedNames(current);
+  const copies: EnvironmentChange[] = [];
+  const notes = [...noProxy.notes];
+  const upstreams = new Set<string>();
+  for (const name of Object.keys(variables)) {
+    const value = current(name);
+    if (before.includes(name) || value === undefined || value === "") continue;
+    if (!proxyVariables.includes(name.toLowerCase())) {
+      copies.push({ copy: name, to: saved(name) });
+    } else if (isDoor(value, door)) {
+      notes.push(`${name} points to this door already: it is no upstream, and --unset removes it`);
+    } else {
+      copies.push({ copy: name, to: saved(name) });
+      upstreams.add(value);
+    }
+  }
+  if (client === "java" && options.credentials) {
+    notes.push("Java takes no password for a proxy from its properties");
+  }
+  notes.push(...upstreamNotes([...upstreams]));
+  const names = [...new Set([...before, ...Object.keys(variables)])];
+  const sets = Object.entries({ ...variables, [marker]: names.join(",") });
+  return { changes: [...copies, ...sets.map(([set, value]) => ({ set, value }))], notes };
+}
+
+/** Takes back what `environmentFor` did in this environment, and nothing else. */
+export function undoEnvironment(current: (name: string) => string | undefined): EnvironmentPlan {
+  const names = markedNames(current);
+  if (names.length === 0) return { changes: [], notes: ["postern env has set nothing here"] };
+  const kept = names.filter((name) => current(saved(name)) !== undefined);
+  // Where names ignore case two of them share one saved value, so all copies come before the first removal.
+  return {
+    changes: [
+      ...names.filter((name) => !kept.includes(name)).map((unset) => ({ unset })),
+      ...kept.map((name) => ({ copy: saved(name), to: name })),
+      ...kept.map((name) => ({ unset: saved(name) })),
+      { unset: marker },
+    ],
+    notes: [],
+  };
+}
+
+/** Anybody can set the marker, so only names of variables that we know how to set are taken from it. */
+function markedNames(current: (name: string) => string | undefined): string[] {
+  const known = /^(?:(?:https?|all|no)_proxy|(?:HTTPS?|ALL|NO)_PROXY|JAVA_TOOL_OPTIONS)$/;
+  return (current(marker) ?? "").split(",").filter((name) => known.test(name));
+}
+
+function proxyVariablesOf({ door, credentials, client }: EnvironmentOptions, items: readonly string[]) {
+  const user = credentials
+    ? `${encodeURIComponent(credentials.name)}:${encodeURIComponent(credentials.password)}@`
+    : "";
+  const http = `http://${user}${authorityOf(door)}`;
+  const lower = {
+    http_proxy: http,
+    https_proxy: http,
+    ...(client === undefined || client === "curl"
+      ? { all_proxy: `socks5h://${user}${authorityOf(door)}` }
+      : {}),
+    no_proxy: items.join(","),
+  };
+  const upper = Object.fromEntries(Object.entries(lower).map(([name, value]) => [name.toUpperCase(), value]));
+  if (client === "go") return upper;
+  return client === undefined ? { ...lower, ...upper } : lower;
+}
+
+function javaVariables({ door, current }: EnvironmentOptions, items: readonly string[]) {
+  const { host, port } = parseTarget(door);
+  const former = current(
+    markedNames(current).includes("JAVA_TOOL_OPTIONS") ? saved("JAVA_TOOL_OPTIONS") : "JAVA_TOOL_OPTIONS",
+  );
+  const options = [
+    ...["http", "https"].flatMap((
+      scheme,
+    ) => [`-D${scheme}.proxyHost=${host}`, `-D${scheme}.proxyPort=${port}`]),
+    `-Dhttp.nonProxyHosts=${items.join("|")}`,
+  ];
+  return { JAVA_TOOL_OPTIONS: [...(former ? [former] : []), ...options].join(" ") };
+}
+
+function authorityOf(door: string): string {
+  return formatTarget(parseTarget(door));
+}
+
+/** Whether a proxy variable names the door itself, in any spelling of this machine. */
+function isDoor(value: string, door: string): boolean {
+  const url = URL.parse(value.includes("://") ? value : `http://${value}`);
+  if (!url) return false;
+  const { host, port } = parseTarget(door);
+  const isSameHost = url.hostname === host || (isLoopbackHost(url.hostname) && isLoopbackHost(host));
+  return isSameHost && Number(url.port || (url.protocol === "https:" ? 443 : 80)) === port;
+}
+
+/** The lines that would make a former proxy a transport; a password is left to a file. */
+function upstreamNotes(upstreams: readonly string[]): string[] {
+  const lines = upstreams.flatMap((value, index) => {
+    const url = URL.parse(value.includes("://") ? value : `http://${value}`);
+    if (!url || !/^(?:https?|socks5h?):$/.test(url.protocol)) return [];
+    const user = url.username === "" ? "" : `, user: ${JSON.stringify(decoded(url.username))}`;
+    const password = url.password === "" ? "" : ", passwordFile: FILE";
+    const name = index === 0 ? "corp" : `corp${index + 1}`;
+    return [
+      `  ${name}: { proxy: { url: ${JSON.stringify(`${url.protocol}//${url.host}`)}${user}${password} } }`,
+    ];
+  });
+  if (lines.length === 0) return [];
+  return [
+    `another proxy was set here and is not used; to reach it through the door, configure\ntransports:\n${
+      lines.join("\n")
+    }`,
+  ];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A percent sign that encodes nothing means itself.
+    return text;
+  }
+}

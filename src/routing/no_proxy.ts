@@ -1,0 +1,118 @@
+import { formatIp, formatTarget } from "../core/mod.ts";
+import { formatPattern, type NamePattern, type NetworkPattern, parsePattern } from "./pattern.ts";
+import { routedInside } from "./routed_inside.ts";
+import type { Router } from "./router.ts";
+
+/** The programs whose list can say more, or needs another spelling, than the portable one. */
+export type Client = "go" | "curl" | "java" | "python";
+
+/** The items of a NO_PROXY list, and what could not be said or means something else than was asked for. */
+export interface NoProxy {
+  readonly items: readonly string[];
+  readonly notes: readonly string[];
+}
+
+const loopback: Record<Client | "portable", readonly string[]> = {
+  portable: ["localhost", "127.0.0.1", "::1"],
+  go: ["localhost", "127.0.0.1", "::1"],
+  curl: ["localhost", "127.0.0.1", "::1"],
+  // urllib compares IPv6 literals with their brackets, requests without.
+  python: ["localhost", "127.0.0.1", "::1", "[::1]"],
+  java: ["localhost", "127.*", "[::1]"],
+};
+
+/**
+ * The patterns as a list that means the same to every client, or to the one that is named. What the router
+ * sends somewhere else is left out, since a client would never ask the door for it.
+ */
+export function noProxyFor(direct: readonly string[], router: Router, client?: Client): NoProxy {
+  const kind = client ?? "portable";
+  const items = new Set<string>();
+  const notes = new Set<string>();
+  for (const text of direct) {
+    const rendered = renderItem(text, router, kind);
+    if (rendered.note !== undefined) notes.add(rendered.note);
+    for (const item of rendered.items) items.add(item);
+  }
+  const first = loopback[kind];
+  return {
+    items: [...first, ...[...items].filter((item) => !first.includes(item)).sort()],
+    notes: [...notes],
+  };
+}
+
+interface Rendered {
+  readonly items: readonly string[];
+  readonly note?: string;
+}
+
+function renderItem(text: string, router: Router, client: Client | "portable"): Rendered {
+  const leftOut = (why: string): Rendered => ({ items: [], note: `"${text}" is left out: ${why}` });
+  const parsed = parsePattern(text);
+  if ("problem" in parsed) return leftOut(parsed.problem);
+  const { pattern } = parsed;
+  if (pattern.kind === "any") return leftOut("nothing would use the door any more");
+  if (pattern.kind !== "name" && pattern.kind !== "network") return leftOut("no client has a word for it");
+  const route = routedInside(pattern, router);
+  if (route) return leftOut(`postern routes it: ${route.because} to ${route.transport}`);
+  if (pattern.port !== undefined) {
+    const works = client === "go" ? isHost(pattern) : client === "python" && pattern.kind === "name";
+    if (!works) return leftOut(portReasons[client]);
+  }
+  return pattern.kind === "name" ? renderName(text, pattern, client) : renderNetwork(text, pattern, client);
+}
+
+const portReasons: Record<Client | "portable", string> = {
+  portable: "a port is fully understood only by Go, partly by Python, and not by curl and Deno",
+  curl: "curl does not read ports in this list",
+  java: "Java does not read ports in this list",
+  go: "Go reads no port behind a network",
+  python: "Python reads no port behind an address",
+};
+
+function isHost(pattern: NamePattern | NetworkPattern): boolean {
+  return pattern.kind === "name" || pattern.bits === pattern.bytes.length * 8;
+}
+
+function renderName(text: string, pattern: NamePattern, client: Client | "portable"): Rendered {
+  const { name, scope, port } = pattern;
+  if (client === "go" && scope !== "exact") return { items: [formatPattern(pattern)] };
+  if (client === "java" && scope !== "tree") return { items: [scope === "below" ? `*.${name}` : name] };
+  const bare = port === undefined ? name : `${name}:${port}`;
+  const items = client === "java" ? [name, `*.${name}`] : [bare];
+  if (scope === "tree") return { items };
+  const more = scope === "below" ? `${name} itself goes direct too` : `what is below ${name} goes direct too`;
+  return { items, note: `"${text}" is written as ${bare}, the form that all clients read: ${more}` };
+}
+
+function renderNetwork(text: string, pattern: NetworkPattern, client: Client | "portable"): Rendered {
+  const { bits, bytes, port } = pattern;
+  const isSix = bytes.length === 16;
+  const leftOut = (why: string): Rendered => ({ items: [], note: `"${text}" is left out: ${why}` });
+  const address = formatIp(bytes);
+  if (isHost(pattern)) {
+    if (port !== undefined) return { items: [formatTarget({ host: address, port })] };
+    if (!isSix) return { items: [address] };
+    if (client === "java") return { items: [`[${address}]`] };
+    if (client === "python") return { items: [address, `[${address}]`] };
+    return client === "portable" ? { items: [address], note: urllibNote } : { items: [address] };
+  }
+  if (client === "java") {
+    if (isSix || bits % 8 !== 0 || bits === 0) {
+      return leftOut("Java has only names, addresses and 10.* for networks");
+    }
+    return { items: [`${[...bytes.subarray(0, bits / 8)].join(".")}.*`] };
+  }
+  const network = `${address}/${bits}`;
+  if (bits === 0 && client !== "go") return leftOut("curl takes a prefix of 0 bits for a single address");
+  if (client === "python") {
+    return isSix ? leftOut("Python reads no IPv6 networks") : { items: [network], note: urllibNote };
+  }
+  if (client === "curl") {
+    const note = `"${text}" needs curl 7.86 or newer${isSix ? "; IPv6 networks newer still" : ""}`;
+    return { items: [network], note };
+  }
+  return client === "portable" ? { items: [network], note: urllibNote } : { items: [network] };
+}
+
+const urllibNote = "Python's urllib ignores networks and IPv6 addresses in this list";

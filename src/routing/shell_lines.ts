@@ -1,0 +1,49 @@
+/** The languages that `postern env` writes. */
+export type Shell = "sh" | "fish" | "powershell" | "json";
+
+/** One change of an environment. A copy keeps a value without printing it: it may hold a password. */
+export type EnvironmentChange =
+  | { readonly set: string; readonly value: string }
+  | { readonly copy: string; readonly to: string }
+  | { readonly unset: string };
+
+/** The changes as lines to evaluate; as JSON an object of values, where null means unset and copies are left out. */
+export function shellLines(changes: readonly EnvironmentChange[], shell: Shell): string {
+  if (shell === "json") {
+    const values = changes.flatMap((change): [string, string | null][] => {
+      if ("set" in change) return [[change.set, change.value]];
+      return "unset" in change ? [[change.unset, null]] : [];
+    });
+    return `${JSON.stringify(Object.fromEntries(values), null, 2)}\n`;
+  }
+  const { set, copy, unset } = languages[shell];
+  return changes.map((change) => {
+    if ("set" in change) return `${set(change.set, change.value)}\n`;
+    return `${"copy" in change ? copy(change.copy, change.to) : unset(change.unset)}\n`;
+  }).join("");
+}
+
+interface Language {
+  set(name: string, value: string): string;
+  copy(from: string, to: string): string;
+  unset(name: string): string;
+}
+
+const languages: Record<Exclude<Shell, "json">, Language> = {
+  sh: {
+    set: (name, value) => `export ${name}='${value.replaceAll("'", `'\\''`)}'`,
+    copy: (from, to) => `export ${to}="\${${from}-}"`,
+    unset: (name) => `unset ${name}`,
+  },
+  fish: {
+    set: (name, value) => `set -gx ${name} '${value.replace(/[\\']/g, "\\$&")}'`,
+    copy: (from, to) => `set -gx ${to} "$${from}"`,
+    unset: (name) => `set -e ${name}`,
+  },
+  powershell: {
+    // PowerShell takes the typographic quotes for plain ones, so all of them end a text unless doubled.
+    set: (name, value) => `$env:${name} = '${value.replace(/['\u2018-\u201b]/g, "$&$&")}'`,
+    copy: (from, to) => `$env:${to} = $env:${from}`,
+    unset: (name) => `Remove-Item Env:${name} -ErrorAction SilentlyContinue`,
+  },
+};

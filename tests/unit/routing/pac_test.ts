@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { PosternError } from "../../../src/core/mod.ts";
+import { longestPacFile, pacFile, Router } from "../../../src/routing/mod.ts";
+import { rulesOf } from "../../support/rules.ts";
+
+const door = "127.0.0.1:12000";
+
+/** Runs a PAC file with none of the sandbox's functions: calling one is a failure. */
+function evaluate(text: string): (url: string, host: string) => string {
+  return new Function(`${text}\nreturn FindProxyForURL;`)() as (url: string, host: string) => string;
+}
+
+function ask(router: Router, url: string): string {
+  const host = new URL(url).hostname.replace(/^\[(.*)\]$/, "$1");
+  return evaluate(pacFile(router, { door }))(url, host);
+}
+
+const router = new Router({
+  rules: rulesOf([
+    "routes: cluster.test > lab",
+    "direct: public.cluster.test > direct",
+    "routes: db.test:5432 > lab",
+    "routes: .below.test > lab",
+    "routes: =only.test > lab",
+    "routes: 10.20.0.0/16 > lab",
+    "routes: [2001:db8::/32]:443 > lab",
+    "routes: <services> > lab",
+    "routes: <clusterips> > lab",
+    "routes: constructor > lab",
+    "catalogue: example.net > one [c1]",
+    "catalogue: d.apps.example.net > two [c2]",
+    "own: apps.example.net > direct [c1]",
+  ]),
+  tables: new Map([["lab", {
+    services: new Set(["web", "web.shop", 'ev"il\nname', "</script>", "\u2028"]),
+    addresses: new Set(["10.96.0.1", "fd00::1", "not an address"]),
+  }]]),
+});
+
+const verdicts: Record<string, "door" | "DIRECT"> = {
+  "http://a.cluster.test/": "door",
+  "http://cluster.test./": "door",
+  "http://CLUSTER.test/": "door",
+  "http://notcluster.test/": "DIRECT",
+  "http://x.public.cluster.test/": "DIRECT",
+  "http://cluster.test.evil.test/": "DIRECT",
+  "http://db.test/": "DIRECT",
+  "http://db.test:5432/": "door",
+  "http://below.test/": "DIRECT",
+  "http://x.below.test/": "door",
+  "http://only.test/": "door",
+  "http://x.only.test/": "DIRECT",
+  "http://10.20.255.1/": "door",
+  "http://10.21.0.1/": "DIRECT",
+  "https://[2001:db8::5]/": "door",
+  "wss://[2001:db8::5]/": "door",
+  "http://[2001:db8::5]/": "DIRECT",
+  "http://[2001:db8::5]:443/": "door",
+  "http://[::ffff:10.20.0.1]/": "door",
+  "http://web/": "door",
+  "http://web.shop/": "door",
+  "http://x.web.shop/": "DIRECT",
+  "http://10.96.0.1/": "door",
+  "http://[fd00::1]/": "door",
+  "http://x.constructor/": "door",
+  "http://tostring/": "DIRECT",
+  "http://__proto__/": "DIRECT",
+  "http://a.example.net/": "door",
+  "http://a.apps.example.net/": "DIRECT",
+  "http://a.d.apps.example.net/": "door",
+  "http://other.test/?x=http://cluster.test/": "DIRECT",
+  "http://other.test/@cluster.test/": "DIRECT",
+  "http://cluster.test:80@other.test/": "DIRECT",
+  "http://localhost/": "DIRECT",
+  "http://127.0.0.1:12000/": "DIRECT",
+  "ftp://a.cluster.test/": "door",
+};
+
+for (const [url, verdict] of Object.entries(verdicts)) {
+  Deno.test(`pacFile() sends ${url} ${verdict === "door" ? "to the door" : "direct"} (F16)`, () => {
+    assert.equal(ask(router, url), verdict === "door" ? `SOCKS5 ${door}` : "DIRECT");
+  });
+}
+
+const rest = new Router({
+  rules: rulesOf(["direct: corp.test > direct", "routes: =app.localhost > lab"]),
+  fallback: "corp",
+});
+const restVerdicts: Record<string, "door" | "DIRECT"> = {
+  "http://x.test/": "door",
+  "http://1.2.3.4/": "door",
+  "http://corp.test/": "DIRECT",
+  "http://localhost:3000/": "DIRECT",
+  "http://a.localhost/": "DIRECT",
+  "http://app.localhost/": "door",
+  "http://127.5.5.5/": "DIRECT",
+  "http://[::1]/": "DIRECT",
+  "http://[::ffff:127.0.0.1]/": "DIRECT",
+};
+for (const [url, verdict] of Object.entries(restVerdicts)) {
+  Deno.test(`pacFile() with another default sends ${url} ${verdict === "door" ? "to the door" : "direct"}`, () => {
+    assert.equal(ask(rest, url), verdict === "door" ? `SOCKS5 ${door}` : "DIRECT");
+  });
+}
+
+Deno.test("pacFile() keeps a sweeping rule away from this machine", () => {
+  const sweeping = new Router({ rules: rulesOf(["routes: any > corp", "routes: <local> > lab"]) });
+  assert.equal(ask(sweeping, "http://localhost/"), "DIRECT");
+  assert.equal(ask(sweeping, "http://printer/"), `SOCKS5 ${door}`);
+});
+
+Deno.test("pacFile() names an HTTP proxy where the door has a password, and nothing after it", () => {
+  const text = pacFile(router, { door: "[::1]:12000", hasAuth: true });
+  assert.equal(evaluate(text)("http://cluster.test/", "cluster.test"), "PROXY [::1]:12000");
+});
+
+Deno.test("pacFile() uses no function of the sandbox and no newer syntax", () => {
+  const text = pacFile(router, { door });
+  assert.doesNotMatch(text, /dnsResolve|isResolvable|isInNet|myIpAddress|dnsDomain|shExpMatch|alert/);
+  assert.doesNotMatch(text, /=>|`|\b(?:let|const|class|of)\s|\.\.\./);
+});
+
+Deno.test("pacFile() escapes everything (F17)", () => {
+  const text = pacFile(router, { door });
+  assert.doesNotMatch(text, /[^\n\x20-\x7e]/);
+  assert.doesNotMatch(text, /<\/?script/i);
+  assert.doesNotThrow(() => evaluate(text));
+});
+
+for (const wrong of ["127.0.0.1:1;DIRECT:80", 'a"b:80', "a b:80", "127.0.0.1", "x\n:80"]) {
+  Deno.test(`pacFile() refuses ${JSON.stringify(wrong)} as a door`, () => {
+    assert.throws(
+      () => pacFile(router, { door: wrong }),
+      (error) => error instanceof PosternError && error.code === "usage",
+    );
+  });
+}
+
+Deno.test("pacFile() holds 30,000 names in what Chromium loads", () => {
+  const lines = Array.from({ length: 30_000 }, (_, n) => `catalogue: apps.c-${n}.example.net > jump`);
+  const text = pacFile(new Router({ rules: rulesOf(lines) }), { door });
+  assert.ok(text.length < longestPacFile, `${text.length} characters`);
+  assert.equal(
+    evaluate(text)("https://x.apps.c-29999.example.net/", "x.apps.c-29999.example.net"),
+    `SOCKS5 ${door}`,
+  );
+});
