@@ -1,7 +1,7 @@
 import { type Conn, type Messages, PosternError } from "../core/mod.ts";
 import type { Hello } from "./door_state.ts";
 import { type PageDeps, serveOnlyPages, type ServePagesOptions } from "./http_server.ts";
-import { errorJson, jsonPage, type PageRequest, type Pages, textPage } from "./page.ts";
+import { errorJson, jsonPage, type PageRequest, type Pages } from "./page.ts";
 import { hasToken } from "./page_access.ts";
 import { closePage, explainPage, forPrograms, pacType } from "./pages.ts";
 import { findRoute, handlerFor, type PageRoute } from "./page_routes.ts";
@@ -73,7 +73,7 @@ function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
       need,
       GET: ({ query }) => {
         const authority = query.get("authority") ?? new URL(source.env({ credentials: false }).http).host;
-        return { ...textPage(source.pac(authority)), fields: [["Content-Type", pacType]] };
+        return { status: 200, fields: [["Content-Type", pacType]], body: source.pac(authority) };
       },
     },
     {

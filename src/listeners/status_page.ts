@@ -18,7 +18,7 @@ const mostShown = 200;
 
 /** What a browser without the token is shown: that a door runs here and how to use it. */
 export function greetingPage(request: PageRequest): PageResponse {
-  return page((nonce) =>
+  return page(() =>
     html`
       <main>
       <h1>postern</h1>

@@ -1,0 +1,46 @@
+import { type Conn, Messages } from "../../src/core/mod.ts";
+import { copyBody, joined } from "../../src/listeners/mod.ts";
+import { decodeResponseHead, type Fields, responseFraming } from "../../src/wire/mod.ts";
+
+export interface Answer {
+  readonly status: number;
+  readonly fields: Fields;
+  readonly text: string;
+}
+
+/** A client that writes what a test says and reads whole answers. */
+export class PageClient {
+  readonly #conn: Conn;
+  readonly #messages: Messages;
+
+  constructor(conn: Conn) {
+    this.#conn = conn;
+    this.#messages = new Messages(conn);
+  }
+
+  write(text: string): Promise<void> {
+    return this.#conn.write(new Uint8Array([...text].map((character) => character.charCodeAt(0))));
+  }
+
+  /** The next answer; undefined when the server has ended. */
+  async answer(method = "GET"): Promise<Answer | undefined> {
+    const head = await this.#messages.read(decodeResponseHead);
+    if (!head) return undefined;
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    await copyBody(this.#messages, responseFraming(head, method), (bytes) => {
+      chunks.push(bytes.slice());
+      size += bytes.length;
+      return Promise.resolve();
+    });
+    return { status: head.status, fields: head.fields, text: new TextDecoder().decode(joined(chunks, size)) };
+  }
+
+  /** What answers `lines`, each without its line end. */
+  async ask(...lines: readonly string[]): Promise<Answer> {
+    await this.write(`${lines.join("\r\n")}\r\n\r\n`);
+    const answer = await this.answer(lines[0]?.split(" ")[0]);
+    if (!answer) throw new Error("The server ended without an answer");
+    return answer;
+  }
+}
