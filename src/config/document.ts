@@ -88,7 +88,7 @@ function explained({ code, message }: YAMLError): string {
   switch (code) {
     case "BAD_ALIAS":
     case "ALIAS_PROPS":
-      return quoteHint("*");
+      return quoteHint;
     case "TAB_AS_INDENT":
       return "a tab is used to indent: use spaces";
     case "MULTIPLE_DOCS":

@@ -16,11 +16,9 @@ const mostAliases = 100;
 /** All values that aliases stand for, counted as often as they appear. */
 const mostAliased = 100_000;
 
-/** What to do about a `*` that YAML takes for an alias. Shown is only what looks like a pattern: it might be a secret. */
-export function quoteHint(written: string): string {
-  const example = /^\*\.[\w.-]{1,100}$/.test(written) ? `"${written}"` : '"*" or "*.example.com"';
-  return `an unquoted * begins a YAML alias: to write a pattern put it in quotes, ${example}`;
-}
+/** What to do about a `*` that YAML takes for an alias. It does not show what was written: that may be a secret. */
+export const quoteHint =
+  'an unquoted * begins a YAML alias: to write a pattern put it in quotes, "*" or "*.example.com"';
 
 /**
  * The parser's nodes as plain data, in one pass that also finds equal keys, counts aliases and resolves merge
@@ -143,7 +141,7 @@ export class YamlTree {
       return null;
     }
     const anchored = this.#anchors.get(node.source);
-    if (!anchored) return this.#fail(node, path, quoteHint(`*${node.source}`));
+    if (!anchored) return this.#fail(node, path, quoteHint);
     if (anchored.size === undefined) return this.#fail(node, path, "an alias inside of what it stands for");
     this.#aliased += anchored.size;
     this.#size += anchored.size;
