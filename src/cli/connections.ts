@@ -2,7 +2,6 @@ import { object, or } from "@optique/core/constructs";
 import { argument, command, constant } from "@optique/core/primitives";
 import { integer } from "@optique/core/valueparser";
 import type { ConnectionInfo } from "../app/mod.ts";
-import { PosternError } from "../core/mod.ts";
 import { defineCommand } from "./command.ts";
 import { instanceOption, outputOption, words } from "./options.ts";
 import { paintFor } from "./paint.ts";
@@ -59,10 +58,8 @@ export default defineCommand({
     const { id = "default" } = values;
     const client = await connectInstance(world, id, { signal });
     if (values.action === "close") {
-      if (await client.closeConnection(values.number, { signal })) return;
-      throw new PosternError("not_allowed", `Cannot close connection ${values.number}: there is none`, {
-        hint: "see the live ones with: postern connections",
-      });
+      await client.closeConnection(values.number, { signal });
+      return await world.terminal.err(`postern: closed connection ${values.number}\n`);
     }
     const connections = await client.connections({ signal });
     if (values.output !== "table") return await printValue(world, connections, values.output);

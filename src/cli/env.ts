@@ -20,7 +20,7 @@ export default defineCommand({
     ["postern env --shell fish | source", "in fish"],
     ["postern env --shell powershell | Out-String | Invoke-Expression", "in PowerShell"],
     ['eval "$(postern env --unset)"', "takes them away again"],
-    ["java $(postern env --for java) -jar app.jar", "for programs that read other words than variables"],
+    ['eval "$(postern env --for java)"', "for programs on a Java machine"],
   ],
   parser: object({
     shell: optional(option("--shell", choice(["sh", "fish", "powershell", "json"], { metavar: "SHELL" }), {

@@ -2,7 +2,7 @@ import { object } from "@optique/core/constructs";
 import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
 import type { ExplanationInfo } from "../app/mod.ts";
-import { exitCode, formatTarget, parseTarget, PosternError } from "../core/mod.ts";
+import { exitCode, parseTarget, PosternError } from "../core/mod.ts";
 import { defineCommand } from "./command.ts";
 import { fromInstanceOrFiles } from "./from_instance_or_files.ts";
 import { instanceOption, outputOption, words } from "./options.ts";
@@ -33,7 +33,7 @@ export default defineCommand({
     output: outputOption(["table", "json", "yaml"], "table"),
   }),
   async run({ target, dial, id = "default", output }, world, context) {
-    const asked = formatTarget(parseTarget(target, 443));
+    const asked = parseTarget(target, 443);
     const { signal } = context;
     const explanation = await fromInstanceOrFiles(world, id, context, {
       instance: (client) => client.explain(asked, { dial, signal }),

@@ -1,0 +1,227 @@
+import { sourceCommand } from "../../scripts/postern.ts";
+import { placesFor } from "../../src/runtime/places.ts";
+import type { Places } from "../../src/core/mod.ts";
+
+/** What a command that has ended leaves behind. */
+export interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CommandOptions {
+  /** Set besides those of the household. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/**
+ * A private home for the real program: POSTERN_BIN where that is set, else from source with exactly the permissions
+ * of each command. Disposing ends the doors that are left and removes the directory.
+ */
+export class Household implements AsyncDisposable {
+  readonly directory: string;
+  readonly places: Places;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #doors: Door[] = [];
+
+  private constructor(directory: string, env: Readonly<Record<string, string>>) {
+    this.directory = directory;
+    this.#env = env;
+    const platform = Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux";
+    this.places = placesFor({ platform, env: (name) => env[name], uid: Deno.uid() ?? undefined });
+  }
+
+  static async open(): Promise<Household> {
+    const directory = await Deno.makeTempDir({ prefix: "pt" });
+    const below = (name: string) => `${directory}/${name}`;
+    const env: Record<string, string> = {
+      HOME: directory,
+      XDG_CONFIG_HOME: below("config"),
+      XDG_STATE_HOME: below("state"),
+      XDG_CACHE_HOME: below("cache"),
+      XDG_RUNTIME_DIR: below("run"),
+      TMPDIR: below("tmp"),
+      PATH: Deno.env.get("PATH") ?? "",
+      NO_COLOR: "1",
+    };
+    for (const name of ["run", "tmp"]) await Deno.mkdir(below(name), { mode: 0o700 });
+    if (!compiled()) env.DENO_DIR = await denoDirectory();
+    return new Household(directory, env);
+  }
+
+  /** Runs a command to its end. */
+  async run(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+    const { code, stdout, stderr } = await this.#command(args, options).output();
+    const text = new TextDecoder();
+    return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
+  }
+
+  /** Starts a door in the foreground on a free port of loopback and resolves when it is ready. */
+  async door(args: readonly string[] = [], options: CommandOptions = {}): Promise<Door> {
+    const door = this.start(["proxy", "--listen", "127.0.0.1:0", ...args], options);
+    await door.ready;
+    return door;
+  }
+
+  /** Starts a command that stays. */
+  start(args: readonly string[], options: CommandOptions = {}): Door {
+    const door = new Door(this.#command(args, options).spawn());
+    this.#doors.push(door);
+    return door;
+  }
+
+  /** Writes the configuration file and gives its path. */
+  async configure(text: string): Promise<string> {
+    const path = `${this.places.config}/config.yaml`;
+    await Deno.mkdir(this.places.config, { recursive: true, mode: 0o700 });
+    await Deno.writeTextFile(`${path}.new`, text);
+    await Deno.rename(`${path}.new`, path);
+    return path;
+  }
+
+  #command(args: readonly string[], { env = {}, cwd = this.directory }: CommandOptions): Deno.Command {
+    const binary = compiled();
+    const main = new URL("../../main.ts", import.meta.url).href;
+    const [program, before] = binary
+      ? [binary, []]
+      : [Deno.execPath(), [...sourceCommand(args, this.places), main]];
+    return new Deno.Command(program, {
+      args: [...before, ...args],
+      env: { ...this.#env, ...env },
+      clearEnv: true,
+      cwd,
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const door of this.#doors) await door[Symbol.asyncDispose]();
+    await Deno.remove(this.directory, { recursive: true });
+  }
+}
+
+/** A program that runs until it is told to end. */
+export class Door implements AsyncDisposable {
+  readonly #child: Deno.ChildProcess;
+  readonly #out: Output;
+  readonly #err: Output;
+  /** The addresses of the `ready` line. */
+  readonly ready: Promise<readonly string[]>;
+  readonly ended: Promise<Ended>;
+  #hasEnded = false;
+
+  constructor(child: Deno.ChildProcess) {
+    this.#child = child;
+    this.#out = new Output(child.stdout);
+    this.#err = new Output(child.stderr);
+    this.ready = this.#out.until(/^ready (.+)\n/m).then((found) => (found[1] ?? "").split(" "));
+    // Who does not ask for it hears of it by what fails then.
+    this.ready.catch(() => {});
+    this.ended = this.#end();
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  /** What it has said on stderr so far. */
+  get stderr(): string {
+    return this.#err.text;
+  }
+
+  get stdout(): string {
+    return this.#out.text;
+  }
+
+  /** The first address of the door, as `127.0.0.1:12345`. */
+  async address(): Promise<string> {
+    const first = (await this.ready).find((address) => address.includes("127.0.0.1"));
+    const found = /127\.0\.0\.1:[0-9]+/.exec(first ?? "");
+    if (!found) throw new Error(`no loopback address among: ${(await this.ready).join(" ")}`);
+    return found[0];
+  }
+
+  /** Resolves when stderr has something that matches. */
+  says(pattern: RegExp): Promise<RegExpExecArray> {
+    return this.#err.until(pattern);
+  }
+
+  /** Resolves when stdout has something that matches. */
+  prints(pattern: RegExp): Promise<RegExpExecArray> {
+    return this.#out.until(pattern);
+  }
+
+  kill(signal: Deno.Signal): void {
+    this.#child.kill(signal);
+  }
+
+  async #end(): Promise<Ended> {
+    const [{ code }] = await Promise.all([this.#child.status, this.#out.done, this.#err.done]);
+    this.#hasEnded = true;
+    return { code, stdout: this.#out.text, stderr: this.#err.text };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#hasEnded) {
+      try {
+        this.#child.kill("SIGKILL");
+      } catch (error) {
+        // It ended by itself in this very moment.
+        if (!(error instanceof TypeError)) throw error;
+      }
+    }
+    await this.ended;
+  }
+}
+
+/** What a stream has said so far, and who waits for what. */
+class Output {
+  text = "";
+  readonly done: Promise<void>;
+  #isDone = false;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(stream: ReadableStream<Uint8Array>) {
+    this.done = this.#collect(stream);
+  }
+
+  /** Resolves with the first match; fails when the stream ends without one. */
+  async until(pattern: RegExp): Promise<RegExpExecArray> {
+    while (true) {
+      const found = pattern.exec(this.text);
+      if (found) return found;
+      if (this.#isDone) throw new Error(`ended without ${pattern}: ${this.text}`);
+      await this.#changed.promise;
+    }
+  }
+
+  async #collect(stream: ReadableStream<Uint8Array>): Promise<void> {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) this.#said(decoder.decode(chunk, { stream: true }));
+    this.#isDone = true;
+    this.#said(decoder.decode());
+  }
+
+  #said(text: string): void {
+    this.text += text;
+    const { resolve } = this.#changed;
+    this.#changed = Promise.withResolvers();
+    resolve();
+  }
+}
+
+/** The compiled program under test; undefined from source. */
+export function compiled(): string | undefined {
+  return Deno.env.get("POSTERN_BIN") || undefined;
+}
+
+let known: Promise<string> | undefined;
+
+/** Where Deno keeps what it has fetched: a household has another home, but must not fetch it all again. */
+function denoDirectory(): Promise<string> {
+  return known ??= new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output()
+    .then(({ stdout }) => JSON.parse(new TextDecoder().decode(stdout)).denoDir);
+}

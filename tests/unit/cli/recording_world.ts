@@ -1,0 +1,69 @@
+import type { Files, World } from "../../../src/core/mod.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
+
+export interface RecordingWorldOptions {
+  readonly isTerminal?: boolean;
+  readonly columns?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly files?: Partial<Files>;
+}
+
+/** A world that keeps what a command says. Only what a test gives it is there; anything else is a failure of the test. */
+export class RecordingWorld implements World {
+  readonly clock = new FakeClock();
+  out = "";
+  err = "";
+  readonly process: World["process"];
+  readonly terminal: World["terminal"];
+  readonly files: Files;
+  /** Ends the next wait, as Ctrl-C does. */
+  interrupt: () => void = () => {};
+  readonly #listeners = new Set<object>();
+
+  constructor({ isTerminal = false, columns = 80, env = {}, files = {} }: RecordingWorldOptions = {}) {
+    this.process = {
+      ...absent<World["process"]>("process"),
+      platform: "linux",
+      arch: "x86_64",
+      isCompiled: false,
+      env: (name) => env[name],
+      on: (signal, heard) => {
+        if (signal === "SIGINT") this.interrupt = heard;
+        const listener = {};
+        this.#listeners.add(listener);
+        return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+      },
+    };
+    this.terminal = {
+      isInput: isTerminal,
+      isOutput: isTerminal,
+      isErrorOutput: isTerminal,
+      columns,
+      out: (text) => Promise.resolve(void (this.out += text)),
+      err: (text) => Promise.resolve(void (this.err += text)),
+      readInput: () => Promise.resolve(""),
+    };
+    this.files = { ...absent<Files>("files"), ...files };
+  }
+
+  /** How many listeners for signals have not been disposed. */
+  get listening(): number {
+    return this.#listeners.size;
+  }
+
+  get network(): never {
+    throw new Error("this command has no business with the network");
+  }
+
+  get places(): never {
+    throw new Error("this command has no business with the directories");
+  }
+}
+
+function absent<T extends object>(part: string): T {
+  return new Proxy({} as T, {
+    get: (_target, name) => {
+      throw new Error(`the test gives no ${part}.${String(name)}`);
+    },
+  });
+}
