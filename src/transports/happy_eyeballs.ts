@@ -35,7 +35,21 @@ export function firstConnected(
   connect: Connect,
   options: FirstConnectedOptions,
 ): Promise<Conn> {
+  const [only] = addresses;
+  if (only !== undefined && addresses.length === 1) return connected(only, connect, options);
   return new Race(addresses, connect, options).run();
+}
+
+/** Most names have one address: no race, and the signal of the dial itself. */
+async function connected(address: string, connect: Connect, options: FirstConnectedOptions): Promise<Conn> {
+  const { signal } = options;
+  signal.throwIfAborted();
+  try {
+    return await connect(address, { signal });
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw noneAnswered(new Map([[address, error]]), options);
+  }
 }
 
 /** One race: whoever connects first stops all others, and one that connects too late is closed. */

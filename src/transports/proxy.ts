@@ -62,6 +62,7 @@ export class Proxy implements Transport {
     const drop = () => conn.abort(signal.reason);
     signal.addEventListener("abort", drop, { once: true });
     try {
+      signal.throwIfAborted();
       conn = await this.#secured(conn, signal);
       onStep?.(`reached ${this.#label}`);
       const answer = await (this.#settings.scheme === "socks5" ? socks5Connect : httpConnect)(conn, asking);
@@ -135,5 +136,6 @@ export class Proxy implements Transport {
 export default defineTransport({
   type: "proxy",
   settings: proxySettings,
+  connectsTo: ({ host, port }) => [{ host, port }],
   create: (settings, deps) => new Proxy(settings, deps),
 });

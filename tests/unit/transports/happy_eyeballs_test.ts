@@ -147,6 +147,17 @@ Deno.test("firstConnected() starts nothing for a signal that has ended", async (
   assert.deepEqual(arena.started, []);
 });
 
+Deno.test("firstConnected() needs no clock for one address, and fails with the reason of its signal", async () => {
+  const arena = new Arena();
+  const race = arena.race(["a::1"]);
+  assert.equal(arena.clock.waiting, 0);
+  const reason = new Error("enough");
+  const failed = assert.rejects(race, reason);
+  arena.stop.abort(reason);
+  await failed;
+  assert.deepEqual(arena.stopped, ["a::1"]);
+});
+
 const failures: { codes: ErrorCode[]; code: ErrorCode; says: string }[] = [
   {
     codes: ["refused", "refused"],

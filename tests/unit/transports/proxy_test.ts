@@ -8,6 +8,7 @@ import { FakeClock } from "../../support/fake_clock.ts";
 import { readAll } from "../../support/memory_conn.ts";
 import { MemoryFiles } from "../../support/memory_files.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";
+import { patternBytes, randomNumbers } from "../../support/pattern_bytes.ts";
 import { ProxyServer } from "../../support/proxy_server.ts";
 import { recordingLog } from "../../support/recording_log.ts";
 
@@ -357,3 +358,45 @@ Deno.test("Proxy.status() does not blame the proxy for a target", async () => {
   await assert.rejects(proxy.dial(target, { signal }), { code: "refused" });
   assert.equal(proxy.status().state, "ready");
 });
+
+for (const scheme of ["http", "socks5"] as const) {
+  Deno.test(`Proxy.dial() makes a connection or one of our errors of whatever a ${scheme} proxy says`, async () => {
+    const starts = [
+      bytes("HTTP/1.1 200 OK\r\n\r\n"),
+      bytes("HTTP/1.1 407 No\r\nProxy-Authenticate: \x01\r\n\r\n"),
+      bytes("HTTP/1.1 502 \r\nPostern-Error: ;;\r\nX-Squid-Error: \x7f\r\n\r\n"),
+      Uint8Array.of(5, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0),
+      Uint8Array.of(5, 0, 5, 0, 0, 3, 255),
+      new Uint8Array(0),
+    ];
+    const random = randomNumbers(7);
+    for (let round = 0; round < 300; round++) {
+      const start = starts[Math.floor(random() * starts.length)] ?? assert.fail("no start");
+      const junk = patternBytes(Math.floor(random() * 40), round);
+      const said = new Uint8Array([...start.subarray(0, Math.ceil(random() * start.length * 1.5)), ...junk]);
+      const network = new MemoryNetwork();
+      await using _server = scripted(network, async (conn) => {
+        await conn.read(new Uint8Array(1000));
+        // One byte at a time now and then: where the message is cut must not matter.
+        const step = round % 3 === 0 ? 1 : said.length;
+        for (let at = 0; at < said.length; at += step) await conn.write(said.subarray(at, at + step));
+        await conn.closeWrite();
+        while (await conn.read(new Uint8Array(1000)) !== null);
+      });
+      const outcome = await proxyOver(network, { scheme }).dial(target, { signal }).catch((error: unknown) =>
+        error
+      );
+      if (outcome instanceof PosternError) {
+        assert.notEqual(outcome.code, "internal");
+        assert.doesNotMatch(outcome.message, /[^\x20-\x7e]/);
+      } else {
+        assert.ok(
+          typeof outcome === "object" && outcome !== null && Symbol.asyncDispose in outcome,
+          String(outcome),
+        );
+        for (const conn of network.conns) await conn[Symbol.asyncDispose]();
+      }
+      assert.equal(network.open, 0);
+    }
+  });
+}
