@@ -23,6 +23,7 @@ export class Messages {
   /** The size of the buffer for a flow, once it is known to be one. */
   #largest: number;
   #wasFilled = false;
+  #filling: Promise<boolean> | undefined;
 
   constructor(conn: Conn, { limit = 64 * 1024, initial = 512 }: MessagesOptions = {}) {
     this.#conn = conn;
@@ -58,15 +59,25 @@ export class Messages {
     }
   }
 
-  /** Waits for more bytes; false at the peer's end. */
-  async fill(): Promise<boolean> {
+  /** Waits for more bytes; false at the peer's end. Calls that overlap share one read. */
+  fill(): Promise<boolean> {
+    return this.#filling ??= this.#readMore();
+  }
+
+  async #readMore(): Promise<boolean> {
+    // What ends without a read, the peer's end and a full buffer, is final: then the promise stays.
     if (this.#ended) return false;
     if (this.#start === this.#end) {
       this.#start = this.#end = 0;
       this.#fitBuffer();
     }
     if (this.#end === this.#buffer.length) this.#makeRoom();
-    const count = await this.#conn.read(this.#buffer.subarray(this.#end));
+    let count: number | null;
+    try {
+      count = await this.#conn.read(this.#buffer.subarray(this.#end));
+    } finally {
+      this.#filling = undefined;
+    }
     if (count === null) {
       this.#ended = true;
       return false;

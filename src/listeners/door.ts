@@ -35,8 +35,6 @@ export async function serveDoor(
 class Door {
   readonly #serve: Serve;
   readonly #deps: ListenerDeps;
-  /** As `#deps`, for the clients over the limit: they are heard, so that they get an answer in their language. */
-  readonly #fullDeps: ListenerDeps;
   readonly #signal: AbortSignal;
   readonly #draining = new AbortController();
   /** One listener on the signal for all: one for each client would make the signal's list long. */
@@ -55,11 +53,6 @@ class Door {
     this.#signal = signal;
     this.#served = new Tasks(signal, failed);
     this.#turnedAway = new Tasks(signal, failed);
-    this.#fullDeps = {
-      ...deps,
-      dial: () => Promise.reject(overloaded(deps.limits.connections)),
-      limits: { ...deps.limits, handshake: turnAwayWithin, keepAlive: turnAwayWithin },
-    };
     signal.addEventListener("abort", this.#drop, { once: true });
   }
 
@@ -71,7 +64,7 @@ class Door {
     }
     this.#sayFull();
     if (this.#turnedAway.size < mostTurnedAway) {
-      this.#turnedAway.spawn((signal) => this.#run(client, this.#fullDeps, signal));
+      this.#turnedAway.spawn((signal) => this.#run(client, this.#turningAway(), signal));
     } else {
       client.abort(overloaded(this.#deps.limits.connections));
     }
@@ -94,6 +87,21 @@ class Door {
       this.#clients.delete(client);
       await client[Symbol.asyncDispose]();
     }
+  }
+
+  /** Clients over the limit are heard, so that they get an answer in their own protocol. */
+  #turningAway(): ListenerDeps {
+    // By name, since the app's deps are getters that follow a reload.
+    const { clock, log, deadlines, limits, auth, pages } = this.#deps;
+    return {
+      clock,
+      log,
+      deadlines,
+      dial: () => Promise.reject(overloaded(limits.connections)),
+      limits: { ...limits, handshake: turnAwayWithin, keepAlive: turnAwayWithin },
+      ...(auth && { auth }),
+      ...(pages && { pages }),
+    };
   }
 
   #sayFull(): void {

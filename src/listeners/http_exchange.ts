@@ -23,6 +23,7 @@ import {
   upgradeOf,
 } from "./http_forwarding.ts";
 import type { Origin } from "./http_origin.ts";
+import type { ListenerDeps } from "./listener.ts";
 
 /** A request that was read, and what is to become of it. */
 export interface ForwardedRequest {
@@ -34,6 +35,12 @@ export interface ForwardedRequest {
   readonly path: string;
   /** Whether the client's connection may serve another request after it. */
   readonly keeps: boolean;
+}
+
+export interface ExchangeParts {
+  readonly origin: Origin;
+  readonly request: ForwardedRequest;
+  readonly deps: ListenerDeps;
 }
 
 /** How an exchange ended. */
@@ -55,30 +62,39 @@ export class Exchange {
   readonly #messages: Messages;
   readonly #origin: Origin;
   readonly #request: ForwardedRequest;
+  readonly #deps: ListenerDeps;
   readonly #upgrade: string | undefined;
   /** Set once the client's body has been read to its end. */
   #isRead: boolean;
   #clientError: unknown;
   #originWriteError: unknown;
+  #isAnswered = false;
+  #linger: Disposable | undefined;
   /** Ends when nobody reads the client's body any more; never fails. */
   uploaded: Promise<void> = Promise.resolve();
 
-  constructor(client: Conn, messages: Messages, origin: Origin, request: ForwardedRequest) {
+  constructor(client: Conn, messages: Messages, { origin, request, deps }: ExchangeParts) {
     this.#client = client;
     this.#messages = messages;
     this.#origin = origin;
     this.#request = request;
+    this.#deps = deps;
     this.#upgrade = upgradeOf(request.head, request.framing);
     this.#isRead = request.framing.kind === "none";
   }
 
   async run(): Promise<ExchangeEnd> {
-    this.uploaded = this.#upload();
+    this.uploaded = this.#upload().then(() => this.#watchClient());
     let head: ResponseHead;
+    let framing: Framing;
     try {
       head = await this.#finalHead();
+      framing = responseFraming(head, this.#request.head.method);
     } catch (error) {
       return { kind: "unanswered", error: this.#clientError ?? error };
+    } finally {
+      this.#isAnswered = true;
+      this.#linger?.[Symbol.dispose]();
     }
     if (head.status === 101) {
       return {
@@ -86,7 +102,7 @@ export class Exchange {
         reply: encodeResponseHead({ ...head, version: "1.1", fields: interimFields(head) }),
       };
     }
-    return await this.#passOn(head);
+    return await this.#passOn(head, framing);
   }
 
   async #upload(): Promise<void> {
@@ -112,6 +128,28 @@ export class Exchange {
           : error;
       this.#origin.finish("client_gone", error);
     }
+  }
+
+  /** Reads ahead while the client waits, so that one that goes away does not keep the origin busy. */
+  #watchClient(): void {
+    // After an upgrade the relay reads.
+    if (this.#isAnswered || this.#upgrade !== undefined || this.#clientError !== undefined) return;
+    if (this.#messages.pending.length > 0) return;
+    const gone = (error: unknown) => {
+      this.#clientError = error;
+      this.#origin.finish("client_gone", error);
+    };
+    void this.#messages.fill().then((isMore) => {
+      if (!isMore && !this.#isAnswered) this.#startLinger(gone);
+    }, (error) => this.#isAnswered || gone(error));
+  }
+
+  /** A client that has ended its side may have gone, or wait for the answer. */
+  #startLinger(gone: (error: unknown) => void): void {
+    const { deadlines, limits } = this.#deps;
+    this.#linger = deadlines.add(limits.halfCloseLinger, () => {
+      gone(new PosternError("timeout", "The client had ended and the target did not answer"));
+    });
   }
 
   /** An origin that takes no more may have answered already: the rest of the body is read and dropped. */
@@ -158,11 +196,10 @@ export class Exchange {
     }
   }
 
-  async #passOn(head: ResponseHead): Promise<ExchangeEnd> {
+  async #passOn(head: ResponseHead, framing: Framing): Promise<ExchangeEnd> {
     const { method, version } = this.#request.head;
     let outcome: "client_gone" | "target_gone" = "target_gone";
     try {
-      const framing = responseFraming(head, method);
       // A client that is still sending learns now that this is the last answer.
       let receiver: Receiver = { method, version, keeps: this.#request.keeps && this.#isRead };
       const toClient = framingFor(receiver, framing);

@@ -10,8 +10,6 @@ export class Origin {
   isReused = false;
   #isOver = false;
   #isResting = false;
-  /** The read that runs while nothing is asked, to notice when the server closes. */
-  #watch: Promise<void> | undefined;
 
   constructor(key: string, dialed: Dialed) {
     this.key = key;
@@ -32,7 +30,8 @@ export class Origin {
     const spoke = (error?: unknown) => {
       if (this.#isResting) this.finish("done", error);
     };
-    this.#watch = this.messages.fill().then(() => spoke(), spoke);
+    // A read runs while nothing is asked, to notice when the server closes; the next answer is read by the same one.
+    void this.messages.fill().then(() => spoke(), spoke);
   }
 
   /** Ends the rest: what comes from now on is an answer. */
@@ -41,10 +40,8 @@ export class Origin {
   }
 
   /** The next message of the server; undefined at its end. */
-  async read<T>(decode: Decode<T>): Promise<T | undefined> {
-    await this.#watch;
-    this.#watch = undefined;
-    return await this.messages.read(decode);
+  read<T>(decode: Decode<T>): Promise<T | undefined> {
+    return this.messages.read(decode);
   }
 
   async write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {

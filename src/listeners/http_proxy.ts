@@ -31,7 +31,7 @@ import { tunnel } from "./tunnel.ts";
  * Serves one client of an HTTP proxy (RFC 9110, RFC 9112): CONNECT, requests in absolute form one after another,
  * and pages for requests in origin form, mixed on one connection.
  */
-export async function serveHttp(
+export async function serveHttpProxy(
   client: Conn,
   messages: Messages,
   deps: ListenerDeps,
@@ -186,7 +186,7 @@ class HttpSession {
   async #forward(request: ForwardedRequest, target: Target, user: string | undefined): Promise<boolean> {
     const origin = await this.#originFor(target, user);
     const { isReused } = origin;
-    const exchange = new Exchange(this.#client, this.#messages, origin, request);
+    const exchange = new Exchange(this.#client, this.#messages, { origin, request, deps: this.#deps });
     const end = await exchange.run();
     switch (end.kind) {
       case "answered":
@@ -215,7 +215,7 @@ class HttpSession {
   ): Promise<boolean> {
     if (!keepsClient) {
       this.dropOrigin("done");
-      await lastWords(this.#client, none, this.#deps, exchange.uploaded);
+      await this.#end(none, exchange.uploaded);
       return false;
     }
     const deadline = this.#deps.deadlines.add(1000, () => this.dropOrigin("done"));
@@ -284,8 +284,12 @@ class HttpSession {
     const keeps = head !== undefined && this.#mayKeep(head) && requestHasNoBody(head);
     const bytes = answerBytes(page, { method: head?.method, keeps, date: this.#deps.clock.date() });
     if (keeps) await this.#client.write(bytes);
-    else await lastWords(this.#client, bytes, this.#deps, reading);
+    else await this.#end(bytes, reading);
     return keeps;
+  }
+
+  async #end(bytes: Uint8Array<ArrayBuffer>, reading?: Promise<void>): Promise<void> {
+    await lastWords(this.#client, this.#messages, bytes, { deps: this.#deps, reading });
   }
 
   #mayKeep(head: RequestHead): boolean {

@@ -1,4 +1,4 @@
-import { type Conn, describe, PosternError } from "../core/mod.ts";
+import { type Conn, describe, type Messages, PosternError } from "../core/mod.ts";
 import type { ListenerDeps } from "./listener.ts";
 
 const longest = 1000;
@@ -11,9 +11,9 @@ const mostDrained = 256 * 1024;
  */
 export async function lastWords(
   client: Conn,
+  messages: Messages,
   bytes: Uint8Array<ArrayBuffer>,
-  deps: ListenerDeps,
-  reading?: Promise<void>,
+  { deps, reading }: { deps: ListenerDeps; reading?: Promise<void> | undefined },
 ): Promise<void> {
   const deadline = deps.deadlines.add(longest, () => {
     client.abort(new PosternError("timeout", "Cannot wait for the client to close any longer"));
@@ -22,12 +22,8 @@ export async function lastWords(
     await client.write(bytes);
     await client.closeWrite();
     await reading;
-    const into = new Uint8Array(2048);
-    let drained = 0;
-    while (drained < mostDrained) {
-      const count = await client.read(into);
-      if (count === null) break;
-      drained += count;
+    for (let drained = 0; drained < mostDrained && await messages.fill();) {
+      drained += messages.take(mostDrained).length;
     }
   } catch (error) {
     deps.log.debug("client.gone", { client: client.peer, reason: describe(error) });

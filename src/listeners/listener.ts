@@ -30,9 +30,9 @@ export interface ListenerDeps {
   readonly deadlines: Deadlines;
   readonly limits: ListenerLimits;
   /** Without it nobody is asked for a password. */
-  readonly auth?: Authenticator;
+  readonly auth?: Authenticator | undefined;
   /** What answers HTTP requests for the door itself; without it they are refused. */
-  readonly pages?: Pages;
+  readonly pages?: Pages | undefined;
 }
 
 export interface ServeOptions {

@@ -1,5 +1,5 @@
 import { describe, PosternError } from "../core/mod.ts";
-import { serveHttp } from "./http_proxy.ts";
+import { serveHttpProxy } from "./http_proxy.ts";
 import { handshakeDeadline, type Serve } from "./listener.ts";
 import { serveSocks4 } from "./socks4.ts";
 import { serveSocks5 } from "./socks5.ts";
@@ -17,13 +17,17 @@ export function protocolOf(byte: number | undefined): FirstByte {
 }
 
 /** Serves one client of any proxy protocol: its first byte decides, and no byte is lost. */
-export const serveMixed: Serve = byFirstByte({ socks5: serveSocks5, socks4: serveSocks4, http: serveHttp });
+export const serveMixed: Serve = byFirstByte({
+  socks5: serveSocks5,
+  socks4: serveSocks4,
+  http: serveHttpProxy,
+});
 
 /** Serves one client of SOCKS 4, 4A or 5. */
 export const serveSocks: Serve = byFirstByte({ socks5: serveSocks5, socks4: serveSocks4 });
 
 /** Serves one client of an HTTP proxy, and tells of those that speak something else. */
-export const serveHttpOnly: Serve = byFirstByte({ http: serveHttp });
+export const serveHttp: Serve = byFirstByte({ http: serveHttpProxy });
 
 function byFirstByte(protocols: { readonly [protocol in FirstByte]?: Serve }): Serve {
   return async (client, messages, deps, options) => {

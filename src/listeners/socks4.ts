@@ -22,7 +22,9 @@ export async function serveSocks4(
   } catch (error) {
     deps.log.info("client.refused", { client: client.peer, protocol: "socks4", reason: describe(error) });
     const isUnproved = error instanceof PosternError && error.code === "auth";
-    return await lastWords(client, isUnproved ? socks4.encodeReply(replies.wrongUser) : refused, deps);
+    return await lastWords(client, messages, isUnproved ? socks4.encodeReply(replies.wrongUser) : refused, {
+      deps,
+    });
   } finally {
     deadline[Symbol.dispose]();
   }
@@ -33,7 +35,7 @@ export async function serveSocks4(
     dialed = await deps.dial({ target, client: client.peer, protocol: "socks4" }, { signal });
   } catch {
     // The protocol knows one refusal; the reason is in the record of the dial.
-    return await lastWords(client, refused, deps);
+    return await lastWords(client, messages, refused, { deps });
   }
   await tunnel(client, dialed, { deps, reply: granted, early: messages.rest(), signal });
 }

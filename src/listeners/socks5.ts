@@ -34,13 +34,13 @@ export async function serveSocks5(
       reason: describe(asked.error),
     });
     if (asked.reply.length === 0) return client.abort(asked.error);
-    return await lastWords(client, asked.reply, deps);
+    return await lastWords(client, messages, asked.reply, { deps });
   }
   let dialed;
   try {
     dialed = await deps.dial({ ...asked, client: client.peer, protocol: "socks5" }, { signal });
   } catch (error) {
-    return await lastWords(client, socks5.encodeReply(socks5Reply(error)), deps);
+    return await lastWords(client, messages, socks5.encodeReply(socks5Reply(error)), { deps });
   }
   await tunnel(client, dialed, { deps, reply: connected, early: messages.rest(), signal });
 }
