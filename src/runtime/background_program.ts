@@ -3,8 +3,9 @@ import { programError } from "./run_program.ts";
 
 /**
  * Starts a program in a session of its own, which goes on when we end. What it says on stderr is appended to the
- * log until `release`; from then on it writes that file by itself (`--log-file`). `Deno.Command` cannot hand a file
- * to a child, and node's `spawn`, which can, asks for the whole environment.
+ * log until `release`; from then on it writes that file by itself (`--log-file`) and has to survive a closed stderr,
+ * as postern does. `Deno.Command` cannot hand a file to a child, and node's `spawn`, which can, asks for the whole
+ * environment.
  */
 export async function startBackground(
   command: readonly string[],

@@ -1,5 +1,5 @@
 import type { PeerCertificate } from "node:tls";
-import { type Conn, duplex, DuplexConn, parseIp, type SecureOptions } from "../core/mod.ts";
+import { type Conn, duplex, DuplexConn, parseIp, PosternError, type SecureOptions } from "../core/mod.ts";
 import { tlsError } from "./tls_error.ts";
 import { trustedCertificates } from "./trusted_certificates.ts";
 
@@ -15,6 +15,7 @@ export async function secure(conn: Conn, options: SecureOptions & { signal: Abor
     throw signal.reason;
   }
   try {
+    for (const [name, pem] of Object.entries({ ca, cert, key })) expectPem(name, pem);
     const { checkServerIdentity, connect, createSecureContext } = await import("node:tls");
     const secureContext = createSecureContext({
       ...(cert === undefined ? {} : { cert }),
@@ -56,4 +57,12 @@ export async function secure(conn: Conn, options: SecureOptions & { signal: Abor
     if (signal.aborted) throw signal.reason;
     throw tlsError(error, serverName);
   }
+}
+
+/** Node would take any text here and fail later, with a sentence about the connection. */
+function expectPem(name: string, pem: string | undefined): void {
+  if (pem === undefined || /-----BEGIN [A-Z0-9 ]+-----/.test(pem)) return;
+  throw new PosternError("config", `Cannot use ${name} for TLS: it holds no PEM block`, {
+    hint: "give a file that has -----BEGIN ...----- in it",
+  });
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer, type TlsOptions, type TLSSocket } from "node:tls";
+import { fileURLToPath } from "node:url";
 import type { Conn, ErrorCode, PosternError, SecureOptions } from "../../../src/core/mod.ts";
 import { createNetwork } from "../../../src/runtime/network.ts";
 import { secure } from "../../../src/runtime/tls.ts";
@@ -170,6 +171,44 @@ Deno.test("secure() ends with the signal's reason and drops the connection", asy
   await assert.rejects(securing, (error) => error === reason);
   assert.equal(near.isClosed, true);
 });
+
+Deno.test("secure() trusts the certificates of SSL_CERT_FILE", () =>
+  withServer({ serve: (socket) => socket.end("hello") }, async (conn) => {
+    using _variable = setSslCertFile(fileURLToPath(new URL("../../support/tls/ca.crt", import.meta.url)));
+    await using secured = await secure(conn, { serverName: site.serverName, signal });
+    assert.equal(new TextDecoder().decode(await readAll(secured)), "hello");
+  }));
+
+Deno.test("secure() says when SSL_CERT_FILE names no file", () =>
+  withServer({}, async (conn) => {
+    using _variable = setSslCertFile("missing.pem");
+    await assert.rejects(
+      secure(conn, { ...site, signal }),
+      failing("config", /"missing.pem", which SSL_CERT_FILE/),
+    );
+  }));
+
+for (const part of ["ca", "cert", "key"] as const) {
+  Deno.test(`secure() says when ${part} is not PEM`, () =>
+    withServer({}, async (conn) => {
+      const options = { ...site, ...testTls.client, [part]: "not PEM", signal };
+      await assert.rejects(
+        secure(conn, options),
+        failing("config", new RegExp(`^Cannot use ${part} for TLS`)),
+      );
+    }));
+}
+
+function setSslCertFile(path: string): Disposable {
+  const former = Deno.env.get("SSL_CERT_FILE");
+  Deno.env.set("SSL_CERT_FILE", path);
+  return {
+    [Symbol.dispose]() {
+      if (former === undefined) Deno.env.delete("SSL_CERT_FILE");
+      else Deno.env.set("SSL_CERT_FILE", former);
+    },
+  };
+}
 
 function failing(code: ErrorCode, message: RegExp) {
   return (error: PosternError) => {
