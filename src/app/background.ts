@@ -1,0 +1,86 @@
+import { describe, pause, PosternError, within, type World } from "../core/mod.ts";
+import { checkedId, connectInstance, logFile } from "./instance.ts";
+
+export interface BackgroundOptions {
+  readonly id: string;
+  /** The command line of the same door in the foreground, from `proxy` on. */
+  readonly arguments: readonly string[];
+}
+
+export interface BackgroundStarted {
+  readonly id: string;
+  readonly pid: number;
+  readonly addresses: readonly string[];
+  readonly log: string;
+}
+
+const patience = 30_000;
+
+/** Starts a door that outlives us; resolves when it has bound its addresses, or fails with what it said. */
+export async function startInBackground(
+  world: World,
+  { id, arguments: args }: BackgroundOptions,
+  { signal }: { signal: AbortSignal },
+): Promise<BackgroundStarted> {
+  checkedId(id);
+  const log = logFile(world, id);
+  await world.files.privateDirectory(log.replace(/\/[^/]*$/, ""));
+  const before = (await world.files.info(log))?.size ?? 0;
+  const started = await world.process.background([...world.process.self, ...args, `--log-file=${log}`], {
+    log,
+  });
+  const ended = started.ended.then((code) => ({ code }));
+  try {
+    const addresses = await within({
+      clock: world.clock,
+      ms: patience,
+      signal,
+      error: () =>
+        new PosternError("timeout", `Cannot start "${id}": it was not ready within ${patience / 1000} s`),
+    }, (signal) => readyAddresses(world, id, { ended, signal }));
+    if ("code" in addresses) throw await failure(world, { id, log, before, code: addresses.code });
+    return { id, pid: started.pid, addresses: addresses.ready, log };
+  } finally {
+    started.release();
+  }
+}
+
+async function readyAddresses(
+  world: World,
+  id: string,
+  { ended, signal }: { ended: Promise<{ code: number }>; signal: AbortSignal },
+): Promise<{ ready: string[] } | { code: number }> {
+  while (true) {
+    const end = await Promise.race([ended, pause(world.clock, 25, { signal })]);
+    if (end) return end;
+    try {
+      const client = await connectInstance(world, id, { signal });
+      const { state, listeners } = await client.status({ signal });
+      if (state === "ready") {
+        return { ready: listeners.filter(({ kind }) => kind !== "admin").map(({ address }) => address) };
+      }
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      if (!(error instanceof PosternError)) throw error;
+    }
+  }
+}
+
+/** What the door said before it ended, as an error of ours. */
+async function failure(
+  world: World,
+  { id, log, before, code }: { id: string; log: string; before: number; code: number },
+): Promise<PosternError> {
+  const said = await world.files.readTextIfThere(log).catch(describe) ?? "";
+  const lines = new TextDecoder().decode(new TextEncoder().encode(said).subarray(before)).trim().split("\n");
+  const at = lines.findLastIndex((line) => line.startsWith("postern: error: "));
+  const sentence = at < 0
+    ? lines.slice(-3).join("\n")
+    : lines.slice(at).filter((line) => !line.startsWith("postern: hint: "))
+      .join("\n").replace("postern: error: ", "");
+  const hint = lines.findLast((line) => line.startsWith("postern: hint: "))?.replace("postern: hint: ", "");
+  return new PosternError("internal", sentence || `Cannot start "${id}": it ended with exit code ${code}`, {
+    exit: code === 0 ? 1 : code,
+    hint: hint ?? `its log is ${log}`,
+  });
+}

@@ -1,0 +1,71 @@
+import { type Problem, suggestion } from "../config/mod.ts";
+import { formatIp, isLoopback, parseIp, unmapped } from "../core/mod.ts";
+import { doorKinds } from "../listeners/mod.ts";
+import { conflicts, type Rule } from "../routing/mod.ts";
+import { implicitNames } from "../transports/mod.ts";
+import { listenOf, type Settings } from "./settings.ts";
+
+/** Routes and a default that name no transport. */
+export function wayProblems({ routes, default: fallback, transports }: Settings): Problem[] {
+  const known = [...Object.keys(transports), ...implicitNames];
+  const problems: Problem[] = [];
+  const check = (name: string, path: Problem["path"]) => {
+    if (!known.includes(name)) problems.push({ path, message: noTransport(name, known) });
+  };
+  for (const [index, { via }] of routes.entries()) check(via, ["routes", index, "via"]);
+  check(fallback, ["default"]);
+  return problems;
+}
+
+/** The same for the lines of long lists. */
+export function wayLines({ transports }: Settings, rules: readonly Rule[]): string[] {
+  const known = new Set([...Object.keys(transports), ...implicitNames]);
+  return rules
+    .filter(({ transport }) => !known.has(transport))
+    .map(({ transport, source }) => `${source}: ${noTransport(transport, [...known])}`);
+}
+
+function noTransport(name: string, known: readonly string[]): string {
+  return `names "${name}", which is no transport${
+    suggestion(name, known) || `: known are ${known.join(", ")}`
+  }`;
+}
+
+/** Equal rules with different transports. */
+export function conflictLines(rules: readonly Rule[]): string[] {
+  return conflicts(rules).map(({ kept, ignored }) =>
+    `${ignored.source}: "${ignored.text}" goes to ${ignored.transport} here and to ${kept.transport} in ` +
+    `${kept.source}: remove one of them`
+  );
+}
+
+/** Upstream proxies that are this very door. */
+export function ownDoorProblems(settings: Settings): Problem[] {
+  const listen = listenOf(settings);
+  const own = doorKinds.flatMap((kind) => listen[kind] ?? []).flatMap(({ address }) =>
+    address.sockets.map(({ endpoint }) => endpoint)
+  );
+  const problems: Problem[] = [];
+  for (const [name, { kind, settings: proxy, via }] of Object.entries(settings.transports)) {
+    if (kind !== "proxy" || via !== undefined || !isAddress(proxy)) continue;
+    const isOwn = own.some((endpoint) =>
+      "port" in endpoint && endpoint.port === proxy.port && meets(proxy.host, endpoint.host)
+    );
+    if (!isOwn) continue;
+    const message = `must not be this door itself: listen has port ${proxy.port} too`;
+    problems.push({ path: ["transports", name, "proxy", "url"], message });
+  }
+  return problems;
+}
+
+function isAddress(value: unknown): value is { host: string; port: number } {
+  return typeof value === "object" && value !== null && "host" in value && "port" in value;
+}
+
+/** Whether a host of a URL is an address that is listened on. */
+function meets(host: string, bound: string): boolean {
+  const address = parseIp(host);
+  if (!address) return host === "localhost" || host.endsWith(".localhost");
+  const isWildcard = bound === "0.0.0.0" || bound === "::";
+  return formatIp(unmapped(address)) === bound || (isWildcard && isLoopback(address));
+}

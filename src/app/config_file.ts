@@ -1,0 +1,161 @@
+import {
+  type ConfigDocument,
+  documentLimit,
+  formatProblems,
+  isError,
+  parseDocument,
+  type Path,
+  type Problem,
+  rootContext,
+} from "../config/mod.ts";
+import { PosternError, type World } from "../core/mod.ts";
+import { parseRouteLines, type Rule, rulesOfSettings } from "../routing/mod.ts";
+import { conflictLines, ownDoorProblems, wayLines, wayProblems } from "./config_checks.ts";
+import { overridden, type Overrides } from "./overrides.ts";
+import { type Settings, settingsSchema } from "./settings.ts";
+
+export interface ConfigSource {
+  /** The file; where the environment or the platform says when absent. */
+  readonly config?: string;
+  readonly overrides?: Overrides;
+}
+
+/** A configuration that can be used. */
+export interface LoadedConfig {
+  /** Absent where there is no file. */
+  readonly path?: string;
+  readonly settings: Settings;
+  /** The rules of the command line, of the file and of its lists. */
+  readonly rules: readonly Rule[];
+  /** `FILE:LINE:COLUMN: …` */
+  readonly warnings: readonly string[];
+  /** Every file that was read, with its text: a change of any is a reason to reload. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+/** What reading a configuration gave: everything that is wrong, and the configuration where nothing is. */
+export interface ConfigReport {
+  /** Where the file is, or would be. */
+  readonly path: string;
+  readonly isThere: boolean;
+  readonly errors: readonly string[];
+  readonly warnings: readonly string[];
+  readonly loaded?: LoadedConfig;
+  /** As written, with the command line's changes. */
+  readonly value: unknown;
+}
+
+/** A long list may be larger than a document: it is read line by line. */
+const listLimit = 64 * 1024 * 1024;
+
+/** Where the configuration is, or would be. */
+export function configPath(world: World, named?: string): string {
+  const written = named ?? world.process.env("POSTERN_CONFIG");
+  if (!written) return `${world.places.config}/config.yaml`;
+  return /^(?:[/\\]|[A-Za-z]:[/\\])/.test(written) ? written : `${world.process.directory}/${written}`;
+}
+
+/** Reads and checks the configuration without starting anything; throws `config` with all problems. */
+export async function loadConfig(world: World, source: ConfigSource): Promise<LoadedConfig> {
+  const { loaded, errors, path } = await readConfig(world, source);
+  if (loaded) return loaded;
+  const count = errors.length === 1 ? "1 problem" : `${errors.length} problems`;
+  throw new PosternError("config", [`Cannot use ${path}: ${count}`, ...errors].join("\n"), {
+    hint: "after correcting, look again with: postern config check",
+  });
+}
+
+/** Reads the configuration and reports every problem; only a file that cannot be read at all is an error. */
+export async function readConfig(world: World, source: ConfigSource): Promise<ConfigReport> {
+  const path = configPath(world, source.config);
+  const isNamed = source.config !== undefined || Boolean(world.process.env("POSTERN_CONFIG"));
+  const limit = { limit: documentLimit };
+  const text = isNamed
+    ? await world.files.readText(path, limit)
+    : await world.files.readTextIfThere(path, limit);
+  const document = await parseDocument(text ?? "", { name: path });
+  const { value, fileRoutes } = overridden(document.value, source.overrides ?? {});
+  const parsed = document.value === undefined ? undefined : parseSettings(world, value, path);
+  const lists = await readLists(world, parsed?.settings?.routesFrom ?? []);
+  const problems = [...document.problems, ...parsed?.problems ?? []];
+  const lines = [...lists.errors];
+  let rules: readonly Rule[] = [];
+  if (parsed?.settings) {
+    const { settings } = parsed;
+    const fileRules = rulesOfSettings(settings, sourceIn(document, path, fileRoutes));
+    const own = commandLineRules(fileRules, settings, fileRoutes);
+    rules = [...own, ...fileRules.filter((rule) => !own.includes(rule)), ...lists.rules];
+    problems.push(...wayProblems(settings), ...ownDoorProblems(settings));
+    lines.push(...wayLines(settings, lists.rules), ...conflictLines(rules.slice(own.length)));
+  }
+  const errors = [...formatProblems(problems.filter(isError), document), ...lines];
+  const warnings = [
+    ...formatProblems(problems.filter((problem) => !isError(problem)), document),
+    ...lists.warnings,
+  ];
+  const report = { path, isThere: text !== undefined, errors, warnings, value };
+  if (!parsed?.settings || errors.length > 0) return report;
+  const texts = new Map([...(text === undefined ? [] : [[path, text] as const]), ...lists.texts]);
+  const { settings } = parsed;
+  return {
+    ...report,
+    loaded: { ...(text !== undefined && { path }), settings, rules, warnings, texts },
+  };
+}
+
+function parseSettings(
+  world: World,
+  value: unknown,
+  path: string,
+): { settings: Settings | undefined; problems: readonly Problem[] } {
+  const context = rootContext({
+    base: path.replace(/[/\\][^/\\]*$/, "") || "/",
+    home: world.places.home,
+    runtime: world.places.runtime,
+    env: (name) => world.process.env(name),
+  });
+  const settings = settingsSchema.parse(value, context);
+  return { settings: context.problems.some(isError) ? undefined : settings, problems: context.problems };
+}
+
+interface Lists {
+  readonly rules: Rule[];
+  readonly errors: string[];
+  readonly warnings: string[];
+  readonly texts: Map<string, string>;
+}
+
+async function readLists(world: World, files: readonly string[]): Promise<Lists> {
+  const lists: Lists = { rules: [], errors: [], warnings: [], texts: new Map() };
+  for (const file of files) {
+    const text = await world.files.readText(file, { limit: listLimit });
+    lists.texts.set(file, text);
+    const { rules, problems } = parseRouteLines(text, { name: fileName(file) });
+    for (const rule of rules) lists.rules.push(rule);
+    for (const { line, message, severity } of problems) {
+      if (severity === "error") lists.errors.push(`${file}:${line}: ${message}`);
+      else lists.warnings.push(`${file}:${line}: warning: ${message}`);
+    }
+  }
+  return lists;
+}
+
+/** What a rule gives as its source: `config.yaml:12`, or the option it came by. */
+function sourceIn(document: ConfigDocument, file: string, fileRoutes: number): (path: Path) => string {
+  const name = fileName(file);
+  return (path) => {
+    if (path[0] === "routes" && Number(path[1]) >= fileRoutes) return "--route";
+    const position = document.locate(path);
+    return position ? `${name}:${position.line}` : name;
+  };
+}
+
+/** The command line's rules, which come before the file's: of equal patterns the first one counts. */
+function commandLineRules(rules: readonly Rule[], { routes }: Settings, fileRoutes: number): Rule[] {
+  const count = routes.slice(fileRoutes).reduce((sum, { to }) => sum + to.length, 0);
+  return count === 0 ? [] : rules.slice(-count);
+}
+
+function fileName(path: string): string {
+  return path.replace(/^.*[/\\]/, "");
+}

@@ -1,0 +1,198 @@
+import {
+  asPosternError,
+  type Clock,
+  type Conn,
+  describe,
+  type Dialed,
+  type DialRequest,
+  formatTarget,
+  type Log,
+  PosternError,
+  type Tally,
+} from "../core/mod.ts";
+import type { ConnectionInfo } from "../listeners/mod.ts";
+import type { DoorMetrics } from "./door_metrics.ts";
+
+/** The part of a route that a connection remembers. */
+export interface TakenRoute {
+  readonly transport: string;
+  readonly because: string;
+}
+
+export interface ConnectionTableOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: DoorMetrics;
+}
+
+/** The live connections of a door; each leaves one line in the log when it ends. */
+export class ConnectionTable {
+  readonly #options: ConnectionTableOptions;
+  readonly #live = new Map<number, ConnectionRecord>();
+  #last = 0;
+  #failed = 0;
+  #idleSince: number;
+
+  constructor(options: ConnectionTableOptions) {
+    this.#options = options;
+    this.#idleSince = options.clock.now();
+  }
+
+  /** Opens the record of one request, before it is dialled. */
+  begin(request: DialRequest, route: TakenRoute): ConnectionRecord {
+    const record = new ConnectionRecord(++this.#last, request, route, this.#options, (failed) => {
+      this.#live.delete(record.id);
+      if (failed) this.#failed++;
+      this.#idleSince = this.#options.clock.now();
+    });
+    this.#live.set(record.id, record);
+    return record;
+  }
+
+  get live(): Iterable<ConnectionRecord> {
+    return this.#live.values();
+  }
+
+  get counts(): { open: number; total: number; failed: number } {
+    return { open: this.#live.size, total: this.#last, failed: this.#failed };
+  }
+
+  list(): ConnectionInfo[] {
+    return [...this.#live.values()].map((record) => record.info());
+  }
+
+  /** Drops one connection; false when there is none with this id. */
+  close(id: number): boolean {
+    const record = this.#live.get(id);
+    record?.drop(new PosternError("cancelled", "Closed on request"));
+    return record !== undefined;
+  }
+
+  closeAll(reason: unknown): void {
+    for (const record of [...this.#live.values()]) record.drop(reason);
+  }
+
+  /** When the last one ended; undefined while one is open. */
+  get idleSince(): number | undefined {
+    return this.#live.size === 0 ? this.#idleSince : undefined;
+  }
+}
+
+/** One request and what became of it. */
+export class ConnectionRecord implements Dialed {
+  readonly id: number;
+  readonly tally: Tally = { up: 0, down: 0 };
+  readonly #request: DialRequest;
+  readonly #route: TakenRoute;
+  readonly #options: ConnectionTableOptions;
+  readonly #ended: (failed: boolean) => void;
+  readonly #startedAt: number;
+  readonly #abort = new AbortController();
+  #conn: Conn | undefined;
+  #isFinished = false;
+  #dropped: { reason: unknown } | undefined;
+  #onEnd: (() => void)[] = [];
+
+  constructor(
+    id: number,
+    request: DialRequest,
+    route: TakenRoute,
+    options: ConnectionTableOptions,
+    ended: (failed: boolean) => void,
+  ) {
+    this.id = id;
+    this.#request = request;
+    this.#route = route;
+    this.#options = options;
+    this.#ended = ended;
+    this.#startedAt = options.clock.now();
+  }
+
+  get transport(): string {
+    return this.#route.transport;
+  }
+
+  /** Aborts the dial when the connection is dropped before it stands. */
+  get dialling(): AbortController {
+    return this.#abort;
+  }
+
+  get conn(): Conn {
+    if (!this.#conn) throw new PosternError("internal", "Cannot use a connection before it is dialled");
+    return this.#conn;
+  }
+
+  connected(conn: Conn): this {
+    this.#conn = conn;
+    this.#options.metrics.dials.observe((this.#options.clock.now() - this.#startedAt) / 1000, this.transport);
+    return this;
+  }
+
+  /** Resolves at the end of the connection. */
+  get ended(): Promise<void> {
+    return this.#isFinished ? Promise.resolve() : new Promise((resolve) => void this.#onEnd.push(resolve));
+  }
+
+  drop(reason: unknown): void {
+    this.#dropped ??= { reason };
+    if (this.#conn) this.#conn.abort(reason);
+    else this.#abort.abort(reason);
+  }
+
+  finish(end: string, cause?: unknown): void {
+    if (this.#isFinished) return;
+    this.#isFinished = true;
+    this.#conn?.[Symbol.asyncDispose]();
+    const outcome = this.#dropped ? "closed" : end;
+    const error = this.#dropped ? this.#dropped.reason : cause;
+    const { clock, log, metrics } = this.#options;
+    const { target, client, protocol, user } = this.#request;
+    const { transport, because } = this.#route;
+    const ms = clock.now() - this.#startedAt;
+    metrics.connections.add(1, transport, outcome);
+    metrics.durations.observe(ms / 1000, transport);
+    metrics.moved(transport, this.tally);
+    this.#ended(this.#conn === undefined);
+    for (const tell of this.#onEnd) tell();
+    if (!log.writes("info")) return;
+    const { up, down } = this.tally;
+    log.info("conn.done", {
+      conn: this.id,
+      client,
+      protocol,
+      user,
+      target: formatTarget(target),
+      transport,
+      because,
+      ms: Math.round(ms),
+      up,
+      down,
+      outcome,
+      reason: error === undefined ? undefined : describe(error),
+    });
+  }
+
+  /** Ends the record of a dial that failed. */
+  failed(error: unknown): void {
+    this.finish(asPosternError(error).code, error);
+  }
+
+  info(): ConnectionInfo {
+    const { clock } = this.#options;
+    const ageMs = Math.round(clock.now() - this.#startedAt);
+    const { target, client, protocol, user } = this.#request;
+    return {
+      id: this.id,
+      client,
+      protocol,
+      target: formatTarget(target),
+      transport: this.#route.transport,
+      because: this.#route.because,
+      startedAt: new Date(clock.date().getTime() - ageMs).toISOString(),
+      ageMs,
+      up: this.tally.up,
+      down: this.tally.down,
+      ...(user === undefined ? {} : { user }),
+    };
+  }
+}

@@ -1,0 +1,186 @@
+import { asPosternError, describe, isPosternError, type World } from "../core/mod.ts";
+import { doorKinds, type Status } from "../listeners/mod.ts";
+import { type ConfigReport, type ConfigSource, readConfig } from "./config_file.ts";
+import { connectInstance } from "./instance.ts";
+import { addressText } from "./listener_set.ts";
+import { listenOf } from "./settings.ts";
+
+/** One thing that was looked at, and what to do about it. */
+export interface Finding {
+  readonly name: string;
+  readonly state: "ok" | "warning" | "failed" | "skipped";
+  readonly detail: string;
+  readonly hint?: string;
+}
+
+export interface DoctorOptions extends ConfigSource {
+  readonly id: string;
+}
+
+/** Looks at what a door needs around it, one finding after the other. */
+export async function* doctor(
+  world: World,
+  { id, ...source }: DoctorOptions,
+  { signal }: { signal: AbortSignal },
+): AsyncGenerator<Finding> {
+  const report = await readConfig(world, source).catch((error: unknown) => error);
+  yield* configFindings(report);
+  const config = isReport(report) ? report : undefined;
+  yield await directoryFinding(world);
+  const status = await runningDoor(world, id, signal);
+  yield* instanceFindings(id, status);
+  if (config?.loaded) yield* portFindings(world, config, status);
+  yield* proxyFindings(world, status);
+  yield clockFinding(world);
+}
+
+function isReport(value: unknown): value is ConfigReport {
+  return typeof value === "object" && value !== null && "errors" in value;
+}
+
+function* configFindings(report: unknown): Generator<Finding> {
+  const name = "configuration";
+  if (!isReport(report)) {
+    const { message, hint } = asPosternError(report);
+    yield { name, state: "failed", detail: message, ...(hint !== undefined && { hint }) };
+    return;
+  }
+  const { path, isThere, errors, warnings, loaded } = report;
+  for (const detail of errors) yield { name, state: "failed", detail, hint: "postern config check" };
+  for (const detail of warnings) yield { name, state: "warning", detail };
+  if (!isThere) {
+    yield { name, state: "warning", detail: `there is no ${path}`, hint: "write one: postern config init" };
+  } else if (loaded) {
+    const transports = Object.keys(loaded.settings.transports).length;
+    yield { name, state: "ok", detail: `${path}: ${loaded.rules.length} rules, ${transports} transports` };
+  }
+}
+
+async function directoryFinding({ files, places }: World): Promise<Finding> {
+  const name = "directory for sockets";
+  try {
+    await files.privateDirectory(places.runtime);
+    return { name, state: "ok", detail: `${places.runtime} is ours and closed to others` };
+  } catch (error) {
+    const { message, hint } = asPosternError(error);
+    return { name, state: "failed", detail: message, ...(hint !== undefined && { hint }) };
+  }
+}
+
+async function runningDoor(world: World, id: string, signal: AbortSignal): Promise<Status | unknown> {
+  try {
+    const client = await connectInstance(world, id, { signal });
+    return await client.status({ signal });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return error;
+  }
+}
+
+function isStatus(value: unknown): value is Status {
+  return typeof value === "object" && value !== null && "listeners" in value;
+}
+
+function* instanceFindings(id: string, status: unknown): Generator<Finding> {
+  const name = `instance "${id}"`;
+  if (!isStatus(status)) {
+    const isAbsent = isPosternError(status, "refused");
+    yield isAbsent
+      ? { name, state: "skipped", detail: "none runs", hint: "start it: postern proxy" }
+      : { name, state: "failed", detail: describe(status), hint: "stop it and start it again" };
+    return;
+  }
+  const { state, version, pid, config, transports } = status;
+  yield { name, state: "ok", detail: `${state}, version ${version}, pid ${pid}` };
+  if (config.problem !== undefined) {
+    yield {
+      name,
+      state: "failed",
+      detail: `the configuration as it is now is not in force: ${config.problem}`,
+      hint: "postern config check",
+    };
+  }
+  for (const { name: transport, state, lastError } of transports) {
+    if (state !== "failing" && state !== "unusable") continue;
+    yield { name: `transport "${transport}"`, state: "failed", detail: lastError ?? state };
+  }
+}
+
+/** Whether each port is free for us, or taken by the very door that runs. */
+async function* portFindings(
+  { network }: World,
+  { loaded }: ConfigReport,
+  status: unknown,
+): AsyncGenerator<Finding> {
+  if (!loaded) return;
+  const listen = listenOf(loaded.settings);
+  const own = isStatus(status) ? status.listeners.map(({ address }) => address) : [];
+  for (const { address } of doorKinds.flatMap((kind) => listen[kind] ?? [])) {
+    for (const { endpoint, mayBeMissing } of address.sockets) {
+      const text = addressText(endpoint);
+      const name = `address ${text}`;
+      if (own.includes(text)) {
+        yield { name, state: "ok", detail: "the running door has it" };
+      } else if ("path" in endpoint) {
+        yield { name, state: "skipped", detail: "a socket file, looked at when the door starts" };
+      } else {
+        try {
+          await using _listening = network.listen(endpoint);
+          yield { name, state: "ok", detail: "free" };
+        } catch (error) {
+          const { message, hint, detail } = asPosternError(error);
+          if (mayBeMissing && detail === "network") continue;
+          yield { name, state: "failed", detail: message, ...(hint !== undefined && { hint }) };
+        }
+      }
+    }
+  }
+}
+
+const proxyNames = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+
+function* proxyFindings({ process }: World, status: unknown): Generator<Finding> {
+  const name = "proxy variables";
+  const set = proxyNames.filter((variable) => process.env(variable));
+  if (set.length === 0) {
+    yield {
+      name,
+      state: "ok",
+      detail: "none is set",
+      hint: 'to use the door in this shell: eval "$(postern env)"',
+    };
+    return;
+  }
+  const ports = isStatus(status)
+    ? status.listeners.flatMap(({ address }) => /:([0-9]+)$/.exec(address)?.[1] ?? [])
+    : [];
+  for (const variable of set) {
+    const value = process.env(variable) ?? "";
+    const url = URL.parse(value.includes("://") ? value : `http://${value}`);
+    if (!url) yield { name, state: "warning", detail: `${variable} is not a URL`, hint: `unset ${variable}` };
+    else if (ports.includes(url.port)) yield { name, state: "ok", detail: `${variable} leads to this door` };
+    else {
+      yield {
+        name,
+        state: "warning",
+        detail: `${variable} leads to ${url.host}, which is not this door`,
+        hint: "the door itself does not use it; to make it an upstream, see: postern env",
+      };
+    }
+  }
+}
+
+/** Certificates and sign-in fail in odd ways when the clock is far off. */
+function clockFinding({ clock }: World): Finding {
+  const name = "clock";
+  const year = clock.date().getUTCFullYear();
+  if (year < 2026) {
+    return {
+      name,
+      state: "failed",
+      detail: `it says ${year}`,
+      hint: "set the clock: certificates depend on it",
+    };
+  }
+  return { name, state: "ok", detail: clock.date().toISOString() };
+}

@@ -1,0 +1,355 @@
+import {
+  asPosternError,
+  type Conn,
+  Deadlines,
+  describe,
+  type Dial,
+  type Dialed,
+  type DialRequest,
+  type Endpoint,
+  formatTarget,
+  type Log,
+  type Metric,
+  type Network,
+  PosternError,
+  type Target,
+  type World,
+} from "../core/mod.ts";
+import type {
+  DialReport,
+  DoorPhase,
+  ExplanationInfo,
+  ListenerSettings,
+  Pages,
+  ReloadReport,
+  Status,
+  TransportState,
+} from "../listeners/mod.ts";
+import type { BuiltTransport } from "../transports/mod.ts";
+import type { LoadedConfig } from "./config_file.ts";
+import { ConnectionTable } from "./connection_table.ts";
+import { DoorMetrics } from "./door_metrics.ts";
+import { explanationOf } from "./explanation.ts";
+import { ListenerSet } from "./listener_set.ts";
+import { loopError, withoutLoops } from "./loop_guard.ts";
+import { allowedBy, changesBetween, makePlan, type Plan, transportOf } from "./plan.ts";
+import type { ToldDoor } from "./proxy_environment.ts";
+import { listenOf } from "./settings.ts";
+import { readUsers } from "./users.ts";
+
+export interface DoorOptions {
+  readonly version: string;
+  readonly id: string;
+  readonly log: Log;
+  readonly pages: (door: Door) => Pages;
+}
+
+/** One running door: its sockets, its plan, and the connections that go through it. */
+export class Door implements AsyncDisposable {
+  readonly connections: ConnectionTable;
+  readonly metrics = new DoorMetrics();
+  readonly startedAt: Date;
+  readonly #world: World;
+  readonly #network: Network;
+  readonly #options: DoorOptions;
+  readonly #listeners: ListenerSet;
+  readonly #deadlines: Deadlines;
+  readonly #dials = new Map<string, { dials: number; failures: number; lastError?: string }>();
+  #plan: Plan;
+  #phase: DoorPhase = "starting";
+  #problem: string | undefined;
+  #reloading: Promise<unknown> = Promise.resolve();
+
+  /** Builds everything and starts nothing. */
+  constructor(world: World, config: LoadedConfig, options: DoorOptions) {
+    const { clock } = world;
+    const { log } = options;
+    this.#world = world;
+    this.#options = options;
+    this.startedAt = clock.date();
+    this.#deadlines = new Deadlines(clock);
+    this.connections = new ConnectionTable({ clock, log, metrics: this.metrics });
+    this.#network = withoutLoops(world.network, () => this.endpoints);
+    this.#plan = makePlan(config, { ...world, network: this.#network, log });
+    this.#listeners = new ListenerSet({
+      network: world.network,
+      clock,
+      log,
+      pages: options.pages(this),
+      dialFor: (listener) => this.#dialFor(listener),
+      usersOf: (listener, settings) => readUsers(world.files, listener, settings),
+    });
+  }
+
+  get plan(): Plan {
+    return this.#plan;
+  }
+
+  get phase(): DoorPhase {
+    return this.#phase;
+  }
+
+  get endpoints(): readonly Endpoint[] {
+    return this.#listeners.bound.filter(({ kind }) => kind !== "admin").map(({ endpoint }) => endpoint);
+  }
+
+  get listeners(): ListenerSet["bound"] {
+    return this.#listeners.bound;
+  }
+
+  /** The door that programs are told of: the first one that speaks HTTP, else the first one on a TCP port. */
+  told(): ToldDoor | undefined {
+    const doors = this.#listeners.bound.filter(({ kind, endpoint }) =>
+      kind !== "admin" && "port" in endpoint
+    );
+    const chosen = doors.find(({ kind }) => kind !== "socks") ?? doors[0];
+    if (!chosen) return undefined;
+    const [user] = chosen.users;
+    return { address: chosen.address, ...(user && { user }) };
+  }
+
+  /** Binds. After it the door takes clients. */
+  async open(): Promise<void> {
+    await this.#listeners.apply(listenOf(this.#plan.config.settings), this.#plan.limits);
+    this.#phase = "ready";
+  }
+
+  /** Swaps to another configuration. On failure everything is as before, and `status` shows why. */
+  reload(load: () => Promise<LoadedConfig>): Promise<ReloadReport> {
+    const done = this.#reloading.then(() => this.#reload(load));
+    this.#reloading = done.catch(() => {});
+    return done;
+  }
+
+  async #reload(load: () => Promise<LoadedConfig>): Promise<ReloadReport> {
+    const { log } = this.#options;
+    try {
+      if (this.#phase === "draining") {
+        throw new PosternError("cancelled", "Cannot reload: the door is closing");
+      }
+      const before = this.#plan;
+      const config = await load();
+      const plan = makePlan(config, { ...this.#world, network: this.#network, log }, before);
+      const listening = this.#listeners.bound.map(({ address }) => address);
+      await this.#listeners.apply(listenOf(config.settings), plan.limits);
+      this.#plan = plan;
+      this.#problem = undefined;
+      const changes = [
+        ...changesBetween(before, plan),
+        ...addressChanges(listening, this.#listeners.bound.map(({ address }) => address)),
+      ];
+      this.#retire(plan.transports.dropped);
+      this.metrics.reloads.add(1, "done");
+      log.info("config.reloaded", { changes: changes.length, rules: config.rules.length });
+      for (const warning of config.warnings) log.warn("config.warning", { warning });
+      return { changed: changes.length > 0, changes, warnings: config.warnings };
+    } catch (error) {
+      this.#problem = describe(error);
+      this.metrics.reloads.add(1, "failed");
+      log.error("config.refused", { reason: this.#problem });
+      throw error;
+    }
+  }
+
+  /** Takes no more clients, lets the live connections end within the limit, and drops what is left. */
+  async drain(limit = this.#plan.limits.drain): Promise<void> {
+    this.#phase = "draining";
+    const { log } = this.#options;
+    log.info("door.draining", { connections: this.connections.counts.open });
+    const late = this.#world.clock.after(limit, () => {
+      log.warn("door.drain_ended", { connections: this.connections.counts.open });
+      this.connections.closeAll(new PosternError("cancelled", "The door was closed"));
+    });
+    try {
+      await this.#listeners.drain();
+    } finally {
+      late[Symbol.dispose]();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#phase = "draining";
+    await this.#listeners[Symbol.asyncDispose]();
+    this.connections.closeAll(new PosternError("cancelled", "The door was closed"));
+    for (const { transport } of this.#plan.transports.byName.values()) await transport[Symbol.asyncDispose]();
+  }
+
+  /** What a client asks for, routed, dialled in time, recorded. */
+  async dial(
+    request: DialRequest,
+    { signal }: { signal: AbortSignal },
+  ): Promise<Dialed> {
+    const plan = this.#plan;
+    const route = plan.router.route(request.target);
+    const record = this.connections.begin(request, route);
+    const { dialling } = record;
+    const cancel = () => dialling.abort(signal.reason);
+    signal.addEventListener("abort", cancel, { once: true });
+    const { target } = request;
+    const deadline = this.#deadlines.add(
+      plan.limits.dial,
+      () => dialling.abort(tooSlow(target, plan.limits.dial)),
+    );
+    const built = transportOf(plan, route);
+    try {
+      if (this.#world.network.isOwnDial(request.client)) throw loopError(formatTarget(target));
+      const conn = await built.transport.dial(target, { signal: dialling.signal });
+      this.#count(built);
+      return record.connected(conn);
+    } catch (error) {
+      this.#count(built, error);
+      record.failed(error);
+      throw error;
+    } finally {
+      deadline[Symbol.dispose]();
+      signal.removeEventListener("abort", cancel);
+    }
+  }
+
+  /** Where a target would go, and with `dial` whether it can be reached. */
+  async explain(
+    target: Target,
+    { dial, signal }: { dial: boolean; signal: AbortSignal },
+  ): Promise<ExplanationInfo> {
+    const explanation = explanationOf(this.#plan, target);
+    return dial ? { ...explanation, dial: await this.#tryDial(target, signal) } : explanation;
+  }
+
+  status(): Status {
+    const { version, id } = this.#options;
+    const { config, loadedAt } = this.#plan;
+    const moved = this.metrics.total;
+    for (const { tally } of this.connections.live) {
+      moved.up += tally.up;
+      moved.down += tally.down;
+    }
+    return {
+      version,
+      id,
+      pid: this.#world.process.pid,
+      startedAt: this.startedAt.toISOString(),
+      state: this.#phase,
+      listeners: this.#listeners.bound.map(({ kind, address, hasAuth }) => ({
+        kind,
+        address,
+        auth: hasAuth,
+      })),
+      transports: [...this.#plan.transports.byName.values()].map((built) => this.#transportState(built)),
+      config: {
+        ...(config.path !== undefined && { path: config.path }),
+        loadedAt: loadedAt.toISOString(),
+        ...(this.#problem !== undefined && { problem: this.#problem }),
+      },
+      connections: this.connections.counts,
+      bytes: moved,
+      memory: { resident: this.#world.process.memory() },
+    };
+  }
+
+  collect(): Metric[] {
+    return this.metrics.collect(this.connections.live, this.#world.process.memory());
+  }
+
+  #dialFor(listener: ListenerSettings): Dial {
+    const allows = allowedBy(listener);
+    if (!allows) return (request, options) => this.dial(request, options);
+    return (request, options) => {
+      if (allows(request.target)) return this.dial(request, options);
+      const record = this.connections.begin(request, { transport: "reject", because: "listener" });
+      const error = new PosternError(
+        "not_allowed",
+        `Cannot reach ${formatTarget(request.target)}: this listener is not for it`,
+        { hint: "see listen … only in the configuration" },
+      );
+      record.failed(error);
+      return Promise.reject(error);
+    };
+  }
+
+  async #tryDial(target: Target, signal: AbortSignal): Promise<DialReport> {
+    const { clock } = this.#world;
+    const start = clock.now();
+    const steps: { step: string; ms: number }[] = [];
+    const since = () => Math.round((clock.now() - start) * 10) / 10;
+    const controller = new AbortController();
+    const cancel = () => controller.abort(signal.reason);
+    signal.addEventListener("abort", cancel, { once: true });
+    const { limits } = this.#plan;
+    const deadline = this.#deadlines.add(limits.dial, () => controller.abort(tooSlow(target, limits.dial)));
+    try {
+      const { transport } = transportOf(this.#plan, this.#plan.router.route(target));
+      const conn: Conn = await transport.dial(target, {
+        signal: controller.signal,
+        onStep: (step) => void steps.push({ step, ms: since() }),
+      });
+      const ms = since();
+      await conn[Symbol.asyncDispose]();
+      return { ms, steps };
+    } catch (error) {
+      const { code, message, hint, detail, exit } = asPosternError(error);
+      return {
+        ms: since(),
+        steps,
+        error: {
+          code,
+          message,
+          ...(hint !== undefined && { hint }),
+          ...(detail !== undefined && { detail }),
+          ...(exit !== undefined && { exit }),
+        },
+      };
+    } finally {
+      deadline[Symbol.dispose]();
+      signal.removeEventListener("abort", cancel);
+    }
+  }
+
+  #count({ name }: BuiltTransport, error?: unknown): void {
+    let known = this.#dials.get(name);
+    if (!known) this.#dials.set(name, known = { dials: 0, failures: 0 });
+    known.dials++;
+    if (error === undefined) return;
+    known.failures++;
+    known.lastError = describe(error);
+  }
+
+  #transportState({ name, type, via, transport }: BuiltTransport): TransportState {
+    const { dials = 0, failures = 0, lastError } = this.#dials.get(name) ?? {};
+    return {
+      state: dials > 0 ? "ready" : "idle",
+      ...(lastError !== undefined && { lastError }),
+      ...transport.status?.(),
+      name,
+      type,
+      ...(via !== undefined && { via }),
+      dials,
+      failures,
+    };
+  }
+
+  /** Lets transports that are not wanted any more serve their connections to the end. */
+  #retire(dropped: readonly BuiltTransport[]): void {
+    if (dropped.length === 0) return;
+    const used = [...this.connections.live].map((record) => record.ended);
+    Promise.all(used).then(async () => {
+      for (const { transport } of dropped) await transport[Symbol.asyncDispose]();
+    }).catch((error) => this.#options.log.error("transport.close_failed", { reason: describe(error) }));
+  }
+}
+
+function tooSlow(target: Target, ms: number): PosternError {
+  return new PosternError(
+    "timeout",
+    `Cannot reach ${formatTarget(target)}: no answer within ${ms / 1000} s`,
+    {
+      hint: "listen.limits.dial says how long to wait",
+    },
+  );
+}
+
+function addressChanges(before: readonly string[], after: readonly string[]): string[] {
+  return [
+    ...after.filter((address) => !before.includes(address)).map((address) => `listens on ${address} now`),
+    ...before.filter((address) => !after.includes(address)).map((address) => `listens on ${address} no more`),
+  ];
+}

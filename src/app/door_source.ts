@@ -1,0 +1,43 @@
+import { PosternError } from "../core/mod.ts";
+import type { PageSource, ReloadReport } from "../listeners/mod.ts";
+import { pacFile } from "../routing/mod.ts";
+import type { Door } from "./door.ts";
+import { randomToken } from "./instance.ts";
+import { proxyEnvironment } from "./proxy_environment.ts";
+
+export interface DoorActions {
+  readonly reload: () => Promise<ReloadReport>;
+  /** Asks the door to end; `drain` in ms. */
+  readonly stop: (drain?: number) => void;
+}
+
+/** What the pages and the control socket see of a door. */
+export function doorSource(door: Door, { reload, stop }: DoorActions): PageSource {
+  return {
+    token: randomToken(),
+    health: () => door.phase,
+    metrics: () => door.collect(),
+    status: () => door.status(),
+    connections: () => door.connections.list(),
+    closeConnection: (id) => door.connections.close(id),
+    reload,
+    stop: ({ drain }) => stop(drain),
+    explain: (target, options) => door.explain(target, options),
+    pac: (authority) => pacFile(door.plan.router, { door: authority, hasAuth: asksAt(door, authority) }),
+    env: (options) => {
+      const told = door.told();
+      if (told) return proxyEnvironment(door.plan, told, options);
+      throw new PosternError("config", "Cannot tell programs about this door: it listens on no TCP port", {
+        hint: "add a listener: listen.mixed",
+      });
+    },
+  };
+}
+
+/** Whether the door asks for a password on the port of an authority. */
+function asksAt({ listeners }: Door, authority: string): boolean {
+  const port = /:([0-9]+)$/.exec(authority)?.[1];
+  return listeners.some(({ address, hasAuth }) =>
+    hasAuth && port !== undefined && address.endsWith(`:${port}`)
+  );
+}

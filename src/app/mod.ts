@@ -1,0 +1,21 @@
+export { jsonSchema } from "../config/mod.ts";
+export type {
+  ConnectionInfo,
+  ControlClient,
+  DialReport,
+  ErrorInfo,
+  ExplanationInfo,
+  Hello,
+  ProxyEnvironment,
+  ReloadReport,
+  Status,
+} from "../listeners/mod.ts";
+export * from "./background.ts";
+export { configPath, type ConfigSource } from "./config_file.ts";
+export * from "./doctor.ts";
+export * from "./environment_text.ts";
+export * from "./from_files.ts";
+export { connectInstance, type InstanceInfo, instances, logFile } from "./instance.ts";
+export type { Overrides } from "./overrides.ts";
+export * from "./run_door.ts";
+export * from "./starter_config.ts";

@@ -1,0 +1,87 @@
+import { PosternError, type Target } from "../core/mod.ts";
+import type { ListenerSettings } from "../listeners/mod.ts";
+import { parsePattern, type Route, Router, type Rule } from "../routing/mod.ts";
+import { type BuildDeps, buildTransports, type BuiltTransport, type Transports } from "../transports/mod.ts";
+import type { LoadedConfig } from "./config_file.ts";
+import { type Limits, limitsOf } from "./settings.ts";
+
+/** Everything that decides where a connection goes. A reload makes a new one beside it and swaps. */
+export interface Plan {
+  readonly config: LoadedConfig;
+  readonly router: Router;
+  readonly transports: Transports;
+  readonly limits: Limits;
+  readonly loadedAt: Date;
+}
+
+/** Builds a plan without any I/O; transports that did not change come along from the previous one. */
+export function makePlan(config: LoadedConfig, deps: BuildDeps, previous?: Plan): Plan {
+  return {
+    config,
+    router: new Router({ rules: config.rules, fallback: config.settings.default }),
+    transports: buildTransports(config.settings.transports, deps, previous?.transports),
+    limits: limitsOf(config.settings),
+    loadedAt: deps.clock.date(),
+  };
+}
+
+/** The transport of a route. */
+export function transportOf({ transports }: Plan, { transport }: Route): BuiltTransport {
+  const built = transports.byName.get(transport);
+  if (built) return built;
+  throw new PosternError("internal", `Cannot find the transport "${transport}"`);
+}
+
+/** The transport and those it goes through, the one that reaches the target first. */
+export function hopsOf({ transports }: Plan, route: Route): BuiltTransport[] {
+  const hops: BuiltTransport[] = [];
+  let name: string | undefined = route.transport;
+  while (name !== undefined) {
+    const built: BuiltTransport | undefined = transports.byName.get(name);
+    if (!built) break;
+    hops.push(built);
+    name = built.via;
+  }
+  return hops;
+}
+
+/** What a listener with `only` lets through; undefined for one that lets everything through. */
+export function allowedBy({ only }: ListenerSettings): ((target: Target) => boolean) | undefined {
+  if (!only) return undefined;
+  const rules = only.flatMap((text): Rule[] => {
+    const parsed = parsePattern(text);
+    return "pattern" in parsed
+      ? [{ text, pattern: parsed.pattern, transport: "yes", source: "only", tier: "routes" }]
+      : [];
+  });
+  const router = new Router({ rules, fallback: "no" });
+  return (target) => router.route(target).transport === "yes";
+}
+
+/** What is different between two plans, a line each. */
+export function changesBetween(before: Plan, after: Plan): string[] {
+  const changes: string[] = [];
+  const ways = (plan: Plan) => new Map(plan.router.rules.map((rule) => [`${rule.tier} ${rule.text}`, rule]));
+  const old = ways(before);
+  const now = ways(after);
+  for (const [key, rule] of now) {
+    const was = old.get(key);
+    if (!was) changes.push(`${rule.text} now goes to ${rule.transport}`);
+    else if (was.transport !== rule.transport) {
+      changes.push(`${rule.text} now goes to ${rule.transport} (was ${was.transport})`);
+    }
+  }
+  for (const [key, rule] of old) if (!now.has(key)) changes.push(`${rule.text} is no rule any more`);
+  if (before.router.fallback !== after.router.fallback) {
+    changes.push(`everything else now goes to ${after.router.fallback} (was ${before.router.fallback})`);
+  }
+  for (const [name, built] of after.transports.byName) {
+    const was = before.transports.byName.get(name);
+    if (!was) changes.push(`transport ${name} is new`);
+    else if (was !== built) changes.push(`transport ${name} has changed`);
+  }
+  for (const name of before.transports.byName.keys()) {
+    if (!after.transports.byName.has(name)) changes.push(`transport ${name} is gone`);
+  }
+  return changes;
+}

@@ -1,0 +1,211 @@
+import {
+  Deadlines,
+  describe,
+  type Log,
+  PosternError,
+  type SignalName,
+  Tasks,
+  type World,
+} from "../core/mod.ts";
+import {
+  createControl,
+  createPages,
+  type ListenerDeps,
+  type PageSource,
+  type ReloadReport,
+  serveControl,
+  serveDoor,
+} from "../listeners/mod.ts";
+import { loadConfig, type LoadedConfig } from "./config_file.ts";
+import { ConfigWatch } from "./config_watch.ts";
+import { Door } from "./door.ts";
+import { doorSource } from "./door_source.ts";
+import { Instance } from "./instance.ts";
+import type { Overrides } from "./overrides.ts";
+
+export interface RunDoorOptions {
+  readonly version: string;
+  /** The configuration file; where the environment or the platform says when absent. */
+  readonly config?: string;
+  readonly overrides?: Overrides;
+  readonly id: string;
+  readonly log: Log;
+  /** Written once the door is ready, its addresses a line each; removed at the end. */
+  readonly readyFile?: string;
+  /** Ends the door after so many ms without a connection. */
+  readonly idleExit?: number;
+  readonly onReady: (addresses: readonly string[]) => Promise<void>;
+}
+
+/** Runs a door until a signal, the control socket or idleness ends it; resolves after a clean drain. */
+export async function runDoor(
+  world: World,
+  options: RunDoorOptions,
+  { signal }: { signal: AbortSignal },
+): Promise<void> {
+  await using run = new DoorRun(world, options);
+  await run.start();
+  await run.untilStopped(signal);
+}
+
+interface Stop {
+  readonly why: string;
+  readonly drain?: number;
+}
+
+class DoorRun implements AsyncDisposable {
+  readonly #world: World;
+  readonly #options: RunDoorOptions;
+  readonly #stop = Promise.withResolvers<Stop>();
+  /** What is given back at the end, the last one first. */
+  readonly #held = new AsyncDisposableStack();
+  readonly #tasks: Tasks;
+  #door: Door | undefined;
+  #watch: ConfigWatch | undefined;
+
+  constructor(world: World, options: RunDoorOptions) {
+    this.#world = world;
+    this.#options = options;
+    this.#tasks = this.#held.use(
+      new Tasks(undefined, (error) => options.log.error("door.task_failed", { reason: describe(error) })),
+    );
+  }
+
+  async start(): Promise<void> {
+    const { id, log, version, readyFile, onReady } = this.#options;
+    const config = await this.#load();
+    demandRoutes(config, this.#options);
+    const instance = this.#held.use(await Instance.take(this.#world, id));
+    let source: PageSource | undefined;
+    const door = this.#held.use(
+      new Door(this.#world, config, {
+        version,
+        id,
+        log,
+        pages: (door) => createPages(source = doorSource(door, this.#actions())),
+      }),
+    );
+    this.#door = door;
+    for (const warning of config.warnings) log.warn("config.warning", { warning });
+    await door.open();
+    if (source) await this.#serveControl(instance, source);
+    this.#watch = this.#held.use(new ConfigWatch(this.#world, log, () => this.#reloadAndForget("file")));
+    await this.#watch.follow(config);
+    this.#listenForSignals();
+    const addresses = door.listeners.filter(({ kind }) => kind !== "admin").map(({ address }) => address);
+    if (readyFile !== undefined) {
+      this.#held.defer(() => this.#world.files.remove(readyFile));
+      await this.#world.files.replace(readyFile, addresses.map((address) => `${address}\n`).join(""));
+    }
+    log.info("door.ready", { id, addresses: addresses.join(" "), pid: this.#world.process.pid });
+    await onReady(addresses);
+  }
+
+  async untilStopped(signal: AbortSignal): Promise<void> {
+    const interrupted = () => this.#stop.resolve({ why: "interrupted" });
+    if (signal.aborted) interrupted();
+    signal.addEventListener("abort", interrupted, { once: true });
+    if (this.#options.idleExit) this.#exitWhenIdle(this.#options.idleExit);
+    const { why, drain } = await this.#stop.promise;
+    signal.removeEventListener("abort", interrupted);
+    this.#options.log.info("door.stopping", { why });
+    await this.#door?.drain(drain);
+    this.#options.log.info("door.stopped");
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#held.disposeAsync();
+  }
+
+  #load(): Promise<LoadedConfig> {
+    const { config, overrides } = this.#options;
+    return loadConfig(this.#world, {
+      ...(config !== undefined && { config }),
+      ...(overrides && { overrides }),
+    });
+  }
+
+  #actions() {
+    return {
+      reload: () => this.#reload(),
+      stop: (drain?: number) =>
+        this.#stop.resolve({ why: "asked over the control socket", ...(drain !== undefined && { drain }) }),
+    };
+  }
+
+  async #reload(): Promise<ReloadReport> {
+    const door = this.#door;
+    if (!door) throw new PosternError("cancelled", "Cannot reload: the door is starting");
+    const report = await door.reload(() => this.#load());
+    await this.#watch?.follow(door.plan.config);
+    return report;
+  }
+
+  /** For reloads that nobody waits for: the door has logged what went wrong. */
+  #reloadAndForget(why: string): void {
+    this.#tasks.spawn(async () => {
+      this.#options.log.info("config.reloading", { why });
+      await this.#reload().catch(() => {});
+    });
+  }
+
+  async #serveControl(instance: Instance, source: PageSource): Promise<void> {
+    const { log } = this.#options;
+    const { listening, token } = await instance.listen();
+    const pages = createControl(source, token === undefined ? {} : { token });
+    const { clock } = this.#world;
+    const deps: ListenerDeps = {
+      dial: () => Promise.reject(new PosternError("not_allowed", "The control socket is no proxy")),
+      clock,
+      log,
+      deadlines: new Deadlines(clock),
+      limits: { connections: 256, handshake: 10_000, halfCloseLinger: 1000 },
+      pages,
+    };
+    this.#tasks.spawn((signal) => serveDoor(listening, serveControl(pages), deps, { signal }));
+  }
+
+  #listenForSignals(): void {
+    const { process } = this.#world;
+    const on = (name: SignalName, heard: () => void) => this.#held.use(process.on(name, heard));
+    on("SIGHUP", () => this.#reloadAndForget("SIGHUP"));
+    let isStopping = false;
+    for (const name of ["SIGTERM", "SIGINT"] as const) {
+      on(name, () => {
+        // The second time nobody wants to wait for live connections.
+        if (isStopping) this.#door?.connections.closeAll(new PosternError("cancelled", `Stopped by ${name}`));
+        isStopping = true;
+        this.#stop.resolve({ why: name });
+      });
+    }
+  }
+
+  /** A door that nobody uses ends: one look when the time is up, and again when the last connection was younger. */
+  #exitWhenIdle(ms: number): void {
+    const { clock } = this.#world;
+    const connections = this.#door?.connections;
+    if (!connections) return;
+    let timer: Disposable | undefined;
+    this.#held.defer(() => timer?.[Symbol.dispose]());
+    const look = () => {
+      const left = connections.idleSince === undefined ? ms : ms - (clock.now() - connections.idleSince);
+      if (left <= 0) this.#stop.resolve({ why: `idle for ${Math.round(ms / 1000)} s` });
+      else timer = clock.after(left, look);
+    };
+    timer = clock.after(ms, look);
+  }
+}
+
+/** A door that would send everything direct has been started by mistake. */
+function demandRoutes({ path, rules, settings }: LoadedConfig, { overrides }: RunDoorOptions): void {
+  if (path !== undefined || rules.length > 0 || settings.default !== "direct") return;
+  if (overrides?.routes?.length) return;
+  throw new PosternError(
+    "config",
+    "Cannot start: there is no configuration and no --route, so nothing would be routed",
+    {
+      hint:
+        "write one with: postern config init; or try: postern proxy --route .corp.example=proxy:http://127.0.0.1:3128",
+    },
+  );
+}
