@@ -1,12 +1,18 @@
 import type { IpBytes } from "../core/mod.ts";
 
 /** A network of the tree; `value` is missing where it only holds a branch. */
-export interface NetworkNode<T> {
+export class NetworkNode<T> {
   readonly bytes: IpBytes;
   readonly bits: number;
-  value?: T;
-  zero?: NetworkNode<T>;
-  one?: NetworkNode<T>;
+  // All fields from the start: nodes of one shape are what makes a lookup fast.
+  value: T | undefined = undefined;
+  zero: NetworkNode<T> | undefined = undefined;
+  one: NetworkNode<T> | undefined = undefined;
+
+  constructor(bytes: IpBytes, bits: number) {
+    this.bytes = bytes;
+    this.bits = bits;
+  }
 }
 
 /**
@@ -17,7 +23,7 @@ export class NetworkTree<T> {
   readonly #root: NetworkNode<T>;
 
   constructor(byteLength: 4 | 16) {
-    this.#root = { bytes: new Uint8Array(byteLength), bits: 0 };
+    this.#root = new NetworkNode(new Uint8Array(byteLength), 0);
   }
 
   /** The node of a network, made if missing. */
@@ -26,11 +32,11 @@ export class NetworkTree<T> {
     while (parent.bits < bits) {
       const side = bitAt(bytes, parent.bits) ? "one" : "zero";
       const child = parent[side];
-      if (!child) return parent[side] = { bytes, bits };
+      if (!child) return parent[side] = new NetworkNode(bytes, bits);
       const common = commonBits(child.bytes, bytes, Math.min(child.bits, bits));
       if (common < child.bits) {
         // The child moves below a new node where the two part, which may be the network asked for.
-        const above: NetworkNode<T> = { bytes, bits: common };
+        const above = new NetworkNode<T>(bytes, common);
         above[bitAt(child.bytes, common) ? "one" : "zero"] = child;
         parent[side] = above;
         parent = above;

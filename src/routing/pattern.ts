@@ -34,8 +34,15 @@ export type ParsedPattern =
 
 const special = { "<local>": "local", "<services>": "services", "<clusterips>": "clusterips" } as const;
 
+/** What nearly every line of a long list is: a name whose last label no resolver reads as a number. */
+const plainName = /^[.=]?(?:[a-z0-9_-]{1,63}\.)*[a-z_][a-z0-9_-]{0,62}$/;
+
 /** Reads a pattern of the configuration, of `--route` or of a list. */
 export function parsePattern(text: string): ParsedPattern {
+  if (text !== "any" && text.length <= 253 && plainName.test(text)) {
+    const scope = text.startsWith(".") ? "below" : text.startsWith("=") ? "exact" : "tree";
+    return { pattern: { kind: "name", name: scope === "tree" ? text : text.slice(1), scope } };
+  }
   if (text.trim() === "") return { problem: `must be a pattern such as example.com, 10.0.0.0/8 or any` };
   if (/\s/.test(text)) return { problem: `must be one pattern without blanks: current value is "${text}"` };
   if (text.includes("://")) {
