@@ -1,6 +1,6 @@
 import { object } from "@optique/core/constructs";
 import { formatDocPage } from "@optique/core/doc";
-import { formatMessage, type Message, message } from "@optique/core/message";
+import { formatMessage, type Message } from "@optique/core/message";
 import { getDocPageSync, type Parser, parseSync } from "@optique/core/parser";
 import { formatUsage, type Usage } from "@optique/core/usage";
 import { type Log, PosternError, type World } from "../core/mod.ts";

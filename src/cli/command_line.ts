@@ -74,8 +74,15 @@ async function known(groups: readonly CommandGroup[], name: string, { terminal }
 /** Finds the command's word behind the global options. */
 export function splitCommandLine(args: readonly string[]): CommandLineParts {
   let at = 0;
-  while (at < args.length && args[at]?.startsWith("-")) at += valuedOptions.includes(args[at] ?? "") ? 2 : 1;
+  while (args[at]?.startsWith("-")) at += valuedOptions.includes(args[at] ?? "") ? 2 : 1;
   return { before: args.slice(0, at), name: args[at], after: args.slice(at + 1) };
+}
+
+/** Whether the last of these words is an option whose value is still to come. */
+export function expectsValue(before: readonly string[]): boolean {
+  let at = 0;
+  while (at < before.length) at += valuedOptions.includes(before[at] ?? "") ? 2 : 1;
+  return at > before.length;
 }
 
 /** The command of this name; else an error that says which one was meant. */

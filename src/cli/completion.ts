@@ -1,10 +1,10 @@
-import { object, or } from "@optique/core/constructs";
-import { argument, command } from "@optique/core/primitives";
-import { type Parser, suggestSync } from "@optique/core/parser";
+import { object } from "@optique/core/constructs";
+import { argument } from "@optique/core/primitives";
+import { type Suggestion, suggestSync } from "@optique/core/parser";
 import { choice } from "@optique/core/valueparser";
 import { PosternError, type World } from "../core/mod.ts";
 import { type Command, defineCommand } from "./command.ts";
-import type { CommandGroup } from "./command_line.ts";
+import { type CommandGroup, expectsValue, splitCommandLine } from "./command_line.ts";
 import { globalOptions } from "./global_options.ts";
 import { words } from "./options.ts";
 
@@ -56,21 +56,32 @@ async function suggest(
   { terminal }: World,
   groups: readonly CommandGroup[],
 ): Promise<void> {
-  const [first = "", ...more] = typed;
-  const suggestions = suggestSync(everything(groups), [first, ...more]);
   const { encodeSuggestions } = await completionOf(shell);
-  await terminal.out([...encodeSuggestions(suggestions)].join(""));
+  await terminal.out([...encodeSuggestions(suggestions(typed, groups))].join(""));
 }
 
-/** One parser of all commands. A command's own parser takes the global options too. */
-function everything(groups: readonly CommandGroup[]): Parser<"sync", unknown, unknown> {
+function suggestions(typed: readonly string[], groups: readonly CommandGroup[]): readonly Suggestion[] {
   const commands = groups.flatMap((group) => group.commands);
-  return or(
-    ...commands.map(({ name, summary, parser }) =>
-      command(name, parser, { brief: words(summary), description: words(summary) })
-    ),
-    globalOptions,
-  );
+  const current = typed.at(-1) ?? "";
+  const { before, name, after } = splitCommandLine(typed.slice(0, -1));
+  if (name !== undefined) {
+    const command = commands.find((candidate) => candidate.name === name);
+    return command ? suggestSync(command.parser, nonEmpty([...before, ...after], current)) : [];
+  }
+  const options = suggestSync(globalOptions, nonEmpty(before, current));
+  if (expectsValue(before)) return options;
+  const names = commands.filter((command) => command.name.startsWith(current));
+  return [...names.map(({ name, summary }) => literal(name, summary)), ...options];
+}
+
+/** The words as the parser's type wants them: never none. */
+function nonEmpty(words: readonly string[], last: string): readonly [string, ...string[]] {
+  const [first, ...more] = words;
+  return first === undefined ? [last] : [first, ...more, last];
+}
+
+function literal(text: string, description: string): Suggestion {
+  return { kind: "literal", text, description: words(description) };
 }
 
 async function completionOf(shell: string) {

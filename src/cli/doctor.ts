@@ -1,4 +1,5 @@
 import { object } from "@optique/core/constructs";
+import type { Finding } from "../app/mod.ts";
 import { defineCommand } from "./command.ts";
 import { instanceOption, outputOption } from "./options.ts";
 import { type Paint, paintFor } from "./paint.ts";
@@ -11,7 +12,7 @@ const foundFailure = 7;
 /** `postern doctor`. */
 export default defineCommand({
   name: "doctor",
-  summary: "checks the surroundings: configuration, ports, proxies, permissions, clock",
+  summary: "checks the surroundings: configuration, ports, proxies, clock",
   description:
     "Each line is one check; what is not in order comes with the next thing to do. The exit code is 7 when " +
     "a check failed, warnings do not count.",
@@ -20,7 +21,7 @@ export default defineCommand({
   async run({ id = "default", output }, world, { signal, globals }) {
     const { doctor } = await import("../app/mod.ts");
     const paint = paintFor(world, "out");
-    const checks = [];
+    const checks: Finding[] = [];
     const { config } = globals;
     for await (
       const check of doctor(world, { id, ...(config === undefined ? {} : { config }) }, { signal })
@@ -33,14 +34,7 @@ export default defineCommand({
   },
 });
 
-interface Check {
-  readonly name: string;
-  readonly state: "ok" | "warning" | "failed" | "skipped";
-  readonly detail: string;
-  readonly hint?: string;
-}
-
-function checkText({ name, state, detail, hint }: Check, { green, yellow, red, dim }: Paint): string {
+function checkText({ name, state, detail, hint }: Finding, { green, yellow, red, dim }: Paint): string {
   const colour = { ok: green, warning: yellow, failed: red, skipped: dim }[state];
   const line = `${colour(state.padEnd(8))}${printable(name)}: ${printable(detail)}\n`;
   return hint === undefined ? line : `${line}${" ".repeat(8)}${dim(printable(hint))}\n`;

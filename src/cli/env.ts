@@ -43,9 +43,11 @@ export default defineCommand({
         hint: "send them to a program, or add --show",
       });
     }
+    const asked = client === undefined ? {} : { client };
     const environment = unset ? undefined : await fromInstanceOrFiles(world, id, context, {
-      instance: (door) => door.env({ credentials, signal: context.signal }),
-      files: ({ environmentFromFiles }, sources) => environmentFromFiles(world, sources, { credentials }),
+      instance: (door) => door.env({ credentials, ...asked, signal: context.signal }),
+      files: ({ environmentFromFiles }, sources) =>
+        environmentFromFiles(world, sources, { credentials, ...asked }),
     });
     if (environment?.needsAuth && !credentials) {
       throw new PosternError(
@@ -56,7 +58,10 @@ export default defineCommand({
         },
       );
     }
-    const { text, notes } = renderEnvironment(environment, { shell: shell ?? usualShell(world), client });
+    const { text, notes } = renderEnvironment(world, environment, {
+      shell: shell ?? usualShell(world),
+      client,
+    });
     for (const note of notes) await world.terminal.err(`postern: note: ${printable(note)}\n`);
     await world.terminal.out(text);
   },

@@ -4,7 +4,7 @@ import { option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
 import { path } from "@optique/run/valueparser";
 import type { InferValue } from "@optique/core/parser";
-import type { World } from "../core/mod.ts";
+import { PosternError, type World } from "../core/mod.ts";
 import { defineCommand, type RunContext } from "./command.ts";
 import { logToFile } from "./log_to_file.ts";
 import { durationValue, instanceOption, words } from "./options.ts";
@@ -98,6 +98,11 @@ async function runInForeground(options: ProxyOptions, world: World, context: Run
 }
 
 async function startInBackground(options: ProxyOptions, world: World, context: RunContext): Promise<void> {
+  if (options.logFile !== undefined) {
+    throw new PosternError("usage", "Cannot use --log-file with --background: such a door has its own log", {
+      hint: "print it with: postern logs",
+    });
+  }
   const app = await import("../app/mod.ts");
   const { id = "default" } = options;
   const started = await app.startInBackground(
@@ -114,8 +119,7 @@ async function startInBackground(options: ProxyOptions, world: World, context: R
 
 /** The command line of the same door in the foreground. */
 export function foregroundArguments(
-  { listen, listenSocks, listenHttp, listenUnix, routes, allowOpen, id, readyFile, idleExit, logFile }:
-    ProxyOptions,
+  { listen, listenSocks, listenHttp, listenUnix, routes, allowOpen, id, readyFile, idleExit }: ProxyOptions,
   { globals }: Pick<RunContext, "globals">,
 ): string[] {
   const each = (name: string, values: readonly (string | undefined)[]) =>
@@ -135,6 +139,5 @@ export function foregroundArguments(
     ...each("--id", [id]),
     ...each("--ready-file", [readyFile]),
     ...each("--idle-exit", [idleExit === undefined ? undefined : `${idleExit}ms`]),
-    ...each("--log-file", [logFile]),
   ];
 }
