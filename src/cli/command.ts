@@ -111,7 +111,7 @@ function helpPage<T>(
   return [
     ...about,
     usageText(program, usage, width),
-    doc.replace(/^\n+| +$/gm, "").trimEnd(),
+    doc.replace(/ +$/gm, "").replace(/^\n+/, "").trimEnd(),
     ...(shown.length > 0 ? [`Examples:\n${shown.join("\n")}`] : []),
   ].join("\n\n") + "\n";
 }

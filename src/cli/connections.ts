@@ -1,5 +1,6 @@
-import { object, or } from "@optique/core/constructs";
-import { argument, command, constant } from "@optique/core/primitives";
+import { object } from "@optique/core/constructs";
+import { optional } from "@optique/core/modifiers";
+import { argument, command } from "@optique/core/primitives";
 import { integer } from "@optique/core/valueparser";
 import type { ConnectionInfo } from "../app/mod.ts";
 import { defineCommand } from "./command.ts";
@@ -32,37 +33,27 @@ export default defineCommand({
     ["postern connections close 42", "ends number 42; its client sees a reset"],
     ["postern connections -o json", "for programs"],
   ],
-  parser: or(
-    command(
+  parser: object({
+    close: optional(command(
       "close",
-      object({
-        action: constant("close"),
-        number: argument(integer({ metavar: "NUMBER", min: 1 }), {
-          description: words("The connection's number."),
-        }),
-        id: instanceOption(),
-      }),
+      argument(integer({ metavar: "NUMBER", min: 1 }), { description: words("The connection's number.") }),
       {
         brief: words("Closes one connection."),
         description: words("Closes one connection; its client sees a reset."),
       },
-    ),
-    object({
-      action: constant("list"),
-      id: instanceOption(),
-      output: outputOption(["table", "json", "yaml"], "table"),
-    }),
-  ),
-  async run(values, world, { signal }) {
+    )),
+    id: instanceOption(),
+    output: outputOption(["table", "json", "yaml"], "table"),
+  }),
+  async run({ close, id = "default", output }, world, { signal }) {
     const { connectInstance } = await import("../app/mod.ts");
-    const { id = "default" } = values;
     const client = await connectInstance(world, id, { signal });
-    if (values.action === "close") {
-      await client.closeConnection(values.number, { signal });
-      return await world.terminal.err(`postern: closed connection ${values.number}\n`);
+    if (close !== undefined) {
+      await client.closeConnection(close, { signal });
+      return await world.terminal.err(`postern: closed connection ${close}\n`);
     }
     const connections = await client.connections({ signal });
-    if (values.output !== "table") return await printValue(world, connections, values.output);
+    if (output !== "table") return await printValue(world, connections, output);
     if (connections.length === 0) return await world.terminal.err("postern: no live connections\n");
     await world.terminal.out(table(connections, columns, paintFor(world, "out").dim));
   },

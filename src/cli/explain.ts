@@ -52,7 +52,10 @@ export function explanationText(
   { target, transport, because, hops, losers, dial }: ExplanationInfo,
   paint: Paint,
 ): string {
-  const way = hops.map(({ name, type, detail }) => `${name} (${[type, detail].filter(Boolean).join(" ")})`);
+  const way = hops.map(({ name, type, detail }) => {
+    const more = [...(type === name ? [] : [type]), ...(detail === undefined ? [] : [detail])];
+    return more.length === 0 ? name : `${name} (${more.join(" ")})`;
+  });
   const lines = [
     `${paint.bold(printable(target))} goes to ${paint.bold(printable(transport))}`,
     `  because  ${printable(because)}`,

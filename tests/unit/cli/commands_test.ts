@@ -89,6 +89,8 @@ const wrong: readonly (readonly [string[], RegExp])[] = [
   [["explain"], /missing required argument/],
   [["explain", "a b"], /Cannot read "a b" as HOST:PORT/],
   [["connections", "close", "x"], /"x"/],
+  [["connections", "close"], /expected a NUMBER/],
+  [["connections", "3"], /"3"/],
   [["config", "chek"], /did you mean check/],
   [["proxy", "--idle-exit", "soon"], /"soon" is no duration/],
   [["proxy", "--background", "--log-file", "x"], /Cannot use --log-file with --background/],
