@@ -80,8 +80,11 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   help: { env: commonEnv },
 };
 
-/** Options that name a file or socket to be made, wherever the person wants it. */
-const writingOptions = ["--listen-unix", "--ready-file"];
+/** Options that name a file or socket to be made: its directory, because files are replaced by renaming. */
+const writingOptions: Readonly<Record<string, readonly string[]>> = {
+  proxy: ["--listen-unix", "--ready-file", "--log-file"],
+  config: ["--config"],
+};
 
 /** Options whose value is the next word, so that it is not taken for the command. */
 const valuedOptions = ["--config", "--log-level", "--log-format"];
@@ -108,11 +111,12 @@ export function flagsFor(
   args: readonly string[],
   options: { directories: Directories; self: string; platform: string },
 ): string[] {
-  const grants = grantsFor(commandOf(args), options.platform);
-  const named = pathsNamed(args);
+  const command = commandOf(args);
+  const grants = grantsFor(command, options.platform);
+  const named = directoriesNamed(args, writingOptions[command] ?? []);
   return toFlags(grants, (kind, grant) => {
     const names = grant.map((name) => fill(name, options.directories, options.self));
-    return kind === "read" || kind === "write" ? [...names, ...named] : names;
+    return kind === "read" || kind === "write" ? [...new Set([...names, ...named])] : names;
   });
 }
 
@@ -158,13 +162,18 @@ function fill(name: string, directories: Directories, self: string): string {
   return name.replace(/^\{(\w+)\}$/, (whole, place: string) => places[place] ?? whole);
 }
 
-function pathsNamed(args: readonly string[]): string[] {
+function directoriesNamed(args: readonly string[], options: readonly string[]): string[] {
   return args.flatMap((word, at) => {
     const [option = "", value] = word.split(/=(.*)/s);
-    if (!writingOptions.includes(option)) return [];
+    if (!options.includes(option)) return [];
     const path = value ?? args[at + 1];
-    return path === undefined || path === "" ? [] : [path];
+    return path === undefined || path === "" ? [] : [directoryOf(path)];
   });
+}
+
+function directoryOf(path: string): string {
+  const end = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));
+  return end < 0 ? "." : path.slice(0, Math.max(end, 1));
 }
 
 /** A comma inside a value is written twice. */

@@ -1,5 +1,5 @@
 import { type Directories, flagsFor } from "./permissions.ts";
-import { platformDirectories } from "./platform_directories.ts";
+import { places } from "./directories.ts";
 
 /** Runs a command from source with exactly its permissions: `deno task postern status`. */
 if (import.meta.main) Deno.exit(await runFromSource(Deno.args));
@@ -7,7 +7,7 @@ if (import.meta.main) Deno.exit(await runFromSource(Deno.args));
 /** Starts `main.ts`, hands on terminal and signals, and answers its exit code. */
 async function runFromSource(args: readonly string[]): Promise<number> {
   const main = new URL("../main.ts", import.meta.url);
-  const command = sourceCommand(args, platformDirectories());
+  const command = sourceCommand(args, places());
   const child = new Deno.Command(Deno.execPath(), { args: [...command, main.href, ...args] }).spawn();
   for (const signal of forwardedSignals()) {
     Deno.addSignalListener(signal, () => tell(child, signal));

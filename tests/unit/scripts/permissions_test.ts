@@ -43,12 +43,25 @@ Deno.test("flagsFor() lets a door start itself and nothing else", () => {
   assert.ok(flagsFor(["proxy"], here).includes("--allow-run=/bin/deno"));
 });
 
-Deno.test("flagsFor() adds the paths that the person names", () => {
-  const flags = flagsFor(["proxy", "--listen-unix", "/x/door.sock", "--ready-file=/x/a,b"], here);
-  assert.ok(
-    flags.includes("--allow-write=/s/postern,/k/postern,/r/postern,/x/door.sock,/x/a,,b"),
-    flags.join(" "),
+Deno.test("flagsFor() adds the directories of the files that the person wants made", () => {
+  const flags = flagsFor([
+    "proxy",
+    "--listen-unix",
+    "/x/door.sock",
+    "--ready-file=/y,z/ready",
+    "--log-file",
+    "l",
+  ], here);
+  assert.ok(flags.includes("--allow-write=/s/postern,/k/postern,/r/postern,/x,/y,,z,."), flags.join(" "));
+});
+
+Deno.test("flagsFor() lets config init write where --config says, and no other command", () => {
+  const written = (args: string[]) => flagsFor(args, here).find((flag) => flag.startsWith("--allow-write"));
+  assert.equal(
+    written(["config", "init", "--config", "/x/a.yaml"]),
+    "--allow-write=/c/postern,/s/postern,/r/postern,/x",
   );
+  assert.equal(written(["status", "--config", "/x/a.yaml"]), "--allow-write=/s/postern,/r/postern");
 });
 
 Deno.test("flagsFor() reaches the control port on Windows, where there is no socket file", () => {

@@ -1,0 +1,54 @@
+import { scriptCache } from "./directories.ts";
+import { type Found, type Peer, peerList, type PeerName } from "./peer_table.ts";
+
+/** Where Debian puts daemons, which is not in everybody's PATH. */
+const daemonDirectories = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/** The directory that `deno task peers` fills. */
+export function peersDirectory(): string {
+  return Deno.env.get("POSTERN_PEERS") || scriptCache("postern-peers");
+}
+
+/** Looks for every peer; starts nothing. */
+export async function findPeers(): Promise<Record<PeerName, Found>> {
+  const found = await Promise.all(
+    peerList.map(async ([name, peer]) => [name, await findPeer(peer)] as const),
+  );
+  return Object.fromEntries(found) as Record<PeerName, Found>;
+}
+
+/** Looks for one peer. */
+export async function findPeer(peer: Peer): Promise<Found> {
+  for (const directory of directoriesOf(peer)) {
+    const path = `${directory}/${peer.program}`;
+    if (await isProgram(path)) return { path };
+  }
+  return { missing: `"${peer.program}" is not there: deno task peers` };
+}
+
+/** Looks for a program in PATH. */
+export async function findProgram(program: string): Promise<string | undefined> {
+  const found = await findPeer({ program });
+  return "path" in found ? found.path : undefined;
+}
+
+function directoriesOf(peer: Peer): string[] {
+  if (peer.python) return [`${peersDirectory()}/python/bin`];
+  if (peer.go) return [`${peersDirectory()}/bin`];
+  const separator = Deno.build.os === "windows" ? ";" : ":";
+  return [
+    ...(Deno.env.get("PATH") ?? "").split(separator).filter((path) => path !== ""),
+    ...daemonDirectories,
+  ];
+}
+
+async function isProgram(path: string): Promise<boolean> {
+  try {
+    const { isFile, mode } = await Deno.stat(path);
+    return isFile && (mode === null || (mode & 0o111) !== 0);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return false;
+    if (error instanceof Deno.errors.PermissionDenied) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,41 @@
+/** A real program that tests put at the other end of postern. */
+export interface Peer {
+  /** Looked for in the peers' own directory first, then in PATH and where Debian keeps daemons. */
+  readonly program: string;
+  /** The Debian package that has it. */
+  readonly debian?: string;
+  /** Built from `tests/peers/` with Go. */
+  readonly go?: true;
+  /** Python with these packages, in an environment of its own. */
+  readonly python?: readonly string[];
+}
+
+/** The name a test uses for a peer. */
+export type PeerName = keyof typeof peers;
+
+/** All peers there are. */
+export const peers = {
+  bash: { program: "bash", debian: "bash" },
+  chromium: { program: "chromium", debian: "chromium" },
+  curl: { program: "curl", debian: "curl" },
+  danted: { program: "danted", debian: "dante-server" },
+  fish: { program: "fish", debian: "fish" },
+  goclient: { program: "goclient", go: true },
+  gosocks5: { program: "gosocks5", go: true },
+  loadgen: { program: "loadgen", go: true },
+  microsocks: { program: "microsocks", debian: "microsocks" },
+  openssl: { program: "openssl", debian: "openssl" },
+  promcheck: { program: "promcheck", go: true },
+  python: { program: "python3", debian: "python3-venv", python: ["requests==2.32.5", "PySocks==1.7.1"] },
+  tinyproxy: { program: "tinyproxy", debian: "tinyproxy" },
+  zsh: { program: "zsh", debian: "zsh" },
+} as const satisfies Readonly<Record<string, Peer>>;
+
+/** The table as a list. */
+export const peerList: readonly (readonly [PeerName, Peer])[] = Object.entries(peers) as [PeerName, Peer][];
+
+/** Where a peer was found, or why it was not. */
+export type Found = { readonly path: string } | { readonly missing: string };
+
+/** What `deno task test` tells the tests: JSON of name to `Found`. */
+export const foundPeersVariable = "POSTERN_TEST_PEERS";

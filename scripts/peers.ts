@@ -1,0 +1,118 @@
+import { findPeer, findProgram, peersDirectory } from "./find_peers.ts";
+import { type Peer, peerList, type PeerName } from "./peer_table.ts";
+
+/** Installs what the tests talk to, by package name: `deno task peers [NAME…]`. What is there is left alone. */
+if (import.meta.main) Deno.exit(await installPeers(Deno.args) ? 0 : 1);
+
+type Wanted = readonly [PeerName, Peer];
+
+async function installPeers(names: readonly string[]): Promise<boolean> {
+  const known = peerList.map(([name]) => name as string);
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    console.error(`peers: error: unknown: ${unknown.join(", ")}; known are ${known.join(", ")}`);
+    return false;
+  }
+  const asked = peerList.filter(([name]) => names.length === 0 || names.includes(name));
+  await Deno.mkdir(peersDirectory(), { recursive: true });
+  const reasons = new Map<PeerName, string>();
+  await installDebian(await missingOf(asked.filter(([, peer]) => peer.debian)), reasons);
+  // Always: Go knows best what has changed, and is quick when nothing has.
+  await buildGo(asked.filter(([, peer]) => peer.go), reasons);
+  await installPython(await missingOf(asked.filter(([, peer]) => peer.python)), reasons);
+  return await report(asked, reasons);
+}
+
+async function missingOf(wanted: readonly Wanted[]): Promise<Wanted[]> {
+  const missing: Wanted[] = [];
+  for (const [name, peer] of wanted) if ("missing" in await findPeer(peer)) missing.push([name, peer]);
+  return missing;
+}
+
+async function installDebian(wanted: readonly Wanted[], reasons: Map<PeerName, string>): Promise<void> {
+  if (wanted.length === 0) return;
+  const apt = await findProgram("apt-get");
+  const refusal = apt === undefined ? "no apt-get here" : Deno.uid() === 0 ? undefined : "apt-get needs root";
+  if (apt === undefined || refusal !== undefined) {
+    for (const [name] of wanted) reasons.set(name, refusal ?? "");
+    return;
+  }
+  const packages = wanted.flatMap(([, peer]) => peer.debian ?? []);
+  const install = [apt, "install", "--yes", "--no-install-recommends"];
+  const quiet = { DEBIAN_FRONTEND: "noninteractive" };
+  await run([apt, "update"], { env: quiet });
+  if (await run([...install, ...packages], { env: quiet }) === undefined) return;
+  // One that cannot be had must not keep the others away.
+  for (const [name, peer] of wanted) {
+    const failure = await run([...install, peer.debian ?? ""], { env: quiet });
+    if (failure !== undefined) reasons.set(name, failure);
+  }
+}
+
+async function buildGo(wanted: readonly Wanted[], reasons: Map<PeerName, string>): Promise<void> {
+  if (wanted.length === 0) return;
+  const go = await findProgram("go");
+  const source = decodeURIComponent(new URL("../tests/peers", import.meta.url).pathname);
+  const bin = `${peersDirectory()}/bin`;
+  await Deno.mkdir(bin, { recursive: true });
+  for (const [name, peer] of wanted) {
+    const failure = go === undefined
+      ? "no Go here"
+      : await run([go, "build", "-trimpath", "-o", `${bin}/${peer.program}`, `./${peer.program}`], {
+        cwd: source,
+      });
+    if (failure !== undefined) reasons.set(name, failure);
+  }
+}
+
+async function installPython(wanted: readonly Wanted[], reasons: Map<PeerName, string>): Promise<void> {
+  for (const [name, peer] of wanted) {
+    const failure = await makePython(peer.python ?? []);
+    if (failure === undefined) reasons.delete(name);
+    else reasons.set(name, failure);
+  }
+}
+
+/** Makes the environment, and removes a half-made one so that it is never found. */
+async function makePython(packages: readonly string[]): Promise<string | undefined> {
+  const python = await findProgram("python3");
+  if (python === undefined) return "no python3 here: apt-get install python3-venv";
+  const directory = `${peersDirectory()}/python`;
+  const failure = await run([python, "-m", "venv", "--clear", directory]) ??
+    await run([`${directory}/bin/python3`, "-m", "pip", "install", "--quiet", ...packages]);
+  if (failure !== undefined) await Deno.remove(directory, { recursive: true });
+  return failure;
+}
+
+/** Runs a program to its end; what it said when it failed. */
+async function run(
+  [program = "", ...args]: readonly string[],
+  options: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<string | undefined> {
+  console.error(`peers: ${[program, ...args].join(" ")}`);
+  const command = new Deno.Command(program, {
+    ...options,
+    args,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  });
+  const { success, stderr, stdout } = await command.output();
+  if (success) return undefined;
+  const said = new TextDecoder().decode(stderr) || new TextDecoder().decode(stdout);
+  return said.trim().split("\n").slice(-3).join(" | ") || "failed without a word";
+}
+
+async function report(asked: readonly Wanted[], reasons: Map<PeerName, string>): Promise<boolean> {
+  let isComplete = true;
+  for (const [name, peer] of asked) {
+    const found = await findPeer(peer);
+    if ("path" in found && !reasons.has(name)) {
+      console.log(`${name}: ${found.path}`);
+      continue;
+    }
+    isComplete = false;
+    console.log(`${name}: missing: ${reasons.get(name) ?? "not found after it was installed"}`);
+  }
+  return isComplete;
+}

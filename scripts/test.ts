@@ -1,0 +1,181 @@
+import { findPeers, peersDirectory } from "./find_peers.ts";
+import { type Found, foundPeersVariable } from "./peer_table.ts";
+import { type TestGroup, testGroups } from "./test_groups.ts";
+import { readNames, readOutcomes, readReasons, summarize, type TestSummary } from "./test_outcome.ts";
+
+const usage =
+  `deno task test [--verbose] [--filter TEXT] [--cannot-pass FILE] [--limit SECONDS] [--summary FILE] [PATH…]`;
+
+/** Runs the tests, each group with exactly its permissions, and says what was skipped and why. */
+if (import.meta.main) Deno.exit(await runTests(readOptions(Deno.args)));
+
+interface TestOptions {
+  readonly isVerbose: boolean;
+  readonly filter: string | undefined;
+  /** A file with the names of tests that cannot pass with the runtime of POSTERN_BIN. */
+  readonly cannotPass: string | undefined;
+  /** Seconds that one group may take: a test that hangs is a failure, not a wait. */
+  readonly limit: number;
+  /** A file that gets the numbers as JSON, for CI. */
+  readonly summary: string | undefined;
+  readonly paths: readonly string[];
+}
+
+function readOptions(args: readonly string[]): TestOptions {
+  const rest = [...args];
+  const flag = (name: string) => rest.includes(name) && rest.splice(rest.indexOf(name), 1).length > 0;
+  const value = (name: string) => rest.includes(name) ? rest.splice(rest.indexOf(name), 2)[1] : undefined;
+  const options = {
+    isVerbose: flag("--verbose"),
+    filter: value("--filter"),
+    cannotPass: value("--cannot-pass"),
+    limit: Number(value("--limit") ?? 600),
+    summary: value("--summary"),
+    paths: rest.map((path) => path.replace(/^\.\//, "")),
+  };
+  if (rest.some((word) => word.startsWith("-"))) {
+    console.error(`usage: ${usage}`);
+    Deno.exit(2);
+  }
+  return options;
+}
+
+async function runTests(options: TestOptions): Promise<number> {
+  const root = decodeURIComponent(new URL("..", import.meta.url).pathname).replace(/\/$/, "");
+  Deno.chdir(root);
+  const found = await findPeers();
+  const temporary = await Deno.realPath(await Deno.makeTempDir({ prefix: "postern-test-" }));
+  try {
+    const groups = testGroups({
+      root,
+      temporary,
+      deno: Deno.execPath(),
+      compiled: Deno.env.get("POSTERN_BIN"),
+      peers: Object.values<Found>(found).flatMap((peer) => "path" in peer ? [peer.path] : []),
+      environment: [peersDirectory()],
+    });
+    const environment = {
+      TMPDIR: temporary,
+      NO_COLOR: "1",
+      [foundPeersVariable]: JSON.stringify(found),
+    };
+    const summaries: TestSummary[] = [];
+    for (const group of groups) {
+      const paths = await pathsOf(group, options.paths);
+      if (paths.length > 0) summaries.push(await runGroup(group, { paths, environment, temporary, options }));
+    }
+    return await conclude(summaries, options);
+  } finally {
+    await Deno.remove(temporary, { recursive: true });
+  }
+}
+
+interface GroupRun {
+  readonly paths: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly temporary: string;
+  readonly options: TestOptions;
+}
+
+async function runGroup(group: TestGroup, run: GroupRun): Promise<TestSummary> {
+  const { options } = run;
+  const report = `${run.temporary}/${group.name}.xml`;
+  const flags = [
+    ...group.flags,
+    `--junit-path=${report}`,
+    `--reporter=${options.isVerbose ? "pretty" : "dot"}`,
+  ];
+  if (group.isParallel) flags.push("--parallel");
+  if (Deno.env.has("CI")) flags.push("--frozen");
+  if (options.filter !== undefined) flags.push("--filter", options.filter);
+  console.log(`== ${group.name}: ${group.flags.join(" ") || "no permissions"}`);
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["test", "--no-prompt", "--quiet", ...flags, ...run.paths],
+    env: run.environment,
+    stdin: "null",
+    stdout: "piped",
+  }).spawn();
+  let isTooLong = false;
+  const limit = setTimeout(() => {
+    isTooLong = true;
+    child.kill("SIGKILL");
+  }, options.limit * 1000);
+  const [output, { code }] = await Promise.all([passOn(child.stdout), child.status]);
+  clearTimeout(limit);
+  const outcomes = readOutcomes(await Deno.readTextFile(report).catch(nothingWhenMissing));
+  const summary = summarize(outcomes, readReasons(output), {
+    mustRunAll: Deno.env.get("POSTERN_REQUIRE_PEERS") === "1",
+    cannotPass: options.cannotPass === undefined
+      ? []
+      : readNames(await Deno.readTextFile(options.cannotPass)),
+  });
+  const hasFailed = outcomes.some((test) => test.state === "failed");
+  if (code === 0 || hasFailed) return summary;
+  return {
+    ...summary,
+    failures: [...summary.failures, `${group.name}: ended with exit code ${code} before its tests`],
+  };
+}
+
+/** Shows what the tests say while they run, and keeps it. */
+async function passOn(output: ReadableStream<Uint8Array>): Promise<string> {
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const bytes of output) {
+    await write(bytes);
+    text += decoder.decode(bytes, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+async function write(bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await Deno.stdout.write(bytes.subarray(at));
+}
+
+async function conclude(summaries: readonly TestSummary[], options: TestOptions): Promise<number> {
+  const skipped = summaries.flatMap((summary) => summary.skipped);
+  const failures = summaries.flatMap((summary) => summary.failures);
+  const passed = summaries.reduce((sum, summary) => sum + summary.passed, 0);
+  for (const skip of skipped) console.log(`skipped: ${skip}`);
+  for (const failure of failures) console.log(`failed: ${failure}`);
+  console.log(`tests: ${passed} passed, ${failures.length} failed, ${skipped.length} skipped`);
+  if (options.summary !== undefined) {
+    const counts = { passed, failed: failures.length, skipped: skipped.length };
+    await Deno.writeTextFile(options.summary, JSON.stringify(counts) + "\n");
+  }
+  if (passed === 0) console.log("failed: no test ran");
+  return failures.length === 0 && passed > 0 ? 0 : 1;
+}
+
+/** A group's directories that exist, narrowed to the paths that were asked for. */
+async function pathsOf(group: TestGroup, asked: readonly string[]): Promise<string[]> {
+  const paths = asked.length === 0
+    ? group.directories
+    : group.directories.flatMap((directory) =>
+      asked.flatMap((path) => {
+        const isBelow = `${path}/`.startsWith(`${directory}/`);
+        return isBelow ? [path] : directory.startsWith(`${path.replace(/\/$/, "")}/`) ? [directory] : [];
+      })
+    );
+  const present = await Promise.all(paths.map(async (path) => await hasTests(path) ? [path] : []));
+  return [...new Set(present.flat())];
+}
+
+async function hasTests(path: string): Promise<boolean> {
+  if (path.endsWith("_test.ts")) return true;
+  try {
+    for await (const entry of Deno.readDir(path)) {
+      if (entry.isDirectory ? await hasTests(`${path}/${entry.name}`) : entry.name.endsWith("_test.ts")) {
+        return true;
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  return false;
+}
+
+function nothingWhenMissing(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "";
+  throw error;
+}

@@ -1,0 +1,95 @@
+/** Test directories that run together, with exactly what they may do. */
+export interface TestGroup {
+  readonly name: string;
+  readonly directories: readonly string[];
+  /** Flags of `deno test`, besides `--no-prompt`. */
+  readonly flags: readonly string[];
+  /** For tests that neither measure time nor start programs. */
+  readonly isParallel: boolean;
+}
+
+/** What the flags of the groups depend on. */
+export interface TestPlace {
+  /** The project. */
+  readonly root: string;
+  /** A private directory, given to the tests as TMPDIR and removed after the run. */
+  readonly temporary: string;
+  /** Deno itself. */
+  readonly deno: string;
+  /** The program under test, where it is a compiled one. */
+  readonly compiled: string | undefined;
+  /** Programs that were found. */
+  readonly peers: readonly string[];
+  /** Where Python's packages and the like are read from. */
+  readonly environment: readonly string[];
+}
+
+/** Only loopback: no test speaks to another machine. */
+const loopback = "--allow-net=127.0.0.1,[::1],localhost";
+
+/** The YAML parser asks for these on every parse. */
+const parserEnv = ["LOG_TOKENS", "LOG_STREAM"];
+
+/** What tests of real programs read besides: where peers are, the platform's directories, which program to test. */
+const programEnv = [
+  ...parserEnv,
+  "POSTERN_TEST_PEERS",
+  "POSTERN_BIN",
+  "POSTERN_CONFIG",
+  "PATH",
+  "HOME",
+  "TMPDIR",
+  "SHELL",
+  "NO_COLOR",
+  "XDG_CONFIG_HOME",
+  "XDG_STATE_HOME",
+  "XDG_CACHE_HOME",
+  "XDG_RUNTIME_DIR",
+];
+
+/** All groups, quick ones first. */
+export function testGroups(place: TestPlace): TestGroup[] {
+  const { root, temporary, deno } = place;
+  const env = (names: readonly string[]) => `--allow-env=${names.join(",")}`;
+  const files = [`--allow-read=${root},${temporary}`, `--allow-write=${temporary}`];
+  const programs = [deno, ...place.compiled === undefined ? [] : [place.compiled], ...place.peers];
+  const outside = [
+    loopback,
+    `--allow-read=${[root, temporary, ...place.environment].join(",")}`,
+    `--allow-write=${temporary}`,
+    `--allow-run=${programs.join(",")}`,
+    env(programEnv),
+    "--allow-sys=uid",
+  ];
+  return [
+    group("pure", ["unit/core", "unit/wire", "unit/routing", "unit/config"], [
+      env(parserEnv),
+      `--allow-read=${root}`,
+    ]),
+    group("memory", [
+      "unit/listeners",
+      "unit/transports",
+      "unit/app",
+      "unit/cli",
+      "unit/demo",
+      "unit/support",
+    ], [
+      env(parserEnv),
+    ]),
+    group("fuzz", ["fuzz"], [env(parserEnv), `--allow-read=${root}/tests/fuzz`]),
+    group("scripts", ["unit/scripts"], [...files, `--allow-run=${deno}`, env(programEnv)]),
+    group("runtime", ["unit/runtime"], outside, { isParallel: false }),
+    group("contract", ["contract"], [loopback, ...files, env(programEnv)]),
+    group("interop", ["interop"], outside, { isParallel: false }),
+    group("cli", ["cli"], outside, { isParallel: false }),
+  ];
+}
+
+function group(
+  name: string,
+  directories: readonly string[],
+  flags: readonly string[],
+  { isParallel = true } = {},
+): TestGroup {
+  return { name, directories: directories.map((directory) => `tests/${directory}`), flags, isParallel };
+}

@@ -1,0 +1,83 @@
+/** How one test ended. */
+export interface TestOutcome {
+  readonly name: string;
+  readonly file: string;
+  readonly state: "passed" | "failed" | "skipped";
+}
+
+/** The tests of a JUnit report as `deno test --junit-path` writes it, without their steps. */
+export function readOutcomes(report: string): TestOutcome[] {
+  const outcomes: TestOutcome[] = [];
+  for (
+    const [, attributes = "", body = ""] of report.matchAll(/<testcase\b([^>]*?)(?:\/>|>(.*?)<\/testcase>)/gs)
+  ) {
+    const name = attribute(attributes, "name");
+    const file = attribute(attributes, "classname");
+    if (outcomes.some((test) => test.file === file && name.startsWith(`${test.name} > `))) continue;
+    const state = /<(failure|error)\b/.test(body) ? "failed" : /<skipped\b/.test(body) ? "skipped" : "passed";
+    outcomes.push({ name, file, state });
+  }
+  return outcomes;
+}
+
+/** The reasons that `tests/support/peers.ts` printed, by the name of the test. */
+export function readReasons(output: string): Map<string, string> {
+  const reasons = new Map<string, string>();
+  for (
+    const [, name = "", reason = ""] of output.matchAll(/^skipped: (.*?): ((?:needs|only on|run it) .*)$/gm)
+  ) {
+    reasons.set(name, reason);
+  }
+  return reasons;
+}
+
+/** The names in a list of tests: one a line, `#` begins a comment line. */
+export function readNames(list: string): string[] {
+  return list.split("\n").map((line) => line.trim()).filter((line) => line !== "" && !line.startsWith("#"));
+}
+
+export interface Expectations {
+  /** A missing peer is a failure, as in CI. */
+  readonly mustRunAll: boolean;
+  /** Tests that cannot pass with the runtime at hand; one that passes all the same is a failure of the list. */
+  readonly cannotPass: readonly string[];
+}
+
+/** What a run amounts to. */
+export interface TestSummary {
+  readonly passed: number;
+  readonly failures: readonly string[];
+  readonly skipped: readonly string[];
+}
+
+/** Counts outcomes against what was expected; a skip without a printed reason is always a failure. */
+export function summarize(
+  outcomes: readonly TestOutcome[],
+  reasons: ReadonlyMap<string, string>,
+  expected: Expectations,
+): TestSummary {
+  const failures: string[] = [];
+  const skipped: string[] = [];
+  let passed = 0;
+  for (const { name, file, state } of outcomes) {
+    const reason = reasons.get(name);
+    if (expected.cannotPass.includes(name)) {
+      if (state === "passed") {
+        failures.push(`${file}: ${name}: passes with this runtime: take it off the list`);
+      } else skipped.push(`${name}: needs a newer runtime`);
+    } else if (state === "passed") passed++;
+    else if (state === "failed") failures.push(`${file}: ${name}`);
+    else if (reason === undefined) failures.push(`${file}: ${name}: skipped without a reason`);
+    else if (expected.mustRunAll && !reason.startsWith("only on ")) {
+      failures.push(`${name}: skipped: ${reason}`);
+    } else skipped.push(`${name}: ${reason}`);
+  }
+  return { passed, failures, skipped };
+}
+
+function attribute(attributes: string, name: string): string {
+  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1] ?? "";
+  return value.replace(/&(lt|gt|quot|apos|amp);/g, (_whole, entity: string) => entities[entity] ?? "");
+}
+
+const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };

@@ -1,0 +1,51 @@
+import { type Found, foundPeersVariable, type PeerName } from "../../scripts/peer_table.ts";
+
+/** The paths of the peers a test asked for. */
+export type PeerPaths<Name extends PeerName> = Readonly<Record<Name, string>>;
+
+/** Where a test runs at all; a test for another platform is skipped there without fault. */
+export interface PeerTestOptions {
+  readonly platforms?: readonly (typeof Deno.build.os)[];
+}
+
+/**
+ * Registers a test that needs real programs. Where one is missing the test is skipped and the reason printed:
+ *
+ *     peerTest("curl fetches through SOCKS5", ["curl"], async ({ curl }) => { … });
+ */
+export function peerTest<Name extends PeerName>(
+  name: string,
+  peers: readonly Name[],
+  test: (paths: PeerPaths<Name>, context: Deno.TestContext) => Promise<void> | void,
+  options: PeerTestOptions = {},
+): void {
+  const found = peers.map((peer) => [peer, findPeer(peer)] as const);
+  const missing = found.flatMap(([peer, at]) => "missing" in at ? [`needs ${peer}: ${at.missing}`] : []);
+  const reason = platformReason(options.platforms) ?? missing[0];
+  if (reason !== undefined) return skippedTest(name, reason);
+  const paths = Object.fromEntries(found.flatMap(([peer, at]) => "path" in at ? [[peer, at.path]] : []));
+  Deno.test(name, (context) => test(paths as PeerPaths<Name>, context));
+}
+
+/** Registers a test that does not run here. `scripts/test.ts` reads the printed line and counts it. */
+export function skippedTest(name: string, reason: string): void {
+  console.log(`skipped: ${name}: ${reason}`);
+  Deno.test({ name, ignore: true, fn: () => {} });
+}
+
+/** Where a peer is. */
+export function findPeer(name: PeerName): Found {
+  return foundPeers()[name] ?? { missing: "run it with: deno task test" };
+}
+
+function platformReason(platforms: PeerTestOptions["platforms"]): string | undefined {
+  return platforms === undefined || platforms.includes(Deno.build.os)
+    ? undefined
+    : `only on ${platforms.join(", ")}`;
+}
+
+function foundPeers(): Partial<Record<PeerName, Found>> {
+  const asked = { name: "env", variable: foundPeersVariable } as const;
+  if (Deno.permissions.querySync(asked).state !== "granted") return {};
+  return JSON.parse(Deno.env.get(foundPeersVariable) ?? "{}");
+}

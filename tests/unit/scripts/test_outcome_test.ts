@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { readNames, readOutcomes, readReasons, summarize } from "../../../scripts/test_outcome.ts";
+
+const report = `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="deno test" tests="6" failures="1" errors="0" time="0.011">
+    <testsuite name="./j_test.ts" tests="6" disabled="2" errors="0" failures="1">
+        <testcase name="reads &lt;a&gt; &quot;b&quot; &amp;lt; it&apos;s" classname="./j_test.ts" time="0.001" line="2" col="6">
+        </testcase>
+        <testcase name="fails" classname="./j_test.ts" time="0.001" line="2" col="70">
+            <failure message="Uncaught Error: x&lt;y">Error: x&lt;y
+    at j_test.ts:2:100</failure>
+        </testcase>
+        <testcase name="needs a peer" classname="./j_test.ts" time="0.000" line="2" col="126">
+            <skipped/>
+        </testcase>
+        <testcase name="has steps" classname="./j_test.ts" time="0.000" line="3" col="6">
+        </testcase>
+        <testcase name="has steps &gt; in &gt; it" classname="./j_test.ts" time="0.000" line="3" col="43">
+        </testcase>
+    </testsuite>
+</testsuites>`;
+
+Deno.test("readOutcomes() reads names and states and leaves steps out", () => {
+  assert.deepEqual(readOutcomes(report), [
+    { name: `reads <a> "b" &lt; it's`, file: "./j_test.ts", state: "passed" },
+    { name: "fails", file: "./j_test.ts", state: "failed" },
+    { name: "needs a peer", file: "./j_test.ts", state: "skipped" },
+    { name: "has steps", file: "./j_test.ts", state: "passed" },
+  ]);
+});
+
+Deno.test("readReasons() finds the printed reasons, also for a name with a colon", () => {
+  const output = [
+    "running 1 test",
+    "skipped: curl: fetches: needs curl: it is not there",
+    "skipped: pipes: only on windows",
+    "skipped: not one of ours",
+  ];
+  assert.deepEqual(
+    [...readReasons(output.join("\n"))],
+    [["curl: fetches", "needs curl: it is not there"], ["pipes", "only on windows"]],
+  );
+});
+
+Deno.test("readNames() leaves comments and blank lines out", () => {
+  assert.deepEqual(readNames("# why\n\n  a test: with a colon\n"), ["a test: with a colon"]);
+});
+
+const skipped = { name: "t", file: "f", state: "skipped" } as const;
+const relaxed = { mustRunAll: false, cannotPass: [] };
+const cases = [
+  {
+    name: "a skip with a reason is no failure",
+    reason: "needs curl: x",
+    expected: relaxed,
+    counts: [0, 0, 1],
+  },
+  { name: "a skip without a reason is one", reason: undefined, expected: relaxed, counts: [0, 1, 0] },
+  {
+    name: "a skip is one where everything must run",
+    reason: "needs curl: x",
+    expected: { ...relaxed, mustRunAll: true },
+    counts: [0, 1, 0],
+  },
+  {
+    name: "another platform's test is none even there",
+    reason: "only on windows",
+    expected: { ...relaxed, mustRunAll: true },
+    counts: [0, 0, 1],
+  },
+];
+
+for (const { name, reason, expected, counts } of cases) {
+  Deno.test(`summarize(): ${name}`, () => {
+    const found = summarize([skipped], new Map(reason === undefined ? [] : [["t", reason]]), expected);
+    assert.deepEqual([found.passed, found.failures.length, found.skipped.length], counts);
+  });
+}
+
+const onTheList = { mustRunAll: true, cannotPass: ["t"] };
+
+Deno.test("summarize(): a test on the list may fail", () => {
+  const found = summarize([{ ...skipped, state: "failed" }], new Map(), onTheList);
+  assert.deepEqual([found.passed, found.failures, found.skipped], [0, [], ["t: needs a newer runtime"]]);
+});
+
+Deno.test("summarize(): a test on the list that passes makes the list wrong", () => {
+  const found = summarize([{ ...skipped, state: "passed" }], new Map(), onTheList);
+  assert.deepEqual(found.failures, ["f: t: passes with this runtime: take it off the list"]);
+});
