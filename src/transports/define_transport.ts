@@ -1,5 +1,5 @@
 import type { Schema } from "../config/mod.ts";
-import type { Clock, Dialer, Files, Log, Network, Target, Transport } from "../core/mod.ts";
+import type { Clock, Dialer, Files, Log, Network, Transport } from "../core/mod.ts";
 
 /** What every transport is made with. */
 export interface TransportDeps {
@@ -18,8 +18,6 @@ export interface TransportKind<T = unknown> {
   readonly type: string;
   /** Gives plain data: two equal settings are the same transport to a reload. */
   readonly settings: Schema<T>;
-  /** What it connects to itself, so that a door which would be its own upstream is found before it runs. */
-  connectsTo?(settings: T): readonly Target[];
   /** Makes one without any I/O. */
   create(settings: T, deps: TransportDeps): Transport;
 }

@@ -1,10 +1,8 @@
-import type { Problem, Schema } from "../config/mod.ts";
-import type { Target } from "../core/mod.ts";
+import type { Schema } from "../config/mod.ts";
 import { type BuildDeps, buildTransportsOf, type Transports } from "./build_transports.ts";
 import type { TransportKind } from "./define_transport.ts";
 import proxy from "./proxy.ts";
 import reject from "./reject.ts";
-import { loopProblemsOf } from "./loop_problems.ts";
 import { transportsSchemaOf, type TransportsSettings } from "./transports_schema.ts";
 
 export type { BuildDeps, BuiltTransport, Transports } from "./build_transports.ts";
@@ -32,9 +30,4 @@ export function buildTransports(
   previous?: Transports,
 ): Transports {
   return buildTransportsOf(transportKinds, settings, { deps, previous });
-}
-
-/** Transports whose own upstream is a door of ours, by what `isOurs` says of an address; paths begin at the section. */
-export function loopProblems(settings: TransportsSettings, isOurs: (target: Target) => boolean): Problem[] {
-  return loopProblemsOf(transportKinds, settings, isOurs);
 }

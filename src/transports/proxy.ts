@@ -65,15 +65,12 @@ export class Proxy implements Transport {
       signal.throwIfAborted();
       conn = await this.#secured(conn, signal);
       onStep?.(`reached ${this.#label}`);
-      const answer = await (this.#settings.scheme === "socks5" ? socks5Connect : httpConnect)(conn, asking);
+      const answer = await this.#asked(conn, asking);
       signal.throwIfAborted();
       if (answer instanceof PosternError) conn.abort(answer);
       return answer;
     } catch (error) {
       conn.abort(error);
-      if (!(error instanceof PosternError)) throw error;
-      if (error.code !== "auth") throw this.#named(error, "Cannot go on with");
-      this.#passwordFile?.forget();
       throw error;
     } finally {
       signal.removeEventListener("abort", drop);
@@ -105,11 +102,23 @@ export class Proxy implements Transport {
     const { scheme, host } = this.#settings;
     if (scheme !== "https") return conn;
     const ca = await this.#ca?.read();
-    return await this.#deps.network.secure(conn, {
-      serverName: host,
-      ...(ca !== undefined && { ca }),
-      signal,
-    });
+    const options = { serverName: host, ...(ca !== undefined && { ca }), signal };
+    try {
+      return await this.#deps.network.secure(conn, options);
+    } catch (error) {
+      throw error instanceof PosternError ? this.#named(error, "Cannot go on with") : error;
+    }
+  }
+
+  async #asked(conn: Conn, asking: Asking): Promise<Conn | PosternError> {
+    try {
+      return await (this.#settings.scheme === "socks5" ? socks5Connect : httpConnect)(conn, asking);
+    } catch (error) {
+      if (!(error instanceof PosternError)) throw error;
+      if (error.code !== "auth") throw this.#named(error, "Cannot go on with");
+      this.#passwordFile?.forget();
+      throw error;
+    }
   }
 
   /** An error from below, which knows addresses only, with the proxy's name. */
@@ -136,6 +145,5 @@ export class Proxy implements Transport {
 export default defineTransport({
   type: "proxy",
   settings: proxySettings,
-  connectsTo: ({ host, port }) => [{ host, port }],
   create: (settings, deps) => new Proxy(settings, deps),
 });

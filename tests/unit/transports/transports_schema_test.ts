@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
 import { formatPath, rootContext } from "../../../src/config/mod.ts";
-import {
-  loopProblems,
-  transportsSchema,
-  type TransportsSettings,
-  viaProblems,
-} from "../../../src/transports/mod.ts";
+import { transportsSchema, type TransportsSettings, viaProblems } from "../../../src/transports/mod.ts";
 
 function parsed(value: unknown): { settings: TransportsSettings | undefined; problems: string[] } {
   const context = rootContext({ base: "/etc/postern", home: "/home/me" });
@@ -162,20 +157,4 @@ for (const { vias, problems } of circles) {
 Deno.test("transportsSchema() hides a password inside the URL", () => {
   const masked = transportsSchema().mask?.({ corp: { proxy: { url: "http://me:hidden@proxy.example" } } });
   assert.deepEqual(masked, { corp: { proxy: { url: "http://me:***@proxy.example" } } });
-});
-
-Deno.test("loopProblems() finds a proxy that is our own door, unless it is reached through another", () => {
-  const proxy = (host: string) => ({ kind: "proxy", settings: { scheme: "http", host, port: 12000 } });
-  const settings = {
-    own: proxy("127.0.0.1"),
-    named: { ...proxy("localhost"), via: "direct" },
-    behind: { ...proxy("127.0.0.1"), via: "other" },
-    other: proxy("192.0.2.1"),
-    no: { kind: "reject", settings: "no" },
-  };
-  const problems = loopProblems(settings, ({ host }) => host === "127.0.0.1" || host === "localhost");
-  assert.deepEqual(problems.map(({ path, message }) => `${formatPath(path)} ${message}`), [
-    "own.proxy must not lead back to this door: 127.0.0.1:12000 is one of its own listeners",
-    "named.proxy must not lead back to this door: localhost:12000 is one of its own listeners",
-  ]);
 });
