@@ -45,7 +45,7 @@ export function decodeRequestHead(bytes: Uint8Array<ArrayBuffer>): ReturnType<De
   const method = lines.slice(0, afterMethod);
   const target = lines.slice(afterMethod + 1, afterTarget);
   if (
-    afterMethod < 1 || afterTarget < 0 || afterTarget > end || !isToken(method) || !targetText.test(target)
+    afterMethod < 1 || afterTarget < 0 || !isToken(method) || !targetText.test(target)
   ) {
     throw new Http1Problem(400, `Cannot read the request line ${quoted(lines.slice(0, end))}`);
   }

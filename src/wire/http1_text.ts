@@ -29,7 +29,7 @@ export function sectionEnd(bytes: Uint8Array, start: number, status: number): nu
   while (true) {
     const end = bytes.indexOf(lf, line);
     if (end < 0) return undefined;
-    if (end === 0 || bytes[end - 1] !== cr || end === line) {
+    if (end === 0 || bytes[end - 1] !== cr) {
       throw new Http1Problem(status, "Cannot read the HTTP message: a line ends with LF instead of CR LF");
     }
     if (end === line + 1) return end + 1;

@@ -8,7 +8,7 @@ import {
   serveControl,
 } from "../../../src/listeners/mod.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
-import { memoryPair } from "../../support/memory_conn.ts";
+import { memoryPair, readAll } from "../../support/memory_conn.ts";
 import { PageClient } from "../../support/page_client.ts";
 import { fakePageSource, sampleConnection } from "../../support/page_source.ts";
 import { recordingLog } from "../../support/recording_log.ts";
@@ -120,6 +120,19 @@ Deno.test("ControlClient passes the signal's reason and a failed connect unchang
   const nobody = new ControlClient(() => Promise.reject(refused), { clock });
   await assert.rejects(nobody.hello({ signal }), (error) => error === refused);
   assert.equal(clock.waiting, 0);
+});
+
+Deno.test("ControlClient sends nothing over a connection that came after its signal had ended", async () => {
+  const [near, far] = memoryPair();
+  const stop = new AbortController();
+  const connect = () => {
+    stop.abort(new PosternError("cancelled", "Interrupted"));
+    return Promise.resolve(near);
+  };
+  const client = new ControlClient(connect, { clock: new FakeClock() });
+  await assert.rejects(client.stop({ signal: stop.signal }), { code: "cancelled" });
+  assert.equal(near.isClosed, true);
+  assert.equal((await readAll(far)).length, 0);
 });
 
 const strange = [

@@ -180,6 +180,38 @@ Deno.test("serveOnlyPages() lets go of a waiting client when it drains", async (
   assert.equal(clock.waiting, 0);
 });
 
+Deno.test("serveOnlyPages() closes after the answer that was asked for before it drained", async () => {
+  const draining = new AbortController();
+  const { client, near, served } = serving(() => {
+    draining.abort();
+    return Promise.resolve(textPage("last"));
+  }, { draining: draining.signal });
+  const answer = await client.ask("GET / HTTP/1.1", "Host: a");
+  assert.deepEqual([answer.text, answer.fields.get("connection")], ["last\n", "close"]);
+  await near.closeWrite();
+  await served;
+});
+
+Deno.test("serveOnlyPages() asks for no body that it would refuse", async () => {
+  const { client, near, served } = serving(echo);
+  const length = "Content-Length: 65537";
+  const answer = await client.ask("POST / HTTP/1.1", "Host: a", length, "Expect: 100-continue");
+  assert.equal(answer.status, 413);
+  await near.closeWrite();
+  await served;
+});
+
+Deno.test("serveOnlyPages() lets a client that goes on sending read the last answer, for a second", async () => {
+  const { client, clock, far, served } = serving(echo);
+  await client.ask("POST / HTTP/1.1", "Host: a", "Content-Length: 65537");
+  await client.write("still sending");
+  await clock.advance(999);
+  assert.equal(far.isClosed, false);
+  await clock.advance(1);
+  await served;
+  assert.equal(far.isClosed, true);
+});
+
 Deno.test("servePages() hands back the first head that is not for it", async () => {
   const clock = new FakeClock();
   const [near, far] = memoryPair();
