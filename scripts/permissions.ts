@@ -1,7 +1,10 @@
 /** What Deno can grant and we ever ask for; `ffi` and `import` are never granted. */
 export type PermissionKind = "net" | "read" | "write" | "env" | "run" | "sys";
 
-/** Everything, or these names; `{state}` and the like stand for the platform's directories. */
+/**
+ * Everything, or these names; `{state}` and the like stand for the platform's directories, `{self}` for the program,
+ * `{control}` for the control sockets of the doors that run.
+ */
 export type Grant = "any" | readonly string[];
 
 /** What one command may do. A kind that is not named is not granted. */
@@ -45,6 +48,7 @@ const activation = ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"];
 
 /** Speaks to a running door: the control socket and its lock, nothing else. */
 const client: Grants = {
+  net: ["{control}"],
   read: ["{config}", "{state}", "{runtime}"],
   write: ["{state}", "{runtime}"],
   env: commonEnv,
@@ -106,16 +110,23 @@ export function kindsFor(command: string, platform = "linux"): PermissionKind[] 
   return permissionKinds.filter((kind) => grants[kind] !== undefined);
 }
 
+/** What is only known where a command is run from source. */
+export interface SourceFacts {
+  readonly directories: Directories;
+  /** Deno itself, with which a door starts itself in the background. */
+  readonly self: string;
+  readonly platform: string;
+  /** The control sockets there are. */
+  readonly sockets?: readonly string[];
+}
+
 /** The flags of `deno run` for one command line from source: the narrowest that do. */
-export function flagsFor(
-  args: readonly string[],
-  options: { directories: Directories; self: string; platform: string },
-): string[] {
+export function flagsFor(args: readonly string[], facts: SourceFacts): string[] {
   const command = commandOf(args);
-  const grants = grantsFor(command, options.platform);
+  const grants = grantsFor(command, facts.platform);
   const named = directoriesNamed(args, writingOptions[command] ?? []);
   return toFlags(grants, (kind, grant) => {
-    const names = grant.map((name) => fill(name, options.directories, options.self));
+    const names = grant.flatMap((name) => fill(name, facts));
     return kind === "read" || kind === "write" ? [...new Set([...names, ...named])] : names;
   });
 }
@@ -137,11 +148,11 @@ export function compiledFlags(): string[] {
   return toFlags(union, (_kind, grant) => grant);
 }
 
-/** Unix sockets need files only; on Windows a door is controlled over loopback TCP. */
+/** On Windows a door is controlled over loopback TCP. */
 function grantsFor(command: string, platform: string): Grants {
   const grants = commandGrants[command] ?? commandGrants["help"] ?? {};
-  const asksDoor = grants.sys !== undefined && grants.net === undefined;
-  return platform === "windows" && asksDoor ? { ...grants, net: ["127.0.0.1"] } : grants;
+  const isOverTcp = platform === "windows" && grants.net !== "any" && grants.net?.includes("{control}");
+  return isOverTcp ? { ...grants, net: ["127.0.0.1"] } : grants;
 }
 
 function toFlags(
@@ -151,15 +162,16 @@ function toFlags(
   return permissionKinds.flatMap((kind) => {
     const grant = grants[kind];
     if (grant === undefined) return [];
-    return [
-      grant === "any" ? `--allow-${kind}` : `--allow-${kind}=${narrow(kind, grant).map(escape).join(",")}`,
-    ];
+    if (grant === "any") return [`--allow-${kind}`];
+    const names = narrow(kind, grant).map(escape);
+    return names.length === 0 ? [] : [`--allow-${kind}=${names.join(",")}`];
   });
 }
 
-function fill(name: string, directories: Directories, self: string): string {
+function fill(name: string, { directories, self, sockets = [] }: SourceFacts): readonly string[] {
+  if (name === "{control}") return sockets.map((path) => `unix:${path}`);
   const places: Record<string, string> = { ...directories, self };
-  return name.replace(/^\{(\w+)\}$/, (whole, place: string) => places[place] ?? whole);
+  return [name.replace(/^\{(\w+)\}$/, (whole, place: string) => places[place] ?? whole)];
 }
 
 function directoriesNamed(args: readonly string[], options: readonly string[]): string[] {

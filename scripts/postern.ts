@@ -17,9 +17,24 @@ async function runFromSource(args: readonly string[]): Promise<number> {
 
 /** What precedes the program and its arguments. */
 export function sourceCommand(args: readonly string[], directories: Directories): string[] {
-  const config = new URL("../deno.json", import.meta.url);
-  const options = { directories, self: Deno.execPath(), platform: Deno.build.os };
-  return ["run", "--no-prompt", "--quiet", "--config", filePath(config), ...flagsFor(args, options)];
+  const config = filePath(new URL("../deno.json", import.meta.url));
+  const sockets = [...socketsIn(directories.runtime)];
+  const facts = { directories, sockets, self: Deno.execPath(), platform: Deno.build.os };
+  return ["run", "--no-prompt", "--quiet", "--config", config, ...flagsFor(args, facts)];
+}
+
+/** The control sockets there are: Deno grants each by its path. */
+function* socketsIn(directory: string): Generator<string> {
+  try {
+    for (const { name } of Deno.readDirSync(directory)) {
+      if (name.endsWith(".sock")) yield `${directory}/${name}`;
+    }
+  } catch (error) {
+    // No door has run yet, or the directory is not ours: the command will say so.
+    if (!(error instanceof Deno.errors.NotFound || error instanceof Deno.errors.PermissionDenied)) {
+      throw error;
+    }
+  }
 }
 
 /** A terminal sends SIGINT to the whole group: passing it on would make two of one. */

@@ -109,26 +109,25 @@ async function runGroup(group: TestGroup, run: GroupRun): Promise<TestSummary> {
       ? []
       : readNames(await Deno.readTextFile(options.cannotPass)),
   });
-  const hasFailed = outcomes.some((test) => test.state === "failed");
-  if (code === 0 || hasFailed) return summary;
-  return {
-    ...summary,
-    failures: [...summary.failures, `${group.name}: ended with exit code ${code} before its tests`],
-  };
+  if (code === 0 || (outcomes.some((test) => test.state === "failed") && !isTooLong)) return summary;
+  const end = isTooLong
+    ? `hung: stopped after ${options.limit} s`
+    : `ended with exit code ${code} before its tests`;
+  return { ...summary, failures: [...summary.failures, `${group.name}: ${end}`] };
 }
 
-/** Shows what the tests say while they run, and keeps it. */
-async function passOn(output: ReadableStream<Uint8Array>): Promise<string> {
+/** Shows what the tests say while they run, a row of dots on one line, and keeps it. */
+async function passOn(output: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string> {
   let text = "";
-  const decoder = new TextDecoder();
-  for await (const bytes of output) {
-    await write(bytes);
-    text += decoder.decode(bytes, { stream: true });
+  for await (const piece of output.pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    await write(piece.replace(/^([.,!])\n/gm, "$1"));
   }
-  return text + decoder.decode();
+  return text;
 }
 
-async function write(bytes: Uint8Array): Promise<void> {
+async function write(text: string): Promise<void> {
+  const bytes = new TextEncoder().encode(text);
   for (let at = 0; at < bytes.length;) at += await Deno.stdout.write(bytes.subarray(at));
 }
 

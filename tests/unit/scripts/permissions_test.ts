@@ -36,7 +36,12 @@ Deno.test("flagsFor() narrows paths to the platform's directories", () => {
   const flags = flagsFor(["status"], here);
   assert.ok(flags.includes("--allow-read=/c/postern,/s/postern,/r/postern"), flags.join(" "));
   assert.ok(flags.includes("--allow-write=/s/postern,/r/postern"), flags.join(" "));
-  assert.ok(!flags.some((flag) => /net|run/.test(flag)), flags.join(" "));
+  assert.ok(!flags.some((flag) => /allow-(net|run)/.test(flag)), flags.join(" "));
+});
+
+Deno.test("flagsFor() lets a client speak to the doors that run and to nothing else", () => {
+  const flags = flagsFor(["status"], { ...here, sockets: ["/r/postern/a.sock", "/r/postern/b.sock"] });
+  assert.ok(flags.includes("--allow-net=unix:/r/postern/a.sock,unix:/r/postern/b.sock"), flags.join(" "));
 });
 
 Deno.test("flagsFor() lets a door start itself and nothing else", () => {
