@@ -1,6 +1,7 @@
 import type { YAMLError } from "yaml";
 import type { Path, Position, Problem } from "./context.ts";
-import { quoteHint, YamlTree } from "./yaml_tree.ts";
+import { offsetOf } from "./spot.ts";
+import { quoteHint, readTree } from "./yaml_tree.ts";
 
 /** The most bytes a document may have: parsing takes a hundred times as much memory. */
 export const documentLimit = 2_000_000;
@@ -47,40 +48,34 @@ export async function parseDocument(text: string, { name }: { name: string }): P
     resolveKnownTags: false,
     logLevel: "error",
   });
-  const faults: readonly YAMLError[] = [
-    ...document.errors.slice(0, mostTold),
-    ...document.warnings.slice(0, mostTold),
-  ];
-  const problems: Problem[] = faults.map((fault) => ({
-    path: [],
-    message: explained(fault),
-    position: positions.of(fault.pos[0]),
-  }));
-  if (document.errors.length > mostTold) {
-    problems.push({ path: [], message: `and ${document.errors.length - mostTold} more syntax errors` });
+  if (document.errors.length > 0 || document.warnings.length > 0) {
+    return unreadable(name, ...syntaxProblems([...document.errors, ...document.warnings], positions));
   }
-  if (problems.length > 0) return unreadable(name, ...problems);
-  const tree = new YamlTree(yaml, document.contents);
+  const { value, spot, faults } = readTree(yaml, document.contents);
   return {
     name,
-    value: tree.isReadable ? tree.value : undefined,
-    problems: tree.faults.map(({ offset, path, message }) => ({
-      path,
-      message,
-      position: positions.of(offset),
-    })),
-    locate(path, on) {
-      const offset = tree.offsetOf(path, on);
-      return offset === undefined ? undefined : positions.of(offset);
-    },
+    value,
+    problems: faults.map(({ offset, path, message }) => ({ path, message, position: positions.of(offset) })),
+    locate: (path, on) => positions.of(offsetOf(spot, path, on)),
   };
 }
 
 /** More openings in a row than any configuration needs; the parser takes seconds for a million of them. */
-const tooDeep = /(?:[[{][\s]*){101}|(?:[-?:] ){101}/;
+const tooDeep = /(?:[[{]\s*){101}|^ *(?:[-?:] ){101}/m;
 
 function unreadable(name: string, ...problems: Problem[]): ConfigDocument {
   return { name, value: undefined, problems, locate: () => undefined };
+}
+
+function syntaxProblems(errors: readonly YAMLError[], positions: Positions): Problem[] {
+  const problems: Problem[] = errors.slice(0, mostTold).map((error) => ({
+    path: [],
+    message: explained(error),
+    position: positions.of(error.pos[0]),
+  }));
+  const rest = errors.length - mostTold;
+  if (rest > 0) problems.push({ path: [], message: `and ${rest} more syntax errors` });
+  return problems;
 }
 
 /** The parser's error in a person's words, without the text it quotes: that may be a secret. */

@@ -1,14 +1,22 @@
-import type { Alias, Node, Pair, Scalar, YAMLMap, YAMLSeq } from "yaml";
+import type { Alias, Node, Scalar, YAMLMap, YAMLSeq } from "yaml";
 import type { Path } from "./context.ts";
+import type { ListSpot, MapSpot, Spot } from "./spot.ts";
 
 type Yaml = typeof import("yaml");
-type Tree = Node | null;
 
 /** Something wrong at a place in the text. */
 export interface Fault {
   readonly offset: number;
   readonly path: Path;
   readonly message: string;
+}
+
+/** What a document holds. */
+export interface Tree {
+  /** Plain data; undefined where faults left holes in it. */
+  readonly value: unknown;
+  readonly spot: Spot;
+  readonly faults: readonly Fault[];
 }
 
 const deepest = 100;
@@ -24,121 +32,126 @@ export const quoteHint =
  * The parser's nodes as plain data, in one pass that also finds equal keys, counts aliases and resolves merge
  * keys: the library's own way takes quadratic time for some of that, and minutes for hostile input.
  */
-export class YamlTree {
-  readonly faults: Fault[] = [];
+export function readTree(yaml: Yaml, root: Node | null): Tree {
+  if (root === null || (yaml.isScalar(root) && root.value === null)) {
+    return { value: {}, spot: 0, faults: [] };
+  }
+  const reader = new TreeReader(yaml);
+  const { value, spot } = reader.read(root, []);
+  return { value: reader.isReadable ? value : undefined, spot, faults: reader.faults };
+}
+
+interface Read {
   readonly value: unknown;
+  readonly spot: Spot;
+}
+
+/** What an anchor names; unfinished while its own text is being read. */
+interface Anchored extends Read {
+  size: number | undefined;
+}
+
+class TreeReader {
+  readonly faults: Fault[] = [];
+  isReadable = true;
   readonly #yaml: Yaml;
-  readonly #root: Tree;
   readonly #anchors = new Map<string, Anchored>();
-  readonly #targets = new Map<Alias, Node>();
-  readonly #pairs = new Map<YAMLMap, Map<string, Pair>>();
-  #isReadable = true;
   #aliases = 0;
-  #size = 0;
   #aliased = 0;
+  /** How many values were read, those behind aliases too. */
+  #size = 0;
 
-  constructor(yaml: Yaml, root: Tree) {
+  constructor(yaml: Yaml) {
     this.#yaml = yaml;
-    this.#root = root;
-    const isEmpty = root === null || (yaml.isScalar(root) && root.value === null);
-    this.value = isEmpty ? {} : this.#plain(root, []);
   }
 
-  /** False when the value has holes because of faults. */
-  get isReadable(): boolean {
-    return this.#isReadable;
-  }
-
-  /** The offset of the value at a path, or of its key; of the nearest node around it when there is none. */
-  offsetOf(path: Path, on?: "key"): number | undefined {
-    let node: Tree | undefined = this.#root;
-    let offset = node?.range?.[0];
-    for (const [index, step] of path.entries()) {
-      const holder = this.#resolved(node);
-      if (this.#yaml.isSeq(holder) && typeof step === "number") {
-        node = nodeOf(holder.items[step]);
-      } else if (this.#yaml.isMap(holder)) {
-        const pair = this.#pair(holder, String(step));
-        const key = nodeOf(pair?.key);
-        if (on === "key" && index === path.length - 1) return key?.range?.[0] ?? offset;
-        node = nodeOf(pair?.value);
-        // A value that is empty has no place worth showing.
-        if (key?.range && (!node?.range || node.range[0] === node.range[1])) return key.range[0];
-      } else return offset;
-      if (!node?.range) return offset;
-      offset = node.range[0];
-    }
-    return offset;
-  }
-
-  #plain(node: Tree, path: (string | number)[]): unknown {
-    if (node === null) return null;
+  read(node: Node, path: (string | number)[]): Read {
     this.#size++;
     if (this.#yaml.isScalar(node)) return this.#scalar(node);
     if (this.#yaml.isAlias(node)) return this.#alias(node, path);
     if (path.length > deepest) return this.#fail(node, path, `nested more than ${deepest} levels deep`);
     if (this.#yaml.isMap(node)) return this.#mapping(node, path);
-    return this.#yaml.isSeq(node) ? this.#list(node, path) : null;
+    return this.#list(node as YAMLSeq, path);
   }
 
-  #scalar(node: Scalar): unknown {
-    if (node.anchor) this.#anchors.set(node.anchor, { node, value: node.value, size: 1 });
-    return node.value;
+  #scalar(node: Scalar): Read {
+    const read = { value: node.value, spot: startOf(node) };
+    if (node.anchor) this.#anchors.set(node.anchor, { ...read, size: 1 });
+    return read;
   }
 
-  #list(node: YAMLSeq, path: (string | number)[]): unknown[] {
-    const items: unknown[] = [];
-    const anchored = this.#begin(node, items);
-    for (let index = 0; index < node.items.length; index++) {
+  #list(node: YAMLSeq, path: (string | number)[]): Read {
+    const count = node.items.length;
+    // Of their final size from the start: growing arrays keep room for more for as long as they live.
+    const value = new Array<unknown>(count);
+    const spot: ListSpot = { kind: "list", offset: startOf(node), items: new Array<Spot>(count) };
+    const finish = this.#begin(node, { value, spot });
+    for (let index = 0; index < count; index++) {
+      const item = nodeOf(node.items[index]);
       path.push(index);
-      items.push(this.#plain(nodeOf(node.items[index]) ?? null, path));
+      const read = item ? this.read(item, path) : { value: null, spot: spot.offset };
       path.pop();
+      value[index] = read.value;
+      spot.items[index] = read.spot;
     }
-    this.#end(anchored);
-    return items;
+    finish();
+    return { value, spot };
   }
 
-  #mapping(node: YAMLMap, path: (string | number)[]): Record<string, unknown> {
-    const entries: Record<string, unknown> = {};
-    const anchored = this.#begin(node, entries);
-    let merged: unknown[] | undefined;
+  #mapping(node: YAMLMap, path: (string | number)[]): Read {
+    const value: Record<string, unknown> = {};
+    const spot = emptyMapSpot(startOf(node), node.items.length);
+    let count = 0;
+    const finish = this.#begin(node, { value, spot });
+    let merged: Read | undefined;
     for (const pair of node.items) {
-      const keyNode = nodeOf(pair.key);
-      const key = this.#yaml.isScalar(keyNode) ? String(keyNode.value ?? "") : "";
-      path.push(key);
-      if (!this.#yaml.isScalar(keyNode) || keyNode.value === null) {
-        this.#fail(keyNode ?? node, path.slice(0, -1), "a key must be a text");
-      } else if (Object.hasOwn(entries, key) || (key === "<<" && merged)) {
-        this.#say(keyNode, path, "is written twice: keep one of them");
+      const key = nodeOf(pair.key);
+      if (!this.#yaml.isScalar(key) || key.value === null) {
+        this.#fail(key ?? node, path, "a key must be a text");
+        continue;
+      }
+      const name = String(key.value);
+      const isMerge = name === "<<" && key.type === "PLAIN";
+      path.push(name);
+      if (isMerge ? merged : Object.hasOwn(value, name)) {
+        this.#say(startOf(key), path, "is written twice: keep one of them");
       } else {
-        const value = this.#plain(nodeOf(pair.value) ?? null, path);
-        if (key === "<<" && keyNode.type === "PLAIN") merged = this.#sources(value, keyNode, path);
-        else define(entries, key, value);
+        const read = this.#valueOf(nodeOf(pair.value), key, path);
+        if (isMerge) {
+          merged = read;
+          spot.merged = read.spot;
+          if (!isMergeable(read.value)) {
+            this.#fail(key, path, "must be an alias of a mapping, or a list of such");
+          }
+        } else {
+          define(value, name, read.value);
+          spot.keys[count] = name;
+          spot.keyOffsets[count] = startOf(key);
+          spot.values[count++] = read.spot;
+        }
       }
       path.pop();
     }
-    // What is written beside a merge key wins, then the first of the merged.
-    for (const source of merged ?? []) {
-      if (typeof source !== "object" || source === null) continue;
-      for (const [key, value] of Object.entries(source)) {
-        if (!Object.hasOwn(entries, key)) define(entries, key, value);
-      }
-    }
-    this.#end(anchored);
-    return entries;
+    spot.keys.length = spot.keyOffsets.length = spot.values.length = count;
+    if (merged) addMerged(value, merged.value);
+    finish();
+    return { value, spot };
   }
 
-  #sources(value: unknown, key: Node, path: Path): unknown[] {
-    const sources = Array.isArray(value) ? value : [value];
-    const isRight = sources.every((one) => typeof one === "object" && one !== null && !Array.isArray(one));
-    if (!isRight) this.#fail(key, path, "must be an alias of a mapping, or a list of such");
-    return isRight ? sources : [];
+  /** The value of a key. An empty one has no place worth showing, so its key's stands for it. */
+  #valueOf(node: Node | undefined, key: Scalar, path: (string | number)[]): Read {
+    if (!node) return { value: null, spot: startOf(key) };
+    const read = this.read(node, path);
+    const isEmpty = node.range && node.range[0] === node.range[1];
+    return isEmpty ? { value: read.value, spot: startOf(key) } : read;
   }
 
-  #alias(node: Alias, path: Path): unknown {
+  #alias(node: Alias, path: Path): Read {
     if (++this.#aliases > mostAliases) {
-      if (this.#aliases === mostAliases + 1) this.#fail(node, path, `more than ${mostAliases} aliases`);
-      return null;
+      // Said once, not for each further one.
+      return this.#aliases === mostAliases + 1
+        ? this.#fail(node, path, `more than ${mostAliases} aliases`)
+        : { value: null, spot: startOf(node) };
     }
     const anchored = this.#anchors.get(node.source);
     if (!anchored) return this.#fail(node, path, quoteHint);
@@ -146,71 +159,62 @@ export class YamlTree {
     this.#aliased += anchored.size;
     this.#size += anchored.size;
     if (this.#aliased > mostAliased) return this.#fail(node, path, "the aliases stand for too many values");
-    this.#targets.set(node, anchored.node);
-    return anchored.value;
+    return { value: anchored.value, spot: { kind: "alias", offset: startOf(node), target: anchored.spot } };
   }
 
-  #begin(node: YAMLMap | YAMLSeq, value: unknown): Anchored | undefined {
-    if (!node.anchor) return undefined;
-    const anchored: Anchored = { node, value, size: undefined, begin: this.#size };
+  /** Notes an anchor before its parts are read; the result is to be called after. */
+  #begin(node: YAMLMap | YAMLSeq, read: Read): () => void {
+    if (!node.anchor) return () => {};
+    const before = this.#size;
+    const anchored: Anchored = { ...read, size: undefined };
     this.#anchors.set(node.anchor, anchored);
-    return anchored;
+    return () => {
+      anchored.size = 1 + this.#size - before;
+    };
   }
 
-  #end(anchored: Anchored | undefined): void {
-    if (anchored) anchored.size = 1 + this.#size - (anchored.begin ?? 0);
+  #say(offset: number, path: Path, message: string): void {
+    this.faults.push({ offset, path: [...path], message });
   }
 
-  #say(node: Node, path: Path, message: string): void {
-    this.faults.push({ offset: node.range?.[0] ?? 0, path: [...path], message });
-  }
-
-  #fail(node: Node, path: Path, message: string): null {
-    this.#say(node, path, message);
-    this.#isReadable = false;
-    return null;
-  }
-
-  #resolved(node: Tree | undefined): Tree | undefined {
-    return this.#yaml.isAlias(node) ? this.#targets.get(node) : node;
-  }
-
-  #pair(map: YAMLMap, key: string): Pair | undefined {
-    let pairs = this.#pairs.get(map);
-    if (!pairs) {
-      pairs = new Map();
-      for (const pair of map.items) {
-        const name = this.#yaml.isScalar(pair.key) ? String(pair.key.value) : "";
-        if (!pairs.has(name)) pairs.set(name, pair);
-      }
-      this.#pairs.set(map, pairs);
-    }
-    return pairs.get(key) ?? this.#mergedPair(pairs.get("<<"), key);
-  }
-
-  #mergedPair(merge: Pair | undefined, key: string): Pair | undefined {
-    const value = this.#resolved(nodeOf(merge?.value));
-    const sources = this.#yaml.isSeq(value) ? value.items.map(nodeOf) : [value];
-    for (const source of sources) {
-      const map = this.#resolved(source);
-      const pair = this.#yaml.isMap(map) ? this.#pair(map, key) : undefined;
-      if (pair) return pair;
-    }
-    return undefined;
+  #fail(node: Node, path: Path, message: string): Read {
+    this.#say(startOf(node), path, message);
+    this.isReadable = false;
+    return { value: null, spot: startOf(node) };
   }
 }
 
-interface Anchored {
-  readonly node: Node;
-  readonly value: unknown;
-  /** How many values it holds; undefined while it is being read. */
-  size: number | undefined;
-  readonly begin?: number;
+function emptyMapSpot(offset: number, count: number): MapSpot {
+  return {
+    kind: "map",
+    offset,
+    keys: new Array<string>(count),
+    keyOffsets: new Array<number>(count),
+    values: new Array<Spot>(count),
+  };
+}
+
+function startOf(node: Node): number {
+  return node.range?.[0] ?? 0;
 }
 
 /** A parsed document holds nodes only; the library's types allow plain values too. */
 function nodeOf(value: unknown): Node | undefined {
   return typeof value === "object" && value !== null ? value as Node : undefined;
+}
+
+function isMergeable(value: unknown): boolean {
+  const sources = Array.isArray(value) ? value : [value];
+  return sources.every((one) => typeof one === "object" && one !== null && !Array.isArray(one));
+}
+
+/** What is written beside a merge key wins, then the first of the merged mappings. */
+function addMerged(value: Record<string, unknown>, merged: unknown): void {
+  for (const source of Array.isArray(merged) ? merged : [merged]) {
+    for (const [key, one] of Object.entries(Object(source))) {
+      if (!Object.hasOwn(value, key)) define(value, key, one);
+    }
+  }
 }
 
 /** An own property whatever its name: `__proto__` is a name like any other. */
