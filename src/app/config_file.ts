@@ -18,6 +18,8 @@ export interface ConfigSource {
   /** The file; where the environment or the platform says when absent. */
   readonly config?: string;
   readonly overrides?: Overrides;
+  /** The configuration itself, in the place of a file. */
+  readonly text?: string;
 }
 
 /** A configuration that can be used. */
@@ -67,12 +69,11 @@ export async function loadConfig(world: World, source: ConfigSource): Promise<Lo
 
 /** Reads the configuration and reports every problem; only a file that cannot be read at all is an error. */
 export async function readConfig(world: World, source: ConfigSource): Promise<ConfigReport> {
-  const path = configPath(world, source.config);
+  const path = source.text === undefined ? configPath(world, source.config) : "the configuration";
   const isNamed = source.config !== undefined || Boolean(world.process.env("POSTERN_CONFIG"));
   const limit = { limit: documentLimit };
-  const text = isNamed
-    ? await world.files.readText(path, limit)
-    : await world.files.readTextIfThere(path, limit);
+  const text = source.text ??
+    (isNamed ? await world.files.readText(path, limit) : await world.files.readTextIfThere(path, limit));
   const document = await parseDocument(text ?? "", { name: path });
   const { value, fileRoutes } = overridden(document.value, source.overrides ?? {});
   const parsed = document.value === undefined ? undefined : parseSettings(world, value, path);

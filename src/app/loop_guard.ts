@@ -29,7 +29,7 @@ export function withoutLoops(network: Network, ownEndpoints: () => Iterable<Endp
 }
 
 /** The answer to a client that asks the door for the door. */
-export function loopError(what: string): PosternError {
+function loopError(what: string): PosternError {
   return new PosternError("not_allowed", `Cannot connect to ${what}: that is this door itself, a loop`, {
     hint: "ask for the address of what you want to reach, not for the door's",
   });

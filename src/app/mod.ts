@@ -17,5 +17,6 @@ export * from "./environment_text.ts";
 export * from "./from_files.ts";
 export { connectInstance, type InstanceInfo, instances, logFile } from "./instance.ts";
 export type { Overrides } from "./overrides.ts";
+export * from "./private_door.ts";
 export * from "./run_door.ts";
 export * from "./starter_config.ts";

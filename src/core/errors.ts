@@ -114,7 +114,9 @@ export function describe(error: unknown): string {
   const parts: string[] = [];
   for (let current = error, depth = 0; current !== undefined && current !== null && depth < 5; depth++) {
     const text = current instanceof Error ? current.message || current.name : String(current);
-    if (!parts.some((part) => part.includes(text))) parts.push(text);
+    // The system's own words often repeat the sentence around them: "Connection refused (os error 111)".
+    const plain = text.replace(/ \(os error \d+\)$/, "").toLowerCase();
+    if (!parts.some((part) => part.toLowerCase().includes(plain))) parts.push(text);
     current = current instanceof Error ? current.cause : undefined;
   }
   return parts.join(": ");

@@ -24,8 +24,6 @@ export interface Network {
   lookup(name: string, options: { signal: AbortSignal }): Promise<readonly string[]>;
   /** TLS as a client over any connection. */
   secure(conn: Conn, options: SecureOptions & { signal: AbortSignal }): Promise<Conn>;
-  /** Whether a client with this address is at the other end of a connection that we dialled ourselves: a loop. */
-  isOwnDial(address: string): boolean;
 }
 
 export interface SecureOptions {

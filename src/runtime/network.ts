@@ -12,17 +12,10 @@ import { socketError } from "./socket_error.ts";
 
 /** The machine's network. */
 export function createNetwork(): Network {
-  const ownDials = new Set<string>();
-  return {
-    connect: (endpoint, { signal }) => connect(endpoint, signal, ownDials),
-    listen,
-    lookup,
-    secure,
-    isOwnDial: (address) => ownDials.has(address),
-  };
+  return { connect, listen, lookup, secure };
 }
 
-async function connect(endpoint: Endpoint, signal: AbortSignal, ownDials: Set<string>): Promise<Conn> {
+async function connect(endpoint: Endpoint, { signal }: { signal: AbortSignal }): Promise<Conn> {
   const what = endpointText(endpoint);
   if (signal.aborted) throw signal.reason;
   try {
@@ -34,7 +27,6 @@ async function connect(endpoint: Endpoint, signal: AbortSignal, ownDials: Set<st
     }
     return new SocketConn(
       await Deno.connect({ hostname: endpoint.host, port: endpoint.port, signal, autoSelectFamily: false }),
-      ownDials,
     );
   } catch (error) {
     if (signal.aborted) throw signal.reason;

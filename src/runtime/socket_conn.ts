@@ -10,19 +10,15 @@ export class SocketConn implements Conn {
   readonly peer: string;
   readonly local: string;
   readonly #socket: Deno.Conn;
-  readonly #ownDials: Set<string> | undefined;
   #reason: unknown;
   #isClosed = false;
   #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
   #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
 
-  /** A dialled socket stands in `ownDials` with its own address for as long as it lives. */
-  constructor(socket: Deno.Conn, ownDials?: Set<string>) {
+  constructor(socket: Deno.Conn) {
     this.#socket = socket;
     this.peer = addressText(socket.remoteAddr);
     this.local = addressText(socket.localAddr);
-    this.#ownDials = ownDials;
-    ownDials?.add(this.local);
     if ("setNoDelay" in socket) (socket as Deno.TcpConn).setNoDelay(true);
   }
 
@@ -64,7 +60,6 @@ export class SocketConn implements Conn {
   #close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#ownDials?.delete(this.local);
     this.#socket.close();
   }
 

@@ -1,0 +1,47 @@
+import { type Conn, Messages, PosternError } from "../core/mod.ts";
+import { copyBody, joined } from "../listeners/mod.ts";
+import { decodeResponseHead, encodeRequestHead, Fields, responseFraming } from "../wire/mod.ts";
+
+/** What a site answered. */
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+export interface AskOptions {
+  /** The request line's target: a path, or a whole URL for a proxy. */
+  readonly target: string;
+  readonly host: string;
+  readonly token?: string;
+  /** Ends our side at once, as clients do that send one request and wait. */
+  readonly endsFirst?: boolean;
+  /** Called at the first bytes of the body. */
+  readonly onBody?: () => void;
+}
+
+/** Sends one GET and reads the whole answer; disposes the connection. */
+export async function ask(
+  conn: Conn,
+  { target, host, token, endsFirst = false, onBody }: AskOptions,
+): Promise<Answer> {
+  await using _conn = conn;
+  const fields = new Fields([
+    ["Host", host],
+    ["Connection", "close"],
+    ...(token === undefined ? [] : [["Postern-Token", token] as const]),
+  ]);
+  await conn.write(encodeRequestHead({ method: "GET", target, fields }));
+  if (endsFirst) await conn.closeWrite();
+  const messages = new Messages(conn);
+  const head = await messages.read(decodeResponseHead);
+  if (!head) throw new PosternError("protocol", "Cannot read an answer: there was none");
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  await copyBody(messages, responseFraming(head, "GET"), (bytes) => {
+    if (size === 0) onBody?.();
+    size += bytes.length;
+    chunks.push(bytes.slice());
+    return Promise.resolve();
+  }, { status: 502 });
+  return { status: head.status, text: new TextDecoder().decode(joined(chunks, size)) };
+}

@@ -1,0 +1,236 @@
+import type { PrivateDoor } from "../app/mod.ts";
+import {
+  type Conn,
+  formatTarget,
+  isPosternError,
+  parseTarget,
+  type Target,
+  type World,
+} from "../core/mod.ts";
+import { buildTransports } from "../transports/mod.ts";
+import { ask } from "./demo_client.ts";
+import { bigSize, type FarSide, greeting, hiddenName } from "./far_side.ts";
+
+/** One thing that the demo tries; its result is a sentence, or it throws. */
+export interface DemoStep {
+  readonly title: string;
+  run(signal: AbortSignal): Promise<string>;
+}
+
+export interface DemoStage {
+  readonly world: World;
+  readonly door: PrivateDoor;
+  readonly far: FarSide;
+  /** The configuration again with another rule in it. */
+  readonly otherConfig: string;
+}
+
+const site: Target = { host: hiddenName, port: 80 };
+const lookAlike = `evil${hiddenName}`;
+
+/** What `demo --once` tries, in order. */
+export function demoSteps(stage: DemoStage): DemoStep[] {
+  const { world, door, far } = stage;
+  const client = new DoorClient(stage);
+  return [
+    {
+      title: "the site has no name on this side",
+      async run(signal) {
+        const found = await world.network.lookup(hiddenName, { signal }).catch((error: unknown) => {
+          if (isPosternError(error, "name_not_found") || isPosternError(error, "timeout")) return [];
+          throw error;
+        });
+        expect(found.length === 0, `the resolver answered ${found.join(" ")}`);
+        return `${hiddenName} cannot be resolved here`;
+      },
+    },
+    ...(["socks5", "http"] as const).map((scheme): DemoStep => ({
+      title: scheme === "socks5" ? "by SOCKS5" : "by HTTP CONNECT",
+      run: async (signal) => {
+        const answer = await ask(await client.dial(scheme, site, signal), { target: "/", host: hiddenName });
+        expect(answer.status === 200 && answer.text.trim() === greeting, `it answered ${answer.status}`);
+        return `the site says "${answer.text.trim()}"`;
+      },
+    })),
+    {
+      title: "by SOCKS4a",
+      async run(signal) {
+        const conn = await client.connect(signal);
+        await conn.write(socks4aRequest(site));
+        const reply = await readExactly(conn, 8);
+        expect(reply[1] === 0x5a, `the door refused with ${reply[1]}`);
+        const answer = await ask(conn, { target: "/", host: hiddenName });
+        expect(answer.text.trim() === greeting, `it answered ${answer.status}`);
+        return "the oldest of the protocols reaches it too";
+      },
+    },
+    {
+      title: "by plain HTTP through the proxy",
+      async run(signal) {
+        const answer = await ask(await client.connect(signal), {
+          target: `http://${hiddenName}/`,
+          host: hiddenName,
+        });
+        expect(answer.text.trim() === greeting, `it answered ${answer.status}`);
+        return "GET http://… is forwarded";
+      },
+    },
+    {
+      title: "the name was resolved on the far side",
+      run() {
+        const wanted = formatTarget(site);
+        expect(far.asked.includes(wanted), `it was asked for ${far.asked.join(" ")}`);
+        return Promise.resolve(`the far side was asked for ${wanted}`);
+      },
+    },
+    {
+      title: "a half-close loses nothing",
+      async run(signal) {
+        const answer = await ask(await client.dial("socks5", site, signal), {
+          target: "/big",
+          host: hiddenName,
+          endsFirst: true,
+        });
+        expect(answer.text.length === bigSize, `${answer.text.length} of ${bigSize} bytes arrived`);
+        return `${bigSize} bytes came after our end`;
+      },
+    },
+    {
+      title: "an unknown name is told from a refused port",
+      async run(signal) {
+        const unknown = await refusalOf(
+          client.dial("socks5", { host: `nobody.${hiddenName}`, port: 80 }, signal),
+        );
+        const refused = await refusalOf(client.dial("socks5", { ...site, port: 81 }, signal));
+        expect(unknown === "unreachable" || unknown === "name_not_found", `the unknown name was ${unknown}`);
+        expect(refused === "refused", `the closed port was ${refused}`);
+        return "SOCKS replies 4 and 5";
+      },
+    },
+    {
+      title: "a name that only looks alike is not routed",
+      async run(signal) {
+        const { transport } = await door.door.explain({ host: lookAlike, port: 80 }, { dial: false, signal });
+        expect(transport === "direct", `${lookAlike} goes to ${transport}`);
+        return `${lookAlike} goes direct`;
+      },
+    },
+    {
+      title: "a browser's PAC file says the same",
+      async run(signal) {
+        const { text } = await client.page("/proxy.pac", signal);
+        const verdict = pacVerdict(text);
+        const routed = verdict(`http://${hiddenName}/`, hiddenName);
+        expect(routed === `SOCKS5 ${door.address}`, `it says ${routed} for the site`);
+        const other = verdict(`http://${lookAlike}/`, lookAlike);
+        expect(other === "DIRECT", `it says ${other} for the other name`);
+        return routed;
+      },
+    },
+    {
+      title: "the page shows its state to whoever has the token",
+      async run(signal) {
+        const without = await client.page("/status.json", signal);
+        expect(
+          without.status === 403 || without.status === 401,
+          `without a token it answers ${without.status}`,
+        );
+        const { status, text } = await client.page("/status.json", signal, door.token);
+        expect(status === 200 && JSON.parse(text).state === "ready", `it answered ${status}`);
+        return "without the token it shows nothing";
+      },
+    },
+    {
+      title: "a reload leaves a download alone",
+      async run(signal) {
+        const reloaded = Promise.withResolvers<string>();
+        const download = ask(await client.dial("socks5", site, signal), {
+          target: "/big",
+          host: hiddenName,
+          onBody: () => {
+            door.reload(stage.otherConfig).then(
+              ({ changes }) => reloaded.resolve(changes.join(", ")),
+              reloaded.reject,
+            );
+          },
+        });
+        const [{ text }, changes] = await Promise.all([download, reloaded.promise]);
+        expect(text.length === bigSize, `${text.length} of ${bigSize} bytes arrived`);
+        return changes;
+      },
+    },
+  ];
+}
+
+function expect(isRight: boolean, otherwise: string): void {
+  if (!isRight) throw new Error(otherwise);
+}
+
+/** Programs as the door knows them: they speak one of its protocols. */
+class DoorClient {
+  readonly #stage: DemoStage;
+
+  constructor(stage: DemoStage) {
+    this.#stage = stage;
+  }
+
+  connect(signal: AbortSignal): Promise<Conn> {
+    return this.#stage.world.network.connect(parseTarget(this.#stage.door.address), { signal });
+  }
+
+  async dial(scheme: "socks5" | "http", target: Target, signal: AbortSignal): Promise<Conn> {
+    const { host, port } = parseTarget(this.#stage.door.address);
+    const { world, door } = this.#stage;
+    const settings = { door: { kind: "proxy", settings: { scheme, host, port } } };
+    const { byName } = buildTransports(settings, { ...world, log: door.door.log });
+    const transport = byName.get("door")?.transport;
+    if (!transport) throw new Error("the demo has no client");
+    return await transport.dial(target, { signal });
+  }
+
+  async page(path: string, signal: AbortSignal, token?: string) {
+    const conn = await this.connect(signal);
+    return await ask(conn, {
+      target: path,
+      host: this.#stage.door.address,
+      ...(token !== undefined && { token }),
+    });
+  }
+}
+
+async function refusalOf(dial: Promise<Conn>): Promise<string> {
+  try {
+    const conn = await dial;
+    await conn[Symbol.asyncDispose]();
+    return "reached";
+  } catch (error) {
+    if (isPosternError(error, "refused")) return "refused";
+    if (isPosternError(error, "name_not_found")) return "name_not_found";
+    if (isPosternError(error, "unreachable")) return "unreachable";
+    throw error;
+  }
+}
+
+// +----+----+---------+-------------+----------+------+-------------+------+
+// | VN | CD | DSTPORT | 0.0.0.1     | USERID   | NULL | NAME        | NULL |
+// +----+----+---------+-------------+----------+------+-------------+------+
+function socks4aRequest({ host, port }: Target): Uint8Array<ArrayBuffer> {
+  const name = new TextEncoder().encode(host);
+  return new Uint8Array([4, 1, port >> 8, port & 255, 0, 0, 0, 1, 0, ...name, 0]);
+}
+
+async function readExactly(conn: Conn, size: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(size);
+  let filled = 0;
+  while (filled < size) {
+    const count = await conn.read(bytes.subarray(filled));
+    if (count === null) throw new Error(`the door ended after ${filled} bytes`);
+    filled += count;
+  }
+  return bytes;
+}
+
+/** Runs the script as a browser would: it has no functions but its own. */
+function pacVerdict(script: string): (url: string, host: string) => string {
+  return new Function(`${script}; return FindProxyForURL;`)();
+}

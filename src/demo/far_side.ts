@@ -1,0 +1,99 @@
+import {
+  Deadlines,
+  type Dial,
+  type Dialed,
+  formatTarget,
+  type Listening,
+  type Log,
+  normalHost,
+  PosternError,
+  Tasks,
+  type World,
+} from "../core/mod.ts";
+import {
+  type ListenerDeps,
+  type PageResponse,
+  type Serve,
+  serveDoor,
+  serveMixed,
+  serveOnlyPages,
+} from "../listeners/mod.ts";
+
+/** The name of the hidden site: no resolver of this machine knows it. */
+export const hiddenName = "intranet.demo.internal";
+/** What the hidden site says. */
+export const greeting = "Hello from the far side.";
+/** How much `/big` sends, in bytes. */
+export const bigSize = 4_000_000;
+
+/**
+ * The other end of the demo: a web site that is known by name only here, and a proxy in front of it, as a company
+ * would have one. Both are postern's own listeners on loopback ports that nobody is told.
+ */
+export class FarSide implements AsyncDisposable {
+  readonly #world: World;
+  readonly #deps: ListenerDeps;
+  readonly #tasks: Tasks;
+  readonly #site: Listening;
+  readonly #proxy: Listening;
+  /** What the proxy was asked for, for the demo to look at. */
+  readonly asked: string[] = [];
+
+  constructor(world: World, log: Log) {
+    this.#world = world;
+    this.#tasks = new Tasks(undefined, (error) => log.error("demo.failed", { reason: String(error) }));
+    this.#deps = {
+      dial: this.#dial,
+      clock: world.clock,
+      log,
+      deadlines: new Deadlines(world.clock),
+      limits: { connections: 256, handshake: 10_000, halfCloseLinger: 5000 },
+    };
+    this.#site = world.network.listen({ host: "127.0.0.1", port: 0 });
+    this.#proxy = world.network.listen({ host: "127.0.0.1", port: 0 });
+    this.#tasks.spawn((signal) => serveDoor(this.#site, serveSite, this.#deps, { signal }));
+    this.#tasks.spawn((signal) => serveDoor(this.#proxy, serveMixed, this.#deps, { signal }));
+  }
+
+  get proxyPort(): number {
+    return portOf(this.#proxy);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#site.close();
+    this.#proxy.close();
+    await this.#tasks[Symbol.asyncDispose]();
+  }
+
+  /** The far side's own resolver: it knows one name. */
+  readonly #dial: Dial = async ({ target }, { signal }): Promise<Dialed> => {
+    this.asked.push(formatTarget(target));
+    if (normalHost(target.host) !== hiddenName) {
+      throw new PosternError(
+        "name_not_found",
+        `Cannot resolve "${target.host}": no such name on the far side`,
+      );
+    }
+    if (target.port !== 80) {
+      throw new PosternError("refused", `Cannot reach ${formatTarget(target)}: connection refused`);
+    }
+    const conn = await this.#world.network.connect({ host: "127.0.0.1", port: portOf(this.#site) }, {
+      signal,
+    });
+    return { conn, tally: { up: 0, down: 0 }, finish: () => void conn[Symbol.asyncDispose]() };
+  };
+}
+
+const serveSite: Serve = (client, messages, deps, { signal }) =>
+  serveOnlyPages(client, messages, ({ path }) => Promise.resolve(sitePage(path)), deps, { signal });
+
+function sitePage(path: string): PageResponse {
+  const fields = [["Content-Type", "text/plain; charset=utf-8"]] as const;
+  if (path === "/") return { status: 200, fields, body: `${greeting}\n` };
+  if (path === "/big") return { status: 200, fields, body: new Uint8Array(bigSize).fill(46) };
+  return { status: 404, fields, body: "Not here\n" };
+}
+
+function portOf({ endpoint }: Listening): number {
+  return "port" in endpoint ? endpoint.port : 0;
+}

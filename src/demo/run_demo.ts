@@ -1,0 +1,111 @@
+import { PrivateDoor } from "../app/mod.ts";
+import { createLog, describe, LineWriter, PosternError, type World } from "../core/mod.ts";
+import { demoSteps } from "./demo_steps.ts";
+import { FarSide, hiddenName } from "./far_side.ts";
+
+export interface DemoOptions {
+  readonly version: string;
+  /** Does the trying itself, checks the answers, and ends. */
+  readonly once: boolean;
+  /** Where the door listens; any free port when absent. */
+  readonly listen?: string;
+}
+
+/** A hidden site, a proxy that leads to it, and a door in front: all in this process, on loopback only. */
+export async function runDemo(
+  world: World,
+  { version, once, listen = "127.0.0.1:0" }: DemoOptions,
+  { signal }: { signal: AbortSignal },
+): Promise<void> {
+  const lines = new LineWriter({ sink: (text) => world.terminal.err(text) });
+  const log = createLog({
+    level: once ? "error" : "info",
+    format: "text",
+    date: () => world.clock.date(),
+    write: lines.write,
+  });
+  try {
+    await using far = new FarSide(world, log);
+    const config = demoConfig(listen, far.proxyPort);
+    await using door = await PrivateDoor.open(world, { config, version, log });
+    if (once) await tryAll(world, { door, far, config }, signal);
+    else await showAndWait(world, door, config, signal);
+  } finally {
+    await lines.flush();
+  }
+}
+
+function demoConfig(listen: string, proxyPort: number): string {
+  return `listen: { mixed: ${JSON.stringify(listen)} }
+transports:
+  far: { proxy: { url: "socks5h://127.0.0.1:${proxyPort}" } }
+routes:
+  - { to: ${hiddenName}, via: far }
+`;
+}
+
+interface Stage {
+  readonly door: PrivateDoor;
+  readonly far: FarSide;
+  readonly config: string;
+}
+
+async function tryAll(world: World, { door, far, config }: Stage, signal: AbortSignal): Promise<void> {
+  const { terminal, clock } = world;
+  const begun = clock.now();
+  const otherConfig = `${config}  - { to: other.demo.internal, via: far }\n`;
+  const steps = demoSteps({ world, door, far, otherConfig });
+  for (const [index, { title, run }] of steps.entries()) {
+    const place = `${String(index + 1).padStart(2)}/${steps.length}`;
+    try {
+      const result = await run(signal);
+      await terminal.out(`${place} ok      ${title}: ${result}\n`);
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      await terminal.out(`${place} FAILED  ${title}: ${describe(error)}\n`);
+      throw new PosternError("protocol", `Cannot show the demo: "${title}" failed`, { cause: error });
+    }
+  }
+  await terminal.out(`demo: all ${steps.length} steps ok in ${Math.round(clock.now() - begun)} ms\n`);
+}
+
+async function showAndWait(
+  world: World,
+  door: PrivateDoor,
+  config: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await world.terminal.out(invitation(door, config));
+  using _int = world.process.on("SIGINT", () => ended.resolve());
+  using _term = world.process.on("SIGTERM", () => ended.resolve());
+  const ended = Promise.withResolvers<void>();
+  const stop = () => ended.resolve();
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  await ended.promise;
+  signal.removeEventListener("abort", stop);
+  await world.terminal.out("\ndemo: the door is closed\n");
+}
+
+function invitation({ address, token }: PrivateDoor, config: string): string {
+  const indented = config.trimEnd().split("\n").map((line) => `    ${line}`).join("\n");
+  return `A door is open at ${address}. Behind it is a web site that this machine knows no name for.
+
+Its configuration:
+
+${indented}
+
+Try, in another terminal:
+
+    curl http://${hiddenName}/                                      (fails: no such name here)
+    curl -x socks5h://${address} http://${hiddenName}/
+    curl -x http://${address} http://${hiddenName}/
+    curl -p -x http://${address} http://${hiddenName}/
+    curl http://${address}/proxy.pac
+
+In a browser: http://${address}/?token=${token}
+
+Every connection leaves a line below that says where it went and why. Ctrl-C ends the demo.
+
+`;
+}
