@@ -132,7 +132,6 @@ export function connContract(name: string, makePair: () => Promise<Pair>, { igno
     // The writer has filled every buffer on the way once the first byte is here and its count stands still.
     const into = new Uint8Array(64 * 1024);
     assert.notEqual(await far.read(into), null);
-    const most = 16 * 1024 * 1024;
     let before = -1;
     while (before !== written && written < most) {
       before = written;
@@ -170,10 +169,14 @@ export function connContract(name: string, makePair: () => Promise<Pair>, { igno
   });
 }
 
+/** More than all buffers on any way. */
+const most = 32 * 1024 * 1024;
+
 async function writeForever(conn: Conn, count: (bytes: number) => void = () => {}): Promise<never> {
   const chunk = new Uint8Array(64 * 1024);
-  while (true) {
+  for (let written = 0; written < most; written += chunk.length) {
     await conn.write(chunk);
     count(chunk.length);
   }
+  throw new Error("wrote without end");
 }
