@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { serveMixed } from "../../src/listeners/mod.ts";
+import { settle } from "../support/fake_clock.ts";
+import { bytesOf, serveClient } from "../support/fake_dial.ts";
+import { type MemoryConn, readAll } from "../support/memory_conn.ts";
+
+const word = fc.string({ unit: fc.constantFrom(..."ghkxyz"), minLength: 1, maxLength: 12 });
+const field = fc.oneof(
+  fc.tuple(word, word).map(([name, value]) => `X-${name}: ${value}`),
+  fc.constantFrom(
+    "Connection: close",
+    "Connection: keep-alive, X-a",
+    "Proxy-Connection: keep-alive",
+    "Proxy-Authorization: Basic c2VjcmV0OnNlY3JldA==",
+    "Keep-Alive: 5",
+    "TE: trailers",
+    "Upgrade: websocket",
+    "Connection: Upgrade",
+    "Expect: 100-continue",
+    "Cookie: a=b",
+  ),
+);
+const body = fc.oneof(
+  fc.constant({ framing: "", sent: "" }),
+  word.map((text) => ({ framing: `Content-Length: ${text.length}\r\n`, sent: text })),
+  fc.array(word, { maxLength: 4 }).map((chunks) => ({
+    framing: "Transfer-Encoding: chunked\r\n",
+    sent: chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join("") + "0\r\n\r\n",
+  })),
+);
+const request = fc.tuple(
+  fc.constantFrom("GET", "HEAD", "POST", "PUT", "OPTIONS", "DELETE", "FOO"),
+  fc.constantFrom("http://a", "http://b:81", "ws://a", "https://a", ""),
+  word,
+  fc.constantFrom("1.1", "1.1", "1.0"),
+  fc.array(field, { maxLength: 5 }),
+  body,
+).map(([method, origin, path, version, fields, { framing, sent }]) =>
+  `${method} ${origin}/${path} HTTP/${version}\r\nHost: h\r\n${
+    fields.map((line) => `${line}\r\n`).join("")
+  }` +
+  `${framing}\r\n${sent}`
+);
+const requests = fc.tuple(
+  fc.array(request, { minLength: 1, maxLength: 4 }),
+  fc.constantFrom("", "CONNECT c:1 HTTP/1.1\r\n\r\nearly"),
+)
+  .map(([list, last]) => list.join("") + last);
+const edit = fc.tuple(fc.nat(), fc.constantFrom(..."\r\n :;,/0aZ\0\xff", "\r\n", "chunked"));
+/** Requests, some of them damaged. */
+const input = fc.tuple(requests, fc.oneof(fc.constant([]), fc.array(edit, { maxLength: 3 }))).map(
+  ([text, edits]) => {
+    let damaged = text;
+    for (const [at, piece] of edits) {
+      const place = at % damaged.length;
+      damaged = damaged.slice(0, place) + piece + damaged.slice(place + 1);
+    }
+    return Uint8Array.from(damaged, (character) => character.charCodeAt(0));
+  },
+);
+const sizes = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 10 });
+const answers = fc.array(
+  fc.constantFrom(
+    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok!",
+    "HTTP/1.0 200 OK\r\n\r\nok",
+    "HTTP/1.1 100 Continue\r\n\r\n",
+    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+    "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n",
+    "HTTP/1.1 407 Who\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok",
+    "SSH-2.0-x\r\n",
+    "\0\0\0\0",
+  ),
+  { maxLength: 6 },
+);
+
+interface World {
+  /** What each origin got. */
+  readonly received: readonly string[];
+  readonly sent: string;
+}
+
+/** A server that answers with the next of `replies`: whenever it hears something, or when it is told to. */
+class Origin {
+  received = "";
+  readonly #target: MemoryConn;
+  readonly #replies: string[];
+  readonly #isPatient: boolean;
+  #isAsked = false;
+  readonly over: Promise<void>;
+
+  constructor(target: MemoryConn, replies: string[], isPatient: boolean) {
+    this.#target = target;
+    this.#replies = replies;
+    this.#isPatient = isPatient;
+    this.over = this.#run();
+  }
+
+  async answer(): Promise<void> {
+    if (!this.#isAsked) return;
+    this.#isAsked = false;
+    await this.#target.write(bytesOf(this.#replies.shift() ?? "")).catch(assertError);
+  }
+
+  async #run(): Promise<void> {
+    const into = new Uint8Array(1000);
+    try {
+      for (let count = await this.#target.read(into); count !== null; count = await this.#target.read(into)) {
+        this.received += String.fromCharCode(...into.subarray(0, count));
+        this.#isAsked = true;
+        if (!this.#isPatient) await this.answer();
+      }
+    } catch (error) {
+      assertError(error);
+    }
+    await this.#target[Symbol.asyncDispose]();
+  }
+}
+
+function assertError(error: unknown): void {
+  assert(error instanceof Error);
+}
+
+/** Lets a client say `bytes` in pieces and origins answer, and waits until all is over. */
+async function play(
+  bytes: Uint8Array<ArrayBuffer>,
+  pieces: readonly number[],
+  { replies, isPatient = false }: { replies: readonly string[]; isPatient?: boolean },
+): Promise<World> {
+  const { client, served, dials, clock } = serveClient(serveMixed);
+  const origins: Origin[] = [];
+  const waiting = [...replies];
+  const meet = () => {
+    for (const { target } of dials.made.slice(origins.length)) {
+      origins.push(new Origin(target, waiting, isPatient));
+    }
+  };
+  const reading = readAll(client).catch(assertError);
+  let at = 0;
+  for (const piece of [...pieces, bytes.length]) {
+    await client.write(bytes.subarray(at, at + piece)).catch(assertError);
+    at += piece;
+    await settle();
+    meet();
+  }
+  await client.closeWrite();
+  for (let turn = 0; turn < 12; turn++) {
+    // Whatever can go on goes on before an answer or a deadline comes.
+    for (let pass = 0; pass < 10; pass++) await settle();
+    for (const origin of origins) await origin.answer();
+    for (let pass = 0; pass < 10; pass++) await settle();
+    await clock.advance(10_000);
+    meet();
+  }
+  client.abort();
+  let isServed = false;
+  void served.then(() => isServed = true);
+  // Requests that came in one piece with others are served even when the client has gone.
+  for (let turn = 0; turn < 12 && !isServed; turn++) {
+    for (const { target } of dials.made) target.abort();
+    await clock.advance(60_000);
+  }
+  assert(isServed, "a client that has gone is still being served");
+  meet();
+  await reading;
+  for (const { over } of origins) await over;
+  for (const { outcome } of dials.made) assert.notEqual(outcome, undefined);
+  assert.equal(clock.waiting, 0);
+  return { received: origins.map(({ received }) => received), sent: String.fromCharCode(...bytes) };
+}
+
+/** Lines that the door writes itself: about the connection, and where a message ends. */
+const own = /^(Content-Length: [0-9]+|Transfer-Encoding: chunked|TE: trailers|Upgrade: .*|Connection: .*)$/;
+
+Deno.test("serveMixed() ends for any HTTP client and any origin, and the origin gets only what the client sent", async () => {
+  await fc.assert(
+    fc.asyncProperty(input, sizes, answers, async (bytes, pieces, replies) => {
+      const { received, sent } = await play(bytes, pieces, { replies });
+      for (const text of received) {
+        assert.doesNotMatch(text.slice(0, text.indexOf("\r\n\r\n")), /^proxy-(authorization|connection):/im);
+        for (const line of text.split(/\r\n/)) {
+          if (line.startsWith("Host: ") && sent.includes(`://${line.slice(6)}`)) continue;
+          if (sent.includes(line) || own.test(line) || /^[0-9a-f]{1,4}$/.test(line)) continue;
+          const [, name, value] = /^([^:]+): (.*)$/.exec(line) ?? [];
+          if (
+            name !== undefined && value !== undefined && sent.includes(`${name}:`) && sent.includes(value)
+          ) continue;
+          const [method = "", path = "", version = "", ...rest] = line.split(" ");
+          assert(
+            sent.includes(`${method} `) && sent.includes(path) && version === "HTTP/1.1" && rest.length === 0,
+            `the client never sent ${JSON.stringify(line)}`,
+          );
+        }
+      }
+    }),
+    { numRuns: 600 },
+  );
+});
+
+Deno.test("serveMixed() sends the same on, however the client's bytes are cut", async () => {
+  await fc.assert(
+    fc.asyncProperty(requests.map(bytesOf), sizes, async (bytes, pieces) => {
+      const replies = Array.from({ length: 6 }, () => "HTTP/1.1 204 No Content\r\n\r\n");
+      const whole = await play(bytes, [], { replies, isPatient: true });
+      const cut = await play(bytes, pieces, { replies, isPatient: true });
+      assert.equal(plain(cut.received.join("")), plain(whole.received.join("")));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+/** Without the sizes of chunks, which follow the pieces. */
+function plain(text: string): string {
+  return text.replace(/(?<=\r\n)[0-9a-f]{1,2}\r\n/g, "").replaceAll("\r\n", "");
+}

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { type Decode, formatIp, PosternError } from "../../src/core/mod.ts";
+import { serveMixed } from "../../src/listeners/mod.ts";
+import { socks4, socks5 } from "../../src/wire/mod.ts";
+import { serveClient } from "../support/fake_dial.ts";
+import { readAll } from "../support/memory_conn.ts";
+
+const name = fc.string({
+  unit: fc.constantFrom(..."abcXYZ019-._é日"),
+  minLength: 1,
+  maxLength: 80,
+}).filter((text) => new TextEncoder().encode(text).length <= 255);
+const v4 = fc.uint8Array({ minLength: 4, maxLength: 4 }).map((bytes) => formatIp(bytes));
+const v6 = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => formatIp(bytes));
+const port = fc.integer({ min: 0, max: 65535 });
+const command = fc.integer({ min: 0, max: 255 });
+const plain = { noNullPrototype: true };
+const target = fc.record({ host: fc.oneof(name, v4, v6), port }, plain);
+const junk = fc.uint8Array({ maxLength: 300 }).map((bytes) => Uint8Array.from(bytes));
+const text = fc.string({ maxLength: 60 }).filter((text) => text.isWellFormed());
+
+/** Decoding undoes encoding, whatever follows, and any cut asks for more. */
+function checkLaws<T>(decode: Decode<T>, value: T, bytes: Uint8Array<ArrayBuffer>): void {
+  assert.deepEqual(decode(bytes), { value, used: bytes.length });
+  assert.deepEqual(decode(Uint8Array.of(...bytes, 5, 0, 1)), { value, used: bytes.length });
+  for (let cut = 0; cut < bytes.length; cut++) assert.equal(decode(bytes.subarray(0, cut)), undefined);
+}
+
+Deno.test("socks5 reads what it writes, and asks for more at any cut", () => {
+  fc.assert(fc.property(fc.record({ command, target }, plain), (request) => {
+    checkLaws(socks5.decodeRequest, request, socks5.encodeRequest(request));
+  }));
+  fc.assert(fc.property(command, target, (code, bound) => {
+    checkLaws(socks5.decodeReply, { code, bound }, socks5.encodeReply(code, bound));
+  }));
+  fc.assert(fc.property(fc.array(fc.integer({ min: 0, max: 255 }), { maxLength: 255 }), (methods) => {
+    checkLaws(socks5.decodeGreeting, { methods }, socks5.encodeGreeting({ methods }));
+  }));
+  fc.assert(fc.property(fc.record({ user: text, password: text }, plain), (credentials) => {
+    checkLaws(socks5.decodeCredentials, credentials, socks5.encodeCredentials(credentials));
+  }));
+});
+
+Deno.test("socks4 reads what it writes, and asks for more at any cut", () => {
+  const user = text.filter((text) => !text.includes("\0"));
+  const isNamed = (host: string) => /^0\.0\.0\.[1-9]/.test(host);
+  const reachable = target.filter(({ host }) => !isNamed(host));
+  fc.assert(fc.property(fc.record({ command, target: reachable, user }, plain), (request) => {
+    checkLaws(socks4.decodeRequest, request, socks4.encodeRequest(request));
+  }));
+});
+
+const decoders: Record<string, Decode<unknown>> = {
+  "socks4.decodeRequest": socks4.decodeRequest,
+  "socks4.decodeReply": socks4.decodeReply,
+  "socks5.decodeGreeting": socks5.decodeGreeting,
+  "socks5.decodeChoice": socks5.decodeChoice,
+  "socks5.decodeCredentials": socks5.decodeCredentials,
+  "socks5.decodeVerdict": socks5.decodeVerdict,
+  "socks5.decodeRequest": socks5.decodeRequest,
+  "socks5.decodeReply": socks5.decodeReply,
+};
+
+for (const [label, decode] of Object.entries(decoders)) {
+  Deno.test(`${label}() gives a value, asks for more or throws protocol for junk`, () => {
+    const plausible = junk.map((bytes) => {
+      bytes[0] = label.startsWith("socks4") ? 4 : label.endsWith("Credentials") ? 1 : 5;
+      return bytes;
+    });
+    fc.assert(
+      fc.property(fc.oneof(junk, plausible), (bytes) => {
+        try {
+          const decoded = decode(bytes);
+          if (decoded) assert(decoded.used > 0 && decoded.used <= bytes.length);
+        } catch (error) {
+          assert(error instanceof PosternError && error.code === "protocol", String(error));
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+}
+
+const hello = fc.oneof(
+  fc.record({ command: fc.constantFrom(1, 1, 1, 2, 3, 9), target }).map((request) =>
+    Uint8Array.of(5, 1, 0, ...socks5.encodeRequest(request))
+  ),
+  fc.record({ command: fc.constantFrom(1, 1, 1, 2), target, user: fc.constant("u") }).map(
+    socks4.encodeRequest,
+  ),
+);
+const edit = fc.record({ at: fc.nat(), byte: fc.integer({ min: 0, max: 255 }) });
+
+/** What clients send: requests, damaged ones, and junk with a likely first byte. */
+const input = fc.oneof(
+  fc.tuple(hello, fc.array(edit, { maxLength: 2 }), junk).map(([bytes, edits, after]) => {
+    for (const { at, byte } of edits) bytes[at % bytes.length] = byte;
+    return Uint8Array.of(...bytes, ...after);
+  }),
+  fc.tuple(fc.constantFrom(4, 5), junk).map(([first, rest]) => Uint8Array.of(first, ...rest)),
+);
+
+Deno.test("serveMixed() ends for any SOCKS client, and its target gets only what the client sent", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      input,
+      fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 8 }),
+      fc.boolean(),
+      async (bytes, cuts, isAbrupt) => {
+        const { client, served, dials, clock } = serveClient(serveMixed);
+        const written = writePieces(client.write.bind(client), bytes, cuts);
+        await written.catch((error) => assert(error instanceof Error));
+        await clock.advance(0);
+        if (isAbrupt) client.abort();
+        else await client.closeWrite();
+        for (const { target } of dials.made) {
+          const got = await readAll(target).catch(() => undefined);
+          if (got) assert.deepEqual(got, bytes.subarray(bytes.length - got.length));
+          await target[Symbol.asyncDispose]();
+        }
+        await clock.advance(60_000);
+        await served;
+        assert(dials.made.length <= 1);
+        for (const { outcome } of dials.made) assert.notEqual(outcome, undefined);
+        assert.equal(clock.waiting, 0);
+      },
+    ),
+    { numRuns: 1000 },
+  );
+});
+
+async function writePieces(
+  write: (bytes: Uint8Array<ArrayBuffer>) => Promise<void>,
+  bytes: Uint8Array<ArrayBuffer>,
+  cuts: readonly number[],
+): Promise<void> {
+  let at = 0;
+  for (const cut of cuts) {
+    await write(bytes.subarray(at, at + cut));
+    at += cut;
+  }
+  await write(bytes.subarray(at));
+}

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { Authenticator } from "../../../src/listeners/mod.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
+
+const users = [{ name: "me", password: "secret" }, { name: "you", password: "" }];
+const { signal } = new AbortController();
+
+const cases = [
+  { name: "me", password: "secret", isRight: true },
+  { name: "you", password: "", isRight: true },
+  { name: "me", password: "Secret", isRight: false },
+  { name: "me", password: "", isRight: false },
+  { name: "you", password: "secret", isRight: false },
+  { name: "nobody", password: "secret", isRight: false },
+  { name: "", password: "", isRight: false },
+];
+
+for (const { name, password, isRight } of cases) {
+  Deno.test(`Authenticator ${isRight ? "takes" : "refuses"} "${name}" with "${password}"`, async () => {
+    const authenticator = new Authenticator(users, new FakeClock());
+    assert.equal(await authenticator.check(name, password, { peer: "127.0.0.1:1", signal }), isRight);
+  });
+}
+
+/** How long a check waits, in steps of 50 ms. */
+async function waitOf(
+  authenticator: Authenticator,
+  clock: FakeClock,
+  peer: string,
+  password: string,
+): Promise<number> {
+  let isDone = false;
+  const check = authenticator.check("me", password, { peer, signal }).then(() => isDone = true);
+  // The hash function is loaded on the first check.
+  await import("node:crypto");
+  await clock.advance(0);
+  let waited = 0;
+  for (; !isDone && waited < 60_000; waited += 50) await clock.advance(50);
+  await check;
+  return waited;
+}
+
+Deno.test("Authenticator makes an address that keeps being wrong wait longer each time, up to 5 s", async () => {
+  const clock = new FakeClock();
+  const authenticator = new Authenticator(users, clock);
+  const waits: number[] = [];
+  for (let attempt = 0; attempt < 9; attempt++) {
+    waits.push(await waitOf(authenticator, clock, `192.0.2.1:${attempt}`, "wrong"));
+  }
+  assert.deepEqual(waits, [0, 100, 200, 400, 800, 1600, 3200, 5000, 5000]);
+  assert.equal(
+    await waitOf(authenticator, clock, "192.0.2.2:1", "wrong"),
+    0,
+    "another address does not wait",
+  );
+  assert.equal(
+    await waitOf(authenticator, clock, "192.0.2.1:99", "secret"),
+    5000,
+    "the right password waits too",
+  );
+  assert.equal(await waitOf(authenticator, clock, "192.0.2.1:99", "secret"), 0, "and ends the waiting");
+  assert.equal(clock.waiting, 0);
+});
+
+Deno.test("Authenticator sees one IPv6 network as one client", async () => {
+  const clock = new FakeClock();
+  const authenticator = new Authenticator(users, clock);
+  assert.equal(await waitOf(authenticator, clock, "[2001:db8::1]:1", "wrong"), 0);
+  assert.equal(await waitOf(authenticator, clock, "[2001:db8::2:1]:2", "wrong"), 100);
+  assert.equal(await waitOf(authenticator, clock, "[2001:db8:0:1::1]:3", "wrong"), 0);
+});
+
+Deno.test("Authenticator forgets an address after ten quiet minutes, and the oldest of too many", async () => {
+  const clock = new FakeClock();
+  const authenticator = new Authenticator(users, clock);
+  await waitOf(authenticator, clock, "192.0.2.1:1", "wrong");
+  await waitOf(authenticator, clock, "192.0.2.1:1", "wrong");
+  await clock.advance(601_000);
+  assert.equal(await waitOf(authenticator, clock, "192.0.2.1:1", "wrong"), 0);
+  assert.equal(await waitOf(authenticator, clock, "192.0.2.1:1", "wrong"), 100);
+  for (let host = 0; host < 1024; host++) {
+    await authenticator.check("me", "wrong", { peer: `10.0.${host >> 8}.${host & 255}:1`, signal });
+  }
+  assert.equal(await waitOf(authenticator, clock, "192.0.2.1:1", "wrong"), 0);
+});
+
+Deno.test("Authenticator stops waiting with its signal", async () => {
+  const clock = new FakeClock();
+  const authenticator = new Authenticator(users, clock);
+  await authenticator.check("me", "wrong", { peer: "unix:", signal });
+  const stop = new AbortController();
+  const check = authenticator.check("me", "secret", { peer: "unix:", signal: stop.signal });
+  stop.abort(new Error("enough"));
+  await assert.rejects(check, /enough/);
+  assert.equal(clock.waiting, 0);
+});
