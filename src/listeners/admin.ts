@@ -6,7 +6,7 @@ import { type Pages, textPage } from "./page.ts";
 export async function serveAdmin(
   client: Conn,
   messages: Messages,
-  deps: PageDeps & { readonly pages?: Pages },
+  deps: PageDeps & { readonly pages?: Pages | undefined },
   options: ServePagesOptions,
 ): Promise<void> {
   const pages = deps.pages ?? (() => Promise.resolve(textPage("Not found", 404)));

@@ -72,16 +72,32 @@ function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
       path: "/v1/pac",
       need,
       GET: ({ query }) => {
-        const authority = query.get("authority") ?? new URL(source.env({ credentials: false }).http).host;
+        const authority = query.get("authority") ?? authorityOf(source);
         return { status: 200, fields: [["Content-Type", pacType]], body: source.pac(authority) };
       },
     },
     {
+      path: "/v1/page",
+      need,
+      GET: () =>
+        jsonPage({ url: `http://${authorityOf(source)}/?token=${encodeURIComponent(source.token)}` }),
+    },
+    {
       path: "/v1/env",
       need,
-      GET: ({ query }) => jsonPage(source.env({ credentials: query.get("credentials") === "1" })),
+      GET: ({ query }) => {
+        const client = query.get("client");
+        return jsonPage(
+          source.env({ credentials: query.get("credentials") === "1", ...(client !== null && { client }) }),
+        );
+      },
     },
   ];
+}
+
+/** Where browsers of this machine reach the door. */
+function authorityOf(source: PageSource): string {
+  return new URL(source.env({ credentials: false }).http).host;
 }
 
 /** A program of this machine that knows the token, and not a web page that a browser of it shows. */

@@ -88,8 +88,19 @@ export class ControlClient {
     return new TextDecoder().decode(await this.#call("GET", `/v1/pac${query}`, { signal }));
   }
 
-  env({ credentials = false, signal }: CallOptions & { credentials?: boolean }): Promise<ProxyEnvironment> {
-    return this.#json("GET", `/v1/env${credentials ? "?credentials=1" : ""}`, { signal });
+  /** The address of the status page. It holds the page's token: for the person who asks, and for no log. */
+  async page(options: CallOptions): Promise<string> {
+    return (await this.#json<{ readonly url: string }>("GET", "/v1/page", options)).url;
+  }
+
+  env(
+    { credentials = false, client, signal }: CallOptions & { credentials?: boolean; client?: string },
+  ): Promise<ProxyEnvironment> {
+    const query = new URLSearchParams({
+      ...(credentials && { credentials: "1" }),
+      ...(client !== undefined && { client }),
+    });
+    return this.#json("GET", `/v1/env?${query}`, { signal });
   }
 
   /** The shapes are those of the door's own version, which `hello` tells. */

@@ -25,6 +25,9 @@ export interface PageSource {
   explain(target: Target, options: { dial: boolean; signal: AbortSignal }): Promise<ExplanationInfo>;
   /** The PAC file for a browser that reaches the door at `authority` (`127.0.0.1:12000`). */
   pac(authority: string): string;
-  /** With `credentials` its URLs hold the user and the password that the door asks for. */
-  env(options: { credentials: boolean }): ProxyEnvironment;
+  /**
+   * With `credentials` its URLs hold the user and the password that the door asks for. `client` is the kind of
+   * program that will read the exceptions; without it they are what all kinds understand.
+   */
+  env(options: { credentials: boolean; client?: string }): ProxyEnvironment;
 }

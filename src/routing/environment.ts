@@ -1,15 +1,13 @@
 import { formatTarget, isLoopbackHost, parseTarget } from "../core/mod.ts";
-import { type Client, noProxyFor } from "./no_proxy.ts";
-import type { Router } from "./router.ts";
+import type { Client } from "./no_proxy.ts";
 import type { EnvironmentChange } from "./shell_lines.ts";
 
 export interface EnvironmentOptions {
   /** Where programs find the door: `127.0.0.1:12000`. */
   readonly door: string;
   readonly credentials?: { readonly name: string; readonly password: string };
-  /** What need not go through the door: the `direct` patterns, and perhaps a cluster's no-proxy list. */
-  readonly direct: readonly string[];
-  readonly router: Router;
+  /** What need not go through the door, as `noProxyFor` writes it for the same client. */
+  readonly noProxy: readonly string[];
   readonly client?: Client;
   /** The environment that the lines will be evaluated in. */
   readonly current: (name: string) => string | undefined;
@@ -31,14 +29,11 @@ const proxyVariables = ["http_proxy", "https_proxy", "all_proxy"];
  * kept under another name, once: a second `env` in the same shell must not take the door for a former value.
  */
 export function environmentFor(options: EnvironmentOptions): EnvironmentPlan {
-  const { current, door, client } = options;
-  const noProxy = noProxyFor(options.direct, options.router, client);
-  const variables = client === "java"
-    ? javaVariables(options, noProxy.items)
-    : proxyVariablesOf(options, noProxy.items);
+  const { current, door, client, noProxy } = options;
+  const variables = client === "java" ? javaVariables(options, noProxy) : proxyVariablesOf(options, noProxy);
   const before = markedNames(current);
   const copies: EnvironmentChange[] = [];
-  const notes = [...noProxy.notes];
+  const notes: string[] = [];
   const upstreams = new Set<string>();
   for (const name of Object.keys(variables)) {
     const value = current(name);

@@ -4,6 +4,7 @@ import {
   type EnvironmentChange,
   environmentFor,
   type EnvironmentPlan,
+  noProxyFor,
   Router,
   shellLines,
   undoEnvironment,
@@ -19,7 +20,8 @@ interface Asked {
 }
 
 function plan(before: Record<string, string> = {}, more: Asked = {}): EnvironmentPlan {
-  return environmentFor({ door, direct: ["corp.test"], router, current: (name) => before[name], ...more });
+  const { items } = noProxyFor(["corp.test"], router, more.client);
+  return environmentFor({ door, noProxy: items, current: (name) => before[name], ...more });
 }
 
 /** What a shell would make of the changes. */
@@ -145,7 +147,7 @@ Deno.test("undoEnvironment() restores where names ignore case", () => {
     );
   const before: Record<string, string> = { HTTPS_PROXY: "http://corp.example:3128" };
   const read = (from: Record<string, string>) => (name: string) => from[name.toUpperCase()];
-  const { changes } = environmentFor({ door, direct: [], router, current: read(before) });
+  const { changes } = environmentFor({ door, noProxy: [], current: read(before) });
   const after = applied(before, folded(changes));
   assert.deepEqual(applied(after, folded(undoEnvironment(read(after)).changes)), before);
 });
