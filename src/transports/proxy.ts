@@ -123,11 +123,13 @@ export class Proxy implements Transport {
 
   /** An error from below, which knows addresses only, with the proxy's name. */
   #named(error: PosternError, verb: string): PosternError {
+    const said = `Cannot reach ${formatTarget(this.#settings)}: `;
+    const why = error.message.startsWith(said) ? error.message.slice(said.length) : error.message;
     // "refused" and "unknown name" would be taken for an answer about the target.
     const isOfProxy = error.code === "refused" || error.code === "name_not_found";
     return new PosternError(
       isOfProxy ? "unreachable" : error.code,
-      `${verb} ${this.#label}: ${error.message}`,
+      `${verb} ${this.#label}: ${why}`,
       {
         cause: error,
         ...(error.detail && { detail: error.detail }),
