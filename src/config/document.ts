@@ -67,14 +67,18 @@ function unreadable(name: string, ...problems: Problem[]): ConfigDocument {
   return { name, value: undefined, problems, locate: () => undefined };
 }
 
+/** The first error of each line: what follows on it is mostly the same mistake. */
 function syntaxProblems(errors: readonly YAMLError[], positions: Positions): Problem[] {
-  const problems: Problem[] = errors.slice(0, mostTold).map((error) => ({
-    path: [],
-    message: explained(error),
-    position: positions.of(error.pos[0]),
-  }));
-  const rest = errors.length - mostTold;
-  if (rest > 0) problems.push({ path: [], message: `and ${rest} more syntax errors` });
+  const problems: Problem[] = [];
+  const lines = new Set<number>();
+  for (const error of errors) {
+    const position = positions.of(error.pos[0]);
+    if (lines.has(position.line)) continue;
+    lines.add(position.line);
+    if (lines.size <= mostTold) problems.push({ path: [], message: explained(error), position });
+  }
+  const rest = lines.size - mostTold;
+  if (rest > 0) problems.push({ path: [], message: `syntax errors on ${rest} more lines` });
   return problems;
 }
 
@@ -97,9 +101,17 @@ function explained({ code, message }: YAMLError): string {
     case "BAD_DIRECTIVE":
       return "a line must not begin with %: write the text in quotes";
     case "UNEXPECTED_TOKEN":
-      return "unexpected text: look for a missing quote, comma, colon or line break before it";
+      return "unexpected text: look for a missing quote, comma, colon or line break before it, " +
+        'and write an IPv6 address with its port in quotes, "[::1]:12000"';
+    case "BLOCK_AS_IMPLICIT_KEY":
+      return "a key inside of a value: align it with the other keys, or write a text with a colon in quotes";
+    case "BAD_SCALAR_START":
+      return "a text must not begin with @ or a backquote: write it in quotes";
     case "MULTILINE_IMPLICIT_KEY":
       return "a key must be on one line: look for a missing colon, or for one without a space after it";
+    case "BAD_INDENT":
+      if (message.startsWith("Flow")) return "a bracket or brace before this is not closed";
+      return "indented unlike the lines it belongs to";
     default:
       return `cannot be read as YAML: ${(message.split(/[\n"`]/, 1)[0] ?? "").replace(/[\s:]+$/, "")}`;
   }

@@ -68,11 +68,28 @@ const faults: { name: string; text: string; says: RegExp[] }[] = [
   },
   { name: "a tab that indents", text: "a:\n\tb: 1", says: [/^2:1 a tab is used to indent: use spaces$/] },
   { name: "two documents", text: "a: 1\n---\nb: 2", says: [/^2:1 there is more than one document/] },
-  { name: "an unclosed bracket", text: "a: [1, 2\nb: 3", says: [/^\d:\d /] },
+  {
+    name: "an unclosed bracket",
+    text: "a: [1, 2\nb: 3",
+    says: [/^2:1 a bracket or brace before this is not closed$/],
+  },
   {
     name: "an unclosed quote",
     text: 'a: "x\nb: 3',
     says: [/^\d:\d cannot be read as YAML: Missing closing/],
+  },
+  {
+    name: "an IPv6 address without quotes",
+    text: "a: [::1]:12000",
+    says: [/^1:9 unexpected text: .*"\[::1\]:12000"$/],
+  },
+  { name: "a text with a colon", text: "a: b: c", says: [/^1:4 a key inside of a value: /] },
+  { name: "a key too far in", text: "a: 1\n b: 2", says: [/^1:4 a key inside of a value: align it/] },
+  { name: "a line out of line", text: "a:\n  b: 1\n c: 2", says: [/^3:\d /] },
+  {
+    name: "a missing space",
+    text: "a:b\nc: 1",
+    says: [/^1:1 a key must be on one line: .* without a space after it$/],
   },
   { name: "a tag", text: "a: !!binary aGk=", says: [/^1:4 a tag \(!\) has no meaning here/] },
   { name: "a mapping as a key", text: "? { a: 1 }\n: 2", says: [/^1:3 a key must be a text$/] },
@@ -85,7 +102,7 @@ const faults: { name: string; text: string; says: RegExp[] }[] = [
   {
     name: "a reserved character",
     text: "a: @x",
-    says: [/^1:4 cannot be read as YAML: Plain value cannot start with reserved character @$/],
+    says: [/^1:4 a text must not begin with @ or a backquote: write it in quotes$/],
   },
 ];
 for (const { name: what, text, says } of faults) {
@@ -95,6 +112,13 @@ for (const { name: what, text, says } of faults) {
     assert.equal(messages.length >= says.length, true);
   });
 }
+
+Deno.test("parseDocument() tells one syntax error of a line and ten of a text", async () => {
+  const messages = await said("a: @\n".repeat(15));
+  assert.equal(messages.length, 11);
+  assert.equal(messages.at(-1), "undefined:undefined syntax errors on 5 more lines");
+  assert.equal((await said("- a\nb: 1 @ @ @")).length, 1);
+});
 
 Deno.test("parseDocument() quotes nothing of the text around a fault", async () => {
   for (
