@@ -25,7 +25,7 @@ export async function refusal(
   if (host !== undefined && !isLocal(host)) return textPage("Not for this host", 403);
   if (isForeign(request, host ?? "")) return textPage("Not for another site's pages", 403);
   if (need === "local" || await hasToken(request, token)) return undefined;
-  const page = textPage("Needs the token: open the address that `postern status` shows", 401);
+  const page = textPage("Needs the door's token", 401);
   return { ...page, fields: [...page.fields, ["WWW-Authenticate", 'Bearer realm="postern"']] };
 }
 

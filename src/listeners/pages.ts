@@ -4,7 +4,7 @@ import { errorJson, jsonPage, type PageRequest, type PageResponse, type Pages, t
 import { hasToken, type PageNeed, refusal } from "./page_access.ts";
 import { findRoute, handlerFor, type PageHandler, type PageRoute } from "./page_routes.ts";
 import type { PageSource } from "./page_source.ts";
-import { greetingPage, statusPage } from "./status_page.ts";
+import { greetingPage, livePage, statusPage } from "./status_page.ts";
 
 /** The media type of a PAC file. */
 export const pacType = "application/x-ns-proxy-autoconfig";
@@ -68,6 +68,7 @@ function pageRoutes(source: PageSource): readonly PageRoute<PageNeed>[] {
       POST: forPrograms((_, { parts }) => closePage(source, parts)),
     },
     { path: "/reload", need: "token", POST: forPrograms(async () => jsonPage(await source.reload())) },
+    { path: "/live", need: "token", GET: () => livePage(source) },
     { path: "/favicon.ico", need: "local", GET: () => ({ status: 204, fields: [], body: "" }) },
     {
       path: "/",

@@ -15,6 +15,7 @@ class Html {
 type Part = string | number | Html | readonly Html[];
 
 const mostShown = 200;
+const numeric = new Set(["Age", "Up", "Down", "Dials", "Failures"]);
 
 /** What a browser without the token is shown: that a door runs here and how to use it. */
 export function greetingPage(request: PageRequest): PageResponse {
@@ -24,7 +25,7 @@ export function greetingPage(request: PageRequest): PageResponse {
       <h1>postern</h1>
       <p>A door runs here: a proxy that sends each connection where it belongs.</p>
       ${useSection(request)}
-      <p>Its state is on the address that <code>postern status</code> shows.</p>
+      <p>Its state: <code>postern status</code>, or this page with the door's token.</p>
       </main>
     `
   );
@@ -32,17 +33,11 @@ export function greetingPage(request: PageRequest): PageResponse {
 
 /** The whole state of the door; it refreshes itself where scripts run. */
 export function statusPage(source: PageSource, request: PageRequest): PageResponse {
-  const status = source.status();
   return page((nonce) =>
     html`
       <main>
       <h1>postern</h1>
-      <div id="live">
-      ${stateSection(status)}
-      ${connectionsSection(source.connections(), status)}
-      ${transportsSection(status.transports)}
-      ${listenersSection(status)}
-      </div>
+      <div id="live">${livePart(source)}</div>
       <p id="said" role="status"></p>
       ${explainSection(source.token)}
       ${useSection(request)}
@@ -50,6 +45,21 @@ export function statusPage(source: PageSource, request: PageRequest): PageRespon
       <script nonce="${nonce}">${new Html(statusScript)}</script>
     `
   );
+}
+
+/** The part of `statusPage` that changes, alone. */
+export function livePage(source: PageSource): PageResponse {
+  return { status: 200, fields: [["Content-Type", "text/html; charset=utf-8"]], body: livePart(source).text };
+}
+
+function livePart(source: PageSource): Html {
+  const status = source.status();
+  return html`
+    ${stateSection(status)}
+    ${connectionsSection(source.connections(), status)}
+    ${transportsSection(status.transports)}
+    ${listenersSection(status)}
+  `;
 }
 
 function stateSection(
@@ -189,7 +199,9 @@ function table(headings: readonly string[], rows: readonly Html[]): Html {
     <div class="wide">
       <table>
         <thead>
-          <tr>${headings.map((heading) => html`<th scope="col">${heading}</th>`)}</tr>
+          <tr>${headings.map((heading) =>
+            html`<th scope="col" class="${numeric.has(heading) ? "number" : "text"}">${heading}</th>`
+          )}</tr>
         </thead>
         <tbody>${rows}</tbody>
       </table>

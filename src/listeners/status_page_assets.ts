@@ -44,9 +44,9 @@ async function act(path, done) {
 }
 async function refresh() {
   try {
-    const text = await (await ask("/")).text();
-    const fresh = new DOMParser().parseFromString(text, "text/html").getElementById("live");
-    if (!fresh) throw new Error("another page");
+    const response = await ask("/live");
+    if (!response.ok) throw new Error(response.statusText);
+    const fresh = new DOMParser().parseFromString(await response.text(), "text/html").body;
     const focused = live.contains(document.activeElement) ? document.activeElement.id : "";
     live.replaceChildren(...fresh.childNodes);
     if (focused) document.getElementById(focused)?.focus();

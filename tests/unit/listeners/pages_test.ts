@@ -254,6 +254,14 @@ Deno.test("createPages() shows who has the token everything, escaped, and runs i
   assert.ok(!again.text.includes(nonce ?? ""), "the nonce is new in each answer");
 });
 
+Deno.test("createPages() gives the part of the page that changes, to who has the token", async () => {
+  assert.equal((await ask("/live")).status, 401);
+  const { text } = await ask("/live", { fields: [localHost, withToken] });
+  assert.match(text, /id="close-7"/);
+  assert.doesNotMatch(text, /<(script|style|html)/);
+  assert.ok((await ask(`/?token=${token}`)).text.includes(text));
+});
+
 Deno.test("createPages() writes a script for the page that parses", async () => {
   const { text } = await ask("/", { access: "control" });
   const script = /<script nonce="[^"]+">([\s\S]*?)<\/script>/.exec(text)?.[1] ?? "";
