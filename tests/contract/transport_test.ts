@@ -69,7 +69,6 @@ function resolving(network: MemoryNetwork): Network {
     listen: (endpoint) => network.listen(endpoint),
     lookup: (name, options) => network.lookup(name, options),
     secure: (conn, options) => network.secure(conn, options),
-    isOwnDial: () => false,
     connect: async (endpoint, options) => {
       if ("path" in endpoint || /^[0-9]/.test(endpoint.host)) return await network.connect(endpoint, options);
       const [host = ""] = await network.lookup(endpoint.host, options);

@@ -88,11 +88,6 @@ export class MemoryNetwork implements Network {
     if (!this.tls) throw new PosternError("protocol", "Cannot speak TLS in a memory network");
     return await this.tls(conn, options);
   }
-
-  /** Always no: connections in memory have no addresses of their own. */
-  isOwnDial(): boolean {
-    return false;
-  }
 }
 
 class MemoryListening implements Listening {
