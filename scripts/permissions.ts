@@ -78,7 +78,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   pac: reader,
   config: { ...reader, write: ["{config}", "{state}", "{runtime}"] },
   doctor: { ...reader, net: "any", env: [...commonEnv, ...proxyEnv, "SSL_CERT_FILE", "SSH_AUTH_SOCK"] },
-  demo: { net: ["127.0.0.1", "[::1]", "localhost"], env: commonEnv },
+  demo: { net: ["127.0.0.1", "[::1]", "localhost"], env: commonEnv, sys: ["uid"] },
   completion: { env: commonEnv },
   version: { env: commonEnv },
   help: { env: commonEnv },

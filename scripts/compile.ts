@@ -1,0 +1,115 @@
+import settings from "../deno.json" with { type: "json" };
+import { bundleEntry, bundleProgram } from "./bundle.ts";
+import { fetchOlderRuntime } from "./denort.ts";
+import { compiledFlags } from "./permissions.ts";
+import { sha256 } from "./sha256.ts";
+
+const usage = "deno task compile [--target NAME… | --target all] [--runtime 2.4.2]";
+
+/** A person's word for a platform, and Deno's. */
+const targets: Readonly<Record<string, string>> = {
+  "linux-x64": "x86_64-unknown-linux-gnu",
+  "linux-arm64": "aarch64-unknown-linux-gnu",
+  "macos-x64": "x86_64-apple-darwin",
+  "macos-arm64": "aarch64-apple-darwin",
+  "windows-x64": "x86_64-pc-windows-msvc",
+  "windows-arm64": "aarch64-pc-windows-msvc",
+};
+
+const largest = 110_000_000;
+
+/** Compiles the program into `dist/`, with a checksum beside each file. */
+if (import.meta.main) Deno.exit(await compileAll(Deno.args));
+
+interface Compiler {
+  readonly program: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+async function compileAll(args: readonly string[]): Promise<number> {
+  const asked: string[] = [];
+  let isOlder = false;
+  for (let at = 0; at < args.length; at += 2) {
+    const [option, value = ""] = args.slice(at, at + 2);
+    if (option === "--target" && value === "all") asked.push(...Object.keys(targets));
+    else if (option === "--target" && Object.hasOwn(targets, value)) asked.push(value);
+    else if (option === "--runtime" && value === "2.4.2") isOlder = true;
+    else {
+      console.error(`usage: ${usage}\ntargets: ${Object.keys(targets).join(", ")}`);
+      return 2;
+    }
+  }
+  const root = decodeURIComponent(new URL("..", import.meta.url).pathname);
+  const compiler = isOlder ? await olderCompiler() : { program: Deno.execPath(), env: {} };
+  const chunks = `${root}dist/chunks`;
+  await removeIfThere(chunks);
+  const files = await bundleProgram(chunks, { isFrozen: Deno.env.has("CI") });
+  console.log(`bundled: ${files.length} files`);
+  const jobs = asked.length === 0 ? [undefined] : asked;
+  let failures = 0;
+  for (const target of jobs) {
+    const output = `${root}dist/${fileName(target)}`;
+    if (!await compileOne({ compiler, chunks, files, target, output })) failures++;
+  }
+  return failures === 0 ? 0 : 1;
+}
+
+interface Job {
+  readonly compiler: Compiler;
+  readonly chunks: string;
+  readonly files: readonly string[];
+  /** Undefined is the platform at hand. */
+  readonly target: string | undefined;
+  readonly output: string;
+}
+
+async function compileOne({ compiler, chunks, files, target, output }: Job): Promise<boolean> {
+  const command = new Deno.Command(compiler.program, {
+    args: [
+      "compile",
+      ...["--quiet", "--no-check", "--no-npm", "--no-config", "--no-lock", "--no-prompt", "--unstable-kv"],
+      ...compiledFlags(),
+      ...files.filter((file) => file !== bundleEntry).flatMap((file) => ["--include", file]),
+      ...target === undefined ? [] : ["--target", targets[target] ?? ""],
+      ...["--output", output, bundleEntry],
+    ],
+    cwd: chunks,
+    env: { ...compiler.env },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  });
+  const { success, stderr } = await command.output();
+  if (!success) {
+    const reason = new TextDecoder().decode(stderr).trim().split("\n").slice(0, 4).join(" ");
+    console.error(`compile: error: Cannot compile for ${target ?? "this platform"}: ${reason}`);
+    return false;
+  }
+  const { size } = await Deno.stat(output);
+  await Deno.writeTextFile(`${output}.sha256`, `${await sha256(output)}  ${output.replace(/^.*\//, "")}\n`);
+  console.log(`compiled: ${output.replace(/^.*\/(?=dist\/)/, "")}: ${(size / 1e6).toFixed(1)} MB`);
+  if (size <= largest) return true;
+  console.error(`compile: error: ${output} is over ${largest / 1e6} MB`);
+  return false;
+}
+
+/** Built for the platform at hand it has the plain name; for others it tells version and platform. */
+function fileName(target: string | undefined): string {
+  const name = target === undefined ? "postern" : `postern-${settings.version}-${target}`;
+  const isWindows = target === undefined ? Deno.build.os === "windows" : target.startsWith("windows");
+  return isWindows ? `${name}.exe` : name;
+}
+
+/** The system's certificates: this Deno may be older than the authority of the registry. */
+async function olderCompiler(): Promise<Compiler> {
+  const { compiler, denort } = await fetchOlderRuntime();
+  return { program: compiler, env: { DENORT_BIN: denort, DENO_TLS_CA_STORE: "system" } };
+}
+
+async function removeIfThere(directory: string): Promise<void> {
+  try {
+    await Deno.remove(directory, { recursive: true });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { bundleEntry, bundleProgram, runDeno } from "../../../scripts/bundle.ts";
+
+/** Everything that is loaded on first use only. A new line here is a decision about start-up time. */
+const loadedLater = [
+  "@optique/core/completion",
+  "src/app/mod.ts",
+  "src/cli/mod.ts",
+  "src/core/mod.ts",
+  "src/demo/mod.ts",
+  "src/runtime/mod.ts",
+  "src/runtime/tls.ts",
+  "yaml",
+];
+
+Deno.test("bundleProgram() gives each dynamic import a chunk of its own", async (t) => {
+  const directory = await Deno.makeTempDir({ prefix: "bundle-" });
+  try {
+    const later = await dynamicImports();
+    await t.step("what is loaded later is what this test lists", () => {
+      assert.deepEqual(later, [...loadedLater].sort());
+    });
+    const files = await bundleProgram(directory);
+    await t.step("every one has its chunk, and there is no other", () => {
+      const entries = files.filter((file) => file !== bundleEntry && !file.startsWith("chunk-"));
+      assert.deepEqual(
+        entries.map((file) => file.replace(/-[A-Z0-9]{8}\.js$/, "")).sort(),
+        later.map(stem).sort(),
+      );
+    });
+    await t.step("the first file is small: `postern version` reads no more", async () => {
+      const text = await Deno.readTextFile(`${directory}/${bundleEntry}`);
+      assert.ok(text.length < 30_000, `${text.length} bytes`);
+      assert.doesNotMatch(text, /^import /m);
+    });
+    await t.step("no chunk tells where it was built", async () => {
+      const root = decodeURIComponent(new URL("../../..", import.meta.url).pathname);
+      for (const file of files) {
+        assert.ok(!(await Deno.readTextFile(`${directory}/${file}`)).includes(root), file);
+      }
+    });
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+interface Module {
+  readonly specifier?: string;
+  readonly dependencies?: readonly Dependency[];
+}
+
+interface Dependency {
+  readonly specifier: string;
+  readonly isDynamic?: boolean;
+  readonly code?: { readonly specifier?: string };
+}
+
+/** What the program imports dynamically: files of the project by path, packages by name. */
+async function dynamicImports(): Promise<string[]> {
+  const root = new URL("../../../", import.meta.url).href;
+  const { modules } = JSON.parse(await runDeno(["info", "--json", `${root}main.ts`]));
+  const found = (modules as Module[])
+    .filter((module) => module.specifier?.startsWith(root))
+    .flatMap((module) => module.dependencies ?? [])
+    .filter((dependency) => dependency.isDynamic && !dependency.specifier.startsWith("node:"))
+    .map(({ code, specifier }) =>
+      code?.specifier?.startsWith(root) ? code.specifier.slice(root.length) : specifier
+    );
+  return [...new Set(found)].sort();
+}
+
+/** The name that a chunk gets from its module. A package's entry is named after its folder: yaml's is `dist`. */
+function stem(module: string): string {
+  return module === "yaml" ? "dist" : module.replace(/^.*\//, "").replace(/\.ts$/, "");
+}
