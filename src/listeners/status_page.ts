@@ -1,18 +1,8 @@
 import type { ConnectionInfo, Status, TransportState } from "./door_state.ts";
+import { Html, html } from "./html.ts";
 import type { PageRequest, PageResponse } from "./page.ts";
 import type { PageSource } from "./page_source.ts";
 import { statusScript, statusStyle } from "./status_page_assets.ts";
-
-/** Text that is safe as HTML. */
-class Html {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-type Part = string | number | Html | readonly Html[];
 
 const mostShown = 200;
 const numeric = new Set(["Age", "Up", "Down", "Dials", "Failures"]);
@@ -241,19 +231,6 @@ function page(body: (nonce: string) => Html): PageResponse {
     fields: [["Content-Type", "text/html; charset=utf-8"], ["Content-Security-Policy", policy.join("; ")]],
     body: whole.text,
   };
-}
-
-/** Everything put into the template is escaped unless it is `Html` already. */
-function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  let text = strings[0] ?? "";
-  for (const [index, part] of parts.entries()) text += shown(part) + (strings[index + 1] ?? "");
-  return new Html(text);
-}
-
-function shown(part: Part): string {
-  if (part instanceof Html) return part.text;
-  if (typeof part === "object") return part.map(({ text }) => text).join("");
-  return String(part).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 function time(iso: string): Html {
