@@ -37,10 +37,13 @@ class Door {
   readonly #deps: ListenerDeps;
   readonly #signal: AbortSignal;
   readonly #draining = new AbortController();
-  /** One listener on the signal for all: one for each client would make the signal's list long. */
-  readonly #clients = new Set<Conn>();
+  /** A signal for each client: with thousands of waits on one signal, each new wait costs a walk along its list. */
+  readonly #clients = new Map<Conn, AbortController>();
   readonly #drop = () => {
-    for (const client of this.#clients) client.abort(this.#signal.reason);
+    for (const [client, own] of this.#clients) {
+      own.abort(this.#signal.reason);
+      client.abort(this.#signal.reason);
+    }
   };
   readonly #served: Tasks;
   readonly #turnedAway: Tasks;
@@ -59,12 +62,12 @@ class Door {
   admit(client: Conn): void {
     if (this.#signal.aborted) return client.abort(this.#signal.reason);
     if (this.#served.size < this.#deps.limits.connections) {
-      this.#served.spawn((signal) => this.#run(client, this.#deps, signal));
+      this.#served.spawn(() => this.#run(client, this.#deps));
       return;
     }
     this.#sayFull();
     if (this.#turnedAway.size < mostTurnedAway) {
-      this.#turnedAway.spawn((signal) => this.#run(client, this.#turningAway(), signal));
+      this.#turnedAway.spawn(() => this.#run(client, this.#turningAway()));
     } else {
       client.abort(overloaded(this.#deps.limits.connections));
     }
@@ -79,8 +82,10 @@ class Door {
     this.#signal.removeEventListener("abort", this.#drop);
   }
 
-  async #run(client: Conn, deps: ListenerDeps, signal: AbortSignal): Promise<void> {
-    this.#clients.add(client);
+  async #run(client: Conn, deps: ListenerDeps): Promise<void> {
+    const own = new AbortController();
+    this.#clients.set(client, own);
+    const { signal } = own;
     try {
       await this.#serve(client, new Messages(client), deps, { signal, draining: this.#draining.signal });
     } finally {
