@@ -2,7 +2,7 @@ import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
-import { pause, PosternError, type World } from "../core/mod.ts";
+import { isPosternError, pause, PosternError, type World } from "../core/mod.ts";
 import { defineCommand } from "./command.ts";
 import { instanceOption, words } from "./options.ts";
 
@@ -50,12 +50,31 @@ export default defineCommand({
 });
 
 async function stop(id: string, world: World, { signal }: { signal: AbortSignal }): Promise<void> {
-  const { connectInstance, instances } = await import("../app/mod.ts");
+  const { connectInstance } = await import("../app/mod.ts");
   const client = await connectInstance(world, id, { signal });
   const { pid } = await client.hello({ signal });
-  await client.stop({ signal });
-  const isGone = async () =>
-    !(await instances(world, { signal })).some((one) => one.id === id && one.pid === pid);
-  while (!await isGone()) await pause(world.clock, lookEvery, { signal });
+  try {
+    await client.stop({ signal });
+  } catch (error) {
+    // A door without connections may be gone before its answer is.
+    if (!isPosternError(error, "unreachable")) throw error;
+  }
+  while (await isThere(world, { id, pid, signal })) await pause(world.clock, lookEvery, { signal });
   await world.terminal.err(`postern: stopped "${id}"\n`);
+}
+
+async function isThere(
+  world: World,
+  { id, pid, signal }: { id: string; pid: number; signal: AbortSignal },
+): Promise<boolean> {
+  const { connectInstance } = await import("../app/mod.ts");
+  try {
+    const client = await connectInstance(world, id, { signal });
+    return (await client.hello({ signal })).pid === pid;
+  } catch (error) {
+    if (isPosternError(error, "refused")) return false;
+    // It is just closing its control socket.
+    if (isPosternError(error, "unreachable")) return true;
+    throw error;
+  }
 }

@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { Household } from "../support/postern_process.ts";
+
+const faulty = `listen:
+  mixd: 127.0.0.1:0
+transports:
+  corp: { proxy: { url: "gopher://proxy.example" } }
+  a: { proxy: { url: "http://127.0.0.1:1" }, via: b }
+  b: { proxy: { url: "http://127.0.0.1:2" }, via: a }
+routes:
+  - { to: [.example.net], via: nowhere }
+`;
+
+Deno.test("postern config check reports every problem at its place", async () => {
+  await using home = await Household.open();
+  const path = await home.configure(faulty);
+  const { code, stdout, stderr } = await home.run(["config", "check"]);
+  assert.equal(code, 4);
+  const lines = stdout.trimEnd().split("\n");
+  for (const line of lines) assert.ok(line.startsWith(`${path}:`), line);
+  const places = lines.map((line) => /^:(\d+):\d+: /.exec(line.slice(path.length))?.[1]);
+  for (
+    const [place, what] of [["2", /mixd.*did you mean "mixed"/], ["4", /corp/], ["8", /nowhere/]] as const
+  ) {
+    assert.ok(
+      lines.some((line, at) => places[at] === place && what.test(line)),
+      `${what} at ${place} in:\n${stdout}`,
+    );
+  }
+  assert.match(stdout, /:[56]:\d+: .*(via|cycle)/);
+  assert.match(
+    stderr,
+    new RegExp(`^postern: error: Cannot use ".*config\\.yaml": ${lines.length} problems\n`),
+  );
+  const json = await home.run(["config", "check", "-o", "json"]);
+  assert.deepEqual(JSON.parse(json.stdout).errors, lines);
+  assert.equal(json.code, 4);
+});
+
+Deno.test("postern config check of a good file says so", async () => {
+  await using home = await Household.open();
+  const path = await home.configure("routes:\n  - { to: .example.net, via: direct }\n");
+  assert.deepEqual(await home.run(["config", "check"]), {
+    code: 0,
+    stdout: "",
+    stderr: `postern: "${path}" is fine\n`,
+  });
+});
+
+Deno.test("postern config check of a file that is named and missing fails", async () => {
+  await using home = await Household.open();
+  const { code, stderr } = await home.run(["--config", `${home.directory}/none.yaml`, "config", "check"]);
+  assert.equal(code, 4);
+  assert.match(stderr, /^postern: error: Cannot read ".*none\.yaml": no such file/);
+});
+
+Deno.test("postern config init writes what check accepts, and never replaces a file", async () => {
+  await using home = await Household.open();
+  await Deno.mkdir(home.places.config.replace(/\/postern$/, ""), { recursive: true });
+  const path = `${home.places.config}/config.yaml`;
+  const first = await home.run(["config", "init"]);
+  assert.deepEqual([first.code, first.stdout], [0, ""], first.stderr);
+  const written = await Deno.readTextFile(path);
+  assert.equal((await home.run(["config", "check"])).code, 0);
+  const schema = JSON.parse(await Deno.readTextFile(`${home.places.config}/postern.schema.json`));
+  assert.deepEqual(schema, JSON.parse((await home.run(["config", "schema"])).stdout));
+  const second = await home.run(["config", "init"]);
+  assert.equal(second.code, 1);
+  assert.match(
+    second.stderr,
+    /^postern: error: Cannot write ".*config\.yaml": it exists already\npostern: hint: /,
+  );
+  assert.equal(await Deno.readTextFile(path), written);
+});
+
+Deno.test("F28: postern config show masks a password, and so do status and explain", async () => {
+  await using home = await Household.open();
+  await home.configure(`transports:
+  corp: { proxy: { url: "http://me:s3cret@127.0.0.1:3128" } }
+routes:
+  - { to: .example.net, via: corp }
+`);
+  for (
+    const args of [["config", "show"], ["config", "show", "-o", "json"], ["config", "check"], [
+      "explain",
+      "a.example.net",
+    ]]
+  ) {
+    const { code, stdout, stderr } = await home.run(args);
+    assert.equal(code, 0, stderr);
+    assert.doesNotMatch(stdout + stderr, /s3cret/, args.join(" "));
+  }
+  assert.match((await home.run(["config", "show"])).stdout, /127\.0\.0\.1:3128/);
+  await using door = await home.door();
+  for (const args of [["status"], ["status", "-o", "json"], ["explain", "a.example.net"], ["pac"]]) {
+    const { stdout, stderr } = await home.run(args);
+    assert.doesNotMatch(stdout + stderr, /s3cret/, args.join(" "));
+  }
+  assert.doesNotMatch(door.stderr, /s3cret/);
+});
+
+Deno.test("postern explain, pac and env answer from the configuration, and say so, when no door runs", async () => {
+  await using home = await Household.open();
+  await home.configure(
+    "transports: { corp: { proxy: { url: http://127.0.0.1:3128 } } }\nroutes: [{ to: .example.net, via: corp }]\n",
+  );
+  const explained = await home.run(["explain", "A.example.NET.:5432"]);
+  assert.match(explained.stdout, /goes to corp\n {2}because {2}.*\.example\.net.*config\.yaml:2/);
+  const pac = await home.run(["pac"]);
+  assert.match(pac.stdout, /function FindProxyForURL/);
+  const env = await home.run(["env"]);
+  assert.match(env.stdout, /http_proxy=.*http:\/\/127\.0\.0\.1:12000/);
+  for (const { code, stderr } of [explained, pac, env]) {
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /^postern: no instance "default" runs: answered from the configuration\n/);
+  }
+  const json = JSON.parse((await home.run(["explain", "b.example.net", "-o", "json"])).stdout);
+  assert.deepEqual([json.target, json.transport], ["b.example.net:443", "corp"]);
+});
+
+Deno.test("postern explain --dial tells what failed and exits 6", async () => {
+  await using home = await Household.open();
+  await home.configure("default: direct\n");
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  const reached = await home.run(["explain", "--dial", `127.0.0.1:${port}`]);
+  assert.equal(reached.code, 0, reached.stderr);
+  assert.match(reached.stdout, / ms {2}connected\n$/);
+  (await listener.accept()).close();
+  listener.close();
+  const failed = await home.run(["explain", "--dial", `127.0.0.1:${port}`]);
+  assert.equal(failed.code, 6);
+  assert.match(failed.stdout, / ms {2}failed: Cannot /);
+});
+
+Deno.test("postern doctor finds a broken configuration and exits 7", async () => {
+  await using home = await Household.open();
+  await home.configure("default: direct\n");
+  const fine = await home.run(["doctor", "-o", "json"]);
+  assert.deepEqual(JSON.parse(fine.stdout).filter(({ state }: { state: string }) => state === "failed"), []);
+  assert.equal(fine.code, 0);
+  await home.configure("defalt: direct\n");
+  const broken = await home.run(["doctor"]);
+  assert.equal(broken.code, 7);
+  assert.match(broken.stdout, /^failed +configuration: .*did you mean "default"/m);
+});

@@ -1,0 +1,360 @@
+import assert from "node:assert/strict";
+import { peerTest } from "../support/peers.ts";
+import { type Door, Household } from "../support/postern_process.ts";
+import { EchoServer, exchange, throughSocks5 } from "./targets.ts";
+
+/** A configuration without surprises: everything goes direct. */
+const plain = "default: direct\n";
+
+async function status(home: Household, ...args: string[]) {
+  const { code, stdout, stderr } = await home.run(["status", "-o", "json", ...args]);
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout);
+}
+
+async function end(door: Door, signal: Deno.Signal = "SIGTERM"): Promise<void> {
+  door.kill(signal);
+  assert.equal((await door.ended).code, 0, door.stderr);
+}
+
+peerTest("a door: curl through it, then status, connections, reload and stop", ["curl"], async ({ curl }) => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  await using site = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    () => new Response("hidden\n"),
+  );
+  await using door = await home.door();
+  const address = await door.address();
+  for (const proxy of [`http://${address}`, `socks5h://${address}`, `socks4a://${address}`]) {
+    const { code, stdout } = await new Deno.Command(curl, {
+      args: [
+        "--silent",
+        "--show-error",
+        "--noproxy",
+        "",
+        "--proxy",
+        proxy,
+        `http://127.0.0.1:${site.addr.port}/`,
+      ],
+    }).output();
+    assert.deepEqual([code, new TextDecoder().decode(stdout)], [0, "hidden\n"], proxy);
+  }
+  const [shown] = await status(home);
+  assert.deepEqual([shown.id, shown.state, shown.connections.total], ["default", "ready", 3]);
+  assert.deepEqual(shown.listeners.map((listener: { address: string }) => listener.address), [address]);
+  const text = await home.run(["status"]);
+  assert.match(
+    text.stdout,
+    new RegExp(`^default {2}ready {2}pid ${shown.pid}, up .*\\n {2}listens {3}${address} \\(mixed\\)\\n`),
+  );
+  assert.deepEqual(await home.run(["reload"]), {
+    code: 0,
+    stdout: "",
+    stderr: "postern: nothing has changed\n",
+  });
+  assert.deepEqual(await home.run(["stop"]), { code: 0, stdout: "", stderr: 'postern: stopped "default"\n' });
+  assert.equal((await door.ended).code, 0);
+  assert.match(door.stderr, / conn\.done .*outcome=/);
+  assert.equal((await home.run(["status"])).code, 3);
+});
+
+Deno.test("postern connections lists a live connection and closes it", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  await using target = new EchoServer();
+  await using door = await home.door();
+  assert.deepEqual(await home.run(["connections"]), {
+    code: 0,
+    stdout: "",
+    stderr: "postern: no live connections\n",
+  });
+  using conn = await throughSocks5(await door.address(), { host: "127.0.0.1", port: target.port });
+  assert.equal(await exchange(conn, "hello"), "hello");
+  const [live, ...more] = JSON.parse((await home.run(["connections", "-o", "json"])).stdout);
+  assert.deepEqual([live.target, live.transport, live.up, live.down, more], [
+    target.address,
+    "direct",
+    5,
+    5,
+    [],
+  ]);
+  const { stdout } = await home.run(["connections"]);
+  assert.match(
+    stdout,
+    new RegExp(`^ *ID {2}CLIENT .*BECAUSE\\n *${live.id} .* ${target.address} +direct .* 5 B +5 B `),
+  );
+  const wrong = await home.run(["connections", "close", "999"]);
+  assert.match(wrong.stderr, /^postern: error: Cannot close connection .*there is none/);
+  assert.notEqual(wrong.code, 0);
+  const closed = await home.run(["connections", "close", String(live.id)]);
+  assert.deepEqual(closed, { code: 0, stdout: "", stderr: `postern: closed connection ${live.id}\n` });
+  await assert.rejects(async () => {
+    if (await conn.read(new Uint8Array(1)) === null) throw new Error("ended");
+  });
+  await end(door);
+});
+
+Deno.test("SIGTERM drains: the live connection ends first, new ones are refused, and the door exits 0", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  await using target = new EchoServer();
+  await using door = await home.door();
+  const address = await door.address();
+  const conn = await throughSocks5(address, { host: "127.0.0.1", port: target.port });
+  door.kill("SIGTERM");
+  await door.says(/door\.draining/);
+  assert.equal(await exchange(conn, "still here"), "still here");
+  await assert.rejects(throughSocks5(address, { host: "127.0.0.1", port: target.port }));
+  conn.close();
+  assert.equal((await door.ended).code, 0);
+  assert.match(door.stderr, /door\.stopped/);
+});
+
+Deno.test("SIGINT ends a door as SIGTERM does", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  await using door = await home.door();
+  await end(door, "SIGINT");
+});
+
+Deno.test("SIGHUP and the file's change make a door read its configuration again", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  await using door = await home.door();
+  door.kill("SIGHUP");
+  await door.says(/config\.reloaded/);
+  await home.configure("routes: [{ to: .example.net, via: reject }]\n");
+  await door.says(/config\.reloaded changes=[1-9]/);
+  assert.match((await home.run(["explain", "a.example.net"])).stdout, /goes to reject/);
+  await end(door);
+});
+
+Deno.test("F18: a reload with a mistake keeps the old configuration and tells the line", async () => {
+  await using home = await Household.open();
+  const path = await home.configure("routes: [{ to: .example.net, via: reject }]\n");
+  await using door = await home.door();
+  await Deno.writeTextFile(path, "routes:\n  - { to: .example.net, via: [\n");
+  await door.says(/config\.yaml:[23]:/);
+  const reload = await home.run(["reload"]);
+  assert.equal(reload.code, 4);
+  assert.match(reload.stderr, /config\.yaml:[23]:\d+: /);
+  assert.match((await home.run(["explain", "a.example.net"])).stdout, /goes to reject/);
+  assert.match(
+    (await home.run(["status"])).stdout,
+    /^ {2}problem {3}Cannot use .*\n {12}.*config\.yaml:[23]:\d+: /m,
+  );
+  assert.equal((await home.run(["config", "check"])).code, 4);
+  await end(door);
+});
+
+Deno.test("F22: an open door is refused, and with --allow-open it warns at every start", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  const refused = await home.run(["proxy", "--listen", "0.0.0.0:0"]);
+  assert.equal(refused.code, 4);
+  assert.match(refused.stderr, /0\.0\.0\.0:0.*\n?.*(--allow-open|allowOpen)/);
+  for (let start = 0; start < 2; start++) {
+    await using door = home.start(["proxy", "--listen", "0.0.0.0:0", "--allow-open"]);
+    await door.ready;
+    assert.match(door.stderr, / WARN .*0\.0\.0\.0/);
+    await end(door);
+  }
+});
+
+Deno.test("F29: a port that is taken fails the start and names the address, in the background too", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const address = `127.0.0.1:${(taken.addr as Deno.NetAddr).port}`;
+  for (const more of [[], ["--background"]]) {
+    const { code, stdout, stderr } = await home.run(["proxy", "--listen", address, ...more]);
+    assert.notEqual(code, 0);
+    assert.equal(stdout, "");
+    assert.match(stderr, new RegExp(`postern: error: Cannot listen on ${address}`));
+    assert.doesNotMatch(stderr, /started/);
+  }
+  assert.equal((await home.run(["status"])).code, 3);
+});
+
+Deno.test("F30: a door does not obey HTTP_PROXY for its own dials", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  await using target = new EchoServer();
+  const dead = "http://127.0.0.1:1";
+  const env = {
+    HTTP_PROXY: dead,
+    http_proxy: dead,
+    HTTPS_PROXY: dead,
+    https_proxy: dead,
+    ALL_PROXY: dead,
+    all_proxy: dead,
+  };
+  await using door = await home.door([], { env });
+  using conn = await throughSocks5(await door.address(), { host: "127.0.0.1", port: target.port });
+  assert.equal(await exchange(conn, "direct"), "direct");
+  conn.close();
+  await end(door);
+});
+
+Deno.test("E06: postern status inside the exported shell reaches the door and not through it", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  await using door = await home.door();
+  const proxy = `http://${await door.address()}`;
+  const env = { http_proxy: proxy, HTTP_PROXY: proxy, all_proxy: proxy, ALL_PROXY: proxy };
+  const { code, stdout } = await home.run(["status", "-o", "json"], { env });
+  assert.equal(code, 0);
+  assert.equal(JSON.parse(stdout)[0].connections.total, 0);
+  await end(door);
+});
+
+Deno.test("two doors live side by side; a third under a taken name is told so", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  await using one = await home.door(["--id", "one"]);
+  await using two = await home.door(["--id", "two"]);
+  const again = await home.run(["proxy", "--listen", "127.0.0.1:0", "--id", "one"]);
+  assert.equal(again.code, 1);
+  assert.match(again.stderr, /"one".* is running already\npostern: hint: .*--id/);
+  assert.deepEqual((await status(home)).map(({ id }: { id: string }) => id), ["one", "two"]);
+  assert.deepEqual((await status(home, "--id", "two")).map(({ id }: { id: string }) => id), ["two"]);
+  assert.equal((await home.run(["stop", "one"])).code, 0);
+  assert.equal((await one.ended).code, 0);
+  assert.deepEqual((await status(home)).map(({ id }: { id: string }) => id), ["two"]);
+  assert.equal((await home.run(["stop", "--all"])).code, 0);
+  assert.equal((await two.ended).code, 0);
+});
+
+Deno.test("what a killed door left behind is recognised, and the next one starts", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  await using killed = await home.door();
+  killed.kill("SIGKILL");
+  await killed.ended;
+  assert.equal((await home.run(["status"])).code, 3);
+  assert.equal((await home.run(["reload"])).code, 3);
+  await using next = await home.door();
+  assert.equal((await status(home))[0].pid, next.pid);
+  await end(next);
+  assert.deepEqual(
+    [...Deno.readDirSync(home.places.runtime)].map(({ name }) => name).filter((name) =>
+      name.endsWith(".sock")
+    ),
+    [],
+  );
+});
+
+Deno.test("a door in the background: started once bound, its log kept after stop", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  const started = await home.run(["proxy", "--listen", "127.0.0.1:0", "--background", "--id", "work", "-v"]);
+  assert.equal(started.code, 0, started.stderr);
+  try {
+    const address = /^ready (127\.0\.0\.1:\d+)\n$/.exec(started.stdout)?.[1];
+    assert.match(
+      started.stderr,
+      /^postern: started "work" \(pid \d+\), its log is .*work\.log\npostern: stop it with: postern stop work\n$/,
+    );
+    await using target = new EchoServer();
+    using conn = await throughSocks5(address ?? "", { host: "127.0.0.1", port: target.port });
+    assert.equal(await exchange(conn, "hello"), "hello");
+    const twice = await home.run(["proxy", "--listen", "127.0.0.1:0", "--background", "--id", "work"]);
+    assert.equal(twice.code, 1);
+    assert.match(twice.stderr, /is running already/);
+  } finally {
+    const stopped = await home.run(["stop", "work"]);
+    assert.deepEqual(stopped, { code: 0, stdout: "", stderr: 'postern: stopped "work"\n' });
+  }
+  const logs = await home.run(["logs", "work"]);
+  assert.equal(logs.code, 0);
+  assert.match(logs.stdout, /door\.ready[^]* conn\.done [^]*door\.stopped/);
+});
+
+Deno.test("postern logs --follow goes on with new lines, and an interrupt ends it with 130", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  assert.equal((await home.run(["proxy", "--listen", "127.0.0.1:0", "--background"])).code, 0);
+  try {
+    await using logs = home.start(["logs", "--follow"]);
+    await logs.prints(/door\.ready/);
+    assert.equal((await home.run(["reload"])).code, 0);
+    await logs.prints(/config\.reloaded/);
+    logs.kill("SIGINT");
+    const { code, stderr } = await logs.ended;
+    assert.deepEqual([code, stderr], [130, ""]);
+  } finally {
+    assert.equal((await home.run(["stop"])).code, 0);
+  }
+});
+
+Deno.test("postern status --watch shows it again until an interrupt ends it with 130", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  await using door = await home.door();
+  await using watch = home.start(["status", "--watch"]);
+  await watch.prints(/default {2}ready[^]*default {2}ready/);
+  watch.kill("SIGINT");
+  const { code, stderr } = await watch.ended;
+  assert.deepEqual([code, stderr], [130, ""]);
+  await end(door);
+});
+
+Deno.test("--ready-file appears with the addresses and is gone at the end", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  const path = `${home.directory}/ready`;
+  await using door = await home.door(["--ready-file", path]);
+  assert.equal(await Deno.readTextFile(path), `${await door.address()}\n`);
+  await end(door);
+  await assert.rejects(Deno.stat(path), Deno.errors.NotFound);
+});
+
+Deno.test("--idle-exit ends a door that nobody uses", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  await using door = await home.door(["--idle-exit", "200ms"]);
+  assert.equal((await door.ended).code, 0);
+  assert.match(door.stderr, /door\.stopping why="idle/);
+});
+
+Deno.test("--log-file takes the log, and stderr stays empty", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  const path = `${home.directory}/door.log`;
+  await using door = await home.door(["--log-file", path, "--log-format", "json"]);
+  await end(door);
+  assert.equal(door.stderr, "");
+  const events = (await Deno.readTextFile(path)).trimEnd().split("\n").map((line) => JSON.parse(line).event);
+  assert.ok(events.includes("door.ready") && events.includes("door.stopped"), events.join(" "));
+});
+
+Deno.test("--listen-socks alone replaces the mixed door, and --listen beside it keeps it", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  await using socks = home.start(["proxy", "--listen-socks", "127.0.0.1:0"]);
+  assert.equal((await socks.ready).length, 1);
+  assert.deepEqual((await status(home))[0].listeners.map(({ kind }: { kind: string }) => kind), ["socks"]);
+  await end(socks);
+  await using both = await home.door(["--listen-socks", "127.0.0.1:0"]);
+  assert.equal((await both.ready).length, 2);
+  await end(both);
+});
+
+Deno.test("--route sends what matches through a transport named in place", async () => {
+  await using home = await Household.open();
+  await using target = new EchoServer();
+  await using far = await home.door(["--id", "far", "--route", "any=direct"]);
+  await using near = await home.door([
+    "--id",
+    "near",
+    "--route",
+    `127.0.0.1=proxy:socks5h://${await far.address()}`,
+  ]);
+  using conn = await throughSocks5(await near.address(), { host: "127.0.0.1", port: target.port });
+  assert.equal(await exchange(conn, "twice"), "twice");
+  assert.equal((await status(home, "--id", "far"))[0].connections.open, 1);
+  conn.close();
+  await end(near);
+  await end(far);
+});
