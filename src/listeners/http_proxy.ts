@@ -105,6 +105,8 @@ class HttpSession {
     try {
       return await this.#messages.read(decodeRequestHead);
     } catch (error) {
+      // A client that left in the middle of a head may still be reading the answer before.
+      if (this.#messages.isEnded) return undefined;
       if (!(error instanceof Http1Problem)) throw error;
       await this.#refuse(error, undefined);
       return undefined;
@@ -272,7 +274,9 @@ class HttpSession {
         reason: describe(error),
       });
     }
-    return await this.#answer(errorPage(error), isFull ? undefined : head, reading);
+    // What follows a CONNECT is for its target, and must never be read as a request.
+    const isLast = isFull || head?.method === "CONNECT";
+    return await this.#answer(errorPage(error), isLast ? undefined : head, reading);
   }
 
   /** Answers for the door itself; whether another request may follow, which nobody can tell where `head` is missing. */
@@ -281,7 +285,8 @@ class HttpSession {
     head: RequestHead | undefined,
     reading?: Promise<void>,
   ): Promise<boolean> {
-    const keeps = head !== undefined && this.#mayKeep(head) && requestHasNoBody(head);
+    const isAhead = head?.method === "CONNECT" && this.#messages.pending.length > 0;
+    const keeps = head !== undefined && this.#mayKeep(head) && requestHasNoBody(head) && !isAhead;
     const bytes = answerBytes(page, { method: head?.method, keeps, date: this.#deps.clock.date() });
     if (keeps) await this.#client.write(bytes);
     else await this.#end(bytes, reading);

@@ -53,6 +53,17 @@ Deno.test("CONNECT relays, and loses no early byte in either direction (K18)", a
   assert.deepEqual([dial.outcome, dial.tally], ["done", { up: 200, down: 10 }]);
 });
 
+Deno.test("CONNECT that fails leaves what came after it unread: it was for the target", async () => {
+  for (const auth of [undefined, new Authenticator([{ name: "me", password: "x" }], new FakeClock())]) {
+    const world = serveClient(serveMixed, auth && { auth });
+    world.dials.failure = new PosternError("refused", "Cannot connect to a:1: connection refused");
+    await send(world.client, "CONNECT a:1 HTTP/1.1\r\n\r\nGET http://b/ HTTP/1.1\r\nHost: b\r\n\r\n");
+    await world.client.closeWrite();
+    assert.equal((await textOf(world.client)).split("HTTP/1.1 ").length, 2);
+    await world.served;
+  }
+});
+
 Deno.test("CONNECT reaches an IPv6 address, one byte at a time (F08)", async () => {
   const world = serveClient(serveMixed);
   for (const byte of bytesOf("CONNECT [2001:db8::1]:22 HTTP/1.0\r\n\r\nhello")) {
@@ -173,10 +184,14 @@ for (const { error, status } of errors) {
       assert(!head.toLowerCase().includes("proxy-authenticate"));
       assert.equal(await readUntil(world.client, "\n"), `${error.message}\n`);
       if (error.hint !== undefined) assert.equal(await readUntil(world.client, "\n"), `${error.hint}\n`);
-      // The connection serves the next request.
-      world.dials.failure = undefined;
-      await send(world.client, "CONNECT b:2 HTTP/1.1\r\nHost: b:2\r\n\r\n");
-      assert.deepEqual((await world.dials.nth(0)).request.target, { host: "b", port: 2 });
+      // After CONNECT nobody can tell a next request from bytes for the target.
+      const isLast = request.startsWith("CONNECT");
+      assert.equal(/^Connection: (.*)\r$/m.exec(head)?.[1], isLast ? "close" : "keep-alive");
+      if (!isLast) {
+        world.dials.failure = undefined;
+        await send(world.client, "CONNECT b:2 HTTP/1.1\r\nHost: b:2\r\n\r\n");
+        assert.deepEqual((await world.dials.nth(0)).request.target, { host: "b", port: 2 });
+      }
       await leave(world);
     });
   }
