@@ -2,14 +2,23 @@ import type { Duplex } from "node:stream";
 import type { Conn } from "./conn.ts";
 import { readableOf, writableOf } from "./streams.ts";
 
+export interface DuplexOptions {
+  /** Waited for before each read, for a reader above that takes more than it has room for. */
+  readonly mayRead?: () => Promise<void> | undefined;
+}
+
 /** A connection as a node Duplex, for libraries that want one. Its end is the half-close. */
-export async function duplex(conn: Conn): Promise<Duplex> {
+export async function duplex(conn: Conn, { mayRead }: DuplexOptions = {}): Promise<Duplex> {
   const { Duplex } = await import("node:stream");
+  const readInto = async (into: Uint8Array<ArrayBuffer>) => {
+    await mayRead?.();
+    return await conn.read(into);
+  };
   return new Duplex({
     allowHalfOpen: true,
     read() {
       const into = new Uint8Array(32 * 1024);
-      conn.read(into).then(
+      readInto(into).then(
         (count) => this.push(count === null ? null : into.subarray(0, count)),
         (error) => this.destroy(asError(error)),
       );
@@ -37,6 +46,8 @@ export interface DuplexConnOptions {
   readonly carriesHalfClose?: boolean;
   /** Turns the stream's errors into ours. */
   readonly failure?: (error: unknown) => unknown;
+  /** Told after bytes were taken from the stream, so that it has room again. */
+  readonly onTaken?: () => void;
 }
 
 /** The way back: a node Duplex (a TLS socket, a channel) as a connection. */
@@ -46,6 +57,7 @@ export class DuplexConn implements Conn {
   readonly carriesHalfClose?: boolean;
   readonly #stream: Duplex;
   readonly #failure: (error: unknown) => unknown;
+  readonly #onTaken: (() => void) | undefined;
   #chunk: Uint8Array<ArrayBuffer> | undefined;
   #ended = false;
   #isAborted = false;
@@ -56,13 +68,14 @@ export class DuplexConn implements Conn {
 
   constructor(
     stream: Duplex,
-    { peer, local, carriesHalfClose, failure = (error) => error }: DuplexConnOptions,
+    { peer, local, carriesHalfClose, failure = (error) => error, onTaken }: DuplexConnOptions,
   ) {
     this.#stream = stream;
     this.peer = peer;
     if (local !== undefined) this.local = local;
     if (carriesHalfClose !== undefined) this.carriesHalfClose = carriesHalfClose;
     this.#failure = failure;
+    this.#onTaken = onTaken;
     const wake = () => this.#wake?.();
     stream.on("readable", wake);
     stream.on("end", () => {
@@ -87,6 +100,7 @@ export class DuplexConn implements Conn {
         const count = Math.min(into.length, chunk.length);
         into.set(chunk.subarray(0, count));
         this.#chunk = count < chunk.length ? chunk.subarray(count) : undefined;
+        this.#onTaken?.();
         return count;
       }
       if (this.#ended) return null;

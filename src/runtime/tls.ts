@@ -1,4 +1,4 @@
-import type { PeerCertificate } from "node:tls";
+import type { PeerCertificate, TLSSocket } from "node:tls";
 import { type Conn, duplex, DuplexConn, parseIp, PosternError, type SecureOptions } from "../core/mod.ts";
 import { tlsError } from "./tls_error.ts";
 import { trustedCertificates } from "./trusted_certificates.ts";
@@ -23,8 +23,14 @@ export async function secure(conn: Conn, options: SecureOptions & { signal: Abor
     });
     const trusted = await trustedCertificates();
     for (const pem of ca === undefined ? trusted : [...trusted, ca]) secureContext.context.addCACert(pem);
-    const socket = connect({
-      socket: await duplex(conn),
+    // Deno's TLS takes all there is, whether anybody reads or not: the connection below has to wait for its reader.
+    let isRead: (() => void) | undefined;
+    const mayRead = () => {
+      if (socket.readableLength < socket.readableHighWaterMark) return undefined;
+      return new Promise<void>((resolve) => isRead = resolve);
+    };
+    const socket: TLSSocket = connect({
+      socket: await duplex(conn, { mayRead }),
       servername: parseIp(serverName) ? "" : serverName,
       secureContext,
       ...(alpn ? { ALPNProtocols: [...alpn] } : {}),
@@ -51,6 +57,7 @@ export async function secure(conn: Conn, options: SecureOptions & { signal: Abor
       // close_notify ends one direction from TLS 1.3 on (RFC 8446, section 6.1); before, it ends both (RFC 5246, 7.2.1).
       carriesHalfClose: socket.getProtocol() === "TLSv1.3",
       failure: (error) => tlsError(error, serverName),
+      onTaken: () => isRead?.(),
     });
   } catch (error) {
     conn.abort(error);

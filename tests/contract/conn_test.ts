@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { TLSSocket } from "node:tls";
 import { duplex, DuplexConn, type Endpoint } from "../../src/core/mod.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { PrefixedConn } from "../../src/transports/prefixed_conn.ts";
@@ -39,6 +40,22 @@ connContract(`a unix socket${hasUnix ? "" : " (skipped: needs --allow-net withou
   const pair = await socketPair({ path: `${directory}/s` });
   return { ...pair, close: () => Deno.remove(directory, { recursive: true }) };
 }, { ignore: !hasUnix });
+
+/** Reading the certificates needs a permission that the memory suites do without. */
+const hasFiles = Deno.permissions.querySync({ name: "read", path: "." }).state === "granted";
+connContract(`TLS${hasFiles ? "" : " (skipped: needs --allow-read)"}`, async () => {
+  const [a, b] = memoryPair();
+  const { testTls } = await import("../support/tls_files.ts");
+  const server = new TLSSocket(await duplex(b), { isServer: true, ...testTls.server });
+  // The far end is the one that the suite lets wait for its reader: ours.
+  const near = new DuplexConn(server, { peer: b.peer });
+  const far = await createNetwork().secure(a, {
+    serverName: "site.example.net",
+    ca: testTls.ca,
+    signal: new AbortController().signal,
+  });
+  return { near, far };
+}, { ignore: !hasFiles });
 
 async function socketPair(endpoint: Endpoint): Promise<Pair> {
   const network = createNetwork();

@@ -1,0 +1,24 @@
+import { formatTarget, parseTarget } from "../../src/core/mod.ts";
+import { createNetwork } from "../../src/runtime/mod.ts";
+import { ProxyServer, type ProxyServerOptions } from "./proxy_server.ts";
+
+/**
+ * An upstream proxy on loopback whose names nobody else knows: each leads to an address of the test
+ * (`web.lab.example:80` to `127.0.0.1:34567`), all others as they are.
+ */
+export function farSide(
+  names: Readonly<Record<string, string>>,
+  options: ProxyServerOptions = { protocol: "socks5" },
+): ProxyServer & { readonly address: string } {
+  const network = createNetwork();
+  const known = {
+    ...network,
+    connect: (endpoint: Parameters<typeof network.connect>[0], given: { signal: AbortSignal }) => {
+      const address = "host" in endpoint ? names[formatTarget(endpoint)] : undefined;
+      return network.connect(address === undefined ? endpoint : parseTarget(address), given);
+    },
+  };
+  const server = new ProxyServer(known, { host: "127.0.0.1", port: 0 }, options);
+  const address = "port" in server.endpoint ? formatTarget(server.endpoint) : "";
+  return Object.assign(server, { address });
+}

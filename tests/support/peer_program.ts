@@ -1,0 +1,123 @@
+import type { Ended } from "./postern_process.ts";
+
+export interface PeerOptions {
+  /** The whole environment besides PATH: nothing of ours reaches a peer by accident. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** Runs a peer to its end; `stdin` is closed after what is given. */
+export async function runPeer(
+  path: string,
+  args: readonly string[],
+  { stdin = "", ...options }: PeerOptions & { stdin?: string | Uint8Array<ArrayBuffer> } = {},
+): Promise<Ended> {
+  const child = command(path, args, { ...options, stdin: "piped" }).spawn();
+  const [{ code, stdout, stderr }] = await Promise.all([child.output(), feed(child.stdin, stdin)]);
+  const text = new TextDecoder();
+  return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
+}
+
+/** A real server on a free port of loopback, from the moment it takes connections until it is disposed. */
+export class PeerServer implements AsyncDisposable {
+  readonly port: number;
+  readonly #child: Deno.ChildProcess;
+  readonly #said: Promise<string>;
+  #hasEnded = false;
+  readonly #ended: Promise<void>;
+
+  private constructor(path: string, { args, port, options }: {
+    args: readonly string[];
+    port: number;
+    options: PeerOptions;
+  }) {
+    this.port = port;
+    this.#child = command(path, args, { ...options, stdin: "null" }).spawn();
+    this.#said = Promise.all([this.#child.stdout, this.#child.stderr].map((stream) =>
+      new Response(stream).text()
+    )).then((texts) => texts.join(""));
+    this.#ended = this.#child.status.then(() => void (this.#hasEnded = true));
+  }
+
+  /** `args` gets the port to listen on. */
+  static async start(
+    path: string,
+    args: (port: number) => readonly string[],
+    options: PeerOptions = {},
+  ): Promise<PeerServer> {
+    const port = freePort();
+    const server = new PeerServer(path, { args: args(port), port, options });
+    try {
+      await server.#untilListening(path);
+      return server;
+    } catch (error) {
+      await server[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  async #untilListening(path: string): Promise<void> {
+    await eventually(`${path} listens on ${this.address}`, async () => {
+      if (this.#hasEnded) throw new Error(`${path} ended: ${await this.#said}`);
+      try {
+        (await Deno.connect({ hostname: "127.0.0.1", port: this.port })).close();
+        return true;
+      } catch (error) {
+        if (error instanceof Deno.errors.ConnectionRefused) return false;
+        throw error;
+      }
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#hasEnded) this.#child.kill("SIGKILL");
+    await this.#ended;
+    await this.#said;
+  }
+}
+
+/** Asks until the answer is yes; fails after ten seconds of no. */
+export async function eventually(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!await isSo()) {
+    if (performance.now() > end) throw new Error(`never: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** A port of loopback that nobody listens on. */
+export function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return (listener.addr as Deno.NetAddr).port;
+}
+
+function command(
+  path: string,
+  args: readonly string[],
+  { env = {}, cwd, stdin }: PeerOptions & { stdin: "piped" | "null" },
+): Deno.Command {
+  return new Deno.Command(path, {
+    args: [...args],
+    env: { PATH: Deno.env.get("PATH") ?? "", ...env },
+    clearEnv: true,
+    ...(cwd !== undefined && { cwd }),
+    stdin,
+    stdout: "piped",
+    stderr: "piped",
+  });
+}
+
+async function feed(stdin: WritableStream<Uint8Array>, content: string | Uint8Array<ArrayBuffer>): Promise<void> {
+  const writer = stdin.getWriter();
+  try {
+    await writer.write(typeof content === "string" ? new TextEncoder().encode(content) : content);
+    await writer.close();
+  } catch (error) {
+    // It ended without reading all: its exit code tells.
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+  }
+}

@@ -1,0 +1,110 @@
+/** A TCP client that says exactly what a test tells it to. */
+export class RawClient implements Disposable {
+  readonly #conn: Deno.TcpConn;
+  #isClosed = false;
+
+  private constructor(conn: Deno.TcpConn) {
+    this.#conn = conn;
+  }
+
+  /** To `127.0.0.1:12345`. */
+  static async connect(address: string): Promise<RawClient> {
+    const colon = address.lastIndexOf(":");
+    const hostname = address.slice(0, colon);
+    return new RawClient(await Deno.connect({ hostname, port: Number(address.slice(colon + 1)) }));
+  }
+
+  /** What `host:port` looks like to the other side. */
+  get local(): string {
+    const { hostname, port } = this.#conn.localAddr;
+    return `${hostname}:${port}`;
+  }
+
+  /** Bytes, or text of one byte a character. */
+  async send(content: string | Uint8Array): Promise<void> {
+    const bytes = typeof content === "string" ? latin1(content) : content;
+    for (let at = 0; at < bytes.length;) at += await this.#conn.write(bytes.subarray(at));
+  }
+
+  /** The half-close. */
+  end(): Promise<void> {
+    return this.#conn.closeWrite();
+  }
+
+  /** Exactly so many bytes. */
+  async take(count: number): Promise<Uint8Array<ArrayBuffer>> {
+    const into = new Uint8Array(count);
+    for (let length = 0; length < count;) {
+      const more = await this.#conn.read(into.subarray(length));
+      if (more === null) throw new Error(`ended after ${length} of ${count} bytes: ${into.subarray(0, length)}`);
+      length += more;
+    }
+    return into;
+  }
+
+  /** Text up to a mark, byte by byte so that nothing behind it is taken. */
+  async takeUntil(mark: string): Promise<string> {
+    let text = "";
+    while (!text.endsWith(mark)) text += String.fromCharCode(...await this.take(1));
+    return text;
+  }
+
+  /** Everything up to the end; a reset counts as one. */
+  async rest(): Promise<Uint8Array<ArrayBuffer>> {
+    const parts: Uint8Array[] = [];
+    const into = new Uint8Array(64 * 1024);
+    try {
+      for (let count = await this.#conn.read(into); count !== null; count = await this.#conn.read(into)) {
+        parts.push(into.slice(0, count));
+      }
+    } catch (error) {
+      if (!(error instanceof Deno.errors.ConnectionReset)) throw error;
+    }
+    return new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer());
+  }
+
+  async restText(): Promise<string> {
+    return new TextDecoder().decode(await this.rest());
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#conn.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+export interface SocksTarget {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A SOCKS5 greeting without password and the request behind it, by name (RFC 1928). */
+export function socks5Asking({ host, port }: SocksTarget): Uint8Array<ArrayBuffer> {
+  return new Uint8Array([5, 1, 0, ...socks5Request({ host, port })]);
+}
+
+/** The request alone. */
+export function socks5Request({ host, port }: SocksTarget, command = 1): Uint8Array<ArrayBuffer> {
+  const name = latin1(host);
+  return new Uint8Array([5, command, 0, 3, name.length, ...name, port >> 8, port & 255]);
+}
+
+/** Connects through a SOCKS5 door; the client of the target, or an error with the reply's code. */
+export async function throughSocks5(door: string, target: SocksTarget): Promise<RawClient> {
+  const client = await RawClient.connect(door);
+  await client.send(socks5Asking(target));
+  const [, , , code] = await client.take(12);
+  if (code === 0) return client;
+  client.close();
+  throw new Error(`SOCKS5 reply ${code}`);
+}
+
+/** One byte a character. */
+export function latin1(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+}
