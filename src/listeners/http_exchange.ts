@@ -49,9 +49,12 @@ export type ExchangeEnd =
   /** `reply` is the head of the 101, yet to be sent. */
   | { readonly kind: "upgraded"; readonly reply: Uint8Array<ArrayBuffer> }
   /** No final response has begun: there is still a chance to tell why. */
-  | { readonly kind: "unanswered"; readonly error: unknown }
+  | { readonly kind: "unanswered"; readonly error: unknown; readonly mayRepeat: boolean }
   /** A response has begun and will never be whole. */
   | { readonly kind: "broken"; readonly outcome: "client_gone" | "target_gone"; readonly error: unknown };
+
+/** Requests that may be sent twice (RFC 9110, section 9.2.2). */
+const repeatable: readonly string[] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
 
 /** Below this size a body is sent with the head in one write. */
 const smallBody = 16 * 1024;
@@ -91,7 +94,7 @@ export class Exchange {
       head = await this.#finalHead();
       framing = responseFraming(head, this.#request.head.method);
     } catch (error) {
-      return { kind: "unanswered", error: this.#clientError ?? error };
+      return { kind: "unanswered", error: this.#clientError ?? error, mayRepeat: this.#mayRepeat(error) };
     } finally {
       this.#isAnswered = true;
       this.#linger?.[Symbol.dispose]();
@@ -103,6 +106,15 @@ export class Exchange {
       };
     }
     return await this.#passOn(head, framing);
+  }
+
+  /** Whether the origin closed a connection at rest just when this request was on its way, and may get it again. */
+  #mayRepeat(error: unknown): boolean {
+    const { head, framing } = this.#request;
+    if (!this.#origin.isReused || this.#clientError !== undefined || error instanceof Http1Problem) {
+      return false;
+    }
+    return framing.kind === "none" && repeatable.includes(head.method);
   }
 
   async #upload(): Promise<void> {
