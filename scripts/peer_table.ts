@@ -27,6 +27,7 @@ export const peers = {
   openssl: { program: "openssl", debian: "openssl" },
   promcheck: { program: "promcheck", go: true },
   python: { program: "python3", debian: "python3-venv", python: ["requests==2.32.5", "PySocks==1.7.1"] },
+  sh: { program: "sh", debian: "dash" },
   tinyproxy: { program: "tinyproxy", debian: "tinyproxy" },
   zsh: { program: "zsh", debian: "zsh" },
 } as const satisfies Readonly<Record<string, Peer>>;

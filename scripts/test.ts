@@ -88,7 +88,7 @@ async function runGroup(group: TestGroup, run: GroupRun): Promise<TestSummary> {
   if (group.isParallel) flags.push("--parallel");
   if (Deno.env.has("CI")) flags.push("--frozen");
   if (options.filter !== undefined) flags.push("--filter", options.filter);
-  console.log(`== ${group.name}: ${group.flags.join(" ") || "no permissions"}`);
+  console.log(`== ${group.name}${options.isVerbose ? `: ${group.flags.join(" ")}` : ""}`);
   const child = new Deno.Command(Deno.execPath(), {
     args: ["test", "--no-prompt", "--quiet", ...flags, ...run.paths],
     env: run.environment,
