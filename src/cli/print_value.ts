@@ -3,9 +3,10 @@ import type { World } from "../core/mod.ts";
 /** A value for programs, as it is written to stdout. */
 export async function formatValue(value: unknown, format: "json" | "yaml"): Promise<string> {
   if (format === "json") return `${JSON.stringify(value, null, 2)}\n`;
-  const { stringify } = await import("yaml");
-  // Values without classes only: what JSON would lose must not depend on the format.
-  return stringify(JSON.parse(JSON.stringify(value)), { lineWidth: 0 });
+  // The library by way of a file of ours: a bundle gives the names of a CommonJS package to static imports only.
+  const { yamlText } = await import("./yaml_text.ts");
+  // What JSON would lose must not depend on the format.
+  return yamlText(JSON.parse(JSON.stringify(value)));
 }
 
 /** Writes a value for programs to stdout. */
