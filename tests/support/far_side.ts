@@ -1,5 +1,5 @@
 import { formatTarget, parseTarget } from "../../src/core/mod.ts";
-import { createNetwork } from "../../src/runtime/mod.ts";
+import { createNetwork } from "../../src/runtime/network.ts";
 import { ProxyServer, type ProxyServerOptions } from "./proxy_server.ts";
 
 /**

@@ -33,9 +33,9 @@ export class PeerServer implements AsyncDisposable {
   }) {
     this.port = port;
     this.#child = command(path, args, { ...options, stdin: "null" }).spawn();
-    this.#said = Promise.all([this.#child.stdout, this.#child.stderr].map((stream) =>
-      new Response(stream).text()
-    )).then((texts) => texts.join(""));
+    this.#said = Promise.all(
+      [this.#child.stdout, this.#child.stderr].map((stream) => new Response(stream).text()),
+    ).then((texts) => texts.join(""));
     this.#ended = this.#child.status.then(() => void (this.#hasEnded = true));
   }
 
@@ -111,7 +111,10 @@ function command(
   });
 }
 
-async function feed(stdin: WritableStream<Uint8Array>, content: string | Uint8Array<ArrayBuffer>): Promise<void> {
+async function feed(
+  stdin: WritableStream<Uint8Array>,
+  content: string | Uint8Array<ArrayBuffer>,
+): Promise<void> {
   const writer = stdin.getWriter();
   try {
     await writer.write(typeof content === "string" ? new TextEncoder().encode(content) : content);

@@ -36,7 +36,9 @@ export class RawClient implements Disposable {
     const into = new Uint8Array(count);
     for (let length = 0; length < count;) {
       const more = await this.#conn.read(into.subarray(length));
-      if (more === null) throw new Error(`ended after ${length} of ${count} bytes: ${into.subarray(0, length)}`);
+      if (more === null) {
+        throw new Error(`ended after ${length} of ${count} bytes: ${into.subarray(0, length)}`);
+      }
       length += more;
     }
     return into;
