@@ -145,3 +145,10 @@ Deno.test("pacFile() holds 30,000 names in what Chromium loads", () => {
     `SOCKS5 ${door}`,
   );
 });
+
+Deno.test("pacFile() takes the first of two equal rules, as the router does", () => {
+  const equal = new Router({
+    rules: rulesOf(["routes: other.test > direct", "routes: a.test > lab", "routes: a.test > direct"]),
+  });
+  assert.equal(ask(equal, "http://a.test/"), `SOCKS5 ${door}`);
+});

@@ -196,6 +196,11 @@ const table: { name: string; rules: string[]; expected: Record<string, string> }
     expected: { "xn--bcher-kva.example:1": "a", "BÜCHER.example:1": "a", "shop.bücher。example:1": "a" },
   },
   {
+    name: "names, not only their hashes",
+    rules: ["routes: n1.test > a"],
+    expected: { "n1.test:1": "a", "03.test:1": "direct", "x.03.test:1": "direct" },
+  },
+  {
     name: "odd hosts without a failure",
     rules: ["routes: a.test > a"],
     expected: {
