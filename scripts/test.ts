@@ -1,6 +1,6 @@
 import { findPeers, peersDirectory } from "./find_peers.ts";
 import { type Found, foundPeersVariable } from "./peer_table.ts";
-import { type TestGroup, testGroups } from "./test_groups.ts";
+import { hiddenEnvironment, type TestGroup, testGroups } from "./test_groups.ts";
 import { readNames, readOutcomes, readReasons, summarize, type TestSummary } from "./test_outcome.ts";
 
 const usage =
@@ -55,19 +55,32 @@ async function runTests(options: TestOptions): Promise<number> {
       environment: [peersDirectory()],
     });
     const environment = {
+      ...Deno.env.toObject(),
       TMPDIR: temporary,
       NO_COLOR: "1",
       [foundPeersVariable]: JSON.stringify(found),
     };
+    const chosen = await Promise.all(
+      groups.map(async (group) => ({ group, paths: await pathsOf(group, options.paths) })),
+    );
+    if (!await prepare(chosen.flatMap(({ paths }) => paths))) return 1;
     const summaries: TestSummary[] = [];
-    for (const group of groups) {
-      const paths = await pathsOf(group, options.paths);
+    for (const { group, paths } of chosen) {
       if (paths.length > 0) summaries.push(await runGroup(group, { paths, environment, temporary, options }));
     }
     return await conclude(summaries, options);
   } finally {
     await Deno.remove(temporary, { recursive: true });
   }
+}
+
+/** Fetches what is missing and checks the types, with the environment of the machine. */
+async function prepare(paths: readonly string[]): Promise<boolean> {
+  if (paths.length === 0) return true;
+  const args = ["test", "--no-run", "--quiet", ...Deno.env.has("CI") ? ["--frozen"] : [], ...paths];
+  const { success } = await new Deno.Command(Deno.execPath(), { args, stdin: "null" }).spawn().status;
+  if (!success) console.log("failed: the tests do not compile");
+  return success;
 }
 
 interface GroupRun {
@@ -87,11 +100,14 @@ async function runGroup(group: TestGroup, run: GroupRun): Promise<TestSummary> {
   ];
   if (group.isParallel) flags.push("--parallel");
   if (Deno.env.has("CI")) flags.push("--frozen");
+  const environment = Object.entries(run.environment)
+    .filter(([name]) => group.keepsEnvironment || !hiddenEnvironment.includes(name));
   if (options.filter !== undefined) flags.push("--filter", options.filter);
   console.log(`== ${group.name}${options.isVerbose ? `: ${group.flags.join(" ")}` : ""}`);
   const child = new Deno.Command(Deno.execPath(), {
     args: ["test", "--no-prompt", "--quiet", ...flags, ...run.paths],
-    env: run.environment,
+    env: Object.fromEntries(environment),
+    clearEnv: true,
     stdin: "null",
     stdout: "piped",
   }).spawn();

@@ -6,7 +6,15 @@ export interface TestGroup {
   readonly flags: readonly string[];
   /** For tests that neither measure time nor start programs. */
   readonly isParallel: boolean;
+  /** For tests that fetch with Deno itself, and so need the machine's certificates and proxies. */
+  readonly keepsEnvironment: boolean;
 }
+
+/** What a machine may have set that must not decide how a test ends. */
+export const hiddenEnvironment: readonly string[] = [
+  ...["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
+  ...["SSL_CERT_FILE", "POSTERN_CONFIG", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"],
+];
 
 /** What the flags of the groups depend on. */
 export interface TestPlace {
@@ -86,7 +94,9 @@ export function testGroups(place: TestPlace): TestGroup[] {
     ]),
     group("routing", ["unit/routing"], [env([...parserEnv, "POSTERN_TEST_PEERS"]), run]),
     group("fuzz", ["fuzz"], [env([...parserEnv, "POSTERN_FUZZ_RUNS"]), `--allow-read=${root}/tests/fuzz`]),
-    group("scripts", ["unit/scripts"], [...files, `--allow-run=${deno}`, env(programEnv)]),
+    group("scripts", ["unit/scripts"], [...files, `--allow-run=${deno}`, env(programEnv)], {
+      keepsEnvironment: true,
+    }),
     group("runtime", ["unit/runtime"], system, { isParallel: false }),
     group("contract", ["contract"], [sockets, ...files, env(programEnv)]),
     group("interop", ["interop"], outside, { isParallel: false }),
@@ -98,7 +108,13 @@ function group(
   name: string,
   directories: readonly string[],
   flags: readonly string[],
-  { isParallel = true } = {},
+  { isParallel = true, keepsEnvironment = false } = {},
 ): TestGroup {
-  return { name, directories: directories.map((directory) => `tests/${directory}`), flags, isParallel };
+  return {
+    name,
+    directories: directories.map((directory) => `tests/${directory}`),
+    flags,
+    isParallel,
+    keepsEnvironment,
+  };
 }
