@@ -142,3 +142,23 @@ inDirectory("lock() is held by one until it is given back", async (directory, fi
   using again = await files.lock(path);
   assert.ok(again);
 });
+
+inDirectory(
+  "readFrom() gives what follows an offset, at most as much as asked for",
+  async (directory, files) => {
+    await Deno.writeTextFile(`${directory}/log`, "one\ntwo\nthree\n");
+    const cases: readonly (readonly [offset: number, count: number, text: string])[] = [
+      [0, 4, "one\n"],
+      [4, 100, "two\nthree\n"],
+      [14, 10, ""],
+      [1000, 10, ""],
+    ];
+    for (const [offset, count, text] of cases) {
+      assert.equal(new TextDecoder().decode(await files.readFrom(`${directory}/log`, offset, count)), text);
+    }
+    await assert.rejects(
+      files.readFrom(`${directory}/none`, 0, 1),
+      coded("config", /no such file or directory$/),
+    );
+  },
+);
