@@ -37,9 +37,13 @@ Deno.test("shadows() names exclusions over another cluster's longer route", () =
     "catalogue: ported.example.net:80 > two [c2]",
     "catalogue: a.own.example.net > two [c2]",
     "catalogue: notapps.example.net > two [c2]",
+    "exclusions: =exact.example.net > direct [c1]",
+    "catalogue: a.exact.example.net > two [c2]",
+    "catalogue: .exact.example.net > two [c2]",
+    "catalogue: exact.example.net > two [c2]",
   ]);
   assert.deepEqual(
     shadows(rules).map(({ exclusion, route }) => [exclusion.source, route.source]),
-    [["test:1", "test:6"], ["test:1", "test:7"], ["test:3", "test:10"]],
+    [["test:1", "test:6"], ["test:1", "test:7"], ["test:3", "test:10"], ["test:14", "test:17"]],
   );
 });
