@@ -3,6 +3,7 @@ import { command, constant } from "@optique/core/primitives";
 import { PosternError, type World } from "../core/mod.ts";
 import { defineCommand, type RunContext } from "./command.ts";
 import { outputOption, words } from "./options.ts";
+import { printableLines } from "./printable.ts";
 import { formatValue, printValue } from "./print_value.ts";
 import { counted } from "./quantities.ts";
 
@@ -65,8 +66,8 @@ async function check(
   const file = path ?? configPath(world, globals.config);
   if (output !== "table") await printValue(world, { path: file, errors, warnings }, output);
   else {
-    await world.terminal.out(errors.map((line) => `${line}\n`).join(""));
-    await world.terminal.err(warnings.map((line) => `postern: warning: ${line}\n`).join(""));
+    await world.terminal.out(errors.map((line) => `${printableLines(line)}\n`).join(""));
+    await world.terminal.err(warnings.map((line) => `postern: warning: ${printableLines(line)}\n`).join(""));
   }
   if (errors.length > 0) {
     throw new PosternError("config", `Cannot use "${file}": ${counted(errors.length, "problem")}`, {

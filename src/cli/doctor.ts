@@ -4,7 +4,7 @@ import { defineCommand } from "./command.ts";
 import { instanceOption, outputOption } from "./options.ts";
 import { type Paint, paintFor } from "./paint.ts";
 import { printValue } from "./print_value.ts";
-import { printable } from "./table.ts";
+import { printable } from "./printable.ts";
 
 /** The exit code of a check that found something wrong. */
 const foundFailure = 7;

@@ -6,7 +6,7 @@ import { PosternError, type World } from "../core/mod.ts";
 import { defineCommand } from "./command.ts";
 import { fromInstanceOrFiles } from "./from_instance_or_files.ts";
 import { instanceOption, words } from "./options.ts";
-import { printable } from "./table.ts";
+import { printableLines } from "./printable.ts";
 
 /** `postern env`. */
 export default defineCommand({
@@ -62,7 +62,7 @@ export default defineCommand({
       shell: shell ?? usualShell(world),
       client,
     });
-    for (const note of notes) await world.terminal.err(`postern: note: ${printable(note)}\n`);
+    for (const note of notes) await world.terminal.err(`postern: note: ${printableLines(note)}\n`);
     await world.terminal.out(text);
   },
 });

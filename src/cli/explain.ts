@@ -8,7 +8,8 @@ import { fromInstanceOrFiles } from "./from_instance_or_files.ts";
 import { instanceOption, outputOption, words } from "./options.ts";
 import { type Paint, paintFor } from "./paint.ts";
 import { printValue } from "./print_value.ts";
-import { printable, table } from "./table.ts";
+import { printable } from "./printable.ts";
+import { table } from "./table.ts";
 
 /** `postern explain`. */
 export default defineCommand({

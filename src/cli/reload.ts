@@ -2,7 +2,7 @@ import { object } from "@optique/core/constructs";
 import { defineCommand } from "./command.ts";
 import { instanceOption, outputOption } from "./options.ts";
 import { printValue } from "./print_value.ts";
-import { printable } from "./table.ts";
+import { printableLines } from "./printable.ts";
 
 /** `postern reload`. */
 export default defineCommand({
@@ -20,9 +20,9 @@ export default defineCommand({
     const report = await client.reload({ signal });
     if (output !== "table") return await printValue(world, report, output);
     for (const warning of report.warnings) {
-      await world.terminal.err(`postern: warning: ${printable(warning)}\n`);
+      await world.terminal.err(`postern: warning: ${printableLines(warning)}\n`);
     }
-    await world.terminal.out(report.changes.map((change) => `${printable(change)}\n`).join(""));
+    await world.terminal.out(report.changes.map((change) => `${printableLines(change)}\n`).join(""));
     if (!report.changed) await world.terminal.err("postern: nothing has changed\n");
   },
 });

@@ -1,6 +1,6 @@
 import { asPosternError, describe, exitCode, type World } from "../core/mod.ts";
 import { paintFor } from "./paint.ts";
-import { printable } from "./table.ts";
+import { printableLines } from "./printable.ts";
 
 /** Tells a person what went wrong and what to try next; the answer is the exit code. An interruption is told by silence. */
 export async function reportError(
@@ -13,16 +13,11 @@ export async function reportError(
   const { bold, red } = paintFor(world, "err");
   const hint = known.hint ??
     (known.code === "internal" ? "run it again with --log-level debug and report what it prints" : undefined);
-  const lines = [`${bold("postern:")} ${red("error:")} ${lined(describe(known))}`];
-  if (hint !== undefined) lines.push(`${bold("postern:")} hint: ${lined(hint)}`);
+  const lines = [`${bold("postern:")} ${red("error:")} ${printableLines(describe(known))}`];
+  if (hint !== undefined) lines.push(`${bold("postern:")} hint: ${printableLines(hint)}`);
   if (showStack) lines.push(...stacks(error));
   await world.terminal.err(`${lines.join("\n")}\n`);
   return exitCode(known);
-}
-
-/** Several lines stay several (a list of problems), each of them harmless. */
-function lined(text: string): string {
-  return text.split("\n").map(printable).join("\n");
 }
 
 function stacks(error: unknown): string[] {

@@ -2,7 +2,8 @@ import type { Status } from "../app/mod.ts";
 import type { World } from "../core/mod.ts";
 import { type Paint, paintFor } from "./paint.ts";
 import { counted, formatAge, formatBytes } from "./quantities.ts";
-import { type Column, printable, table } from "./table.ts";
+import { printableLines } from "./printable.ts";
+import { type Column, table } from "./table.ts";
 
 type TransportState = Status["transports"][number];
 
@@ -62,5 +63,5 @@ function stateText(state: Status["state"], { green, yellow }: Paint): string {
 
 /** A problem of several lines stays under its heading. */
 function lines(text: string): string {
-  return text.split("\n").map(printable).join(`\n${" ".repeat(12)}`);
+  return printableLines(text).replaceAll("\n", `\n${" ".repeat(12)}`);
 }

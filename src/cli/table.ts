@@ -1,3 +1,5 @@
+import { printable } from "./printable.ts";
+
 /** One column of a table: its heading, and what it shows of a row. */
 export interface Column<Row> {
   readonly title: string;
@@ -24,12 +26,4 @@ export function table<Row>(
     }).join("  ").trimEnd();
   return [heading(line(columns.map(({ title }) => title))), ...cells.map(line)].map((text) => `${text}\n`)
     .join("");
-}
-
-/** What a client or a file said, made harmless: a control character could take over the terminal. */
-export function printable(text: string): string {
-  return text.replace(
-    /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu,
-    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  );
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { printable, table } from "../../../src/cli/table.ts";
+import { table } from "../../../src/cli/table.ts";
 
 Deno.test("table() aligns columns, numbers at the right, and leaves no blanks at the end", () => {
   const text = table([{ name: "a", size: 5, note: "" }, { name: "longer", size: 1234, note: "n" }], [
@@ -18,14 +18,3 @@ Deno.test("table() lets no cell take over the terminal or break its line", () =>
   const text = table([{ host: "a\x1b]0;owned\x07\nb" }], [{ title: "HOST", show: ({ host }) => host }]);
   assert.equal(text, "HOST\na\\u{1b}]0;owned\\u{7}\\u{a}b\n");
 });
-
-const texts: readonly (readonly [string, string])[] = [
-  ["plain", "plain"],
-  ["grüezi 中文 🚪", "grüezi 中文 🚪"],
-  ["\u0000\t\r\n\u007f\u009b", "\\u{0}\\u{9}\\u{d}\\u{a}\\u{7f}\\u{9b}"],
-  ["a\u202eb\u2066c\u2028", "a\\u{202e}b\\u{2066}c\\u{2028}"],
-];
-
-for (const [text, safe] of texts) {
-  Deno.test(`printable() of ${JSON.stringify(text)}`, () => assert.equal(printable(text), safe));
-}

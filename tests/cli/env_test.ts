@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { peerTest } from "../support/peers.ts";
+import { Household } from "../support/postern_process.ts";
+
+const names = ["http_proxy", "https_proxy", "all_proxy", "no_proxy"].flatMap((
+  name,
+) => [name, name.toUpperCase()]);
+
+/** Evaluates lines in a real shell and gives what it exports afterwards. */
+async function evaluated(
+  bash: string,
+  lines: string,
+  env: Record<string, string>,
+): Promise<Record<string, string>> {
+  const { code, stdout, stderr } = await new Deno.Command(bash, {
+    args: ["--norc", "-c", `eval "$1"; env -0`, "bash", lines],
+    env,
+    clearEnv: true,
+  }).output();
+  assert.deepEqual([code, new TextDecoder().decode(stderr)], [0, ""]);
+  const entries = new TextDecoder().decode(stdout).split("\0").map((entry) =>
+    entry.split(/=(.*)/s).slice(0, 2)
+  );
+  const all: Record<string, string> = Object.fromEntries(entries);
+  return Object.fromEntries(
+    Object.entries(all).filter(([name]) => !["_", "PWD", "SHLVL", "PATH", ""].includes(name)),
+  );
+}
+
+peerTest(
+  "E01, E05: postern env in sh sets both cases of every variable to the running door",
+  ["bash"],
+  async ({ bash }) => {
+    await using home = await Household.open();
+    await home.configure(
+      "direct: [public.example.net, 10.0.0.0/8]\nroutes: [{ to: .example.net, via: reject }]\n",
+    );
+    await using door = await home.door();
+    const address = await door.address();
+    const { code, stdout, stderr } = await home.run(["env", "--shell", "sh"]);
+    assert.equal(code, 0, stderr);
+    const env = await evaluated(bash, stdout, { PATH: "/usr/bin:/bin" });
+    for (const name of names) assert.ok(env[name], name);
+    for (const name of ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"]) {
+      assert.equal(env[name], `http://${address}`);
+    }
+    assert.equal(env.all_proxy, `socks5h://${address}`);
+    assert.match(env.no_proxy ?? "", /^localhost,127\.0\.0\.1,::1,/);
+    assert.equal(env.NO_PROXY, env.no_proxy);
+  },
+);
+
+peerTest(
+  "E07, E08: postern env keeps a former proxy, tells of it, and --unset brings it back",
+  ["bash"],
+  async ({ bash }) => {
+    await using home = await Household.open();
+    await home.configure("default: direct\n");
+    const before = { PATH: "/usr/bin:/bin", HTTPS_PROXY: "http://me:s3cret@proxy.corp.example:3128" };
+    const set = await home.run(["env", "--shell", "sh"], { env: before });
+    assert.equal(set.code, 0, set.stderr);
+    assert.match(set.stderr, /transports:\n? *corp: \{ proxy: \{ url: "?http:\/\/proxy\.corp\.example:3128/);
+    assert.doesNotMatch(set.stdout + set.stderr, /s3cret/);
+    const during = await evaluated(bash, set.stdout, before);
+    assert.equal(during.HTTPS_PROXY, "http://127.0.0.1:12000");
+    const unset = await home.run(["env", "--shell", "sh", "--unset"], { env: during });
+    assert.equal(unset.code, 0, unset.stderr);
+    const after = await evaluated(bash, unset.stdout, { ...during, PATH: before.PATH });
+    assert.deepEqual(after, { HTTPS_PROXY: before.HTTPS_PROXY });
+  },
+);
+
+Deno.test("postern env for a door that asks for a password names the option, and gives it when told to", async () => {
+  await using home = await Household.open();
+  await Deno.writeTextFile(`${home.directory}/password`, "s3cret\n");
+  await home.configure(
+    `listen: { auth: { users: [{ name: me, passwordFile: ${home.directory}/password }] } }\ndefault: direct\n`,
+  );
+  await using _door = await home.door();
+  const refused = await home.run(["env"]);
+  assert.equal(refused.code, 5);
+  assert.match(refused.stderr, /hint: add --with-credentials/);
+  assert.equal(refused.stdout, "");
+  const given = await home.run(["env", "--with-credentials", "--shell", "sh"]);
+  assert.equal(given.code, 0, given.stderr);
+  assert.match(given.stdout, /http:\/\/me:s3cret@127\.0\.0\.1:/);
+});
