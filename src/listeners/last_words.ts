@@ -22,9 +22,9 @@ export async function lastWords(
     await client.write(bytes);
     await client.closeWrite();
     await reading;
-    for (let drained = 0; drained < mostDrained && await messages.fill();) {
-      drained += messages.take(mostDrained).length;
-    }
+    // First what has been read already: a full buffer would take no more.
+    let drained = messages.take(mostDrained).length;
+    while (drained < mostDrained && await messages.fill()) drained += messages.take(mostDrained).length;
   } catch (error) {
     deps.log.debug("client.gone", { client: client.peer, reason: describe(error) });
   } finally {

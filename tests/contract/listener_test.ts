@@ -226,3 +226,15 @@ for (const { name: place, open } of networks) {
     }
   }
 }
+
+for (const { name: place, open } of networks) {
+  Deno.test(`a refusal arrives although the client has sent far more than was read, ${place}`, async () => {
+    await using world = setting(open(), serveMixed);
+    const client = await world.network.connect(world.door.endpoint, { signal });
+    const sending = client.write(bytesOf(`GET http://a/ HTTP/1.1\r\nX: ${"x".repeat(200_000)}`));
+    assert.match(await readUntil(client, "\r\n\r\n"), /^HTTP\/1.1 431 [^]*\r\nConnection: close\r\n/);
+    await readAll(client);
+    await sending;
+    await client[Symbol.asyncDispose]();
+  });
+}

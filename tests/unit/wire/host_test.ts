@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { PosternError } from "../../../src/core/mod.ts";
+import { decodeHost, hostOf } from "../../../src/wire/mod.ts";
+
+for (
+  const [text, host] of [
+    ["a.example", "a.example"],
+    ["A.Example.", "A.Example."],
+    ["_srv.a", "_srv.a"],
+    ["bücher.example", "bücher.example"],
+    ["10.0.0.1", "10.0.0.1"],
+    ["010.0.0.1", "010.0.0.1"],
+    ["[::1]", "::1"],
+    ["2001:DB8:0::1", "2001:db8::1"],
+    ["::ffff:10.0.0.1", "::ffff:10.0.0.1"],
+    ["a".repeat(255), "a".repeat(255)],
+  ] as const
+) {
+  Deno.test(`hostOf() reads ${text.slice(0, 20)}`, () => {
+    assert.equal(hostOf(text), host);
+    if (text.length < 255) assert.equal(decodeHost(new TextEncoder().encode(text)), host);
+  });
+}
+
+for (
+  const [text, detail] of [
+    ["", undefined],
+    ["a b", undefined],
+    ["a\0b", undefined],
+    ["a\u00a0b", undefined],
+    ["a/b", undefined],
+    ["u@a", undefined],
+    ["a".repeat(256), undefined],
+    ["a:80", "address_type"],
+    ["[a]", "address_type"],
+    ["[10.0.0.1]", "address_type"],
+    ["[::1", "address_type"],
+    ["fe80::1%eth0", "address_type"],
+  ] as const
+) {
+  Deno.test(`hostOf() refuses ${JSON.stringify(text.slice(0, 20))}`, () => {
+    assert.throws(() => hostOf(text), (error) => {
+      assert(error instanceof PosternError);
+      assert.deepEqual([error.code, error.detail], ["protocol", detail]);
+      return true;
+    });
+  });
+}
+
+Deno.test("decodeHost() refuses what is not UTF-8", () => {
+  assert.throws(() => decodeHost(Uint8Array.of(0x61, 0xff)), PosternError);
+});
