@@ -6,6 +6,7 @@ const loadedLater = [
   "@optique/core/completion",
   "src/app/mod.ts",
   "src/cli/mod.ts",
+  "src/cli/yaml_text.ts",
   "src/core/mod.ts",
   "src/demo/mod.ts",
   "src/runtime/mod.ts",
