@@ -87,11 +87,11 @@ export class ConnectionRecord implements Dialed {
   readonly #options: ConnectionTableOptions;
   readonly #ended: (failed: boolean) => void;
   readonly #startedAt: number;
-  readonly #abort = new AbortController();
+  #dialling: AbortController | undefined = new AbortController();
   #conn: Conn | undefined;
   #isFinished = false;
   #dropped: { reason: unknown } | undefined;
-  #onEnd: (() => void)[] = [];
+  #onEnd: (() => void)[] | undefined;
 
   constructor(
     id: number,
@@ -114,7 +114,7 @@ export class ConnectionRecord implements Dialed {
 
   /** Aborts the dial when the connection is dropped before it stands. */
   get dialling(): AbortController {
-    return this.#abort;
+    return this.#dialling ??= new AbortController();
   }
 
   get conn(): Conn {
@@ -124,19 +124,22 @@ export class ConnectionRecord implements Dialed {
 
   connected(conn: Conn): this {
     this.#conn = conn;
+    this.#dialling = undefined;
     this.#options.metrics.dials.observe((this.#options.clock.now() - this.#startedAt) / 1000, this.transport);
     return this;
   }
 
   /** Resolves at the end of the connection. */
   get ended(): Promise<void> {
-    return this.#isFinished ? Promise.resolve() : new Promise((resolve) => void this.#onEnd.push(resolve));
+    return this.#isFinished
+      ? Promise.resolve()
+      : new Promise((resolve) => void (this.#onEnd ??= []).push(resolve));
   }
 
   drop(reason: unknown): void {
     this.#dropped ??= { reason };
     if (this.#conn) this.#conn.abort(reason);
-    else this.#abort.abort(reason);
+    else this.dialling.abort(reason);
   }
 
   finish(end: string, cause?: unknown): void {
@@ -153,7 +156,7 @@ export class ConnectionRecord implements Dialed {
     metrics.durations.observe(ms / 1000, transport);
     metrics.moved(transport, this.tally);
     this.#ended(this.#conn === undefined);
-    for (const tell of this.#onEnd) tell();
+    for (const tell of this.#onEnd ?? []) tell();
     if (!log.writes("info")) return;
     const { up, down } = this.tally;
     log.info("conn.done", {

@@ -11,6 +11,8 @@ export interface MessagesOptions {
   readonly initial?: number;
 }
 
+const nothing = new Uint8Array();
+
 /** Reads whole messages from a connection and keeps what came early for whoever follows. */
 export class Messages {
   readonly #conn: Conn;
@@ -96,8 +98,10 @@ export class Messages {
 
   /** Hands on the bytes that came early; this reader is done after it. */
   rest(): Uint8Array<ArrayBuffer> {
-    const bytes = this.pending;
-    this.#start = this.#end;
+    const bytes = this.#end > this.#start ? this.pending : nothing;
+    // What is held here would be held for as long as the connection is relayed.
+    this.#buffer = nothing;
+    this.#start = this.#end = 0;
     return bytes;
   }
 

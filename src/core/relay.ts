@@ -20,59 +20,131 @@ export interface RelayEnd {
  * Joins two connections until both directions have ended, and drops both.
  * Sockets are joined by a loop over buffers that grow with use, everything else by chunks.
  */
-export async function relay(client: Conn, target: Conn, options: RelayOptions): Promise<RelayEnd> {
-  const joint = new Joint(client, target, options);
-  return await joint.run();
+export function relay(client: Conn, target: Conn, options: RelayOptions): Promise<RelayEnd> {
+  return new Joint(client, target, options).done;
 }
 
+/**
+ * Thousands of these wait at the same time, so each direction is one suspended function and no more,
+ * and whoever waits for the end holds a promise.
+ */
 class Joint {
+  readonly done: Promise<RelayEnd>;
   readonly #client: Conn;
   readonly #target: Conn;
   readonly #options: RelayOptions;
-  #open = 2;
+  readonly #resolve: (end: RelayEnd) => void;
+  readonly #cancel = () => this.#stop({ outcome: "cancelled", error: this.#options.signal.reason });
+  /** Directions that have not ended their part. */
+  #moving = 2;
+  /** Directions whose function has not returned. */
+  #running = 2;
   #end: RelayEnd | undefined;
   #linger: Disposable | undefined;
 
   constructor(client: Conn, target: Conn, options: RelayOptions) {
+    const { promise, resolve } = Promise.withResolvers<RelayEnd>();
+    this.done = promise;
+    this.#resolve = resolve;
     this.#client = client;
     this.#target = target;
     this.#options = options;
-  }
-
-  async run(): Promise<RelayEnd> {
-    const { signal, tally } = this.#options;
-    const cancel = () => this.#stop({ outcome: "cancelled", error: signal.reason });
-    if (signal.aborted) cancel();
-    else signal.addEventListener("abort", cancel);
-    const up = this.#move(this.#client, this.#target, (count) => tally.up += count);
-    const down = this.#move(this.#target, this.#client, (count) => tally.down += count);
-    await up;
-    await down;
-    signal.removeEventListener("abort", cancel);
-    this.#linger?.[Symbol.dispose]();
-    await this.#client[Symbol.asyncDispose]();
-    await this.#target[Symbol.asyncDispose]();
-    return this.#end ?? { outcome: "done" };
-  }
-
-  async #move(from: Conn, to: Conn, count: (bytes: number) => void): Promise<void> {
-    const progress: Progress = { from, to, count, failed: to };
-    try {
-      await (from.isSocket && to.isSocket ? moveBuffers(progress) : moveChunks(progress));
-    } catch (error) {
-      this.#stop({ outcome: progress.failed === this.#client ? "client_gone" : "target_gone", error });
-      return;
+    const { signal } = options;
+    if (signal.aborted) this.#cancel();
+    else signal.addEventListener("abort", this.#cancel);
+    const isBySocket = client.isSocket && target.isSocket;
+    if (isBySocket) {
+      this.#moveBuffers(client, target);
+      this.#moveBuffers(target, client);
+    } else {
+      this.#moveChunks(client, target);
+      this.#moveChunks(target, client);
     }
+  }
+
+  /**
+   * A read that waits must not hold a large buffer: after a read that was not filled (so the kernel is drained)
+   * comes a small one, and when that is filled, a large one again at once.
+   */
+  async #moveBuffers(from: Conn, to: Conn): Promise<void> {
+    const small = new Uint8Array(smallest);
+    let size = smallest;
+    let large: Uint8Array<ArrayBuffer> | undefined;
+    let into = small;
+    let failing = from;
+    try {
+      while (true) {
+        failing = from;
+        const read = await from.read(into);
+        if (read === null) break;
+        failing = to;
+        const isFull = read === into.length;
+        await to.write(isFull ? into : into.subarray(0, read));
+        this.#count(from, read);
+        if (isFull) {
+          if (into !== small || size === smallest) size = Math.min(size * 8, largest);
+          if (large?.length !== size) {
+            if (large) giveBack(large);
+            large = takeLarge(size);
+          }
+          into = large;
+        } else if (into !== small) {
+          if (read < size >> 3) size = Math.max(size >> 3, smallest);
+          if (large) giveBack(large);
+          large = undefined;
+          into = small;
+        }
+      }
+      // Not after a failure: a write that was given up may still be reading it.
+      if (large) giveBack(large);
+      failing = to;
+      const closing = this.#closeWrite(to);
+      if (closing) await closing;
+    } catch (error) {
+      this.#fail(failing, error);
+    }
+    this.#returned();
+  }
+
+  /** The general form: `readable.pipeTo(writable)` with a count between. */
+  async #moveChunks(from: Conn, to: Conn): Promise<void> {
+    const reader = from.readable.getReader();
+    let failing = from;
+    try {
+      while (true) {
+        failing = from;
+        const { done, value } = await reader.read();
+        if (done) break;
+        failing = to;
+        await to.write(value);
+        this.#count(from, value.length);
+      }
+      failing = to;
+      const closing = this.#closeWrite(to);
+      if (closing) await closing;
+    } catch (error) {
+      this.#fail(failing, error);
+    } finally {
+      reader.releaseLock();
+    }
+    this.#returned();
+  }
+
+  #count(from: Conn, bytes: number): void {
+    const { tally } = this.#options;
+    if (from === this.#client) tally.up += bytes;
+    else tally.down += bytes;
+  }
+
+  /** Passes the end of one direction on; nothing to wait for when that is done by closing everything. */
+  #closeWrite(to: Conn): Promise<void> | undefined {
     // The second end closes both sides anyway.
-    if (--this.#open === 0 || this.#end) return;
-    if (to.carriesHalfClose === false && to === this.#target) return this.#startLinger();
-    try {
-      // A client whose way has no half-close learns of the target's end by the end of everything.
-      if (to.carriesHalfClose === false) await this.#finish();
-      else await to.closeWrite();
-    } catch (error) {
-      this.#stop({ outcome: to === this.#client ? "client_gone" : "target_gone", error });
-    }
+    if (--this.#moving === 0 || this.#end) return undefined;
+    if (to.carriesHalfClose !== false) return to.closeWrite();
+    if (to === this.#target) this.#startLinger();
+    // A client whose way has no half-close learns of the target's end by the end of everything.
+    else this.#finish();
+    return undefined;
   }
 
   #startLinger(): void {
@@ -85,10 +157,13 @@ class Joint {
     });
   }
 
-  async #finish(): Promise<void> {
+  #finish(): void {
     this.#end ??= { outcome: "done" };
-    await this.#client[Symbol.asyncDispose]();
-    await this.#target[Symbol.asyncDispose]();
+    this.#dispose();
+  }
+
+  #fail(side: Conn, error: unknown): void {
+    this.#stop({ outcome: side === this.#client ? "client_gone" : "target_gone", error });
   }
 
   #stop(end: RelayEnd): void {
@@ -97,14 +172,18 @@ class Joint {
     this.#client.abort(end.error);
     this.#target.abort(end.error);
   }
-}
 
-interface Progress {
-  readonly from: Conn;
-  readonly to: Conn;
-  readonly count: (bytes: number) => void;
-  /** The side that a failure at this moment belongs to. */
-  failed: Conn;
+  #returned(): void {
+    if (--this.#running > 0) return;
+    this.#options.signal.removeEventListener("abort", this.#cancel);
+    this.#linger?.[Symbol.dispose]();
+    this.#dispose().then(() => this.#resolve(this.#end ?? { outcome: "done" }));
+  }
+
+  /** Never fails: what cannot be closed is gone already. */
+  async #dispose(): Promise<void> {
+    await Promise.allSettled([this.#client[Symbol.asyncDispose](), this.#target[Symbol.asyncDispose]()]);
+  }
 }
 
 const smallest = 2 * 1024;
@@ -113,64 +192,10 @@ const largest = 256 * 1024;
 const spare: Uint8Array<ArrayBuffer>[] = [];
 const mostSpare = 16;
 
-/**
- * A read that waits must not hold a large buffer: after a read that was not filled (so the kernel is drained)
- * comes a small one, and when that is filled, a large one again at once.
- */
-async function moveBuffers(progress: Progress): Promise<void> {
-  const { from, to, count } = progress;
-  const small = new Uint8Array(smallest);
-  let size = smallest;
-  let large: Uint8Array<ArrayBuffer> | undefined;
-  let into = small;
-  while (true) {
-    progress.failed = from;
-    const read = await from.read(into);
-    if (read === null) break;
-    progress.failed = to;
-    const full = read === into.length;
-    await to.write(full ? into : into.subarray(0, read));
-    count(read);
-    if (full) {
-      if (into !== small || size === smallest) size = Math.min(size * 8, largest);
-      if (large?.length !== size) {
-        if (large) giveBack(large);
-        large = takeLarge(size);
-      }
-      into = large;
-    } else if (into !== small) {
-      if (read < size >> 3) size = Math.max(size >> 3, smallest);
-      if (large) giveBack(large);
-      large = undefined;
-      into = small;
-    }
-  }
-  // Not after a failure: a call that was cut off may still hold the buffer.
-  if (large) giveBack(large);
-}
-
 function takeLarge(size: number): Uint8Array<ArrayBuffer> {
   return (size === largest ? spare.pop() : undefined) ?? new Uint8Array(size);
 }
 
 function giveBack(buffer: Uint8Array<ArrayBuffer>): void {
   if (buffer.length === largest && spare.length < mostSpare) spare.push(buffer);
-}
-
-/** The general form: `readable.pipeTo(writable)` with a count between. */
-async function moveChunks(progress: Progress): Promise<void> {
-  const { from, to, count } = progress;
-  const reader = from.readable.getReader();
-  try {
-    while (true) {
-      progress.failed = from;
-      const { done, value } = await reader.read();
-      if (done) return;
-      progress.failed = to;
-      await to.write(value);
-      count(value.length);
-    }
-  } finally {
-    reader.releaseLock();
-  }
 }

@@ -26,9 +26,11 @@ export class Tasks implements AsyncDisposable {
   spawn(task: (signal: AbortSignal) => Promise<void>): void {
     const { signal } = this.#controller;
     if (signal.aborted) return;
-    const running = task(signal).catch((error) => {
+    const ended = () => void this.#running.delete(running);
+    const running: Promise<void> = task(signal).then(ended, (error) => {
+      ended();
       if (!signal.aborted || error !== signal.reason) this.#onError(error);
-    }).finally(() => this.#running.delete(running));
+    });
     this.#running.add(running);
   }
 

@@ -46,7 +46,7 @@ function byFirstByte(protocols: { readonly [protocol in FirstByte]?: Serve }): S
     const [byte] = messages.pending;
     const protocol = protocolOf(byte);
     const serve = protocols[protocol];
-    if (serve) return await serve(client, messages, deps, { ...options, deadline });
+    if (serve) return serve(client, messages, deps, { ...options, deadline });
     deadline[Symbol.dispose]();
     if (protocol === "tls") {
       deps.log.warn("door.tls", {

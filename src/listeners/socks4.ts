@@ -37,7 +37,7 @@ export async function serveSocks4(
     // The protocol knows one refusal; the reason is in the record of the dial.
     return await lastWords(client, messages, refused, { deps });
   }
-  await tunnel(client, dialed, { deps, reply: granted, early: messages.rest(), signal });
+  return tunnel(client, dialed, { deps, reply: granted, early: messages.rest(), signal });
 }
 
 /** Undefined when the client left without a word. */

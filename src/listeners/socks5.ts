@@ -42,7 +42,7 @@ export async function serveSocks5(
   } catch (error) {
     return await lastWords(client, messages, socks5.encodeReply(socks5Reply(error)), { deps });
   }
-  await tunnel(client, dialed, { deps, reply: connected, early: messages.rest(), signal });
+  return tunnel(client, dialed, { deps, reply: connected, early: messages.rest(), signal });
 }
 
 type Asked = { readonly target: socks5.Request["target"]; readonly user?: string };

@@ -37,6 +37,7 @@ export async function tunnel(
     return dialed.finish(signal.aborted ? "cancelled" : failed, error);
   }
   const { halfCloseLinger } = deps.limits;
-  const end = await relay(client, target, { signal, clock: deps.clock, tally, halfCloseLinger });
-  dialed.finish(end.outcome, end.error);
+  // Not awaited: this function must not stay suspended for as long as the connection lives.
+  return relay(client, target, { signal, clock: deps.clock, tally, halfCloseLinger })
+    .then(({ outcome, error }) => dialed.finish(outcome, error));
 }

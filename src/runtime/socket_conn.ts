@@ -7,8 +7,6 @@ import { socketError } from "./socket_error.ts";
  */
 export class SocketConn implements Conn {
   readonly isSocket = true;
-  readonly peer: string;
-  readonly local: string;
   readonly #socket: Deno.Conn;
   #reason: unknown;
   #isClosed = false;
@@ -17,9 +15,15 @@ export class SocketConn implements Conn {
 
   constructor(socket: Deno.Conn) {
     this.#socket = socket;
-    this.peer = addressText(socket.remoteAddr);
-    this.local = addressText(socket.localAddr);
     if ("setNoDelay" in socket) (socket as Deno.TcpConn).setNoDelay(true);
+  }
+
+  get peer(): string {
+    return addressText(this.#socket.remoteAddr);
+  }
+
+  get local(): string {
+    return addressText(this.#socket.localAddr);
   }
 
   read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
