@@ -1,3 +1,5 @@
+import type { RawClient } from "../support/raw_client.ts";
+
 /** A server that sends back what it gets, and ends when its client does. */
 export class EchoServer implements AsyncDisposable {
   readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -42,48 +44,12 @@ async function echo(conn: Deno.Conn): Promise<void> {
   }
 }
 
-/** A connection to a target through a SOCKS5 door, or the reply code that refused it. */
-export async function throughSocks5(
-  door: string,
-  target: { host: string; port: number },
-): Promise<Deno.Conn> {
-  const [hostname = "", port] = door.split(":");
-  const conn = await Deno.connect({ hostname, port: Number(port) });
-  try {
-    const name = new TextEncoder().encode(target.host);
-    await writeAll(
-      conn,
-      Uint8Array.of(5, 1, 0, 5, 1, 0, 3, name.length, ...name, target.port >> 8, target.port & 255),
-    );
-    const replies = await readExactly(conn, 12);
-    if (replies[3] !== 0) throw new Error(`reply ${replies[3]}`);
-    return conn;
-  } catch (error) {
-    conn.close();
-    throw error;
-  }
-}
-
-/** Sends a text and reads as many bytes of an answer. */
-export async function exchange(conn: Deno.Conn, text: string): Promise<string> {
-  const bytes = new TextEncoder().encode(text);
-  await writeAll(conn, bytes);
-  return new TextDecoder().decode(await readExactly(conn, bytes.length));
-}
-
-async function readExactly(conn: Deno.Conn, count: number): Promise<Uint8Array> {
-  const into = new Uint8Array(count);
-  let length = 0;
-  while (length < count) {
-    const more = await conn.read(into.subarray(length));
-    if (more === null) {
-      throw new Error(`ended after ${length} of ${count} bytes: ${into.subarray(0, length)}`);
-    }
-    length += more;
-  }
-  return into;
-}
-
 async function writeAll(conn: Deno.Conn, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length;) at += await conn.write(bytes.subarray(at));
+}
+
+/** Sends a text to an echo and gives what came back. */
+export async function exchange(client: RawClient, text: string): Promise<string> {
+  await client.send(text);
+  return new TextDecoder().decode(await client.take(text.length));
 }
