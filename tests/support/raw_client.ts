@@ -1,9 +1,9 @@
 /** A TCP client that says exactly what a test tells it to. */
 export class RawClient implements Disposable {
-  readonly #conn: Deno.TcpConn;
+  readonly #conn: Deno.TcpConn | Deno.TlsConn;
   #isClosed = false;
 
-  private constructor(conn: Deno.TcpConn) {
+  constructor(conn: Deno.TcpConn | Deno.TlsConn) {
     this.#conn = conn;
   }
 
@@ -31,6 +31,13 @@ export class RawClient implements Disposable {
     return this.#conn.closeWrite();
   }
 
+  /** What there is next; undefined at the end. */
+  async some(): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const into = new Uint8Array(64 * 1024);
+    const count = await this.#conn.read(into);
+    return count === null ? undefined : into.subarray(0, count);
+  }
+
   /** Exactly so many bytes. */
   async take(count: number): Promise<Uint8Array<ArrayBuffer>> {
     const into = new Uint8Array(count);
@@ -53,16 +60,13 @@ export class RawClient implements Disposable {
 
   /** Everything up to the end; a reset counts as one. */
   async rest(): Promise<Uint8Array<ArrayBuffer>> {
-    const parts: Uint8Array[] = [];
-    const into = new Uint8Array(64 * 1024);
+    const parts: Uint8Array<ArrayBuffer>[] = [];
     try {
-      for (let count = await this.#conn.read(into); count !== null; count = await this.#conn.read(into)) {
-        parts.push(into.slice(0, count));
-      }
+      for (let bytes = await this.some(); bytes; bytes = await this.some()) parts.push(bytes);
     } catch (error) {
       if (!(error instanceof Deno.errors.ConnectionReset)) throw error;
     }
-    return new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer());
+    return new Uint8Array(await new Blob(parts).arrayBuffer());
   }
 
   async restText(): Promise<string> {

@@ -1,0 +1,103 @@
+import { RawClient } from "./raw_client.ts";
+
+/** A TCP server on loopback that does with each client what a test says, and closes it after. */
+export class TargetServer implements AsyncDisposable {
+  readonly #listener: Deno.TcpListener | Deno.TlsListener;
+  readonly #serve: (client: RawClient) => Promise<void>;
+  readonly #clients = new Set<RawClient>();
+  readonly #serving = new Set<Promise<void>>();
+  readonly #accepting: Promise<void>;
+  /** How many have come. */
+  count = 0;
+
+  constructor(
+    serve: (client: RawClient) => Promise<void>,
+    listener: Deno.TcpListener | Deno.TlsListener = Deno.listen({ hostname: "127.0.0.1", port: 0 }),
+  ) {
+    this.#serve = serve;
+    this.#listener = listener;
+    this.#accepting = this.#accept();
+  }
+
+  get port(): number {
+    return this.#listener.addr.port;
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  get open(): number {
+    return this.#clients.size;
+  }
+
+  async #accept(): Promise<void> {
+    for await (const conn of this.#listener) {
+      this.count++;
+      const client = new RawClient(conn);
+      this.#clients.add(client);
+      const serving = this.#run(client).finally(() => this.#serving.delete(serving));
+      this.#serving.add(serving);
+    }
+  }
+
+  async #run(client: RawClient): Promise<void> {
+    try {
+      await this.#serve(client);
+    } catch (error) {
+      // Clients that go away in the middle are what some tests are about.
+      if (!isGone(error)) throw error;
+    } finally {
+      this.#clients.delete(client);
+      client.close();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listener.close();
+    await this.#accepting;
+    for (const client of this.#clients) client.close();
+    await Promise.all(this.#serving);
+  }
+}
+
+/** Sends back what it gets, and ends when its client does. */
+export function echoServer(): TargetServer {
+  return new TargetServer(async (client) => {
+    for (let bytes = await client.some(); bytes; bytes = await client.some()) await client.send(bytes);
+  });
+}
+
+/** Another port with TLS before a server that speaks none. */
+export function tlsFront(
+  address: string,
+  tls: { readonly cert: string; readonly key: string },
+): TargetServer {
+  const listener = Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...tls });
+  return new TargetServer(async (client) => {
+    using behind = await RawClient.connect(address);
+    await Promise.all([copy(client, behind), copy(behind, client)]);
+  }, listener);
+}
+
+async function copy(from: RawClient, to: RawClient): Promise<void> {
+  try {
+    for (let bytes = await from.some(); bytes; bytes = await from.some()) await to.send(bytes);
+    await to.end();
+  } catch (error) {
+    if (!isGone(error)) throw error;
+    from.close();
+    to.close();
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return [
+    Deno.errors.BadResource,
+    Deno.errors.BrokenPipe,
+    Deno.errors.ConnectionReset,
+    Deno.errors.Interrupted,
+    Deno.errors.NotConnected,
+    Deno.errors.UnexpectedEof,
+  ].some((kind) => error instanceof kind);
+}
