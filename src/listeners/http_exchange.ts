@@ -119,12 +119,12 @@ export class Exchange {
 
   async #upload(): Promise<void> {
     const { head, framing, path: target, authority } = this.#request;
-    const fields = requestFields(head, { authority, framing, upgrade: this.#upgrade });
-    await this.#send(encodeRequestHead({ method: head.method, target, fields }));
-    if (framing.kind === "none") return;
     const isChunked = framing.kind === "chunked";
     let left = framing.kind === "length" ? framing.length : Infinity;
     try {
+      const fields = requestFields(head, { authority, framing, upgrade: this.#upgrade });
+      await this.#send(encodeRequestHead({ method: head.method, target, fields }));
+      if (framing.kind === "none") return;
       const trailers = await copyBody(this.#messages, framing, (bytes) => {
         left -= bytes.length;
         if (left === 0) this.#isRead = true;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type ErrorDetail, PosternError } from "../../../src/core/mod.ts";
-import { Authenticator, serveMixed } from "../../../src/listeners/mod.ts";
+import { Authenticator, serveHttp, serveMixed, serveSocks } from "../../../src/listeners/mod.ts";
 import { socks5 } from "../../../src/wire/mod.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import {
@@ -304,3 +304,26 @@ Deno.test("serveMixed() gives up on a client that does not close after a refusal
   await served;
   assert.equal(clock.waiting, 0);
 });
+
+const others = [
+  {
+    name: "serveSocks()",
+    serve: serveSocks,
+    bytes: bytesOf("GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n"),
+    event: "client.refused",
+  },
+  { name: "serveHttp()", serve: serveHttp, bytes: fromHex(`050100${toName}`), event: "client.refused" },
+  { name: "serveHttp()", serve: serveHttp, bytes: fromHex("04010050c000020100"), event: "client.refused" },
+  { name: "serveHttp()", serve: serveHttp, bytes: fromHex("160301"), event: "door.tls" },
+];
+
+for (const { name, serve, bytes, event } of others) {
+  Deno.test(`${name} refuses what begins with ${bytes[0]} and says so`, async () => {
+    const { client, served, dials, log } = serveClient(serve);
+    await client.write(bytes);
+    await served;
+    assert.deepEqual(dials.made, []);
+    assert.equal(log.lines[0]?.event, event);
+    await assert.rejects(client.read(new Uint8Array(1)));
+  });
+}
