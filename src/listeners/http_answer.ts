@@ -1,5 +1,5 @@
 import { PosternError } from "../core/mod.ts";
-import { encodeResponseHead } from "../wire/mod.ts";
+import { encodeResponseHead, Http1Problem, type RequestHead } from "../wire/mod.ts";
 import { joined } from "./http_body.ts";
 import { errorPage, type PageResponse } from "./page.ts";
 
@@ -19,6 +19,12 @@ export function answerBytes(
     ],
   });
   return method === "HEAD" ? head : joined([head, text], head.length + text.length);
+}
+
+/** The answer to a request that may go no further (RFC 9110, section 7.6.2); TRACE is not reflected, it would show passwords. */
+export function lastStation({ method }: RequestHead): PageResponse {
+  if (method === "OPTIONS") return { status: 200, fields: [["Content-Type", "text/plain"]], body: "" };
+  return errorPage(new Http1Problem(501, "Cannot show a request to its sender"));
 }
 
 /** The answer to a client of a door with passwords that has none, or a wrong one (RFC 9110, section 11.7.1). */

@@ -26,14 +26,24 @@ export function upgradeOf({ version, fields }: RequestHead, framing: Framing): s
   return passed.length > 0 ? passed.join(", ") : undefined;
 }
 
+/** How many more may pass a request on (RFC 9110, section 7.6.2); undefined where nobody counts. */
+export function maxForwards({ method, fields }: RequestHead): number | undefined {
+  if (method !== "TRACE" && method !== "OPTIONS") return undefined;
+  const value = fields.get("max-forwards") ?? "";
+  return /^[0-9]{1,9}$/.test(value) ? Number(value) : undefined;
+}
+
 /**
  * The fields of a request as the origin gets them. No Via is added: this door belongs to the client's own machine,
  * and there are servers that stop compressing for whoever names a proxy.
  */
 export function requestFields(
-  { version, fields }: RequestHead,
+  head: RequestHead,
   { authority, framing, upgrade }: { authority: string; framing: Framing; upgrade: string | undefined },
 ): Entries {
+  const { version } = head;
+  const hops = maxForwards(head);
+  const fields = hops === undefined ? head.fields : head.fields.with("Max-Forwards", String(hops - 1));
   const dropped = [...hopByHop, ...fields.tokens("connection"), "host"];
   // A client of HTTP/1.0 cannot read the 100 that it would get.
   if (version === "1.0") dropped.push("expect");

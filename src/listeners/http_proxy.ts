@@ -15,9 +15,10 @@ import {
   requestTarget,
 } from "../wire/mod.ts";
 import { joined } from "./http_body.ts";
-import { passwordPage } from "./http_answer.ts";
+import { lastStation, passwordPage } from "./http_answer.ts";
 import { HttpClient } from "./http_client.ts";
 import { Exchange, type ForwardedRequest } from "./http_exchange.ts";
+import { maxForwards } from "./http_forwarding.ts";
 import { Origin } from "./http_origin.ts";
 import { isForPages, servePages } from "./http_server.ts";
 import type { ListenerDeps, ServeOptions } from "./listener.ts";
@@ -102,6 +103,7 @@ class HttpSession {
           hint: `ask for CONNECT ${formatTarget(wanted.target)} and speak to the server through it`,
         });
       }
+      if (maxForwards(head) === 0) return await this.#client.answer(lastStation(head), head);
       const { target, authority, path } = wanted;
       const keeps = this.#client.mayKeep(head);
       return await this.#forward({ head, framing, authority, path, keeps }, target, user);

@@ -506,6 +506,18 @@ Deno.test("an upgrade that the server declines is an answer like any other", asy
   await leave(world);
 });
 
+for (const { method, status } of [{ method: "OPTIONS", status: 200 }, { method: "TRACE", status: 501 }]) {
+  Deno.test(`${method} goes as far as Max-Forwards says`, async () => {
+    const world = serveClient(serveMixed);
+    await send(world.client, `${method} http://a/ HTTP/1.1\r\nHost: a\r\nMax-Forwards: 0\r\n\r\n`);
+    assert.match(await readUntil(world.client, "\r\n\r\n"), new RegExp(`^HTTP/1.1 ${status} `));
+    assert.deepEqual(world.dials.made, []);
+    await send(world.client, `${method} http://a/ HTTP/1.1\r\nHost: a\r\nMax-Forwards: 3\r\n\r\n`);
+    assert.match(await headOf(await world.dials.nth(0)), /\r\nMax-Forwards: 2\r\n/);
+    await leave(world);
+  });
+}
+
 const strangeAnswers = [
   {
     name: "407, which only a proxy may say (F14)",
