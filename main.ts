@@ -20,33 +20,24 @@ globalThis.addEventListener("error", (event) => {
 if (more.length === 0 && (word === "version" || word === "--version")) console.log(`postern ${version}`);
 else Deno.exit(await main(Deno.args));
 
+/** Gives up what the command does not need before anything foreign is loaded, then runs it. */
 async function main(args: readonly string[]): Promise<number> {
   const command = commandOf(args);
   const { createWorld, keepOnly, writeStderr } = await import("./src/runtime/mod.ts");
   keepOnly(kindsFor(command, Deno.build.os));
   const { LineWriter } = await import("./src/core/mod.ts");
   const log = new LineWriter({ sink: writeStderr });
-  const world = createWorld({ main: import.meta.url, flags: [] });
   const { run } = await import("./src/cli/mod.ts");
+  let world = createWorld({ main: import.meta.url, flags: [] });
+  if (command === "proxy" && !world.process.isCompiled) {
+    // From source, a door in the background gets the flags of this command line again.
+    const places = { directories: world.places, self: Deno.execPath(), platform: Deno.build.os };
+    world = createWorld({ main: import.meta.url, flags: ["--no-prompt", ...flagsFor(args, places)] });
+  }
   try {
-    return await run(args, withOwnFlags(), {
-      version,
-      signal: new AbortController().signal,
-      writeLogLine: (line) => log.write(line),
-    });
+    return await run(args, world, { version, writeLogLine: log.write });
   } finally {
     await log.flush();
-  }
-
-  /** From source, a door in the background needs the flags of this command line; a compiled program has its own. */
-  function withOwnFlags() {
-    if (command !== "proxy" || world.process.isCompiled) return world;
-    const flags = flagsFor(args, {
-      directories: world.places,
-      self: Deno.execPath(),
-      platform: Deno.build.os,
-    });
-    return createWorld({ main: import.meta.url, flags: ["--no-prompt", ...flags] });
   }
 }
 

@@ -11,8 +11,6 @@ export type ArgumentParser<T = unknown> = Parser<"sync", T, unknown>;
 
 /** What every command is given besides its arguments and the world. */
 export interface Context {
-  /** Ends when the person interrupts; the process then exits 130. */
-  readonly signal: AbortSignal;
   readonly version: string;
   /** Takes finished log lines without making the caller wait. */
   readonly writeLogLine: (line: string) => void;
@@ -20,6 +18,8 @@ export interface Context {
 
 /** A context once the global options have been read. */
 export interface RunContext extends Context {
+  /** Ends when the person interrupts; the process then exits 130. */
+  readonly signal: AbortSignal;
   readonly globals: Globals;
   readonly log: Log;
 }
@@ -84,7 +84,7 @@ export function defineCommand<T>(definition: Definition<T>): Command {
         level: definition.logLevel ?? "warn",
         write: context.writeLogLine,
       });
-      using interrupt = new Interrupt(definition.handlesSignals ? undefined : world, context.signal);
+      using interrupt = new Interrupt(definition.handlesSignals ? undefined : world);
       return await definition.run(own as T, world, { ...context, signal: interrupt.signal, globals, log }) ??
         0;
     },
@@ -157,17 +157,13 @@ function wrapped(words: readonly string[], width: number, indent = ""): string {
   return [...lines, line].join(`\n${indent}`);
 }
 
-/** A signal that also ends at the first SIGINT. A second one finds no listener and kills the process. */
+/** A signal that ends at the first SIGINT; a second one finds no listener and kills the process. */
 class Interrupt implements Disposable {
   readonly #controller = new AbortController();
-  readonly #outer: AbortSignal;
   readonly #listening: Disposable | undefined;
-  readonly #pass = () => this.#controller.abort(this.#outer.reason);
 
-  constructor(world: World | undefined, outer: AbortSignal) {
-    this.#outer = outer;
-    if (outer.aborted) this.#pass();
-    else outer.addEventListener("abort", this.#pass, { once: true });
+  /** Without a world it never ends: the command has its own ear for signals. */
+  constructor(world: World | undefined) {
     this.#listening = world?.process.on("SIGINT", () => {
       this.#listening?.[Symbol.dispose]();
       this.#controller.abort(new PosternError("cancelled", "Interrupted"));
@@ -179,7 +175,6 @@ class Interrupt implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#outer.removeEventListener("abort", this.#pass);
     this.#listening?.[Symbol.dispose]();
   }
 }

@@ -44,7 +44,6 @@ const wait = defineCommand({
 
 function start(world: RecordingWorld, args: readonly string[], lines: string[] = []): Promise<number> {
   const context: Context = {
-    signal: new AbortController().signal,
     version: "1.2.3",
     writeLogLine: (line) => lines.push(line),
   };

@@ -8,7 +8,6 @@ import { RecordingWorld } from "./recording_world.ts";
 const commands = commandGroups.flatMap(({ commands }) => commands);
 const context = {
   groups: commandGroups,
-  signal: new AbortController().signal,
   version: "1.2.3",
   writeLogLine: () => {},
 };
