@@ -1,0 +1,158 @@
+import { placesFor } from "../src/runtime/places.ts";
+import { findPeers } from "./find_peers.ts";
+import type { PeerName } from "./peer_table.ts";
+import { sourceCommand } from "./postern.ts";
+
+/** A SOCKS5 server that runs, to be measured. */
+export interface BenchDoor extends AsyncDisposable {
+  readonly name: string;
+  readonly address: string;
+  readonly pid: number;
+  /** Milliseconds from its start until it said that it is ready, or let a connection in. */
+  readonly startMs: number;
+}
+
+/** Starts postern: POSTERN_BIN where that is set, else from source. */
+export async function startPostern(directory: string, config: string): Promise<BenchDoor> {
+  const home = await Deno.makeTempDir({ dir: directory });
+  const env: Record<string, string> = { HOME: home, XDG_RUNTIME_DIR: `${home}/run`, TMPDIR: home };
+  await Deno.mkdir(`${home}/run`, { mode: 0o700 });
+  await Deno.writeTextFile(`${home}/config.yaml`, config);
+  const args = [
+    "proxy",
+    "--listen",
+    "127.0.0.1:0",
+    "--config",
+    `${home}/config.yaml`,
+    "--log-level",
+    "error",
+  ];
+  const compiled = Deno.env.get("POSTERN_BIN");
+  const platform = Deno.build.os === "darwin" ? "darwin" : "linux";
+  const places = placesFor({ platform, env: (name) => env[name], uid: Deno.uid() ?? undefined });
+  const main = new URL("../main.ts", import.meta.url).href;
+  const before = compiled ? [compiled] : [Deno.execPath(), ...sourceCommand(args, places), main];
+  return await startReady("postern", [...before, ...args], env);
+}
+
+/** Starts the peers that are installed; the stack ends them. */
+export async function startPeers(directory: string, stack: AsyncDisposableStack): Promise<BenchDoor[]> {
+  const found = await findPeers();
+  const doors: BenchDoor[] = [];
+  const add = (door: BenchDoor) => void doors.push(stack.use(door));
+  const path = (name: PeerName) => {
+    const at = found[name];
+    if ("path" in at) return at.path;
+    console.log(`skipped: ${name}: ${at.missing}`);
+    return undefined;
+  };
+  const [gosocks5, microsocks, danted] = [path("gosocks5"), path("microsocks"), path("danted")];
+  if (gosocks5) add(await startReady("go-socks5", [gosocks5, "127.0.0.1:0"], {}));
+  if (microsocks) {
+    add(
+      await startOnPort("microsocks", (port) => [microsocks, "-i", "127.0.0.1", "-p", `${port}`]),
+    );
+  }
+  if (danted) {
+    add(
+      await startOnPort("dante", async (port) => {
+        const file = `${directory}/danted.conf`;
+        await Deno.writeTextFile(file, danteSettings(port, `${directory}/danted.log`));
+        return [danted, "-f", file];
+      }),
+    );
+  }
+  return doors;
+}
+
+function danteSettings(port: number, log: string): string {
+  return `internal: 127.0.0.1 port = ${port}
+external: 127.0.0.1
+clientmethod: none
+socksmethod: none
+user.unprivileged: nobody
+logoutput: ${log}
+client pass { from: 127.0.0.0/8 to: 127.0.0.0/8 }
+socks pass { from: 127.0.0.0/8 to: 127.0.0.0/8 }
+`;
+}
+
+/** Starts a program whose first line on stdout is `ready ADDRESS`. */
+async function startReady(
+  name: string,
+  [program = "", ...args]: readonly string[],
+  env: Record<string, string>,
+): Promise<BenchDoor> {
+  const start = performance.now();
+  const child = new Deno.Command(program, { args, env, stdin: "null", stdout: "piped" }).spawn();
+  const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  let said = "";
+  while (!said.includes("\n")) {
+    const { value, done } = await lines.read();
+    if (done) throw new Error(`Cannot start ${name}: it ended before it was ready`);
+    said += value;
+  }
+  const startMs = performance.now() - start;
+  const address = /^ready (\S+)/.exec(said)?.[1]?.replace(/^\w+:\/\//, "");
+  if (address === undefined) throw new Error(`Cannot start ${name}: it said ${JSON.stringify(said)}`);
+  return running({ name, address, child, startMs }, () => lines.cancel());
+}
+
+/** Starts a program that cannot choose its port; between our closing it and its binding, another may take it. */
+async function startOnPort(
+  name: string,
+  commandFor: (port: number) => readonly string[] | Promise<readonly string[]>,
+): Promise<BenchDoor> {
+  const probe = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = probe.addr;
+  probe.close();
+  const [program = "", ...args] = await commandFor(port);
+  const start = performance.now();
+  const child = new Deno.Command(program, { args, stdin: "null", stdout: "null", stderr: "null" }).spawn();
+  let hasEnded = false;
+  child.status.then(() => hasEnded = true);
+  while (!await accepts(port)) {
+    const isLate = performance.now() - start > 10_000;
+    if (isLate && !hasEnded) child.kill();
+    if (isLate || hasEnded) throw new Error(`Cannot start ${name}: nothing on its port`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return running({ name, address: `127.0.0.1:${port}`, child, startMs: performance.now() - start });
+}
+
+async function accepts(port: number): Promise<boolean> {
+  try {
+    (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.ConnectionRefused) return false;
+    throw error;
+  }
+}
+
+interface Started {
+  readonly name: string;
+  readonly address: string;
+  readonly child: Deno.ChildProcess;
+  readonly startMs: number;
+}
+
+function running({ name, address, child, startMs }: Started, close?: () => Promise<void>): BenchDoor {
+  let hasEnded = false;
+  child.status.then(() => hasEnded = true);
+  return {
+    name,
+    address,
+    pid: child.pid,
+    startMs,
+    async [Symbol.asyncDispose]() {
+      const tell = (signal: Deno.Signal) => hasEnded ? undefined : child.kill(signal);
+      // Politely, so that a server with children takes them along.
+      tell("SIGTERM");
+      const impatience = setTimeout(() => tell("SIGKILL"), 5000);
+      await close?.();
+      await child.status;
+      clearTimeout(impatience);
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/** One number of one door in one round. */
+export interface Sample {
+  readonly door: string;
+  readonly value: number;
+}
+
+/** What must hold for postern: at least or at most so many times the best peer, or so much in itself. */
+export type Demand =
+  | { readonly atLeast: number; readonly ofBest: "highest" }
+  | { readonly atMost: number; readonly ofBest: "lowest" }
+  | { readonly atMost: number; readonly of: string }
+  | { readonly atMost: number };
+
+/** A line of the report: median and spread of each door, and whether the demand holds. */
+export interface Verdict {
+  readonly text: string;
+  readonly holds: boolean;
+}
+
+/** Holds the samples of one measurement against its demand. */
+export function judge(name: string, samples: readonly Sample[], demand: Demand): Verdict {
+  const values = new Map<string, number[]>();
+  for (const { door, value } of samples) values.set(door, [...values.get(door) ?? [], value]);
+  const medians = new Map([...values].map(([door, list]) => [door, median(list)]));
+  const doors = [...values].map(([door, list]) =>
+    `${door} ${short(median(list))} (${short(Math.min(...list))}–${short(Math.max(...list))})`
+  );
+  const own = medians.get("postern") ?? NaN;
+  const against = reference(medians, demand);
+  const ratio = own / against;
+  const holds = "atLeast" in demand ? ratio >= demand.atLeast : ratio <= demand.atMost;
+  const wanted = "atLeast" in demand ? `at least ${demand.atLeast}` : `at most ${demand.atMost}`;
+  const isRatio = "ofBest" in demand || "of" in demand;
+  const found = isRatio ? `${short(ratio)} × (${wanted} ×)` : `${short(own)} (${wanted})`;
+  return { text: `${holds ? "ok    " : "MISSED"} ${name}: ${found}; ${doors.join(", ")}`, holds };
+}
+
+function reference(medians: ReadonlyMap<string, number>, demand: Demand): number {
+  const peers = [...medians].flatMap(([door, value]) => door === "postern" ? [] : [value]);
+  if ("of" in demand) return medians.get(demand.of) ?? NaN;
+  if (!("ofBest" in demand)) return 1;
+  return demand.ofBest === "highest" ? Math.max(...peers) : Math.min(...peers);
+}
+
+/** The middle value; of an even number the mean of the middle two. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const [low, high] = [sorted[Math.ceil(sorted.length / 2) - 1], sorted[Math.floor(sorted.length / 2)]];
+  return ((low ?? NaN) + (high ?? NaN)) / 2;
+}
+
+function short(value: number): string {
+  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
+}

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { type Demand, judge, median } from "../../../scripts/bench_table.ts";
+
+const medians = [
+  { values: [3], expected: 3 },
+  { values: [3, 1, 2], expected: 2 },
+  { values: [4, 1, 2, 3], expected: 2.5 },
+];
+
+for (const { values, expected } of medians) {
+  Deno.test(`median() of ${values.join(", ")}`, () => assert.equal(median(values), expected));
+}
+
+const samples = [
+  { door: "postern", value: 90 },
+  { door: "postern", value: 110 },
+  { door: "a", value: 50 },
+  { door: "b", value: 80 },
+];
+
+const cases: { name: string; demand: Demand; holds: boolean }[] = [
+  { name: "at least of the highest peer", demand: { atLeast: 1.2, ofBest: "highest" }, holds: true },
+  { name: "not enough of the highest peer", demand: { atLeast: 1.3, ofBest: "highest" }, holds: false },
+  { name: "at most of the lowest peer", demand: { atMost: 2, ofBest: "lowest" }, holds: true },
+  { name: "too much of the lowest peer", demand: { atMost: 1.9, ofBest: "lowest" }, holds: false },
+  { name: "at most of a named peer", demand: { atMost: 1.25, of: "b" }, holds: true },
+  { name: "a named peer that did not run", demand: { atMost: 9, of: "c" }, holds: false },
+  { name: "at most in itself", demand: { atMost: 100 }, holds: true },
+  { name: "too much in itself", demand: { atMost: 99 }, holds: false },
+];
+
+for (const { name, demand, holds } of cases) {
+  Deno.test(`judge(): ${name}`, () => {
+    const verdict = judge("x", samples, demand);
+    assert.equal(verdict.holds, holds, verdict.text);
+    assert.match(verdict.text, holds ? /^ok/ : /^MISSED/);
+  });
+}
+
+Deno.test("judge() prints the median and the spread of each door", () => {
+  assert.match(judge("x", samples, { atMost: 100 }).text, /postern 100 \(90\.0–110\), a 50\.0/);
+});
