@@ -24,6 +24,7 @@ export class Household implements AsyncDisposable {
   readonly places: Places;
   readonly #env: Readonly<Record<string, string>>;
   readonly #doors: Door[] = [];
+  #hasBackground = false;
 
   private constructor(directory: string, env: Readonly<Record<string, string>>) {
     this.directory = directory;
@@ -52,6 +53,7 @@ export class Household implements AsyncDisposable {
 
   /** Runs a command to its end. */
   async run(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+    this.#hasBackground ||= args.includes("--background");
     const { code, stdout, stderr } = await this.#command(args, options).output();
     const text = new TextDecoder();
     return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
@@ -99,6 +101,8 @@ export class Household implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const door of this.#doors) await door[Symbol.asyncDispose]();
+    // What a test that failed has left in the background; the exit code is 3 where nothing is left.
+    if (this.#hasBackground) await this.run(["stop", "--all"]);
     await Deno.remove(this.directory, { recursive: true });
   }
 }
