@@ -96,7 +96,8 @@ routes:
     const { stdout, stderr } = await home.run(args);
     assert.doesNotMatch(stdout + stderr, /s3cret/, args.join(" "));
   }
-  assert.doesNotMatch(door.stderr, /s3cret/);
+  door.kill("SIGTERM");
+  assert.doesNotMatch((await door.ended).stderr, /s3cret/);
 });
 
 Deno.test("postern explain, pac and env answer from the configuration, and say so, when no door runs", async () => {
