@@ -26,7 +26,9 @@ async function main(args: readonly string[]): Promise<number> {
   const { createWorld, keepOnly, writeStderr } = await import("./src/runtime/mod.ts");
   keepOnly(kindsFor(command, Deno.build.os));
   const { LineWriter } = await import("./src/core/mod.ts");
-  const log = new LineWriter({ sink: writeStderr });
+  // One write for many lines: a busy door has thousands of them a second.
+  const gather = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
+  const log = new LineWriter({ sink: writeStderr, gather });
   const { run } = await import("./src/cli/mod.ts");
   let world = createWorld({ main: import.meta.url, flags: [] });
   if (command === "proxy" && !world.process.isCompiled) {

@@ -67,7 +67,7 @@ export class Door implements AsyncDisposable {
     this.#world = world;
     this.#options = options;
     this.startedAt = clock.date();
-    this.#deadlines = new Deadlines(clock);
+    this.#deadlines = new Deadlines(clock, { keepsTimers: true });
     this.connections = new ConnectionTable({ clock, log, metrics: this.metrics });
     this.#network = withoutLoops(world.network, () => this.endpoints);
     this.#plan = makePlan(config, { ...world, network: this.#network, log });
@@ -174,6 +174,7 @@ export class Door implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#phase = "draining";
     await this.#listeners[Symbol.asyncDispose]();
+    this.#deadlines[Symbol.dispose]();
     this.connections.closeAll(new PosternError("cancelled", "The door was closed"));
     for (const { transport } of this.#plan.transports.byName.values()) await transport[Symbol.asyncDispose]();
   }

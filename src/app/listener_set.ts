@@ -73,7 +73,7 @@ export class ListenerSet implements AsyncDisposable {
 
   constructor(deps: ListenerSetDeps) {
     this.#world = deps;
-    this.#deadlines = new Deadlines(deps.clock);
+    this.#deadlines = new Deadlines(deps.clock, { keepsTimers: true });
     this.#serving = new Tasks(
       undefined,
       (error) => deps.log.error("listener.failed", { reason: describe(error) }),
@@ -124,6 +124,7 @@ export class ListenerSet implements AsyncDisposable {
     for (const { listening } of this.#bound) listening.close();
     this.#bound = [];
     await this.#serving[Symbol.asyncDispose]();
+    this.#deadlines[Symbol.dispose]();
   }
 
   async #wanted(settings: ListenSettings, limits: ListenerDeps["limits"]): Promise<Wanted[]> {

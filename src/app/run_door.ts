@@ -158,7 +158,7 @@ class DoorRun implements AsyncDisposable {
       dial: () => Promise.reject(new PosternError("not_allowed", "The control socket is no proxy")),
       clock,
       log,
-      deadlines: new Deadlines(clock),
+      deadlines: this.#held.use(new Deadlines(clock)),
       limits: { connections: 256, handshake: 10_000, halfCloseLinger: 1000 },
       pages,
     };

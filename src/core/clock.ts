@@ -42,33 +42,48 @@ export async function within<T>(
   }
 }
 
+export interface DeadlinesOptions {
+  /** Leaves a timer running when its last deadline was met, for those to whom the next one is a moment away. */
+  readonly keepsTimers?: boolean;
+}
+
 /** Many deadlines of few lengths: equal lengths end in the order they began, so one timer serves each length. */
-export class Deadlines {
+export class Deadlines implements Disposable {
   readonly #clock: Clock;
+  readonly #keepsTimers: boolean;
   readonly #queues = new Map<number, Queue>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, { keepsTimers = false }: DeadlinesOptions = {}) {
     this.#clock = clock;
+    this.#keepsTimers = keepsTimers;
   }
 
   /** Calls `task` once, `ms` from now (at most a tenth of `ms` late), unless disposed before. */
   add(ms: number, task: () => void): Disposable {
     let queue = this.#queues.get(ms);
-    if (!queue) this.#queues.set(ms, queue = new Queue(this.#clock, ms));
+    if (!queue) this.#queues.set(ms, queue = new Queue(this.#clock, ms, this.#keepsTimers));
     return queue.add(task);
+  }
+
+  /** Forgets all deadlines. */
+  [Symbol.dispose](): void {
+    for (const queue of this.#queues.values()) queue[Symbol.dispose]();
+    this.#queues.clear();
   }
 }
 
-class Queue {
+class Queue implements Disposable {
   readonly #clock: Clock;
   readonly #ms: number;
+  readonly #keepsTimer: boolean;
   #first: Entry | undefined;
   #last: Entry | undefined;
   #timer: Disposable | undefined;
 
-  constructor(clock: Clock, ms: number) {
+  constructor(clock: Clock, ms: number, keepsTimer: boolean) {
     this.#clock = clock;
     this.#ms = ms;
+    this.#keepsTimer = keepsTimer;
   }
 
   add(task: () => void): Entry {
@@ -87,11 +102,13 @@ class Queue {
     if (entry.next) entry.next.previous = entry.previous;
     else this.#last = entry.previous;
     entry.previous = entry.next = undefined;
-    // The timer stays for the next one in a busy queue; an empty queue must leave none behind.
-    if (!this.#first) {
-      this.#timer?.[Symbol.dispose]();
-      this.#timer = undefined;
-    }
+    if (!this.#first && !this.#keepsTimer) this[Symbol.dispose]();
+  }
+
+  [Symbol.dispose](): void {
+    this.#first = this.#last = undefined;
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
   }
 
   readonly #ring = (): void => {

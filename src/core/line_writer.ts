@@ -1,6 +1,8 @@
 export interface LineWriterOptions {
   /** Writes a batch of whole lines; a failure loses the batch and is counted. */
   readonly sink: (text: string) => Promise<void>;
+  /** How long to gather lines before each write; until the end of the turn unless told. */
+  readonly gather?: () => Promise<void>;
   /** The most characters that may wait. */
   readonly limit?: number;
   /** The line that tells how many were lost, in the format of the others. */
@@ -10,6 +12,7 @@ export interface LineWriterOptions {
 /** Collects the lines of a turn into one write. It never fails and never holds up the caller: what does not fit is counted. */
 export class LineWriter {
   readonly #sink: (text: string) => Promise<void>;
+  readonly #gather: () => Promise<void>;
   readonly #limit: number;
   readonly #lostLine: (count: number) => string;
   #waiting: string[] = [];
@@ -17,8 +20,16 @@ export class LineWriter {
   #lost = 0;
   #writing: Promise<void> | undefined;
 
-  constructor({ sink, limit = 1024 * 1024, lost = (count) => `(${count} lines lost)\n` }: LineWriterOptions) {
+  constructor(
+    {
+      sink,
+      gather = () => Promise.resolve(),
+      limit = 1024 * 1024,
+      lost = (count) => `(${count} lines lost)\n`,
+    }: LineWriterOptions,
+  ) {
     this.#sink = sink;
+    this.#gather = gather;
     this.#limit = limit;
     this.#lostLine = lost;
   }
@@ -45,9 +56,8 @@ export class LineWriter {
   }
 
   async #run(): Promise<void> {
-    // Whatever else this turn says goes into the same write.
-    await Promise.resolve();
     while (this.#waiting.length > 0) {
+      await this.#gather();
       const lines = this.#waiting;
       const told = this.#lost;
       this.#waiting = [];

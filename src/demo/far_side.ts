@@ -63,6 +63,7 @@ export class FarSide implements AsyncDisposable {
     this.#site.close();
     this.#proxy.close();
     await this.#tasks[Symbol.asyncDispose]();
+    this.#deps.deadlines[Symbol.dispose]();
   }
 
   /** The far side's own resolver: it knows one name. */
