@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { Household } from "../support/postern_process.ts";
+import { RawClient, socks5Asking } from "../support/raw_client.ts";
+
+interface LoopCase {
+  readonly name: string;
+  readonly listen: readonly string[];
+  /** Hosts that all mean the door; with the port of its IPv6 listener where `six` is set. */
+  readonly hosts: readonly string[];
+  readonly six?: boolean;
+}
+
+const cases: readonly LoopCase[] = [
+  {
+    name: "a door on 127.0.0.1",
+    listen: [],
+    hosts: ["127.0.0.1", "localhost", "LOCALHOST", "0.0.0.0", "::ffff:127.0.0.1", "[::ffff:7f00:1]"],
+  },
+  {
+    name: "a door on ::1",
+    listen: ["--listen", "[::1]:0"],
+    hosts: ["::1", "[::1]", "0:0:0:0:0:0:0:1", "::"],
+    six: true,
+  },
+  {
+    name: "a door on every address",
+    listen: ["--listen", "0.0.0.0:0", "--allow-open"],
+    hosts: ["127.0.0.1", "127.0.0.2", "localhost", "0.0.0.0", "::ffff:127.0.0.1"],
+  },
+];
+
+for (const { name, listen, hosts, six } of cases) {
+  Deno.test(`F13: a request for the door itself is refused in every spelling (${name})`, async () => {
+    await using home = await Household.open();
+    await home.configure("default: direct\n");
+    await using door = await home.door(listen);
+    const addresses = await door.ready;
+    const last = addresses.at(-1) ?? "";
+    const port = Number(last.slice(last.lastIndexOf(":") + 1));
+    assert.equal(six === true, last.startsWith("[::1]"));
+    for (const host of hosts) {
+      using client = await RawClient.connect(addresses[0] ?? "");
+      await client.send(socks5Asking({ host, port }));
+      assert.deepEqual([...(await client.take(12)).subarray(0, 4)], [5, 0, 5, 2], host);
+      const written = host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
+      using http = await RawClient.connect(addresses[0] ?? "");
+      await http.send(`CONNECT ${written}:${port} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      assert.match(await http.restText(), /^HTTP\/1\.1 403 [^]*loop/, host);
+    }
+    assert.match(door.stderr, /that is this door itself, a loop/);
+    assert.equal((await home.run(["explain", `localhost:${port}`, "--dial"])).code, six ? 6 : 1);
+  });
+}
+
+Deno.test("F13: a request for the door itself is refused behind an upstream that leads back", async () => {
+  await using home = await Household.open();
+  await using other = await home.door(["--id", "other", "--route", "any=direct"]);
+  await home.configure(
+    `transports: { it: { proxy: { url: "http://${await other.address()}" } } }\ndefault: it\n`,
+  );
+  await using door = await home.door();
+  using client = await RawClient.connect(await door.address());
+  const [host = "", port] = (await other.address()).split(":");
+  await client.send(socks5Asking({ host, port: Number(port) }));
+  assert.deepEqual([...(await client.take(12)).subarray(0, 4)], [5, 0, 5, 2]);
+});
