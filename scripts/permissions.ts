@@ -44,6 +44,13 @@ const commonEnv = [
 const proxyEnv = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"]
   .flatMap((name) => [name, name.toLowerCase()]);
 
+/** What `env` keeps of that, under other names, to give it back. */
+const savedEnv = [
+  "POSTERN_ENV",
+  "JAVA_TOOL_OPTIONS",
+  ...[...proxyEnv, "JAVA_TOOL_OPTIONS"].map((name) => `POSTERN_SAVED_${name}`),
+];
+
 const activation = ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"];
 
 /** Speaks to a running door: the control socket and its lock, nothing else. */
@@ -74,7 +81,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   stop: client,
   logs: { ...client, run: ["journalctl"] },
   explain: { ...reader, net: "any" },
-  env: { ...reader, env: [...commonEnv, ...proxyEnv, "SHELL"] },
+  env: { ...reader, env: [...commonEnv, ...proxyEnv, ...savedEnv, "SHELL"] },
   pac: reader,
   config: { ...reader, write: ["{config}", "{state}", "{runtime}"] },
   doctor: { ...reader, net: "any", env: [...commonEnv, ...proxyEnv, "SSL_CERT_FILE", "SSH_AUTH_SOCK"] },

@@ -37,7 +37,7 @@ export async function startInBackground(
       signal,
       error: () =>
         new PosternError("timeout", `Cannot start "${id}": it was not ready within ${patience / 1000} s`),
-    }, (signal) => readyAddresses(world, id, { ended, signal }));
+    }, (signal) => readyAddresses(world, id, { pid: started.pid, ended, signal }));
     if ("code" in addresses) throw await failure(world, { id, log, before, code: addresses.code });
     return { id, pid: started.pid, addresses: addresses.ready, log };
   } finally {
@@ -48,15 +48,16 @@ export async function startInBackground(
 async function readyAddresses(
   world: World,
   id: string,
-  { ended, signal }: { ended: Promise<{ code: number }>; signal: AbortSignal },
+  { pid, ended, signal }: { pid: number; ended: Promise<{ code: number }>; signal: AbortSignal },
 ): Promise<{ ready: string[] } | { code: number }> {
   while (true) {
     const end = await Promise.race([ended, pause(world.clock, 25, { signal })]);
     if (end) return end;
     try {
       const client = await connectInstance(world, id, { signal });
-      const { state, listeners } = await client.status({ signal });
-      if (state === "ready") {
+      const { state, listeners, pid: answering } = await client.status({ signal });
+      // Another door may have the id: ours will end and say so.
+      if (state === "ready" && answering === pid) {
         return { ready: listeners.filter(({ kind }) => kind !== "admin").map(({ address }) => address) };
       }
     } catch (error) {

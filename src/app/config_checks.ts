@@ -5,16 +5,27 @@ import { conflicts, type Rule } from "../routing/mod.ts";
 import { implicitNames } from "../transports/mod.ts";
 import { listenOf, type Settings } from "./settings.ts";
 
-/** Routes and a default that name no transport. */
-export function wayProblems({ routes, default: fallback, transports }: Settings): Problem[] {
-  const known = [...Object.keys(transports), ...implicitNames];
+/**
+ * Routes and a default that name no transport. It looks at what was written, so that a mistake elsewhere does not
+ * hide these until it is mended.
+ */
+export function wayProblems(value: unknown): Problem[] {
+  if (!isMapping(value)) return [];
+  const known = [...Object.keys(isMapping(value.transports) ? value.transports : {}), ...implicitNames];
   const problems: Problem[] = [];
-  const check = (name: string, path: Problem["path"]) => {
-    if (!known.includes(name)) problems.push({ path, message: noTransport(name, known) });
+  const check = (name: unknown, path: Problem["path"]) => {
+    if (typeof name !== "string" || name === "" || known.includes(name)) return;
+    problems.push({ path, message: noTransport(name, known) });
   };
-  for (const [index, { via }] of routes.entries()) check(via, ["routes", index, "via"]);
-  check(fallback, ["default"]);
+  for (const [index, route] of (Array.isArray(value.routes) ? value.routes : []).entries()) {
+    if (isMapping(route)) check(route.via, ["routes", index, "via"]);
+  }
+  check(value.default, ["default"]);
   return problems;
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The same for the lines of long lists. */
@@ -47,7 +58,8 @@ export function ownDoorProblems(settings: Settings): Problem[] {
   );
   const problems: Problem[] = [];
   for (const [name, { kind, settings: proxy, via }] of Object.entries(settings.transports)) {
-    if (kind !== "proxy" || via !== undefined || !isAddress(proxy)) continue;
+    const isStraight = via === undefined || via === "direct";
+    if (kind !== "proxy" || !isStraight || !isAddress(proxy)) continue;
     const isOwn = own.some((endpoint) =>
       "port" in endpoint && endpoint.port === proxy.port && meets(proxy.host, endpoint.host)
     );

@@ -78,7 +78,7 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
   const { value, fileRoutes } = overridden(document.value, source.overrides ?? {});
   const parsed = document.value === undefined ? undefined : parseSettings(world, value, path);
   const lists = await readLists(world, parsed?.settings?.routesFrom ?? []);
-  const problems = [...document.problems, ...parsed?.problems ?? []];
+  const problems = [...document.problems, ...parsed?.problems ?? [], ...wayProblems(value)];
   const lines = [...lists.errors];
   let rules: readonly Rule[] = [];
   if (parsed?.settings) {
@@ -86,7 +86,7 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
     const fileRules = rulesOfSettings(settings, sourceIn(document, path, fileRoutes));
     const own = commandLineRules(fileRules, settings, fileRoutes);
     rules = [...own, ...fileRules.filter((rule) => !own.includes(rule)), ...lists.rules];
-    problems.push(...wayProblems(settings), ...ownDoorProblems(settings));
+    problems.push(...ownDoorProblems(settings));
     lines.push(...wayLines(settings, lists.rules), ...conflictLines(rules.slice(own.length)));
   }
   const errors = [...formatProblems(problems.filter(isError), document), ...lines];

@@ -37,7 +37,7 @@ export async function parseDocument(text: string, { name }: { name: string }): P
     const message = "nested more than 100 levels deep";
     return unreadable(name, { path: [], message, position: positions.of(opening.index) });
   }
-  const yaml = await import("yaml");
+  const { yaml } = await import("./yaml_library.ts");
   // Own checks stand in for some of the parser's: its search for equal keys takes quadratic time.
   const document = yaml.parseDocument(source, {
     schema: "core",

@@ -44,9 +44,7 @@ export function closePage(source: PageSource, parts: readonly string[]): PageRes
     throw new PosternError(
       "usage",
       `Cannot close connection ${JSON.stringify(id.slice(0, 40))}: there is none`,
-      {
-        hint: "see them with: postern connections",
-      },
+      { exit: 1, hint: "see them with: postern connections" },
     );
   }
   return jsonPage({ closed: Number(id) });

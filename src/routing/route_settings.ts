@@ -7,10 +7,8 @@ import {
   oneOrMore,
   optional,
   type Path,
-  type Problem,
   record,
   type Schema,
-  suggestion,
   text,
   transformed,
 } from "../config/mod.ts";
@@ -87,23 +85,6 @@ export function rulesOfSettings(
     }
   }
   return rules;
-}
-
-/** Routes and defaults that name a transport nobody configured. */
-export function unknownTransports(
-  { routes, default: fallback }: Pick<RouteSettings, "routes" | "default">,
-  known: readonly string[],
-): Problem[] {
-  const names = new Set(known);
-  const problem = (path: Path, name: string): Problem[] =>
-    names.has(name) ? [] : [{
-      path,
-      message: `must be the name of a transport: ${JSON.stringify(name)} is none${suggestion(name, names)}`,
-    }];
-  return [
-    ...routes.flatMap(({ via }, index) => problem(["routes", index, "via"], via)),
-    ...problem(["default"], fallback),
-  ];
 }
 
 interface Place {

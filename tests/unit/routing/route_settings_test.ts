@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { formatPath, record, rootContext } from "../../../src/config/mod.ts";
-import { Router, routeSettings, rulesOfSettings, unknownTransports } from "../../../src/routing/mod.ts";
+import { Router, routeSettings, rulesOfSettings } from "../../../src/routing/mod.ts";
 
 function parse(value: unknown) {
   const context = rootContext({ base: "/etc/postern", home: "/home/me" });
@@ -58,19 +58,4 @@ Deno.test("routeSettings report every wrong pattern at its place, and host bits 
     problems.some((problem) => problem.startsWith("error direct[0] must be one pattern")),
     problems.join("\n"),
   );
-});
-
-Deno.test("unknownTransports() names the place and the likely name", () => {
-  const { settings } = parse({
-    routes: [{ to: "a.test", via: "bastoin" }, { to: "b.test", via: "direct" }],
-    default: "nowhere",
-  });
-  assert.ok(settings);
-  assert.deepEqual(unknownTransports(settings, ["bastion", "direct", "reject"]), [
-    {
-      path: ["routes", 0, "via"],
-      message: 'must be the name of a transport: "bastoin" is none, did you mean "bastion"?',
-    },
-    { path: ["default"], message: 'must be the name of a transport: "nowhere" is none' },
-  ]);
 });
