@@ -4,59 +4,78 @@ export type IpBytes = Uint8Array<ArrayBuffer>;
 /** Reads an IPv4 address in the four-part decimal form only: `10.1`, `010.0.0.1` and `0x7f.1` are names, not addresses. */
 export function parseIPv4(text: string): IpBytes | undefined {
   const bytes = new Uint8Array(4);
-  let at = 0;
+  return readIPv4(text, 0, bytes) ? bytes : undefined;
+}
+
+/**
+ * Reads an IPv6 address (RFC 4291, section 2.2), without brackets and without a zone. One pass that makes
+ * nothing but its answer: the router asks for every connection.
+ */
+export function parseIPv6(text: string): IpBytes | undefined {
+  if (text.length < 2 || text.length > 45) return undefined;
+  const bytes = new Uint8Array(16);
+  let filled = 0;
+  let gap = text.startsWith("::") ? 0 : -1;
+  for (let at = gap < 0 ? 0 : 2; at < text.length;) {
+    if (filled === 16) return undefined;
+    const start = at;
+    let group = 0;
+    for (; at < text.length; at++) {
+      const digit = hexDigit(text.charCodeAt(at));
+      if (digit < 0) break;
+      group = group << 4 | digit;
+    }
+    if (at === start || at > start + 4) return undefined;
+    if (text.charCodeAt(at) === dot) {
+      if (filled > 12 || !readIPv4(text, start, bytes.subarray(filled, filled + 4))) return undefined;
+      filled += 4;
+      break;
+    }
+    bytes[filled++] = group >> 8;
+    bytes[filled++] = group & 255;
+    if (at === text.length) break;
+    if (text.charCodeAt(at++) !== colon || at === text.length) return undefined;
+    if (text.charCodeAt(at) !== colon) continue;
+    if (gap >= 0) return undefined;
+    gap = filled;
+    at++;
+  }
+  if (gap < 0) return filled === 16 ? bytes : undefined;
+  // A gap stands for one group of zeros at least.
+  if (filled === 16) return undefined;
+  const tail = 16 - filled + gap;
+  return bytes.copyWithin(tail, gap, filled).fill(0, gap, tail);
+}
+
+const dot = 46;
+const colon = 58;
+
+/** Fills four bytes from the text between `start` and its end. */
+function readIPv4(text: string, start: number, bytes: IpBytes): boolean {
+  let at = start;
   for (let part = 0; part < 4; part++) {
     let value = -1;
     let digits = 0;
     while (at < text.length) {
       const digit = text.charCodeAt(at) - 48;
       if (digit < 0 || digit > 9) break;
-      if (digits === 1 && value === 0) return undefined;
+      if (digits === 1 && value === 0) return false;
       value = digits === 0 ? digit : value * 10 + digit;
-      if (++digits > 3) return undefined;
+      if (++digits > 3) return false;
       at++;
     }
-    if (value < 0 || value > 255) return undefined;
+    if (value < 0 || value > 255) return false;
     bytes[part] = value;
-    if (part < 3 && text.charCodeAt(at++) !== 46) return undefined;
+    if (part < 3 && text.charCodeAt(at++) !== dot) return false;
   }
-  return at === text.length ? bytes : undefined;
+  return at === text.length;
 }
 
-/** Reads an IPv6 address (RFC 4291, section 2.2), without brackets and without a zone. */
-export function parseIPv6(text: string): IpBytes | undefined {
-  if (text.length < 2 || text.length > 45 || !text.includes(":")) return undefined;
-  const halves = text.split("::");
-  if (halves.length > 2) return undefined;
-  const head = groups(halves[0] ?? "", halves.length === 1);
-  const tail = halves.length === 2 ? groups(halves[1] ?? "", true) : [];
-  if (!head || !tail) return undefined;
-  const missing = 8 - head.length - tail.length;
-  if (halves.length === 1 ? missing !== 0 : missing < 1) return undefined;
-  const bytes = new Uint8Array(16);
-  [...head, ...new Array<number>(missing).fill(0), ...tail].forEach((group, index) => {
-    bytes[index * 2] = group >> 8;
-    bytes[index * 2 + 1] = group & 255;
-  });
-  return bytes;
-}
-
-function groups(text: string, dottedAllowed: boolean): number[] | undefined {
-  if (text === "") return [];
-  const out: number[] = [];
-  const parts = text.split(":");
-  for (const [index, part] of parts.entries()) {
-    if (dottedAllowed && index === parts.length - 1 && part.includes(".")) {
-      const v4 = parseIPv4(part);
-      if (!v4) return undefined;
-      const [a, b, c, d] = v4 as unknown as [number, number, number, number];
-      out.push(a << 8 | b, c << 8 | d);
-    } else {
-      if (!/^[0-9a-f]{1,4}$/i.test(part)) return undefined;
-      out.push(parseInt(part, 16));
-    }
-  }
-  return out;
+/** The value of `0-9a-fA-F`, or -1. */
+function hexDigit(code: number): number {
+  if (code >= 48 && code <= 57) return code - 48;
+  const letter = code | 32;
+  return letter >= 97 && letter <= 102 ? letter - 87 : -1;
 }
 
 /** Reads either family. */
@@ -67,34 +86,53 @@ export function parseIp(text: string): IpBytes | undefined {
 /** Writes 4 or 16 bytes in the canonical form (RFC 5952 for IPv6). */
 export function formatIp(bytes: Uint8Array): string {
   if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
-  const parts: number[] = [];
-  for (let i = 0; i < 16; i += 2) parts.push((bytes[i] ?? 0) << 8 | (bytes[i + 1] ?? 0));
-  if (parts.slice(0, 5).every((part) => part === 0) && parts[5] === 0xffff) {
-    return `::ffff:${formatIp(bytes.subarray(12))}`;
+  if (isMapped(bytes)) return `::ffff:${bytes[12]}.${bytes[13]}.${bytes[14]}.${bytes[15]}`;
+  const gap = longestGap(bytes);
+  let text = "";
+  for (let at = 0; at < 16; at += 2) {
+    if (at === gap.start) {
+      text += "::";
+      at = gap.end - 2;
+    } else {
+      const separator = at === 0 || at === gap.end ? "" : ":";
+      text += separator + groupAt(bytes, at).toString(16);
+    }
   }
-  let best = { start: -1, length: 1 };
-  for (let start = 0; start < 8; start++) {
+  return text;
+}
+
+/** The first of the longest runs of zero groups; one group alone is written out. */
+function longestGap(bytes: Uint8Array): { readonly start: number; readonly end: number } {
+  let best = { start: -1, end: -1 };
+  for (let start = 0; start < 16; start += 2) {
     let end = start;
-    while (end < 8 && parts[end] === 0) end++;
-    if (end - start > best.length) best = { start, length: end - start };
+    while (end < 16 && groupAt(bytes, end) === 0) end += 2;
+    if (end - start > Math.max(2, best.end - best.start)) best = { start, end };
+    if (end > start) start = end;
   }
-  const hex = parts.map((part) => part.toString(16));
-  if (best.start < 0) return hex.join(":");
-  return `${hex.slice(0, best.start).join(":")}::${hex.slice(best.start + best.length).join(":")}`;
+  return best;
+}
+
+function groupAt(bytes: Uint8Array, at: number): number {
+  return (bytes[at] ?? 0) << 8 | (bytes[at + 1] ?? 0);
+}
+
+/** Whether 16 bytes are `::ffff:a.b.c.d`. */
+function isMapped(bytes: Uint8Array): boolean {
+  for (let at = 0; at < 10; at++) if (bytes[at] !== 0) return false;
+  return bytes[10] === 255 && bytes[11] === 255;
 }
 
 /** The IPv4 address inside `::ffff:a.b.c.d`; any other address unchanged. */
 export function unmapped(bytes: IpBytes): IpBytes {
-  if (bytes.length !== 16) return bytes;
-  for (let i = 0; i < 10; i++) if (bytes[i] !== 0) return bytes;
-  return bytes[10] === 255 && bytes[11] === 255 ? bytes.slice(12) : bytes;
+  return bytes.length === 16 && isMapped(bytes) ? bytes.slice(12) : bytes;
 }
 
 /** Whether an address is 127.0.0.0/8, ::1, or the former written as IPv6. */
 export function isLoopback(bytes: IpBytes): boolean {
   const plain = unmapped(bytes);
   if (plain.length === 4) return plain[0] === 127;
-  return plain.subarray(0, 15).every((byte) => byte === 0) && plain[15] === 1;
+  return plain[15] === 1 && plain.subarray(0, 15).every((byte) => byte === 0);
 }
 
 /** Whether a host of a URL or of a Host header means this machine and nothing else. */
