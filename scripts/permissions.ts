@@ -40,19 +40,6 @@ const commonEnv = [
   "LOG_STREAM",
 ];
 
-/** What a shell may have set before: `env` keeps it, `doctor` warns, a door never obeys it. */
-const proxyEnv = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"]
-  .flatMap((name) => [name, name.toLowerCase()]);
-
-/** What `env` keeps of that, under other names, to give it back. */
-const savedEnv = [
-  "POSTERN_ENV",
-  "JAVA_TOOL_OPTIONS",
-  ...[...proxyEnv, "JAVA_TOOL_OPTIONS"].map((name) => `POSTERN_SAVED_${name}`),
-];
-
-const activation = ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"];
-
 /** Speaks to a running door: the control socket and its lock, nothing else. */
 const client: Grants = {
   net: ["{control}"],
@@ -62,8 +49,8 @@ const client: Grants = {
   sys: ["uid"],
 };
 
-/** Asks a running door, else answers from the configuration, which may name files anywhere. */
-const reader: Grants = { ...client, read: "any" };
+/** Asks a running door, else answers from the configuration, which may name files and variables (`${NAME}`) at will. */
+const reader: Grants = { ...client, read: "any", env: "any" };
 
 /** What each command may do. */
 export const commandGrants: Readonly<Record<string, Grants>> = {
@@ -71,7 +58,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
     net: "any",
     read: "any",
     write: ["{state}", "{cache}", "{runtime}"],
-    env: [...commonEnv, ...activation, "SSL_CERT_FILE"],
+    env: "any",
     run: ["{self}"],
     sys: ["uid"],
   },
@@ -79,12 +66,12 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   connections: client,
   reload: client,
   stop: client,
-  logs: { ...client, run: ["journalctl"] },
+  logs: client,
   explain: { ...reader, net: "any" },
-  env: { ...reader, env: [...commonEnv, ...proxyEnv, ...savedEnv, "SHELL"] },
+  env: reader,
   pac: reader,
   config: { ...reader, write: ["{config}", "{state}", "{runtime}"] },
-  doctor: { ...reader, net: "any", env: [...commonEnv, ...proxyEnv, "SSL_CERT_FILE", "SSH_AUTH_SOCK"] },
+  doctor: { ...reader, net: "any" },
   demo: { net: ["127.0.0.1", "[::1]", "localhost"], env: commonEnv, sys: ["uid"] },
   completion: { env: commonEnv },
   version: { env: commonEnv },

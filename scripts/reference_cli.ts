@@ -1,0 +1,36 @@
+import { overview } from "../src/cli/command_line.ts";
+import { commandGroups } from "../src/cli/mod.ts";
+import { madeOf, table } from "./reference_page.ts";
+
+const width = 100;
+
+const exits = [
+  ["0", "done"],
+  ["1", "failed"],
+  ["2", "wrong usage"],
+  ["3", "no running instance"],
+  ["4", "the configuration is wrong"],
+  ["5", "not signed in, or refused"],
+  ["6", "cannot reach: network, name, proxy, target"],
+  ["7", "`doctor` found a failure"],
+  ["130", "interrupted"],
+];
+
+/** The page of the command line: what `--help` says, command by command. */
+export function cliPage(): string {
+  const commands = commandGroups.flatMap((group) => group.commands);
+  const sections = commands.map((command) => `## postern ${command.name}\n\n${block(command.help(width))}`);
+  return [
+    madeOf("the commands' own help"),
+    "# The command line",
+    "What is meant for programs goes to stdout, what is meant for people to stderr.",
+    block(overview(commandGroups, width)),
+    "## Exit codes",
+    table(["exit", "means"], exits),
+    ...sections,
+  ].join("\n\n") + "\n";
+}
+
+function block(text: string): string {
+  return `\`\`\`text\n${text.trimEnd()}\n\`\`\``;
+}

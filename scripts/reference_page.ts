@@ -1,0 +1,24 @@
+/** What the first lines of a page that is made of the code say. */
+export function madeOf(source: string): string {
+  return `<!-- Made of ${source} by scripts/reference.ts: change that, then run deno task reference. -->`;
+}
+
+/** A table of Markdown as `deno fmt` writes it. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
+  const widths = head.map((_, column) => Math.max(3, ...cells.map((row) => (row[column] ?? "").length)));
+  const line = (row: readonly string[]) =>
+    `| ${widths.map((width, column) => (row[column] ?? "").padEnd(width)).join(" | ")} |`;
+  const [first = [], ...rest] = cells;
+  const rule = widths.map((width) => "-".repeat(width));
+  return [line(first), line(rule), ...rest.map(line)].join("\n");
+}
+
+/** A page with the text between its marks `<!-- name -->` and `<!-- end of name -->` replaced. */
+export function withPart(page: string, name: string, part: string): string {
+  const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
+  const from = page.indexOf(begin);
+  const to = page.indexOf(end);
+  if (from < 0 || to < from) throw new Error(`Cannot find the marks of "${name}" in the page`);
+  return `${page.slice(0, from)}${begin}\n\n${part}\n\n${page.slice(to)}`;
+}

@@ -1,0 +1,76 @@
+import {
+  commandGrants,
+  commandOf,
+  compiledFlags,
+  type Grant,
+  kindsFor,
+  permissionKinds,
+} from "./permissions.ts";
+import { madeOf, table } from "./reference_page.ts";
+
+/** What the words in braces stand for. */
+const places = [
+  ["`{config}`", "the configuration directory: `postern` in `$XDG_CONFIG_HOME`, else in `~/.config`"],
+  ["`{state}`", "the state directory, with the logs of doors in the background"],
+  ["`{cache}`", "the cache directory"],
+  ["`{runtime}`", "the directory of control sockets and locks: `postern` in `$XDG_RUNTIME_DIR`"],
+  ["`{control}`", "the control sockets of the doors that run, each by its path"],
+  ["`{self}`", "the program itself, to start a door in the background"],
+];
+
+/** The page on permissions: what each command may do, from source and compiled. */
+export function permissionsPage(): string {
+  const kinds = permissionKinds.filter((kind) => kind !== "env");
+  const rows = Object.entries(commandGrants).map(([command, grants]) => [
+    `\`${command}\``,
+    ...kinds.map((kind) => shown(grants[kind])),
+  ]);
+  const given = Object.keys(commandGrants).map((command) => [
+    `\`${command}\``,
+    kindsFor(commandOf([command])).map((kind) => `\`${kind}\``).join(" "),
+  ]);
+  return [
+    madeOf("scripts/permissions.ts"),
+    "# Permissions",
+    "Deno asks every program what it wants to do, and stops it at anything else. postern never asks at run\n" +
+    "time, never loads native code, and never reads `/proc` or `/dev`.",
+    "## From source",
+    "`deno task postern COMMAND` starts each command with exactly this:",
+    table(["command", ...kinds], rows),
+    '- "any" is not narrowed: a door connects to whatever its routes name, and the configuration may name files\n' +
+    "  anywhere.\n" +
+    "- Options that name a file to be written (`--ready-file`, `--log-file`, `--listen-unix`, `config init --config`)\n" +
+    "  add the directory of that file, and nothing else.\n" +
+    "- On Windows a door is controlled over `127.0.0.1` and not by a socket file.\n" +
+    "- Every command may read the environment variables that its work needs, by name; none may read them all.",
+    "The words in braces:",
+    table(["word", "stands for"], places),
+    "## Compiled",
+    "The places are not known when the program is compiled, so it has the union of all commands. Before it loads\n" +
+    "anything foreign it gives up, for good, every kind that its command does not need. These remain:",
+    table(["command", "kinds"], given),
+    "It is compiled with:",
+    `\`\`\`text\n${
+      compiledFlags().map((flag) => flag.replaceAll(",", ", ")).flatMap(wrapped).join("\n")
+    }\n\`\`\``,
+  ].join("\n\n") + "\n";
+}
+
+function shown(grant: Grant | undefined): string {
+  if (grant === undefined) return "–";
+  return grant === "any" ? "any" : grant.map((name) => `\`${name}\``).join(" ");
+}
+
+/** A long flag over several lines. */
+function wrapped(flag: string): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of flag.split(" ")) {
+    if (line !== "" && line.length + word.length > 98) {
+      lines.push(line);
+      line = " ";
+    }
+    line += line === "" ? word : ` ${word}`;
+  }
+  return [...lines, line];
+}

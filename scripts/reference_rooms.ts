@@ -1,0 +1,72 @@
+import { rooms } from "./lint_rooms.ts";
+import { table } from "./reference_page.ts";
+
+/** What each room is for; a room without a line here has none in the picture. */
+const holds: Readonly<Record<string, string>> = {
+  core: "shared words and contracts: connections, errors, time, tasks, the relay, the log",
+  wire: "bytes to messages and back, one file for each protocol; waits for nothing",
+  config: "the kit for schemas: an unknown value becomes settings, or a list of problems",
+  routing: "patterns, rules, the router, the PAC file, the environment; pure",
+  runtime: "the only room that touches `Deno.*`: adapters without decisions",
+  clusters: "kubeconfig, API, Service names, catalogue, sign-in",
+  egress: "a cluster's own outbound proxy",
+  transports: "ways out, one file each",
+  listeners: "ways in, one file each; pages and control socket",
+  app: "builds the running door: plan, reload, drain, status",
+  cli: "one file for each command; all output, all exit codes",
+  demo: "the private little world of `postern demo`",
+};
+
+/** Who imports whom, read from the imports: a picture and a table. */
+export async function roomsPart(source: URL): Promise<string> {
+  const imports = await importsBetween(source);
+  const names = [...imports.keys()].filter((name) => name !== "main");
+  const rows = names.map((name) => [
+    `\`${name}\``,
+    holds[name] ?? "",
+    listed([...imports.get(name) ?? []]),
+    listed((rooms[name] ?? []).filter((room) => names.includes(room))),
+  ]);
+  return [
+    "```mermaid\nflowchart TD\n" + [...arrows(imports)].map((arrow) => `  ${arrow}\n`).join("") + "```",
+    "An arrow is an import. Where an import is also there by way of another room, its arrow is left out; the\n" +
+    "table has them all.",
+    table(["room", "holds", "imports", "may import"], rows),
+  ].join("\n\n");
+}
+
+/** The rooms that each room imports, in the order of the lint rule's table; `main` is `main.ts`. */
+async function importsBetween(source: URL): Promise<Map<string, Set<string>>> {
+  const found = new Map<string, Set<string>>();
+  const present: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(source)) if (isDirectory) present.push(name);
+  const inOrder = Object.keys(rooms).filter((room) => present.includes(room));
+  for (const room of inOrder) {
+    const imported = new Set<string>();
+    for await (const { name } of Deno.readDir(new URL(`${room}/`, source))) {
+      const text = await Deno.readTextFile(new URL(`${room}/${name}`, source));
+      for (const [, other = ""] of text.matchAll(/"\.\.\/([a-z]+)\/mod\.ts"/g)) imported.add(other);
+    }
+    found.set(room, new Set(inOrder.filter((other) => imported.has(other))));
+  }
+  const main = await Deno.readTextFile(new URL("../main.ts", source));
+  found.set("main", new Set(inOrder.filter((room) => main.includes(`"./src/${room}/mod.ts"`))));
+  return found;
+}
+
+function* arrows(imports: ReadonlyMap<string, ReadonlySet<string>>): Generator<string> {
+  for (const [from, targets] of imports) {
+    for (const to of targets) {
+      const isShort = [...targets].some((other) => other !== to && reaches(other, to, imports));
+      if (!isShort) yield `${from === "main" ? "main[main.ts]" : from} --> ${to}`;
+    }
+  }
+}
+
+function reaches(from: string, to: string, imports: ReadonlyMap<string, ReadonlySet<string>>): boolean {
+  return [...imports.get(from) ?? []].some((next) => next === to || reaches(next, to, imports));
+}
+
+function listed(names: readonly string[]): string {
+  return names.length === 0 ? "–" : names.join(" ");
+}
