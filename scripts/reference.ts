@@ -5,6 +5,9 @@ import { withPart } from "./reference_page.ts";
 import { permissionsPage } from "./reference_permissions.ts";
 import { roomsPart } from "./reference_rooms.ts";
 
+/** Where the paths of the pages begin. */
+export const projectRoot: URL = new URL("../", import.meta.url);
+
 /** Writes the pages that are made of the code; with --check it changes nothing and fails where one is out of date. */
 if (import.meta.main) Deno.exit(await writeReference(Deno.args));
 
@@ -21,9 +24,6 @@ async function writeReference(args: readonly string[]): Promise<number> {
   if (isCheck && stale > 0) console.log("write them again: deno task reference");
   return isCheck && stale > 0 ? 1 : 0;
 }
-
-/** Where the paths of the pages begin. */
-export const projectRoot: URL = new URL("../", import.meta.url);
 
 /** Every page or part of a page that is made of the code, by its path, as it has to be. */
 export async function referencePages(): Promise<ReadonlyMap<string, string>> {

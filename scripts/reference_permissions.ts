@@ -20,10 +20,9 @@ const places = [
 
 /** The page on permissions: what each command may do, from source and compiled. */
 export function permissionsPage(): string {
-  const kinds = permissionKinds.filter((kind) => kind !== "env");
   const rows = Object.entries(commandGrants).map(([command, grants]) => [
     `\`${command}\``,
-    ...kinds.map((kind) => shown(grants[kind])),
+    ...permissionKinds.map((kind) => kind === "env" ? counted(grants[kind]) : shown(grants[kind])),
   ]);
   const given = Object.keys(commandGrants).map((command) => [
     `\`${command}\``,
@@ -36,13 +35,13 @@ export function permissionsPage(): string {
     "time, never loads native code, and never reads `/proc` or `/dev`.",
     "## From source",
     "`deno task postern COMMAND` starts each command with exactly this:",
-    table(["command", ...kinds], rows),
+    table(["command", ...permissionKinds], rows),
     '- "any" is not narrowed: a door connects to whatever its routes name, and the configuration may name files\n' +
     "  anywhere.\n" +
     "- Options that name a file to be written (`--ready-file`, `--log-file`, `--listen-unix`, `config init --config`)\n" +
     "  add the directory of that file, and nothing else.\n" +
     "- On Windows a door is controlled over `127.0.0.1` and not by a socket file.\n" +
-    "- Every command may read the environment variables that its work needs, by name; none may read them all.",
+    "- `env` counts the environment variables that the command may read; `scripts/permissions.ts` names them.",
     "The words in braces:",
     table(["word", "stands for"], places),
     "## Compiled",
@@ -59,6 +58,10 @@ export function permissionsPage(): string {
 function shown(grant: Grant | undefined): string {
   if (grant === undefined) return "–";
   return grant === "any" ? "any" : grant.map((name) => `\`${name}\``).join(" ");
+}
+
+function counted(grant: Grant | undefined): string {
+  return grant === undefined || grant === "any" ? shown(grant) : `${grant.length} names`;
 }
 
 /** A long flag over several lines. */

@@ -101,6 +101,7 @@ export function testGroups(place: TestPlace): TestGroup[] {
     group("contract", ["contract"], [sockets, ...files, env(programEnv)]),
     group("interop", ["interop"], outside, { isParallel: false }),
     group("cli", ["cli"], outside, { isParallel: false }),
+    group("docs", ["docs"], outside, { isParallel: false }),
   ];
 }
 

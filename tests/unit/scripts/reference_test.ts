@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { projectRoot, referencePages } from "../../../scripts/reference.ts";
+import { table, withPart } from "../../../scripts/reference_page.ts";
+import { roomsPart } from "../../../scripts/reference_rooms.ts";
+
+for (const [path, content] of await referencePages()) {
+  Deno.test(`referencePages(): ${path} is what the code says; else run deno task reference`, async () => {
+    assert.equal(await Deno.readTextFile(new URL(path, projectRoot)), content);
+  });
+}
+
+Deno.test("referencePages() tells of every key in the configuration's schema", async () => {
+  const pages = await referencePages();
+  const page = pages.get("docs/reference/configuration.md") ?? "";
+  const schema = pages.get("docs/reference/postern.schema.json") ?? "";
+  const keys = [...schema.matchAll(/^ *"(\w+)": \{\n *("type"|"anyOf")/gm)].map(([, key = ""]) => key)
+    .filter((key) => !["items", "additionalProperties"].includes(key));
+  assert.ok(keys.includes("halfCloseLinger") && keys.includes("passwordFile"), keys.join(" "));
+  for (const key of keys) assert.match(page, new RegExp(`\\b${key}\``), key);
+});
+
+Deno.test("table() pads its columns and escapes bars", () => {
+  assert.equal(
+    table(["a", "long"], [["x|y", "1"]]),
+    "| a    | long |\n| ---- | ---- |\n| x\\|y | 1    |",
+  );
+});
+
+Deno.test("withPart() replaces what stands between the marks, and nothing else", () => {
+  const page = "before\n<!-- x -->\nold\n<!-- end of x -->\nafter\n";
+  const expected = "before\n<!-- x -->\n\nnew\n\n<!-- end of x -->\nafter\n";
+  assert.equal(withPart(page, "x", "new"), expected);
+  assert.equal(withPart(expected, "x", "new"), expected);
+});
+
+Deno.test("withPart() fails where there are no marks", () => {
+  assert.throws(() => withPart("<!-- end of x --><!-- x -->", "x", "new"), /"x"/);
+  assert.throws(() => withPart("", "x", "new"), /"x"/);
+});
+
+Deno.test("roomsPart() draws each import that no other one implies", async () => {
+  const part = await roomsPart(new URL("src/", projectRoot));
+  assert.match(part, /^ {2}wire --> core$/m);
+  assert.doesNotMatch(part, /^ {2}app --> core$/m);
+  assert.match(part, /^\| `app` .* core config /m);
+});
