@@ -41,6 +41,13 @@ export interface Listening extends AsyncDisposable {
   readonly endpoint: Endpoint;
   /** The next client; undefined once closed. Being out of descriptors is `internal` with detail `overloaded`. */
   accept(): Promise<Conn | undefined>;
+  /**
+   * Gives up the descriptor that is kept for this, so that one more client can be accepted to be told that there is
+   * no room; false when it is given up already.
+   */
+  spendSpare?(): boolean;
+  /** Takes that descriptor back if there is one again; whether it is there. */
+  keepSpare?(): boolean;
   /** Stops listening; a pending accept gives undefined. */
   close(): void;
 }

@@ -23,10 +23,10 @@ export async function serveDoor(
   { signal }: { signal: AbortSignal },
 ): Promise<void> {
   const door = new Door(serve, deps, signal);
+  const { clock, log } = deps;
+  const turnAway = (client: Conn) => door.turnAway(client);
   try {
-    for await (const client of accepting(listening, { signal, clock: deps.clock, log: deps.log })) {
-      door.admit(client);
-    }
+    for await (const client of accepting(listening, { signal, clock, log, turnAway })) door.admit(client);
   } finally {
     await door.drain();
   }
@@ -67,10 +67,15 @@ class Door {
     }
     this.#sayFull();
     if (this.#turnedAway.size < mostTurnedAway) {
-      this.#turnedAway.spawn(() => this.#run(client, this.#turningAway()));
+      this.#turnedAway.spawn(() => this.turnAway(client));
     } else {
       client.abort(overloaded(this.#deps.limits.connections));
     }
+  }
+
+  /** Tells a client that there is no room, in its own protocol if it speaks in time. */
+  turnAway(client: Conn): Promise<void> {
+    return this.#run(client, this.#turningAway());
   }
 
   /** Waits for the clients to end. */

@@ -9,15 +9,23 @@ import {
 } from "../core/mod.ts";
 import { SocketConn } from "./socket_conn.ts";
 import { socketError } from "./socket_error.ts";
+import { SpareDescriptor } from "./spare_descriptor.ts";
 
 /** The machine's network. */
 export function createNetwork(): Network {
-  return { connect, listen, lookup, secure };
+  const spare = new SpareDescriptor();
+  return {
+    connect: (endpoint, { signal }) => connect(endpoint, signal, spare),
+    listen: (endpoint) => listen(endpoint, spare),
+    lookup,
+    secure,
+  };
 }
 
-async function connect(endpoint: Endpoint, { signal }: { signal: AbortSignal }): Promise<Conn> {
+async function connect(endpoint: Endpoint, signal: AbortSignal, spare: SpareDescriptor): Promise<Conn> {
   const what = endpointText(endpoint);
   if (signal.aborted) throw signal.reason;
+  spare.demandRoom(what);
   try {
     if ("path" in endpoint) {
       const socket = await Deno.connect({ transport: "unix", path: endpoint.path });
@@ -34,12 +42,12 @@ async function connect(endpoint: Endpoint, { signal }: { signal: AbortSignal }):
   }
 }
 
-function listen(endpoint: Endpoint): Listening {
+function listen(endpoint: Endpoint, spare: SpareDescriptor): Listening {
   try {
     const listener = "path" in endpoint
       ? Deno.listen({ transport: "unix", path: endpoint.path })
       : Deno.listen({ hostname: endpoint.host, port: endpoint.port });
-    return new SocketListening(listener);
+    return new SocketListening(listener, spare);
   } catch (error) {
     const what = endpointText(endpoint);
     if (error instanceof Deno.errors.AddrInUse) {
@@ -76,10 +84,13 @@ function ownerHint(port: number): string {
 class SocketListening implements Listening {
   readonly endpoint: Endpoint;
   readonly #listener: Deno.Listener;
+  readonly #spare: SpareDescriptor;
   #isClosed = false;
 
-  constructor(listener: Deno.Listener) {
+  constructor(listener: Deno.Listener, spare: SpareDescriptor) {
     this.#listener = listener;
+    this.#spare = spare;
+    spare.hold();
     const { addr } = listener;
     this.endpoint = "hostname" in addr
       ? { host: addr.hostname, port: addr.port }
@@ -100,10 +111,19 @@ class SocketListening implements Listening {
     }
   }
 
+  spendSpare(): boolean {
+    return this.#spare.spend();
+  }
+
+  keepSpare(): boolean {
+    return this.#spare.keep();
+  }
+
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#listener.close();
+    this.#spare.release();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,5 @@
 import { PosternError } from "../core/mod.ts";
+import { tooManyFiles } from "./spare_descriptor.ts";
 
 /** What the system says of a socket, as one of ours. `what` is the thing that failed, for the sentence. */
 export function socketError(error: unknown, what: string): unknown {
@@ -29,11 +30,7 @@ export function socketError(error: unknown, what: string): unknown {
       return unreachable("not an address to connect to", "host");
     case "EMFILE":
     case "ENFILE":
-      return new PosternError("internal", `Cannot open ${what}: too many open files`, {
-        cause: error,
-        detail: "overloaded",
-        hint: "raise the limit of open files: ulimit -n",
-      });
+      return tooManyFiles(what, error);
     case "ECONNRESET":
     case "ECONNABORTED":
     case "EPIPE":
