@@ -5,7 +5,14 @@ export function comparableHost(host: string): string {
   let text = host;
   if (text.charCodeAt(0) === 91 && text.endsWith("]")) text = text.slice(1, -1);
   if (text.length > 1 && text.charCodeAt(text.length - 1) === 46) text = text.slice(0, -1);
-  return isAscii(text) ? text.toLowerCase() : asciiName(text);
+  let isComparable = true;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code > 127) return asciiName(text);
+    if (code >= 65 && code <= 90) isComparable = false;
+  }
+  // Most hosts come as they should be, and toLowerCase() makes a copy before it sees that.
+  return isComparable ? text : text.toLowerCase();
 }
 
 /**
@@ -19,11 +26,6 @@ export function addressOf(host: string): IpBytes | undefined {
   const zone = isSix ? host.indexOf("%") : -1;
   const bytes = parseIp(zone < 0 ? host : host.slice(0, zone));
   return bytes && unmapped(bytes);
-}
-
-function isAscii(text: string): boolean {
-  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 127) return false;
-  return true;
 }
 
 /** What the URL standard makes of an international name (UTS 46), as browsers do; unchanged where it is none. */

@@ -1,7 +1,7 @@
 import { formatIp, type IpBytes } from "../core/mod.ts";
 import { isInside, type NetworkNode, NetworkTree, nextNetwork } from "./network_tree.ts";
 import type { Route } from "./router.ts";
-import type { NamePattern } from "./pattern.ts";
+import type { NamePattern, Pattern } from "./pattern.ts";
 import { describeRule, labelCount, type Rule, ruleRank, type Tables } from "./rule.ts";
 import { nextHash, seed, SuffixTable } from "./suffix_table.ts";
 
@@ -35,7 +35,8 @@ const dot = 46;
  * has), an address one per network around it: neither grows with the number of rules.
  */
 export class RuleIndex {
-  readonly #names = new SuffixTable<Slot>();
+  readonly #names = new SuffixTable<RankedRule>();
+  readonly #namesWithPort = new SuffixTable<Map<number, RankedRule>>();
   readonly #fours = new NetworkTree<Slot>(4);
   readonly #sixes = new NetworkTree<Slot>(16);
   readonly #any = new Slot();
@@ -46,7 +47,9 @@ export class RuleIndex {
 
   /** Where an equal rule is there already, that one stays. */
   add(rule: Rule): void {
-    this.#slotFor(rule).add(new RankedRule(rule));
+    const ranked = new RankedRule(rule);
+    if (rule.pattern.kind === "name") this.#addName(rule.pattern, ranked);
+    else this.#slotFor(rule.pattern).add(ranked);
   }
 
   /** The strongest rule for a comparable name. */
@@ -56,8 +59,11 @@ export class RuleIndex {
     for (let at = name.length - 1, depth = 0; at >= 0; at--) {
       hash = nextHash(hash, name.charCodeAt(at));
       if (at > 0 && name.charCodeAt(at - 1) !== dot) continue;
-      const slot = this.#names.find(name, at, hash);
-      if (slot) best = slot.bestName(port, at === 0, best);
+      const barred = at === 0 ? "below" : "exact";
+      best = strongestName(this.#names.find(name, at, hash), barred, best);
+      if (!this.#namesWithPort.isEmpty) {
+        best = strongestName(this.#namesWithPort.find(name, at, hash)?.get(port), barred, best);
+      }
       if (++depth === this.#deepest) break;
     }
     const firstDot = name.indexOf(".");
@@ -84,7 +90,18 @@ export class RuleIndex {
     return best;
   }
 
-  #slotFor({ pattern }: Rule): Slot {
+  #addName({ name, port }: NamePattern, ranked: RankedRule): void {
+    this.#deepest = Math.max(this.#deepest, labelCount(name));
+    if (port === undefined) {
+      const first = this.#names.at(name, () => ranked);
+      if (first !== ranked) appended(first, ranked);
+    } else {
+      const ports = this.#namesWithPort.at(name, () => new Map());
+      ports.set(port, appended(ports.get(port), ranked));
+    }
+  }
+
+  #slotFor(pattern: Exclude<Pattern, NamePattern>): Slot {
     switch (pattern.kind) {
       case "any":
         return this.#any;
@@ -97,10 +114,6 @@ export class RuleIndex {
       case "network": {
         const tree = pattern.bytes.length === 4 ? this.#fours : this.#sixes;
         return tree.at(pattern.bytes, pattern.bits).value ??= new Slot();
-      }
-      case "name": {
-        this.#deepest = Math.max(this.#deepest, labelCount(pattern.name));
-        return this.#names.at(pattern.name, (name) => new Slot(name));
       }
     }
   }
@@ -116,15 +129,10 @@ export function hasAddress(tables: Tables, transport: string, address: string): 
   return tables.get(transport)?.addresses.has(address) ?? false;
 }
 
-/** The rules of one place: a few without a port, and those with one under it. */
+/** The rules of one network or special pattern: a few without a port, and those with one under it. */
 class Slot {
-  readonly name: string;
   #plain: RankedRule | undefined;
   #ports: Map<number, RankedRule> | undefined;
-
-  constructor(name = "") {
-    this.name = name;
-  }
 
   get isEmpty(): boolean {
     return this.#plain === undefined && this.#ports === undefined;
@@ -143,12 +151,6 @@ class Slot {
   best(port: number, best: RankedRule | undefined): RankedRule | undefined {
     const better = strongest(this.#plain, best);
     return this.#ports === undefined ? better : strongest(this.#ports.get(port), better);
-  }
-
-  bestName(port: number, isWhole: boolean, best: RankedRule | undefined): RankedRule | undefined {
-    const barred = isWhole ? "below" : "exact";
-    const better = strongestName(this.#plain, barred, best);
-    return this.#ports === undefined ? better : strongestName(this.#ports.get(port), barred, better);
   }
 
   bestWhere(port: number, best: RankedRule | undefined, holds: (rule: Rule) => boolean) {

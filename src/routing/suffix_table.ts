@@ -1,47 +1,80 @@
 /**
  * Names by hash, made for asking after every suffix of a host: the hash runs from the last character to the
- * first, so each suffix costs only its own characters, and no part of the host is copied. Hashes lie beside
- * their index in one block of memory: a suffix without a rule touches nothing else.
+ * first, so each suffix costs only its own characters, and no part of the host is copied. In a large table
+ * each object that a lookup touches is a wait for memory, so hashes and names lie in two blocks of it: a suffix
+ * without a rule touches one place, one with a rule that place, the characters of its name, and the value.
  */
-export class SuffixTable<T extends { readonly name: string }> {
+export class SuffixTable<T> {
   readonly #values: T[] = [];
-  /** Pairs of a hash and an index plus one; an index of 0 is a free place. At most half of them are taken. */
-  #places = new Int32Array(2 * 16);
+  /** At most half of the places are taken. */
+  #places = new Int32Array(16 * placeSize);
+  /** The characters of all names, one after the other. */
+  #text = new Uint8Array(256);
+  #textEnd = 0;
 
-  /** The value of a name, made if missing. */
-  at(name: string, make: (name: string) => T): T {
+  get isEmpty(): boolean {
+    return this.#values.length === 0;
+  }
+
+  /** The value of a name, made if missing; names of rules are ASCII. */
+  at(name: string, make: () => T): T {
     let hash = seed;
     for (let at = name.length - 1; at >= 0; at--) hash = nextHash(hash, name.charCodeAt(at));
     const found = this.find(name, 0, hash);
     if (found !== undefined) return found;
-    const value = make(name);
+    const value = make();
     this.#values.push(value);
-    if (this.#values.length * 4 > this.#places.length) this.#grow();
-    put(this.#places, hash, this.#values.length);
+    if (this.#values.length * 2 * placeSize > this.#places.length) this.#grow();
+    this.#places.set([hash, this.#values.length, this.#textEnd, name.length], this.#freePlace(hash));
+    this.#keep(name);
     return value;
   }
 
   /** The value of the part of `host` from `start` on, whose hash was made by `nextHash`. */
   find(host: string, start: number, hash: number): T | undefined {
     const places = this.#places;
-    const mask = places.length - 2;
-    for (let place = firstPlace(hash, mask);; place = place + 2 & mask) {
-      const index = places[place + 1] ?? 0;
+    const mask = places.length - placeSize;
+    for (let at = firstPlace(hash, mask);; at = at + placeSize & mask) {
+      const index = places[at + 1] ?? 0;
       if (index === 0) return undefined;
-      if (places[place] === hash) {
-        const value = this.#values[index - 1];
-        if (value?.name.length === host.length - start && host.endsWith(value.name)) return value;
+      if (places[at] === hash && places[at + 3] === host.length - start) {
+        if (this.#isAt(places[at + 2] ?? 0, host, start)) return this.#values[index - 1];
       }
     }
   }
 
+  #isAt(textStart: number, host: string, start: number): boolean {
+    const text = this.#text;
+    for (let at = start, from = textStart; at < host.length; at++, from++) {
+      if (text[from] !== host.charCodeAt(at)) return false;
+    }
+    return true;
+  }
+
+  #keep(name: string): void {
+    if (this.#textEnd + name.length > this.#text.length) {
+      const old = this.#text;
+      this.#text = new Uint8Array(old.length * 2 + name.length);
+      this.#text.set(old);
+    }
+    for (let at = 0; at < name.length; at++) this.#text[this.#textEnd++] = name.charCodeAt(at);
+  }
+
   #grow(): void {
     const old = this.#places;
-    this.#places = new Int32Array(old.length * 4);
-    for (let place = 0; place < old.length; place += 2) {
-      const index = old[place + 1] ?? 0;
-      if (index !== 0) put(this.#places, old[place] ?? 0, index);
+    this.#places = new Int32Array(old.length * 2);
+    for (let from = 0; from < old.length; from += placeSize) {
+      if (old[from + 1] === 0) continue;
+      const to = this.#freePlace(old[from] ?? 0);
+      for (let part = 0; part < placeSize; part++) this.#places[to + part] = old[from + part] ?? 0;
     }
+  }
+
+  #freePlace(hash: number): number {
+    const mask = this.#places.length - placeSize;
+    let at = firstPlace(hash, mask);
+    while (this.#places[at + 1] !== 0) at = at + placeSize & mask;
+    return at;
   }
 }
 
@@ -53,16 +86,11 @@ export function nextHash(hash: number, code: number): number {
   return Math.imul(hash, 31) + code | 0;
 }
 
-function put(places: Int32Array, hash: number, index: number): void {
-  const mask = places.length - 2;
-  let place = firstPlace(hash, mask);
-  while (places[place + 1] !== 0) place = place + 2 & mask;
-  places[place] = hash;
-  places[place + 1] = index;
-}
+/** A place is the hash, the index of the value plus one (0: free), and where the name lies in the text and how long it is. */
+const placeSize = 4;
 
-/** Spreads hashes that differ little; even, since places are pairs. */
+/** Spreads hashes that differ little. */
 function firstPlace(hash: number, mask: number): number {
   const spread = Math.imul(hash ^ hash >>> 16, 0x45d9f3b);
-  return (spread ^ spread >>> 15) << 1 & mask;
+  return (spread ^ spread >>> 15) * placeSize & mask;
 }
