@@ -31,15 +31,15 @@ export function permissionsPage(): string {
   return [
     madeOf("scripts/permissions.ts"),
     "# Permissions",
-    "Deno asks every program what it wants to do, and stops it at anything else. postern never asks at run\n" +
-    "time, never loads native code, and never reads `/proc` or `/dev`.",
+    "Deno stops a program at anything that it was not started with the permission for. postern never asks for more\n" +
+    "at run time, never loads native code, and never reads `/proc` or `/dev`.",
     "## From source",
     "`deno task postern COMMAND` starts each command with exactly this:",
     table(["command", ...permissionKinds], rows),
     '- "any" is not narrowed: a door connects to whatever its routes name, and the configuration may name files\n' +
     "  anywhere.\n" +
-    "- Options that name a file to be written (`--ready-file`, `--log-file`, `--listen-unix`, `config init --config`)\n" +
-    "  add the directory of that file, and nothing else.\n" +
+    "- Options that name a file to be written (`--ready-file`, `--log-file`, `--listen-unix`, and `--config` of\n" +
+    "  `config`) add the directory of that file, and nothing else.\n" +
     "- On Windows a door is controlled over `127.0.0.1` and not by a socket file.\n" +
     "- `env` counts the environment variables that the command may read; `scripts/permissions.ts` names them.",
     "The words in braces:",

@@ -29,8 +29,8 @@ export async function roomsPart(source: URL): Promise<string> {
   ]);
   return [
     "```mermaid\nflowchart TD\n" + [...arrows(imports)].map((arrow) => `  ${arrow}\n`).join("") + "```",
-    "An arrow is an import. Where an import is also there by way of another room, its arrow is left out; the\n" +
-    "table has them all.",
+    "An arrow is an import. Where an import is also there by way of another room, its arrow is left out; the table\n" +
+    "has them all.",
     table(["room", "holds", "imports", "may import"], rows),
   ].join("\n\n");
 }

@@ -42,10 +42,11 @@ export class DocumentRun implements AsyncDisposable {
     for (const name of ["bin", "run", "tmp", ".config"]) {
       await Deno.mkdir(`${directory}/${name}`, { mode: 0o700 });
     }
-    await Deno.writeTextFile(`${directory}/bin/postern`, `#!/bin/sh\nexec ${program()} "$@"\n`, {
-      mode: 0o755,
-    });
-    await Deno.symlink(python, `${directory}/bin/python3`);
+    for (const [name, command] of [["postern", program()], ["python3", `'${python}'`]]) {
+      await Deno.writeTextFile(`${directory}/bin/${name}`, `#!/bin/sh\nexec ${command} "$@"\n`, {
+        mode: 0o755,
+      });
+    }
     return new DocumentRun(directory, {
       HOME: directory,
       XDG_RUNTIME_DIR: `${directory}/run`,
@@ -64,7 +65,7 @@ export class DocumentRun implements AsyncDisposable {
     const script = [
       "exec 2>&1",
       "set -eu",
-      "trap 'postern stop --all >/dev/null 2>&1; kill $(jobs -p) 2>/dev/null' EXIT",
+      "trap 'set +e; postern stop --all >/dev/null 2>&1; kill $(jobs -p) 2>/dev/null' EXIT",
       ...examples.map(({ commands }) => `${commands}\necho '${mark}'`),
     ].join("\n").replace(named, (port) => `${ports[namedPorts.indexOf(port)]}`);
     const { code, stdout } = await new Deno.Command(bash, {
