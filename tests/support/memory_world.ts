@@ -1,0 +1,73 @@
+import type { Process, SignalName, Terminal, World } from "../../src/core/mod.ts";
+import { FakeClock } from "./fake_clock.ts";
+import { MemoryFiles } from "./memory_files.ts";
+import { MemoryNetwork } from "./memory_network.ts";
+
+export interface MemoryWorldOptions {
+  readonly files?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly platform?: Process["platform"];
+}
+
+/** A world without a machine: its clock stands still, its files and its network are tables of the test. */
+export class MemoryWorld implements World {
+  readonly clock = new FakeClock();
+  readonly files: MemoryFiles;
+  readonly network = new MemoryNetwork();
+  readonly process: Process;
+  readonly terminal: Terminal;
+  readonly places = {
+    home: "/home/me",
+    config: "/config",
+    state: "/state",
+    cache: "/cache",
+    runtime: "/run/me",
+    temporary: "/tmp",
+  };
+  readonly env: Record<string, string>;
+  /** What was said on stdout. */
+  out = "";
+  readonly #heard = new Map<SignalName, Set<() => void>>();
+
+  constructor({ files = {}, env = {}, platform = "linux" }: MemoryWorldOptions = {}) {
+    this.files = new MemoryFiles(files);
+    this.env = { ...env };
+    this.process = {
+      platform,
+      arch: "x86_64",
+      pid: 4711,
+      uid: 1000,
+      isCompiled: true,
+      self: ["postern"],
+      directory: "/here",
+      env: (name) => this.env[name],
+      on: (signal, heard) => {
+        const listeners = this.#heard.get(signal) ?? new Set();
+        this.#heard.set(signal, listeners.add(heard));
+        return { [Symbol.dispose]: () => void listeners.delete(heard) };
+      },
+      run: () => Promise.reject(new Error("this test runs no program")),
+      background: () => Promise.reject(new Error("this test starts no program")),
+      memory: () => 1000,
+    };
+    this.terminal = {
+      isInput: false,
+      isOutput: false,
+      isErrorOutput: false,
+      columns: 80,
+      out: (text) => Promise.resolve(void (this.out += text)),
+      err: () => Promise.resolve(),
+      readInput: () => Promise.resolve(""),
+    };
+  }
+
+  /** Sends a signal to the program. */
+  kill(signal: SignalName): void {
+    for (const heard of [...this.#heard.get(signal) ?? []]) heard();
+  }
+
+  /** How many listeners for signals have not been disposed. */
+  get listening(): number {
+    return [...this.#heard.values()].reduce((sum, { size }) => sum + size, 0);
+  }
+}
