@@ -1,4 +1,4 @@
-import { type Problem, suggestion } from "../config/mod.ts";
+import { maskedUrl, type Problem, suggestion } from "../config/mod.ts";
 import { formatIp, isLoopback, parseIp, unmapped } from "../core/mod.ts";
 import { doorKinds } from "../listeners/mod.ts";
 import { conflicts, type Rule } from "../routing/mod.ts";
@@ -37,7 +37,8 @@ export function wayLines({ transports }: Settings, rules: readonly Rule[]): stri
 }
 
 function noTransport(name: string, known: readonly string[]): string {
-  return `names "${name}", which is no transport${
+  // A URL was perhaps meant to be a transport, and may have a password in it.
+  return `names "${maskedUrl(name)}", which is no transport${
     suggestion(name, known) || `: known are ${known.join(", ")}`
   }`;
 }

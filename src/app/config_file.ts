@@ -8,11 +8,12 @@ import {
   type Problem,
   rootContext,
 } from "../config/mod.ts";
-import { PosternError, type World } from "../core/mod.ts";
+import { describe, PosternError, type World } from "../core/mod.ts";
 import { parseRouteLines, type Rule, rulesOfSettings } from "../routing/mod.ts";
 import { conflictLines, ownDoorProblems, wayLines, wayProblems } from "./config_checks.ts";
+import { onlyProblems, passwordProblems } from "./listener_checks.ts";
 import { overridden, type Overrides } from "./overrides.ts";
-import { type Settings, settingsSchema } from "./settings.ts";
+import { listenOf, type Settings, settingsSchema } from "./settings.ts";
 
 export interface ConfigSource {
   /** The file; where the environment or the platform says when absent. */
@@ -31,8 +32,6 @@ export interface LoadedConfig {
   readonly rules: readonly Rule[];
   /** `FILE:LINE:COLUMN: …` */
   readonly warnings: readonly string[];
-  /** Every file that was read, with its text: a change of any is a reason to reload. */
-  readonly texts: ReadonlyMap<string, string>;
 }
 
 /** What reading a configuration gave: everything that is wrong, and the configuration where nothing is. */
@@ -45,6 +44,8 @@ export interface ConfigReport {
   readonly loaded?: LoadedConfig;
   /** As written, with the command line's changes. */
   readonly value: unknown;
+  /** Every file that it is made of, with its text where it can be read: a change of any is a reason to reload. */
+  readonly texts: ReadonlyMap<string, string | undefined>;
 }
 
 /** A long list may be larger than a document: it is read line by line. */
@@ -59,7 +60,11 @@ export function configPath(world: World, named?: string): string {
 
 /** Reads and checks the configuration without starting anything; throws `config` with all problems. */
 export async function loadConfig(world: World, source: ConfigSource): Promise<LoadedConfig> {
-  const { loaded, errors, path } = await readConfig(world, source);
+  return demandLoaded(await readConfig(world, source));
+}
+
+/** The configuration of a report, or `config` with all its problems. */
+export function demandLoaded({ loaded, errors, path }: ConfigReport): LoadedConfig {
   if (loaded) return loaded;
   const count = errors.length === 1 ? "1 problem" : `${errors.length} problems`;
   throw new PosternError("config", [`Cannot use ${path}: ${count}`, ...errors].join("\n"), {
@@ -78,7 +83,13 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
   const { value, fileRoutes } = overridden(document.value, source.overrides ?? {});
   const parsed = document.value === undefined ? undefined : parseSettings(world, value, path);
   const lists = await readLists(world, parsed?.settings?.routesFrom ?? []);
-  const problems = [...document.problems, ...parsed?.problems ?? [], ...wayProblems(value)];
+  const problems = [
+    ...document.problems,
+    ...parsed?.problems ?? [],
+    ...wayProblems(value),
+    ...onlyProblems(value),
+    ...lists.problems,
+  ];
   const lines = [...lists.errors];
   let rules: readonly Rule[] = [];
   if (parsed?.settings) {
@@ -86,7 +97,10 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
     const fileRules = rulesOfSettings(settings, sourceIn(document, path, fileRoutes));
     const own = commandLineRules(fileRules, settings, fileRoutes);
     rules = [...own, ...fileRules.filter((rule) => !own.includes(rule)), ...lists.rules];
-    problems.push(...ownDoorProblems(settings));
+    problems.push(
+      ...ownDoorProblems(settings),
+      ...await passwordProblems(world.files, listenOf(settings), value),
+    );
     lines.push(...wayLines(settings, lists.rules), ...conflictLines(rules.slice(own.length)));
   }
   const errors = [...formatProblems(problems.filter(isError), document), ...lines];
@@ -94,14 +108,11 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
     ...formatProblems(problems.filter((problem) => !isError(problem)), document),
     ...lists.warnings,
   ];
-  const report = { path, isThere: text !== undefined, errors, warnings, value };
+  const texts = new Map([[path, text], ...lists.texts]);
+  const report = { path, isThere: text !== undefined, errors, warnings, value, texts };
   if (!parsed?.settings || errors.length > 0) return report;
-  const texts = new Map([...(text === undefined ? [] : [[path, text] as const]), ...lists.texts]);
   const { settings } = parsed;
-  return {
-    ...report,
-    loaded: { ...(text !== undefined && { path }), settings, rules, warnings, texts },
-  };
+  return { ...report, loaded: { ...(text !== undefined && { path }), settings, rules, warnings } };
 }
 
 function parseSettings(
@@ -121,15 +132,25 @@ function parseSettings(
 
 interface Lists {
   readonly rules: Rule[];
+  /** Lists that cannot be read. */
+  readonly problems: Problem[];
+  /** What is wrong in their lines. */
   readonly errors: string[];
   readonly warnings: string[];
-  readonly texts: Map<string, string>;
+  readonly texts: Map<string, string | undefined>;
 }
 
 async function readLists(world: World, files: readonly string[]): Promise<Lists> {
-  const lists: Lists = { rules: [], errors: [], warnings: [], texts: new Map() };
-  for (const file of files) {
-    const text = await world.files.readText(file, { limit: listLimit });
+  const lists: Lists = { rules: [], problems: [], errors: [], warnings: [], texts: new Map() };
+  for (const [index, file] of files.entries()) {
+    lists.texts.set(file, undefined);
+    let text: string;
+    try {
+      text = await world.files.readText(file, { limit: listLimit });
+    } catch (error) {
+      lists.problems.push({ path: ["routesFrom", index], message: describe(error) });
+      continue;
+    }
     lists.texts.set(file, text);
     const { rules, problems } = parseRouteLines(text, { name: fileName(file) });
     for (const rule of rules) lists.rules.push(rule);

@@ -1,5 +1,4 @@
 import { describe, type Log, type World } from "../core/mod.ts";
-import type { LoadedConfig } from "./config_file.ts";
 
 /**
  * Tells when a file of the configuration is another than before. Directories are watched, since a watched file
@@ -9,8 +8,9 @@ export class ConfigWatch implements Disposable {
   readonly #world: Pick<World, "files">;
   readonly #log: Log;
   readonly #changed: () => void;
-  #texts: ReadonlyMap<string, string> = new Map();
+  #texts: ReadonlyMap<string, string | undefined> = new Map();
   #watches = new Map<string, Disposable>();
+  #isClosed = false;
 
   constructor(world: Pick<World, "files">, log: Log, changed: () => void) {
     this.#world = world;
@@ -18,42 +18,61 @@ export class ConfigWatch implements Disposable {
     this.#changed = changed;
   }
 
-  /** Watches the files of a configuration, and those that links lead to. */
-  async follow({ texts }: LoadedConfig): Promise<void> {
+  /** Watches the files of a configuration, and those that links lead to. `texts` is what was read of them. */
+  async follow(texts: ReadonlyMap<string, string | undefined>): Promise<void> {
     this.#texts = texts;
+    // What happened between the reading and the watching has been told to nobody.
+    if (await this.#watch()) await this.#compare();
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    for (const watch of this.#watches.values()) watch[Symbol.dispose]();
+    this.#watches.clear();
+  }
+
+  /** Watches the directories where the files are now; whether there are new ones among them. */
+  async #watch(): Promise<boolean> {
     const wanted = new Set<string>();
-    for (const path of texts.keys()) {
+    for (const path of this.#texts.keys()) {
       wanted.add(directoryOf(path));
       const real = await this.#world.files.real(path).catch(() => path);
       wanted.add(directoryOf(real));
     }
+    if (this.#isClosed) return false;
     for (const [directory, watch] of this.#watches) {
       if (wanted.has(directory)) continue;
       watch[Symbol.dispose]();
       this.#watches.delete(directory);
     }
+    let hasNew = false;
     for (const directory of wanted) {
       if (this.#watches.has(directory)) continue;
       try {
-        this.#watches.set(directory, this.#world.files.watch(directory, () => void this.#compare()));
+        this.#watches.set(directory, this.#world.files.watch(directory, this.#stirred));
+        hasNew = true;
       } catch (error) {
         this.#log.warn("config.unwatched", { directory, reason: describe(error) });
       }
     }
+    return hasNew;
   }
 
-  [Symbol.dispose](): void {
-    for (const watch of this.#watches.values()) watch[Symbol.dispose]();
-    this.#watches.clear();
-  }
+  /** Something happened in a directory: perhaps a link leads elsewhere now, to the same content. */
+  readonly #stirred = (): void => {
+    this.#compare().then(() => this.#watch()).catch((error) => {
+      this.#log.error("config.unwatched", { reason: describe(error) });
+    });
+  };
 
   async #compare(): Promise<void> {
     for (const [path, before] of this.#texts) {
       // A file that is away for a moment, or cannot be read, is a change too: the reload says what is wrong.
       const now = await this.#world.files.readTextIfThere(path).catch(() => undefined);
       if (now === before) continue;
+      if (this.#isClosed) return;
       // The same broken content is not told twice.
-      this.#texts = new Map([...this.#texts, [path, now ?? ""]]);
+      this.#texts = new Map([...this.#texts, [path, now]]);
       this.#changed();
       return;
     }

@@ -1,6 +1,4 @@
 import {
-  asPosternError,
-  type Conn,
   Deadlines,
   describe,
   type Dial,
@@ -16,7 +14,6 @@ import {
   type World,
 } from "../core/mod.ts";
 import type {
-  DialReport,
   DoorPhase,
   ExplanationInfo,
   ListenerSettings,
@@ -25,16 +22,17 @@ import type {
   Status,
   TransportState,
 } from "../listeners/mod.ts";
-import type { BuiltTransport } from "../transports/mod.ts";
+import type { BuildDeps, BuiltTransport } from "../transports/mod.ts";
 import type { LoadedConfig } from "./config_file.ts";
 import { ConnectionTable } from "./connection_table.ts";
 import { DoorMetrics } from "./door_metrics.ts";
 import { explanationOf } from "./explanation.ts";
 import { ListenerSet } from "./listener_set.ts";
 import { withoutLoops } from "./loop_guard.ts";
-import { allowedBy, changesBetween, makePlan, type Plan, transportOf } from "./plan.ts";
+import { allowedBy, changesBetween, listenerChanges, makePlan, type Plan, transportOf } from "./plan.ts";
 import type { ToldDoor } from "./proxy_environment.ts";
 import { listenOf } from "./settings.ts";
+import { dialTimeout, tryDial } from "./try_dial.ts";
 import { readUsers } from "./users.ts";
 
 export interface DoorOptions {
@@ -59,6 +57,9 @@ export class Door implements AsyncDisposable {
   #phase: DoorPhase = "starting";
   #problem: string | undefined;
   #reloading: Promise<unknown> = Promise.resolve();
+  /** Transports of former plans that serve their connections to the end. */
+  readonly #retired = new Set<BuiltTransport>();
+  #dropping: Disposable | undefined;
 
   /** Builds everything and starts nothing. */
   constructor(world: World, config: LoadedConfig, options: DoorOptions) {
@@ -70,9 +71,10 @@ export class Door implements AsyncDisposable {
     this.#deadlines = new Deadlines(clock, { keepsTimers: true });
     this.connections = new ConnectionTable({ clock, log, metrics: this.metrics });
     this.#network = withoutLoops(world.network, () => this.endpoints);
-    this.#plan = makePlan(config, { ...world, network: this.#network, log });
+    this.#plan = makePlan(config, this.#buildDeps());
     this.#listeners = new ListenerSet({
       network: world.network,
+      files: world.files,
       clock,
       log,
       pages: options.pages(this),
@@ -126,21 +128,20 @@ export class Door implements AsyncDisposable {
   }
 
   async #reload(load: () => Promise<LoadedConfig>): Promise<ReloadReport> {
+    if (this.#phase === "draining") throw new PosternError("cancelled", "Cannot reload: the door is closing");
     const { log } = this.#options;
+    const before = this.#plan;
+    let plan: Plan | undefined;
     try {
-      if (this.#phase === "draining") {
-        throw new PosternError("cancelled", "Cannot reload: the door is closing");
-      }
-      const before = this.#plan;
       const config = await load();
-      const plan = makePlan(config, { ...this.#world, network: this.#network, log }, before);
-      const listening = this.#listeners.bound.map(({ address }) => address);
+      plan = makePlan(config, this.#buildDeps(), before);
+      const listening = this.#listeners.bound;
       await this.#listeners.apply(listenOf(config.settings), plan.limits);
       this.#plan = plan;
       this.#problem = undefined;
       const changes = [
         ...changesBetween(before, plan),
-        ...addressChanges(listening, this.#listeners.bound.map(({ address }) => address)),
+        ...listenerChanges(listening, this.#listeners.bound),
       ];
       this.#retire(plan.transports.dropped);
       this.metrics.reloads.add(1, "done");
@@ -151,6 +152,8 @@ export class Door implements AsyncDisposable {
       this.#problem = describe(error);
       this.metrics.reloads.add(1, "failed");
       log.error("config.refused", { reason: this.#problem });
+      const known = new Set(before.transports.byName.values());
+      this.#retire([...plan?.transports.byName.values() ?? []].filter((built) => !known.has(built)));
       throw error;
     }
   }
@@ -160,23 +163,27 @@ export class Door implements AsyncDisposable {
     this.#phase = "draining";
     const { log } = this.#options;
     log.info("door.draining", { connections: this.connections.counts.open });
-    const late = this.#world.clock.after(limit, () => {
+    using _late = this.#world.clock.after(limit, () => {
       log.warn("door.drain_ended", { connections: this.connections.counts.open });
-      this.connections.closeAll(new PosternError("cancelled", "The door was closed"));
+      this.dropAll(new PosternError("cancelled", "The door was closed"));
     });
-    try {
-      await this.#listeners.drain();
-    } finally {
-      late[Symbol.dispose]();
-    }
+    await this.#listeners.drain();
+  }
+
+  /** Ends all connections now; clients that have none get a moment for what they are being told. */
+  dropAll(reason: PosternError): void {
+    this.connections.closeAll(reason);
+    this.#dropping ??= this.#world.clock.after(lastMoment, () => this.#listeners.drop(reason));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#phase = "draining";
+    this.#dropping?.[Symbol.dispose]();
     await this.#listeners[Symbol.asyncDispose]();
     this.#deadlines[Symbol.dispose]();
     this.connections.closeAll(new PosternError("cancelled", "The door was closed"));
     for (const { transport } of this.#plan.transports.byName.values()) await transport[Symbol.asyncDispose]();
+    for (const built of this.#retired) await this.#dispose(built);
   }
 
   /** What a client asks for, routed, dialled in time, recorded. */
@@ -189,19 +196,22 @@ export class Door implements AsyncDisposable {
     const record = this.connections.begin(request, route);
     const { dialling } = record;
     const cancel = () => dialling.abort(signal.reason);
+    if (signal.aborted) cancel();
     signal.addEventListener("abort", cancel, { once: true });
     const { target } = request;
-    const deadline = this.#deadlines.add(
-      plan.limits.dial,
-      () => dialling.abort(tooSlow(target, plan.limits.dial)),
-    );
-    const built = transportOf(plan, route);
+    const { dial: limit } = plan.limits;
+    const deadline = this.#deadlines.add(limit, () => dialling.abort(dialTimeout(target, limit)));
     try {
-      const conn = await built.transport.dial(target, { signal: dialling.signal });
-      this.#count(built);
+      const { transport } = transportOf(plan, route);
+      const conn = await transport.dial(target, { signal: dialling.signal });
+      if (dialling.signal.aborted) {
+        conn.abort(dialling.signal.reason);
+        throw dialling.signal.reason;
+      }
+      this.#count(route.transport);
       return record.connected(conn);
     } catch (error) {
-      this.#count(built, error);
+      this.#count(route.transport, error);
       record.failed(error);
       throw error;
     } finally {
@@ -215,8 +225,13 @@ export class Door implements AsyncDisposable {
     target: Target,
     { dial, signal }: { dial: boolean; signal: AbortSignal },
   ): Promise<ExplanationInfo> {
-    const explanation = explanationOf(this.#plan, target);
-    return dial ? { ...explanation, dial: await this.#tryDial(target, signal) } : explanation;
+    const plan = this.#plan;
+    const explanation = explanationOf(plan, target);
+    if (!dial) return explanation;
+    const { transport } = transportOf(plan, plan.router.route(target));
+    const { clock } = this.#world;
+    const report = await tryDial(transport, target, { clock, limit: plan.limits.dial, signal });
+    return { ...explanation, dial: report };
   }
 
   status(): Status {
@@ -270,45 +285,7 @@ export class Door implements AsyncDisposable {
     };
   }
 
-  async #tryDial(target: Target, signal: AbortSignal): Promise<DialReport> {
-    const { clock } = this.#world;
-    const start = clock.now();
-    const steps: { step: string; ms: number }[] = [];
-    const since = () => Math.round((clock.now() - start) * 10) / 10;
-    const controller = new AbortController();
-    const cancel = () => controller.abort(signal.reason);
-    signal.addEventListener("abort", cancel, { once: true });
-    const { limits } = this.#plan;
-    const deadline = this.#deadlines.add(limits.dial, () => controller.abort(tooSlow(target, limits.dial)));
-    try {
-      const { transport } = transportOf(this.#plan, this.#plan.router.route(target));
-      const conn: Conn = await transport.dial(target, {
-        signal: controller.signal,
-        onStep: (step) => void steps.push({ step, ms: since() }),
-      });
-      const ms = since();
-      await conn[Symbol.asyncDispose]();
-      return { ms, steps };
-    } catch (error) {
-      const { code, message, hint, detail, exit } = asPosternError(error);
-      return {
-        ms: since(),
-        steps,
-        error: {
-          code,
-          message,
-          ...(hint !== undefined && { hint }),
-          ...(detail !== undefined && { detail }),
-          ...(exit !== undefined && { exit }),
-        },
-      };
-    } finally {
-      deadline[Symbol.dispose]();
-      signal.removeEventListener("abort", cancel);
-    }
-  }
-
-  #count({ name }: BuiltTransport, error?: unknown): void {
+  #count(name: string, error?: unknown): void {
     let known = this.#dials.get(name);
     if (!known) this.#dials.set(name, known = { dials: 0, failures: 0 });
     known.dials++;
@@ -331,29 +308,25 @@ export class Door implements AsyncDisposable {
     };
   }
 
+  #buildDeps(): BuildDeps {
+    const { clock, files } = this.#world;
+    return { network: this.#network, clock, files, log: this.#options.log };
+  }
+
   /** Lets transports that are not wanted any more serve their connections to the end. */
   #retire(dropped: readonly BuiltTransport[]): void {
     if (dropped.length === 0) return;
-    const used = [...this.connections.live].map((record) => record.ended);
-    Promise.all(used).then(async () => {
-      for (const { transport } of dropped) await transport[Symbol.asyncDispose]();
+    for (const built of dropped) this.#retired.add(built);
+    Promise.all([...this.connections.live].map(({ ended }) => ended)).then(async () => {
+      for (const built of dropped) await this.#dispose(built);
     }).catch((error) => this.#options.log.error("transport.close_failed", { reason: describe(error) }));
+  }
+
+  /** The door's own end may come before that of the connections. */
+  async #dispose(built: BuiltTransport): Promise<void> {
+    if (this.#retired.delete(built)) await built.transport[Symbol.asyncDispose]();
   }
 }
 
-function tooSlow(target: Target, ms: number): PosternError {
-  return new PosternError(
-    "timeout",
-    `Cannot reach ${formatTarget(target)}: no answer within ${ms / 1000} s`,
-    {
-      hint: "listen.limits.dial says how long to wait",
-    },
-  );
-}
-
-function addressChanges(before: readonly string[], after: readonly string[]): string[] {
-  return [
-    ...after.filter((address) => !before.includes(address)).map((address) => `listens on ${address} now`),
-    ...before.filter((address) => !after.includes(address)).map((address) => `listens on ${address} no more`),
-  ];
-}
+/** How long a client that is dropped may take to read its last answer, in ms. */
+const lastMoment = 1000;

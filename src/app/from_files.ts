@@ -2,7 +2,7 @@ import { masked } from "../config/mod.ts";
 import { silentLog, type Target, type World } from "../core/mod.ts";
 import type { ExplanationInfo, ProxyEnvironment } from "../listeners/mod.ts";
 import { pacFile } from "../routing/mod.ts";
-import { type ConfigSource, loadConfig, readConfig } from "./config_file.ts";
+import { type ConfigSource, demandLoaded, loadConfig, readConfig } from "./config_file.ts";
 import { Door } from "./door.ts";
 import { proxyEnvironment, type ProxyEnvironmentOptions, type ToldDoor } from "./proxy_environment.ts";
 import { listenOf, settingsSchema } from "./settings.ts";
@@ -17,19 +17,15 @@ export async function checkConfig(
   if (loaded) {
     // What can only be seen by building: nothing is started.
     await using _door = closedDoor(world, loaded);
-    const listen = listenOf(loaded.settings);
-    for (const kind of ["mixed", "socks", "http", "unix"] as const) {
-      for (const listener of listen[kind] ?? []) await readUsers(world.files, listener, listen);
-    }
   }
   return { ...(isThere && { path }), errors, warnings };
 }
 
 /** The configuration in force as it was written, without its secrets. */
 export async function showConfig(world: World, source: ConfigSource): Promise<unknown> {
-  const { value } = await readConfig(world, source);
-  await loadConfig(world, source);
-  return masked(value, settingsSchema);
+  const report = await readConfig(world, source);
+  demandLoaded(report);
+  return masked(report.value, settingsSchema);
 }
 
 /** What `Door.explain` answers, without a running door. */

@@ -56,8 +56,13 @@ export class Instance implements AsyncDisposable {
         hint: `see it with: postern status --id ${id}; start another one with: --id NAME`,
       });
     }
-    await world.files.remove(socketPath(world, id));
-    await world.files.remove(addressPath(world, id));
+    try {
+      await world.files.remove(socketPath(world, id));
+      await world.files.remove(addressPath(world, id));
+    } catch (error) {
+      lock[Symbol.dispose]();
+      throw error;
+    }
     return new Instance(world, id, lock);
   }
 
@@ -80,9 +85,9 @@ export class Instance implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    using _lock = this.#lock;
     this.#listening?.close();
     for (const path of this.#leftovers) await this.#world.files.remove(path);
-    this.#lock[Symbol.dispose]();
   }
 }
 

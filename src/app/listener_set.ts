@@ -4,6 +4,7 @@ import {
   describe,
   type Dial,
   type Endpoint,
+  type Files,
   formatTarget,
   type Listening,
   type Log,
@@ -25,8 +26,10 @@ import {
   serveHttp,
   serveMixed,
   serveSocks,
+  type User,
 } from "../listeners/mod.ts";
-import type { User } from "../listeners/mod.ts";
+import { LiveDeps } from "./live_deps.ts";
+import { removeStaleSocket } from "./stale_socket.ts";
 
 /** One bound place, as `status` shows it. */
 export interface BoundListener {
@@ -40,6 +43,7 @@ export interface BoundListener {
 
 export interface ListenerSetDeps {
   readonly network: Network;
+  readonly files: Files;
   readonly clock: Clock;
   readonly log: Log;
   readonly pages: Pages;
@@ -50,8 +54,17 @@ export interface ListenerSetDeps {
 }
 
 interface Bound extends BoundListener {
+  /** The endpoint as the settings name it: a socket stays while it is the same. */
   readonly key: string;
   readonly listening: Listening;
+  readonly deps: ListenerDeps;
+}
+
+interface Wanted {
+  readonly kind: DoorKind | "admin";
+  readonly listener: ListenerSettings;
+  readonly users: readonly User[];
+  readonly deps: ListenerDeps;
 }
 
 const serves: Record<DoorKind | "admin", Serve> = {
@@ -62,14 +75,20 @@ const serves: Record<DoorKind | "admin", Serve> = {
   admin: serveAdmin,
 };
 
+/** How often a port is asked for that is free in both address families. */
+const mostTries = 10;
+
 /** The sockets of a door. On a reload unchanged ones stay bound, and new ones are bound before any is closed. */
 export class ListenerSet implements AsyncDisposable {
   readonly #world: ListenerSetDeps;
   readonly #deadlines: Deadlines;
   readonly #serving: Tasks;
   #bound: readonly Bound[] = [];
-  /** What each socket's clients get, by the key of the socket. */
-  readonly #deps = new Map<string, LiveDeps>();
+  /** What each socket's clients get. */
+  readonly #live = new Map<Listening, LiveDeps>();
+  /** By their users, so that a reload does not forget who keeps being wrong. */
+  #authenticators: ReadonlyMap<string, Authenticator> = new Map();
+  #isClosed = false;
 
   constructor(deps: ListenerSetDeps) {
     this.#world = deps;
@@ -86,53 +105,67 @@ export class ListenerSet implements AsyncDisposable {
 
   /** Binds what the settings name. On failure everything is as before. */
   async apply(settings: ListenSettings, limits: ListenerDeps["limits"]): Promise<void> {
-    const wanted = await this.#wanted(settings, limits);
-    const kept = this.#bound.filter(({ key }) => wanted.some((one) => one.key === key));
-    const added: Bound[] = [];
+    const { wanted, authenticators } = await this.#wanted(settings, limits);
+    // Nothing is waited for from here on: a door that began to close meanwhile must not open again.
+    if (this.#isClosed) throw new PosternError("cancelled", "Cannot listen: the door is closing");
+    const bound: Bound[] = [];
     try {
-      for (const one of wanted) {
-        if (!kept.some(({ key }) => key === one.key)) added.push(...this.#bind(one, kept));
-      }
+      for (const one of wanted) bound.push(...this.#bind(one, bound));
     } catch (error) {
-      for (const { listening } of added) listening.close();
+      for (const { listening } of bound) if (!this.#live.has(listening)) listening.close();
       throw error;
     }
-    for (const { listening, key, address } of this.#bound) {
-      if (kept.some((one) => one.key === key)) continue;
+    for (const { listening, address } of this.#bound) {
+      if (bound.some((one) => one.listening === listening)) continue;
       this.#world.log.info("listener.closed", { address });
-      this.#deps.delete(key);
+      this.#live.delete(listening);
       listening.close();
     }
-    for (const { key, deps } of wanted) {
-      const live = this.#deps.get(key);
-      if (live) live.now = deps;
-      else this.#deps.set(key, new LiveDeps(deps));
-    }
-    this.#bound = [...kept, ...added];
-    for (const one of added) this.#serve(one);
+    this.#bound = bound;
+    this.#authenticators = authenticators;
+    for (const one of bound) this.#serve(one);
   }
 
   /** Takes no more clients; resolves when the last one has ended. */
   async drain(): Promise<void> {
-    for (const { listening } of this.#bound) listening.close();
-    this.#bound = [];
+    this.#close();
     await this.#serving.idle();
+  }
+
+  /** Drops all clients; nobody is served any more. */
+  drop(reason: unknown): void {
+    this.#close();
+    this.#serving.abort(reason);
   }
 
   /** Drops everyone. */
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const { listening } of this.#bound) listening.close();
-    this.#bound = [];
+    this.#close();
     await this.#serving[Symbol.asyncDispose]();
     this.#deadlines[Symbol.dispose]();
   }
 
-  async #wanted(settings: ListenSettings, limits: ListenerDeps["limits"]): Promise<Wanted[]> {
+  #close(): void {
+    this.#isClosed = true;
+    for (const { listening } of this.#bound) listening.close();
+    this.#bound = [];
+    this.#live.clear();
+  }
+
+  async #wanted(
+    settings: ListenSettings,
+    limits: ListenerDeps["limits"],
+  ): Promise<{ wanted: Wanted[]; authenticators: Map<string, Authenticator> }> {
     const wanted: Wanted[] = [];
+    const authenticators = new Map<string, Authenticator>();
     const { clock, log, pages } = this.#world;
     for (const kind of [...doorKinds, "admin"] as const) {
       for (const listener of settings[kind] ?? []) {
         const users = kind === "admin" ? [] : await this.#world.usersOf(listener, settings);
+        const whose = JSON.stringify(users);
+        const auth = users.length === 0 ? undefined : authenticators.get(whose) ??
+          this.#authenticators.get(whose) ?? new Authenticator(users, clock);
+        if (auth) authenticators.set(whose, auth);
         const deps: ListenerDeps = {
           dial: this.#world.dialFor(listener),
           clock,
@@ -140,106 +173,85 @@ export class ListenerSet implements AsyncDisposable {
           deadlines: this.#deadlines,
           limits,
           pages,
-          ...(users.length > 0 && { auth: new Authenticator(users, clock) }),
+          ...(auth && { auth }),
         };
-        wanted.push({ kind, listener, users, deps, key: `${kind} ${listener.address.text}` });
+        wanted.push({ kind, listener, users, deps });
+        for (const { endpoint } of listener.address.sockets) await this.#makeRoom(endpoint);
       }
     }
-    return wanted;
+    return { wanted, authenticators };
   }
 
-  #bind({ kind, listener, users, key }: Wanted, kept: readonly Bound[]): Bound[] {
-    const bound: Bound[] = [];
-    let port: number | undefined;
-    try {
-      for (const { endpoint, mayBeMissing } of listener.address.sockets) {
-        // Both families of `localhost:0` get the same port.
-        const at = "port" in endpoint && endpoint.port === 0 && port !== undefined
-          ? { ...endpoint, port }
-          : endpoint;
-        let listening: Listening;
-        try {
-          listening = this.#world.network.listen(at);
-        } catch (error) {
-          if (mayBeMissing && error instanceof PosternError && error.detail === "network") continue;
-          throw error;
-        }
-        if ("port" in listening.endpoint) port = listening.endpoint.port;
-        const address = addressText(listening.endpoint);
-        bound.push({
-          kind,
-          key,
-          listening,
-          endpoint: listening.endpoint,
-          address,
-          hasAuth: users.length > 0,
-          users,
-        });
+  /** A socket file that a dead door left would keep this one from binding. */
+  async #makeRoom(endpoint: Endpoint): Promise<void> {
+    if (!("path" in endpoint) || this.#bound.some(({ address }) => address === addressText(endpoint))) return;
+    await removeStaleSocket(this.#world, endpoint.path);
+  }
+
+  /** All sockets of a listener, those it has already and new ones. */
+  #bind(wanted: Wanted, others: readonly Bound[]): Bound[] {
+    const { text, sockets } = wanted.listener.address;
+    const isAnyPort = sockets.some(({ endpoint }) => "port" in endpoint && endpoint.port === 0);
+    for (let tries = 1;; tries++) {
+      const bound: Bound[] = [];
+      try {
+        for (const socket of sockets) bound.push(...this.#bindOne(socket, wanted, { others, own: bound }));
+      } catch (error) {
+        const opened = bound.filter(({ listening }) => !this.#live.has(listening));
+        for (const { listening } of opened) listening.close();
+        // The port that the system gave in one family is taken in the other.
+        if (isAnyPort && opened.length > 0 && tries < mostTries) continue;
+        throw error;
       }
+      if (bound.length > 0) return bound;
+      throw new PosternError("config", `Cannot listen on ${text}: this machine has no such address`, {
+        exit: 1,
+        detail: "network",
+      });
+    }
+  }
+
+  #bindOne(
+    { endpoint, mayBeMissing }: ListenerSettings["address"]["sockets"][number],
+    { kind, users, deps }: Wanted,
+    { others, own }: { others: readonly Bound[]; own: readonly Bound[] },
+  ): Bound[] {
+    const named = addressText(endpoint);
+    const isAnyPort = "port" in endpoint && endpoint.port === 0;
+    // Free ports may be asked for more than once.
+    const count = isAnyPort ? others.filter(({ key }) => key.startsWith(`${named}#`)).length : 0;
+    const key = isAnyPort ? `${named}#${count}` : named;
+    let listening = this.#bound.find((one) => one.key === key)?.listening;
+    try {
+      listening ??= this.#world.network.listen(isAnyPort ? samePort(endpoint, own) : endpoint);
     } catch (error) {
-      for (const { listening } of bound) listening.close();
+      if (mayBeMissing && error instanceof PosternError && error.detail === "network") return [];
       throw error;
     }
-    if (bound.length === 0 && kept.length === 0) {
-      throw new PosternError(
-        "config",
-        `Cannot listen on ${listener.address.text}: this machine has no such address`,
-      );
-    }
-    return bound;
+    const address = addressText(listening.endpoint);
+    const hasAuth = users.length > 0;
+    return [{ kind, key, listening, endpoint: listening.endpoint, address, hasAuth, users, deps }];
   }
 
-  #serve({ kind, key, listening, address }: Bound): void {
-    const deps = this.#deps.get(key);
-    if (!deps) return;
+  #serve({ kind, listening, address, deps }: Bound): void {
+    const now = { deps, serve: serves[kind] };
+    const known = this.#live.get(listening);
+    if (known) return void (known.now = now);
+    const live = new LiveDeps(now);
+    this.#live.set(listening, live);
     this.#world.log.info("listener.ready", { kind, address });
-    this.#serving.spawn((signal) => serveDoor(listening, serves[kind], deps, { signal }));
+    const serve: Serve = (client, messages, deps, options) => live.now.serve(client, messages, deps, options);
+    this.#serving.spawn((signal) => serveDoor(listening, serve, live, { signal }));
   }
 }
 
-/** What a socket's clients are given, by the settings of now: a reload reaches a socket that stays bound. */
-class LiveDeps implements ListenerDeps {
-  now: ListenerDeps;
-
-  constructor(now: ListenerDeps) {
-    this.now = now;
-  }
-
-  get dial() {
-    return this.now.dial;
-  }
-
-  get clock() {
-    return this.now.clock;
-  }
-
-  get log() {
-    return this.now.log;
-  }
-
-  get deadlines() {
-    return this.now.deadlines;
-  }
-
-  get limits() {
-    return this.now.limits;
-  }
-
-  get auth() {
-    return this.now.auth;
-  }
-
-  get pages() {
-    return this.now.pages;
-  }
-}
-
-interface Wanted {
-  readonly kind: DoorKind | "admin";
-  readonly listener: ListenerSettings;
-  readonly users: readonly User[];
-  readonly deps: ListenerDeps;
-  readonly key: string;
+/** Both families of `localhost:0` get the same port. */
+function samePort(
+  endpoint: { readonly host: string; readonly port: number },
+  own: readonly Bound[],
+): Endpoint {
+  const [first] = own;
+  return first && "port" in first.endpoint ? { ...endpoint, port: first.endpoint.port } : endpoint;
 }
 
 /** `127.0.0.1:12000` or `unix:PATH`. */

@@ -17,7 +17,9 @@ import {
  */
 export function withoutLoops(network: Network, ownEndpoints: () => Iterable<Endpoint>): Network {
   return {
-    ...network,
+    listen: (endpoint) => network.listen(endpoint),
+    lookup: (name, options) => network.lookup(name, options),
+    secure: (conn, options) => network.secure(conn, options),
     async connect(endpoint, options) {
       const conn = await network.connect(endpoint, options);
       if (!leadsBack(conn, ownEndpoints())) return conn;

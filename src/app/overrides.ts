@@ -1,3 +1,4 @@
+import { maskedUrl } from "../config/mod.ts";
 import { PosternError } from "../core/mod.ts";
 import { doorKinds } from "../listeners/mod.ts";
 import { transportKinds } from "../transports/mod.ts";
@@ -59,7 +60,7 @@ function routesOf(
     // Patterns have no "=" but in front.
     const at = text.indexOf("=", 1);
     if (at < 1 || at === text.length - 1) {
-      throw new PosternError("usage", `Cannot read "${text.slice(0, 200)}" as PATTERN=TRANSPORT`, {
+      throw new PosternError("usage", `Cannot read "${maskedUrl(text).slice(0, 200)}" as PATTERN=TRANSPORT`, {
         hint: "write for example --route .corp.example=proxy:http://127.0.0.1:3128",
       });
     }

@@ -3,6 +3,7 @@ import type { ListenerSettings } from "../listeners/mod.ts";
 import { parsePattern, type Route, Router, type Rule } from "../routing/mod.ts";
 import { type BuildDeps, buildTransports, type BuiltTransport, type Transports } from "../transports/mod.ts";
 import type { LoadedConfig } from "./config_file.ts";
+import type { BoundListener } from "./listener_set.ts";
 import { type Limits, limitsOf } from "./settings.ts";
 
 /** Everything that decides where a connection goes. A reload makes a new one beside it and swaps. */
@@ -50,9 +51,9 @@ export function allowedBy({ only }: ListenerSettings): ((target: Target) => bool
   if (!only) return undefined;
   const rules = only.flatMap((text): Rule[] => {
     const parsed = parsePattern(text);
-    return "pattern" in parsed
-      ? [{ text, pattern: parsed.pattern, transport: "yes", source: "only", tier: "routes" }]
-      : [];
+    // The configuration was checked; this keeps a caller who did not from letting nothing through without a word.
+    if (!("pattern" in parsed)) throw new PosternError("config", `Cannot use "only": ${parsed.problem}`);
+    return [{ text, pattern: parsed.pattern, transport: "yes", source: "only", tier: "routes" }];
   });
   const router = new Router({ rules, fallback: "no" });
   return (target) => router.route(target).transport === "yes";
@@ -82,6 +83,27 @@ export function changesBetween(before: Plan, after: Plan): string[] {
   }
   for (const name of before.transports.byName.keys()) {
     if (!after.transports.byName.has(name)) changes.push(`transport ${name} is gone`);
+  }
+  for (const name of ["connections", "handshake", "dial", "drain", "halfCloseLinger"] as const) {
+    if (before.limits[name] !== after.limits[name]) {
+      changes.push(`the limit ${name} is ${after.limits[name]} now (was ${before.limits[name]})`);
+    }
+  }
+  return changes;
+}
+
+/** What is different between the sockets of before and now, a line each. */
+export function listenerChanges(before: readonly BoundListener[], after: readonly BoundListener[]): string[] {
+  const changes: string[] = [];
+  for (const { address, kind, hasAuth } of after) {
+    const was = before.find((one) => one.address === address);
+    if (!was) changes.push(`listens on ${address} now`);
+    else if (was.kind !== kind) changes.push(`${address} is ${kind} now (was ${was.kind})`);
+    if (!was || was.hasAuth === hasAuth) continue;
+    changes.push(`${address} ${hasAuth ? "asks for a password now" : "asks for no password any more"}`);
+  }
+  for (const { address } of before) {
+    if (!after.some((one) => one.address === address)) changes.push(`listens on ${address} no more`);
   }
   return changes;
 }

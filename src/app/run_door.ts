@@ -16,7 +16,7 @@ import {
   serveControl,
   serveDoor,
 } from "../listeners/mod.ts";
-import { loadConfig, type LoadedConfig } from "./config_file.ts";
+import { type ConfigReport, demandLoaded, type LoadedConfig, readConfig } from "./config_file.ts";
 import { ConfigWatch } from "./config_watch.ts";
 import { Door } from "./door.ts";
 import { doorSource } from "./door_source.ts";
@@ -60,8 +60,12 @@ class DoorRun implements AsyncDisposable {
   /** What is given back at the end, the last one first. */
   readonly #held = new AsyncDisposableStack();
   readonly #tasks: Tasks;
+  /** A reload that has not begun: whoever asks for another one meanwhile gets this. */
+  #nextReload: Promise<ReloadReport> | undefined;
   #door: Door | undefined;
   #watch: ConfigWatch | undefined;
+  /** The files as they were read last, whether they could be used or not. */
+  #texts: ConfigReport["texts"] = new Map();
 
   constructor(world: World, options: RunDoorOptions) {
     this.#world = world;
@@ -90,7 +94,7 @@ class DoorRun implements AsyncDisposable {
     await door.open();
     if (source) await this.#serveControl(instance, source);
     this.#watch = this.#held.use(new ConfigWatch(this.#world, log, () => this.#reloadAndForget("file")));
-    await this.#watch.follow(config);
+    await this.#watch.follow(this.#texts);
     this.#listenForSignals();
     const addresses = door.listeners.filter(({ kind }) => kind !== "admin").map(({ address }) => address);
     if (readyFile !== undefined) {
@@ -117,12 +121,14 @@ class DoorRun implements AsyncDisposable {
     return this.#held.disposeAsync();
   }
 
-  #load(): Promise<LoadedConfig> {
+  async #load(): Promise<LoadedConfig> {
     const { config, overrides } = this.#options;
-    return loadConfig(this.#world, {
+    const report = await readConfig(this.#world, {
       ...(config !== undefined && { config }),
       ...(overrides && { overrides }),
     });
+    this.#texts = report.texts;
+    return demandLoaded(report);
   }
 
   #actions() {
@@ -133,12 +139,31 @@ class DoorRun implements AsyncDisposable {
     };
   }
 
-  async #reload(): Promise<ReloadReport> {
+  #reload(): Promise<ReloadReport> {
     const door = this.#door;
     if (!door) throw new PosternError("cancelled", "Cannot reload: the door is starting");
-    const report = await door.reload(() => this.#load());
-    await this.#watch?.follow(door.plan.config);
-    return report;
+    return this.#nextReload ??= this.#reloadOnce(door);
+  }
+
+  async #reloadOnce(door: Door): Promise<ReloadReport> {
+    try {
+      return await door.reload(() => {
+        this.#nextReload = undefined;
+        return this.#loadAgain(door);
+      });
+    } finally {
+      await this.#watch?.follow(this.#texts);
+    }
+  }
+
+  /** A file that has gone is no empty configuration: an editor may be about to write it anew. */
+  async #loadAgain({ plan }: Door): Promise<LoadedConfig> {
+    const config = await this.#load();
+    const { path } = plan.config;
+    if (path === undefined || config.path !== undefined) return config;
+    throw new PosternError("config", `Cannot use ${path}: the file has gone`, {
+      hint: "write it again; to run without it, start the door anew",
+    });
   }
 
   /** For reloads that nobody waits for: the door has logged what went wrong. */
@@ -173,7 +198,9 @@ class DoorRun implements AsyncDisposable {
     for (const name of ["SIGTERM", "SIGINT"] as const) {
       on(name, () => {
         // The second time nobody wants to wait for live connections.
-        if (isStopping) this.#door?.connections.closeAll(new PosternError("cancelled", `Stopped by ${name}`));
+        if (isStopping || this.#door?.phase === "draining") {
+          this.#door?.dropAll(new PosternError("cancelled", `Stopped by ${name}`));
+        }
         isStopping = true;
         this.#stop.resolve({ why: name });
       });

@@ -1,0 +1,39 @@
+import type { Clock, Deadlines, Dial, Log } from "../core/mod.ts";
+import type { Authenticator, ListenerDeps, ListenerLimits, Pages, Serve } from "../listeners/mod.ts";
+
+/** What a socket's clients are given, by the settings of now: a reload reaches a socket that stays bound. */
+export class LiveDeps implements ListenerDeps {
+  now: { readonly deps: ListenerDeps; readonly serve: Serve };
+
+  constructor(now: { readonly deps: ListenerDeps; readonly serve: Serve }) {
+    this.now = now;
+  }
+
+  get dial(): Dial {
+    return this.now.deps.dial;
+  }
+
+  get clock(): Clock {
+    return this.now.deps.clock;
+  }
+
+  get log(): Log {
+    return this.now.deps.log;
+  }
+
+  get deadlines(): Deadlines {
+    return this.now.deps.deadlines;
+  }
+
+  get limits(): ListenerLimits {
+    return this.now.deps.limits;
+  }
+
+  get auth(): Authenticator | undefined {
+    return this.now.deps.auth;
+  }
+
+  get pages(): Pages | undefined {
+    return this.now.deps.pages;
+  }
+}
