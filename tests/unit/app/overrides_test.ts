@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { overridden } from "../../../src/app/overrides.ts";
+
+const cases = [
+  {
+    name: "leaves a file alone without options",
+    value: { listen: { mixed: "1" } },
+    overrides: { listen: [], routes: [] },
+    becomes: { listen: { mixed: "1" } },
+  },
+  {
+    name: "puts named doors in the place of all doors of the file, and keeps who may use them",
+    value: { listen: { mixed: "1", http: "2", auth: { users: [] }, admin: "3" } },
+    overrides: { listenSocks: ["127.0.0.1:0"] },
+    becomes: { listen: { auth: { users: [] }, admin: "3", socks: ["127.0.0.1:0"] } },
+  },
+  {
+    name: "takes --allow-open alone",
+    value: { listen: { mixed: "1" } },
+    overrides: { allowOpen: true },
+    becomes: { listen: { mixed: "1", allowOpen: true } },
+  },
+  {
+    name: "makes a transport in place under a name that is free",
+    value: { transports: { proxy1: {} } },
+    overrides: { routes: ["=x.example=proxy:http://a:1", "y.example=reject:not here"] },
+    becomes: {
+      transports: { proxy1: {}, proxy2: { proxy: { url: "http://a:1" } }, reject1: { reject: "not here" } },
+      routes: [{ to: "=x.example", via: "proxy2" }, { to: "y.example", via: "reject1" }],
+    },
+  },
+];
+for (const { name, value, overrides, becomes } of cases) {
+  Deno.test(`overridden() ${name}`, () => assert.deepEqual(overridden(value, overrides).value, becomes));
+}
+
+for (const text of ["x.example", "=direct", "x.example=", "any:http://me:secret@proxy.example"]) {
+  Deno.test(`overridden() refuses --route ${text.slice(0, 10)} and tells no password`, () => {
+    assert.throws(() => overridden({}, { routes: [text] }), (error: Error) => {
+      assert.match(error.message, /^Cannot read ".*" as PATTERN=TRANSPORT$/);
+      assert.ok(!error.message.includes("secret"));
+      return true;
+    });
+  });
+}
