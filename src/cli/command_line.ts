@@ -90,6 +90,11 @@ export function find(groups: readonly CommandGroup[], name: string): Command {
   const commands = groups.flatMap((group) => group.commands);
   const command = commands.find((candidate) => candidate.name === name);
   if (command) return command;
+  if (/^-?[0-9]+$/.test(name)) {
+    throw new PosternError("usage", `Cannot run "${name.slice(0, 60)}": there is no such command`, {
+      hint: "-v takes no number: repeat it (-v -v), or write --log-level debug",
+    });
+  }
   const meant = closest(name, commands.map((candidate) => candidate.name));
   throw new PosternError("usage", `Cannot run "${name.slice(0, 60)}": there is no such command`, {
     hint: meant ? `did you mean postern ${meant}?` : "postern help",

@@ -3,8 +3,8 @@ import { map, multiple, optional } from "@optique/core/modifiers";
 import { message } from "@optique/core/message";
 import { flag, option } from "@optique/core/primitives";
 import { choice } from "@optique/core/valueparser";
-import { path } from "@optique/run/valueparser";
 import { createLog, type Log, type LogLevel, logLevels, type World } from "../core/mod.ts";
+import { pathValue } from "./options.ts";
 
 /** What the options that every command takes have said. */
 export interface Globals {
@@ -22,7 +22,7 @@ export const globalOptions = group(
   "Global options",
   map(
     object({
-      config: optional(option("--config", path({ metavar: "FILE" }), {
+      config: optional(option("--config", pathValue("FILE"), {
         description: message`The configuration file (else POSTERN_CONFIG, else the usual place).`,
       })),
       logLevel: optional(

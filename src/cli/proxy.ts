@@ -2,17 +2,16 @@ import { object } from "@optique/core/constructs";
 import { multiple, optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
-import { path } from "@optique/run/valueparser";
 import type { InferValue } from "@optique/core/parser";
 import { PosternError, type World } from "../core/mod.ts";
 import { defineCommand, type RunContext } from "./command.ts";
 import { logToFile } from "./log_to_file.ts";
-import { durationValue, instanceOption, words } from "./options.ts";
+import { durationValue, instanceOption, pathValue, words } from "./options.ts";
 
 const address = string({ metavar: "ADDR:PORT" });
 
 const options = object({
-  listen: multiple(option("--listen", address, {
+  listen: multiple(option("--listen", "--addr", address, {
     description: words(
       "Where every protocol is spoken on one port (default: localhost:12000; port 0: any free one).",
     ),
@@ -23,7 +22,7 @@ const options = object({
   listenHttp: multiple(
     option("--listen-http", address, { description: words("A door for HTTP proxy requests only.") }),
   ),
-  listenUnix: multiple(option("--listen-unix", path({ metavar: "PATH" }), {
+  listenUnix: multiple(option("--listen-unix", pathValue("PATH"), {
     description: words("A door on a unix socket."),
   })),
   routes: multiple(option("--route", string({ metavar: "PATTERN=TRANSPORT" }), {
@@ -38,13 +37,13 @@ const options = object({
     description: words("Starts the door, waits until it is ready, and leaves it running."),
   }),
   id: instanceOption("The name of this instance (default: default)."),
-  readyFile: optional(option("--ready-file", path({ metavar: "PATH" }), {
+  readyFile: optional(option("--ready-file", pathValue("PATH"), {
     description: words("A file to write once the door is ready: its addresses, a line each."),
   })),
-  idleExit: optional(option("--idle-exit", durationValue(), {
+  idleExit: optional(option("--idle-exit", "--on-demand-shutdown-timeout", durationValue(), {
     description: words("Ends the door after it has had no connection for so long, for example 3m."),
   })),
-  logFile: optional(option("--log-file", path({ metavar: "FILE" }), {
+  logFile: optional(option("--log-file", pathValue("FILE"), {
     description: words("Where to append the log instead of writing it to stderr."),
   })),
 });
