@@ -7,13 +7,16 @@ Object.assign(globalThis, { __dirname: "/" });
 const { version } = settings;
 const [word, ...more] = Deno.args;
 
+// One client's mishap must not end the connections of all others: a door says so and goes on.
+const outlivesFaults = commandOf(Deno.args) === "proxy";
+
 globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
-  die(event.reason);
+  tellFault(event.reason);
 });
 globalThis.addEventListener("error", (event) => {
   event.preventDefault();
-  die(event.error);
+  tellFault(event.error);
 });
 
 // The answer that programs ask for most often loads nothing at all.
@@ -24,7 +27,7 @@ else Deno.exit(await main(Deno.args));
 async function main(args: readonly string[]): Promise<number> {
   const command = commandOf(args);
   const { createWorld, keepOnly, writeStderr } = await import("./src/runtime/mod.ts");
-  keepOnly(kindsFor(command, Deno.build.os));
+  keepOnly(kindsFor(args, Deno.build.os));
   const { LineWriter } = await import("./src/core/mod.ts");
   // One write for many lines: a busy door has thousands of them a second.
   const gather = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
@@ -43,8 +46,8 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** What nobody caught is our own fault: one sentence, and out. */
-function die(reason: unknown): never {
+/** What nobody caught is our own fault: one sentence, and out, unless others depend on this process. */
+function tellFault(reason: unknown): void {
   console.error(
     `postern: error: Unexpected failure: ${reason instanceof Error ? reason.message : String(reason)}`,
   );
@@ -53,5 +56,5 @@ function die(reason: unknown): never {
   );
   const isDebug = /--log-level[ =]debug/.test(Deno.args.join(" "));
   if (isDebug && reason instanceof Error) console.error(reason.stack);
-  Deno.exit(1);
+  if (!outlivesFaults) Deno.exit(1);
 }

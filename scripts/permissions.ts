@@ -98,10 +98,13 @@ export function commandOf(args: readonly string[]): string {
   return "help";
 }
 
-/** The kinds a command needs: the compiled program gives up the rest first of all. */
-export function kindsFor(command: string, platform = "linux"): PermissionKind[] {
+/** The kinds a command line needs: the program gives up the rest first of all. */
+export function kindsFor(args: readonly string[], platform = "linux"): PermissionKind[] {
+  const command = commandOf(args);
   const grants = grantsFor(command, platform);
-  return permissionKinds.filter((kind) => grants[kind] !== undefined);
+  // A door starts no program but itself, and that only to go into the background.
+  const mayRun = command !== "proxy" || args.includes("--background");
+  return permissionKinds.filter((kind) => grants[kind] !== undefined && (kind !== "run" || mayRun));
 }
 
 /** What is only known where a command is run from source. */

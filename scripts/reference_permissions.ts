@@ -1,11 +1,4 @@
-import {
-  commandGrants,
-  commandOf,
-  compiledFlags,
-  type Grant,
-  kindsFor,
-  permissionKinds,
-} from "./permissions.ts";
+import { commandGrants, compiledFlags, type Grant, kindsFor, permissionKinds } from "./permissions.ts";
 import { madeOf, table } from "./reference_page.ts";
 
 /** What the words in braces stand for. */
@@ -26,13 +19,13 @@ export function permissionsPage(): string {
   ]);
   const given = Object.keys(commandGrants).map((command) => [
     `\`${command}\``,
-    kindsFor(commandOf([command])).map((kind) => `\`${kind}\``).join(" "),
+    kindsFor([command, "--background"]).map((kind) => `\`${kind}\``).join(" "),
   ]);
   return [
     madeOf("scripts/permissions.ts"),
     "# Permissions",
     "Deno stops a program at anything that it was not started with the permission for. postern never asks for more\n" +
-    "at run time, never loads native code, and never reads `/proc` or `/dev`.",
+    "at run time, never loads native code, and reads nothing of `/proc`; of `/dev` it opens `/dev/null` only.",
     "## From source",
     "`deno task postern COMMAND` starts each command with exactly this:",
     table(["command", ...permissionKinds], rows),

@@ -78,21 +78,26 @@ Deno.test("flagsFor() lets config init write where --config says, and no other c
 
 Deno.test("flagsFor() reaches the control port on Windows, where there is no socket file", () => {
   assert.ok(flagsFor(["status"], { ...here, platform: "windows" }).includes("--allow-net=127.0.0.1"));
-  assert.ok(kindsFor("status", "windows").includes("net"));
-  assert.ok(!kindsFor("version", "windows").includes("net"));
+  assert.ok(kindsFor(["status"], "windows").includes("net"));
+  assert.ok(!kindsFor(["version"], "windows").includes("net"));
 });
 
 for (const command of ["version", "completion", "help", "no such command"]) {
   Deno.test(`kindsFor() leaves "${command}" nothing but the environment`, () => {
-    assert.deepEqual(kindsFor(command), ["env"]);
+    assert.deepEqual(kindsFor([command]), ["env"]);
   });
 }
 
 for (const command of ["status", "connections", "reload", "stop", "logs", "env", "pac", "config", "demo"]) {
   Deno.test(`kindsFor() lets ${command} start no program`, () => {
-    assert.ok(!kindsFor(command).includes("run"));
+    assert.ok(!kindsFor([command]).includes("run"));
   });
 }
+
+Deno.test("kindsFor() lets a door start itself in the background, and in the foreground nothing", () => {
+  assert.ok(kindsFor(["proxy", "--background"]).includes("run"));
+  assert.ok(!kindsFor(["proxy", "--listen", "127.0.0.1:0"]).includes("run"));
+});
 
 Deno.test("compiledFlags() covers every command and never everything", () => {
   const flags = compiledFlags();
