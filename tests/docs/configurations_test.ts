@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { settingsSchema } from "../../src/app/settings.ts";
+import { formatProblems, isError, parseDocument, rootContext } from "../../src/config/mod.ts";
+
+const root = new URL("../../", import.meta.url);
+const keys = Object.keys(settingsSchema.json()["properties"] ?? {});
+
+for await (const path of documents()) {
+  const page = await Deno.readTextFile(new URL(path, root));
+  for (const [index, text] of configurationsOf(page).entries()) {
+    Deno.test(`configuration ${index + 1} of ${path} is one`, async () => {
+      const document = await parseDocument(text, { name: path });
+      const context = rootContext({ base: "/", home: "/", runtime: "/", env: () => undefined });
+      settingsSchema.parse(document.value, context);
+      const problems = [...document.problems, ...context.problems].filter(isError);
+      assert.deepEqual(formatProblems(problems, document), []);
+    });
+  }
+}
+
+Deno.test("configurationsOf() takes blocks that begin with a key of ours", () => {
+  const page = "```yaml\n# a remark\nroutes: []\n```\n\n```yaml\nclusters: []\n```\n";
+  assert.deepEqual(configurationsOf(page), ["# a remark\nroutes: []"]);
+});
+
+/** The YAML blocks of a page that are configurations of postern, not of another program. */
+function configurationsOf(page: string): string[] {
+  return [...page.matchAll(/^```yaml\n(.*?)\n```$/gms)].map(([, text = ""]) => text)
+    .filter((text) => keys.includes(/^(\w+):/m.exec(text)?.[1] ?? ""));
+}
+
+async function* documents(): AsyncGenerator<string> {
+  yield "README.md";
+  for (const folder of ["docs/guide/", "docs/decisions/"]) {
+    for await (const { name } of Deno.readDir(new URL(folder, root))) {
+      if (name.endsWith(".md")) yield `${folder}${name}`;
+    }
+  }
+}
