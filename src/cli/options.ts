@@ -50,7 +50,7 @@ export function durationValue(): ValueParser<"sync", number> {
  * A path, completed as the shell does it. The parser's own has to load node's file system for what we never ask
  * of it: that is a tenth of the time until a door is ready.
  */
-export function pathValue(metavar: string): ValueParser<"sync", string> {
+export function pathValue(metavar: "PATH" | "FILE"): ValueParser<"sync", string> {
   return {
     mode: "sync",
     metavar,
