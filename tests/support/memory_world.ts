@@ -1,4 +1,4 @@
-import type { Process, SignalName, Terminal, World } from "../../src/core/mod.ts";
+import type { Endpoint, Listening, Process, SignalName, Terminal, World } from "../../src/core/mod.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { MemoryFiles } from "./memory_files.ts";
 import { MemoryNetwork } from "./memory_network.ts";
@@ -13,7 +13,7 @@ export interface MemoryWorldOptions {
 export class MemoryWorld implements World {
   readonly clock = new FakeClock();
   readonly files: MemoryFiles;
-  readonly network = new MemoryNetwork();
+  readonly network: MemoryNetwork;
   readonly process: Process;
   readonly terminal: Terminal;
   readonly places = {
@@ -31,6 +31,7 @@ export class MemoryWorld implements World {
 
   constructor({ files = {}, env = {}, platform = "linux" }: MemoryWorldOptions = {}) {
     this.files = new MemoryFiles(files);
+    this.network = new NetworkWithFiles(this.files);
     this.env = { ...env };
     this.process = {
       platform,
@@ -69,5 +70,32 @@ export class MemoryWorld implements World {
   /** How many listeners for signals have not been disposed. */
   get listening(): number {
     return [...this.#heard.values()].reduce((sum, { size }) => sum + size, 0);
+  }
+}
+
+/** A unix socket is seen among the files while it is bound. */
+class NetworkWithFiles extends MemoryNetwork {
+  readonly #files: MemoryFiles;
+
+  constructor(files: MemoryFiles) {
+    super();
+    this.#files = files;
+  }
+
+  override listen(endpoint: Endpoint): Listening {
+    const listening = super.listen(endpoint);
+    if (!("path" in endpoint)) return listening;
+    const { path } = endpoint;
+    this.#files.put(path, "");
+    const close = () => {
+      listening.close();
+      void this.#files.remove(path);
+    };
+    return {
+      endpoint,
+      accept: () => listening.accept(),
+      close,
+      [Symbol.asyncDispose]: () => Promise.resolve(close()),
+    };
   }
 }
