@@ -13,6 +13,8 @@ export interface CommandOptions {
   /** Set besides those of the household. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** A program and its arguments that runs the real one in its own way: `bash -c 'ulimit -n 64; exec "$@"' bash`. */
+  readonly under?: readonly string[];
 }
 
 /**
@@ -82,14 +84,18 @@ export class Household implements AsyncDisposable {
     return path;
   }
 
-  #command(args: readonly string[], { env = {}, cwd = this.directory }: CommandOptions): Deno.Command {
+  #command(
+    args: readonly string[],
+    { env = {}, cwd = this.directory, under = [] }: CommandOptions,
+  ): Deno.Command {
     const binary = compiled();
     const main = new URL("../../main.ts", import.meta.url).href;
     const [program, before] = binary
       ? [binary, []]
       : [Deno.execPath(), [...sourceCommand(args, this.places), main]];
-    return new Deno.Command(program, {
-      args: [...before, ...args],
+    const [first = program, ...rest] = [...under, program, ...before, ...args];
+    return new Deno.Command(first, {
+      args: rest,
       env: { ...this.#env, ...env },
       clearEnv: true,
       cwd,
