@@ -1,5 +1,6 @@
 import settings from "./deno.json" with { type: "json" };
 import { commandOf, flagsFor, kindsFor } from "./scripts/permissions.ts";
+import { runtimeFlags } from "./scripts/runtime_flags.ts";
 
 // A library of node's world asks for the directory of its own file while it loads, which a bundle does not have.
 Object.assign(globalThis, { __dirname: "/" });
@@ -37,7 +38,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (command === "proxy" && !world.process.isCompiled) {
     // From source, a door in the background gets the flags of this command line again.
     const places = { directories: world.places, self: Deno.execPath(), platform: Deno.build.os };
-    world = createWorld({ main: import.meta.url, flags: ["--no-prompt", ...flagsFor(args, places)] });
+    world = createWorld({ main: import.meta.url, flags: [...runtimeFlags, ...flagsFor(args, places)] });
   }
   try {
     return await run(args, world, { version, writeLogLine: log.write });

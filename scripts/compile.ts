@@ -2,6 +2,7 @@ import settings from "../deno.json" with { type: "json" };
 import { bundleEntry, bundleProgram } from "./bundle.ts";
 import { fetchOlderRuntime } from "./denort.ts";
 import { compiledFlags } from "./permissions.ts";
+import { runtimeFlags } from "./runtime_flags.ts";
 import { sha256 } from "./sha256.ts";
 
 const usage = "deno task compile [--target NAME… | --target all] [--runtime 2.4.2]";
@@ -67,7 +68,8 @@ async function compileOne({ compiler, chunks, files, target, output }: Job): Pro
   const command = new Deno.Command(compiler.program, {
     args: [
       "compile",
-      ...["--quiet", "--no-check", "--no-npm", "--no-config", "--no-lock", "--no-prompt", "--unstable-kv"],
+      ...["--quiet", "--no-check", "--no-npm", "--no-config", "--no-lock", "--unstable-kv"],
+      ...runtimeFlags,
       ...compiledFlags(),
       ...files.filter((file) => file !== bundleEntry).flatMap((file) => ["--include", file]),
       ...target === undefined ? [] : ["--target", targets[target] ?? ""],

@@ -1,5 +1,6 @@
 import { type Directories, flagsFor } from "./permissions.ts";
 import { places } from "./directories.ts";
+import { runtimeFlags } from "./runtime_flags.ts";
 
 /** Runs a command from source with exactly its permissions: `deno task postern status`. */
 if (import.meta.main) Deno.exit(await runFromSource(Deno.args));
@@ -20,7 +21,7 @@ export function sourceCommand(args: readonly string[], directories: Directories)
   const config = filePath(new URL("../deno.json", import.meta.url));
   const sockets = [...socketsIn(directories.runtime)];
   const facts = { directories, sockets, self: Deno.execPath(), platform: Deno.build.os };
-  return ["run", "--no-prompt", "--quiet", "--config", config, ...flagsFor(args, facts)];
+  return ["run", ...runtimeFlags, "--quiet", "--config", config, ...flagsFor(args, facts)];
 }
 
 /** The control sockets there are: Deno grants each by its path. */
