@@ -28,6 +28,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 /** What `main.ts` may join. */
 const mainImports = ["core", "cli", "runtime"];
 
+/** What `main.ts` needs before it may load a room; these files import nothing. */
+const mainFiles = ["scripts/permissions.ts", "scripts/runtime_flags.ts", "deno.json"];
+
 /** The system by another name: for `runtime` only, as `Deno.*` is. */
 const systemModules = ["fs", "fs/promises", "process", "os", "child_process", "dns", "dns/promises", "dgram"];
 
@@ -70,7 +73,7 @@ function importProblem(from: Place, specifier: string): string | undefined {
   const path = resolve(from.path, specifier);
   const to = /^src\/([^/]+)\/(.+)$/.exec(path);
   if (!to?.[1]) {
-    const isAllowed = from.room === "main" && (path === "scripts/permissions.ts" || path === "deno.json");
+    const isAllowed = from.room === "main" && mainFiles.includes(path);
     return isAllowed ? undefined : `Cannot import "${path}": src/ and main.ts stand alone`;
   }
   const [, room, file] = to;
