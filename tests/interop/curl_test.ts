@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { Household } from "../support/postern_process.ts";
+import { tlsFront } from "../support/target_server.ts";
+import { testTls } from "../support/tls_files.ts";
 import { large, type Seen, sha256, WebSite } from "../support/web_site.ts";
 
 const ways: readonly { name: string; args: readonly string[]; protocol: string }[] = [
@@ -31,6 +33,40 @@ peerTest("F04: curl comes through the door by every protocol", ["curl"], async (
     assert.deepEqual([code, stdout, stderr], [0, `hidden: ${site.address}/page\n`, ""], name);
     await door.says(new RegExp(`conn\\.done .*protocol=${protocol} target=${site.address} .*outcome=done`));
   }
+});
+
+peerTest(
+  "curl reaches an https site by every protocol, and its certificate is the site's own",
+  ["curl"],
+  async ({ curl }) => {
+    await using home = await Household.open();
+    await home.configure("default: direct\n");
+    await Deno.writeTextFile(`${home.directory}/ca.crt`, testTls.ca);
+    await using site = new WebSite();
+    await using front = tlsFront(site.address, testTls.server);
+    await using door = await home.door();
+    for (const { name, args } of ways) {
+      const { code, stdout, stderr } = await runPeer(curl, [
+        ...["-sS", "--noproxy", "", "--cacert", `${home.directory}/ca.crt`, ...args, await door.address()],
+        `https://${front.address}/page`,
+      ]);
+      assert.deepEqual([code, stderr], [0, ""], name);
+      assert.equal(stdout, `hidden: ${front.address}/page\n`);
+    }
+  },
+);
+
+peerTest("curl comes through a door on a unix socket", ["curl"], async ({ curl }) => {
+  await using home = await Household.open();
+  await home.configure("default: direct\n");
+  await using site = new WebSite();
+  const path = `${home.directory}/door.sock`;
+  await using door = home.start(["proxy", "--listen-unix", path]);
+  await door.ready;
+  const { code, stdout, stderr } = await runPeer(curl, [
+    ...["-sS", "--noproxy", "", "--proxy", `socks5h://localhost${path}`, `http://${site.address}/page`],
+  ]);
+  assert.deepEqual([code, stdout, stderr], [0, `hidden: ${site.address}/page\n`, ""]);
 });
 
 peerTest("curl sends a chunked body that waits for 100 Continue", ["curl"], async ({ curl }) => {

@@ -181,8 +181,9 @@ row("junk is closed without a word to any target", async ({ door, address }) => 
       "1\n",
     ]
   ) {
-    const answer = new TextDecoder("latin1").decode(await said(address, latin1(junk)));
-    assert.match(answer, /^(|\x05\xff|\x00\x5b[^]{6}|HTTP\/1\.1 400 [^]*)$/);
+    const answer = await said(address, latin1(junk));
+    const allowed = ["", "05ff", "005b", latin1("HTTP/1.1 400 ").toHex()];
+    assert.ok(allowed.some((start) => start === "" ? answer.length === 0 : answer.toHex().startsWith(start)));
   }
   assert.doesNotMatch(door.stderr, /conn\.done| ERROR /);
 }, hasty);

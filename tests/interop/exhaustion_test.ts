@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { eventually, runPeer } from "../support/peer_program.ts";
+import { namespaceTest } from "../support/namespaces.ts";
+import { peerTest } from "../support/peers.ts";
+import { type Door, Household } from "../support/postern_process.ts";
+import { latin1, RawClient, throughSocks5 } from "../support/raw_client.ts";
+import { echoServer, type TargetServer } from "../support/target_server.ts";
+
+async function assertServes(door: Door, target: TargetServer): Promise<void> {
+  using client = await throughSocks5(await door.address(), { host: "127.0.0.1", port: target.port });
+  await client.send("hello");
+  assert.deepEqual(await client.take(5), latin1("hello"));
+}
+
+/** The processor time of a second, in percent. */
+async function busy(loadgen: string, { pid }: Door): Promise<number> {
+  const { code, stdout, stderr } = await runPeer(loadgen, ["wait", "-pid", `${pid}`, "-rest", "1s"]);
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout).cpu_percent;
+}
+
+peerTest("out of descriptors: the door says so once a second, does not spin, and goes on", [
+  "bash",
+  "loadgen",
+], async (
+  { bash, loadgen },
+) => {
+  await using home = await Household.open();
+  await home.configure("listen: { limits: { handshake: 1m } }\ndefault: direct\n");
+  await using target = echoServer();
+  await using door = await home.door([], { under: [bash, "-c", 'ulimit -n 64; exec "$@"', "bash"] });
+  const address = await door.address();
+  const clients = await Promise.all(Array.from({ length: 120 }, () => RawClient.connect(address)));
+  try {
+    await door.says(/ ERROR door\.accept_failed /);
+    const before = complaints(door);
+    assert.ok(await busy(loadgen, door) < 30);
+    assert.ok(complaints(door) - before <= 2, door.stderr);
+  } finally {
+    for (const client of clients) client.close();
+  }
+  await assertServes(door, target);
+  door.kill("SIGTERM");
+  assert.equal((await door.ended).code, 0);
+}, { platforms: ["linux"] });
+
+function complaints(door: Door): number {
+  return door.stderr.match(/door\.accept_failed/g)?.length ?? 0;
+}
+
+Deno.test("more clients than the limit are answered in their own protocol, and told of once a second", async () => {
+  await using home = await Household.open();
+  await home.configure("listen: { limits: { connections: 4 } }\ndefault: direct\n");
+  await using target = echoServer();
+  await using door = await home.door();
+  const address = await door.address();
+  const host = { host: "127.0.0.1", port: target.port };
+  const held = await Promise.all(Array.from({ length: 4 }, () => throughSocks5(address, host)));
+  try {
+    for (let more = 0; more < 5; more++) {
+      await assert.rejects(throughSocks5(address, host), /SOCKS5 reply 1$/);
+    }
+    using http = await RawClient.connect(address);
+    await http.send(`CONNECT ${target.address} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    assert.match(await http.restText(), /^HTTP\/1\.1 503 [^]*limits\.connections/);
+  } finally {
+    for (const client of held) client.close();
+  }
+  await eventually("there is room again", () => assertServes(door, target).then(() => true, () => false));
+  assert.equal(door.stderr.match(/ WARN +door\.full/g)?.length, 1);
+});
+
+/** Continuous integration holds 2,000; `POSTERN_IDLE_CONNECTIONS=5000` asks for what the issue names. */
+const idle = Number(environment("POSTERN_IDLE_CONNECTIONS") ?? 2000);
+
+peerTest(`F24: ${idle} idle connections are held, each for little memory`, ["bash", "loadgen"], async (
+  { bash, loadgen },
+) => {
+  await using home = await Household.open();
+  await home.configure("listen: { limits: { connections: 20000 } }\ndefault: direct\n");
+  await using door = await home.door([], {
+    under: [bash, "-c", 'ulimit -n "$(ulimit -H -n)"; exec "$@"', "bash"],
+  });
+  const { code, stdout, stderr } = await runPeer(loadgen, [
+    ...["idle", "-door", await door.address(), "-pid", `${door.pid}`, "-n", `${idle}`, "-rest", "500ms"],
+  ]);
+  assert.equal(code, 0, stderr);
+  const { open, refused, kB_per_conn: each } = JSON.parse(stdout);
+  assert.deepEqual([open, refused], [idle, 0]);
+  // A bound, with the litter of the rush in it; `deno task bench` measures.
+  assert.ok(each < 60, `${each} kB each`);
+}, { platforms: ["linux"] });
+
+/** An optional variable, unless the tests may not read it. */
+function environment(variable: string): string | undefined {
+  const { state } = Deno.permissions.querySync({ name: "env", variable });
+  return state === "granted" ? Deno.env.get(variable) : undefined;
+}
+
+namespaceTest(
+  "a full disk for logs: the door goes on, and tells what was lost once there is room",
+  "--mount",
+  async (
+    wrap,
+    bash,
+  ) => {
+    await using home = await Household.open();
+    await home.configure("default: direct\n");
+    await using target = echoServer();
+    const disk = `${home.directory}/disk`;
+    await Deno.mkdir(disk);
+    const mount = `mount -t tmpfs -o size=64k tmpfs ${disk} && head -c 60000 /dev/zero >${disk}/filler`;
+    await using door = await home.door(["--log-file", `${disk}/door.log`], { under: wrap(mount) });
+    const inside = async (script: string) => {
+      const { code, stdout, stderr } = await runPeer(bash, [
+        "-c",
+        `nsenter --mount --target ${door.pid} ${script}`,
+      ]);
+      assert.equal(code, 0, stderr);
+      return stdout;
+    };
+    for (let count = 0; count < 100; count++) await assertServes(door, target);
+    const full = await inside(`tail -n 3 ${disk}/door.log`);
+    assert.doesNotMatch(full, /lines lost/);
+    await inside(`rm ${disk}/filler`);
+    await assertServes(door, target);
+    await eventually(
+      "the log tells of the loss",
+      async () => /\d+ lines lost/.test(await inside(`tail -n 3 ${disk}/door.log`)),
+    );
+    door.kill("SIGTERM");
+    assert.equal((await door.ended).code, 0);
+  },
+);
