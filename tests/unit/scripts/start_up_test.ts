@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { runDeno } from "../../../scripts/bundle.ts";
+
+// What is loaded before a command answers decides how fast it does; anything new here is a decision.
+
+interface Module {
+  readonly specifier: string;
+  readonly dependencies?: readonly Dependency[];
+}
+
+interface Dependency {
+  readonly isDynamic?: boolean;
+  readonly code?: { readonly specifier: string };
+}
+
+const root = new URL("../../..", import.meta.url);
+const graph = new Map<string, Module>();
+
+Deno.test("main.ts loads for `postern version` nothing but what it prints and whom it asks", async () => {
+  const modules = await loadedWith("main.ts");
+  assert.deepEqual(modules.filter((module) => !module.startsWith("scripts/")), ["deno.json", "main.ts"]);
+  assert.ok(modules.length <= 4, modules.join("\n"));
+});
+
+const rooms = [
+  { entry: "src/runtime/mod.ts", foreign: [] },
+  { entry: "src/cli/mod.ts", foreign: ["@optique/core"] },
+  { entry: "src/app/mod.ts", foreign: [] },
+];
+
+for (const { entry, foreign } of rooms) {
+  Deno.test(`${entry} loads at once of foreign code ${foreign.join(" ") || "nothing"}`, async () => {
+    const packages = (await loadedWith(entry)).filter((module) => /^(?:npm|node|jsr|https?):/.test(module))
+      .map((module) => module.replace(/^npm:\/?((?:@[^/]+\/)?[^/@]+).*$/, "$1"));
+    assert.deepEqual([...new Set(packages)], foreign);
+  });
+}
+
+Deno.test("src/app/mod.ts loads no command, and src/cli/mod.ts no door", async () => {
+  assert.deepEqual(
+    (await loadedWith("src/app/mod.ts")).filter((module) => module.startsWith("src/cli/")),
+    [],
+  );
+  assert.deepEqual(
+    (await loadedWith("src/cli/mod.ts")).filter((module) =>
+      /^src\/(?:app|demo|transports|listeners)\//.test(module)
+    ),
+    [],
+  );
+});
+
+/** Every module that comes with one, without those that are imported when they are needed. */
+async function loadedWith(entry: string): Promise<string[]> {
+  if (graph.size === 0) {
+    const { modules }: { modules: readonly Module[] } = JSON.parse(
+      await runDeno(["info", "--json", new URL("main.ts", root).href]),
+    );
+    for (const module of modules) graph.set(module.specifier, module);
+  }
+  const loaded = new Set([new URL(entry, root).href]);
+  assert.ok([...loaded].every((first) => graph.has(first)), `${entry} is no part of the program`);
+  for (const specifier of loaded) {
+    for (const { isDynamic, code } of graph.get(specifier)?.dependencies ?? []) {
+      if (code && !isDynamic) loaded.add(code.specifier);
+    }
+  }
+  return [...loaded].map((specifier) => specifier.replace(root.href, "")).sort();
+}
