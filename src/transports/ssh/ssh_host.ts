@@ -1,0 +1,57 @@
+/** What the ssh configuration says about one host: everything that the engines need to get there. */
+export interface SshHost {
+  /** The name it was asked for by. */
+  readonly alias: string;
+  readonly hostName: string;
+  readonly port: number;
+  readonly user: string;
+  /** From ProxyJump or `ssh -W` as ProxyCommand, nearest first; empty is straight. */
+  readonly jumps: readonly JumpSpec[];
+  /** Any other command whose stdio is the connection, tokens expanded. */
+  readonly proxyCommand?: string;
+  readonly identityFiles: readonly string[];
+  readonly certificateFiles: readonly string[];
+  readonly identitiesOnly: boolean;
+  /** The agent's socket; absent is none. */
+  readonly identityAgent?: string;
+  readonly userKnownHostsFiles: readonly string[];
+  readonly globalKnownHostsFiles: readonly string[];
+  readonly hostKeyAlias?: string;
+  readonly strictHostKeyChecking: "yes" | "accept-new";
+  readonly hashKnownHosts: boolean;
+  /** As `ssh -G` prints them, `+ - ^` applied; absent is the default of the engine, as for the four below. */
+  readonly hostKeyAlgorithms?: readonly string[];
+  readonly ciphers?: readonly string[];
+  readonly macs?: readonly string[];
+  readonly kexAlgorithms?: readonly string[];
+  readonly pubkeyAcceptedAlgorithms?: readonly string[];
+  /** Milliseconds, as the next one. */
+  readonly connectTimeout?: number;
+  readonly serverAliveInterval?: number;
+  readonly serverAliveCountMax?: number;
+  readonly addressFamily: "any" | "inet" | "inet6";
+  readonly bindAddress?: string;
+  readonly preferredAuthentications?: readonly string[];
+  readonly kbdInteractive: boolean;
+  readonly password: boolean;
+  readonly pubkey: boolean;
+  /** What the configuration asks for and the built-in engine does not do; a blocking one makes the host unusable to it. */
+  readonly problems: readonly SshConfigProblem[];
+}
+
+/** One hop of a ProxyJump list. */
+export interface JumpSpec {
+  readonly user?: string;
+  readonly host: string;
+  readonly port?: number;
+}
+
+/** A line of the ssh configuration that a person has to know of. */
+export interface SshConfigProblem {
+  /** `blocking` may change where one connects or whom one trusts, `note` is worth telling, `harmless` a debug line. */
+  readonly severity: "blocking" | "note" | "harmless";
+  readonly file: string;
+  readonly line: number;
+  readonly option: string;
+  readonly message: string;
+}
