@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+
+const root = new URL("../../", import.meta.url);
+
+for await (const path of documents()) {
+  Deno.test(`every link of ${path} leads somewhere`, async () => {
+    const text = await Deno.readTextFile(new URL(path, root));
+    const broken: string[] = [];
+    for (const link of linksOf(text)) {
+      const target = new URL(link, new URL(path, root));
+      if (!await leadsSomewhere(target)) broken.push(link);
+    }
+    assert.deepEqual(broken, []);
+  });
+}
+
+Deno.test("linksOf() leaves out other sites and code", () => {
+  const text = "[a](b.md) [c](https://d.example) `[e](f.md)`\n\n```text\n[g](h.md)\n```\n[i](#j)\n";
+  assert.deepEqual(linksOf(text), ["b.md", "#j"]);
+});
+
+Deno.test("anchorOf() is what a heading's link is", () => {
+  assert.equal(anchorOf("`a`: It works, b c!"), "a-it-works-b-c");
+});
+
+function linksOf(text: string): string[] {
+  const prose = text.replace(/^```.*?^```$/gms, "").replace(/`[^`\n]*`/g, "");
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link)
+    .filter((link) => !/^[a-z]+:/.test(link));
+}
+
+async function leadsSomewhere(target: URL): Promise<boolean> {
+  const { hash } = target;
+  const file = new URL(target);
+  file.hash = "";
+  try {
+    if ((await Deno.stat(file)).isDirectory) return hash === "";
+    if (hash === "") return true;
+    const headings = (await Deno.readTextFile(file)).matchAll(/^#+ (.+)$/gm);
+    return [...headings].some(([, heading = ""]) => `#${anchorOf(heading)}` === hash);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+function anchorOf(heading: string): string {
+  return heading.toLowerCase().replace(/[^\w\s-]/g, "").replaceAll(" ", "-");
+}
+
+async function* documents(): AsyncGenerator<string> {
+  for (const folder of ["", "docs/guide/", "docs/reference/", "docs/decisions/"]) {
+    for await (const { name, isFile } of Deno.readDir(new URL(folder, root))) {
+      if (isFile && name.endsWith(".md")) yield `${folder}${name}`;
+    }
+  }
+}
