@@ -82,14 +82,14 @@ class Joint {
         await to.write(isFull ? into : into.subarray(0, read));
         this.#count(from, read);
         if (isFull) {
-          if (into !== small || size === smallest) size = Math.min(size * 8, largest);
+          if (into !== small || size === smallest) size = larger(size);
           if (large?.length !== size) {
             if (large) giveBack(large);
-            large = takeLarge(size);
+            large = takeBuffer(size);
           }
           into = large;
         } else if (into !== small) {
-          if (read < size >> 3) size = Math.max(size >> 3, smallest);
+          if (read < smaller(size)) size = smaller(size);
           if (large) giveBack(large);
           large = undefined;
           into = small;
@@ -187,15 +187,25 @@ class Joint {
 }
 
 const smallest = 2 * 1024;
+const medium = 32 * 1024;
 const largest = 256 * 1024;
-/** Large buffers between two uses, so that a burst does not allocate. */
-const spare: Uint8Array<ArrayBuffer>[] = [];
-const mostSpare = 16;
+/** Buffers between two uses, so that a burst does not allocate; no more than 6 MB are kept. */
+const spare = new Map<number, Uint8Array<ArrayBuffer>[]>([[medium, []], [largest, []]]);
+const mostSpare = new Map([[medium, 64], [largest, 16]]);
 
-function takeLarge(size: number): Uint8Array<ArrayBuffer> {
-  return (size === largest ? spare.pop() : undefined) ?? new Uint8Array(size);
+function larger(size: number): number {
+  return size < medium ? medium : largest;
+}
+
+function smaller(size: number): number {
+  return size > medium ? medium : smallest;
+}
+
+function takeBuffer(size: number): Uint8Array<ArrayBuffer> {
+  return spare.get(size)?.pop() ?? new Uint8Array(size);
 }
 
 function giveBack(buffer: Uint8Array<ArrayBuffer>): void {
-  if (buffer.length === largest && spare.length < mostSpare) spare.push(buffer);
+  const kept = spare.get(buffer.length);
+  if (kept && kept.length < (mostSpare.get(buffer.length) ?? 0)) kept.push(buffer);
 }

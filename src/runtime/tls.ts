@@ -22,7 +22,7 @@ export async function secure(conn: Conn, options: SecureOptions & { signal: Abor
       ...(key === undefined ? {} : { key }),
     });
     const trusted = await trustedCertificates();
-    for (const pem of ca === undefined ? trusted : [...trusted, ca]) secureContext.context.addCACert(pem);
+    trust(secureContext, ca === undefined ? trusted : [...trusted, ca]);
     // Deno's TLS takes all there is, whether anybody reads or not: the connection below has to wait for its reader.
     let isRead: (() => void) | undefined;
     const mayRead = () => {
@@ -64,6 +64,23 @@ export async function secure(conn: Conn, options: SecureOptions & { signal: Abor
     if (signal.aborted) throw signal.reason;
     throw tlsError(error, serverName);
   }
+}
+
+/** Before 2.9 Deno's TLS could not run over a connection that is no socket, and had no such context. */
+function trust(
+  { context }: { readonly context?: { addCACert?(pem: string): void } },
+  pems: readonly string[],
+): void {
+  if (!context?.addCACert) {
+    throw new PosternError(
+      "internal",
+      "Cannot speak TLS to an upstream: this postern is made with an old Deno",
+      {
+        hint: "take one that is compiled with Deno 2.9 or newer",
+      },
+    );
+  }
+  for (const pem of pems) context.addCACert(pem);
 }
 
 /** Node would take any text here and fail later, with a sentence about the connection. */

@@ -187,6 +187,9 @@ export class Door implements AsyncDisposable {
   }
 }
 
+/** How long to wait for words that never come, in ms: long enough for a busy machine. */
+const patience = 30_000;
+
 /** What a stream has said so far, and who waits for what. */
 class Output {
   text = "";
@@ -198,13 +201,22 @@ class Output {
     this.done = this.#collect(stream);
   }
 
-  /** Resolves with the first match; fails when the stream ends without one. */
+  /** Resolves with the first match; fails when the stream ends without one, or nothing matches for too long. */
   async until(pattern: RegExp): Promise<RegExpExecArray> {
-    while (true) {
-      const found = pattern.exec(this.text);
-      if (found) return found;
-      if (this.#isDone) throw new Error(`ended without ${pattern}: ${this.text}`);
-      await this.#changed.promise;
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(
+      () => late.reject(new Error(`waited in vain for ${pattern}: ${this.text}`)),
+      patience,
+    );
+    try {
+      while (true) {
+        const found = pattern.exec(this.text);
+        if (found) return found;
+        if (this.#isDone) throw new Error(`ended without ${pattern}: ${this.text}`);
+        await Promise.race([this.#changed.promise, late.promise]);
+      }
+    } finally {
+      clearTimeout(timer);
     }
   }
 
