@@ -15,6 +15,8 @@ export interface BackgroundStarted {
 }
 
 const patience = 30_000;
+/** How much of what a door said before its end is looked at, in bytes. */
+const mostSaid = 256 * 1024;
 
 /** Starts a door that outlives us; resolves when it has bound its addresses, or fails with what it said. */
 export async function startInBackground(
@@ -72,8 +74,11 @@ async function failure(
   world: World,
   { id, log, before, code }: { id: string; log: string; before: number; code: number },
 ): Promise<PosternError> {
-  const said = await world.files.readTextIfThere(log).catch(describe) ?? "";
-  const lines = new TextDecoder().decode(new TextEncoder().encode(said).subarray(before)).trim().split("\n");
+  const said = await world.files.readFrom(log, before, mostSaid).then(
+    (bytes) => new TextDecoder().decode(bytes),
+    (error) => describe(error),
+  );
+  const lines = said.trim().split("\n");
   const at = lines.findLastIndex((line) => line.startsWith("postern: error: "));
   const sentence = at < 0
     ? lines.slice(-3).join("\n")

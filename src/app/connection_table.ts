@@ -145,7 +145,9 @@ export class ConnectionRecord implements Dialed {
   finish(end: string, cause?: unknown): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
-    this.#conn?.[Symbol.asyncDispose]();
+    this.#conn?.[Symbol.asyncDispose]().then(undefined, (error: unknown) => {
+      this.#options.log.debug("conn.close_failed", { conn: this.id, reason: describe(error) });
+    });
     const outcome = this.#dropped ? "closed" : end;
     const error = this.#dropped ? this.#dropped.reason : cause;
     const { clock, log, metrics } = this.#options;

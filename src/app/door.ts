@@ -30,7 +30,7 @@ import { explanationOf } from "./explanation.ts";
 import { ListenerSet } from "./listener_set.ts";
 import { withoutLoops } from "./loop_guard.ts";
 import { allowedBy, changesBetween, listenerChanges, makePlan, type Plan, transportOf } from "./plan.ts";
-import type { ToldDoor } from "./proxy_environment.ts";
+import { reachableAt, type ToldDoor } from "./proxy_environment.ts";
 import { listenOf } from "./settings.ts";
 import { dialTimeout, tryDial } from "./try_dial.ts";
 import { readUsers } from "./users.ts";
@@ -105,13 +105,13 @@ export class Door implements AsyncDisposable {
 
   /** The door that programs are told of: the first one that speaks HTTP, else the first one on a TCP port. */
   told(): ToldDoor | undefined {
-    const doors = this.#listeners.bound.filter(({ kind, endpoint }) =>
-      kind !== "admin" && "port" in endpoint
+    const doors = this.#listeners.bound.flatMap(({ kind, endpoint, users }) =>
+      kind !== "admin" && "port" in endpoint ? [{ kind, endpoint, users }] : []
     );
     const chosen = doors.find(({ kind }) => kind !== "socks") ?? doors[0];
     if (!chosen) return undefined;
     const [user] = chosen.users;
-    return { address: chosen.address, ...(user && { user }) };
+    return { address: reachableAt(chosen.endpoint), ...(user && { user }) };
   }
 
   /** Binds. After it the door takes clients. */
@@ -211,7 +211,8 @@ export class Door implements AsyncDisposable {
       this.#count(route.transport);
       return record.connected(conn);
     } catch (error) {
-      this.#count(route.transport, error);
+      // A client that leaves says nothing about the way.
+      this.#count(route.transport, signal.aborted ? undefined : error);
       record.failed(error);
       throw error;
     } finally {

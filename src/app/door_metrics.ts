@@ -15,9 +15,6 @@ export class DoorMetrics {
     "transport",
   ]);
   readonly reloads = new Counter("postern_reloads_total", "Reloads of the configuration.", ["outcome"]);
-  readonly refusals = new Counter("postern_refused_clients_total", "Clients turned away before a request.", [
-    "reason",
-  ]);
   readonly #moved = new Map<string, { up: number; down: number }>();
 
   /** Adds the bytes of a connection that has ended. */
@@ -33,7 +30,8 @@ export class DoorMetrics {
   /** Everything, with the bytes of the connections that are still open added in. */
   collect(open: Iterable<OpenConnection>, residentBytes: number): Metric[] {
     const bytes = new Map([...this.#moved].map(([name, sum]) => [name, { ...sum }]));
-    const counts = new Map<string, number>();
+    // A way that has carried something is known from then on: its count goes back to 0, and does not vanish.
+    const counts = new Map([...bytes.keys()].map((name) => [name, 0]));
     for (const { transport, tally } of open) {
       const sum = bytes.get(transport) ?? { up: 0, down: 0 };
       bytes.set(transport, { up: sum.up + tally.up, down: sum.down + tally.down });
@@ -44,7 +42,6 @@ export class DoorMetrics {
       this.durations.metric(),
       this.dials.metric(),
       this.reloads.metric(),
-      this.refusals.metric(),
       {
         kind: "counter",
         name: "postern_bytes_total",

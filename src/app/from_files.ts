@@ -4,7 +4,12 @@ import type { ExplanationInfo, ProxyEnvironment } from "../listeners/mod.ts";
 import { pacFile } from "../routing/mod.ts";
 import { type ConfigSource, demandLoaded, loadConfig, readConfig } from "./config_file.ts";
 import { Door } from "./door.ts";
-import { proxyEnvironment, type ProxyEnvironmentOptions, type ToldDoor } from "./proxy_environment.ts";
+import {
+  proxyEnvironment,
+  type ProxyEnvironmentOptions,
+  reachableAt,
+  type ToldDoor,
+} from "./proxy_environment.ts";
 import { listenOf, settingsSchema } from "./settings.ts";
 import { readUsers } from "./users.ts";
 
@@ -76,10 +81,6 @@ async function configuredDoor(
   if (!listener) return { address: "127.0.0.1:12000" };
   const [user] = await readUsers(world.files, listener, listen);
   const [{ endpoint }] = listener.address.sockets;
-  const address = "port" in endpoint ? `${bracketed(endpoint.host)}:${endpoint.port}` : "127.0.0.1:12000";
+  const address = "port" in endpoint ? reachableAt(endpoint) : "127.0.0.1:12000";
   return { address, ...(user && { user }) };
-}
-
-function bracketed(host: string): string {
-  return host.includes(":") ? `[${host}]` : host;
 }

@@ -1,4 +1,4 @@
-import { PosternError } from "../core/mod.ts";
+import { formatTarget, PosternError } from "../core/mod.ts";
 import type { ProxyEnvironment } from "../listeners/mod.ts";
 import { type Client, noProxyFor } from "../routing/mod.ts";
 import type { Plan } from "./plan.ts";
@@ -9,6 +9,12 @@ export interface ToldDoor {
   readonly address: string;
   /** Who may use it; nobody is asked when absent. */
   readonly user?: { readonly name: string; readonly password: string };
+}
+
+/** Where programs of this machine reach a door that is bound to an address or to all of them. */
+export function reachableAt({ host, port }: { readonly host: string; readonly port: number }): string {
+  const near = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
+  return formatTarget({ host: near, port });
 }
 
 export interface ProxyEnvironmentOptions {
