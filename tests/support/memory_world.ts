@@ -86,10 +86,11 @@ class NetworkWithFiles extends MemoryNetwork {
     const listening = super.listen(endpoint);
     if (!("path" in endpoint)) return listening;
     const { path } = endpoint;
+    const remove = MemoryFiles.prototype.remove.bind(this.#files, path);
     this.#files.put(path, "");
     const close = () => {
       listening.close();
-      void this.#files.remove(path);
+      void remove();
     };
     return {
       endpoint,

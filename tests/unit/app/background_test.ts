@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { startInBackground } from "../../../src/app/background.ts";
+import type { Background } from "../../../src/core/mod.ts";
+import { type RunningDoor, startDoor } from "../../support/memory_door.ts";
+import { MemoryWorld } from "../../support/memory_world.ts";
+
+const { signal } = new AbortController();
+const log = "/state/logs/work.log";
+
+/** A world in which a program is what a test says. */
+function worldWhere(program: (world: MemoryWorld) => Promise<number>, pid = 4711) {
+  const world = new MemoryWorld({ files: { "/c.yaml": "listen: { mixed: 127.0.0.1:7 }\n" } });
+  const told = { command: [] as readonly string[], isReleased: false };
+  world.process.background = (command): Promise<Background> => {
+    told.command = command;
+    return Promise.resolve({ pid, ended: program(world), release: () => void (told.isReleased = true) });
+  };
+  const start = () => startInBackground(world, { id: "work", arguments: ["proxy", "--id=work"] }, { signal });
+  return { world, told, start };
+}
+
+Deno.test("startInBackground() waits until the door is ready", async () => {
+  const running = Promise.withResolvers<RunningDoor>();
+  const { world, told, start } = worldWhere(async (world) => {
+    running.resolve(await startDoor(world, { id: "work", config: "/c.yaml" }));
+    return await new Promise(() => {});
+  });
+  const starting = start();
+  const door = await running.promise;
+  await world.clock.advance(100);
+  assert.deepEqual(await starting, { id: "work", pid: 4711, addresses: ["127.0.0.1:7"], log });
+  assert.deepEqual(told, {
+    command: ["postern", "proxy", "--id=work", `--log-file=${log}`],
+    isReleased: true,
+  });
+  world.kill("SIGTERM");
+  await door.ended;
+});
+
+const deaths = [
+  {
+    name: "its sentence, hint and exit code",
+    said:
+      "info started\npostern: error: Cannot listen on 127.0.0.1:7: the address is in use\npostern: hint: see lsof\n",
+    code: 4,
+    error: {
+      message: "Cannot listen on 127.0.0.1:7: the address is in use",
+      hint: "see lsof",
+      exit: 4,
+    },
+  },
+  {
+    name: "every problem of its configuration",
+    said:
+      "postern: error: Cannot use /c.yaml: 2 problems\n/c.yaml:1:1: a\n/c.yaml:2:1: b\npostern: hint: postern config check\n",
+    code: 4,
+    error: {
+      message: "Cannot use /c.yaml: 2 problems\n/c.yaml:1:1: a\n/c.yaml:2:1: b",
+      hint: "postern config check",
+      exit: 4,
+    },
+  },
+  {
+    name: "its last lines where it did not explain itself",
+    said: "one\ntwo\nthree\nfour\n",
+    code: 1,
+    error: { message: "two\nthree\nfour", hint: `its log is ${log}`, exit: 1 },
+  },
+  {
+    name: "its exit code where it said nothing, never a success",
+    said: "",
+    code: 0,
+    error: { message: 'Cannot start "work": it ended with exit code 0', exit: 1 },
+  },
+];
+for (const { name, said, code, error } of deaths) {
+  Deno.test(`startInBackground() of a door that dies gives ${name}`, async () => {
+    const { world, told, start } = worldWhere((world) => {
+      world.files.put(log, `postern: error: Cannot do what was tried yesterday ü\n${said}`);
+      return Promise.resolve(code);
+    });
+    world.files.put(log, "postern: error: Cannot do what was tried yesterday ü\n");
+    await assert.rejects(start(), error);
+    assert.equal(told.isReleased, true);
+  });
+}
+
+Deno.test("startInBackground() takes no other door of that id for its own, and gives up in time", async () => {
+  const { world, start } = worldWhere(() => new Promise(() => {}), 999);
+  const door = await startDoor(world, { id: "work", config: "/c.yaml" });
+  const failed = assert.rejects(start(), { code: "timeout", message: /was not ready within 30 s/ });
+  await world.clock.advance(31_000);
+  await failed;
+  world.kill("SIGTERM");
+  await door.ended;
+});

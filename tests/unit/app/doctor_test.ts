@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { doctor, type Finding } from "../../../src/app/doctor.ts";
+import { PosternError } from "../../../src/core/mod.ts";
+import { startDoor } from "../../support/memory_door.ts";
+import { MemoryWorld } from "../../support/memory_world.ts";
+
+const { signal } = new AbortController();
+const path = "/config/config.yaml";
+const basic = "listen: { mixed: [127.0.0.1:1, 127.0.0.1:2] }\n";
+
+async function findings(world: MemoryWorld, id = "default"): Promise<Finding[]> {
+  const found: Finding[] = [];
+  for await (const finding of doctor(world, { id }, { signal })) found.push(finding);
+  return found;
+}
+
+/** `name: state`, or with the detail where it is asked for by name. */
+const brief = (found: readonly Finding[]) => found.map(({ name, state }) => `${name}: ${state}`);
+const detail = (found: readonly Finding[], name: string) =>
+  found.filter((one) => one.name === name).map((one) => one.detail).join("\n");
+
+Deno.test("doctor() finds nothing wrong where nothing is", async () => {
+  const found = await findings(new MemoryWorld({ files: { [path]: basic } }));
+  assert.deepEqual(brief(found), [
+    "configuration: ok",
+    "directory for sockets: ok",
+    'instance "default": skipped',
+    "address 127.0.0.1:1: ok",
+    "address 127.0.0.1:2: ok",
+    "proxy variables: ok",
+    "clock: ok",
+  ]);
+});
+
+Deno.test("doctor() knows the ports of the running door from those of others", async () => {
+  const world = new MemoryWorld({ files: { [path]: "listen: { mixed: 127.0.0.1:1 }\n" } });
+  const door = await startDoor(world);
+  world.network.listen({ host: "127.0.0.1", port: 2 });
+  world.files.put(path, basic);
+  const found = await findings(world);
+  assert.equal(detail(found, "address 127.0.0.1:1"), "the running door has it");
+  assert.match(detail(found, "address 127.0.0.1:2"), /is taken/);
+  assert.match(detail(found, 'instance "default"'), /^ready, version 1\.2\.3, pid 4711/);
+  world.kill("SIGTERM");
+  await door.ended;
+});
+
+const troubles = [
+  {
+    name: "a broken configuration",
+    prepare: (world: MemoryWorld) => world.files.put(path, "listen: [\n"),
+    failed: ["configuration"],
+  },
+  {
+    name: "a configuration that cannot be read",
+    prepare: (world: MemoryWorld) => {
+      world.env["POSTERN_CONFIG"] = "/gone.yaml";
+    },
+    failed: ["configuration"],
+  },
+  {
+    name: "a password file that is missing",
+    prepare: (world: MemoryWorld) =>
+      world.files.put(path, "listen: { auth: { users: [{ name: a, passwordFile: /pw }] } }\n"),
+    failed: ["configuration"],
+  },
+  {
+    name: "a directory that belongs to another user",
+    prepare: (world: MemoryWorld) => {
+      world.files.privateDirectory = () => Promise.reject(new PosternError("config", "Cannot use it"));
+    },
+    failed: ["directory for sockets"],
+  },
+  {
+    name: "a control socket that may not be used",
+    prepare: (world: MemoryWorld) => {
+      world.files.put("/run/me/default.sock", "");
+      world.network.faults.set("/run/me/default.sock", new PosternError("not_allowed", "Cannot connect"));
+    },
+    failed: ['instance "default"'],
+  },
+  {
+    name: "a clock of long ago",
+    prepare: (world: MemoryWorld) => world.clock.jumpDate(-40 * 365 * 86_400_000),
+    failed: ["clock"],
+  },
+];
+for (const { name, prepare, failed } of troubles) {
+  Deno.test(`doctor() goes on after ${name}`, async () => {
+    const world = new MemoryWorld({ files: { [path]: basic } });
+    prepare(world);
+    const found = await findings(world);
+    assert.deepEqual(found.filter(({ state }) => state === "failed").map(({ name }) => name), failed);
+    assert.equal(found.at(-1)?.name, "clock");
+  });
+}
+
+Deno.test("doctor() makes a finding of an id that cannot be", async () => {
+  const found = await findings(new MemoryWorld({ files: { [path]: basic } }), "a/b");
+  assert.match(detail(found, 'instance "a/b"'), /Cannot use "a\/b" as the id/);
+});
+
+Deno.test("doctor() tells where proxy variables lead, without their password", async () => {
+  const env = { http_proxy: "http://me:secret@proxy.example:3128", ALL_PROXY: "::nonsense::" };
+  const found = await findings(new MemoryWorld({ files: { [path]: basic }, env }));
+  assert.match(
+    detail(found, "proxy variables"),
+    /^http_proxy leads to proxy\.example:3128, which is not this door\nALL_PROXY is not a URL$/,
+  );
+  assert.ok(!JSON.stringify(found).includes("secret"));
+});

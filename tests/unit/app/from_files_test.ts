@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import {
+  checkConfig,
+  environmentFromFiles,
+  explainFromFiles,
+  pacFromFiles,
+  showConfig,
+} from "../../../src/app/from_files.ts";
+import { MemoryWorld } from "../../support/memory_world.ts";
+
+const { signal } = new AbortController();
+const path = "/config/config.yaml";
+const text = "listen:\n  mixed: 0.0.0.0:3\n  auth: { users: [{ name: me, passwordFile: /pw }] }\n" +
+  'transports: { corp: { proxy: { url: "http://me:hidden@10.0.0.1:3128" } } }\n' +
+  "routes: [{ to: corp.example, via: corp }]\n";
+
+function world(more: Readonly<Record<string, string>> = { "/pw": "p ss/\n" }): MemoryWorld {
+  return new MemoryWorld({ files: { [path]: text, ...more } });
+}
+
+Deno.test("checkConfig() starts nothing and reports", async () => {
+  const place = world();
+  const { path: checked, errors, warnings } = await checkConfig(place, {});
+  assert.deepEqual([checked, errors], [path, []]);
+  assert.equal(warnings.length, 1);
+  assert.match(
+    warnings[0] ?? "",
+    /^\/config\/config\.yaml:4:\d+: warning: transports\.corp\.proxy\.url: has a password/,
+  );
+  assert.deepEqual([place.network.connects, place.network.lookups], [[], []]);
+});
+
+Deno.test("checkConfig() reports a password file that is missing with its place", async () => {
+  const { errors } = await checkConfig(world({}), {});
+  assert.deepEqual(errors.map((line) => line.replace(/^(\S+) /, "$1 ")), [
+    `${path}:3:45: listen.auth.users[0].passwordFile: Cannot read /pw: no such file`,
+  ]);
+});
+
+Deno.test("showConfig() shows no secret, and nothing of a wrong configuration", async () => {
+  const shown = JSON.stringify(await showConfig(world(), {}));
+  assert.ok(!shown.includes("hidden") && shown.includes("me:***@10.0.0.1"), shown);
+  assert.ok(!shown.includes("p ss"));
+  const broken = world();
+  broken.files.put(path, "default: gone\n");
+  await assert.rejects(showConfig(broken, {}), { code: "config" });
+});
+
+Deno.test("explainFromFiles() tells the way without a door", async () => {
+  const { transport, because, hops } = await explainFromFiles(world(), {}, {
+    target: { host: "a.corp.example", port: 443 },
+    dial: false,
+    signal,
+  });
+  assert.equal(transport, "corp");
+  assert.match(because, /corp\.example/);
+  assert.deepEqual(hops.map(({ name, type }) => [name, type]), [["corp", "proxy"]]);
+  assert.ok(!JSON.stringify(hops).includes("hidden"));
+});
+
+Deno.test("pacFromFiles() names the door as browsers of this machine reach it", async () => {
+  const pac = await pacFromFiles(world(), {});
+  assert.ok(pac.includes("PROXY 127.0.0.1:3"), pac);
+  assert.ok((await pacFromFiles(world(), {}, { authority: "[::1]:3" })).includes("[::1]:3"));
+});
+
+Deno.test("environmentFromFiles() tells a password only when asked to", async () => {
+  const without = await environmentFromFiles(world(), {}, { credentials: false });
+  assert.deepEqual(
+    [without.http, without.socks, without.needsAuth],
+    ["http://127.0.0.1:3", "socks5h://127.0.0.1:3", true],
+  );
+  const { http } = await environmentFromFiles(world(), {}, { credentials: true });
+  assert.equal(http, "http://me:p%20ss%2F@127.0.0.1:3");
+  await assert.rejects(environmentFromFiles(world(), {}, { credentials: false, client: "cobol" }), {
+    code: "usage",
+  });
+});

@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { checkedId, connectInstance, Instance, instances, logFile } from "../../../src/app/instance.ts";
+import { PosternError } from "../../../src/core/mod.ts";
+import { startDoor } from "../../support/memory_door.ts";
+import { MemoryWorld } from "../../support/memory_world.ts";
+
+const { signal } = new AbortController();
+const config = "listen: { mixed: 127.0.0.1:0 }\n";
+const lockFile = "/run/me/work.lock";
+
+for (const id of ["default", "a", "work-2.b_c", "9", "x".repeat(40)]) {
+  Deno.test(`checkedId() takes ${id.slice(0, 12)}`, () => assert.equal(checkedId(id), id));
+}
+
+for (const id of ["", ".", "..", "../x", "a/b", "a b", "-a", "a\n", "x".repeat(41), "ü"]) {
+  Deno.test(`checkedId() refuses ${JSON.stringify(id.slice(0, 12))}`, () => {
+    assert.throws(() => checkedId(id), { code: "usage" });
+    assert.throws(() => logFile(new MemoryWorld(), id), { code: "usage" });
+  });
+}
+
+Deno.test("Instance.take() removes what a dead door left, and gives the lock back at the end", async () => {
+  const world = new MemoryWorld({ files: { "/run/me/work.sock": "", "/run/me/work.control.json": "{}" } });
+  {
+    await using instance = await Instance.take(world, "work");
+    assert.equal(await world.files.info("/run/me/work.sock"), undefined);
+    assert.equal(await world.files.info("/run/me/work.control.json"), undefined);
+    await assert.rejects(Instance.take(world, "work"), { code: "config", exit: 1 });
+    await using _other = await Instance.take(world, "other");
+    assert.equal((await instance.listen()).token, undefined);
+    assert.ok(await world.files.info("/run/me/work.sock"));
+  }
+  assert.equal(await world.files.info("/run/me/work.sock"), undefined);
+  await using _again = await Instance.take(world, "work");
+});
+
+Deno.test("Instance.take() gives the lock back when it cannot clear the place", async () => {
+  const world = new MemoryWorld();
+  const { remove } = world.files;
+  world.files.remove = () => Promise.reject(new PosternError("config", "Cannot remove it"));
+  await assert.rejects(Instance.take(world, "work"), /Cannot remove it/);
+  world.files.remove = remove;
+  assert.ok(await world.files.lock(lockFile));
+});
+
+Deno.test("Instance gives the lock back when it cannot remove its socket", async () => {
+  const world = new MemoryWorld();
+  const instance = await Instance.take(world, "work");
+  await instance.listen();
+  world.files.remove = () => Promise.reject(new PosternError("config", "Cannot remove it"));
+  await assert.rejects(instance[Symbol.asyncDispose](), /Cannot remove it/);
+  assert.ok(await world.files.lock(lockFile));
+});
+
+Deno.test("Instance.listen() keeps a token in a private file where there are no unix sockets", async () => {
+  const world = new MemoryWorld({ platform: "windows" });
+  await using instance = await Instance.take(world, "work");
+  const { listening, token } = await instance.listen();
+  assert.match(token ?? "", /^[0-9a-f]{48}$/);
+  const file = "/run/me/work.control.json";
+  assert.equal((await world.files.info(file))?.mode, 0o600);
+  const { endpoint } = listening;
+  assert.deepEqual(JSON.parse(await world.files.readText(file)), {
+    port: "port" in endpoint ? endpoint.port : undefined,
+    token,
+  });
+});
+
+for (const platform of ["linux", "windows"] as const) {
+  Deno.test(`connectInstance() finds a running door and no other on ${platform}`, async () => {
+    const world = new MemoryWorld({ platform, files: { "/c.yaml": config } });
+    const door = await startDoor(world, { id: "work", config: "/c.yaml" });
+    const client = await connectInstance(world, "work", { signal });
+    assert.deepEqual(await client.hello({ signal }), {
+      version: "1.2.3",
+      id: "work",
+      pid: 4711,
+      protocol: 1,
+    });
+    await assert.rejects(connectInstance(world, "default", { signal }), {
+      code: "refused",
+      exit: 3,
+      detail: "no_instance",
+      message: 'Cannot ask the instance "default": none runs',
+    });
+    await client.stop({ signal });
+    await door.ended;
+    await assert.rejects(connectInstance(world, "work", { signal }), { exit: 3 });
+  });
+}
+
+Deno.test("connectInstance() takes a socket of a dead door for none", async () => {
+  const world = new MemoryWorld({ files: { "/run/me/work.sock": "" } });
+  await assert.rejects(connectInstance(world, "work", { signal }), { code: "refused", exit: 3 });
+});
+
+Deno.test("instances() lists what runs, by id, and sweeps what is dead", async () => {
+  const world = new MemoryWorld({
+    files: {
+      "/c.yaml": config,
+      "/run/me/dead.lock": "",
+      "/run/me/dead.sock": "",
+      "/run/me/..lock": "",
+      "/run/me/other": "",
+    },
+  });
+  // The lock files of the others are the locks' own affair, which a memory world has not.
+  const doors = [];
+  for (const id of ["work", "b"]) {
+    world.files.put(`/run/me/${id}.lock`, "");
+    doors.push(await startDoor(world, { id, config: "/c.yaml" }));
+  }
+  world.files.put("/run/me", "");
+  const found = await instances(world, { signal });
+  assert.deepEqual(found.map(({ id, control }) => [id, control]), [
+    ["b", "/run/me/b.sock"],
+    ["work", "/run/me/work.sock"],
+  ]);
+  assert.equal(await world.files.info("/run/me/dead.sock"), undefined);
+  world.kill("SIGTERM");
+  for (const { ended } of doors) await ended;
+});
+
+Deno.test("instances() leaves the socket of a door that is only starting", async () => {
+  const world = new MemoryWorld({ files: { "/run/me": "", [lockFile]: "", "/run/me/work.sock": "" } });
+  using _lock = await world.files.lock(lockFile);
+  assert.deepEqual(await instances(world, { signal }), []);
+  assert.ok(await world.files.info("/run/me/work.sock"));
+});
