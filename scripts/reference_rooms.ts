@@ -43,15 +43,21 @@ async function importsBetween(source: URL): Promise<Map<string, Set<string>>> {
   const inOrder = Object.keys(rooms).filter((room) => present.includes(room));
   for (const room of inOrder) {
     const imported = new Set<string>();
-    for await (const { name } of Deno.readDir(new URL(`${room}/`, source))) {
-      const text = await Deno.readTextFile(new URL(`${room}/${name}`, source));
-      for (const [, other = ""] of text.matchAll(/"\.\.\/([a-z]+)\/mod\.ts"/g)) imported.add(other);
+    for await (const text of textsBelow(new URL(`${room}/`, source))) {
+      for (const [, other = ""] of text.matchAll(/"(?:\.\.\/)+([a-z]+)\/mod\.ts"/g)) imported.add(other);
     }
     found.set(room, new Set(inOrder.filter((other) => imported.has(other))));
   }
   const main = await Deno.readTextFile(new URL("../main.ts", source));
   found.set("main", new Set(inOrder.filter((room) => main.includes(`"./src/${room}/mod.ts"`))));
   return found;
+}
+
+async function* textsBelow(directory: URL): AsyncGenerator<string> {
+  for await (const { name, isDirectory } of Deno.readDir(directory)) {
+    if (isDirectory) yield* textsBelow(new URL(`${name}/`, directory));
+    else yield await Deno.readTextFile(new URL(name, directory));
+  }
 }
 
 function* arrows(imports: ReadonlyMap<string, ReadonlySet<string>>): Generator<string> {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import settings from "../../../deno.json" with { type: "json" };
 import { projectRoot, referencePages } from "../../../scripts/reference.ts";
 import { table, withPart } from "../../../scripts/reference_page.ts";
 import { roomsPart } from "../../../scripts/reference_rooms.ts";
@@ -17,6 +18,13 @@ Deno.test("referencePages() tells of every key in the configuration's schema", a
     .filter((key) => !["items", "additionalProperties"].includes(key));
   assert.ok(keys.includes("halfCloseLinger") && keys.includes("passwordFile"), keys.join(" "));
   for (const key of keys) assert.match(page, new RegExp(`\\b${key}\``), key);
+});
+
+Deno.test("docs/decisions/dependencies.md has a line for each package of deno.json, and for no other", async () => {
+  const page = await Deno.readTextFile(new URL("docs/decisions/dependencies.md", projectRoot));
+  const cells = [...page.matchAll(/^\| (`[^|]*)\|/gm)].map(([, cell = ""]) => cell);
+  const named = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name));
+  assert.deepEqual(named.sort(), Object.keys(settings.imports).sort());
 });
 
 Deno.test("table() pads its columns and escapes bars", () => {
