@@ -21,6 +21,7 @@ export async function* accepting(
   { signal, clock, log, turnAway }: AcceptingOptions,
 ): AsyncGenerator<Conn> {
   const close = () => listening.close();
+  if (signal.aborted) close();
   signal.addEventListener("abort", close, { once: true });
   let saidAt = -Infinity;
   let turningAway: Promise<void> | undefined;

@@ -31,7 +31,7 @@ export function createLog(options: LogOptions, context: LogFields = {}): Log {
   const at = (level: LogLevel) => {
     if (logLevels.indexOf(level) < least) return () => {};
     return (event: string, fields?: LogFields) => {
-      options.write(format(options.date(), level, event, { ...context, ...fields }));
+      options.write(plain(format(options.date(), level, event, { ...context, ...fields })));
     };
   };
   return {
@@ -51,6 +51,14 @@ export const silentLog: Log = createLog({
   date: () => new Date(0),
   write: () => {},
 });
+
+/** What JSON leaves as it is, but a terminal obeys: C1 control characters, line ends, marks that turn text around. */
+const harmful = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** In both formats such characters are inside quotes, where they may be written by their numbers. */
+function plain(line: string): string {
+  return line.replace(harmful, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
 
 function jsonLine(date: Date, level: LogLevel, event: string, fields: LogFields): string {
   return `${JSON.stringify({ time: date.toISOString(), level, event, ...fields })}\n`;

@@ -1,4 +1,4 @@
-import { formatIp, parseIp } from "./address.ts";
+import { formatIp, parseIp, parseIPv6 } from "./address.ts";
 import { PosternError } from "./errors.ts";
 
 /** What a client asks for: a name or an IP literal (without brackets), and a port. */
@@ -32,7 +32,7 @@ export function parseTarget(text: string, defaultPort?: number): Target {
   const bare = !match && parseIp(text) ? text : undefined;
   const host = bare ?? match?.[1] ?? match?.[2] ?? "";
   const port = match?.[3] === undefined ? defaultPort : Number(match[3]);
-  if (host === "" || host.length > 255 || (match?.[1] !== undefined && !parseIp(host))) {
+  if (host === "" || host.length > 255 || (match?.[1] !== undefined && !parseIPv6(host))) {
     throw new PosternError("usage", `Cannot read "${text.slice(0, 300)}" as HOST:PORT`, {
       hint: "write example.com:443, 192.0.2.1:443 or [2001:db8::1]:443",
     });

@@ -27,7 +27,7 @@ export class Tasks implements AsyncDisposable {
     const { signal } = this.#controller;
     if (signal.aborted) return;
     const ended = () => void this.#running.delete(running);
-    const running: Promise<void> = task(signal).then(ended, (error) => {
+    const running: Promise<void> = Promise.try(task, signal).then(ended, (error) => {
       ended();
       if (!signal.aborted || error !== signal.reason) this.#onError(error);
     });
