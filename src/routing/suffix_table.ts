@@ -25,7 +25,11 @@ export class SuffixTable<T> {
     const value = make();
     this.#values.push(value);
     if (this.#values.length * 2 * placeSize > this.#places.length) this.#grow();
-    this.#places.set([hash, this.#values.length, this.#textEnd, name.length], this.#freePlace(hash));
+    const place = this.#freePlace(hash);
+    this.#places[place] = hash;
+    this.#places[place + 1] = this.#values.length;
+    this.#places[place + 2] = this.#textEnd;
+    this.#places[place + 3] = name.length;
     this.#keep(name);
     return value;
   }
