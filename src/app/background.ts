@@ -38,7 +38,9 @@ export async function startInBackground(
       ms: patience,
       signal,
       error: () =>
-        new PosternError("timeout", `Cannot start "${id}": it was not ready within ${patience / 1000} s`),
+        new PosternError("timeout", `Cannot start "${id}": it was not ready within ${patience / 1000} s`, {
+          hint: `see what it does in ${log}; end it with: postern stop ${id}`,
+        }),
     }, (signal) => readyAddresses(world, id, { pid: started.pid, ended, signal }));
     if ("code" in addresses) throw await failure(world, { id, log, before, code: addresses.code });
     return { id, pid: started.pid, addresses: addresses.ready, log };

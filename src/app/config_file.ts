@@ -103,7 +103,13 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
     );
     lines.push(...wayLines(settings, lists.rules), ...conflictLines(rules.slice(own.length)));
   }
-  const errors = [...formatProblems(problems.filter(isError), document), ...lines];
+  // What was said on the command line has no place in the file.
+  const isOption = ({ path }: Problem) => path[0] === "routes" && Number(path[1]) >= fileRoutes;
+  lines.push(...problems.filter(isOption).map(({ message }) => `--route: ${message}`));
+  const errors = [
+    ...formatProblems(problems.filter((problem) => isError(problem) && !isOption(problem)), document),
+    ...lines,
+  ];
   const warnings = [
     ...formatProblems(problems.filter((problem) => !isError(problem)), document),
     ...lists.warnings,

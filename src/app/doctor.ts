@@ -164,7 +164,7 @@ function* proxyFindings({ process }: World, status: unknown): Generator<Finding>
         name,
         state: "warning",
         detail: `${variable} leads to ${url.host}, which is not this door`,
-        hint: "the door itself does not use it; to make it an upstream, see: postern env",
+        hint: "the door itself does not use it: to go through it, make it a transport in the configuration",
       };
     }
   }

@@ -1,6 +1,7 @@
 import { maskedUrl } from "../config/mod.ts";
 import { PosternError } from "../core/mod.ts";
 import { doorKinds } from "../listeners/mod.ts";
+import { parsePattern } from "../routing/mod.ts";
 import { transportKinds } from "../transports/mod.ts";
 
 /** What the command line changes in the configuration. */
@@ -64,8 +65,13 @@ function routesOf(
         hint: "write for example --route .corp.example=proxy:http://127.0.0.1:3128",
       });
     }
+    const to = text.slice(0, at);
+    const parsed = parsePattern(to);
+    if ("problem" in parsed) {
+      throw new PosternError("usage", `Cannot use "${to.slice(0, 200)}" for --route: it ${parsed.problem}`);
+    }
     const way = text.slice(at + 1);
-    return { to: text.slice(0, at), via: inPlace(way, { ...known, ...transports }, transports) ?? way };
+    return { to, via: inPlace(way, { ...known, ...transports }, transports) ?? way };
   });
   return { routes, transports };
 }

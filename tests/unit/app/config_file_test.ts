@@ -136,3 +136,14 @@ Deno.test("demandLoaded() names every problem in one error", async () => {
     return true;
   });
 });
+
+Deno.test("readConfig() does not point into the file for a transport that only the command line names", async () => {
+  const files = { [path]: "routes: [{ to: a.example, via: nowhere }]\n" };
+  const { errors } = await readConfig(new MemoryWorld({ files }), {
+    overrides: { routes: ["b.example=gone"] },
+  });
+  assert.deepEqual(errors, [
+    `${path}:1:32: routes[0].via: names "nowhere", which is no transport: known are direct, reject`,
+    '--route: names "gone", which is no transport: known are direct, reject',
+  ]);
+});

@@ -43,3 +43,10 @@ for (const text of ["x.example", "=direct", "x.example=", "any:http://me:secret@
     });
   });
 }
+
+Deno.test("overridden() takes a pattern that is none for a misuse, not for a problem of the file", () => {
+  assert.throws(() => overridden({}, { routes: ["a..b=direct"] }), {
+    code: "usage",
+    message: /^Cannot use "a\.\.b" for --route: it must have no empty label/,
+  });
+});
