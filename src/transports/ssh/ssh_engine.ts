@@ -1,0 +1,293 @@
+import { Buffer } from "node:buffer";
+
+/** Algorithm names in the order of preference; absent lists are the defaults. */
+export interface SshAlgorithms {
+  readonly kex?: readonly string[] | undefined;
+  readonly hostKey?: readonly string[] | undefined;
+  readonly ciphers?: readonly string[] | undefined;
+  readonly macs?: readonly string[] | undefined;
+}
+
+/** What ssh2 tells of the messages it has read. The first argument is ssh2's own object. */
+export interface SshMessageHandlers {
+  DISCONNECT(engine: unknown, reason: number, description: string): void;
+  SERVICE_ACCEPT(engine: unknown, name: string): void;
+  EXT_INFO(
+    engine: unknown,
+    extensions: readonly { readonly name: string; readonly algs?: readonly string[] }[],
+  ): void;
+  USERAUTH_SUCCESS(engine: unknown): void;
+  USERAUTH_FAILURE(engine: unknown, methods: readonly string[], partial: boolean): void;
+  USERAUTH_PK_OK(engine: unknown): void;
+  USERAUTH_PASSWD_CHANGEREQ(engine: unknown, prompt: string): void;
+  USERAUTH_INFO_REQUEST(
+    engine: unknown,
+    name: string,
+    instructions: string,
+    questions: readonly { readonly prompt: string; readonly echo: boolean }[],
+  ): void;
+  REQUEST_SUCCESS(engine: unknown): void;
+  REQUEST_FAILURE(engine: unknown): void;
+  GLOBAL_REQUEST(engine: unknown, name: string, wantsReply: boolean): void;
+  CHANNEL_OPEN(engine: unknown, channel: { readonly sender: number }): void;
+  CHANNEL_OPEN_CONFIRMATION(
+    engine: unknown,
+    channel: {
+      readonly recipient: number;
+      readonly sender: number;
+      readonly window: number;
+      readonly packetSize: number;
+    },
+  ): void;
+  CHANNEL_OPEN_FAILURE(engine: unknown, recipient: number, reason: number, description: string): void;
+  CHANNEL_DATA(engine: unknown, recipient: number, data: Uint8Array<ArrayBuffer>): void;
+  CHANNEL_EXTENDED_DATA(
+    engine: unknown,
+    recipient: number,
+    data: Uint8Array<ArrayBuffer>,
+    type: number,
+  ): void;
+  CHANNEL_WINDOW_ADJUST(engine: unknown, recipient: number, amount: number): void;
+  CHANNEL_EOF(engine: unknown, recipient: number): void;
+  CHANNEL_CLOSE(engine: unknown, recipient: number): void;
+  CHANNEL_REQUEST(engine: unknown, recipient: number, type: string, wantsReply: boolean): void;
+}
+
+export interface SshEngineOptions {
+  readonly algorithms: SshAlgorithms;
+  readonly handlers: SshMessageHandlers;
+  /** Takes bytes for the server; they must be used or copied at once. */
+  readonly onOutput: (bytes: Uint8Array) => void;
+  /** Told once, of what ends the conversation. */
+  readonly onFailure: (error: Error) => void;
+  /** Asked for each key exchange whether the server's key is right. */
+  readonly onHostKey: (key: Uint8Array<ArrayBuffer>, decide: (isRight: boolean) => void) => void;
+  /** Told after each key exchange. */
+  readonly onKeysExchanged: () => void;
+}
+
+/**
+ * The ssh protocol as ssh2 speaks it: key exchange, encryption, framing and the reading of messages. Sign-in,
+ * channels and time are ours. This file alone knows ssh2's insides; a test fails when they move.
+ */
+export class SshEngine {
+  readonly #protocol: Ssh2Protocol;
+  readonly #library: Library;
+
+  private constructor(library: Library, options: SshEngineOptions) {
+    this.#library = library;
+    const { algorithms } = options;
+    const { constants } = library;
+    const pick = (wanted: readonly string[] | undefined, usual: string[], known: string[]) =>
+      wanted ? wanted.filter((name) => known.includes(name)) : usual;
+    const streams = {
+      cipher: pick(algorithms.ciphers, constants.DEFAULT_CIPHER, constants.SUPPORTED_CIPHER),
+      mac: pick(algorithms.macs, constants.DEFAULT_MAC, constants.SUPPORTED_MAC),
+      // Compressing what is mostly TLS costs time and gains nothing.
+      compress: ["none"],
+      lang: [],
+    };
+    this.#protocol = new library.Protocol({
+      ident: "postern",
+      offer: {
+        kex: pick(algorithms.kex, constants.DEFAULT_KEX, constants.SUPPORTED_KEX),
+        serverHostKey: pick(
+          algorithms.hostKey,
+          constants.DEFAULT_SERVER_HOST_KEY.filter((name) => name !== "ssh-rsa"),
+          constants.SUPPORTED_SERVER_HOST_KEY,
+        ),
+        cs: streams,
+        sc: streams,
+      },
+      onWrite: options.onOutput,
+      onError: options.onFailure,
+      onHandshakeComplete: options.onKeysExchanged,
+      hostVerifier: options.onHostKey,
+      messageHandlers: options.handlers,
+    });
+  }
+
+  /** Loads ssh2 on first use: it takes a tenth of a second that a door without ssh need not spend. */
+  static async create(options: SshEngineOptions): Promise<SshEngine> {
+    return new SshEngine(await loadLibrary(), options);
+  }
+
+  /** Names one of the lists in which nothing is left of what was asked for. */
+  static async unknownAlgorithms(algorithms: SshAlgorithms): Promise<string | undefined> {
+    const { constants } = await loadLibrary();
+    const lists = [
+      ["KexAlgorithms", algorithms.kex, constants.SUPPORTED_KEX],
+      ["HostKeyAlgorithms", algorithms.hostKey, constants.SUPPORTED_SERVER_HOST_KEY],
+      ["Ciphers", algorithms.ciphers, constants.SUPPORTED_CIPHER],
+      ["MACs", algorithms.macs, constants.SUPPORTED_MAC],
+    ] as const;
+    return lists.find(([, wanted, known]) => wanted && !wanted.some((name) => known.includes(name)))?.[0];
+  }
+
+  /** What the exchange hash of the first key exchange was: signatures are bound to it. */
+  get sessionId(): Uint8Array {
+    return this.#protocol._kex.sessionID;
+  }
+
+  /** Says who we are. */
+  start(): void {
+    this.#protocol.start();
+  }
+
+  /** Takes bytes of the server; throws where they make no sense. Not kept once the first keys are exchanged. */
+  receive({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): void {
+    this.#protocol.parse(Buffer.from(buffer, byteOffset, byteLength), 0, byteLength);
+  }
+
+  requestService(name: string): void {
+    this.#protocol.service(name);
+  }
+
+  /** Sends a whole message of the sign-in; `method` decides how an ambiguous answer is read (RFC 4252, section 5). */
+  sendSignIn(method: string, payload: Uint8Array): void {
+    this.#protocol._authsQueue.push(method);
+    this.#send(payload);
+  }
+
+  /** Sends a whole message for which no method of ssh2 fits. */
+  #send(payload: Uint8Array): void {
+    const { write } = this.#protocol._packetRW;
+    const at = write.allocStart;
+    const packet = write.alloc(payload.length);
+    packet.set(payload, at);
+    this.#library.sendPacket(this.#protocol, write.finalize(packet));
+  }
+
+  openTcp(channel: number, { window, packetSize, host, port, origin }: {
+    window: number;
+    packetSize: number;
+    host: string;
+    port: number;
+    origin: string;
+  }): void {
+    const ends = { dstIP: host, dstPort: port, srcIP: origin, srcPort: 0 };
+    this.#protocol.directTcpip(channel, window, packetSize, ends);
+  }
+
+  /** Encrypts at once: `bytes` may be reused after. */
+  sendData(channel: number, { buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): void {
+    this.#protocol.channelData(channel, Buffer.from(buffer, byteOffset, byteLength));
+  }
+
+  sendWindow(channel: number, amount: number): void {
+    this.#protocol.channelWindowAdjust(channel, amount);
+  }
+
+  sendEnd(channel: number): void {
+    this.#protocol.channelEOF(channel);
+  }
+
+  sendClose(channel: number): void {
+    this.#protocol.channelClose(channel);
+  }
+
+  /** A request that every server answers, be it with "unknown". */
+  sendPing(): void {
+    this.#protocol.ping();
+  }
+
+  refuseRequest(): void {
+    this.#protocol.requestFailure();
+  }
+
+  refuseChannelRequest(channel: number): void {
+    this.#protocol.channelFailure(channel);
+  }
+
+  /** Refuses a channel that the server wants to open: we asked for none. */
+  refuseChannel(channel: number): void {
+    this.#protocol.channelOpenFail(channel, administrativelyProhibited, "");
+  }
+
+  disconnect(): void {
+    this.#protocol.disconnect(byApplication);
+  }
+
+  /** Ends all use of it. */
+  free(): void {
+    this.#protocol.cleanup();
+  }
+}
+
+const administrativelyProhibited = 1;
+const byApplication = 11;
+
+/** The part of ssh2's `Protocol` that is used here. */
+interface Ssh2Protocol {
+  /** Private: the session id is needed for signatures that ssh2 cannot make. */
+  readonly _kex: { readonly sessionID: Uint8Array };
+  /** Private: whose answer comes next. */
+  readonly _authsQueue: string[];
+  /** Private: for messages that ssh2 has no method for. */
+  readonly _packetRW: {
+    readonly write: {
+      readonly allocStart: number;
+      alloc(size: number): Uint8Array;
+      finalize(packet: Uint8Array): Uint8Array;
+    };
+  };
+  start(): void;
+  parse(bytes: Buffer, from: number, to: number): void;
+  service(name: string): void;
+  ping(): void;
+  disconnect(reason: number): void;
+  cleanup(): void;
+  requestFailure(): void;
+  directTcpip(
+    channel: number,
+    window: number,
+    packetSize: number,
+    ends: { dstIP: string; dstPort: number; srcIP: string; srcPort: number },
+  ): void;
+  channelData(channel: number, bytes: Buffer): void;
+  channelWindowAdjust(channel: number, amount: number): void;
+  channelEOF(channel: number): void;
+  channelClose(channel: number): void;
+  channelFailure(channel: number): void;
+  channelOpenFail(channel: number, reason: number, description: string): void;
+}
+
+interface AlgorithmConstants {
+  readonly DEFAULT_KEX: string[];
+  readonly SUPPORTED_KEX: string[];
+  readonly DEFAULT_SERVER_HOST_KEY: string[];
+  readonly SUPPORTED_SERVER_HOST_KEY: string[];
+  readonly DEFAULT_CIPHER: string[];
+  readonly SUPPORTED_CIPHER: string[];
+  readonly DEFAULT_MAC: string[];
+  readonly SUPPORTED_MAC: string[];
+}
+
+interface Library {
+  readonly Protocol: new (options: object) => Ssh2Protocol;
+  readonly constants: AlgorithmConstants;
+  sendPacket(protocol: Ssh2Protocol, packet: Uint8Array): boolean;
+}
+
+let library: Promise<Library> | undefined;
+
+function loadLibrary(): Promise<Library> {
+  return library ??= importLibrary();
+}
+
+async function importLibrary(): Promise<Library> {
+  const [protocol, constants, utils, crypto]: [
+    { default: Library["Protocol"] },
+    { default: AlgorithmConstants },
+    { default: Pick<Library, "sendPacket"> },
+    { default: { init: Promise<void> } },
+  ] = await Promise.all([
+    import("ssh2/lib/protocol/Protocol.js"),
+    import("ssh2/lib/protocol/constants.js"),
+    import("ssh2/lib/protocol/utils.js"),
+    import("ssh2/lib/protocol/crypto.js"),
+  ]);
+  // chacha20-poly1305 is WebAssembly that has to be there before the first packet.
+  await crypto.default.init;
+  return { Protocol: protocol.default, constants: constants.default, sendPacket: utils.default.sendPacket };
+}
