@@ -67,7 +67,7 @@ async function check(
   if (output !== "table") await printValue(world, { path: file, errors, warnings }, output);
   else {
     await world.terminal.out(errors.map((line) => `${printableLines(line)}\n`).join(""));
-    await world.terminal.err(warnings.map((line) => `postern: warning: ${printableLines(line)}\n`).join(""));
+    await world.terminal.err(warnings.map((line) => `${printableLines(line)}\n`).join(""));
   }
   if (errors.length > 0) {
     throw new PosternError("config", `Cannot use "${file}": ${counted(errors.length, "problem")}`, {

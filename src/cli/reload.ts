@@ -20,7 +20,7 @@ export default defineCommand({
     const report = await client.reload({ signal });
     if (output !== "table") return await printValue(world, report, output);
     for (const warning of report.warnings) {
-      await world.terminal.err(`postern: warning: ${printableLines(warning)}\n`);
+      await world.terminal.err(`${printableLines(warning)}\n`);
     }
     await world.terminal.out(report.changes.map((change) => `${printableLines(change)}\n`).join(""));
     if (!report.changed) await world.terminal.err("postern: nothing has changed\n");

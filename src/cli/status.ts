@@ -20,14 +20,21 @@ export default defineCommand({
     ["postern status", "all running doors"],
     ["postern status --watch", "the same, again every second"],
     ["postern status -o json | jq '.[].listeners'", "for programs"],
+    ['xdg-open "$(postern status --page)"', "the live page in a browser"],
   ],
   parser: object({
     id: instanceOption("Only this instance."),
     output: outputOption(["table", "json", "yaml"], "table"),
+    page: option("--page", {
+      description: words(
+        "Prints the address of the live page, with the token that opens it: keep it to yourself.",
+      ),
+    }),
     watch: option("--watch", { description: words("Shows it again every second until interrupted.") }),
   }),
-  async run({ id, output, watch }, world, { signal }) {
+  async run({ id, output, watch, page }, world, { signal }) {
     const { terminal } = world;
+    if (page) return await terminal.out(`${await pageAddress(world, id ?? "default", { signal })}\n`);
     do {
       const text = await formatStatuses(await statuses(world, id, { signal }), output, world);
       const isScreen = watch && terminal.isOutput && output === "table";
@@ -37,6 +44,11 @@ export default defineCommand({
     } while (watch);
   },
 });
+
+async function pageAddress(world: World, id: string, { signal }: { signal: AbortSignal }): Promise<string> {
+  const { connectInstance } = await import("../app/mod.ts");
+  return await (await connectInstance(world, id, { signal })).page({ signal });
+}
 
 async function statuses(
   world: World,

@@ -44,7 +44,7 @@ export interface ListenerSettings {
 function listener(address: Schema<ListenAddress>): Schema<ListenerSettings> {
   const plain = transformed(address, (address): ListenerSettings => ({ address }));
   const detailed = record({
-    address,
+    address: described(address, "Where it listens."),
     auth: optional(described(auth, "Who may use this listener, instead of listen.auth.")),
     only: optional(
       described(

@@ -45,7 +45,7 @@ export const routeSettings = {
   ),
   direct: described(
     optional(list(patternSetting()), []),
-    "Exclusions: targets that go direct whatever the routes and the catalogues say.",
+    "Exclusions: targets that go direct whatever the routes say.",
   ),
   default: described(
     optional(text({ min: 1 }), "direct"),

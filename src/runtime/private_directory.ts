@@ -2,7 +2,7 @@ import { PosternError } from "../core/mod.ts";
 import { fileError } from "./file_error.ts";
 
 /**
- * Makes a directory that only we may enter (its parents with the usual mode). One that exists must be a real
+ * Makes a directory that only we may enter, and its parents where they are missing. One that exists must be a real
  * directory of ours that others cannot write to; if others can read it, that ends here.
  */
 export async function privateDirectory(path: string): Promise<void> {
@@ -23,8 +23,8 @@ async function make(path: string): Promise<boolean> {
   try {
     await Deno.mkdir(path, { mode: 0o700 }).catch(async (error) => {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
-      await Deno.mkdir(parent(path), { recursive: true });
-      await Deno.mkdir(path, { mode: 0o700 });
+      // With its parents in one call: that needs the permission for this directory only.
+      await Deno.mkdir(path, { recursive: true, mode: 0o700 });
     });
     return true;
   } catch (error) {
@@ -53,9 +53,4 @@ async function claim(path: string): Promise<void> {
     throw refuse("others can write to it", `look at what is in it, then: chmod 700 ${path}`);
   }
   if (found.mode & 0o077) await Deno.chmod(path, 0o700);
-}
-
-function parent(path: string): string {
-  const cut = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));
-  return cut > 0 ? path.slice(0, cut) : cut === 0 ? "/" : ".";
 }

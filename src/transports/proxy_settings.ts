@@ -28,7 +28,10 @@ const written = record({
 }, { describe: "a mapping with url, user, passwordFile, ca" });
 
 /** `proxy: { url, user, passwordFile, ca }`. */
-export const proxySettings = transformed(written, readSettings);
+export const proxySettings = described(
+  transformed(written, readSettings),
+  "Goes through another proxy: HTTP or SOCKS5.",
+);
 
 const defaultPorts: Readonly<Record<ProxyScheme, number>> = { http: 80, https: 443, socks5: 1080 };
 

@@ -1,4 +1,4 @@
-import { text } from "../config/mod.ts";
+import { described, text } from "../config/mod.ts";
 import { type Conn, PosternError, type Transport } from "../core/mod.ts";
 import { defineTransport } from "./define_transport.ts";
 
@@ -24,6 +24,9 @@ export class Reject implements Transport {
 /** `reject: SENTENCE`, told to the client. */
 export default defineTransport({
   type: "reject",
-  settings: text({ max: 1000, describe: "the sentence that the client is told" }),
+  settings: described(
+    text({ max: 1000, describe: "the sentence that the client is told" }),
+    "Refuses every target, with this sentence.",
+  ),
   create: (sentence, { name }) => new Reject(name, sentence),
 });

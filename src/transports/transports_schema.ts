@@ -1,4 +1,13 @@
-import { dictionary, kinded, optional, type Problem, type Schema, suggestion, text } from "../config/mod.ts";
+import {
+  described,
+  dictionary,
+  kinded,
+  optional,
+  type Problem,
+  type Schema,
+  suggestion,
+  text,
+} from "../config/mod.ts";
 import type { TransportKind } from "./define_transport.ts";
 
 /** One transport of the configuration. */
@@ -19,7 +28,14 @@ export const implicitNames: readonly string[] = ["direct", "reject"];
 /** The schema of the section `transports` for some kinds. */
 export function transportsSchemaOf(kinds: readonly TransportKind[]): Schema<TransportsSettings> {
   const one = kinded(Object.fromEntries(kinds.map(({ type, settings }) => [type, settings])), {
-    also: { via: optional(text()) },
+    also: {
+      via: optional(
+        described(
+          text(),
+          "The transport through which this one makes its own connections; straight when absent.",
+        ),
+      ),
+    },
     describe: "a transport",
   });
   const all = dictionary<TransportSettings>(one, {
