@@ -80,7 +80,7 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
   const text = source.text ??
     (isNamed ? await world.files.readText(path, limit) : await world.files.readTextIfThere(path, limit));
   const document = await parseDocument(text ?? "", { name: path });
-  const { value, fileRoutes } = overridden(document.value, source.overrides ?? {});
+  const { value, fileRoutes, optionAt } = overridden(document.value, source.overrides ?? {});
   const parsed = document.value === undefined ? undefined : parseSettings(world, value, path);
   const lists = await readLists(world, parsed?.settings?.routesFrom ?? []);
   const problems = [
@@ -94,7 +94,7 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
   let rules: readonly Rule[] = [];
   if (parsed?.settings) {
     const { settings } = parsed;
-    const fileRules = rulesOfSettings(settings, sourceIn(document, path, fileRoutes));
+    const fileRules = rulesOfSettings(settings, sourceIn(document, path, optionAt));
     const own = commandLineRules(fileRules, settings, fileRoutes);
     rules = [...own, ...fileRules.filter((rule) => !own.includes(rule)), ...lists.rules];
     problems.push(
@@ -104,16 +104,15 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
     lines.push(...wayLines(settings, lists.rules), ...conflictLines(rules.slice(own.length)));
   }
   // What was said on the command line has no place in the file.
-  const isOption = ({ path }: Problem) => path[0] === "routes" && Number(path[1]) >= fileRoutes;
-  lines.push(...problems.filter(isOption).map(({ message }) => `--route: ${message}`));
-  const errors = [
-    ...formatProblems(problems.filter((problem) => isError(problem) && !isOption(problem)), document),
-    ...lines,
+  const format = (problems: readonly Problem[]) => [
+    ...formatProblems(problems.filter(({ path }) => optionAt(path) === undefined), document),
+    ...problems.flatMap(({ path, message }) => {
+      const option = optionAt(path);
+      return option === undefined ? [] : [`${option}: ${message}`];
+    }),
   ];
-  const warnings = [
-    ...formatProblems(problems.filter((problem) => !isError(problem)), document),
-    ...lists.warnings,
-  ];
+  const errors = [...format(problems.filter(isError)), ...lines];
+  const warnings = [...format(problems.filter((problem) => !isError(problem))), ...lists.warnings];
   const texts = new Map([[path, text], ...lists.texts]);
   const report = { path, isThere: text !== undefined, errors, warnings, value, texts };
   if (!parsed?.settings || errors.length > 0) return report;
@@ -169,10 +168,15 @@ async function readLists(world: World, files: readonly string[]): Promise<Lists>
 }
 
 /** What a rule gives as its source: `config.yaml:12`, or the option it came by. */
-function sourceIn(document: ConfigDocument, file: string, fileRoutes: number): (path: Path) => string {
+function sourceIn(
+  document: ConfigDocument,
+  file: string,
+  optionAt: (path: Path) => string | undefined,
+): (path: Path) => string {
   const name = fileName(file);
   return (path) => {
-    if (path[0] === "routes" && Number(path[1]) >= fileRoutes) return "--route";
+    const option = optionAt(path);
+    if (option !== undefined) return option;
     const position = document.locate(path);
     return position ? `${name}:${position.line}` : name;
   };

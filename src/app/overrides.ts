@@ -1,6 +1,6 @@
-import { maskedUrl } from "../config/mod.ts";
+import { maskedUrl, type Path } from "../config/mod.ts";
 import { PosternError } from "../core/mod.ts";
-import { doorKinds } from "../listeners/mod.ts";
+import { type DoorKind, doorKinds } from "../listeners/mod.ts";
 import { parsePattern } from "../routing/mod.ts";
 import { transportKinds } from "../transports/mod.ts";
 
@@ -17,15 +17,25 @@ export interface Overrides {
 
 type Raw = Readonly<Record<string, unknown>>;
 
+/** A configuration with the command line's changes in it. */
+export interface Overridden {
+  readonly value: unknown;
+  /** How many routes are the file's own. */
+  readonly fileRoutes: number;
+  /** The option that put the value at a path there; undefined for what the file says. */
+  optionAt(path: Path): string | undefined;
+}
+
 /**
- * A configuration with the command line's changes in it, before anything is checked. Routes of the command line
- * come after those of the file, so that the file's keep their places for messages; `fileRoutes` tells them apart.
+ * Puts the command line's changes into a configuration, before anything is checked. Its routes come after those of
+ * the file, so that the file's keep their places for messages.
  */
-export function overridden(value: unknown, overrides: Overrides): { value: unknown; fileRoutes: number } {
-  if (!isRaw(value)) return { value, fileRoutes: Infinity };
+export function overridden(value: unknown, overrides: Overrides): Overridden {
+  if (!isRaw(value)) return { value, fileRoutes: Infinity, optionAt: () => undefined };
   const routes = Array.isArray(value.routes) ? value.routes : [];
   const added = routesOf(overrides.routes ?? [], isRaw(value.transports) ? value.transports : {});
-  const listen = listenOf(value.listen, overrides);
+  const doors = doorsOf(overrides);
+  const listen = listenOf(value.listen, doors, overrides);
   return {
     value: {
       ...value,
@@ -36,19 +46,36 @@ export function overridden(value: unknown, overrides: Overrides): { value: unkno
       }),
     },
     fileRoutes: routes.length,
+    optionAt([part, key]) {
+      if (part === "routes" && Number(key) >= routes.length) return "--route";
+      if (part === "transports" && Object.hasOwn(added.transports, String(key))) return "--route";
+      return part === "listen" ? doors.find(({ kind }) => kind === key)?.option : undefined;
+    },
   };
 }
 
-function listenOf(listen: unknown, overrides: Overrides): unknown {
-  const { listen: mixed, listenSocks: socks, listenHttp: http, listenUnix: unix, allowOpen } = overrides;
-  const doors = { mixed, socks, http, unix };
-  const given = Object.entries(doors).filter(([, addresses]) =>
-    addresses !== undefined && addresses.length > 0
-  );
+interface NamedDoor {
+  readonly kind: DoorKind;
+  readonly option: string;
+  readonly addresses: readonly string[];
+}
+
+function doorsOf({ listen, listenSocks, listenHttp, listenUnix }: Overrides): NamedDoor[] {
+  const named: NamedDoor[] = [
+    { kind: "mixed", option: "--listen", addresses: listen ?? [] },
+    { kind: "socks", option: "--listen-socks", addresses: listenSocks ?? [] },
+    { kind: "http", option: "--listen-http", addresses: listenHttp ?? [] },
+    { kind: "unix", option: "--listen-unix", addresses: listenUnix ?? [] },
+  ];
+  return named.filter(({ addresses }) => addresses.length > 0);
+}
+
+function listenOf(listen: unknown, doors: readonly NamedDoor[], { allowOpen }: Overrides): unknown {
   const kept = isRaw(listen) ? listen : {};
-  if (given.length === 0) return allowOpen ? { ...kept, allowOpen } : listen;
+  if (doors.length === 0) return allowOpen ? { ...kept, allowOpen } : listen;
   // Doors named on the command line stand for all doors of the file; who may use them and how much stays.
   const others = Object.entries(kept).filter(([key]) => !doorKinds.some((kind) => kind === key));
+  const given = doors.map(({ kind, addresses }) => [kind, addresses]);
   return { ...Object.fromEntries([...others, ...given]), ...(allowOpen && { allowOpen }) };
 }
 

@@ -137,13 +137,37 @@ Deno.test("demandLoaded() names every problem in one error", async () => {
   });
 });
 
-Deno.test("readConfig() does not point into the file for a transport that only the command line names", async () => {
-  const files = { [path]: "routes: [{ to: a.example, via: nowhere }]\n" };
-  const { errors } = await readConfig(new MemoryWorld({ files }), {
+const files = { [path]: "listen: { mixed: 127.0.0.1:1 }\nroutes: [{ to: a.example, via: reject }]\n" };
+const misuses = [
+  {
     overrides: { routes: ["b.example=gone"] },
+    error: '--route: names "gone", which is no transport: known are direct, reject',
+  },
+  {
+    overrides: { routes: ["b.example=proxy:ftp://me:secret@x"] },
+    error: /^--route: must be a URL that begins with .*: current value is "ftp:\/\/me:\*\*\*@x"$/,
+  },
+  {
+    overrides: { listen: ["0.0.0.0:1"] },
+    error: /^--listen: must not be open to the network without authentication: 0\.0\.0\.0:1 is not/,
+  },
+  {
+    overrides: { listenSocks: ["127.0.0.1:2", "nowhere:1"] },
+    error: /^--listen-socks: must be an address .*: current value is "nowhere:1"/,
+  },
+];
+for (const { overrides, error } of misuses) {
+  Deno.test(`readConfig() points at the option for ${JSON.stringify(overrides)}`, async () => {
+    const { errors } = await readConfig(new MemoryWorld({ files }), { overrides });
+    assert.equal(errors.length, 1);
+    if (typeof error === "string") assert.equal(errors[0], error);
+    else assert.match(errors[0] ?? "", error);
   });
-  assert.deepEqual(errors, [
-    `${path}:1:32: routes[0].via: names "nowhere", which is no transport: known are direct, reject`,
-    '--route: names "gone", which is no transport: known are direct, reject',
-  ]);
+}
+
+Deno.test("readConfig() warns of a door that an option opens, by that option", async () => {
+  const overrides = { listen: ["0.0.0.0:1"], allowOpen: true };
+  const { loaded, warnings } = await readConfig(new MemoryWorld({ files }), { overrides });
+  assert.ok(loaded);
+  assert.deepEqual(warnings, ["--listen: is an open door: everyone who reaches 0.0.0.0:1 can use it"]);
 });
