@@ -1,0 +1,293 @@
+import { type Conn, PosternError, readableOf, writableOf } from "../../core/mod.ts";
+
+/** What a channel needs of the session that carries it. */
+export interface ChannelLink {
+  sendData(channel: number, bytes: Uint8Array<ArrayBuffer>): void;
+  sendWindow(channel: number, amount: number): void;
+  sendEnd(channel: number): void;
+  sendClose(channel: number): void;
+  /** Waits until the session's socket has taken what was sent; undefined when it has. Never fails. */
+  room(): Promise<void> | undefined;
+  now(): number;
+  /** The shortest round trip seen, in ms. */
+  readonly roundTrip: number | undefined;
+}
+
+/** What both sides agreed on when the channel was opened. */
+export interface ChannelTerms {
+  readonly peer: string;
+  /** The server's number for it. */
+  readonly remote: number;
+  /** How many bytes the server takes now. */
+  readonly window: number;
+  readonly packetSize: number;
+}
+
+/** How much a channel may receive before it is read, at first. */
+export const firstWindow = 2 * 1024 * 1024;
+/** How much at most, where a long way is kept busy by a reader that keeps up. */
+export const largestWindow = 16 * 1024 * 1024;
+
+/**
+ * A connection inside an ssh session. What it holds is bounded by its window, which grows while a quick reader
+ * empties all of it within two round trips: then the window, not the way, is what makes it slow.
+ */
+export class SshChannel implements Conn {
+  readonly peer: string;
+  /** `relay` reads a channel best with its own growing buffers, as a socket. */
+  readonly isSocket = true;
+  readonly #link: ChannelLink;
+  readonly #remote: number;
+  readonly #packetSize: number;
+  /** How many bytes the server still takes. */
+  #sendable: number;
+  #chunks: Uint8Array<ArrayBuffer>[] = [];
+  #held = 0;
+  #hasEnded = false;
+  #failure: unknown;
+  #reader: Reader | undefined;
+  #window = firstWindow;
+  /** Read, but not yet given back to the server as window. */
+  #taken = 0;
+  #takenSinceCheck = 0;
+  #checkedAt: number;
+  #hasSentEnd = false;
+  #hasSentClose = false;
+  #isClosedByServer = false;
+  #wakeWriter: (() => void) | undefined;
+  #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
+  #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
+
+  constructor(link: ChannelLink, { peer, remote, window, packetSize }: ChannelTerms) {
+    this.#link = link;
+    this.peer = peer;
+    this.#remote = remote;
+    this.#sendable = window;
+    this.#packetSize = packetSize;
+    this.#checkedAt = link.now();
+  }
+
+  /** How many bytes wait to be read. */
+  get held(): number {
+    return this.#held;
+  }
+
+  read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
+    if (this.#held > 0) return Promise.resolve(this.#take(into));
+    if (this.#hasEnded) return Promise.resolve(null);
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    return new Promise((resolve, reject) => this.#reader = { into, resolve, reject });
+  }
+
+  write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    const isSimple = bytes.length <= this.#sendable && bytes.length <= this.#packetSize;
+    if (!isSimple || this.#writeFailure !== undefined || this.#link.room()) return this.#writeSlowly(bytes);
+    this.#send(bytes);
+    return done;
+  }
+
+  async #writeSlowly(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    for (let at = 0; at < bytes.length;) {
+      const failure = this.#writeFailure;
+      if (failure !== undefined) throw failure;
+      const room = this.#link.room();
+      const count = room ? 0 : Math.min(bytes.length - at, this.#sendable, this.#packetSize);
+      if (count === 0) {
+        await this.#woken(room);
+      } else {
+        this.#send(bytes.subarray(at, at + count));
+        at += count;
+      }
+    }
+  }
+
+  /** An abort must not wait for a session that stands still. */
+  #woken(room: Promise<void> | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wakeWriter = resolve;
+      room?.then(resolve);
+    });
+  }
+
+  #send(bytes: Uint8Array<ArrayBuffer>): void {
+    if (bytes.length === 0) return;
+    this.#sendable -= bytes.length;
+    this.#link.sendData(this.#remote, bytes);
+  }
+
+  get #writeFailure(): unknown {
+    if (this.#failure !== undefined) return this.#failure;
+    if (this.#isClosedByServer) return this.#closedError();
+    return this.#hasSentEnd ? new Error("write after the end") : undefined;
+  }
+
+  closeWrite(): Promise<void> {
+    if (this.#hasSentEnd || this.#hasSentClose) return done;
+    this.#hasSentEnd = true;
+    this.#link.sendEnd(this.#remote);
+    // Both directions are at their end: nothing is left to wait for.
+    if (this.#hasEnded) this.#close();
+    return done;
+  }
+
+  abort(reason: unknown = new DOMException("The connection was dropped", "AbortError")): void {
+    if (this.#failure === undefined) this.#fail(reason, { dropsHeld: true });
+    this.#close();
+  }
+
+  get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#readable ??= readableOf(this);
+  }
+
+  get writable(): WritableStream<Uint8Array<ArrayBuffer>> {
+    return this.#writable ??= writableOf(this);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    // What has ended on both sides is over already, without an error that nobody would see.
+    if (!this.#hasSentClose || this.#held > 0 || this.#reader) {
+      this.#fail(closedHere, { dropsHeld: true });
+      this.#close();
+    }
+    this.#failure ??= closedHere;
+    return done;
+  }
+
+  /** Data of the server; it stays ours. */
+  onData(data: Uint8Array<ArrayBuffer>): void {
+    if (this.#failure !== undefined || this.#hasEnded || data.length === 0) return;
+    const reader = this.#reader;
+    if (!reader) {
+      this.#chunks.push(data);
+      this.#held += data.length;
+      return;
+    }
+    this.#reader = undefined;
+    const { into, resolve } = reader;
+    const count = Math.min(into.length, data.length);
+    into.set(count < data.length ? data.subarray(0, count) : data);
+    if (count < data.length) {
+      this.#chunks.push(data.subarray(count));
+      this.#held += data.length - count;
+    }
+    this.#giveBack(count);
+    resolve(count);
+  }
+
+  /** The server takes more. */
+  onWindow(amount: number): void {
+    this.#sendable += amount;
+    this.#wake();
+  }
+
+  /** The server sends nothing more. */
+  onEnd(): void {
+    if (this.#hasEnded || this.#failure !== undefined) return;
+    this.#hasEnded = true;
+    this.#reader?.resolve(null);
+    this.#reader = undefined;
+    if (this.#hasSentEnd) this.#close();
+  }
+
+  /** The server is done with the channel. */
+  onClose(): void {
+    this.#isClosedByServer = true;
+    this.onEnd();
+    this.#close();
+    this.#wake();
+  }
+
+  /** The session has gone. */
+  onLost(error: unknown): void {
+    this.#hasSentClose = true;
+    if (this.#failure === undefined && !(this.#hasEnded && this.#hasSentEnd)) {
+      this.#fail(error, { dropsHeld: false });
+    }
+  }
+
+  #take(into: Uint8Array<ArrayBuffer>): number {
+    let count = 0;
+    let used = 0;
+    for (; used < this.#chunks.length && count < into.length; used++) {
+      const chunk = this.#chunks[used];
+      if (!chunk) break;
+      const room = into.length - count;
+      if (chunk.length > room) {
+        into.set(chunk.subarray(0, room), count);
+        this.#chunks[used] = chunk.subarray(room);
+        count += room;
+        break;
+      }
+      into.set(chunk, count);
+      count += chunk.length;
+    }
+    if (used === this.#chunks.length) this.#chunks = [];
+    else this.#chunks.splice(0, used);
+    this.#held -= count;
+    this.#giveBack(count);
+    return count;
+  }
+
+  #giveBack(count: number): void {
+    this.#taken += count;
+    this.#takenSinceCheck += count;
+    // In portions that are small beside the window: at half of it, a long way would stand still meanwhile.
+    if (this.#taken < this.#window >> 4 || this.#hasEnded || this.#hasSentClose) return;
+    const grown = this.#grown();
+    this.#link.sendWindow(this.#remote, this.#taken + grown);
+    this.#taken = 0;
+  }
+
+  #grown(): number {
+    if (this.#takenSinceCheck < this.#window) return 0;
+    const now = this.#link.now();
+    const ms = now - this.#checkedAt;
+    this.#takenSinceCheck = 0;
+    this.#checkedAt = now;
+    const { roundTrip } = this.#link;
+    if (roundTrip === undefined || ms > roundTrip * 2 || this.#window >= largestWindow) return 0;
+    const more = this.#window;
+    this.#window += more;
+    return more;
+  }
+
+  #fail(error: unknown, { dropsHeld }: { dropsHeld: boolean }): void {
+    this.#failure ??= error;
+    if (dropsHeld) {
+      this.#chunks = [];
+      this.#held = 0;
+    }
+    this.#reader?.reject(this.#failure);
+    this.#reader = undefined;
+    this.#wake();
+  }
+
+  #close(): void {
+    if (this.#hasSentClose) return;
+    this.#hasSentClose = true;
+    this.#link.sendClose(this.#remote);
+    this.#wake();
+  }
+
+  #wake(): void {
+    const wake = this.#wakeWriter;
+    this.#wakeWriter = undefined;
+    wake?.();
+  }
+
+  #closedError(): PosternError {
+    return new PosternError("unreachable", `Cannot go on with ${this.peer}: it was closed`, {
+      detail: "reset",
+    });
+  }
+}
+
+interface Reader {
+  readonly into: Uint8Array<ArrayBuffer>;
+  resolve(count: number | null): void;
+  reject(error: unknown): void;
+}
+
+const done: Promise<void> = Promise.resolve();
+/** Made once: connections end often, and nobody reads the stack. */
+const closedHere = new PosternError("cancelled", "The connection was closed here");

@@ -1,0 +1,106 @@
+import type { Clock } from "../../core/mod.ts";
+
+export interface SshPulseOptions {
+  readonly clock: Clock;
+  /** Milliseconds of silence before a question. */
+  readonly keepalive: number;
+  /** Milliseconds of silence after which a question has gone unanswered for too long. */
+  readonly deadAfter: number;
+  readonly ask: () => void;
+  readonly onDead: (silence: number) => void;
+}
+
+/** Knows when a server was last heard, asks when it is silent, and says when it is gone. */
+export class SshPulse implements Disposable {
+  readonly #options: SshPulseOptions;
+  /** When the questions were asked that have no answer yet. */
+  #asked: number[] = [];
+  #heardAt: number;
+  #timer: Disposable | undefined;
+  #lastRoundTrip: number | undefined;
+  #shortestRoundTrip: number | undefined;
+  #isOver = false;
+
+  constructor(options: SshPulseOptions) {
+    this.#options = options;
+    this.#heardAt = options.clock.now();
+  }
+
+  get heardAt(): number {
+    return this.#heardAt;
+  }
+
+  get lastRoundTrip(): number | undefined {
+    return this.#lastRoundTrip;
+  }
+
+  get shortestRoundTrip(): number | undefined {
+    return this.#shortestRoundTrip;
+  }
+
+  /** Begins to watch, with a question that tells how long the way is. */
+  start(): void {
+    this.check();
+  }
+
+  onHeard(): void {
+    this.#heardAt = this.#options.clock.now();
+  }
+
+  /** The server answers in the order it was asked. */
+  onAnswer(): void {
+    const asked = this.#asked.shift();
+    if (asked === undefined) return;
+    const ms = this.#options.clock.now() - asked;
+    this.#lastRoundTrip = ms;
+    this.#shortestRoundTrip = Math.min(ms, this.#shortestRoundTrip ?? ms);
+  }
+
+  /** Asks at once. */
+  check(): void {
+    if (this.#isOver) return;
+    this.#ask();
+    this.#rest(this.#patience);
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+  }
+
+  /** What a question has for its answer, also when we asked late: after a sleep the silence says nothing. */
+  get #patience(): number {
+    const { keepalive, deadAfter } = this.#options;
+    return Math.max(deadAfter - keepalive, keepalive / 2);
+  }
+
+  readonly #beat = (): void => {
+    const { clock, keepalive, deadAfter, onDead } = this.#options;
+    const now = clock.now();
+    const last = this.#asked.at(-1);
+    const isWaiting = last !== undefined && this.#heardAt <= last;
+    if (isWaiting) {
+      const deadAt = Math.max(this.#heardAt + deadAfter, last + this.#patience);
+      if (now >= deadAt) return onDead(now - this.#heardAt);
+      return this.#rest(deadAt - now);
+    }
+    const silence = now - this.#heardAt;
+    if (silence < keepalive) return this.#rest(keepalive - silence);
+    this.check();
+  };
+
+  #ask(): void {
+    // A server that never answers such questions, but speaks, must not make the list grow.
+    if (this.#asked.length >= mostAsked) this.#asked.shift();
+    this.#asked.push(this.#options.clock.now());
+    this.#options.ask();
+  }
+
+  #rest(ms: number): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = this.#options.clock.after(ms, this.#beat);
+  }
+}
+
+const mostAsked = 64;

@@ -1,0 +1,76 @@
+/** What the server says to a step of the sign-in (RFC 4252, RFC 4256). */
+export type SignInAnswer =
+  | { readonly kind: "success" }
+  | { readonly kind: "failure"; readonly methods: readonly string[]; readonly isPartial: boolean }
+  /** The key would do: a signature is wanted. */
+  | { readonly kind: "key_known" }
+  | { readonly kind: "password_expired" }
+  | {
+    readonly kind: "questions";
+    readonly name: string;
+    readonly instructions: string;
+    readonly questions: readonly { readonly prompt: string; readonly echo: boolean }[];
+  };
+
+/** What a sign-in needs of the session. */
+export interface SignInLink {
+  /** Binds signatures to this session. */
+  sessionId(): Uint8Array;
+  /** The signature algorithms that the server names (RFC 8308), once they are known. */
+  readonly signatureAlgorithms: readonly string[] | undefined;
+  /** Sends a whole message and waits for what the server says to it. */
+  ask(method: string, message: Uint8Array): Promise<SignInAnswer>;
+}
+
+/** The session's side of the sign-in: one question at a time. */
+export class SshSignIn implements SignInLink {
+  readonly #send: (method: string, message: Uint8Array) => void;
+  readonly #sessionId: () => Uint8Array;
+  readonly #accepted = Promise.withResolvers<void>();
+  #waiting: PromiseWithResolvers<SignInAnswer> | undefined;
+  #algorithms: readonly string[] | undefined;
+  #lost: { readonly error: unknown } | undefined;
+
+  constructor(send: (method: string, message: Uint8Array) => void, sessionId: () => Uint8Array) {
+    this.#send = send;
+    this.#sessionId = sessionId;
+    this.#accepted.promise.catch(() => {});
+  }
+
+  get signatureAlgorithms(): readonly string[] | undefined {
+    return this.#algorithms;
+  }
+
+  sessionId(): Uint8Array {
+    return this.#sessionId();
+  }
+
+  async ask(method: string, message: Uint8Array): Promise<SignInAnswer> {
+    await this.#accepted.promise;
+    if (this.#lost) throw this.#lost.error;
+    this.#waiting = Promise.withResolvers<SignInAnswer>();
+    this.#send(method, message);
+    return await this.#waiting.promise;
+  }
+
+  onAccepted(): void {
+    this.#accepted.resolve();
+  }
+
+  onExtensions(extensions: readonly { readonly name: string; readonly algs?: readonly string[] }[]): void {
+    this.#algorithms = extensions.find(({ name }) => name === "server-sig-algs")?.algs ?? this.#algorithms;
+  }
+
+  onAnswer(answer: SignInAnswer): void {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    waiting?.resolve(answer);
+  }
+
+  onLost(error: unknown): void {
+    this.#lost = { error };
+    this.#accepted.reject(error);
+    this.#waiting?.reject(error);
+    this.#waiting = undefined;
+  }
+}
