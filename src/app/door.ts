@@ -20,17 +20,18 @@ import type {
   Pages,
   ReloadReport,
   Status,
-  TransportState,
 } from "../listeners/mod.ts";
-import type { BuildDeps, BuiltTransport } from "../transports/mod.ts";
+import type { BuildDeps } from "../transports/mod.ts";
 import type { LoadedConfig } from "./config_file.ts";
 import { ConnectionTable } from "./connection_table.ts";
+import { DialCounts } from "./dial_counts.ts";
 import { DoorMetrics } from "./door_metrics.ts";
 import { explanationOf } from "./explanation.ts";
 import { ListenerSet } from "./listener_set.ts";
 import { withoutLoops } from "./loop_guard.ts";
 import { allowedBy, changesBetween, listenerChanges, makePlan, type Plan, transportOf } from "./plan.ts";
 import { reachableAt, type ToldDoor } from "./proxy_environment.ts";
+import { RetiredTransports } from "./retired_transports.ts";
 import { listenOf } from "./settings.ts";
 import { dialTimeout, tryDial } from "./try_dial.ts";
 import { readUsers } from "./users.ts";
@@ -52,13 +53,12 @@ export class Door implements AsyncDisposable {
   readonly #options: DoorOptions;
   readonly #listeners: ListenerSet;
   readonly #deadlines: Deadlines;
-  readonly #dials = new Map<string, { dials: number; failures: number; lastError?: string }>();
+  readonly #dials = new DialCounts();
   #plan: Plan;
   #phase: DoorPhase = "starting";
   #problem: string | undefined;
   #reloading: Promise<unknown> = Promise.resolve();
-  /** Transports of former plans that serve their connections to the end. */
-  readonly #retired = new Set<BuiltTransport>();
+  readonly #retired: RetiredTransports;
   #dropping: Disposable | undefined;
 
   /** Builds everything and starts nothing. */
@@ -70,6 +70,7 @@ export class Door implements AsyncDisposable {
     this.startedAt = clock.date();
     this.#deadlines = new Deadlines(clock, { keepsTimers: true });
     this.connections = new ConnectionTable({ clock, log, metrics: this.metrics });
+    this.#retired = new RetiredTransports(this.connections, log);
     this.#network = withoutLoops(world.network, () => this.endpoints);
     this.#plan = makePlan(config, this.#buildDeps());
     this.#listeners = new ListenerSet({
@@ -143,7 +144,7 @@ export class Door implements AsyncDisposable {
         ...changesBetween(before, plan),
         ...listenerChanges(listening, this.#listeners.bound),
       ];
-      this.#retire(plan.transports.dropped);
+      this.#retired.add(plan.transports.dropped);
       this.metrics.reloads.add(1, "done");
       log.info("config.reloaded", { changes: changes.length, rules: config.rules.length });
       for (const warning of config.warnings) log.warn("config.warning", { warning });
@@ -153,7 +154,7 @@ export class Door implements AsyncDisposable {
       this.metrics.reloads.add(1, "failed");
       log.error("config.refused", { reason: this.#problem });
       const known = new Set(before.transports.byName.values());
-      this.#retire([...plan?.transports.byName.values() ?? []].filter((built) => !known.has(built)));
+      this.#retired.add([...plan?.transports.byName.values() ?? []].filter((built) => !known.has(built)));
       throw error;
     }
   }
@@ -183,7 +184,7 @@ export class Door implements AsyncDisposable {
     this.#deadlines[Symbol.dispose]();
     this.connections.closeAll(new PosternError("cancelled", "The door was closed"));
     for (const { transport } of this.#plan.transports.byName.values()) await transport[Symbol.asyncDispose]();
-    for (const built of this.#retired) await this.#dispose(built);
+    await this.#retired[Symbol.asyncDispose]();
   }
 
   /** What a client asks for, routed, dialled in time, recorded. */
@@ -208,11 +209,11 @@ export class Door implements AsyncDisposable {
         conn.abort(dialling.signal.reason);
         throw dialling.signal.reason;
       }
-      this.#count(route.transport);
+      this.#dials.add(route.transport);
       return record.connected(conn);
     } catch (error) {
       // A client that leaves says nothing about the way.
-      this.#count(route.transport, signal.aborted ? undefined : error);
+      this.#dials.add(route.transport, signal.aborted ? undefined : error);
       record.failed(error);
       throw error;
     } finally {
@@ -254,7 +255,7 @@ export class Door implements AsyncDisposable {
         address,
         auth: hasAuth,
       })),
-      transports: [...this.#plan.transports.byName.values()].map((built) => this.#transportState(built)),
+      transports: [...this.#plan.transports.byName.values()].map((built) => this.#dials.state(built)),
       config: {
         ...(config.path !== undefined && { path: config.path }),
         loadedAt: loadedAt.toISOString(),
@@ -286,46 +287,9 @@ export class Door implements AsyncDisposable {
     };
   }
 
-  #count(name: string, error?: unknown): void {
-    let known = this.#dials.get(name);
-    if (!known) this.#dials.set(name, known = { dials: 0, failures: 0 });
-    known.dials++;
-    if (error === undefined) return;
-    known.failures++;
-    known.lastError = describe(error);
-  }
-
-  #transportState({ name, type, via, transport }: BuiltTransport): TransportState {
-    const { dials = 0, failures = 0, lastError } = this.#dials.get(name) ?? {};
-    return {
-      state: dials > 0 ? "ready" : "idle",
-      ...(lastError !== undefined && { lastError }),
-      ...transport.status?.(),
-      name,
-      type,
-      ...(via !== undefined && { via }),
-      dials,
-      failures,
-    };
-  }
-
   #buildDeps(): BuildDeps {
     const { clock, files } = this.#world;
     return { network: this.#network, clock, files, log: this.#options.log };
-  }
-
-  /** Lets transports that are not wanted any more serve their connections to the end. */
-  #retire(dropped: readonly BuiltTransport[]): void {
-    if (dropped.length === 0) return;
-    for (const built of dropped) this.#retired.add(built);
-    Promise.all([...this.connections.live].map(({ ended }) => ended)).then(async () => {
-      for (const built of dropped) await this.#dispose(built);
-    }).catch((error) => this.#options.log.error("transport.close_failed", { reason: describe(error) }));
-  }
-
-  /** The door's own end may come before that of the connections. */
-  async #dispose(built: BuiltTransport): Promise<void> {
-    if (this.#retired.delete(built)) await built.transport[Symbol.asyncDispose]();
   }
 }
 
