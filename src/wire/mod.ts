@@ -13,3 +13,4 @@ export * from "./prometheus.ts";
 export * as socks4 from "./socks4.ts";
 export * as socks5 from "./socks5.ts";
 export * from "./ssh_keys.ts";
+export * as sshConfig from "./ssh_config.ts";

@@ -1,0 +1,64 @@
+import { parsePort } from "./ssh_config_values.ts";
+
+/** A host as ssh's command line and `ProxyJump` name it. */
+export interface SshDestination {
+  readonly user?: string;
+  readonly host: string;
+  readonly port?: number;
+}
+
+/**
+ * Reads the value of `ProxyJump`, nearest hop first; `none` is an empty list, undefined a value that is none.
+ * As in OpenSSH, it ends at the first blank.
+ */
+export function parseSshJumps(value: string): readonly SshDestination[] | undefined {
+  const text = value.replace(/^[ \t=]+/, "").split(/[ \t#]/, 1)[0] ?? "";
+  if (text.toLowerCase() === "none") return [];
+  const jumps: SshDestination[] = [];
+  for (const item of text.split(",")) {
+    const jump = parseSshDestination(item);
+    if (!jump) return undefined;
+    jumps.push(jump);
+  }
+  return jumps;
+}
+
+/** Reads `[user@]host[:port]` or `ssh://[user@]host[:port]`, IPv6 addresses in brackets. */
+export function parseSshDestination(text: string): SshDestination | undefined {
+  if (/^ssh:\/\//i.test(text)) return parseUri(text.slice("ssh://".length));
+  return withUser(text, (user) => user);
+}
+
+function parseUri(text: string): SshDestination | undefined {
+  const end = text.indexOf("/");
+  if (end >= 0 && end !== text.length - 1) return undefined;
+  // Behind ";" stand parameters of a draft that nobody implements; ssh drops them too.
+  return withUser(end < 0 ? text : text.slice(0, end), (user) => percentDecoded(user.split(";", 1)[0] ?? ""));
+}
+
+function withUser(
+  text: string,
+  read: (user: string) => string | undefined,
+): SshDestination | undefined {
+  const at = text.lastIndexOf("@");
+  const place = parseHostPort(text.slice(at + 1));
+  if (!place || at < 0) return place;
+  const user = read(text.slice(0, at));
+  return user ? { user, ...place } : undefined;
+}
+
+function parseHostPort(text: string): SshDestination | undefined {
+  const bracketed = /^\[([^\]]+)\](?::(.*))?$/.exec(text);
+  const plain = /^([^:/[\]]+)(?::([^/]*))?$/.exec(text);
+  const [, host, port = ""] = bracketed ?? plain ?? [];
+  if (!host) return undefined;
+  if (port === "") return { host };
+  const number = parsePort(port);
+  return number === undefined ? undefined : { host, port: number };
+}
+
+function percentDecoded(text: string): string | undefined {
+  return text.replace(/%[0-9a-f]{2}/gi, "").includes("%")
+    ? undefined
+    : text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+}

@@ -1,0 +1,93 @@
+import type { SshConfigLine } from "./ssh_config_lines.ts";
+import { parseSshJumps } from "./ssh_config_jump.ts";
+
+/** How the value of an option is written. */
+export type SshValueKind =
+  | "word"
+  | "words"
+  /** Everything to the end of the line. */
+  | "command"
+  | "jumps"
+  | "flag"
+  | "time"
+  | "integer"
+  | "port"
+  | "algorithms"
+  | readonly string[];
+
+/** The value of a line in one spelling (`yes` for `true`, seconds for `1m`), or what is wrong with it. */
+export type SshValue = { readonly values: readonly string[] } | { readonly fault: string };
+
+/** Reads the value of a line. */
+export function readSshValue(kind: SshValueKind, line: SshConfigLine): SshValue {
+  if (line.fault !== undefined) return { fault: line.fault };
+  if (kind === "command") return { values: [line.rest.replace(/^[ \t\r=]+/, "")] };
+  if (kind === "jumps") {
+    if (parseSshJumps(line.rest)) return { values: [line.rest] };
+    return { fault: "it must be a list of [user@]host[:port]" };
+  }
+  const { arguments: words } = line;
+  const [first = ""] = words;
+  if (words.length === 0 || words.includes("")) return { fault: "it has no argument" };
+  if (kind === "words") {
+    const none = words.find((word) => word.toLowerCase() === "none");
+    return none !== undefined && words.length > 1 ? { fault: '"none" must stand alone' } : { values: words };
+  }
+  if (words.length > 1) return { fault: `it has more than one argument: "${words[1]}"` };
+  return readWord(kind, first);
+}
+
+function readWord(kind: Exclude<SshValueKind, "command" | "jumps" | "words">, word: string): SshValue {
+  if (typeof kind !== "string") return readChoice(kind, word);
+  switch (kind) {
+    case "word":
+      return { values: [word] };
+    case "flag":
+      return readChoice(["yes", "no"], word);
+    case "algorithms":
+      return /^[-+^]?[^,!]+(,[^,!]+)*$/.test(word)
+        ? { values: [word] }
+        : { fault: `it must be a list of algorithms: current value is "${word}"` };
+    case "time":
+      return word === "none"
+        ? { values: ["none"] }
+        : numeric(parseSeconds(word), "a time such as 10 or 1m30s", word);
+    case "integer":
+      return numeric(/^[-+]?\d{1,9}$/.test(word) ? Number(word) : undefined, "a number", word);
+    case "port":
+      return numeric(parsePort(word), "a port from 1 to 65535", word);
+  }
+}
+
+function numeric(value: number | undefined, what: string, word: string): SshValue {
+  return value === undefined
+    ? { fault: `it must be ${what}: current value is "${word}"` }
+    : { values: [String(value)] };
+}
+
+/** Choices are written in any case; `true` and `false` are `yes` and `no` where these are choices. */
+function readChoice(choices: readonly string[], word: string): SshValue {
+  const folded = word.toLowerCase();
+  const meant = folded === "true" ? "yes" : folded === "false" ? "no" : folded;
+  if (choices.includes(meant)) return { values: [meant] };
+  return { fault: `it must be ${choices.join(", ")}: current value is "${word}"` };
+}
+
+/** A port from 1 to 65535; `ssh` is the one service name that anybody writes there. */
+export function parsePort(text: string): number | undefined {
+  if (text === "ssh") return 22;
+  const port = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  return port >= 1 && port <= 65535 ? port : undefined;
+}
+
+const units: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+
+/** The seconds of `90`, `1m30s`, `2h` … (sshd_config(5), TIME FORMATS). */
+export function parseSeconds(text: string): number | undefined {
+  if (text.length > 64 || !/^(\d+[smhdw]?)+$/i.test(text)) return undefined;
+  let seconds = 0;
+  for (const [, count, unit = ""] of text.matchAll(/(\d+)([smhdw]?)/gi)) {
+    seconds += Number(count) * (units[unit.toLowerCase()] ?? 1);
+  }
+  return seconds <= 0x7fffffff ? seconds : undefined;
+}
