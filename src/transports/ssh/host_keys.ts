@@ -70,8 +70,15 @@ export class HostKeys {
       return { isAccepted: false, error: unusableHostKey(host.alias, error) };
     }
     const decision = await this.#judge(host, key);
-    if (decision !== "new") return decision;
-    return await this.#acceptNew(host, key, signal);
+    return "recordIn" in decision
+      ? await this.#acceptNew(host, { key, path: decision.recordIn, signal })
+      : decision;
+  }
+
+  /** The same for callers that go on or fail: resolves for a key that is accepted, else fails with the reason. */
+  async verify(host: HostKeySettings, blob: Uint8Array, options: { signal: AbortSignal }): Promise<void> {
+    const decision = await this.decide(host, blob, options);
+    if (!decision.isAccepted) throw decision.error;
   }
 
   /** The algorithms to offer a host, of those the engine can do: known keys first. */
@@ -103,8 +110,11 @@ export class HostKeys {
     this.#known.forgetAll();
   }
 
-  /** `new` is a key that accept-new may take: nothing is known of the host, and every file was read. */
-  async #judge(host: HostKeySettings, key: SshPublicKey): Promise<HostKeyDecision | "new"> {
+  /** Where to record it, for a key that accept-new may take: nothing is known of the host, and every file was read. */
+  async #judge(
+    host: HostKeySettings,
+    key: SshPublicKey,
+  ): Promise<HostKeyDecision | { readonly recordIn: string }> {
     const { failures, ...lines } = await this.#linesOf(host);
     const verdict = verdictOn(key, lines);
     if (verdict.kind === "known") {
@@ -114,18 +124,21 @@ export class HostKeys {
         shown: await describeKey(key),
       };
     }
-    const takesNew = host.strictHostKeyChecking === "accept-new" && failures.length === 0;
-    if (verdict.kind === "unknown" && takesNew) return "new";
+    // As ssh, nothing new is taken where nothing could be recorded; and who cannot read what is known cannot tell.
+    const recordIn = recordOf(host);
+    if (verdict.kind === "unknown" && recordIn !== undefined && failures.length === 0) return { recordIn };
     const { alias, hostName, port } = host;
     const files = filesOf(host).filter((path) => !remembersNothing(path));
     const about: HostKeyCase = { alias, hostName, port, name: nameOf(host), key, files, failures };
     return { isAccepted: false, error: await hostKeyFailure(verdict, about) };
   }
 
-  async #acceptNew(host: HostKeySettings, key: SshPublicKey, signal: AbortSignal): Promise<HostKeyDecision> {
+  async #acceptNew(
+    host: HostKeySettings,
+    { key, path, signal }: { key: SshPublicKey; path: string; signal: AbortSignal },
+  ): Promise<HostKeyDecision> {
     const { files, clock, log } = this.#deps;
     const shown = await describeKey(key);
-    const path = host.userKnownHostsFiles[0] ?? "none";
     if (remembersNothing(path)) return { isAccepted: true, because: "new, and recorded nowhere", shown };
     let decision: HostKeyDecision = { isAccepted: true, because: `new in ${path}`, shown };
     try {
@@ -139,8 +152,9 @@ export class HostKeys {
         isStillNew: async () => {
           this.#known.forget(path);
           const now = await this.#judge(host, key);
-          if (now !== "new") decision = now;
-          return now === "new";
+          if ("recordIn" in now) return true;
+          decision = now;
+          return false;
         },
       }, { signal });
       this.#known.forget(path);
@@ -171,6 +185,12 @@ export class HostKeys {
 
 function filesOf({ userKnownHostsFiles, globalKnownHostsFiles }: HostKeySettings): string[] {
   return [...userKnownHostsFiles, ...globalKnownHostsFiles];
+}
+
+/** Where new keys go, under accept-new. */
+function recordOf({ strictHostKeyChecking, userKnownHostsFiles }: HostKeySettings): string | undefined {
+  const [first] = userKnownHostsFiles;
+  return strictHostKeyChecking === "yes" || first === "none" ? undefined : first;
 }
 
 /** An alias stands alone, whatever the port. */
