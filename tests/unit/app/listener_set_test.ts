@@ -118,6 +118,36 @@ Deno.test("ListenerSet tells a socket that stays who may use it now", async () =
   }]);
 });
 
+/** Whether a door on port 1 takes a password of `me`. */
+async function login(network: MemoryNetwork, password: string): Promise<boolean> {
+  const conn = await network.connect({ host: "127.0.0.1", port: 1 }, {
+    signal: new AbortController().signal,
+  });
+  await conn.write(new Uint8Array([5, 1, 2]));
+  await conn.read(new Uint8Array(2));
+  const bytes = (text: string) => [text.length, ...new TextEncoder().encode(text)];
+  await conn.write(new Uint8Array([1, ...bytes("me"), ...bytes(password)]));
+  const verdict = new Uint8Array(2);
+  await conn.read(verdict);
+  conn.abort();
+  return verdict[1] === 0;
+}
+
+Deno.test("ListenerSet remembers over a reload who was wrong", async () => {
+  const { set, network, clock } = setOf();
+  await using _set = set;
+  const settings = listen({ mixed: [at("127.0.0.1:1", withAuth)] });
+  await set.apply(settings, limits);
+  assert.equal(await login(network, "wrong"), false);
+  await set.apply(settings, limits);
+  let isIn: boolean | undefined;
+  const trying = login(network, "right").then((verdict) => isIn = verdict);
+  await clock.advance(90);
+  assert.equal(isIn, undefined);
+  await clock.advance(10);
+  assert.equal(await trying, true);
+});
+
 Deno.test("ListenerSet keeps a socket whose kind changes, or that another spelling names", async () => {
   const { set, network, log } = setOf();
   await using _set = set;
