@@ -1,3 +1,4 @@
+import { fuzzRuns } from "../support/fuzz_runs.ts";
 import assert from "node:assert/strict";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
@@ -75,7 +76,7 @@ Deno.test("parseDocument() gives a value or problems for any text", async () => 
     fc.asyncProperty(texts, async (text) => {
       await check(text);
     }),
-    { numRuns: 3000 },
+    { numRuns: fuzzRuns(3000) },
   );
 });
 
@@ -86,7 +87,7 @@ Deno.test("parseDocument() quotes nothing around a syntax fault", async () => {
       const { problems } = await parseDocument(`password: ${before}hunter2${after}`, { name: "f" });
       for (const { message } of problems) assert.doesNotMatch(message, /hunter2/);
     }),
-    { numRuns: 3000 },
+    { numRuns: fuzzRuns(3000) },
   );
 });
 
@@ -104,7 +105,7 @@ Deno.test("parseDocument() reads any JSON back, and locate() finds every text in
         assert(written.startsWith(JSON.stringify(leaf)), `${JSON.stringify(path)}: ${written}`);
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: fuzzRuns(1000) },
   );
 });
 
@@ -161,7 +162,7 @@ Deno.test("a schema takes nothing that its JSON Schema refuses", () => {
         if (parsed !== undefined) assert(validate(settings), JSON.stringify(validate.errors));
       },
     ),
-    { numRuns: 20_000 },
+    { numRuns: fuzzRuns(20_000) },
   );
 });
 

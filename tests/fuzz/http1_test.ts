@@ -1,3 +1,4 @@
+import { fuzzRuns } from "../support/fuzz_runs.ts";
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Deadlines, Messages, PosternError } from "../../src/core/mod.ts";
@@ -132,7 +133,7 @@ Deno.test("any bytes are a head, a wish for more, or a protocol error with a sta
       });
       orProblem(() => new ChunkedDecoder().next(bytes));
     }),
-    { numRuns: 3000 },
+    { numRuns: fuzzRuns(3000) },
   );
 });
 
@@ -197,7 +198,7 @@ Deno.test("serveOnlyPages() survives any client, and sees the same requests howe
       assert.equal(whole.requests[0]?.path, "/first");
       assert.match(whole.answer, /^HTTP\/1\.1 200 OK\r\n/);
     }),
-    { numRuns: 500 },
+    { numRuns: fuzzRuns(500) },
   );
 });
 

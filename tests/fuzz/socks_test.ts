@@ -1,3 +1,4 @@
+import { fuzzRuns } from "../support/fuzz_runs.ts";
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type Decode, formatIp, PosternError } from "../../src/core/mod.ts";
@@ -77,7 +78,7 @@ for (const [label, decode] of Object.entries(decoders)) {
           assert(error instanceof PosternError && error.code === "protocol", String(error));
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: fuzzRuns(2000) },
     );
   });
 }
@@ -126,7 +127,7 @@ Deno.test("serveMixed() ends for any SOCKS client, and its target gets only what
         assert.equal(clock.waiting, 0);
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: fuzzRuns(1000) },
   );
 });
 
