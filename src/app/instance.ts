@@ -129,7 +129,8 @@ export async function instances(world: World, { signal }: { signal: AbortSignal 
     } catch (error) {
       if (signal.aborted) throw error;
       if (isPosternError(error, "refused")) await sweep(world, id);
-      else throw error;
+      // A door that is just closing its control socket is none that runs.
+      else if (!isPosternError(error, "unreachable") || error.detail !== "reset") throw error;
     }
   }
   return found;

@@ -127,3 +127,15 @@ Deno.test("instances() leaves the socket of a door that is only starting", async
   assert.deepEqual(await instances(world, { signal }), []);
   assert.ok(await world.files.info("/run/me/work.sock"));
 });
+
+for (const isEnding of [true, false]) {
+  Deno.test(`instances() ${isEnding ? "leaves out a door that is ending" : "tells of a door that fails"}`, async () => {
+    const world = new MemoryWorld({ files: { [lockFile]: "", "/run/me/work.sock": "", "/run/me": "" } });
+    const fault = isEnding
+      ? new PosternError("unreachable", "Cannot go on: it was reset", { detail: "reset" })
+      : new PosternError("not_allowed", "Cannot connect");
+    world.network.faults.set("/run/me/work.sock", fault);
+    if (isEnding) assert.deepEqual(await instances(world, { signal }), []);
+    else await assert.rejects(instances(world, { signal }), fault);
+  });
+}
