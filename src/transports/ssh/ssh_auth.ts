@@ -1,0 +1,251 @@
+import { describe, PosternError } from "../../core/mod.ts";
+import { blobType, isCertificateType, plainType } from "./ssh_certificate.ts";
+import type { SshHost } from "./ssh_host.ts";
+import type { Identities, Identity } from "./ssh_identities.ts";
+import type { SignInAnswer, SignInLink } from "./ssh_sign_in.ts";
+import { SshWriter } from "./ssh_writer.ts";
+
+/** Asks a person; undefined when nobody answers. */
+export type Prompt = (
+  question: { readonly text: string; readonly echo: boolean },
+  options: { readonly signal: AbortSignal },
+) => Promise<string | undefined>;
+
+export interface SignInOptions {
+  readonly host: SshHost;
+  /** How sentences name the server. */
+  readonly label: string;
+  readonly identities: Promise<Identities>;
+  /** Absent where nobody can be asked. */
+  readonly prompt?: Prompt;
+  readonly signal: AbortSignal;
+  readonly onStep?: (step: string) => void;
+}
+
+/** Signs in by every way that both sides allow (RFC 4252); the error tells what was tried and what would help. */
+export async function signIn(link: SignInLink, options: SignInOptions): Promise<void> {
+  await new SignIn(link, options).run();
+}
+
+type Method = "publickey" | "keyboard-interactive" | "password";
+
+class SignIn {
+  readonly #link: SignInLink;
+  readonly #options: SignInOptions;
+  readonly #hints: string[] = [];
+  readonly #tried: string[] = [];
+  readonly #failures: unknown[] = [];
+  /** Ways with nothing left to try. */
+  readonly #spent = new Set<Method>();
+  /** What the server allows, once it has said so. */
+  #allowed: readonly string[] | undefined;
+  #keys: Identity[] | undefined;
+  #passwordsLeft = 3;
+  #roundsLeft = 3;
+  #isIn = false;
+
+  constructor(link: SignInLink, options: SignInOptions) {
+    this.#link = link;
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    const wanted = this.#wantedMethods();
+    // Most servers take keys: asking "none" first would only cost a round trip.
+    if (wanted[0] !== "publickey" || (await this.#keysLeft()).length === 0) await this.#askForMethods();
+    while (!this.#isIn) {
+      const method = wanted.find((method) =>
+        (this.#allowed?.includes(method) ?? method === "publickey") && !this.#spent.has(method)
+      );
+      if (method) await this.#try(method);
+      else if (this.#allowed) throw await this.#failure();
+      else await this.#askForMethods();
+    }
+  }
+
+  #wantedMethods(): Method[] {
+    const { host } = this.#options;
+    const order = host.preferredAuthentications ?? ["publickey", "keyboard-interactive", "password"];
+    const isOn: Readonly<Record<Method, boolean>> = {
+      publickey: host.pubkey,
+      "keyboard-interactive": host.kbdInteractive,
+      password: host.password,
+    };
+    return order.filter((name): name is Method => Object.hasOwn(isOn, name) && isOn[name as Method]);
+  }
+
+  async #askForMethods(): Promise<void> {
+    await this.#answer("none", this.#request("none").bytes());
+  }
+
+  async #try(method: Method): Promise<void> {
+    switch (method) {
+      case "publickey":
+        return await this.#tryKey();
+      case "password":
+        return await this.#tryPassword();
+      case "keyboard-interactive":
+        return await this.#tryQuestions();
+    }
+  }
+
+  async #tryKey(): Promise<void> {
+    const key = (await this.#keysLeft()).shift();
+    if (!key) return void this.#spent.add("publickey");
+    const { blob, locked, label } = key;
+    if (!blob) {
+      // Only its passphrase would tell what to offer.
+      this.#hints.push(`add the key to the agent: ssh-add ${label}`);
+      return;
+    }
+    const algorithm = this.#algorithmFor(blob);
+    if (algorithm === undefined) return;
+    this.#tried.push(label);
+    this.#options.onStep?.(`offers ${label}`);
+    const offer = this.#request("publickey").byte(0).string(algorithm).string(blob);
+    const answer = await this.#answer("publickey", offer.bytes());
+    if (answer.kind !== "key_known") return;
+    const passphrase = locked === undefined
+      ? undefined
+      : await this.#asked({ text: `Passphrase of ${locked}: `, echo: false });
+    if (locked !== undefined && passphrase === undefined) {
+      this.#hints.unshift(`add the key to the agent: ssh-add ${locked}`);
+      return;
+    }
+    await this.#signWith(key, { blob, algorithm, passphrase });
+  }
+
+  async #signWith(
+    key: Identity,
+    { blob, algorithm, passphrase }: {
+      blob: Uint8Array<ArrayBuffer>;
+      algorithm: string;
+      passphrase: string | undefined;
+    },
+  ): Promise<void> {
+    const { signal } = this.#options;
+    const message = this.#request("publickey").byte(1).string(algorithm).string(blob);
+    const signed = new SshWriter().string(this.#link.sessionId()).raw(message.bytes()).bytes();
+    let signature: Uint8Array;
+    try {
+      signature = await key.sign(signed, {
+        algorithm: plainType(algorithm),
+        signal,
+        ...(passphrase !== undefined && { passphrase }),
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#failures.push(error);
+      return;
+    }
+    await this.#answer("publickey", message.string(signature).bytes());
+  }
+
+  async #tryPassword(): Promise<void> {
+    const { host, label } = this.#options;
+    const password = this.#passwordsLeft-- > 0 && this.#canAsk()
+      ? await this.#asked({ text: `Password of ${host.user} at ${label}: `, echo: false })
+      : undefined;
+    if (password === undefined) return void this.#spent.add("password");
+    this.#tried.push("a password");
+    const message = this.#request("password").byte(0).string(password).bytes();
+    const answer = await this.#answer("password", message);
+    if (answer.kind !== "password_expired") return;
+    this.#hints.unshift(`change the password: ssh ${host.alias}`);
+    this.#spent.add("password");
+  }
+
+  async #tryQuestions(): Promise<void> {
+    if (this.#roundsLeft-- <= 0 || !this.#canAsk()) return void this.#spent.add("keyboard-interactive");
+    this.#tried.push("answers to its questions");
+    const message = this.#request("keyboard-interactive").string("").string("").bytes();
+    let answer = await this.#answer("keyboard-interactive", message);
+    while (answer.kind === "questions") {
+      if (answer.instructions) this.#options.onStep?.(answer.instructions);
+      const replies: string[] = [];
+      for (const { prompt: text, echo } of answer.questions) {
+        const reply = await this.#asked({ text, echo });
+        // Whoever gives no answer wants no further question either.
+        if (reply === undefined) this.#roundsLeft = 0;
+        replies.push(reply ?? "");
+      }
+      const response = new SshWriter().byte(infoResponse).u32(replies.length);
+      for (const reply of replies) response.string(reply);
+      answer = await this.#answer("keyboard-interactive", response.bytes());
+    }
+  }
+
+  #canAsk(): boolean {
+    const { prompt, host } = this.#options;
+    if (!prompt) this.#hints.push(`use a key that needs no question: ssh-copy-id ${host.alias}`);
+    return prompt !== undefined;
+  }
+
+  async #keysLeft(): Promise<Identity[]> {
+    return this.#keys ??= [...(await this.#options.identities).all];
+  }
+
+  /** The signature algorithm for a key, as both sides like it (RFC 8332 for rsa); undefined for none. */
+  #algorithmFor(blob: Uint8Array<ArrayBuffer>): string | undefined {
+    const type = blobType(blob) ?? "";
+    const suffix = isCertificateType(type) ? type.slice(plainType(type).length) : "";
+    const { signatureAlgorithms } = this.#link;
+    const { pubkeyAcceptedAlgorithms } = this.#options.host;
+    const candidates = plainType(type) === "ssh-rsa" ? ["rsa-sha2-512", "rsa-sha2-256"] : [plainType(type)];
+    return candidates.map((name) => `${name}${suffix}`).find((name) =>
+      (pubkeyAcceptedAlgorithms === undefined ||
+        pubkeyAcceptedAlgorithms.some((wanted) => matches(wanted, name))) &&
+      (plainType(type) !== "ssh-rsa" || signatureAlgorithms === undefined ||
+        signatureAlgorithms.includes(plainType(name)))
+    );
+  }
+
+  async #asked(question: { text: string; echo: boolean }): Promise<string | undefined> {
+    const { prompt, signal } = this.#options;
+    return await prompt?.(question, { signal });
+  }
+
+  #request(method: string): SshWriter {
+    const { user } = this.#options.host;
+    return new SshWriter().byte(userauthRequest).string(user).string("ssh-connection").string(method);
+  }
+
+  /** Sends a message and notes what its answer tells. */
+  async #answer(method: string, message: Uint8Array): Promise<SignInAnswer> {
+    const answer = await this.#link.ask(method, message);
+    if (answer.kind === "success") this.#isIn = true;
+    if (answer.kind !== "failure") return answer;
+    this.#allowed = answer.methods;
+    // After a part of several ways, the same way may be asked for once more.
+    if (answer.isPartial) this.#spent.clear();
+    return answer;
+  }
+
+  async #failure(): Promise<PosternError> {
+    const { host, label, identities } = this.#options;
+    const allowed = this.#allowed ?? [];
+    const { notes } = await identities;
+    const tried = this.#tried.length > 0
+      ? `it refused ${this.#tried.join(", ")}`
+      : "there is no key to offer";
+    const all = [`it takes ${allowed.join(", ") || "no way to sign in"}`, tried, ...notes];
+    all.push(...this.#failures.map(describe));
+    const hint = this.#hints[0] ??
+      (this.#tried.length === 0
+        ? "start an ssh agent and add a key to it, or name an IdentityFile"
+        : `see what ssh does: ssh -v ${host.alias}`);
+    return new PosternError("auth", `Cannot sign in to ${label} as ${host.user}: ${all.join("; ")}`, {
+      hint,
+    });
+  }
+}
+
+/** Names of algorithms, with `*` and `?` as ssh's lists have them. */
+function matches(pattern: string, name: string): boolean {
+  if (!/[*?]/.test(pattern)) return pattern === name;
+  const source = pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*").replace(/\?/g, ".");
+  return new RegExp(`^${source}$`).test(name);
+}
+
+const userauthRequest = 50;
+const infoResponse = 61;

@@ -1,0 +1,154 @@
+import { type Clock, describe, type Files, type Network } from "../../core/mod.ts";
+import { SshAgent } from "./ssh_agent.ts";
+import { blobType, isCertificateType, keyOfCertificate, readPublicLine } from "./ssh_certificate.ts";
+import type { SshHost } from "./ssh_host.ts";
+import { inspectPrivateKey, openPrivateKey } from "./ssh_private_key.ts";
+
+/** One key to sign in with. */
+export interface Identity {
+  /** Where it comes from, for a person. */
+  readonly label: string;
+  /** The public key or certificate; absent where only the passphrase would tell. */
+  readonly blob?: Uint8Array<ArrayBuffer>;
+  /** The file whose passphrase has to be known before it signs. */
+  readonly locked?: string;
+  /** Signs; gives ssh's form. `algorithm` is the plain one, also for a certificate. */
+  sign(
+    data: Uint8Array,
+    options: { algorithm: string; passphrase?: string; signal: AbortSignal },
+  ): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** The keys of a host in the order in which they are offered, and what was wrong on the way. */
+export interface Identities {
+  readonly all: readonly Identity[];
+  /** Sentences about an agent or files that could not be used. */
+  readonly notes: readonly string[];
+}
+
+export interface IdentitiesDeps {
+  readonly network: Pick<Network, "connect">;
+  readonly clock: Clock;
+  readonly files: Pick<Files, "readTextIfThere">;
+}
+
+/**
+ * Collects keys as OpenSSH orders them: those of the agent that the configuration names, the agent's others (unless
+ * IdentitiesOnly), then files that no agent holds. A server counts each offer, so the likely ones come first.
+ */
+export async function collectIdentities(
+  host: SshHost,
+  deps: IdentitiesDeps,
+  { signal }: { readonly signal: AbortSignal },
+): Promise<Identities> {
+  const notes: string[] = [];
+  const note = (error: unknown) => void notes.push(describe(error));
+  const [agentKeys, files] = await Promise.all([
+    agentIdentities(host, deps, signal).catch((error) => {
+      signal.throwIfAborted();
+      note(error);
+      return [];
+    }),
+    fileIdentities(host, deps, note),
+  ]);
+  const certificates = await readCertificates(host, deps, note);
+  const isFile = (key: Identity) => files.some((file) => isSame(file, key));
+  const named = files.flatMap((file) => agentKeys.filter((key) => isSame(key, file)));
+  const others = host.identitiesOnly ? [] : agentKeys.filter((key) => !isFile(key));
+  const rest = files.filter((file) => !agentKeys.some((key) => isSame(key, file)));
+  const all = [...named, ...others, ...rest];
+  return { all: all.flatMap((key) => [...certified(key, certificates), key]), notes };
+}
+
+async function agentIdentities(
+  host: SshHost,
+  deps: IdentitiesDeps,
+  signal: AbortSignal,
+): Promise<Identity[]> {
+  if (host.identityAgent === undefined) return [];
+  const agent = new SshAgent(host.identityAgent, deps);
+  const keys = await agent.keys({ signal });
+  return keys.map(({ blob, comment }) => ({
+    label: `${comment || "a key"} of the agent`,
+    blob,
+    sign: (data, { algorithm, signal }) => agent.sign(blob, data, { algorithm, signal }),
+  }));
+}
+
+async function fileIdentities(
+  host: SshHost,
+  { files }: IdentitiesDeps,
+  note: (error: unknown) => void,
+): Promise<Identity[]> {
+  const found = await Promise.all(host.identityFiles.map(async (path): Promise<Identity | undefined> => {
+    const text = await readKey(path, files, note);
+    const publicText = await readKey(`${path}.pub`, files, note);
+    const inspected = text === undefined ? undefined : inspectPrivateKey(text);
+    // IdentityFile may name a public key: then it only chooses among those of the agent.
+    const publicBlob = readPublicLine(publicText ?? "") ?? readPublicLine(text ?? "");
+    if (!inspected || text === undefined) {
+      return publicBlob && { label: path, blob: publicBlob, sign: () => cannotSign(path) };
+    }
+    const key = inspected.isEncrypted ? undefined : await openPrivateKey(text, { path }).catch(note);
+    if (!inspected.isEncrypted && !key) return undefined;
+    const blob = key?.blob ?? inspected.blob ?? publicBlob;
+    return {
+      label: path,
+      ...(blob && { blob }),
+      ...(inspected.isEncrypted && { locked: path }),
+      sign: async (data, { algorithm, passphrase }) => {
+        const opened = key ??
+          await openPrivateKey(text, { path, ...(passphrase !== undefined && { passphrase }) });
+        return opened.sign(data, algorithm);
+      },
+    };
+  }));
+  return found.filter((identity) => identity !== undefined);
+}
+
+function cannotSign(path: string): Promise<never> {
+  return Promise.reject(new Error(`${path} has no private key beside it, and no agent holds it`));
+}
+
+async function readKey(
+  path: string,
+  files: IdentitiesDeps["files"],
+  note: (error: unknown) => void,
+): Promise<string | undefined> {
+  try {
+    return await files.readTextIfThere(path, { limit: mostBytes });
+  } catch (error) {
+    note(error);
+    return undefined;
+  }
+}
+
+async function readCertificates(
+  host: SshHost,
+  { files }: IdentitiesDeps,
+  note: (error: unknown) => void,
+): Promise<Uint8Array<ArrayBuffer>[]> {
+  const paths = [...host.certificateFiles, ...host.identityFiles.map((path) => `${path}-cert.pub`)];
+  const texts = await Promise.all(paths.map((path) => readKey(path, files, note)));
+  const blobs = texts.map((text) => readPublicLine(text ?? ""));
+  return blobs.filter((blob) => blob !== undefined && isCertificateType(blobType(blob) ?? ""))
+    .filter((blob) => blob !== undefined);
+}
+
+/** The certificates about a key, each as an identity that the key signs for. */
+function certified(key: Identity, certificates: readonly Uint8Array<ArrayBuffer>[]): Identity[] {
+  return certificates.filter((certificate) => {
+    const inside = keyOfCertificate(certificate);
+    return inside && key.blob && sameBytes(inside, key.blob);
+  }).map((blob) => ({ ...key, label: `the certificate of ${key.label}`, blob }));
+}
+
+function isSame(a: Identity, b: Identity): boolean {
+  return a.blob !== undefined && b.blob !== undefined && sameBytes(a.blob, b.blob);
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
+}
+
+const mostBytes = 64 * 1024;
