@@ -189,11 +189,16 @@ Deno.test("serveMixed() ends for any HTTP client and any origin, and the origin 
           if (
             name !== undefined && value !== undefined && sent.includes(`${name}:`) && sent.includes(value)
           ) continue;
-          const [method = "", path = "", version = "", ...rest] = line.split(" ");
+          const [, word = "", path = ""] = /^(\S*) (\S+) HTTP\/1\.1$/.exec(line) ?? [];
           // RFC 9112, section 3.2.4: OPTIONS for a URL without a path asks about the whole server.
-          const isPathSent = sent.includes(path) || (method === "OPTIONS" && path === "*");
+          const isPathSent = path !== "" &&
+            (sent.includes(path) || (path === "*" && word.endsWith("OPTIONS")));
+          // A body without a line end stands right before the next method.
+          const isWordSent = [...word].some((_, at) =>
+            sent.includes(word.slice(0, at)) && sent.includes(`${word.slice(at)} `)
+          );
           assert(
-            sent.includes(`${method} `) && isPathSent && version === "HTTP/1.1" && rest.length === 0,
+            isPathSent && isWordSent,
             `the client never sent ${JSON.stringify(line)}`,
           );
         }
