@@ -28,6 +28,11 @@ export const peers = {
   promcheck: { program: "promcheck", go: true },
   python: { program: "python3", debian: "python3-venv", python: ["requests==2.32.5", "PySocks==1.7.1"] },
   sh: { program: "sh", debian: "dash" },
+  ssh: { program: "ssh", debian: "openssh-client" },
+  ssh_add: { program: "ssh-add", debian: "openssh-client" },
+  ssh_agent: { program: "ssh-agent", debian: "openssh-client" },
+  ssh_keygen: { program: "ssh-keygen", debian: "openssh-client" },
+  sshd: { program: "sshd", debian: "openssh-server" },
   tinyproxy: { program: "tinyproxy", debian: "tinyproxy" },
   zsh: { program: "zsh", debian: "zsh" },
 } as const satisfies Readonly<Record<string, Peer>>;
