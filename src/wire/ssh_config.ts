@@ -3,6 +3,7 @@ export * from "./ssh_config_criteria.ts";
 export * from "./ssh_config_hop.ts";
 export * from "./ssh_config_jump.ts";
 export * from "./ssh_config_lines.ts";
+export * from "./ssh_config_numbers.ts";
 export * from "./ssh_config_options.ts";
 export * from "./ssh_config_pattern.ts";
 export * from "./ssh_config_tokens.ts";

@@ -1,6 +1,6 @@
 import { parseSshDestination, parseSshJumps, type SshDestination } from "./ssh_config_jump.ts";
 import { sshOption } from "./ssh_config_options.ts";
-import { parsePort } from "./ssh_config_values.ts";
+import { parsePort } from "./ssh_config_numbers.ts";
 
 /** What the command must lead to, and whose configuration it may name. */
 export interface SshHopTarget {

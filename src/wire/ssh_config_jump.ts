@@ -1,4 +1,4 @@
-import { parsePort } from "./ssh_config_values.ts";
+import { parsePort } from "./ssh_config_numbers.ts";
 
 /** A host as ssh's command line and `ProxyJump` name it. */
 export interface SshDestination {

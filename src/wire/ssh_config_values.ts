@@ -1,5 +1,6 @@
 import type { SshConfigLine } from "./ssh_config_lines.ts";
 import { parseSshJumps } from "./ssh_config_jump.ts";
+import { parsePort, parseSeconds } from "./ssh_config_numbers.ts";
 
 /** How the value of an option is written. */
 export type SshValueKind =
@@ -13,6 +14,8 @@ export type SshValueKind =
   | "integer"
   | "port"
   | "algorithms"
+  /** Of an option whose value only has to be there. */
+  | "loose"
   | readonly string[];
 
 /** The value of a line in one spelling (`yes` for `true`, seconds for `1m`), or what is wrong with it. */
@@ -29,6 +32,7 @@ export function readSshValue(kind: SshValueKind, line: SshConfigLine): SshValue 
   const { arguments: words } = line;
   const [first = ""] = words;
   if (words.length === 0 || words.includes("")) return { fault: "it has no argument" };
+  if (kind === "loose") return { values: words };
   if (kind === "words") {
     const none = words.find((word) => word.toLowerCase() === "none");
     return none !== undefined && words.length > 1 ? { fault: '"none" must stand alone' } : { values: words };
@@ -37,7 +41,10 @@ export function readSshValue(kind: SshValueKind, line: SshConfigLine): SshValue 
   return readWord(kind, first);
 }
 
-function readWord(kind: Exclude<SshValueKind, "command" | "jumps" | "words">, word: string): SshValue {
+function readWord(
+  kind: Exclude<SshValueKind, "command" | "jumps" | "words" | "loose">,
+  word: string,
+): SshValue {
   if (typeof kind !== "string") return readChoice(kind, word);
   switch (kind) {
     case "word":
@@ -71,23 +78,4 @@ function readChoice(choices: readonly string[], word: string): SshValue {
   const meant = folded === "true" ? "yes" : folded === "false" ? "no" : folded;
   if (choices.includes(meant)) return { values: [meant] };
   return { fault: `it must be ${choices.join(", ")}: current value is "${word}"` };
-}
-
-/** A port from 1 to 65535; `ssh` is the one service name that anybody writes there. */
-export function parsePort(text: string): number | undefined {
-  if (text === "ssh") return 22;
-  const port = /^\d{1,6}$/.test(text) ? Number(text) : 0;
-  return port >= 1 && port <= 65535 ? port : undefined;
-}
-
-const units: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
-
-/** The seconds of `90`, `1m30s`, `2h` … (sshd_config(5), TIME FORMATS). */
-export function parseSeconds(text: string): number | undefined {
-  if (text.length > 64 || !/^(\d+[smhdw]?)+$/i.test(text)) return undefined;
-  let seconds = 0;
-  for (const [, count, unit = ""] of text.matchAll(/(\d+)([smhdw]?)/gi)) {
-    seconds += Number(count) * (units[unit.toLowerCase()] ?? 1);
-  }
-  return seconds <= 0x7fffffff ? seconds : undefined;
 }

@@ -5,7 +5,10 @@ export interface SshHost {
   readonly hostName: string;
   readonly port: number;
   readonly user: string;
-  /** From ProxyJump or `ssh -W` as ProxyCommand, nearest first; empty is straight. */
+  /**
+   * From ProxyJump or `ssh -W` as ProxyCommand, nearest first; empty is straight. The first one is reached as its own
+   * configuration says, each other one through the one before it.
+   */
   readonly jumps: readonly JumpSpec[];
   /** Any other command whose stdio is the connection, tokens expanded. */
   readonly proxyCommand?: string;
@@ -25,6 +28,10 @@ export interface SshHost {
   readonly macs?: readonly string[];
   readonly kexAlgorithms?: readonly string[];
   readonly pubkeyAcceptedAlgorithms?: readonly string[];
+  /** What the key of a certificate authority may sign with; absent is the engine's default. */
+  readonly caSignatureAlgorithms?: readonly string[];
+  /** The fewest bits of an RSA key, the server's or one's own; absent is 1024. */
+  readonly requiredRsaSize?: number;
   /** Milliseconds, as the next one. */
   readonly connectTimeout?: number;
   readonly serverAliveInterval?: number;
@@ -51,6 +58,7 @@ export interface SshConfigProblem {
   /** `blocking` may change where one connects or whom one trusts, `note` is worth telling, `harmless` a debug line. */
   readonly severity: "blocking" | "note" | "harmless";
   readonly file: string;
+  /** From 1; 0 is the file as a whole. */
   readonly line: number;
   readonly option: string;
   readonly message: string;

@@ -1,0 +1,110 @@
+import { describe, type Files } from "../../core/mod.ts";
+import { sshConfig } from "../../wire/mod.ts";
+
+/** The most a file of the ssh configuration may hold. */
+const fileLimit = 4 * 1024 * 1024;
+
+/** A file of the ssh configuration: its lines, that it is missing, or why it cannot be used. */
+export type SshConfigFile =
+  | { readonly lines: readonly sshConfig.SshConfigLine[]; readonly isWritableByOthers: boolean }
+  | { readonly isMissing: true }
+  | { readonly fault: string };
+
+/** The files of an ssh configuration, each read once. */
+export class SshConfigFiles {
+  readonly #files: Pick<Files, "read" | "list" | "info">;
+  readonly #uid: number | undefined;
+  readonly #read = new Map<string, Promise<SshConfigFile>>();
+
+  constructor(files: Pick<Files, "read" | "list" | "info">, uid: number | undefined) {
+    this.#files = files;
+    this.#uid = uid;
+  }
+
+  /** Every file that was looked for, the missing ones too. */
+  get paths(): readonly string[] {
+    return [...this.#read.keys()];
+  }
+
+  /** Never fails: a file that cannot be read says so. */
+  load(path: string): Promise<SshConfigFile> {
+    const before = this.#read.get(path);
+    if (before) return before;
+    const loading = this.#load(path).catch((error): SshConfigFile => ({ fault: describe(error) }));
+    this.#read.set(path, loading);
+    return loading;
+  }
+
+  /** The files that a pattern of `Include` means, in order; as glob(3), without hidden ones unless asked for. */
+  async matching(pattern: string): Promise<readonly string[]> {
+    let found = [""];
+    for (const segment of pattern.split("/").filter((part) => part !== "")) {
+      const next: string[] = [];
+      for (const directory of found) {
+        if (!/[*?[\\]/.test(segment)) next.push(`${directory}/${segment}`);
+        else next.push(...await this.#namesIn(directory, segment));
+      }
+      found = next;
+    }
+    return found;
+  }
+
+  async #load(path: string): Promise<SshConfigFile> {
+    const info = await this.#files.info(path);
+    if (!info) return { isMissing: true };
+    if (info.kind === "directory") return { fault: "it is a directory" };
+    const lines = sshConfig.parseSshConfig(decoded(await this.#files.read(path, { limit: fileLimit })));
+    const isForeign = this.#uid !== undefined && info.owner !== undefined && info.owner !== 0 &&
+      info.owner !== this.#uid;
+    return { lines, isWritableByOthers: isForeign || ((info.mode ?? 0) & 0o022) !== 0 };
+  }
+
+  async #namesIn(directory: string, segment: string): Promise<string[]> {
+    const pattern = globPattern(segment);
+    if (!pattern) return [];
+    const names = await this.#list(directory || "/");
+    return names
+      .filter((name) => pattern.test(name) && (!name.startsWith(".") || segment.startsWith(".")))
+      .sort((a, b) => a < b ? -1 : 1)
+      .map((name) => `${directory}/${name}`);
+  }
+
+  async #list(directory: string): Promise<readonly string[]> {
+    try {
+      return await this.#files.list(directory);
+    } catch (error) {
+      const info = await this.#files.info(directory);
+      // A pattern that leads nowhere means no files; a directory that cannot be read may hide some.
+      if (info?.kind !== "directory") return [];
+      throw error;
+    }
+  }
+}
+
+/** ssh reads bytes: a comment in an old encoding is no reason to fail. */
+function decoded(bytes: Uint8Array<ArrayBuffer>): string {
+  const text = new TextDecoder().decode(bytes);
+  return text.includes("\uFFFD") ? new TextDecoder("latin1").decode(bytes) : text;
+}
+
+/** A glob(3) pattern of one path segment; undefined is one that matches nothing. */
+function globPattern(segment: string): RegExp | undefined {
+  let source = "";
+  for (let at = 0; at < segment.length; at++) {
+    const char = segment[at] ?? "";
+    if (char === "*") source += source.endsWith(".*") ? "" : ".*";
+    else if (char === "?") source += ".";
+    else if (char === "[" && segment.indexOf("]", at + 2) > 0) {
+      const end = segment.indexOf("]", at + 2);
+      const inside = segment.slice(at + 1, end).replace(/^!/, "^").replace(/[\\[\]]/g, "\\$&");
+      source += `[${inside}]`;
+      at = end;
+    } else source += (char === "\\" ? segment[++at] ?? "\\" : char).replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+  }
+  try {
+    return new RegExp(`^${source}$`, "s");
+  } catch {
+    // A range such as [z-a]: glob(3) finds nothing by it either.
+    return undefined;
+  }
+}

@@ -1,0 +1,44 @@
+import { createHash } from "node:crypto";
+import type { sshConfig } from "../../wire/mod.ts";
+import type { SshConfigDeps } from "./ssh_config_deps.ts";
+
+/** What the tokens of ssh_config(5) stand for. */
+export interface SshTokenValues {
+  readonly alias: string;
+  readonly host: string;
+  readonly port: string;
+  readonly user: string;
+  /** The name under which the host's key is looked up. */
+  readonly keyName: string;
+  readonly proxyJump: string;
+}
+
+/** The tokens that most options take; what costs something is worked out when it is asked for. */
+export function sshTokens(values: SshTokenValues, deps: SshConfigDeps): sshConfig.SshTokens {
+  const { alias, host, port, user, keyName, proxyJump } = values;
+  return {
+    d: deps.home,
+    h: host,
+    i: String(deps.uid ?? 0),
+    j: proxyJump,
+    k: keyName,
+    n: alias,
+    p: port,
+    r: user,
+    u: deps.localUser,
+    get l() {
+      return deps.hostname();
+    },
+    get L() {
+      return deps.hostname().split(".", 1)[0] ?? "";
+    },
+    get C() {
+      return createHash("sha1").update(`${deps.hostname()}${host}${port}${user}${proxyJump}`).digest("hex");
+    },
+  };
+}
+
+/** The few that the commands and names of other hosts take. */
+export function sshRouteTokens({ alias, host, port, user, keyName }: SshTokenValues): sshConfig.SshTokens {
+  return { h: host, k: keyName, n: alias, p: port, r: user };
+}
