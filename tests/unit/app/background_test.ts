@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { startInBackground } from "../../../src/app/background.ts";
 import type { Background } from "../../../src/core/mod.ts";
+import { settle } from "../../support/fake_clock.ts";
 import { type RunningDoor, startDoor } from "../../support/memory_door.ts";
 import { MemoryWorld } from "../../support/memory_world.ts";
 
@@ -89,6 +90,9 @@ Deno.test("startInBackground() takes no other door of that id for its own, and g
   const { world, start } = worldWhere(() => new Promise(() => {}), 999);
   const door = await startDoor(world, { id: "work", config: "/c.yaml" });
   const failed = assert.rejects(start(), { code: "timeout", message: /was not ready within 30 s/ });
+  // Time enough for the other door to answer, before time goes on.
+  await world.clock.advance(25);
+  for (let turn = 0; turn < 50; turn++) await settle();
   await world.clock.advance(31_000);
   await failed;
   world.kill("SIGTERM");

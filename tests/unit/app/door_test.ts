@@ -133,6 +133,24 @@ Deno.test("Door.reload() runs one after the other", async () => {
   assert.equal(door.plan.router.fallback, "direct");
 });
 
+Deno.test("Door.reload() reads nothing once the door closes", async () => {
+  const { door } = await doorOf();
+  await using _door = door;
+  await door.open();
+  await door.drain();
+  let isAsked = false;
+  const load = () => {
+    isAsked = true;
+    return Promise.reject(new Error("not asked for"));
+  };
+  await assert.rejects(door.reload(load), {
+    code: "cancelled",
+    message: "Cannot reload: the door is closing",
+  });
+  assert.equal(isAsked, false);
+  assert.equal(door.status().config.problem, undefined);
+});
+
 /** Tells when the transport of a name is disposed. */
 function watchDisposal(door: Door, name: string): () => boolean {
   const transport = door.plan.transports.byName.get(name)?.transport;
