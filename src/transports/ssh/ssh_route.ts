@@ -38,19 +38,17 @@ function jumpsOf(
   tokens: sshConfig.SshTokens,
   problems: SshProblems,
 ): readonly JumpSpec[] {
-  const jumps = sshConfig.parseSshJumps(given.values[0] ?? "") ?? [];
-  return jumps.flatMap(({ user, host, port }) => {
+  const jumps: JumpSpec[] = [];
+  for (const { user = "", host, port } of sshConfig.parseSshJumps(given.values[0] ?? "") ?? []) {
     const there = sshConfig.expandSshTokens(host, tokens);
-    const login = sshConfig.expandSshTokens(user ?? "", tokens);
-    const fault = "fault" in there ? there.fault : "fault" in login ? login.fault : undefined;
+    const login = sshConfig.expandSshTokens(user, tokens);
     if ("fault" in there || "fault" in login) {
-      problems.add("blocking", given, { option: "ProxyJump", message: fault ?? "" });
-      return [];
+      const message = "fault" in there ? there.fault : "fault" in login ? login.fault : "";
+      problems.add("blocking", given, { option: "ProxyJump", message });
+    } else {
+      const named = login.text === "" ? {} : { user: login.text };
+      jumps.push({ ...named, host: there.text, ...(port !== undefined && { port }) });
     }
-    return [{
-      ...(login.text !== "" && { user: login.text }),
-      host: there.text,
-      ...(port !== undefined && { port }),
-    }];
-  });
+  }
+  return jumps;
 }

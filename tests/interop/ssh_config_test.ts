@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import type { SshConfigDeps } from "../../src/transports/ssh/ssh_config_deps.ts";
+import { SshConfigReader } from "../../src/transports/ssh/ssh_config_reader.ts";
+import { createFiles } from "../../src/runtime/files.ts";
+import { systemClock } from "../../src/runtime/system_clock.ts";
+import { sshConfig } from "../../src/wire/mod.ts";
+import { runPeer } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import { type SshConfigCase, sshConfigCases } from "../support/ssh_config_cases.ts";
+import { comparableHost, expectedHost, parseSshDump, type SshDumpContext } from "../support/ssh_dump.ts";
+
+interface Machine extends SshDumpContext {
+  readonly ssh: string;
+  readonly hostname: string;
+  readonly uid: number;
+  /** Lists of algorithms that begin otherwise in this version of ssh than in ours. */
+  readonly otherLists: readonly string[];
+}
+
+const lists = {
+  ciphers: "ciphers",
+  macs: "macs",
+  kexAlgorithms: "kexalgorithms",
+  hostKeyAlgorithms: "hostkeyalgorithms",
+  pubkeyAcceptedAlgorithms: "pubkeyacceptedalgorithms",
+  caSignatureAlgorithms: "casignaturealgorithms",
+} as const;
+
+peerTest(
+  `SshConfigReader reads ${sshConfigCases.length} configurations as ssh -G does`,
+  ["ssh", "sh"],
+  async ({ ssh, sh }, context) => {
+    const machine = await lookAround(ssh, sh);
+    for (const name of machine.otherLists) {
+      console.log(`skipped: ${name}: this ssh has another list of its own`);
+    }
+    for (const each of sshConfigCases) {
+      await context.step(each.name, () => compare(each, machine));
+    }
+  },
+);
+
+async function compare(each: SshConfigCase, machine: Machine): Promise<void> {
+  const directory = await Deno.realPath(await Deno.makeTempDir());
+  try {
+    const put = async (name: string, text: string) => {
+      const path = `${directory}/${name}`;
+      await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+      await Deno.writeTextFile(path, text.replaceAll("DIR", directory), { mode: 0o600 });
+    };
+    await put("config", each.config);
+    for (const [name, text] of Object.entries(each.files ?? {})) await put(name, text);
+    const host = await readOurs(each, directory, machine);
+    const { code, stdout, stderr } = await readTheirs(each, directory, machine);
+    const blocking = host.problems.filter(({ severity }) => severity === "blocking");
+    if (code !== 0) {
+      assert.notDeepEqual(blocking, [], `ssh refuses this and we do not: ${stderr}`);
+      return;
+    }
+    assert.deepEqual(blocking, []);
+    const expected = expectedHost(parseSshDump(stdout), machine);
+    const hopped = each.hop === undefined ? {} : { jumps: each.hop, proxyCommand: "" };
+    const known = (host: Record<string, unknown>) =>
+      Object.fromEntries(Object.entries(host).filter(([name]) => !machine.otherLists.includes(name)));
+    assert.deepEqual(known(comparableHost(host, machine)), known({ ...expected, ...hopped }));
+    assert.equal(await createFiles(systemClock).info(`${directory}/ran`), undefined);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+function readOurs({ host = "host", user, port }: SshConfigCase, directory: string, machine: Machine) {
+  const { home, localUser, hostname, uid, env } = machine;
+  const deps: SshConfigDeps = {
+    files: createFiles(systemClock),
+    run: ([program = "", ...args]) => runPeer(program, args, { env }),
+    clock: systemClock,
+    signal: new AbortController().signal,
+    env: (name) => env[name],
+    home,
+    localUser,
+    uid,
+    hostname: () => hostname,
+    userConfig: `${directory}/config`,
+  };
+  return new SshConfigReader(deps).read(host, {
+    ...(user !== undefined && { user }),
+    ...(port !== undefined && { port }),
+  });
+}
+
+function readTheirs({ host = "host", user, port }: SshConfigCase, directory: string, { ssh, env }: Machine) {
+  const args = [
+    ...["-G", "-F", `${directory}/config`],
+    ...(user === undefined ? [] : ["-l", user]),
+    ...(port === undefined ? [] : ["-p", String(port)]),
+  ];
+  return runPeer(ssh, [...args, host], { env });
+}
+
+/** What only the system knows, as ssh itself tells it. */
+async function lookAround(ssh: string, sh: string): Promise<Machine> {
+  const env = {
+    HOME: "/home-of-nobody",
+    SHELL: sh,
+    SSH_AUTH_SOCK: "/agents/usual",
+    OTHER_AGENT: "/agents/other",
+  };
+  const dump = async (...args: string[]) => {
+    const { code, stdout, stderr } = await runPeer(ssh, ["-G", "-F", "none", ...args, "host"], { env });
+    assert.equal(code, 0, stderr);
+    return parseSshDump(stdout);
+  };
+  const defaults = await dump();
+  const known = defaults.get("userknownhostsfile")?.[0]?.split(" ")[0] ?? "";
+  const told = (await dump("-o", "UserKnownHostsFile=/%i/%l")).get("userknownhostsfile")?.[0]?.split("/") ??
+    [];
+  return {
+    ssh,
+    env,
+    defaults,
+    home: known.replace(/\/\.ssh\/known_hosts$/, ""),
+    localUser: defaults.get("user")?.[0] ?? "",
+    uid: Number(told[1]),
+    hostname: told[2] ?? "",
+    otherLists: Object.entries(lists)
+      .filter(([, option]) => defaults.get(option)?.[0] !== sshConfig.sshAlgorithms(option, "+").join(","))
+      .map(([name]) => name),
+  };
+}
