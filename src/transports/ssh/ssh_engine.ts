@@ -112,12 +112,17 @@ export class SshEngine {
     return new SshEngine(await loadLibrary(), options);
   }
 
-  /** Names one of the lists in which nothing is left of what was asked for. */
+  /** The kinds of host keys it can check, best first. */
+  static async hostKeyAlgorithms(): Promise<readonly string[]> {
+    const { constants } = await loadLibrary();
+    return constants.DEFAULT_SERVER_HOST_KEY.filter((name) => name !== "ssh-rsa");
+  }
+
+  /** Names a list of which nothing is known here. */
   static async unknownAlgorithms(algorithms: SshAlgorithms): Promise<string | undefined> {
     const { constants } = await loadLibrary();
     const lists = [
       ["KexAlgorithms", algorithms.kex, constants.SUPPORTED_KEX],
-      ["HostKeyAlgorithms", algorithms.hostKey, constants.SUPPORTED_SERVER_HOST_KEY],
       ["Ciphers", algorithms.ciphers, constants.SUPPORTED_CIPHER],
       ["MACs", algorithms.macs, constants.SUPPORTED_MAC],
     ] as const;
