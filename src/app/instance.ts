@@ -115,8 +115,17 @@ export async function connectInstance(
   return client;
 }
 
+export interface InstancesOptions {
+  readonly signal: AbortSignal;
+  /** Told of a door that is there and does not answer; without it that is a failure. */
+  readonly unanswered?: (id: string, error: unknown) => void;
+}
+
 /** All doors of this user that run now, by id. What dead ones left behind is removed on the way. */
-export async function instances(world: World, { signal }: { signal: AbortSignal }): Promise<InstanceInfo[]> {
+export async function instances(
+  world: World,
+  { signal, unanswered }: InstancesOptions,
+): Promise<InstanceInfo[]> {
   const { runtime } = world.places;
   const found: InstanceInfo[] = [];
   const names = await world.files.info(runtime) ? await world.files.list(runtime) : [];
@@ -129,8 +138,11 @@ export async function instances(world: World, { signal }: { signal: AbortSignal 
     } catch (error) {
       if (signal.aborted) throw error;
       if (isPosternError(error, "refused")) await sweep(world, id);
-      // A door that is just closing its control socket is none that runs.
-      else if (!isPosternError(error, "unreachable") || error.detail !== "reset") throw error;
+      // A door that is just closing its control socket is none that runs; one that hangs must not hide the others.
+      else if (!isPosternError(error, "unreachable") || error.detail !== "reset") {
+        if (!unanswered) throw error;
+        unanswered(id, error);
+      }
     }
   }
   return found;

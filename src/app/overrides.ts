@@ -1,4 +1,4 @@
-import { maskedUrl, type Path } from "../config/mod.ts";
+import { maskedUrl, parseListenAddress, type Path } from "../config/mod.ts";
 import { PosternError } from "../core/mod.ts";
 import { type DoorKind, doorKinds } from "../listeners/mod.ts";
 import { parsePattern } from "../routing/mod.ts";
@@ -67,6 +67,8 @@ function doorsOf({ listen, listenSocks, listenHttp, listenUnix }: Overrides): Na
     { kind: "http", option: "--listen-http", addresses: listenHttp ?? [] },
     { kind: "unix", option: "--listen-unix", addresses: listenUnix ?? [] },
   ];
+  // An address that cannot be read is a mistake in the command, not in the configuration.
+  for (const { kind, addresses } of named) if (kind !== "unix") addresses.forEach(parseListenAddress);
   return named.filter(({ addresses }) => addresses.length > 0);
 }
 

@@ -21,6 +21,7 @@ import { ConfigWatch } from "./config_watch.ts";
 import { Door } from "./door.ts";
 import { doorSource } from "./door_source.ts";
 import { Instance } from "./instance.ts";
+import { withOwner } from "./port_owner.ts";
 import type { Overrides } from "./overrides.ts";
 
 export interface RunDoorOptions {
@@ -91,18 +92,29 @@ class DoorRun implements AsyncDisposable {
     );
     this.#door = door;
     for (const warning of config.warnings) log.warn("config.warning", { warning });
-    await door.open();
+    this.#listenForSignals();
+    try {
+      await door.open();
+    } catch (error) {
+      throw await withOwner(this.#world, error).catch(() => error);
+    }
     if (source) await this.#serveControl(instance, source);
     this.#watch = this.#held.use(new ConfigWatch(this.#world, log, () => this.#reloadAndForget("file")));
     await this.#watch.follow(this.#texts);
-    this.#listenForSignals();
-    const addresses = door.listeners.filter(({ kind }) => kind !== "admin").map(({ address }) => address);
-    if (readyFile !== undefined) {
-      this.#held.defer(() => this.#world.files.remove(readyFile));
-      await this.#world.files.replace(readyFile, addresses.map((address) => `${address}\n`).join(""));
-    }
+    if (readyFile !== undefined) this.#held.defer(() => this.#world.files.remove(readyFile));
+    const addresses = await this.#tellAddresses(door);
     log.info("door.ready", { id, addresses: addresses.join(" "), pid: this.#world.process.pid });
     await onReady(addresses);
+  }
+
+  /** Writes the ready file where one is wanted. */
+  async #tellAddresses(door: Door): Promise<string[]> {
+    const { readyFile } = this.#options;
+    const addresses = door.listeners.filter(({ kind }) => kind !== "admin").map(({ address }) => address);
+    if (readyFile !== undefined) {
+      await this.#world.files.replace(readyFile, addresses.map((address) => `${address}\n`).join(""));
+    }
+    return addresses;
   }
 
   async untilStopped(signal: AbortSignal): Promise<void> {
@@ -147,10 +159,12 @@ class DoorRun implements AsyncDisposable {
 
   async #reloadOnce(door: Door): Promise<ReloadReport> {
     try {
-      return await door.reload(() => {
+      const report = await door.reload(() => {
         this.#nextReload = undefined;
         return this.#loadAgain(door);
       });
+      await this.#tellAddresses(door);
+      return report;
     } finally {
       await this.#watch?.follow(this.#texts);
     }

@@ -1,10 +1,11 @@
 import { object } from "@optique/core/constructs";
 import { option } from "@optique/core/primitives";
 import type { Status } from "../app/mod.ts";
-import { pause, PosternError, type World } from "../core/mod.ts";
+import { describe, pause, PosternError, type World } from "../core/mod.ts";
 import { defineCommand } from "./command.ts";
 import { instanceOption, type OutputFormat, outputOption, words } from "./options.ts";
 import { formatValue } from "./print_value.ts";
+import { printable } from "./printable.ts";
 import { statusText } from "./status_text.ts";
 
 const watchEvery = 1000;
@@ -56,7 +57,13 @@ async function statuses(
   { signal }: { signal: AbortSignal },
 ): Promise<Status[]> {
   const { connectInstance, instances } = await import("../app/mod.ts");
-  const ids = id === undefined ? (await instances(world, { signal })).map((instance) => instance.id) : [id];
+  const silent: string[] = [];
+  const unanswered = (id: string, error: unknown) =>
+    void silent.push(`postern: the door "${id}" does not answer: ${printable(describe(error))}\n`);
+  const ids = id === undefined
+    ? (await instances(world, { signal, unanswered })).map((instance) => instance.id)
+    : [id];
+  await world.terminal.err(silent.join(""));
   if (ids.length === 0) {
     throw new PosternError("refused", "Cannot show a status: no door runs", {
       exit: 3,

@@ -35,8 +35,10 @@ export default defineCommand({
       });
     }
     const { instances } = await import("../app/mod.ts");
+    const silent: string[] = [];
+    const unanswered = (id: string) => void silent.push(id);
     const ids = all
-      ? (await instances(world, { signal })).map((instance) => instance.id)
+      ? (await instances(world, { signal, unanswered })).map((instance) => instance.id)
       : [named ?? id ?? "default"];
     if (ids.length === 0) {
       throw new PosternError("refused", "Cannot stop a door: none runs", {
@@ -46,6 +48,10 @@ export default defineCommand({
       });
     }
     await Promise.all(ids.map((id) => stop(id, world, { signal })));
+    if (silent.length === 0) return;
+    throw new PosternError("timeout", `Cannot stop ${silent.join(", ")}: no answer`, {
+      hint: "end such a process by hand",
+    });
   },
 });
 

@@ -15,6 +15,7 @@ export type ErrorCode =
 
 /** Finer than a code, where an answer on the wire depends on it. */
 export type ErrorDetail =
+  | "in_use"
   | "network"
   | "host"
   | "reset"

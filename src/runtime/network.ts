@@ -7,6 +7,7 @@ import {
   PosternError,
   type SecureOptions,
 } from "../core/mod.ts";
+import { checkSocketPath } from "./places.ts";
 import { SocketConn } from "./socket_conn.ts";
 import { socketError } from "./socket_error.ts";
 import { SpareDescriptor } from "./spare_descriptor.ts";
@@ -43,6 +44,7 @@ async function connect(endpoint: Endpoint, signal: AbortSignal, spare: SpareDesc
 }
 
 function listen(endpoint: Endpoint, spare: SpareDescriptor): Listening {
+  if ("path" in endpoint) checkSocketPath(endpoint.path, Deno.build.os === "linux" ? "linux" : "darwin");
   try {
     const listener = "path" in endpoint
       ? Deno.listen({ transport: "unix", path: endpoint.path })
@@ -54,6 +56,7 @@ function listen(endpoint: Endpoint, spare: SpareDescriptor): Listening {
       throw new PosternError("config", `Cannot listen on ${what}: the address is in use`, {
         cause: error,
         exit: 1,
+        detail: "in_use",
         hint: "path" in endpoint ? `remove ${endpoint.path} if nothing uses it` : ownerHint(endpoint.port),
       });
     }

@@ -176,6 +176,16 @@ Deno.test("F29: a port that is taken fails the start and names the address, in t
   assert.equal((await home.run(["status"])).code, 3);
 });
 
+Deno.test("F29: a door of ours that has the port is named", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  await using first = await home.door(["--id", "first"]);
+  const address = await first.address();
+  const { code, stderr } = await home.run(["proxy", "--id", "second", "--listen", address]);
+  assert.equal(code, 1);
+  assert.match(stderr, /hint: the door "first" \(pid [0-9]+\) has it: postern status --id first/);
+});
+
 Deno.test("F30: a door does not obey HTTP_PROXY for its own dials", async () => {
   await using home = await Household.open();
   await home.configure(plain);

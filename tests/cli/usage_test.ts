@@ -36,7 +36,7 @@ const transcripts: readonly Transcript[] = [
     err: /^Usage: postern proxy [^]*hint: did you mean --listen\?/,
   },
   { args: ["proxy", "--listen"], code: 2, err: /--listen requires ADDR:PORT/ },
-  { args: ["proxy", "--listen", "nonsense:port"], code: 4, err: /nonsense:port/ },
+  { args: ["proxy", "--listen", "nonsense:port"], code: 2, err: /Cannot listen on "nonsense:port"/ },
   { args: ["proxy", "--route", "nonsense"], code: 2, err: /Cannot read "nonsense" as PATTERN=TRANSPORT/ },
   { args: ["proxy", "--id", "../up", "--route", "any=direct"], code: 2, err: /Cannot use "\.\.\/up"/ },
   { args: ["explain", "no port:x"], code: 2, err: /Cannot read "no port:x" as HOST:PORT/ },

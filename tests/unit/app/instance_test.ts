@@ -139,3 +139,11 @@ for (const isEnding of [true, false]) {
     else await assert.rejects(instances(world, { signal }), fault);
   });
 }
+
+Deno.test("instances() shows the others when one door does not answer", async () => {
+  const world = new MemoryWorld({ files: { [lockFile]: "", "/run/me/work.sock": "", "/run/me": "" } });
+  world.network.faults.set("/run/me/work.sock", new PosternError("timeout", "Cannot wait any longer"));
+  const silent: string[] = [];
+  assert.deepEqual(await instances(world, { signal, unanswered: (id) => void silent.push(id) }), []);
+  assert.deepEqual(silent, ["work"]);
+});

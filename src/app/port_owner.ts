@@ -1,0 +1,19 @@
+import { PosternError, type World } from "../core/mod.ts";
+import { connectInstance, instances } from "./instance.ts";
+
+/** The failure to bind an address, with the door of ours that has it in the hint where there is one. */
+export async function withOwner(world: World, error: unknown): Promise<unknown> {
+  if (!(error instanceof PosternError) || error.detail !== "in_use") return error;
+  const { signal } = new AbortController();
+  for (const { id, pid } of await instances(world, { signal })) {
+    const { listeners } = await (await connectInstance(world, id, { signal })).status({ signal });
+    if (!listeners.some(({ address }) => error.message.includes(` ${address}:`))) continue;
+    return new PosternError(error.code, error.message, {
+      cause: error.cause,
+      detail: error.detail,
+      ...(error.exit !== undefined && { exit: error.exit }),
+      hint: `the door "${id}" (pid ${pid}) has it: postern status --id ${id}; postern stop ${id}`,
+    });
+  }
+  return error;
+}
