@@ -29,8 +29,7 @@ function checkFile(bytes: Uint8Array<ArrayBuffer>): void {
   assert.equal(new Set(seen).size, seen.length);
   for (const line of seen) assert.ok(line >= 1 && line <= lines);
   for (const { message } of problems) assert.notEqual(message, "");
-  for (const { names, key } of entries) {
-    assert.deepEqual(decodePublicKey(key.blob), key);
+  for (const { names } of entries) {
     matchesKnownHost(names, "jump.example", hmacSha1);
   }
   const behind = Uint8Array.of(...bytes, 10, ...new TextEncoder().encode(`last ${keyText("ed25519", 1)}\n`));
@@ -77,7 +76,8 @@ Deno.test("parseKnownHosts() reads what formatKnownHost() writes, for this name 
     assert.equal(line.split("\n").length, 2);
     const { entries: [entry, ...more], problems } = parseKnownHosts(new TextEncoder().encode(line));
     assert.ok(entry);
-    assert.deepEqual([more, problems, entry.kind, entry.key], [[], [], "trusted", key]);
+    assert.deepEqual([more, problems, entry.kind], [[], [], "trusted"]);
+    assert.deepEqual(parsePublicKey(entry.type, entry.base64), key);
     assert.ok(matchesKnownHost(entry.names, name, hmacSha1));
     const isSame = other.toLowerCase() === name.toLowerCase();
     assert.equal(matchesKnownHost(entry.names, other, hmacSha1), isSame);

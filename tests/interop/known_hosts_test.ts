@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
+import { PosternError } from "../../src/core/mod.ts";
 import {
   formatFingerprint,
   formatKnownHost,
   type HmacSha1,
   keyLabel,
+  type KnownHostEntry,
   matchesKnownHost,
   parseKnownHosts,
   parsePublicKey,
@@ -50,9 +52,20 @@ const kinds = { trusted: "plain", revoked: "REVOKED", authority: "CA" };
 
 /** The same by our own reader. */
 async function foundByUs(file: string, name: string): Promise<string[]> {
-  const { entries } = parseKnownHosts(await Deno.readFile(file));
-  return entries.filter(({ names }) => matchesKnownHost(names, name, hmacSha1))
+  return readable(await Deno.readFile(file)).filter(({ names }) => matchesKnownHost(names, name, hmacSha1))
     .map(({ line, kind, key }) => `${line} ${kinds[kind]} ${describeKey(key)}`);
+}
+
+/** The lines with a key that can be read. */
+function readable(file: Uint8Array<ArrayBuffer>): (KnownHostEntry & { key: SshPublicKey })[] {
+  return parseKnownHosts(file).entries.flatMap((entry) => {
+    try {
+      return [{ ...entry, key: parsePublicKey(entry.type, entry.base64) }];
+    } catch (error) {
+      assert.ok(error instanceof PosternError && error.code === "protocol");
+      return [];
+    }
+  });
 }
 
 const names = [
@@ -169,7 +182,7 @@ peerTest("parseKnownHosts() finds what ssh-keygen -F finds, plain and hashed", [
   await compare();
   assert.ok(found > 1000, `${found} found`);
   // It refuses to hash a file with lines it cannot read, and leaves patterns as they are.
-  const whole = parseKnownHosts(await Deno.readFile(file)).entries.map(({ line }) => lines[line - 1] ?? "");
+  const whole = readable(await Deno.readFile(file)).map(({ line }) => lines[line - 1] ?? "");
   await Deno.writeTextFile(file, whole.filter((line) => !/[\t\r]/.test(line)).join("\n") + "\n");
   const before = found;
   const hashed = await runPeer(sshKeygen, ["-H", "-f", file]);

@@ -54,7 +54,7 @@ export class HostKeys {
 
   constructor(deps: HostKeysDeps) {
     this.#deps = deps;
-    this.#known = new KnownHostsFiles(deps.files);
+    this.#known = new KnownHostsFiles(deps);
   }
 
   /** Judges the key a server shows; under accept-new a new one is recorded. Fails with nothing but the signal's reason. */

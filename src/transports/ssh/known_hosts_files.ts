@@ -1,16 +1,22 @@
-import { asPosternError, type Files, PosternError } from "../../core/mod.ts";
+import { asPosternError, type Clock, describe, type Files, PosternError } from "../../core/mod.ts";
 import {
   type HmacSha1,
   type KnownHostEntry,
   type KnownHosts,
+  type KnownHostsProblem,
   matchesKnownHost,
   parseKnownHosts,
+  parsePublicKey,
+  type SshPublicKey,
 } from "../../wire/mod.ts";
 import type { SshConfigProblem } from "./ssh_host.ts";
 
 /** A line about a host, and where it stands. */
-export interface KnownHostMatch extends KnownHostEntry {
+export interface KnownHostMatch {
   readonly file: string;
+  readonly line: number;
+  readonly kind: KnownHostEntry["kind"];
+  readonly key: SshPublicKey;
 }
 
 /** What several files say about a name. */
@@ -31,10 +37,12 @@ interface Read {
 /** Known hosts files as they are now: read on first use, and again when they were modified. */
 export class KnownHostsFiles {
   readonly #files: Files;
+  readonly #clock: Clock;
   readonly #read = new Map<string, Read>();
 
-  constructor(files: Files) {
+  constructor({ files, clock }: { readonly files: Files; readonly clock: Clock }) {
     this.#files = files;
+    this.#clock = clock;
   }
 
   async matches(paths: readonly string[], name: string): Promise<KnownHostMatches> {
@@ -44,7 +52,7 @@ export class KnownHostsFiles {
     for (const path of paths) {
       try {
         const read = await this.#fresh(path);
-        if (read) matches.push(...matchesOf(read, { path, name, hmacSha1 }));
+        if (read) matches.push(...await this.#matchesOf(read, { path, name, hmacSha1 }));
       } catch (error) {
         failures.push(asPosternError(error));
       }
@@ -58,7 +66,7 @@ export class KnownHostsFiles {
     for (const file of paths) {
       try {
         const read = await this.#fresh(file);
-        for (const { line, message } of read?.hosts.problems ?? []) {
+        for (const { line, message } of read ? problemsOf(read.hosts) : []) {
           found.push({ severity: "note", file, line, option, message: `this line is ignored: ${message}` });
         }
       } catch (error) {
@@ -76,6 +84,27 @@ export class KnownHostsFiles {
   /** Reads every file anew next time. */
   forgetAll(): void {
     this.#read.clear();
+  }
+
+  /** As ssh, only lines about the name have their keys read, and one that cannot be read says nothing. */
+  async #matchesOf(
+    { hosts, byName }: Read,
+    { path, name, hmacSha1 }: { path: string; name: string; hmacSha1: HmacSha1 },
+  ): Promise<readonly KnownHostMatch[]> {
+    const known = byName.get(name);
+    if (known) return known;
+    const matches: KnownHostMatch[] = [];
+    let hashes = 0;
+    for (const entry of hosts.entries) {
+      if ("salt" in entry.names && ++hashes % mostHashes === 0) {
+        await new Promise<void>((resolve) => this.#clock.after(0, resolve));
+      }
+      if (!matchesKnownHost(entry.names, name, hmacSha1)) continue;
+      const key = keyOf(entry);
+      if (typeof key !== "string") matches.push({ file: path, line: entry.line, kind: entry.kind, key });
+    }
+    byName.set(name, matches);
+    return matches;
   }
 
   async #fresh(path: string): Promise<Read | undefined> {
@@ -107,17 +136,24 @@ export function remembersNothing(path: string): boolean {
 /** Some 80,000 lines. */
 const mostBytes = 16 * 1024 * 1024;
 
-function matchesOf(
-  { hosts, byName }: Read,
-  { path, name, hmacSha1 }: { path: string; name: string; hmacSha1: HmacSha1 },
-): readonly KnownHostMatch[] {
-  const known = byName.get(name);
-  if (known) return known;
-  const matches = hosts.entries
-    .filter(({ names }) => matchesKnownHost(names, name, hmacSha1))
-    .map((entry) => ({ ...entry, file: path }));
-  byName.set(name, matches);
-  return matches;
+/** How many hashes are made between two turns of the loop: some 10 ms of work. */
+const mostHashes = 500;
+
+/** The key of a line; a sentence where there is none to read. */
+function keyOf({ type, base64 }: KnownHostEntry): SshPublicKey | string {
+  try {
+    return parsePublicKey(type, base64);
+  } catch (error) {
+    return describe(error);
+  }
+}
+
+function problemsOf({ entries, problems }: KnownHosts): readonly KnownHostsProblem[] {
+  const unreadable = entries.flatMap((entry) => {
+    const message = keyOf(entry);
+    return typeof message === "string" ? [{ line: entry.line, message }] : [];
+  });
+  return [...problems, ...unreadable].sort((one, other) => one.line - other.line);
 }
 
 /** Node's, because it answers at once: WebCrypto takes a turn of the loop for each of thousands of lines. */

@@ -3,9 +3,12 @@ import { createHmac } from "node:crypto";
 import {
   formatKnownHost,
   type HmacSha1,
+  type KnownHostEntry,
   type KnownHosts,
   matchesKnownHost,
   parseKnownHosts,
+  parsePublicKey,
+  type SshPublicKey,
 } from "../../../src/wire/mod.ts";
 import { patternBytes } from "../../support/pattern_bytes.ts";
 import { type BlobKind, blobOf, keyOf, keyText } from "../../support/ssh_public_keys.ts";
@@ -15,6 +18,11 @@ const key = keyText("ed25519", 1);
 
 function parse(text: string): KnownHosts {
   return parseKnownHosts(new TextEncoder().encode(text));
+}
+
+function keyIn(entry: KnownHostEntry | undefined): SshPublicKey {
+  assert.ok(entry);
+  return parsePublicKey(entry.type, entry.base64);
 }
 
 Deno.test("parseKnownHosts() reads lines with their numbers, markers and comments", () => {
@@ -31,22 +39,22 @@ Deno.test("parseKnownHosts() reads lines with their numbers, markers and comment
     ].join("\n"),
   );
   assert.deepEqual(problems, []);
-  assert.deepEqual(entries.map(({ line, kind, key }) => [line, kind, key.type]), [
+  assert.deepEqual(entries.map(({ line, kind, type }) => [line, kind, type]), [
     [3, "trusted", "ssh-ed25519"],
     [4, "trusted", "ssh-ed25519"],
     [6, "revoked", "ssh-ed25519"],
     [7, "authority", "ssh-rsa"],
     [8, "trusted", "ecdsa-sha2-nistp256"],
   ]);
-  assert.deepEqual(entries[0]?.key, keyOf("ed25519", 1));
+  assert.deepEqual(keyIn(entries[0]), keyOf("ed25519", 1));
 });
 
 Deno.test("parseKnownHosts() reads every type of key, and rsa-sha2 as RSA", () => {
   for (const kind of Object.keys(blobOf) as BlobKind[]) {
-    assert.deepEqual(parse(`jump ${keyText(kind, 3)}\n`).entries[0]?.key, keyOf(kind, 3));
+    assert.deepEqual(keyIn(parse(`jump ${keyText(kind, 3)}\n`).entries[0]), keyOf(kind, 3));
   }
   const line = keyText("rsa", 1).replace("ssh-rsa", "rsa-sha2-512");
-  assert.deepEqual(parse(`jump ${line}`).entries[0]?.key, keyOf("rsa", 1));
+  assert.deepEqual(keyIn(parse(`jump ${line}`).entries[0]), keyOf("rsa", 1));
 });
 
 Deno.test("parseKnownHosts() reads files of other systems: carriage returns, zero bytes, bytes that are not UTF-8", () => {
@@ -68,12 +76,6 @@ const broken: readonly { line: string; why: RegExp }[] = [
   { line: `@constructor * ${key}`, why: /marker/ },
   { line: `@revoked @cert-authority * ${key}`, why: /two markers/ },
   { line: `|1|abc|def ${key}`, why: /hashed name/ },
-  { line: "jump ssh-ed25519 AAAA", why: /public key/ },
-  { line: "jump ssh-ed25519 # comment", why: /not base64/ },
-  { line: `jump # ${key}`, why: /not base64/ },
-  { line: `jump ${key.replace("ssh-ed25519", "ssh-rsa")}`, why: /its type is ssh-ed25519/ },
-  { line: "jump 1024 35 11111111111111111111111111111", why: /public key/ },
-  { line: "jump ssh-ed25519-cert-v01@openssh.com AAAA", why: /public key/ },
 ];
 for (const { line, why } of broken) {
   Deno.test(`parseKnownHosts() passes over "${line.slice(0, 40)}" and says why`, () => {
@@ -94,7 +96,7 @@ Deno.test("parseKnownHosts() reads what formatKnownHost() writes, plain and hash
       assert.equal(text.startsWith("|1|"), "hash" in line);
       const { entries: [entry], problems } = parse(text);
       assert.ok(entry);
-      assert.deepEqual([entry.kind, entry.key, problems], ["trusted", keyOf("rsa", 2), []]);
+      assert.deepEqual([entry.kind, keyIn(entry), problems], ["trusted", keyOf("rsa", 2), []]);
       assert.ok(matchesKnownHost(entry.names, name, hmacSha1));
       assert.ok(!matchesKnownHost(entry.names, `${name}x`, hmacSha1));
     }

@@ -348,12 +348,22 @@ Deno.test("HostKeys goes on with the files it can read, but takes nothing new", 
 });
 
 Deno.test("HostKeys.problems() names the lines that are ignored", async () => {
-  const { keys } = hostKeys({ [mine]: `# fine\njump ${ed()}\n@revoke * ${ed()}\n`, [global]: "jump\n" });
+  const { keys } = hostKeys({
+    [mine]: `# fine\na ssh-ed25519 AAAA\njump ${ed()}\n@revoke * ${ed()}\n`,
+    [global]: "jump\n",
+  });
   assert.deepEqual(await keys.problems(settings()), [
     {
       severity: "note",
       file: mine,
-      line: 3,
+      line: 2,
+      option: "UserKnownHostsFile",
+      message: "this line is ignored: Cannot read the public key: it ends too early",
+    },
+    {
+      severity: "note",
+      file: mine,
+      line: 4,
       option: "UserKnownHostsFile",
       message: "this line is ignored: the marker is neither @revoked nor @cert-authority",
     },
@@ -365,6 +375,27 @@ Deno.test("HostKeys.problems() names the lines that are ignored", async () => {
       message: "this line is ignored: it has no key",
     },
   ]);
+});
+
+Deno.test("HostKeys lets others work while it looks through thousands of hashed lines", async () => {
+  const hidden = (index: number) =>
+    `|1|${btoa(String(index).padStart(20, "0"))}|${"A".repeat(27)}= ${ed(2)}\n`;
+  const lines = Array.from({ length: 1600 }, (_, index) => hidden(index)).join("");
+  const files = new MemoryFiles({ [mine]: `${lines}jump.example ${ed()}\n` });
+  let turns = 0;
+  class CountingClock extends FakeClock {
+    override after(ms: number, task: () => void): Disposable {
+      turns++;
+      const timer = super.after(ms, task);
+      void this.advance(ms);
+      return timer;
+    }
+  }
+  const keys = new HostKeys({ files, clock: new CountingClock(), log: recordingLog() });
+  assert.equal(await outcome(keys, settings(), blobOf.ed25519(1)), `${mine}:1601`);
+  assert.equal(turns, 3);
+  assert.equal(await outcome(keys, settings(), blobOf.ed25519(1)), `${mine}:1601`);
+  assert.equal(turns, 3);
 });
 
 const supported = [
