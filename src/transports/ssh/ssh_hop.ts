@@ -1,0 +1,351 @@
+import {
+  type Conn,
+  Deadlines,
+  describe,
+  type DialOptions,
+  formatTarget,
+  isPosternError,
+  type Log,
+  pause,
+  PosternError,
+  type Target,
+  Tasks,
+} from "../../core/mod.ts";
+import { openSshSession, type OpenSshSessionDeps, sshLabel } from "./open_ssh_session.ts";
+import { SshDeadline } from "./ssh_deadline.ts";
+import type { SshHost } from "./ssh_host.ts";
+import { isShortage } from "./ssh_open_failure.ts";
+import { openFirst } from "./ssh_race.ts";
+import type { SshSession } from "./ssh_session.ts";
+
+export interface SshHopDeps extends OpenSshSessionDeps {
+  readonly log: Log;
+  /** Milliseconds for connecting and signing in, where the host's configuration names none. */
+  readonly connectTimeout: number;
+}
+
+export interface SshHopOptions {
+  readonly host: SshHost;
+  /** The hop before it. */
+  readonly below?: SshHop;
+  /** Connects to the host where no hop comes before it. */
+  readonly reach: (options: DialOptions) => Promise<Conn>;
+  readonly deps: SshHopDeps;
+}
+
+/** What `status` shows of a hop. */
+export interface SshHopStatus {
+  readonly host: string;
+  readonly address: string;
+  readonly state: "idle" | "connecting" | "ready" | "failing";
+  /** Since when, in RFC 3339. */
+  readonly since: string;
+  readonly roundTripMs?: number;
+  readonly channels: number;
+  readonly sessions: number;
+  readonly reconnects: number;
+  readonly lastError?: string;
+}
+
+/**
+ * One ssh host: connected when first needed, and again by itself when a session that was in use dies. All who wait
+ * share one attempt; a second session is made beside the first when that is silent or full.
+ */
+export class SshHop implements AsyncDisposable {
+  readonly host: SshHost;
+  readonly below: SshHop | undefined;
+  readonly #label: string;
+  readonly #reach: SshHopOptions["reach"];
+  readonly #deps: SshHopDeps;
+  readonly #tasks: Tasks;
+  readonly #deadlines: Deadlines;
+  #sessions: SshSession[] = [];
+  /** Sessions that left an open unanswered. */
+  readonly #silent = new Set<SshSession>();
+  /** How many channels a session had when it refused another for want of room. */
+  readonly #full = new Map<SshSession, number>();
+  #attempt: Promise<SshSession> | undefined;
+  #isRebuilding = false;
+  #usedAt = -Infinity;
+  #connects = 0;
+  #state: SshHopStatus["state"] = "idle";
+  #since: Date;
+  #lastError: string | undefined;
+  #calendar: number;
+
+  constructor({ host, below, reach, deps }: SshHopOptions) {
+    this.host = host;
+    this.below = below;
+    this.#label = sshLabel(host);
+    this.#reach = reach;
+    this.#deps = deps;
+    this.#deadlines = new Deadlines(deps.clock, { keepsTimers: true });
+    this.#since = deps.clock.date();
+    this.#calendar = this.#calendarOffset();
+    this.#tasks = new Tasks(undefined, (error) => deps.log.debug("ssh.task", { reason: describe(error) }));
+  }
+
+  /** How many connections go through it now. */
+  get channels(): number {
+    return this.#sessions.reduce((sum, session) => sum + session.channels, 0);
+  }
+
+  /** Connects from this host to a target; names are resolved there. A session that dies meanwhile is made anew. */
+  async dial(target: Target, { signal, onStep }: DialOptions): Promise<Conn> {
+    this.#usedAt = this.#deps.clock.now();
+    this.#lookAtCalendar();
+    for (let left = mostAttempts;; left--) {
+      const session = this.#usable() ?? await this.#connected({ signal, ...(onStep && { onStep }) });
+      try {
+        return await openFirst(session, {
+          target,
+          signal,
+          clock: this.#deps.clock,
+          deadlines: this.#deadlines,
+          another: () => this.#another(session),
+          onSilent: (silent) => this.#silent.add(silent),
+          onHeard: (heard) => this.#silent.delete(heard),
+        });
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        if (left <= 1) throw error;
+        if (isShortage(error)) this.#full.set(session, session.channels);
+        else if (!session.isOver) throw error;
+        if (this.#sessions.length >= mostSessions && !this.#usable()) throw error;
+      }
+    }
+  }
+
+  /** Waits until it is connected. */
+  async ready(options: DialOptions): Promise<void> {
+    this.#usedAt = this.#deps.clock.now();
+    if (!this.#usable()) await this.#connected(options);
+  }
+
+  /** Asks the server whether it is there, after sleep or when the network changed. */
+  check(): void {
+    for (const session of this.#sessions) session.check();
+  }
+
+  status(): SshHopStatus {
+    const session = this.#usable();
+    const roundTrip = session?.roundTrip;
+    return {
+      host: this.host.alias,
+      address: formatTarget({ host: this.host.hostName, port: this.host.port }),
+      state: this.#state,
+      since: this.#since.toISOString(),
+      ...(roundTrip !== undefined && { roundTripMs: Math.round(roundTrip * 10) / 10 }),
+      channels: this.channels,
+      sessions: this.#sessions.length,
+      reconnects: Math.max(0, this.#connects - 1),
+      ...(this.#lastError !== undefined && { lastError: this.#lastError }),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#tasks.abort(new PosternError("cancelled", `The session with ${this.#label} was closed here`));
+    this.#deadlines[Symbol.dispose]();
+    await Promise.all(this.#sessions.map((session) => session[Symbol.asyncDispose]()));
+    await this.#tasks[Symbol.asyncDispose]();
+  }
+
+  /** The session for the next connection: one that answers and has room. */
+  #usable(): SshSession | undefined {
+    const roomy = this.#sessions.filter((session) =>
+      !session.isOver && session.channels < (this.#full.get(session) ?? Infinity)
+    );
+    return roomy.find((session) => !this.#silent.has(session)) ?? roomy[0];
+  }
+
+  async #another(than: SshSession): Promise<SshSession> {
+    const other = this.#sessions.find((session) =>
+      session !== than && !session.isOver && !this.#silent.has(session)
+    );
+    if (other) return other;
+    if (this.#sessions.length >= mostSessions) throw new Error("there are enough sessions");
+    return await this.#connected({ signal: this.#tasks.signal });
+  }
+
+  /** Shares one attempt among all who wait; whoever stops waiting does not stop it. */
+  #connected({ signal, onStep }: DialOptions): Promise<SshSession> {
+    if (signal.aborted) return Promise.reject(signal.reason);
+    if (this.#tasks.signal.aborted) return Promise.reject(this.#tasks.signal.reason);
+    const attempt = this.#attempt ??= this.#startAttempt(onStep);
+    const { promise, resolve, reject } = Promise.withResolvers<SshSession>();
+    const stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    attempt.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+    return promise;
+  }
+
+  #startAttempt(onStep: DialOptions["onStep"]): Promise<SshSession> {
+    const { promise, resolve, reject } = Promise.withResolvers<SshSession>();
+    this.#tasks.spawn(async (signal) => {
+      try {
+        const session = await this.#connect({ signal, ...(onStep && { onStep }) });
+        this.#attempt = undefined;
+        this.#adopt(session);
+        resolve(session);
+      } catch (error) {
+        this.#attempt = undefined;
+        if (this.#sessions.length === 0) this.#enter("failing", error);
+        this.#deps.log.debug("ssh.failed", { host: this.host.alias, reason: describe(error) });
+        reject(error);
+      }
+    });
+    promise.catch(() => {});
+    return promise;
+  }
+
+  async #connect({ signal, onStep }: DialOptions): Promise<SshSession> {
+    const step = { ...(onStep && { onStep }) };
+    if (this.#sessions.length === 0) this.#enter("connecting");
+    await this.below?.ready({ signal, ...step });
+    const { clock, prompt, connectTimeout } = this.#deps;
+    const ms = this.host.connectTimeout ?? connectTimeout;
+    const own = new AbortController();
+    const pass = () => own.abort(signal.reason);
+    signal.addEventListener("abort", pass, { once: true });
+    using deadline = new SshDeadline(ms, {
+      clock,
+      onPassed: () => own.abort(this.#tooSlow(ms)),
+    });
+    const ask: typeof prompt = prompt &&
+      ((question, options) => deadline.outside(() => prompt(question, options)));
+    const deps = { ...this.#deps, ...(ask && { prompt: ask }) };
+    try {
+      for (let left = mostSignIns;; left--) {
+        const conn = await this.#reached({ signal: own.signal, ...step });
+        onStep?.(`reached ${this.#label}`);
+        try {
+          return await openSshSession(conn, this.host, { deps, signal: own.signal, ...step });
+        } catch (error) {
+          // A server that is just going away, or whose line broke, deserves another try; any answer is an answer.
+          if (left <= 1 || own.signal.aborted || !isPosternError(error, "unreachable")) throw error;
+        }
+      }
+    } finally {
+      signal.removeEventListener("abort", pass);
+    }
+  }
+
+  async #reached(options: DialOptions): Promise<Conn> {
+    const { hostName: host, port } = this.host;
+    try {
+      return await (this.below ? this.below.dial({ host, port }, options) : this.#reach(options));
+    } catch (error) {
+      if (options.signal.aborted) throw options.signal.reason;
+      throw error instanceof PosternError ? this.#named(error) : error;
+    }
+  }
+
+  /** "Refused" and "unknown name" would be taken for an answer about the target. */
+  #named(error: PosternError): PosternError {
+    const { hostName: host, port } = this.host;
+    const address = formatTarget({ host, port });
+    const why = error.message.startsWith(`Cannot reach ${address}`)
+      ? error.message.slice(`Cannot reach ${address}`.length).replace(/^:? /, "")
+      : error.message;
+    const isOfHost = error.code === "refused" || error.code === "name_not_found";
+    const detail = isOfHost ? "host" : error.detail;
+    return new PosternError(
+      isOfHost ? "unreachable" : error.code,
+      `Cannot reach ${this.#label} (${address}): ${why}`,
+      {
+        cause: error,
+        ...(detail && { detail }),
+        hint: error.hint ?? `see what ssh does: ssh -v ${this.host.alias}`,
+      },
+    );
+  }
+
+  #tooSlow(ms: number): PosternError {
+    return new PosternError("timeout", `Cannot reach ${this.#label}: no session within ${ms / 1000} s`, {
+      hint: "see ConnectTimeout, or whether the host answers",
+    });
+  }
+
+  #adopt(session: SshSession): void {
+    if (this.#tasks.signal.aborted) return void session[Symbol.asyncDispose]();
+    this.#sessions.push(session);
+    this.#connects++;
+    this.#enter("ready");
+    this.#deps.log.info("ssh.connected", { host: this.host.alias, times: this.#connects });
+    this.#tasks.spawn(async () => {
+      await session.ended;
+      this.#onLost(session);
+      await session[Symbol.asyncDispose]();
+    });
+    if (this.#sessions.length > 1) this.#tasks.spawn((signal) => this.#closeSpares(signal));
+  }
+
+  #onLost(session: SshSession): void {
+    const { log, clock } = this.#deps;
+    this.#sessions = this.#sessions.filter((other) => other !== session);
+    this.#silent.delete(session);
+    this.#full.delete(session);
+    if (this.#tasks.signal.aborted || isPosternError(session.reason, "cancelled")) return;
+    log.info("ssh.lost", { host: this.host.alias, reason: describe(session.reason) });
+    this.#lastError = describe(session.reason);
+    if (this.#sessions.length > 0) return;
+    this.#enter("failing", session.reason);
+    if (clock.now() - this.#usedAt < inUse) this.#tasks.spawn((signal) => this.#rebuild(signal));
+  }
+
+  /** Connects again before anybody asks; a server that does not let us in is not asked twice. */
+  async #rebuild(signal: AbortSignal): Promise<void> {
+    if (this.#isRebuilding) return;
+    this.#isRebuilding = true;
+    const { clock } = this.#deps;
+    try {
+      for (let wait = 0; !this.#usable(); wait = Math.min(30_000, Math.max(250, wait * 2))) {
+        if (wait > 0) await pause(clock, wait, { signal });
+        if (clock.now() - this.#usedAt > inUse) return;
+        try {
+          await this.#connected({ signal });
+        } catch (error) {
+          signal.throwIfAborted();
+          if (isPosternError(error, "auth") || isPosternError(error, "config")) return;
+        }
+      }
+    } finally {
+      this.#isRebuilding = false;
+    }
+  }
+
+  /** A session that was made beside another is given back when neither needs it. */
+  async #closeSpares(signal: AbortSignal): Promise<void> {
+    while (this.#sessions.length > 1) {
+      await pause(this.#deps.clock, spareTime, { signal });
+      const serving = this.#usable();
+      const idle = this.#sessions.find((session) => session !== serving && session.channels === 0);
+      await idle?.[Symbol.asyncDispose]();
+    }
+  }
+
+  /** After a sleep the calendar is ahead of the clock that only counts waking hours: then old sessions are doubtful. */
+  #lookAtCalendar(): void {
+    const offset = this.#calendarOffset();
+    if (Math.abs(offset - this.#calendar) > 5000) this.check();
+    this.#calendar = offset;
+  }
+
+  #calendarOffset(): number {
+    return this.#deps.clock.date().getTime() - this.#deps.clock.now();
+  }
+
+  #enter(state: SshHopStatus["state"], error?: unknown): void {
+    if (error !== undefined) this.#lastError = describe(error);
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#since = this.#deps.clock.date();
+  }
+}
+
+const mostAttempts = 3;
+const mostSignIns = 2;
+const mostSessions = 8;
+/** A session that served in this time is made anew when it dies. */
+const inUse = 5 * 60_000;
+const spareTime = 60_000;

@@ -1,0 +1,119 @@
+import type { Conn, DialOptions } from "../../core/mod.ts";
+import { SshHop, type SshHopDeps } from "./ssh_hop.ts";
+import type { SshHost } from "./ssh_host.ts";
+
+/** How long a hop that nobody refers to is kept, so that a reload finds its session again. */
+const lingering = 30_000;
+
+export interface SshPoolOptions {
+  readonly deps: SshHopDeps;
+}
+
+/** A chain that is held: its hops stay until it is given back. */
+export interface HeldChain {
+  readonly hops: readonly SshHop[];
+  /** Gives it back; hops that nobody else holds serve what they carry to the end. */
+  release(): void;
+}
+
+/** The ssh hosts of all transports: who passes through the same host in the same way shares its session. */
+export class SshPool implements AsyncDisposable {
+  readonly #deps: SshHopDeps;
+  readonly #entries = new Map<string, Entry>();
+  readonly #closing = new Set<Promise<void>>();
+  readonly #numbers = new WeakMap<object, number>();
+  #nextNumber = 0;
+  #isOver = false;
+
+  constructor({ deps }: SshPoolOptions) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Holds the hops of a chain. `reach` connects to its first host; chains are apart where it is another one, even
+   * if their hosts are the same.
+   */
+  hold(chain: readonly SshHost[], reach: (host: SshHost, options: DialOptions) => Promise<Conn>): HeldChain {
+    const entries: Entry[] = [];
+    let key = `${this.#numberOf(reach)}`;
+    for (const host of chain) {
+      key += `\n${keyOf(host)}`;
+      const below = entries.at(-1)?.hop;
+      entries.push(this.#entry(key, () =>
+        new SshHop({
+          host,
+          ...(below && { below }),
+          reach: (options) => reach(host, options),
+          deps: this.#deps,
+        })));
+    }
+    let isHeld = true;
+    return {
+      hops: entries.map(({ hop }) => hop),
+      release: () => {
+        if (!isHeld) return;
+        isHeld = false;
+        for (const entry of entries.toReversed()) this.#release(entry);
+      },
+    };
+  }
+
+  /** Every hop that there is. */
+  get hops(): readonly SshHop[] {
+    return [...this.#entries.values()].map(({ hop }) => hop);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    // The last hops first: their sessions are channels of those before.
+    for (const entry of [...this.#entries.values()].toReversed()) await this.#close(entry);
+    await Promise.all(this.#closing);
+  }
+
+  #entry(key: string, make: () => SshHop): Entry {
+    let entry = this.#entries.get(key);
+    if (!entry) this.#entries.set(key, entry = { key, hop: make(), holders: 0 });
+    entry.holders++;
+    entry.timer?.[Symbol.dispose]();
+    delete entry.timer;
+    return entry;
+  }
+
+  #release(entry: Entry): void {
+    entry.holders--;
+    this.#waitForEnd(entry);
+  }
+
+  #waitForEnd(entry: Entry): void {
+    if (entry.holders > 0 || this.#isOver) return;
+    entry.timer = this.#deps.clock.after(lingering, () => {
+      if (entry.hop.channels > 0) return this.#waitForEnd(entry);
+      const closing = this.#close(entry).finally(() => this.#closing.delete(closing));
+      this.#closing.add(closing);
+    });
+  }
+
+  async #close(entry: Entry): Promise<void> {
+    entry.timer?.[Symbol.dispose]();
+    this.#entries.delete(entry.key);
+    await entry.hop[Symbol.asyncDispose]();
+  }
+
+  #numberOf(reach: object): number {
+    let number = this.#numbers.get(reach);
+    if (number === undefined) this.#numbers.set(reach, number = this.#nextNumber++);
+    return number;
+  }
+}
+
+interface Entry {
+  readonly key: string;
+  readonly hop: SshHop;
+  holders: number;
+  timer?: Disposable;
+}
+
+/** What makes two hosts the same; by which name they were asked for, and what was noted of it, does not. */
+function keyOf({ alias: _alias, problems: _problems, jumps: _jumps, ...host }: SshHost): string {
+  return JSON.stringify(host);
+}

@@ -1,0 +1,101 @@
+import type { Clock, Conn, Deadlines, Target } from "../../core/mod.ts";
+import type { SshSession } from "./ssh_session.ts";
+
+export interface SshRaceOptions {
+  readonly target: Target;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  /** Another session, for when the first says nothing. */
+  readonly another: () => Promise<SshSession>;
+  /** Told that a session leaves a question unanswered, or that it answers. */
+  readonly onSilent: (session: SshSession) => void;
+  readonly onHeard: (session: SshSession) => void;
+}
+
+/** How long an open may go unanswered before a second session is tried beside the first. */
+export const patience = 1000;
+
+/** Opens a connection over a session and, when it stays silent, over another beside it: the first answer counts. */
+export function openFirst(session: SshSession, options: SshRaceOptions): Promise<Conn> {
+  return new Race(options).run(session);
+}
+
+class Race {
+  readonly #options: SshRaceOptions;
+  readonly #result = Promise.withResolvers<Conn>();
+  readonly #loser = new AbortController();
+  #running = 0;
+  #isOver = false;
+  #slow: Disposable | undefined;
+
+  constructor(options: SshRaceOptions) {
+    this.#options = options;
+  }
+
+  run(session: SshSession): Promise<Conn> {
+    const { signal, deadlines } = this.#options;
+    if (signal.aborted) return Promise.reject(signal.reason);
+    signal.addEventListener("abort", this.#cancel, { once: true });
+    this.#start(session);
+    this.#slow = deadlines.add(patience, () => void this.#tryAnother(session));
+    return this.#result.promise;
+  }
+
+  readonly #cancel = (): void => {
+    const { reason } = this.#options.signal;
+    this.#end();
+    this.#result.reject(reason);
+    this.#loser.abort(reason);
+  };
+
+  #start(session: SshSession): void {
+    const { target, onHeard } = this.#options;
+    this.#running++;
+    session.connect(target, { signal: this.#loser.signal }).then(
+      (conn) => {
+        onHeard(session);
+        if (this.#isOver) return conn.abort();
+        this.#end();
+        this.#result.resolve(conn);
+        if (--this.#running > 0) this.#loser.abort(tooLate);
+      },
+      (error) => {
+        this.#running--;
+        if (this.#isOver) return;
+        // A session that died says nothing about the target: another one may still answer.
+        if (session.isOver && this.#running > 0) return;
+        if (!session.isOver) onHeard(session);
+        this.#end();
+        this.#result.reject(error);
+        if (this.#running > 0) this.#loser.abort(tooLate);
+      },
+    );
+  }
+
+  async #tryAnother(first: SshSession): Promise<void> {
+    const { another, onSilent } = this.#options;
+    onSilent(first);
+    this.#running++;
+    try {
+      const second = await another();
+      if (!this.#isOver) this.#start(second);
+    } catch (error) {
+      // The first may still answer; when it has died meanwhile, this is why there is no other.
+      if (!this.#isOver && this.#running === 1) {
+        this.#end();
+        this.#result.reject(error);
+      }
+    } finally {
+      this.#running--;
+    }
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#slow?.[Symbol.dispose]();
+    this.#options.signal.removeEventListener("abort", this.#cancel);
+  }
+}
+
+const tooLate = new Error("another session was faster");

@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import { type Conn, PosternError, socks5Reply } from "../../src/core/mod.ts";
+import type { Ssh } from "../../src/transports/ssh.ts";
+import { readAll } from "../support/memory_conn.ts";
+import { patternBytes } from "../support/pattern_bytes.ts";
+import { eventually, freePort } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import { SshTransports } from "../support/ssh_transports.ts";
+import { SshLab, sshPeers } from "../support/sshd.ts";
+import { echoServer, TargetServer } from "../support/target_server.ts";
+
+const signal = new AbortController().signal;
+
+async function echoed(conn: Conn, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  const [seen] = await Promise.all([readAll(conn), conn.write(bytes).then(() => conn.closeWrite())]);
+  return seen;
+}
+
+async function request(transport: Ssh, port: number): Promise<void> {
+  await using conn = await transport.dial({ host: "127.0.0.1", port }, { signal });
+  assert.equal((await echoed(conn, patternBytes(100))).length, 100);
+}
+
+peerTest(
+  "Ssh goes three hops, with one sign-in each for ten clients at once (K1, K2, K3)",
+  sshPeers,
+  async (paths) => {
+    await using lab = await SshLab.create(paths);
+    await using echo = echoServer();
+    const [a, b, c] = [await lab.start("a"), await lab.start("b"), await lab.start("c")];
+    await using ssh = new SshTransports([
+      lab.host(a),
+      lab.host(b, { jumps: [{ host: "a" }] }),
+      lab.host(c, { jumps: [{ host: "b" }] }),
+    ]);
+    const transport = ssh.to("c");
+    const bytes = patternBytes(100_000);
+    const conns = await Promise.all(
+      Array.from({ length: 10 }, () => transport.dial({ host: "127.0.0.1", port: echo.port }, { signal })),
+    );
+    for (const seen of await Promise.all(conns.map((conn) => echoed(conn, bytes)))) {
+      assert.deepEqual(
+        seen,
+        bytes,
+      );
+    }
+    for (const conn of conns) await conn[Symbol.asyncDispose]();
+    assert.deepEqual([a.signIns, b.signIns, c.signIns], [1, 1, 1]);
+    // Another target through the first two hops shares them.
+    await request(ssh.to("b"), echo.port);
+    assert.deepEqual([a.signIns, b.signIns, c.signIns], [1, 1, 1]);
+    const { state, hops } = transport.status();
+    assert.equal(state, "ready");
+    assert.deepEqual(hops.map(({ host, state }) => [host, state]), [["a", "ready"], ["b", "ready"], [
+      "c",
+      "ready",
+    ]]);
+  },
+);
+
+peerTest("Ssh goes through a list of jump hosts with users and ports (K29, K30)", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  await using echo = echoServer();
+  const [a, b, c] = [await lab.start("a"), await lab.start("b"), await lab.start("c")];
+  await using ssh = new SshTransports([
+    lab.host({ name: "a", port: 1 }, { user: "nobody" }),
+    lab.host(b, { jumps: [{ host: "nowhere" }] }),
+    lab.host(c, { jumps: [{ host: "a", user: lab.user, port: a.port }, { host: "b" }] }),
+  ]);
+  await request(ssh.to("c"), echo.port);
+  assert.deepEqual([a.signIns, b.signIns, c.signIns], [1, 1, 1]);
+});
+
+peerTest("Ssh says how a target or a jump host fails (K12 to K15)", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  const sshd = await lab.start("jump1");
+  const strange = await lab.start("strange");
+  const wrong = await lab.makeKey("wrong");
+  await Deno.writeTextFile(lab.knownHosts, "");
+  await lab.know(`[127.0.0.1]:${sshd.port}`, `${sshd.keys[0]}.pub`);
+  await lab.know(`[127.0.0.1]:${strange.port}`, `${wrong}.pub`);
+  await using ssh = new SshTransports([
+    lab.host(sshd),
+    lab.host(strange),
+    lab.host({ name: "dead", port: freePort() }),
+    lab.host({ name: "behind", port: freePort() }, { jumps: [{ host: "jump1" }] }),
+  ]);
+  const failure = async (alias: string, target: { host: string; port: number }): Promise<PosternError> => {
+    const error = await ssh.to(alias).dial(target, { signal }).then(() => undefined, (error) => error);
+    assert.ok(error instanceof PosternError);
+    return error;
+  };
+  const target = { host: "127.0.0.1", port: freePort() };
+  const refused = await failure("jump1", target);
+  assert.deepEqual([refused.code, socks5Reply(refused)], ["refused", 5]);
+  const unknown = await failure("jump1", { host: "nobody.invalid", port: 80 });
+  assert.deepEqual([unknown.code, socks5Reply(unknown)], ["name_not_found", 4]);
+  for (const alias of ["dead", "behind"]) {
+    const dead = await failure(alias, target);
+    assert.deepEqual([dead.code, socks5Reply(dead)], ["unreachable", 4]);
+    assert.match(dead.message, new RegExp(`^Cannot reach ssh ${alias} .*connection refused`, "i"));
+  }
+  const key = await failure("strange", target);
+  assert.deepEqual([key.code, socks5Reply(key)], ["auth", 2]);
+  assert.match(key.message, /SHA256:.*SHA256:/s);
+  const state = ssh.to("strange");
+  await assert.rejects(state.dial(target, { signal }));
+  assert.equal(state.status().state, "failing");
+  assert.match(state.status().lastError ?? "", /host key/);
+});
+
+peerTest(
+  "Ssh gives up on a silent jump host within ConnectTimeout, for all who wait (K16 to K18)",
+  sshPeers,
+  async (paths) => {
+    await using lab = await SshLab.create(paths);
+    await using echo = echoServer();
+    const sshd = await lab.start("jump1");
+    await using silent = new TargetServer(async (client) => {
+      while (await client.some());
+    });
+    await using ssh = new SshTransports([
+      lab.host(sshd),
+      lab.host({ name: "silent", port: silent.port }, { connectTimeout: 700 }),
+    ]);
+    const transport = ssh.to("silent");
+    const target = { host: "127.0.0.1", port: echo.port };
+    const first = transport.dial(target, { signal });
+    const second = transport.dial(target, { signal });
+    const failures = Promise.allSettled([first, second]);
+    await request(ssh.to("jump1"), echo.port);
+    for (const outcome of await failures) {
+      assert.equal(outcome.status, "rejected");
+      assert.ok(outcome.reason instanceof PosternError);
+      assert.equal(outcome.reason.code, "timeout");
+      assert.match(outcome.reason.message, /ssh silent: no session within 0.7 s/);
+    }
+    assert.equal(silent.count, 1);
+  },
+);
+
+peerTest("Ssh loses no request when its session is killed at the server (K25)", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  await using echo = echoServer();
+  const sshd = await lab.start("jump1");
+  await using ssh = new SshTransports([lab.host(sshd)]);
+  const transport = ssh.to("jump1");
+  await request(transport, echo.port);
+  for (let round = 0; round < 20; round++) {
+    const killing = sshd.signalSessions("KILL");
+    const conns = [];
+    for (let at = 0; at < 5; at++) {
+      const startedAt = performance.now();
+      conns.push(await transport.dial({ host: "127.0.0.1", port: echo.port }, { signal }));
+      assert.ok(performance.now() - startedAt < 2000);
+    }
+    await killing;
+    for (const conn of conns) conn.abort();
+  }
+  const reconnects = transport.status().hops[0]?.reconnects ?? 0;
+  assert.ok(reconnects >= 15, `${reconnects} reconnects`);
+});
+
+peerTest("Ssh connects again before anybody asks", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  await using echo = echoServer();
+  const sshd = await lab.start("jump1");
+  await using ssh = new SshTransports([lab.host(sshd)]);
+  const transport = ssh.to("jump1");
+  await request(transport, echo.port);
+  await sshd.signalSessions("KILL");
+  await eventually("it signs in again", () => sshd.signIns === 2 && transport.status().state === "ready");
+  assert.match(transport.status().lastError ?? "", /ssh jump1/);
+});
+
+peerTest("Ssh serves new requests beside a session that is frozen (K26)", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  await using echo = echoServer();
+  const sshd = await lab.start("jump1");
+  await using ssh = new SshTransports([lab.host(sshd)], { keepalive: 1000, deadAfter: 3000 });
+  const transport = ssh.to("jump1");
+  await request(transport, echo.port);
+  await sshd.signalSessions("STOP");
+  const startedAt = performance.now();
+  await Promise.all([request(transport, echo.port), request(transport, echo.port)]);
+  assert.ok(performance.now() - startedAt < 3000);
+  assert.equal(sshd.signIns, 2);
+  const again = performance.now();
+  await request(transport, echo.port);
+  assert.ok(performance.now() - again < 900);
+  await eventually("the frozen one is given up", () => transport.status().hops[0]?.sessions === 1);
+});
+
+Deno.test("Ssh finds jump hosts that lead back to themselves (K35)", async () => {
+  const base = {
+    hostName: "127.0.0.1",
+    port: 22,
+    user: "me",
+    identityFiles: [],
+    certificateFiles: [],
+    identitiesOnly: false,
+    userKnownHostsFiles: [],
+    globalKnownHostsFiles: [],
+    strictHostKeyChecking: "yes",
+    hashKnownHosts: false,
+    addressFamily: "any",
+    kbdInteractive: true,
+    password: true,
+    pubkey: true,
+    problems: [],
+  } as const;
+  await using ssh = new SshTransports([
+    { ...base, alias: "a", jumps: [{ host: "b" }] },
+    { ...base, alias: "b", jumps: [{ host: "a" }] },
+  ]);
+  const transport = ssh.to("a");
+  await assert.rejects(transport.prepare(), { code: "config", message: /a via b via a/ });
+  assert.equal(transport.status().state, "unusable");
+});

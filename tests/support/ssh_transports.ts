@@ -1,0 +1,64 @@
+import type { Conn, DialOptions, Target } from "../../src/core/mod.ts";
+import { createFiles } from "../../src/runtime/files.ts";
+import { createNetwork } from "../../src/runtime/network.ts";
+import { systemClock } from "../../src/runtime/system_clock.ts";
+import { Ssh } from "../../src/transports/ssh.ts";
+import type { Prompt } from "../../src/transports/ssh/ssh_auth.ts";
+import type { ReadSshHost } from "../../src/transports/ssh/ssh_chain.ts";
+import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
+import { createSshServices, type SshServices } from "../../src/transports/ssh/ssh_services.ts";
+import { recordingLog } from "./recording_log.ts";
+
+export interface SshTransportsOptions {
+  readonly read?: ReadSshHost;
+  readonly prompt?: Prompt;
+  readonly keepalive?: number;
+  readonly deadAfter?: number;
+  readonly connectTimeout?: number;
+}
+
+/** Ssh transports over real sockets that share their sessions; hosts come from a list instead of a configuration. */
+export class SshTransports implements AsyncDisposable {
+  readonly network = createNetwork();
+  readonly services: SshServices;
+  readonly log = recordingLog();
+  readonly #hosts = new Map<string, SshHost>();
+  readonly #transports: Ssh[] = [];
+  readonly #dialer = (target: Target, options: DialOptions): Promise<Conn> =>
+    this.network.connect(target, options);
+
+  constructor(hosts: readonly SshHost[], { read, ...options }: SshTransportsOptions = {}) {
+    for (const host of hosts) this.#hosts.set(host.alias, host);
+    this.services = createSshServices({
+      network: this.network,
+      clock: systemClock,
+      files: createFiles(systemClock),
+      log: this.log,
+      read: read ?? ((alias, asked) => this.#read(alias, asked)),
+      ...options,
+    });
+  }
+
+  /** The transport to a host. */
+  to(alias: string): Ssh {
+    const transport = new Ssh(alias, {
+      name: alias,
+      network: this.network,
+      dialer: this.#dialer,
+      services: this.services,
+    });
+    this.#transports.push(transport);
+    return transport;
+  }
+
+  #read(alias: string, asked: { readonly user?: string; readonly port?: number }): Promise<SshHost> {
+    const host = this.#hosts.get(alias);
+    if (!host) return Promise.reject(new Error(`the test knows no host ${alias}`));
+    return Promise.resolve({ ...host, ...asked });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const transport of this.#transports) await transport[Symbol.asyncDispose]();
+    await this.services.pool[Symbol.asyncDispose]();
+  }
+}
