@@ -89,6 +89,7 @@ const cases: readonly Case[] = [
   { name: "revoked behind", user: `${own} ED`, global: `@revoked ${own} ED`, accepts: false },
   { name: "another one revoked", user: `@revoked * NEW\n${own} ED`, accepts: true },
   { name: "revoked for another host", user: `@revoked other ED\n${own} ED`, accepts: true },
+  { name: "revoked behind a tab", user: `@revoked\t* ED\n${own} ED`, accepts: false, differs: true },
   { name: "an authority", user: "@cert-authority * NEW", accepts: false },
   { name: "the key as an authority", user: `@cert-authority ${own} ED`, accepts: false },
   {
