@@ -76,10 +76,14 @@ export function keyLabel(type: string): string {
   return kinds.get(type)?.label ?? type;
 }
 
+/** The host key algorithms that a type of key can sign with, best first. */
+export function algorithmsOf(type: string): readonly string[] {
+  return kinds.get(type)?.algorithms ?? [type];
+}
+
 /** The type of key that a host key algorithm signs with; undefined for certificates and what is not known. */
 export function keyTypeOf(algorithm: string): string | undefined {
-  for (const [type, { algorithms = [type] }] of kinds) if (algorithms.includes(algorithm)) return type;
-  return undefined;
+  return [...kinds.keys()].find((type) => algorithmsOf(type).includes(algorithm));
 }
 
 /** Reads padded base64 and nothing else; undefined where it is not. */

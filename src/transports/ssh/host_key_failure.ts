@@ -1,5 +1,5 @@
 import { PosternError } from "../../core/mod.ts";
-import { formatFingerprint, keyLabel, type SshPublicKey } from "../../wire/mod.ts";
+import { algorithmsOf, formatFingerprint, keyLabel, type SshPublicKey } from "../../wire/mod.ts";
 import type { HostKeyVerdict } from "./host_key_verdict.ts";
 import type { KnownHostMatch } from "./known_hosts_files.ts";
 
@@ -70,7 +70,7 @@ async function wordsFor(
         hint:
           `compare that with what its owner says, then sign in once: ssh ${about.alias} true (or add what ${
             scan(about)
-          } prints)`,
+          } prints to known_hosts)`,
       };
   }
 }
@@ -82,7 +82,7 @@ async function changed(
   const sameType = by.find(({ key }) => key.type === about.key.type);
   const line = sameType ?? by[0];
   if (!line) throw new TypeError("a key can only have changed from another one");
-  const known = `${place(line)} has ${await describeKey(line.key)}`;
+  const known = `but ${place(line)} has ${await describeKey(line.key)}`;
   const certified = authority ? `; or use engine: openssh, for the authority of ${place(authority)}` : "";
   if (sameType) {
     return {
@@ -93,8 +93,11 @@ async function changed(
   }
   return {
     says: `it shows ${shown}, which is not known, ${known}`,
-    hint: `let HostKeyAlgorithms allow ${line.key.type}, or, if its owner says that the other key is right ` +
-      `too, add it: ${scan(about)} >> ${line.file}${certified}`,
+    hint:
+      `if its owner says that this key is right too, add what ${
+        scan(about)
+      } prints to ${line.file}; or let ` +
+      `HostKeyAlgorithms allow ${algorithmsOf(line.key.type)[0]}${certified}`,
   };
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { PosternError } from "../../../src/core/mod.ts";
 import {
+  algorithmsOf,
   decodeBase64,
   decodePublicKey,
   encodeBase64,
@@ -107,6 +108,7 @@ Deno.test("parsePublicKey() takes the signature algorithms of RFC 8332 for ssh-r
   for (const type of ["ssh-rsa", "rsa-sha2-256", "rsa-sha2-512"]) {
     assert.deepEqual(parsePublicKey(type, base64), keyOf("rsa", 1));
     assert.equal(keyTypeOf(type), "ssh-rsa");
+    assert.ok(algorithmsOf("ssh-rsa").includes(type));
   }
 });
 
@@ -116,6 +118,7 @@ Deno.test("keyTypeOf() knows no certificates and no property names", () => {
   ) {
     assert.equal(keyTypeOf(name), undefined);
     assert.equal(keyLabel(name), name);
+    assert.deepEqual(algorithmsOf(name), [name]);
   }
 });
 

@@ -262,7 +262,7 @@ const messages: readonly {
     name: "another type",
     line: `jump.example ${keyText("rsa", 1)}`,
     says: [/shows ED25519 SHA256:.{43}, which is not known, .*known_hosts:1 has RSA SHA256:/],
-    hint: /allow ssh-rsa.*ssh-keyscan jump\.example >> \/home\/me/,
+    hint: /add what ssh-keyscan jump\.example prints to \/home\/me.* allow rsa-sha2-512$/,
   },
   {
     name: "an unknown key",
