@@ -7,6 +7,9 @@ export interface SshDestination {
   readonly port?: number;
 }
 
+/** More hops than anybody has. */
+const mostJumps = 64;
+
 /**
  * Reads the value of `ProxyJump`, nearest hop first; `none` is an empty list, undefined a value that is none.
  * As in OpenSSH, it ends at the first blank.
@@ -14,8 +17,10 @@ export interface SshDestination {
 export function parseSshJumps(value: string): readonly SshDestination[] | undefined {
   const text = value.replace(/^[ \t=]+/, "").split(/[ \t#]/, 1)[0] ?? "";
   if (text.toLowerCase() === "none") return [];
+  const items = text.split(",");
+  if (items.length > mostJumps) return undefined;
   const jumps: SshDestination[] = [];
-  for (const item of text.split(",")) {
+  for (const item of items) {
     const jump = parseSshDestination(item);
     if (!jump) return undefined;
     jumps.push(jump);
@@ -51,7 +56,8 @@ function parseHostPort(text: string): SshDestination | undefined {
   const bracketed = /^\[([^\]]+)\](?::(.*))?$/.exec(text);
   const plain = /^([^:/[\]]+)(?::([^/]*))?$/.exec(text);
   const [, host, port = ""] = bracketed ?? plain ?? [];
-  if (!host) return undefined;
+  // One that looks like an option is nobody's name, and would be one to a ssh that is run with it.
+  if (!host || host.startsWith("-")) return undefined;
   if (port === "") return { host };
   const number = parsePort(port);
   return number === undefined ? undefined : { host, port: number };

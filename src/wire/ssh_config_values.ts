@@ -60,7 +60,7 @@ function readWord(
         ? { values: ["none"] }
         : numeric(parseSeconds(word), "a time such as 10 or 1m30s", word);
     case "integer":
-      return numeric(/^[-+]?\d{1,9}$/.test(word) ? Number(word) : undefined, "a number", word);
+      return numeric(/^\d{1,9}$/.test(word) ? Number(word) : undefined, "a number", word);
     case "port":
       return numeric(parsePort(word), "a port from 1 to 65535", word);
   }

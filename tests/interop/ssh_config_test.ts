@@ -6,6 +6,7 @@ import { systemClock } from "../../src/runtime/system_clock.ts";
 import { sshConfig } from "../../src/wire/mod.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
+import { randomSshConfig, seededRandom } from "../support/random_ssh_config.ts";
 import { type SshConfigCase, sshConfigCases } from "../support/ssh_config_cases.ts";
 import { comparableHost, expectedHost, parseSshDump, type SshDumpContext } from "../support/ssh_dump.ts";
 
@@ -36,6 +37,22 @@ peerTest(
     }
     for (const each of sshConfigCases) {
       await context.step(each.name, () => compare(each, machine));
+    }
+  },
+);
+
+peerTest(
+  "SshConfigReader reads configurations that nobody wrote as ssh -G does",
+  ["ssh", "sh"],
+  async ({ ssh, sh }) => {
+    const machine = await lookAround(ssh, sh);
+    for (let round = 0; round < 250; round++) {
+      const config = randomSshConfig(seededRandom(round));
+      try {
+        await compare({ name: "random", config }, machine);
+      } catch (error) {
+        throw new Error(`Cannot read as ssh does:\n${config}`, { cause: error });
+      }
     }
   },
 );

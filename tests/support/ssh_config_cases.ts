@@ -209,6 +209,10 @@ export const sshConfigCases: readonly SshConfigCase[] = [
   { name: "ProxyJump as a URI", config: "ProxyJump ssh://me@gate:25\n" },
   { name: "ProxyJump with an at sign in the user", config: "ProxyJump me@corp@gate\n" },
   { name: "ProxyJump none", config: "Host host\n  ProxyJump none\nHost *\n  ProxyJump gate\n" },
+  {
+    name: "ProxyJump none before ProxyCommand",
+    config: "ProxyJump none\nProxyJump gate\nProxyCommand x %h\n",
+  },
   { name: "ProxyJump with tokens", config: "Port 77\nProxyJump %r@gate-%h:2022\n" },
   { name: "ProxyJump before ProxyCommand", config: "ProxyJump gate\nProxyCommand nc %h %p\n" },
   { name: "ProxyCommand before ProxyJump", config: "ProxyCommand nc %h %p\nProxyJump gate\n" },
@@ -298,6 +302,10 @@ export const sshConfigCases: readonly SshConfigCase[] = [
   { name: "ConnectTimeout", config: "ConnectTimeout 10\n" },
   { name: "ConnectTimeout in parts", config: "ConnectTimeout 1m30s\n" },
   { name: "ConnectTimeout none", config: "ConnectTimeout none\n" },
+  {
+    name: "a time after none",
+    config: "ConnectTimeout none\nConnectTimeout 5\nServerAliveCountMax -1\nServerAliveCountMax 7\n",
+  },
   { name: "server alive", config: "ServerAliveInterval 15\nServerAliveCountMax 4\n" },
   { name: "server alive in minutes", config: "ServerAliveInterval 2m\n" },
   { name: "AddressFamily", config: "AddressFamily inet6\n" },

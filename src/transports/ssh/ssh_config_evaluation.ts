@@ -1,4 +1,4 @@
-import { suggestion } from "../../config/mod.ts";
+import { closest } from "../../config/mod.ts";
 import { describe, formatIp, parseIp } from "../../core/mod.ts";
 import { sshConfig } from "../../wire/mod.ts";
 import { type SshConfigDeps, sshConfigPaths } from "./ssh_config_deps.ts";
@@ -12,6 +12,11 @@ const depthLimit = 16;
 /** How many files and lines one host may need, so that files that include many others end. */
 const fileCountLimit = 2048;
 const lineCountLimit = 2_000_000;
+
+const knownWords = [
+  ...sshConfig.sshStructureWords,
+  ...[...sshConfig.sshOptions.values()].map(({ name }) => name),
+];
 
 /** What a host is asked for by, and what the asker settles beforehand. */
 export interface SshHostQuestion {
@@ -194,6 +199,8 @@ export class SshConfigEvaluation {
     if ("fault" in value) {
       return this.#say(option.class === "harmless" ? "note" : "blocking", line, reading, value.fault);
     }
+    // To ssh that is the same as not being given, so that a later line holds.
+    if (option.kind === "time" && value.values[0] === "none") return;
     this.settings.give({ option, values: value.values, file: reading.file, line: line.line });
   }
 
@@ -203,15 +210,12 @@ export class SshConfigEvaluation {
       if (reading.isActive) this.#say("harmless", line, reading, "it is left out, as IgnoreUnknown asks");
       return;
     }
-    const names = [
-      ...sshConfig.sshStructureWords,
-      ...[...sshConfig.sshOptions.values()].map(({ name }) => name),
-    ];
-    const meant = suggestion(line.keyword, names);
+    const meant = closest(line.keyword, knownWords);
     // What follows a misspelt "Host" belongs to a host that nobody can tell.
-    const isStructure = sshConfig.sshStructureWords.some((word) => meant.includes(`"${word}"`));
+    const isStructure = meant !== undefined && sshConfig.sshStructureWords.includes(meant);
     const severity = isStructure ? "blocking" : this.#blockingIf(reading);
-    this.#say(severity, line, reading, `unknown option "${line.written.slice(0, 64)}"${meant}`);
+    const question = meant === undefined ? "" : `, did you mean "${meant}"?`;
+    this.#say(severity, line, reading, `unknown option "${line.written.slice(0, 64)}"${question}`);
   }
 
   /** The host as it is known so far: the alias, or what HostName makes of it. */

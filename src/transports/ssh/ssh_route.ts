@@ -18,8 +18,8 @@ export function sshRoute(
 ): SshRoute {
   const { settings, problems } = evaluated;
   const jump = settings.given("proxyjump");
-  if (jump) return { jumps: jumpsOf(jump, sshRouteTokens(values), problems) };
   const command = settings.given("proxycommand");
+  if (jump && !command) return { jumps: jumpsOf(jump, sshRouteTokens(values), problems) };
   const [text = "none"] = command?.values ?? [];
   if (!command || text.toLowerCase() === "none") return straight;
   const expanded = sshConfig.expandSshTokens(text, sshRouteTokens(values));

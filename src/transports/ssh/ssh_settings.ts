@@ -1,4 +1,4 @@
-import type { sshConfig } from "../../wire/mod.ts";
+import { sshConfig } from "../../wire/mod.ts";
 import type { SshConfigProblem } from "./ssh_host.ts";
 
 /** Where something stands. */
@@ -48,10 +48,11 @@ export class SshSettings {
     return this.#first.get(name)?.values;
   }
 
-  /** Whichever of the two ways through another host comes first holds. */
+  /** Whichever of the two ways through another host comes first holds; "ProxyJump none" forbids later jumps only. */
   #isOutdone(name: string): boolean {
     if (name === "proxyjump") return this.#first.has("proxycommand");
-    return name === "proxycommand" && this.#first.has("proxyjump");
+    if (name !== "proxycommand") return false;
+    return sshConfig.parseSshJumps(this.value("proxyjump") ?? "none")?.length !== 0;
   }
 }
 

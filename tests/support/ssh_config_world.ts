@@ -1,0 +1,70 @@
+import { SshConfigReader } from "../../src/transports/ssh/ssh_config_reader.ts";
+import type { SshConfigDeps } from "../../src/transports/ssh/ssh_config_deps.ts";
+import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
+import type { Files, RunOptions, RunResult } from "../../src/core/mod.ts";
+import { FakeClock } from "./fake_clock.ts";
+import { MemoryFiles } from "./memory_files.ts";
+
+/** A machine without a disk for the reader of the ssh configuration: user me, home /home/me. */
+export class SshConfigWorld {
+  readonly files: MemoryFiles;
+  readonly clock = new FakeClock();
+  readonly env = new Map<string, string>([["HOME", "/home/me"]]);
+  readonly ending = new AbortController();
+  /** Commands that were run. */
+  readonly commands: (readonly string[])[] = [];
+  /** What a command answers; 0 unless told otherwise. */
+  answer: (command: readonly string[], options: RunOptions) => Promise<number> = () => Promise.resolve(0);
+
+  /** Takes the user's file, or all files by path. */
+  constructor(files: string | Readonly<Record<string, string>>) {
+    this.files = new MemoryFiles(typeof files === "string" ? { "/home/me/.ssh/config": files } : files);
+  }
+
+  deps(others: Partial<SshConfigDeps> = {}): SshConfigDeps {
+    return {
+      files: this.files,
+      run: async (command, options): Promise<RunResult> => {
+        this.commands.push(command);
+        return { code: await this.answer(command, options), stdout: "", stderr: "" };
+      },
+      clock: this.clock,
+      signal: this.ending.signal,
+      env: (name) => this.env.get(name),
+      home: "/home/me",
+      localUser: "me",
+      uid: 1000,
+      hostname: () => "desk.example.net",
+      ...others,
+    };
+  }
+
+  reader(others: Partial<SshConfigDeps> = {}): SshConfigReader {
+    return new SshConfigReader(this.deps(others));
+  }
+
+  read(alias = "host", others: Partial<SshConfigDeps> = {}): Promise<SshHost> {
+    return this.reader(others).read(alias);
+  }
+}
+
+/** Files that answer for one path in another way. */
+export function filesWith(
+  files: Files,
+  path: string,
+  others: Partial<Pick<Files, "read" | "list" | "info">>,
+): Pick<Files, "read" | "list" | "info"> {
+  const { read, list, info } = others;
+  return {
+    read: (asked, options) => asked === path && read ? read(asked, options) : files.read(asked, options),
+    list: (asked) => asked === path && list ? list(asked) : files.list(asked),
+    info: (asked) => asked === path && info ? info(asked) : files.info(asked),
+  };
+}
+
+/** The problems of a host, a line each: `severity file:line option: message`. */
+export function problemLines({ problems }: SshHost): string[] {
+  return problems.map(({ severity, file, line, option, message }) =>
+    `${severity} ${file}:${line} ${option}: ${message}`
+  );
+}
