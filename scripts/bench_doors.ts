@@ -24,8 +24,8 @@ export async function startPostern(directory: string, config: string): Promise<B
     "127.0.0.1:0",
     "--config",
     `${home}/config.yaml`,
-    "--log-level",
-    "error",
+    "--log-file",
+    `${home}/door.log`,
   ];
   const compiled = Deno.env.get("POSTERN_BIN");
   const platform = Deno.build.os === "darwin" ? "darwin" : "linux";
