@@ -1,7 +1,7 @@
 import { type Clock, type Conn, type Files, type Network, PosternError } from "../../core/mod.ts";
 import type { HostKeys } from "./host_keys.ts";
 import { type Prompt, signIn } from "./ssh_auth.ts";
-import { SshEngine } from "./ssh_engine.ts";
+import { type SshAlgorithms, SshEngine } from "./ssh_engine.ts";
 import type { SshHost } from "./ssh_host.ts";
 import { collectIdentities } from "./ssh_identities.ts";
 import { SshSession } from "./ssh_session.ts";
@@ -33,10 +33,17 @@ export async function openSshSession(
   // Keys are read while the server's are exchanged.
   const identities = collectIdentities(host, deps, { signal });
   identities.catch(() => {});
+  let algorithms: SshAlgorithms;
+  try {
+    algorithms = await algorithmsOf(host, deps);
+  } catch (error) {
+    conn.abort(error);
+    throw error;
+  }
   return await SshSession.open(conn, {
     label,
     clock: deps.clock,
-    algorithms: await algorithmsOf(host, deps),
+    algorithms,
     verifyHostKey: (key) => deps.hostKeys.verify(host, key, { signal }),
     signIn: (link) =>
       signIn(link, {
@@ -58,7 +65,7 @@ export function sshLabel({ alias }: Pick<SshHost, "alias">): string {
   return `ssh ${alias}`;
 }
 
-async function algorithmsOf(host: SshHost, { hostKeys }: OpenSshSessionDeps) {
+async function algorithmsOf(host: SshHost, { hostKeys }: OpenSshSessionDeps): Promise<SshAlgorithms> {
   const algorithms = { kex: host.kexAlgorithms, ciphers: host.ciphers, macs: host.macs };
   const unknown = await SshEngine.unknownAlgorithms(algorithms);
   if (unknown !== undefined) {

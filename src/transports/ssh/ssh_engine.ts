@@ -213,9 +213,17 @@ export class SshEngine {
     this.#protocol.disconnect(byApplication);
   }
 
-  /** Ends all use of it. */
+  /** Ends all use of it. Ciphers that live as long as the session are the system's until they are told to finish. */
   free(): void {
+    const { _cipher, _decipher } = this.#protocol;
     this.#protocol.cleanup();
+    for (const cipher of [_cipher?._cipherInstance, _decipher?._decipherInstance]) {
+      try {
+        cipher?.final();
+      } catch {
+        // Finished already, or in the middle of a packet that will never be whole: released in any case.
+      }
+    }
   }
 }
 
@@ -226,6 +234,9 @@ const byApplication = 11;
 interface Ssh2Protocol {
   /** Private: the session id is needed for signatures that ssh2 cannot make. */
   readonly _kex: { readonly sessionID: Uint8Array };
+  /** Private: the running ciphers, which hold memory outside of the isolate. */
+  readonly _cipher?: { readonly _cipherInstance?: { final(): unknown } };
+  readonly _decipher?: { readonly _decipherInstance?: { final(): unknown } | null };
   /** Private: whose answer comes next. */
   readonly _authsQueue: string[];
   /** Private: for messages that ssh2 has no method for. */
@@ -292,7 +303,21 @@ async function importLibrary(): Promise<Library> {
     import("ssh2/lib/protocol/utils.js"),
     import("ssh2/lib/protocol/crypto.js"),
   ]);
-  // chacha20-poly1305 is WebAssembly that has to be there before the first packet.
+  // Else ssh2 would go on initializing behind the first session.
   await crypto.default.init;
-  return { Protocol: protocol.default, constants: constants.default, sendPacket: utils.default.sendPacket };
+  const lists = Object.entries(constants.default)
+    .filter((entry): entry is [keyof AlgorithmConstants, string[]] => Array.isArray(entry[1]));
+  return {
+    Protocol: protocol.default,
+    constants: Object.fromEntries(
+      lists.map(([name, list]) => [name, list.filter((algorithm) => !unusable.has(algorithm))]),
+    ) as Record<keyof AlgorithmConstants, string[]>,
+    sendPacket: utils.default.sendPacket,
+  };
 }
+
+/** What ssh2 offers and Deno's crypto does not do, or, with chacha20, does by leaking a cipher for each packet. */
+const unusable: ReadonlySet<string> = new Set([
+  "chacha20-poly1305@openssh.com",
+  "ecdh-sha2-nistp521",
+]);

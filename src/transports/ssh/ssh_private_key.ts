@@ -1,6 +1,8 @@
 import { Buffer } from "node:buffer";
+import type { KeyObject } from "node:crypto";
 import { PosternError } from "../../core/mod.ts";
-import { blobType, fromBase64 } from "./ssh_certificate.ts";
+import { fromBase64 } from "./ssh_certificate.ts";
+import { type EcCurve, ecdsaSignature, ecKeyOf, publicBlob } from "./ssh_key_forms.ts";
 import { SshReader, SshWriter } from "./ssh_writer.ts";
 
 /** A private key that can sign. */
@@ -19,14 +21,12 @@ export interface PrivateKeyText {
 
 /** Looks at a private key file without opening it; undefined when it is none. */
 export function inspectPrivateKey(text: string): PrivateKeyText | undefined {
-  const kind = /-----BEGIN ([A-Z ]*)PRIVATE KEY-----/.exec(text)?.[1]?.trim();
+  const kind = kindOf(text);
   if (kind === undefined) return undefined;
   if (kind !== "OPENSSH") {
     return { isEncrypted: kind === "ENCRYPTED" || /^Proc-Type: *4, *ENCRYPTED/m.test(text) };
   }
-  const body = text.replace(/-----[^-]*-----/g, "").replace(/\s+/g, "");
-  const bytes = fromBase64(body);
-  const magic = "openssh-key-v1\0";
+  const bytes = fromBase64(bodyOf(text));
   if (!bytes || new TextDecoder().decode(bytes.subarray(0, magic.length)) !== magic) return undefined;
   const reader = new SshReader(bytes.subarray(magic.length));
   const cipher = reader.text();
@@ -43,58 +43,87 @@ export async function openPrivateKey(
   text: string,
   { path, passphrase }: { readonly path: string; readonly passphrase?: string },
 ): Promise<PrivateKey> {
-  const { default: { parseKey } }: { default: KeyParser } = await import("ssh2/lib/protocol/keyParser.js");
-  const { default: { convertSignature } }: { default: SignatureConverter } = await import(
-    "ssh2/lib/protocol/utils.js"
-  );
-  const parsed = parseKey(await withoutPkcs8(text, { path, passphrase }), passphrase);
-  const key = Array.isArray(parsed) ? parsed[0] : parsed;
-  if (!key || key instanceof Error || !key.isPrivateKey()) {
-    throw unusable(path, key instanceof Error ? key : undefined, passphrase !== undefined);
+  const { sign } = await import("node:crypto");
+  let key: KeyObject;
+  let blob: Uint8Array<ArrayBuffer>;
+  try {
+    key = await (kindOf(text) === "OPENSSH" ? fromOpenSsh(text, passphrase) : fromPem(text, passphrase));
+    blob = publicBlob(key);
+  } catch (cause) {
+    throw new PosternError("auth", `Cannot use the key ${path}`, {
+      cause,
+      hint: passphrase === undefined ? `add it to the agent: ssh-add ${path}` : "check the passphrase",
+    });
   }
-  const blob = Uint8Array.from(key.getPublicSSH());
   return {
     blob,
     sign(data, algorithm) {
-      const hash = algorithm === "rsa-sha2-256"
-        ? "sha256"
-        : algorithm === "rsa-sha2-512"
-        ? "sha512"
-        : undefined;
-      const signature = key.sign(Buffer.from(data), hash);
-      if (signature instanceof Error) throw unusable(path, signature, false);
-      const bytes = convertSignature(signature, blobType(blob) ?? "");
-      if (!bytes) throw unusable(path, undefined, false);
+      const bytes = key.asymmetricKeyType === "ec"
+        ? ecdsaSignature(sign(hashOf(algorithm), data, { key, dsaEncoding: "ieee-p1363" }))
+        : sign(hashOf(algorithm), data, key);
       return new SshWriter().string(algorithm).string(bytes).bytes();
     },
   };
 }
 
-/** ssh2 knows PKCS #1 and SEC 1, node's crypto knows all three. */
-async function withoutPkcs8(
-  text: string,
-  { path, passphrase }: { readonly path: string; readonly passphrase: string | undefined },
-): Promise<string> {
-  if (!/-----BEGIN (ENCRYPTED )?PRIVATE KEY-----/.test(text)) return text;
-  const { createPrivateKey } = await import("node:crypto");
-  try {
-    const key = createPrivateKey({
-      key: text,
-      format: "pem",
-      ...(passphrase !== undefined && { passphrase }),
-    });
-    const type = key.asymmetricKeyType === "rsa" ? "pkcs1" : "sec1";
-    return String(key.export({ type, format: "pem" }));
-  } catch (error) {
-    throw unusable(path, error, passphrase !== undefined);
-  }
+function kindOf(text: string): string | undefined {
+  return /-----BEGIN ([A-Z ]*)PRIVATE KEY-----/.exec(text)?.[1]?.trim();
 }
 
-function unusable(path: string, cause: unknown, hadPassphrase: boolean): PosternError {
-  return new PosternError("auth", `Cannot use the key ${path}`, {
-    ...(cause !== undefined && { cause }),
-    hint: hadPassphrase ? "check the passphrase" : `add it to the agent: ssh-add ${path}`,
+function bodyOf(text: string): string {
+  return text.replace(/-----[^-]*-----/g, "").replace(/^[A-Za-z-]+:.*$/gm, "").replace(/\s+/g, "");
+}
+
+function hashOf(algorithm: string): string | null {
+  return hashes[algorithm] ?? null;
+}
+
+const hashes: Readonly<Record<string, string>> = {
+  "rsa-sha2-256": "sha256",
+  "rsa-sha2-512": "sha512",
+  "ecdsa-sha2-nistp256": "sha256",
+  "ecdsa-sha2-nistp384": "sha384",
+  "ecdsa-sha2-nistp521": "sha512",
+};
+
+const magic = "openssh-key-v1\0";
+
+/** ssh2 opens OpenSSH's container; the system's crypto then takes the key from it. */
+async function fromOpenSsh(text: string, passphrase: string | undefined): Promise<KeyObject> {
+  const { default: { parseKey } }: { default: KeyParser } = await import("ssh2/lib/protocol/keyParser.js");
+  const { createPrivateKey } = await import("node:crypto");
+  const parsed = parseKey(text, passphrase);
+  const key = Array.isArray(parsed) ? parsed[0] : parsed;
+  if (!key || key instanceof Error) throw key ?? new Error("there is no key in it");
+  const curve = /^ecdsa-sha2-(nistp\d+)$/.exec(key.type)?.[1];
+  if (curve === undefined) return createPrivateKey(key.getPrivatePEM());
+  // Its PEM keeps a leading zero of the number, which strict readers refuse.
+  const jwk = ecKeyOf(key.getPrivatePEM(), {
+    curve: curve as EcCurve,
+    blob: Uint8Array.from(key.getPublicSSH()),
   });
+  return createPrivateKey({ key: jwk, format: "jwk" });
+}
+
+async function fromPem(text: string, passphrase: string | undefined): Promise<KeyObject> {
+  const { createDecipheriv, createHash, createPrivateKey } = await import("node:crypto");
+  const parts = /^DEK-Info: *AES-(128|192|256)-CBC, *([0-9A-F]{32})/m.exec(text);
+  if (!/^Proc-Type: *4, *ENCRYPTED/m.test(text)) {
+    return createPrivateKey({ key: text, format: "pem", ...(passphrase !== undefined && { passphrase }) });
+  }
+  // RFC 1421 as OpenSSL writes it: the key is the passphrase hashed with the salt, over and over.
+  const [, bits, salt] = parts ?? [];
+  const body = fromBase64(bodyOf(text));
+  if (bits === undefined || salt === undefined || !body) throw new Error("its encryption is not known");
+  const iv = Buffer.from(salt, "hex");
+  const length = Number(bits) / 8;
+  let secret: Buffer = Buffer.alloc(0);
+  for (let last: Buffer = Buffer.alloc(0); secret.length < length; secret = Buffer.concat([secret, last])) {
+    last = createHash("md5").update(last).update(passphrase ?? "").update(iv.subarray(0, 8)).digest();
+  }
+  const cipher = createDecipheriv(`aes-${bits}-cbc`, secret.subarray(0, length), iv);
+  const der = Buffer.concat([cipher.update(body), cipher.final()]);
+  return createPrivateKey({ key: der, format: "der", type: kindOf(text) === "EC" ? "sec1" : "pkcs1" });
 }
 
 /** The part of ssh2's public key parser that is used here. */
@@ -103,11 +132,7 @@ interface KeyParser {
 }
 
 interface ParsedKey {
-  isPrivateKey(): boolean;
+  readonly type: string;
+  getPrivatePEM(): string;
   getPublicSSH(): Uint8Array;
-  sign(data: Uint8Array, hash: string | undefined): Buffer | Error;
-}
-
-interface SignatureConverter {
-  convertSignature(signature: Buffer, type: string): Uint8Array | false | undefined;
 }
