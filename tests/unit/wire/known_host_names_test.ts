@@ -83,6 +83,9 @@ for (
     "|1|WDwZK5Y3QmVNcU7Wpy9iGH8|nZnyB4FirCnPG/UXmgNrG5Ws1So=",
     "|1|WDwZK5Y3QmVNcU7Wpy9iGH8/Nj8|nZnyB4FirCnPG/UXmgNrG5Ws1So",
     "|1|*|*",
+    // 16 bytes of salt, 16 bytes of hash.
+    "|1|AAAAAAAAAAAAAAAAAAAAAA==|nZnyB4FirCnPG/UXmgNrG5Ws1So=",
+    "|1|WDwZK5Y3QmVNcU7Wpy9iGH8/Nj8=|AAAAAAAAAAAAAAAAAAAAAA==",
   ]
 ) {
   Deno.test(`parseKnownHostNames() reads no hash in ${names}`, () => {

@@ -139,6 +139,29 @@ Deno.test("accept-new waits for the lock, and then sees what was recorded meanwh
   }
 });
 
+/** A file system whose dates are coarse. */
+class TimelessFiles extends ContestedFiles {
+  override async info(path: string): ReturnType<MemoryFiles["info"]> {
+    const info = await super.info(path);
+    return info && { ...info, modified: 0 };
+  }
+}
+
+Deno.test("accept-new reads the file again under the lock, whatever its date says", async () => {
+  const line = `[jump.example]:2222 ${keyText("ed25519", 2)}\n`;
+  const { files, clock, keys } = setUp(new TimelessFiles({ [path]: `#${line.slice(1)}` }));
+  const lock = await files.lock(path);
+  assert.ok(lock);
+  const deciding = keys.decide(settings(), blobOf.ed25519(1), { signal });
+  await files.foundLocked;
+  files.put(path, line);
+  lock[Symbol.dispose]();
+  await clock.advance(100);
+  const decision = await deciding;
+  assert.ok(!decision.isAccepted && /has changed/.test(decision.error.message));
+  assert.equal(await files.readText(path), line);
+});
+
 /** Holds the first writer at its write until another one has found the lock taken. */
 class SlowDisk extends ContestedFiles {
   override async append(path: string): ReturnType<MemoryFiles["append"]> {
