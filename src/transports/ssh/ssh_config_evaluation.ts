@@ -2,7 +2,7 @@ import { closest } from "../../config/mod.ts";
 import { describe, formatIp, parseIp } from "../../core/mod.ts";
 import { sshConfig } from "../../wire/mod.ts";
 import { type SshConfigDeps, sshConfigPaths } from "./ssh_config_deps.ts";
-import type { SshConfigFiles } from "./ssh_config_files.ts";
+import type { SshConfigFiles, SshConfigWriters } from "./ssh_config_files.ts";
 import { matchesSsh } from "./ssh_match.ts";
 import { type SshConfigPlace, SshProblems, SshSettings } from "./ssh_settings.ts";
 import { sshTokens } from "./ssh_tokens.ts";
@@ -93,11 +93,15 @@ export class SshConfigEvaluation {
     const { file } = reading;
     if (++this.#fileCount > fileCountLimit) this.#giveUp({ file, line: 0 }, "too many files are included");
     const read = await this.#files.load(file);
-    if ("fault" in read) return this.#fileFault(reading, read.fault);
-    if ("isMissing" in read) return mustExist ? this.#fileFault(reading, "there is no such file") : undefined;
-    if (isChecked && read.isWritableByOthers) {
-      this.#fileFault(reading, "others may write it, and ssh refuses such a file: chmod go-w it");
+    if ("fault" in read) return this.#fileFault("blocking", reading, read.fault);
+    if ("isMissing" in read) {
+      return mustExist ? this.#fileFault("blocking", reading, "there is no such file") : undefined;
     }
+    // ssh passes over all directories; one in the place of the whole configuration is a mistake.
+    if ("isDirectory" in read) {
+      return this.#fileFault(reading.depth === 0 ? "blocking" : "note", reading, "it is a directory");
+    }
+    if (isChecked) this.#checkWriters(reading, read.writers);
     for (const line of read.lines) {
       if (++this.#lineCount > lineCountLimit) {
         this.#giveUp({ file, line: line.line }, "there are too many lines");
@@ -251,9 +255,17 @@ export class SshConfigEvaluation {
     this.problems.add(severity, { file, line }, { option, message });
   }
 
-  #fileFault(reading: Reading, message: string): void {
-    const severity = reading.neverApplies ? "note" : "blocking";
-    this.problems.add(severity, { file: reading.file, line: 0 }, { option: "", message });
+  #checkWriters(reading: Reading, writers: SshConfigWriters): void {
+    if (writers === "others") {
+      this.#fileFault("blocking", reading, "others may write it, and ssh refuses such a file: chmod go-w it");
+    } else if (writers === "group") {
+      // Debian's ssh takes it where the group is the user's alone, which cannot be asked from here.
+      this.#fileFault("note", reading, "its group may write it: chmod g-w it");
+    }
+  }
+
+  #fileFault(severity: "blocking" | "note", { file, neverApplies }: Reading, message: string): void {
+    this.problems.add(neverApplies ? "note" : severity, { file, line: 0 }, { option: "", message });
   }
 
   #giveUp(place: SshConfigPlace, message: string): never {

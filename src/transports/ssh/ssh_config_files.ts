@@ -1,4 +1,4 @@
-import { describe, type Files } from "../../core/mod.ts";
+import { describe, type FileInfo, type Files } from "../../core/mod.ts";
 import { sshConfig } from "../../wire/mod.ts";
 
 /** The most a file of the ssh configuration may hold. */
@@ -6,15 +6,20 @@ const fileLimit = 4 * 1024 * 1024;
 
 /** A file of the ssh configuration: its lines, that it is missing, or why it cannot be used. */
 export type SshConfigFile =
-  | { readonly lines: readonly sshConfig.SshConfigLine[]; readonly isWritableByOthers: boolean }
+  | { readonly lines: readonly sshConfig.SshConfigLine[]; readonly writers: SshConfigWriters }
   | { readonly isMissing: true }
+  | { readonly isDirectory: true }
   | { readonly fault: string };
+
+/** Who may write a file besides its user and root. */
+export type SshConfigWriters = "nobody" | "group" | "others";
 
 /** The files of an ssh configuration, each read once. */
 export class SshConfigFiles {
   readonly #files: Pick<Files, "read" | "list" | "info">;
   readonly #uid: number | undefined;
   readonly #read = new Map<string, Promise<SshConfigFile>>();
+  readonly #listed = new Set<string>();
 
   constructor(files: Pick<Files, "read" | "list" | "info">, uid: number | undefined) {
     this.#files = files;
@@ -24,6 +29,11 @@ export class SshConfigFiles {
   /** Every file that was looked for, the missing ones too. */
   get paths(): readonly string[] {
     return [...this.#read.keys()];
+  }
+
+  /** Every directory in which files were looked for by a pattern. */
+  get directories(): readonly string[] {
+    return [...this.#listed];
   }
 
   /** Never fails: a file that cannot be read says so. */
@@ -52,11 +62,17 @@ export class SshConfigFiles {
   async #load(path: string): Promise<SshConfigFile> {
     const info = await this.#files.info(path);
     if (!info) return { isMissing: true };
-    if (info.kind === "directory") return { fault: "it is a directory" };
+    if (info.kind === "directory") return { isDirectory: true };
+    // A pipe might never end; this one thing that is no file is what people write for nothing.
+    if (info.kind === "other" && path !== "/dev/null") return { fault: "it is not a file" };
     const lines = sshConfig.parseSshConfig(decoded(await this.#files.read(path, { limit: fileLimit })));
-    const isForeign = this.#uid !== undefined && info.owner !== undefined && info.owner !== 0 &&
-      info.owner !== this.#uid;
-    return { lines, isWritableByOthers: isForeign || ((info.mode ?? 0) & 0o022) !== 0 };
+    return { lines, writers: path === "/dev/null" ? "nobody" : this.#writers(info) };
+  }
+
+  #writers({ owner, mode = 0 }: FileInfo): SshConfigWriters {
+    const isForeign = this.#uid !== undefined && owner !== undefined && owner !== 0 && owner !== this.#uid;
+    if (isForeign || (mode & 0o002) !== 0) return "others";
+    return (mode & 0o020) === 0 ? "nobody" : "group";
   }
 
   async #namesIn(directory: string, segment: string): Promise<string[]> {
@@ -70,6 +86,7 @@ export class SshConfigFiles {
   }
 
   async #list(directory: string): Promise<readonly string[]> {
+    this.#listed.add(directory);
     try {
       return await this.#files.list(directory);
     } catch (error) {

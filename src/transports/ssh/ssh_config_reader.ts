@@ -24,6 +24,11 @@ export class SshConfigReader {
     return this.#files.paths;
   }
 
+  /** Every directory in which files were looked for by a pattern: a new file there asks for a reload too. */
+  get directories(): readonly string[] {
+    return this.#files.directories;
+  }
+
   /** What is configured for a host. What is wrong with that is among its problems; only a bad name or user fails. */
   read(alias: string, preset: SshHostPreset = {}): Promise<SshHost> {
     const key = JSON.stringify([alias, preset.user, preset.port]);

@@ -49,8 +49,10 @@ Deno.test("readSshHost() reads the user's file, then the system's, with relative
     "/etc/ssh/ssh_config": "Include ssh_config.d/*.conf\nUser system\nHashKnownHosts yes\n",
     "/etc/ssh/ssh_config.d/b.conf": "AddressFamily inet\nPort 2\n",
   });
-  const host = await world.read();
+  const reader = world.reader();
+  const host = await reader.read("host");
   assert.deepEqual(problemLines(host), []);
+  assert.deepEqual(reader.directories, ["/home/me/.ssh/conf.d", "/etc/ssh/ssh_config.d"]);
   const { user, hostName, bindAddress, hashKnownHosts, addressFamily, port } = host;
   assert.deepEqual([user, hostName, bindAddress, hashKnownHosts, addressFamily, port], [
     "a",
@@ -331,6 +333,11 @@ const badFiles = [
     line: `blocking ${config}:0 : others may write it, and ssh refuses such a file: chmod go-w it`,
   },
   {
+    name: "a pipe",
+    info: { kind: "other", size: 0, modified: 0, mode: 0o600, owner: 1000 },
+    line: `blocking ${config}:0 : it is not a file`,
+  },
+  {
     name: "a file of somebody else",
     info: { kind: "file", size: 1, modified: 0, mode: 0o644, owner: 1001 },
     line: `blocking ${config}:0 : others may write it, and ssh refuses such a file: chmod go-w it`,
@@ -343,6 +350,33 @@ for (const { name, info, line } of badFiles) {
     assert.deepEqual(problemLines(await world.read("host", { files })), [line]);
   });
 }
+
+Deno.test("readSshHost() notes a file that its group may write, and says nothing of the system's", async () => {
+  const info = () =>
+    Promise.resolve({ kind: "file", size: 1, modified: 0, mode: 0o664, owner: 1000 } as const);
+  const world = new SshConfigWorld({ [config]: "Port 7\n", "/etc/ssh/ssh_config": "User a\n" });
+  const host = await world.read("host", { files: filesWith(world.files, config, { info }) });
+  assert.deepEqual([host.port, problemLines(host)], [7, [
+    `note ${config}:0 : its group may write it: chmod g-w it`,
+  ]]);
+  const files = filesWith(world.files, "/etc/ssh/ssh_config", { info });
+  assert.deepEqual((await world.read("host", { files })).problems, []);
+});
+
+Deno.test("readSshHost() notes a directory among the files that are included", async () => {
+  const world = new SshConfigWorld({ [config]: "Include d/*\nPort 7\n", "/home/me/.ssh/d/e/f": "" });
+  const info = () =>
+    Promise.resolve({ kind: "directory", size: 0, modified: 0, mode: 0o755, owner: 0 } as const);
+  const host = await world.read("host", { files: filesWith(world.files, "/home/me/.ssh/d/e", { info }) });
+  assert.deepEqual([host.port, problemLines(host)], [7, ["note /home/me/.ssh/d/e:0 : it is a directory"]]);
+});
+
+Deno.test("readSshHost() takes /dev/null for an empty file", async () => {
+  const world = new SshConfigWorld({ [config]: "Include /dev/null\nPort 7\n", "/dev/null": "" });
+  const info = () => Promise.resolve({ kind: "other", size: 0, modified: 0, mode: 0o666, owner: 0 } as const);
+  const host = await world.read("host", { files: filesWith(world.files, "/dev/null", { info }) });
+  assert.deepEqual([host.port, host.problems], [7, []]);
+});
 
 Deno.test("readSshHost() blocks the host for a file that cannot be read, and reads the others", async () => {
   const world = new SshConfigWorld({ [config]: "", "/etc/ssh/ssh_config": "Port 8\n" });
@@ -457,6 +491,7 @@ Deno.test("SshConfigReader reads every file and every host once, and tells its f
     "/home/me/.ssh/b",
     config,
   ]);
+  assert.deepEqual(reader.directories, []);
   world.files.put(config, "Port 14\n");
   assert.equal((await reader.read("host")).port, 12);
   assert.equal((await world.read("host")).port, 14);
