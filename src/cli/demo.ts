@@ -11,13 +11,15 @@ export default defineCommand({
   summary: "shows a door at work in a private little world",
   description:
     "Everything runs in this one process and on this machine only: a hidden web site that only the far side " +
-    "can reach, and a door in front with a rule for it. It prints what to try, and ends at Ctrl-C.",
+    "can reach, and a door in front with a rule for it. It tries the door by every protocol, checks the answers, " +
+    "and on a terminal leaves the door open for you to try, until Ctrl-C.",
   examples: [
-    ["postern demo", "opens the door and prints what to try"],
-    ["postern demo --once", "tries it all by itself and checks the answers"],
+    ["postern demo", "shows the door working, then leaves it open"],
+    ["postern demo --once", "shows it and ends"],
+    ["postern demo --listen localhost:12000", "stays open without a terminal too"],
   ],
   parser: object({
-    once: option("--once", { description: words("Does the trying itself, checks the answers, and exits.") }),
+    once: option("--once", { description: words("Ends when all has been tried.") }),
     listen: optional(option("--listen", string({ metavar: "ADDR:PORT" }), {
       description: words("Where the door listens (default: any free port)."),
     })),

@@ -14,22 +14,28 @@ export interface DemoOptions {
 /** A hidden site, a proxy that leads to it, and a door in front: all in this process, on loopback only. */
 export async function runDemo(
   world: World,
-  { version, once, listen = "127.0.0.1:0" }: DemoOptions,
+  { version, once, listen }: DemoOptions,
   { signal }: { signal: AbortSignal },
 ): Promise<void> {
   const lines = new LineWriter({ sink: (text) => world.terminal.err(text) });
+  // Where nobody is there to press Ctrl-C, the door is not left open; whoever says where it listens wants to use it.
+  const staysOpen = !once && (world.terminal.isOutput || listen !== undefined);
+  let isInUse = false;
   const log = createLog({
-    level: once ? "error" : "info",
+    level: staysOpen ? "info" : "error",
     format: "text",
     date: () => world.clock.date(),
-    write: lines.write,
+    // While the demo does the trying its steps say what happens.
+    write: (line) => isInUse || !staysOpen ? lines.write(line) : undefined,
   });
   try {
     await using far = new FarSide(world, log);
-    const config = demoConfig(listen, far.proxyPort);
+    const config = demoConfig(listen ?? "127.0.0.1:0", far.proxyPort);
     await using door = await PrivateDoor.open(world, { config, version, log });
-    if (once) await tryAll(world, { door, far, config }, signal);
-    else await showAndWait(world, door, config, signal);
+    await tryAll(world, { door, far, config }, signal);
+    if (!staysOpen) return;
+    isInUse = true;
+    await showAndWait(world, door, config, signal);
   } finally {
     await lines.flush();
   }
@@ -89,7 +95,8 @@ async function showAndWait(
 
 function invitation({ address, token }: PrivateDoor, config: string): string {
   const indented = config.trimEnd().split("\n").map((line) => `    ${line}`).join("\n");
-  return `A door is open at ${address}. Behind it is a web site that this machine knows no name for.
+  return `
+The door stays open at ${address}. Behind it is a web site that this machine knows no name for.
 
 Its configuration:
 
