@@ -1,7 +1,7 @@
 import { findPeers, peersDirectory } from "./find_peers.ts";
 import { type Found, foundPeersVariable } from "./peer_table.ts";
 import { hiddenEnvironment, type TestGroup, testGroups } from "./test_groups.ts";
-import { readNames, readOutcomes, readReasons, summarize, type TestSummary } from "./test_outcome.ts";
+import { readNames, readOutcomes, summarize, type TestSummary } from "./test_outcome.ts";
 
 const usage =
   `deno task test [--verbose] [--filter TEXT] [--cannot-pass FILE] [--limit SECONDS] [--summary FILE] [PATH…]`;
@@ -116,10 +116,10 @@ async function runGroup(group: TestGroup, run: GroupRun): Promise<TestSummary> {
     isTooLong = true;
     child.kill("SIGKILL");
   }, options.limit * 1000);
-  const [output, { code }] = await Promise.all([passOn(child.stdout), child.status]);
+  const [, { code }] = await Promise.all([passOn(child.stdout), child.status]);
   clearTimeout(limit);
   const outcomes = readOutcomes(await Deno.readTextFile(report).catch(nothingWhenMissing));
-  const summary = summarize(outcomes, readReasons(output), {
+  const summary = summarize(outcomes, {
     mustRunAll: Deno.env.get("POSTERN_REQUIRE_PEERS") === "1",
     cannotPass: options.cannotPass === undefined
       ? []
@@ -132,14 +132,11 @@ async function runGroup(group: TestGroup, run: GroupRun): Promise<TestSummary> {
   return { ...summary, failures: [...summary.failures, `${group.name}: ${end}`] };
 }
 
-/** Shows what the tests say while they run, a row of dots on one line, and keeps it. */
-async function passOn(output: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string> {
-  let text = "";
+/** Shows what the tests say while they run, a row of dots on one line. */
+async function passOn(output: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
   for await (const piece of output.pipeThrough(new TextDecoderStream())) {
-    text += piece;
     await write(piece.replace(/^([.,!])\n/gm, "$1"));
   }
-  return text;
 }
 
 async function write(text: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { type Found, foundPeersVariable, type PeerName } from "../../scripts/peer_table.ts";
+import { skippedName } from "../../scripts/test_outcome.ts";
 
 /** The paths of the peers a test asked for. */
 export type PeerPaths<Name extends PeerName> = Readonly<Record<Name, string>>;
@@ -27,10 +28,9 @@ export function peerTest<Name extends PeerName>(
   Deno.test(name, (context) => test(paths as PeerPaths<Name>, context));
 }
 
-/** Registers a test that does not run here. `scripts/test.ts` reads the printed line and counts it. */
+/** Registers a test that does not run here. `scripts/test.ts` reads the reason, prints it and counts it. */
 export function skippedTest(name: string, reason: string): void {
-  console.log(`skipped: ${name}: ${reason}`);
-  Deno.test({ name, ignore: true, fn: () => {} });
+  Deno.test({ name: skippedName(name, reason), ignore: true, fn: () => {} });
 }
 
 /** Where a peer is. */
