@@ -304,8 +304,13 @@ export const sshConfigCases: readonly SshConfigCase[] = [
   { name: "ConnectTimeout none", config: "ConnectTimeout none\n" },
   {
     name: "a time after none",
-    config: "ConnectTimeout none\nConnectTimeout 5\nServerAliveCountMax -1\nServerAliveCountMax 7\n",
+    config: "ConnectTimeout none\nConnectTimeout 5\nServerAliveCountMax 0\nServerAliveCountMax 7\n",
   },
+  { name: "a negative number", config: "ServerAliveCountMax -1\n" },
+  { name: "two equals signs", config: "User==me\nHostName= =a.b\n" },
+  { name: "two equals signs behind a blank", config: "User ==me\n" },
+  { name: "16 files inside each other", config: "Include DIR/1\n", files: chain(16) },
+  { name: "17 files inside each other", config: "Include DIR/1\n", files: chain(17) },
   { name: "server alive", config: "ServerAliveInterval 15\nServerAliveCountMax 4\n" },
   { name: "server alive in minutes", config: "ServerAliveInterval 2m\n" },
   { name: "AddressFamily", config: "AddressFamily inet6\n" },
@@ -317,3 +322,12 @@ export const sshConfigCases: readonly SshConfigCase[] = [
   { name: "HostName with an unknown token", config: "HostName %h.%d\n" },
   { name: "HostName that is an IPv6 address", config: "HostName 2001:DB8::0:1\n" },
 ];
+
+/** Files named by numbers, each including the next. */
+function chain(length: number): Record<string, string> {
+  const numbers = Array.from({ length }, (_, index) => index + 1);
+  return Object.fromEntries(numbers.map((number) => [
+    String(number),
+    number < length ? `Include DIR/${number + 1}\n` : "Port 59\n",
+  ]));
+}

@@ -71,7 +71,6 @@ export class SshConfigEvaluation {
       this.#host = this.#hostNow(true);
       if (!this.#wantsFinal) return;
       this.#isFinal = true;
-      this.#preset("hostname", this.#host);
       await this.#pass();
     } catch (error) {
       if (error !== enough) throw error;

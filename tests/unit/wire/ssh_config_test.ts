@@ -188,6 +188,7 @@ const hops = [
   { command: "ssh -o StrictHostKeyChecking=no -W %h:%p gate", hops: undefined },
   { command: "ssh -W elsewhere:22 gate", hops: undefined },
   { command: "ssh -W %h:23 gate", hops: undefined },
+  { command: "ssh -W %h:%p -W other:1 gate", hops: undefined },
   { command: "ssh -W %h:%p", hops: undefined },
   { command: "ssh -W %h:%p gate sleep 1", hops: undefined },
   { command: "ssh gate nc %h %p", hops: undefined },

@@ -257,6 +257,31 @@ for (const { name, text, lines } of problems) {
   });
 }
 
+Deno.test("readSshHost() takes the local user where no other is given", async () => {
+  const world = new SshConfigWorld("Match user me localuser me\n  Port 5\nMatch user you\n  HostName no\n");
+  const { port, hostName } = await world.read();
+  assert.deepEqual([port, hostName], [5, "host"]);
+});
+
+Deno.test("readSshHost() reads included files in order, whatever order they are listed in", async () => {
+  const files = {
+    [config]: "Include d/*\n",
+    "/home/me/.ssh/d/b": "Port 2\n",
+    "/home/me/.ssh/d/a": "Port 1\n",
+  };
+  const world = new SshConfigWorld(files);
+  const list = () => Promise.resolve(["b", "a"]);
+  const host = await world.read("host", { files: filesWith(world.files, "/home/me/.ssh/d", { list }) });
+  assert.equal(host.port, 1);
+});
+
+Deno.test("readSshHost() takes a file of root", async () => {
+  const world = new SshConfigWorld("Port 7\n");
+  const info = () => Promise.resolve({ kind: "file", size: 1, modified: 0, mode: 0o644, owner: 0 } as const);
+  const host = await world.read("host", { files: filesWith(world.files, config, { info }) });
+  assert.deepEqual([host.port, host.problems], [7, []]);
+});
+
 Deno.test("readSshHost() judges Match tagged by Tag", async () => {
   const world = new SshConfigWorld(
     "Host host\n  Tag office\nMatch tagged office\n  Port 5\nMatch tagged home\n  User no\n",
