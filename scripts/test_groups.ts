@@ -43,6 +43,7 @@ const programEnv = [
   ...parserEnv,
   "POSTERN_TEST_PEERS",
   "POSTERN_BIN",
+  "POSTERN_IDLE_CONNECTIONS",
   "POSTERN_CONFIG",
   "PATH",
   "HOME",
