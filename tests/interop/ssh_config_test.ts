@@ -5,7 +5,9 @@ import { createFiles } from "../../src/runtime/files.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { sshConfig } from "../../src/wire/mod.ts";
 import { runPeer } from "../support/peer_program.ts";
-import { peerTest } from "../support/peers.ts";
+import { namespaceTest } from "../support/namespaces.ts";
+import { findPeer, peerTest, skippedTest } from "../support/peers.ts";
+import { SshConfigWorld } from "../support/ssh_config_world.ts";
 import { randomSshConfig, seededRandom } from "../support/random_ssh_config.ts";
 import { type SshConfigCase, sshConfigCases } from "../support/ssh_config_cases.ts";
 import { comparableHost, expectedHost, parseSshDump, type SshDumpContext } from "../support/ssh_dump.ts";
@@ -57,14 +59,76 @@ peerTest(
   },
 );
 
+/** The user's files and the system's, which only a namespace of its own can put where ssh looks. */
+const userFiles = {
+  config: "Include work.d/*.conf rel\nHost far\n  ProxyJump gate\nInclude ~/more\nPort 70\n",
+  "work.d/20.conf": "Host host\n  User late\n  HostName late.net\n",
+  "work.d/10.conf": "Host host\n  User early\nMatch final host late.net\n  ServerAliveInterval 9\n",
+  rel: "Host gate\n  Include deeper/rel\n",
+  "deeper/rel": "User porter\nIdentityFile ~/.ssh/gate\n",
+};
+const systemFiles = {
+  ssh_config: "Include ssh_config.d/*.conf\nHost *\n  SendEnv LANG\n  HashKnownHosts yes\n  Port 71\n",
+  "ssh_config.d/a.conf": "Host gate\n  Port 72\n  StrictHostKeyChecking accept-new\nIdentityFile ~/last\n",
+};
+
+const [ssh, sh] = [findPeer("ssh"), findPeer("sh")];
+const namespaceName = "SshConfigReader reads the user's and the system's files as ssh does";
+if ("missing" in ssh) skippedTest(namespaceName, ssh.missing);
+else if ("missing" in sh) skippedTest(namespaceName, sh.missing);
+else namespaceTest(namespaceName, "--mount", (wrap) => compareWhole(wrap, ssh.path, sh.path));
+
+async function compareWhole(wrap: (script: string) => readonly string[], ssh: string, sh: string) {
+  const machine = await lookAround(ssh, sh);
+  const directory = await Deno.realPath(await Deno.makeTempDir());
+  try {
+    for (const [name, text] of Object.entries(userFiles)) await putFile(`${directory}/user/${name}`, text);
+    for (const [name, text] of Object.entries(systemFiles)) {
+      await putFile(
+        `${directory}/system/${name}`,
+        text,
+      );
+    }
+    const { home, localUser } = machine;
+    // Where Include says "~", ssh asks this variable and not the user database.
+    const env: Readonly<Record<string, string>> = { ...machine.env, HOME: home };
+    const [bash = "", ...under] = wrap(
+      `mount -t tmpfs none ${home} && cp -r ${directory}/user ${home}/.ssh && ` +
+        `mount --bind ${directory}/system /etc/ssh && chmod -R go-w ${home}/.ssh`,
+    );
+    const world = new SshConfigWorld({
+      ...moved(userFiles, `${home}/.ssh`),
+      ...moved(systemFiles, "/etc/ssh"),
+    });
+    for (const host of ["host", "far", "gate", "other"]) {
+      const theirs = await runPeer(bash, [...under, ssh, "-G", host], { env });
+      assert.equal(theirs.code, 0, theirs.stderr);
+      const ours = await world.read(host, { home, localUser, env: (name) => env[name] });
+      assert.deepEqual(ours.problems.filter(({ severity }) => severity !== "harmless"), []);
+      assert.deepEqual(
+        comparableHost(ours, machine),
+        expectedHost(parseSshDump(theirs.stdout), { ...machine, env }),
+      );
+    }
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+function moved(files: Readonly<Record<string, string>>, to: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(files).map(([name, text]) => [`${to}/${name}`, text]));
+}
+
+async function putFile(path: string, text: string): Promise<void> {
+  await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+  await Deno.writeTextFile(path, text, { mode: 0o600 });
+}
+
 async function compare(each: SshConfigCase, machine: Machine): Promise<void> {
   const directory = await Deno.realPath(await Deno.makeTempDir());
   try {
-    const put = async (name: string, text: string) => {
-      const path = `${directory}/${name}`;
-      await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
-      await Deno.writeTextFile(path, text.replaceAll("DIR", directory), { mode: 0o600 });
-    };
+    const put = (name: string, text: string) =>
+      putFile(`${directory}/${name}`, text.replaceAll("DIR", directory));
     await put("config", each.config);
     for (const [name, text] of Object.entries(each.files ?? {})) await put(name, text);
     const host = await readOurs(each, directory, machine);

@@ -9,7 +9,10 @@ export interface SshConfigDeps {
   /** Ends with whoever owns the reader. */
   readonly signal: AbortSignal;
   env(name: string): string | undefined;
-  /** What `~` means. ssh asks the user database, which Deno cannot: both agree unless HOME was changed by hand. */
+  /**
+   * What `~` means. ssh asks the user database, and HOME for Include alone; Deno knows no user database. Both agree
+   * unless HOME was changed by hand.
+   */
   readonly home: string;
   readonly localUser: string;
   readonly uid: number | undefined;
