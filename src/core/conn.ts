@@ -10,6 +10,11 @@ export interface Conn extends AsyncDisposable {
   closeWrite(): Promise<void>;
   /** Drops both directions at once; pending and later calls fail with `reason`. */
   abort(reason?: unknown): void;
+  /**
+   * Called once by `abort`, for whoever waits for the other half of something this connection is part of. A
+   * connection that cannot tell has no such property.
+   */
+  onAbort?: ((reason: unknown) => void) | undefined;
   /** Web streams over the same calls, made on first use. */
   readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly writable: WritableStream<Uint8Array<ArrayBuffer>>;

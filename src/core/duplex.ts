@@ -52,6 +52,7 @@ export interface DuplexConnOptions {
 
 /** The way back: a node Duplex (a TLS socket, a channel) as a connection. */
 export class DuplexConn implements Conn {
+  onAbort: ((reason: unknown) => void) | undefined = undefined;
   readonly peer: string;
   readonly local?: string;
   readonly carriesHalfClose?: boolean;
@@ -124,6 +125,7 @@ export class DuplexConn implements Conn {
     this.#isAborted = true;
     this.#error = reason ?? new DOMException("The connection was dropped", "AbortError");
     this.#stream.destroy();
+    this.onAbort?.(this.#error);
   }
 
   get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {

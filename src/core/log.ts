@@ -28,10 +28,13 @@ export interface LogOptions {
 export function createLog(options: LogOptions, context: LogFields = {}): Log {
   const least = logLevels.indexOf(options.level);
   const format = options.format === "json" ? jsonLine : textLine;
+  const hasContext = Object.keys(context).length > 0;
+  const time = isoTimes();
   const at = (level: LogLevel) => {
     if (logLevels.indexOf(level) < least) return () => {};
     return (event: string, fields?: LogFields) => {
-      options.write(plain(format(options.date(), level, event, { ...context, ...fields })));
+      const all = hasContext ? { ...context, ...fields } : fields ?? context;
+      options.write(plain(format(time(options.date()), level, event, all)));
     };
   };
   return {
@@ -60,12 +63,24 @@ function plain(line: string): string {
   return line.replace(harmful, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-function jsonLine(date: Date, level: LogLevel, event: string, fields: LogFields): string {
-  return `${JSON.stringify({ time: date.toISOString(), level, event, ...fields })}\n`;
+/** A busy door has many lines in the same millisecond. */
+function isoTimes(): (date: Date) => string {
+  let last = NaN;
+  let text = "";
+  return (date) => {
+    const now = date.getTime();
+    if (now !== last) text = date.toISOString();
+    last = now;
+    return text;
+  };
 }
 
-function textLine(date: Date, level: LogLevel, event: string, fields: LogFields): string {
-  let line = `${date.toISOString()} ${level.toUpperCase().padEnd(5)} ${event}`;
+function jsonLine(time: string, level: LogLevel, event: string, fields: LogFields): string {
+  return `${JSON.stringify({ time, level, event, ...fields })}\n`;
+}
+
+function textLine(time: string, level: LogLevel, event: string, fields: LogFields): string {
+  let line = `${time} ${level.toUpperCase().padEnd(5)} ${event}`;
   for (const key in fields) {
     const value = fields[key];
     if (value !== undefined) line += ` ${key}=${typeof value === "string" ? quoted(value) : value}`;

@@ -12,6 +12,10 @@ export interface MessagesOptions {
 }
 
 const nothing = new Uint8Array();
+const usual = 512;
+/** First buffers between two connections: most requests fit into one, and none outlives its request. */
+const spare: Uint8Array<ArrayBuffer>[] = [];
+const mostSpare = 256;
 
 /** Reads whole messages from a connection and keeps what came early for whoever follows. */
 export class Messages {
@@ -27,10 +31,10 @@ export class Messages {
   #wasFilled = false;
   #filling: Promise<boolean> | undefined;
 
-  constructor(conn: Conn, { limit = 64 * 1024, initial = 512 }: MessagesOptions = {}) {
+  constructor(conn: Conn, { limit = 64 * 1024, initial = usual }: MessagesOptions = {}) {
     this.#conn = conn;
     this.#limit = limit;
-    this.#buffer = new Uint8Array(initial);
+    this.#buffer = (initial === usual ? spare.pop() : undefined) ?? new Uint8Array(initial);
     this.#smallest = this.#largest = initial;
   }
 
@@ -99,6 +103,8 @@ export class Messages {
   /** Hands on the bytes that came early; this reader is done after it. */
   rest(): Uint8Array<ArrayBuffer> {
     const bytes = this.#end > this.#start ? this.pending : nothing;
+    const isFree = bytes === nothing && this.#filling === undefined && this.#buffer.length === usual;
+    if (isFree && spare.length < mostSpare) spare.push(this.#buffer);
     // What is held here would be held for as long as the connection is relayed.
     this.#buffer = nothing;
     this.#start = this.#end = 0;

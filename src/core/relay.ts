@@ -3,7 +3,8 @@ import type { Conn, Tally } from "./conn.ts";
 import { PosternError } from "./errors.ts";
 
 export interface RelayOptions {
-  readonly signal: AbortSignal;
+  /** Not needed by who drops one of the two when it is over, if both can tell (`onAbort`): that ends the relay too. */
+  readonly signal?: AbortSignal;
   readonly clock: Clock;
   readonly tally: Tally;
   /** How long the target may go on answering, in ms, when the client has ended and the way cannot carry a half-close. */
@@ -34,7 +35,7 @@ class Joint {
   readonly #target: Conn;
   readonly #options: RelayOptions;
   readonly #resolve: (end: RelayEnd) => void;
-  readonly #cancel = () => this.#stop({ outcome: "cancelled", error: this.#options.signal.reason });
+  #cancel: (() => void) | undefined;
   /** Directions that have not ended their part. */
   #moving = 2;
   /** Directions whose function has not returned. */
@@ -49,9 +50,10 @@ class Joint {
     this.#client = client;
     this.#target = target;
     this.#options = options;
-    const { signal } = options;
-    if (signal.aborted) this.#cancel();
-    else signal.addEventListener("abort", this.#cancel);
+    if (options.signal) this.#heed(options.signal);
+    // Whichever is dropped, the read that waits at the other one must end.
+    client.onAbort = (error) => this.#stop({ outcome: "client_gone", error });
+    target.onAbort = (error) => this.#stop({ outcome: "target_gone", error });
     const isBySocket = client.isSocket && target.isSocket;
     if (isBySocket) {
       this.#moveBuffers(client, target);
@@ -62,12 +64,18 @@ class Joint {
     }
   }
 
+  #heed(signal: AbortSignal): void {
+    const cancel = () => this.#stop({ outcome: "cancelled", error: signal.reason });
+    if (signal.aborted) cancel();
+    else signal.addEventListener("abort", this.#cancel = cancel);
+  }
+
   /**
    * A read that waits must not hold a large buffer: after a read that was not filled (so the kernel is drained)
    * comes a small one, and when that is filled, a large one again at once.
    */
   async #moveBuffers(from: Conn, to: Conn): Promise<void> {
-    const small = new Uint8Array(smallest);
+    const small = takeBuffer(smallest);
     let size = smallest;
     let large: Uint8Array<ArrayBuffer> | undefined;
     let into = small;
@@ -97,6 +105,7 @@ class Joint {
       }
       // Not after a failure: a write that was given up may still be reading it.
       if (large) giveBack(large);
+      giveBack(small);
       failing = to;
       const closing = this.#closeWrite(to);
       if (closing) await closing;
@@ -175,8 +184,9 @@ class Joint {
 
   #returned(): void {
     if (--this.#running > 0) return;
-    this.#options.signal.removeEventListener("abort", this.#cancel);
+    if (this.#cancel) this.#options.signal?.removeEventListener("abort", this.#cancel);
     this.#linger?.[Symbol.dispose]();
+    this.#client.onAbort = this.#target.onAbort = undefined;
     this.#dispose().then(() => this.#resolve(this.#end ?? { outcome: "done" }));
   }
 
@@ -189,9 +199,9 @@ class Joint {
 const smallest = 2 * 1024;
 const medium = 32 * 1024;
 const largest = 256 * 1024;
-/** Buffers between two uses, so that a burst does not allocate; no more than 6 MB are kept. */
-const spare = new Map<number, Uint8Array<ArrayBuffer>[]>([[medium, []], [largest, []]]);
-const mostSpare = new Map([[medium, 64], [largest, 16]]);
+/** Buffers between two uses, so that neither a burst nor many short connections allocate; at most 7 MB are kept. */
+const spare = new Map<number, Uint8Array<ArrayBuffer>[]>([[smallest, []], [medium, []], [largest, []]]);
+const mostSpare = new Map([[smallest, 256], [medium, 64], [largest, 16]]);
 
 function larger(size: number): number {
   return size < medium ? medium : largest;

@@ -37,13 +37,13 @@ class Door {
   readonly #deps: ListenerDeps;
   readonly #signal: AbortSignal;
   readonly #draining = new AbortController();
-  /** A signal for each client: with thousands of waits on one signal, each new wait costs a walk along its list. */
-  readonly #clients = new Map<Conn, AbortController>();
+  /**
+   * One listener on the signal drops them all, which ends their relays: thousands of listeners would make each new
+   * one walk along a long list.
+   */
+  readonly #clients = new Set<Conn>();
   readonly #drop = () => {
-    for (const [client, own] of this.#clients) {
-      own.abort(this.#signal.reason);
-      client.abort(this.#signal.reason);
-    }
+    for (const client of this.#clients) client.abort(this.#signal.reason);
   };
   readonly #served: Tasks;
   readonly #turnedAway: Tasks;
@@ -88,9 +88,8 @@ class Door {
   }
 
   async #run(client: Conn, deps: ListenerDeps): Promise<void> {
-    const own = new AbortController();
-    this.#clients.set(client, own);
-    const { signal } = own;
+    this.#clients.add(client);
+    const signal = this.#signal;
     try {
       await this.#serve(client, new Messages(client), deps, { signal, draining: this.#draining.signal });
     } finally {

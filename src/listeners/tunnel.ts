@@ -37,7 +37,13 @@ export async function tunnel(
     return dialed.finish(signal.aborted ? "cancelled" : failed, error);
   }
   const { halfCloseLinger } = deps.limits;
+  // At the end of the signal the client is dropped, and the relay with it: thousands of relays that listen to one signal
+  // would make each new one walk along a long list.
+  const isTold = "onAbort" in client && "onAbort" in target;
+  const options = { clock: deps.clock, tally, halfCloseLinger, ...(isTold ? {} : { signal }) };
   // Not awaited: this function must not stay suspended for as long as the connection lives.
-  return relay(client, target, { signal, clock: deps.clock, tally, halfCloseLinger })
-    .then(({ outcome, error }) => dialed.finish(outcome, error));
+  return relay(client, target, options).then(({ outcome, error }) => {
+    if (signal.aborted && outcome !== "done") dialed.finish("cancelled", signal.reason);
+    else dialed.finish(outcome, error);
+  });
 }

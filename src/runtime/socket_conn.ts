@@ -7,6 +7,7 @@ import { socketError } from "./socket_error.ts";
  */
 export class SocketConn implements Conn {
   readonly isSocket = true;
+  onAbort: ((reason: unknown) => void) | undefined = undefined;
   readonly #socket: Deno.Conn;
   #reason: unknown;
   #isClosed = false;
@@ -45,7 +46,10 @@ export class SocketConn implements Conn {
 
   abort(reason: unknown = new DOMException("The connection was dropped", "AbortError")): void {
     this.#reason ??= reason;
+    const tell = this.onAbort;
+    this.onAbort = undefined;
     this.#close();
+    tell?.(reason);
   }
 
   get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {

@@ -21,6 +21,14 @@ export class PrefixedConn implements Conn {
     this.carriesHalfClose = conn.carriesHalfClose !== false;
   }
 
+  get onAbort(): ((reason: unknown) => void) | undefined {
+    return this.#conn.onAbort;
+  }
+
+  set onAbort(tell: ((reason: unknown) => void) | undefined) {
+    this.#conn.onAbort = tell;
+  }
+
   read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
     if (this.#early.length === 0 || this.#isAborted) return this.#conn.read(into);
     const part = this.#early.subarray(0, into.length);

@@ -40,6 +40,7 @@ class Pipe {
 
 /** One end of a `memoryPair`. */
 export class MemoryConn implements Conn {
+  onAbort: ((reason: unknown) => void) | undefined = undefined;
   readonly peer: string;
   readonly isSocket: boolean;
   readonly #in: Pipe;
@@ -107,6 +108,7 @@ export class MemoryConn implements Conn {
     this.#reason = reason;
     this.#in.fail(reason);
     this.#out.fail(new Error("The peer reset the connection"));
+    this.onAbort?.(reason);
   }
 
   get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
