@@ -1,5 +1,11 @@
 import { type Conn, type ErrorCode, formatTarget, Messages, PosternError } from "../core/mod.ts";
-import { decodeResponseHead, encodeRequestHead, mostHead, type ResponseHead } from "../wire/mod.ts";
+import {
+  decodeResponseHead,
+  encodeBasic,
+  encodeRequestHead,
+  mostHead,
+  type ResponseHead,
+} from "../wire/mod.ts";
 import { PrefixedConn } from "./prefixed_conn.ts";
 import { type Asking, noAnswer } from "./proxy_asking.ts";
 
@@ -11,7 +17,7 @@ export async function httpConnect(conn: Conn, asking: Asking): Promise<Conn | Po
   const { target, credentials } = asking;
   const authority = formatTarget(target);
   const fields: [string, string][] = [["Host", authority]];
-  if (credentials) fields.push(["Proxy-Authorization", basic(credentials)]);
+  if (credentials) fields.push(["Proxy-Authorization", encodeBasic(credentials)]);
   await conn.write(encodeRequestHead({ method: "CONNECT", target: authority, fields }));
   const messages = new Messages(conn, { limit: mostHead, initial: 1024 });
   const head = await finalHead(messages);
@@ -29,12 +35,6 @@ async function finalHead(messages: Messages): Promise<ResponseHead> {
     if (head.status >= 200 || head.status === 101) return head;
   }
   throw new PosternError("protocol", "Cannot read an answer: none of many is final");
-}
-
-/** RFC 7617; the characters beyond ASCII as UTF-8. */
-function basic({ user, password }: { readonly user: string; readonly password: string }): string {
-  const bytes = new TextEncoder().encode(`${user}:${password}`);
-  return `Basic ${btoa(String.fromCharCode(...bytes))}`;
 }
 
 function signInFailure({ status, fields }: ResponseHead, { proxy, credentials }: Asking): PosternError {
