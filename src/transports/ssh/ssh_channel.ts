@@ -130,7 +130,7 @@ export class SshChannel implements Conn {
     return done;
   }
 
-  abort(reason: unknown = new DOMException("The connection was dropped", "AbortError")): void {
+  abort(reason: unknown = dropped): void {
     if (this.#failure === undefined) this.#fail(reason, { dropsHeld: true });
     this.#close();
   }
@@ -290,4 +290,5 @@ interface Reader {
 
 const done: Promise<void> = Promise.resolve();
 /** Made once: connections end often, and nobody reads the stack. */
+const dropped = new DOMException("The connection was dropped", "AbortError");
 const closedHere = new PosternError("cancelled", "The connection was closed here");
