@@ -59,24 +59,25 @@ async function printFrom(
 ): Promise<number> {
   const decoder = new TextDecoder();
   let at = start;
-  while (true) {
+  while (world.terminal.isRead) {
     signal.throwIfAborted();
     const piece = await world.files.readFrom(path, at, pieceSize);
     if (piece.length === 0) return at;
     at += piece.length;
     await world.terminal.out(decoder.decode(piece, { stream: true }));
   }
+  return at;
 }
 
-/** Goes on until the signal; a log that has become shorter was begun anew. */
+/** Goes on until the signal, or until nobody reads what it prints; a log that has become shorter was begun anew. */
 async function followFrom(
   path: string,
   start: number,
   world: World,
   { signal }: { signal: AbortSignal },
-): Promise<never> {
+): Promise<void> {
   let at = start;
-  while (true) {
+  while (world.terminal.isRead) {
     await pause(world.clock, lookEvery, { signal });
     const size = (await world.files.info(path))?.size ?? 0;
     if (size !== at) at = await printFrom(path, size < at ? 0 : at, world, { signal });

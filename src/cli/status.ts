@@ -41,8 +41,8 @@ export default defineCommand({
       const isScreen = watch && terminal.isOutput && output === "table";
       // Home, the new text, and then what the old one was longer: clearing first would flicker.
       await terminal.out(isScreen ? `\x1b[H${text.replaceAll("\n", "\x1b[K\n")}\x1b[J` : text);
-      if (watch) await pause(world.clock, watchEvery, { signal });
-    } while (watch);
+      if (watch && terminal.isRead) await pause(world.clock, watchEvery, { signal });
+    } while (watch && terminal.isRead);
   },
 });
 

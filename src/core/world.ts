@@ -138,6 +138,8 @@ export interface Terminal {
   readonly isInput: boolean;
   readonly isOutput: boolean;
   readonly isErrorOutput: boolean;
+  /** False once the reader of stdout has gone away: what would print for ever has nobody to print for. */
+  readonly isRead: boolean;
   readonly columns: number;
   /** Writes to stdout, in order; resolves when written. A reader that has gone away is no error. */
   out(text: string): Promise<void>;

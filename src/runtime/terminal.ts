@@ -14,6 +14,9 @@ export function createTerminal(): Terminal {
     get isErrorOutput() {
       return Deno.stderr.isTerminal();
     },
+    get isRead() {
+      return !standardOutput.hasGone;
+    },
     get columns() {
       return columns();
     },
@@ -40,6 +43,11 @@ export class OrderedOutput {
   constructor(into: { write(bytes: Uint8Array): Promise<number> }, name: string) {
     this.#into = into;
     this.#name = name;
+  }
+
+  /** Whether its reader has gone away, as far as a write has told. */
+  get hasGone(): boolean {
+    return this.#hasGone;
   }
 
   write(text: string): Promise<void> {

@@ -55,6 +55,7 @@ export class MemoryWorld implements World {
       isInput: false,
       isOutput: false,
       isErrorOutput: false,
+      isRead: true,
       columns: 80,
       out: (text) => Promise.resolve(void (this.out += text)),
       err: () => Promise.resolve(),

@@ -38,6 +38,7 @@ export class RecordingWorld implements World {
       isInput: isTerminal,
       isOutput: isTerminal,
       isErrorOutput: isTerminal,
+      isRead: true,
       columns,
       out: (text) => Promise.resolve(void (this.out += text)),
       err: (text) => Promise.resolve(void (this.err += text)),

@@ -29,9 +29,11 @@ Deno.test("OrderedOutput.write() takes a reader that has gone away for no error 
   const sink = new SlowSink();
   const output = new OrderedOutput(sink, "the output");
   sink.failure = new Deno.errors.BrokenPipe("gone");
+  assert.equal(output.hasGone, false);
   await output.write("one");
   await output.write("two");
   assert.equal(sink.writes, 1);
+  assert.equal(output.hasGone, true);
 });
 
 Deno.test("OrderedOutput.write() tells the caller of a failure and goes on with the next", async () => {
