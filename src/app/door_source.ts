@@ -23,7 +23,8 @@ export function doorSource(door: Door, { reload, stop }: DoorActions): PageSourc
     reload,
     stop: ({ drain }) => stop(drain),
     explain: (target, options) => door.explain(target, options),
-    pac: (authority) => pacFile(door.plan.router, { door: authority, hasAuth: asksAt(door, authority) }),
+    pac: (authority, local = authority) =>
+      pacFile(door.plan.router, { door: authority, hasAuth: asksAt(door, local) }),
     env: (options) => {
       const told = door.told();
       if (told) return proxyEnvironment(door.plan, told, options);

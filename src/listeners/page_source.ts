@@ -23,8 +23,11 @@ export interface PageSource {
   /** Returns at once; the door ends when its connections have ended or `drain` has passed, in ms. */
   stop(options: { drain?: number }): void;
   explain(target: Target, options: { dial: boolean; signal: AbortSignal }): Promise<ExplanationInfo>;
-  /** The PAC file for a browser that reaches the door at `authority` (`127.0.0.1:12000`). */
-  pac(authority: string): string;
+  /**
+   * The PAC file for a browser that reaches the door at `authority` (`127.0.0.1:12000`). `local` is the door's own
+   * address, where that is another one: a tunnel may lie between.
+   */
+  pac(authority: string, local?: string): string;
   /**
    * With `credentials` its URLs hold the user and the password that the door asks for. `client` is the kind of
    * program that will read the exceptions; without it they are what all kinds understand.

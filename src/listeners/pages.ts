@@ -1,5 +1,5 @@
-import { asPosternError, parseTarget, PosternError } from "../core/mod.ts";
-import { metricsText, metricsType } from "../wire/mod.ts";
+import { asPosternError, formatTarget, parseTarget, PosternError } from "../core/mod.ts";
+import { metricsText, metricsType, parseAuthority } from "../wire/mod.ts";
 import { errorJson, jsonPage, type PageRequest, type PageResponse, type Pages, textPage } from "./page.ts";
 import { hasToken, type PageNeed, refusal } from "./page_access.ts";
 import { findRoute, handlerFor, type PageHandler, type PageRoute } from "./page_routes.ts";
@@ -90,7 +90,9 @@ function metricsPage(source: PageSource): PageResponse {
 }
 
 function pacPage(source: PageSource, { fields, local }: PageRequest): PageResponse {
-  const authority = fields.get("host") ?? local;
+  const host = fields.get("host");
+  // A Host without a port means the usual one: a tunnel may lead from there to the door.
+  const authority = host === undefined ? local : formatTarget(parseAuthority(host, 80));
   if (authority === undefined) {
     throw new PosternError("usage", "Cannot write a PAC file without knowing the door's address", {
       hint: "send Host",
@@ -99,7 +101,7 @@ function pacPage(source: PageSource, { fields, local }: PageRequest): PageRespon
   return {
     status: 200,
     fields: [["Content-Type", pacType], ["Cache-Control", "no-cache"]],
-    body: source.pac(authority),
+    body: source.pac(authority, local),
   };
 }
 

@@ -85,6 +85,18 @@ Deno.test("F23: a POST from a foreign origin is 403, whatever else it brings", a
   assert.doesNotMatch(door.stderr, /config\.reload/);
 });
 
+Deno.test("a PAC file read through a tunnel names PROXY where the door asks for a password", async () => {
+  await using home = await Household.open();
+  await home.configure("listen: { auth: { users: [{ name: me, passwordFile: pw }] } }\ndefault: reject\n");
+  await Deno.writeTextFile(`${home.places.config}/pw`, "secret\n", { mode: 0o600 });
+  await using door = await home.door();
+  const address = await door.address();
+  for (const [host, proxy] of [["localhost:1", "localhost:1"], ["localhost", "localhost:80"]] as const) {
+    const pac = await ask(address, "GET /proxy.pac HTTP/1.1", `Host: ${host}`);
+    assert.ok(pac.includes(`var PROXY = "PROXY ${proxy}";`), pac.slice(0, 400));
+  }
+});
+
 Deno.test("F28: a password in a URL is in no log, page, status or explanation", async () => {
   await using home = await Household.open();
   await using far = farSide({}, { protocol: "http", credentials: { user: "me", password: "another" } });

@@ -21,7 +21,7 @@ export function fakePageSource(more: Partial<PageSource> = {}): PageSource & { r
         hops: [{ name: "lab", type: "kubernetes" }],
         losers: [],
       }),
-    pac: (authority) => `// for ${authority}\n`,
+    pac: (authority, local) => `// for ${authority}${local === undefined ? "" : ` at ${local}`}\n`,
     env: ({ credentials }) => ({
       http: `http://${credentials ? "me:pw@" : ""}127.0.0.1:12000`,
       socks: "socks5h://127.0.0.1:12000",

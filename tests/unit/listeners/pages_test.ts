@@ -32,26 +32,28 @@ async function ask(
     fields: new Fields(fields),
     body: new Uint8Array(),
     access,
+    local: "127.0.0.1:12000",
   }, { signal: new AbortController().signal });
   const headers = new Fields(response.fields);
   return { ...response, text: String(response.body), get: (name) => headers.get(name) };
 }
 
 for (
-  const host of [
-    "127.0.0.1:12000",
-    "localhost:12000",
-    "LOCALHOST",
-    "[::1]:12000",
-    "127.9.9.9",
-    "door.localhost",
-  ]
+  const [host, door] of [
+    ["127.0.0.1:12000"],
+    ["localhost:12000"],
+    ["LOCALHOST", "LOCALHOST:80"],
+    ["[::1]:12000"],
+    ["[::1]", "[::1]:80"],
+    ["127.9.9.9", "127.9.9.9:80"],
+    ["door.localhost:", "door.localhost:80"],
+  ] as const
 ) {
   Deno.test(`createPages() serves the PAC file to Host ${host}`, async () => {
     const answer = await ask("/proxy.pac", { fields: [["Host", host]] });
     assert.equal(answer.status, 200);
     assert.equal(answer.get("content-type"), "application/x-ns-proxy-autoconfig");
-    assert.equal(answer.text, `// for ${host}\n`);
+    assert.equal(answer.text, `// for ${door ?? host} at 127.0.0.1:12000\n`);
   });
 }
 
