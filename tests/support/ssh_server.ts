@@ -5,8 +5,8 @@ import { SshWriter } from "../../src/transports/ssh/ssh_writer.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { memoryPair } from "./memory_conn.ts";
 
-/** What the server does with a channel that is asked for; refuses where it gives a reason. */
-export type OnChannel = (target: string) => "accept" | "ignore" | { readonly reason: number };
+/** What the server does with a channel that is asked for. */
+export type OnChannel = (target: string) => "accept" | "ignore" | "refuse";
 
 /** An ssh session with ssh2's server in memory at the other end. */
 export class MemorySsh implements AsyncDisposable {
@@ -39,7 +39,7 @@ export class MemorySsh implements AsyncDisposable {
       client.on("tcpip", (accept, reject, { destIP, destPort }) => {
         const answer = onChannel(`${destIP}:${destPort}`);
         if (answer === "accept") far.push(new FarChannel(accept(), { peer: "ssh2" }));
-        else if (answer !== "ignore") reject(answer.reason);
+        else if (answer === "refuse") reject();
       });
     });
     server.injectSocket(await duplex(there));
@@ -109,7 +109,7 @@ interface Ssh2Client {
     event: "tcpip",
     handle: (
       accept: () => Ssh2Channel,
-      reject: (reason: number) => void,
+      reject: () => void,
       target: { destIP: string; destPort: number },
     ) => void,
   ): void;

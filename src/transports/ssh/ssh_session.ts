@@ -1,4 +1,11 @@
-import { type Clock, type Conn, formatTarget, PosternError, type Target } from "../../core/mod.ts";
+import {
+  type Clock,
+  type Conn,
+  formatTarget,
+  isPosternError,
+  PosternError,
+  type Target,
+} from "../../core/mod.ts";
 import { type ChannelLink, firstWindow, SshChannel } from "./ssh_channel.ts";
 import { type SshAlgorithms, SshEngine, type SshMessageHandlers } from "./ssh_engine.ts";
 import { openFailure } from "./ssh_open_failure.ts";
@@ -179,21 +186,25 @@ export class SshSession implements AsyncDisposable {
   /** ssh2 keeps parts of what it reads until the first keys are exchanged; after that a buffer serves again. */
   async #read(): Promise<void> {
     let into = new Uint8Array(smallestRead);
-    try {
-      while (!this.isOver) {
-        const count = await this.#conn.read(into);
-        if (count === null) return this.#fail(this.#closedByServer());
-        this.#pulse.onHeard();
-        this.#speaking().receive(into.subarray(0, count));
-        // Its own key exchange runs on while the key is looked up; what comes after it waits.
-        if (this.#isVerifying) await this.#isVerifying;
-        if (!this.#hasKeys) into = new Uint8Array(smallestRead);
-        else if (count === into.length && count < largestRead) into = new Uint8Array(count * 4);
+    while (!this.isOver) {
+      let count: number | null;
+      try {
+        count = await this.#conn.read(into);
+      } catch (error) {
+        return this.#fail(this.#lost(error));
       }
-    } catch (error) {
-      this.#fail(
-        error instanceof PosternError || this.isOver ? this.#lost(error) : this.#protocolFailure(error),
-      );
+      if (this.isOver) return;
+      if (count === null) return this.#fail(this.#closedByServer());
+      this.#pulse.onHeard();
+      try {
+        this.#speaking().receive(into.subarray(0, count));
+      } catch (error) {
+        return this.#fail(this.#protocolFailure(error));
+      }
+      // Its own key exchange runs on while the key is looked up; what comes after it waits.
+      if (this.#isVerifying) await this.#isVerifying;
+      if (!this.#hasKeys) into = new Uint8Array(smallestRead);
+      else if (count === into.length && count < largestRead) into = new Uint8Array(count * 4);
     }
   }
 
@@ -360,7 +371,7 @@ export class SshSession implements AsyncDisposable {
   }
 
   #lost(error: unknown): unknown {
-    if (!(error instanceof PosternError) || error.code === "cancelled") return error;
+    if (isPosternError(error, "cancelled")) return error;
     return new PosternError("unreachable", `Cannot go on with ${this.label}: the connection was lost`, {
       cause: error,
       detail: "host",

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { SshPulse } from "../../../../src/transports/ssh/ssh_pulse.ts";
+import { FakeClock } from "../../../support/fake_clock.ts";
+
+function pulse(): { clock: FakeClock; pulse: SshPulse; asked: () => number; dead: number[] } {
+  const clock = new FakeClock();
+  let asked = 0;
+  const dead: number[] = [];
+  const made = new SshPulse({
+    clock,
+    keepalive: 3000,
+    deadAfter: 6000,
+    ask: () => asked++,
+    onDead: (silence) => dead.push(silence),
+  });
+  made.start();
+  return { clock, pulse: made, asked: () => asked, dead };
+}
+
+Deno.test("SshPulse measures the way at the start, and asks after each silence", async () => {
+  const { clock, pulse: it, asked, dead } = pulse();
+  assert.equal(asked(), 1);
+  await clock.advance(40);
+  it.onHeard();
+  it.onAnswer();
+  assert.deepEqual([it.lastRoundTrip, it.shortestRoundTrip], [40, 40]);
+  for (let round = 2; round < 6; round++) {
+    await clock.advance(3000);
+    assert.equal(asked(), round);
+    await clock.advance(60);
+    it.onHeard();
+    it.onAnswer();
+  }
+  assert.deepEqual([it.lastRoundTrip, it.shortestRoundTrip], [60, 40]);
+  assert.deepEqual(dead, []);
+  it[Symbol.dispose]();
+  assert.equal(clock.waiting, 0);
+});
+
+Deno.test("SshPulse counts from the last byte heard, and asks nothing of who speaks", async () => {
+  const { clock, pulse: it, asked, dead } = pulse();
+  it.onHeard();
+  it.onAnswer();
+  for (let at = 0; at < 20; at++) {
+    await clock.advance(1000);
+    it.onHeard();
+  }
+  assert.equal(asked(), 1);
+  await clock.advance(5999);
+  assert.deepEqual(dead, []);
+  assert.equal(asked(), 2);
+  await clock.advance(1);
+  assert.deepEqual(dead, [6000]);
+});
+
+Deno.test("SshPulse lets any byte stand for an answer", async () => {
+  const { clock, pulse: it, dead } = pulse();
+  await clock.advance(3500);
+  it.onHeard();
+  await clock.advance(5000);
+  assert.deepEqual(dead, []);
+  await clock.advance(1000);
+  assert.deepEqual(dead, [6000]);
+});
+
+Deno.test("SshPulse asks at once when told to, and gives the answer its time although the silence is long", async () => {
+  const { clock, pulse: it, asked, dead } = pulse();
+  it.onHeard();
+  it.onAnswer();
+  await clock.advance(2900);
+  it.check();
+  assert.equal(asked(), 2);
+  await clock.advance(3000);
+  assert.deepEqual(dead, []);
+  await clock.advance(100);
+  assert.deepEqual(dead, [6000]);
+});
