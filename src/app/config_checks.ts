@@ -1,5 +1,5 @@
 import { maskedUrl, type Problem, suggestion } from "../config/mod.ts";
-import { formatIp, isLoopback, parseIp, unmapped } from "../core/mod.ts";
+import { type Files, formatIp, isLoopback, parseIp, unmapped } from "../core/mod.ts";
 import { doorKinds } from "../listeners/mod.ts";
 import { conflicts, type Rule } from "../routing/mod.ts";
 import { implicitNames } from "../transports/mod.ts";
@@ -33,7 +33,7 @@ export function wayLines({ transports }: Settings, rules: readonly Rule[]): stri
   const known = new Set([...Object.keys(transports), ...implicitNames]);
   return rules
     .filter(({ transport }) => !known.has(transport))
-    .map(({ transport, source }) => `${source}: ${noTransport(transport, [...known])}`);
+    .map(({ transport, source, place = source }) => `${place}: ${noTransport(transport, [...known])}`);
 }
 
 function noTransport(name: string, known: readonly string[]): string {
@@ -46,7 +46,9 @@ function noTransport(name: string, known: readonly string[]): string {
 /** Equal rules with different transports. */
 export function conflictLines(rules: readonly Rule[]): string[] {
   return conflicts(rules).map(({ kept, ignored }) =>
-    `${ignored.source}: "${ignored.text}" goes to ${ignored.transport} here and to ${kept.transport} in ` +
+    `${
+      ignored.place ?? ignored.source
+    }: "${ignored.text}" goes to ${ignored.transport} here and to ${kept.transport} in ` +
     `${kept.source}: remove one of them`
   );
 }
@@ -67,6 +69,24 @@ export function ownDoorProblems(settings: Settings): Problem[] {
     if (!isOwn) continue;
     const message = `must not be this door itself: listen has port ${proxy.port} too`;
     problems.push({ path: ["transports", name, "proxy", "url"], message });
+  }
+  return problems;
+}
+
+/**
+ * Files that a proxy needs and that are not there: warnings, since they are read anew at each use and may come with
+ * a disk that is mounted later.
+ */
+export async function missingFiles(files: Files, { transports }: Settings): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  for (const [name, { kind, settings }] of Object.entries(transports)) {
+    if (kind !== "proxy" || !isMapping(settings)) continue;
+    for (const key of ["passwordFile", "ca"]) {
+      const file = settings[key];
+      if (typeof file !== "string" || await files.info(file).catch(() => undefined)) continue;
+      const message = `cannot be read yet: "${file}", no connection goes this way before`;
+      problems.push({ path: ["transports", name, kind, key], message, severity: "warning" });
+    }
   }
   return problems;
 }

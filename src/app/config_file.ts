@@ -10,7 +10,7 @@ import {
 } from "../config/mod.ts";
 import { describe, PosternError, type World } from "../core/mod.ts";
 import { parseRouteLines, type Rule, rulesOfSettings } from "../routing/mod.ts";
-import { conflictLines, ownDoorProblems, wayLines, wayProblems } from "./config_checks.ts";
+import { conflictLines, missingFiles, ownDoorProblems, wayLines, wayProblems } from "./config_checks.ts";
 import { onlyProblems, passwordProblems } from "./listener_checks.ts";
 import { overridden, type Overrides } from "./overrides.ts";
 import { listenOf, type Settings, settingsSchema } from "./settings.ts";
@@ -67,8 +67,12 @@ export async function loadConfig(world: World, source: ConfigSource): Promise<Lo
 export function demandLoaded({ loaded, errors, path }: ConfigReport): LoadedConfig {
   if (loaded) return loaded;
   const count = errors.length === 1 ? "1 problem" : `${errors.length} problems`;
-  throw new PosternError("config", [`Cannot use ${path}: ${count}`, ...errors].join("\n"), {
-    hint: "after correcting, look again with: postern config check",
+  const isOfOptions = errors.every((line) => line.startsWith("--"));
+  const what = isOfOptions ? "these options" : `"${path}"`;
+  throw new PosternError("config", [`Cannot use ${what}: ${count}`, ...errors].join("\n"), {
+    hint: isOfOptions
+      ? "see postern proxy --help"
+      : "after correcting, look again with: postern config check",
   });
 }
 
@@ -76,9 +80,8 @@ export function demandLoaded({ loaded, errors, path }: ConfigReport): LoadedConf
 export async function readConfig(world: World, source: ConfigSource): Promise<ConfigReport> {
   const path = source.text === undefined ? configPath(world, source.config) : "the configuration";
   const isNamed = source.config !== undefined || Boolean(world.process.env("POSTERN_CONFIG"));
-  const limit = { limit: documentLimit };
-  const text = source.text ??
-    (isNamed ? await world.files.readText(path, limit) : await world.files.readTextIfThere(path, limit));
+  const text = source.text ?? await world.files.readTextIfThere(path, { limit: documentLimit });
+  if (text === undefined && isNamed) throw noSuchFile(path);
   const document = await parseDocument(text ?? "", { name: path });
   const { value, fileRoutes, optionAt } = overridden(document.value, source.overrides ?? {});
   const parsed = document.value === undefined ? undefined : parseSettings(world, value, path);
@@ -94,12 +97,16 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
   let rules: readonly Rule[] = [];
   if (parsed?.settings) {
     const { settings } = parsed;
-    const fileRules = rulesOfSettings(settings, sourceIn(document, path, optionAt));
+    const fileRules = rulesOfSettings(settings, sourceIn(document, path, optionAt), (place) => {
+      const position = document.locate(place);
+      return position && `${path}:${position.line}:${position.column}`;
+    });
     const own = commandLineRules(fileRules, settings, fileRoutes);
     rules = [...own, ...fileRules.filter((rule) => !own.includes(rule)), ...lists.rules];
     problems.push(
       ...ownDoorProblems(settings),
       ...await passwordProblems(world.files, listenOf(settings), value),
+      ...await missingFiles(world.files, settings),
     );
     lines.push(...wayLines(settings, lists.rules), ...conflictLines(rules.slice(own.length)));
   }
@@ -118,6 +125,12 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
   if (!parsed?.settings || errors.length > 0) return report;
   const { settings } = parsed;
   return { ...report, loaded: { ...(text !== undefined && { path }), settings, rules, warnings } };
+}
+
+function noSuchFile(path: string): PosternError {
+  return new PosternError("config", `Cannot read "${path}": no such file`, {
+    hint: "check --config and POSTERN_CONFIG; postern config init writes a file to start with",
+  });
 }
 
 function parseSettings(
@@ -157,7 +170,7 @@ async function readLists(world: World, files: readonly string[]): Promise<Lists>
       continue;
     }
     lists.texts.set(file, text);
-    const { rules, problems } = parseRouteLines(text, { name: fileName(file) });
+    const { rules, problems } = parseRouteLines(text, { name: fileName(file), path: file });
     for (const rule of rules) lists.rules.push(rule);
     for (const { line, message, severity } of problems) {
       if (severity === "error") lists.errors.push(`${file}:${line}: ${message}`);

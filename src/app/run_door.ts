@@ -175,7 +175,7 @@ class DoorRun implements AsyncDisposable {
     const config = await this.#load();
     const { path } = plan.config;
     if (path === undefined || config.path !== undefined) return config;
-    throw new PosternError("config", `Cannot use ${path}: the file has gone`, {
+    throw new PosternError("config", `Cannot use "${path}": the file has gone`, {
       hint: "write it again; to run without it, start the door anew",
     });
   }

@@ -16,9 +16,12 @@ export interface LineProblem {
 
 /**
  * Reads `PATTERN TRANSPORT` lines (`routesFrom`). `#` begins a comment, blank lines do not count, and `direct`
- * is a transport like any other. `name` is what the rules give as their source.
+ * is a transport like any other. `name` is what the rules give as their source, `path` where the file is.
  */
-export function parseRouteLines(text: string, { name }: { name: string }): RouteLines {
+export function parseRouteLines(
+  text: string,
+  { name, path = name }: { name: string; path?: string },
+): RouteLines {
   const rules: Rule[] = [];
   const problems: LineProblem[] = [];
   let line = 0;
@@ -45,6 +48,7 @@ export function parseRouteLines(text: string, { name }: { name: string }): Route
       pattern: parsed.pattern,
       transport,
       source: `${name}:${line}`,
+      place: `${path}:${line}`,
       tier: "routes",
     });
   }

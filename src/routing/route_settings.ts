@@ -67,20 +67,29 @@ export interface RouteSettings {
 
 /**
  * The rules of a configuration file, without those of `routesFrom`. `sourceOf` turns the path of a pattern
- * (`["routes", 3, "to", 0]`) into `postern.yaml:12`; it is asked only for rules that are talked about.
+ * (`["routes", 3, "to", 0]`) into `postern.yaml:12`, `placeOf` into what stands before a problem; they are asked only
+ * for rules that are talked about.
  */
 export function rulesOfSettings(
   { routes, direct }: Pick<RouteSettings, "routes" | "direct">,
   sourceOf: (path: Path) => string,
+  placeOf: (path: Path) => string | undefined = () => undefined,
 ): Rule[] {
   const rules: Rule[] = [];
   for (const [index, written] of direct.entries()) {
-    rules.push(new FileRule(written, "direct", { transport: "direct", path: ["direct", index], sourceOf }));
+    rules.push(
+      new FileRule(written, "direct", { transport: "direct", path: ["direct", index], sourceOf, placeOf }),
+    );
   }
   for (const [index, { to, via }] of routes.entries()) {
     for (const [item, written] of to.entries()) {
       rules.push(
-        new FileRule(written, "routes", { transport: via, path: ["routes", index, "to", item], sourceOf }),
+        new FileRule(written, "routes", {
+          transport: via,
+          path: ["routes", index, "to", item],
+          sourceOf,
+          placeOf,
+        }),
       );
     }
   }
@@ -91,6 +100,7 @@ interface Place {
   readonly transport: string;
   readonly path: Path;
   readonly sourceOf: (path: Path) => string;
+  readonly placeOf: (path: Path) => string | undefined;
 }
 
 /** Finding a line of a large document is slow, so it waits until somebody asks. */
@@ -111,5 +121,9 @@ class FileRule implements Rule {
 
   get source(): string {
     return this.#place.sourceOf(this.#place.path);
+  }
+
+  get place(): string | undefined {
+    return this.#place.placeOf(this.#place.path);
   }
 }

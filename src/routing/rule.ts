@@ -14,6 +14,8 @@ export interface Rule {
   readonly transport: string;
   /** `postern.yaml:12`, or `catalogue main: cluster c-x fact y`. */
   readonly source: string;
+  /** The same with the whole path and the column, for a problem's line: `/etc/postern.yaml:12:9`. */
+  readonly place?: string | undefined;
   readonly tier: Tier;
   /** The cluster that a rule of a catalogue belongs to. */
   readonly owner?: string;

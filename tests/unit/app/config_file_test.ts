@@ -74,7 +74,7 @@ Deno.test("readConfig() tells what is wrong in a list by its own lines", async (
   const { errors } = await readConfig(new MemoryWorld({ files }), {});
   assert.equal(errors.length, 2);
   assert.match(errors[0] ?? "", /^\/config\/big\.txt:2: /);
-  assert.match(errors[1] ?? "", /^big\.txt:3: names "gone", which is no transport/);
+  assert.match(errors[1] ?? "", /^\/config\/big\.txt:3: names "gone", which is no transport/);
 });
 
 Deno.test("readConfig() names every file that matters, also those that cannot be read", async () => {
@@ -95,7 +95,7 @@ Deno.test("readConfig() takes no file for an empty one, unless it was named", as
   assert.equal(loaded?.settings.default, "direct");
   await assert.rejects(readConfig(world, { config: "/other.yaml" }), { code: "config" });
   world.env["POSTERN_CONFIG"] = "named.yaml";
-  await assert.rejects(readConfig(world, {}), /Cannot read \/here\/named\.yaml/);
+  await assert.rejects(readConfig(world, {}), /Cannot read "\/here\/named\.yaml": no such file/);
 });
 
 Deno.test("readConfig() puts the command line's rules before those of the file", async () => {
@@ -119,7 +119,28 @@ Deno.test("readConfig() tells of equal rules with different ways, and of a proxy
   );
   assert.match(
     errors[1] ?? "",
-    /^config\.yaml:4: "A\.example\." goes to reject here and to me in config\.yaml:3/,
+    /^\/config\/config\.yaml:4:11: "A\.example\." goes to reject here and to me in config\.yaml:3/,
+  );
+});
+
+Deno.test("readConfig() warns of files of a proxy that are not there", async () => {
+  const url = "https://far.example:3128";
+  const text = `transports: { far: { proxy: { url: "${url}", user: me, passwordFile: pw, ca: ca.crt } } }\n`;
+  const there = { "/config/ca.crt": "-----BEGIN" };
+  const report = await readConfig(new MemoryWorld({ files: { [path]: text, ...there } }), {});
+  assert.deepEqual(report.errors, []);
+  assert.equal(report.warnings.length, 1);
+  assert.match(
+    report.warnings[0] ?? "",
+    /:1:\d+: warning: transports\.far\.proxy\.passwordFile: cannot be read/,
+  );
+});
+
+Deno.test("demandLoaded() blames the options where nothing else is wrong", async () => {
+  const report = await readConfig(new MemoryWorld(), { overrides: { listen: ["0.0.0.0:1"] } });
+  assert.throws(
+    () => demandLoaded(report),
+    /^PosternError: Cannot use these options: 1 problem\n--listen: must not/,
   );
 });
 
@@ -130,7 +151,7 @@ Deno.test("demandLoaded() names every problem in one error", async () => {
     assert.ok(isPosternError(error, "config"));
     assert.match(
       error.message,
-      /^Cannot use \/config\/config\.yaml: 2 problems\n.*defualt.*\n.*routes\[0\]\.via/,
+      /^Cannot use "\/config\/config\.yaml": 2 problems\n.*defualt.*\n.*routes\[0\]\.via/,
     );
     assert.match(error.hint ?? "", /postern config check/);
     return true;
