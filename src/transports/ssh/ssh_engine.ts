@@ -66,8 +66,14 @@ export interface SshEngineOptions {
   readonly onOutput: (bytes: Uint8Array) => void;
   /** Told once, of what ends the conversation. */
   readonly onFailure: (error: Error) => void;
-  /** Asked for each key exchange whether the server's key is right. */
-  readonly onHostKey: (key: Uint8Array<ArrayBuffer>, decide: (isRight: boolean) => void) => void;
+  /**
+   * Asked for each key exchange whether the server's key is right; undefined when `decide` tells it later. That is for
+   * the first one only: in a later one, ssh2 would go on sending under the old keys meanwhile.
+   */
+  readonly onHostKey: (
+    key: Uint8Array<ArrayBuffer>,
+    decide: (isRight: boolean) => void,
+  ) => boolean | undefined;
   /** Told after each key exchange. */
   readonly onKeysExchanged: () => void;
 }

@@ -46,6 +46,7 @@ export class SshSession implements AsyncDisposable {
   #nextChannel = 0;
   #open = 0;
   #hasKeys = false;
+  #hostKey: Uint8Array<ArrayBuffer> | undefined;
   #isVerifying: Promise<void> | undefined;
   #reason: unknown;
   #reading: Promise<void> = Promise.resolve();
@@ -168,7 +169,7 @@ export class SshSession implements AsyncDisposable {
       handlers: this.#handlers(),
       onOutput: (bytes) => this.#output.add(bytes),
       onFailure: (error) => this.#fail(this.#protocolFailure(error)),
-      onHostKey: (key, decide) => void this.#verify(key, decide),
+      onHostKey: (key, decide) => this.#judge(key, decide),
       onKeysExchanged: () => this.#onKeys(),
     });
     if (this.isOver) throw this.#reason;
@@ -208,11 +209,20 @@ export class SshSession implements AsyncDisposable {
     }
   }
 
+  /** Who has shown one key at first shows no other later. */
+  #judge(key: Uint8Array<ArrayBuffer>, decide: (isRight: boolean) => void): boolean | undefined {
+    const known = this.#hostKey;
+    if (known) return known.length === key.length && known.every((byte, at) => byte === key[at]);
+    this.#hostKey = Uint8Array.from(key);
+    void this.#verify(this.#hostKey, decide);
+    return undefined;
+  }
+
   async #verify(key: Uint8Array<ArrayBuffer>, decide: (isRight: boolean) => void): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#isVerifying = promise;
     try {
-      await this.#options.verifyHostKey(Uint8Array.from(key));
+      await this.#options.verifyHostKey(key);
       if (!this.isOver) decide(true);
     } catch (error) {
       this.#fail(error);
