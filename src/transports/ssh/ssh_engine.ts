@@ -117,7 +117,7 @@ export class SshEngine {
       hostVerifier: options.onHostKey,
       messageHandlers: options.handlers,
     });
-    replaceChaCha(this.#protocol, library.tools);
+    watchCiphers(this.#protocol, library.tools);
   }
 
   /** Loads ssh2 on first use: it takes a tenth of a second that a door without ssh need not spend. */
@@ -226,21 +226,28 @@ export class SshEngine {
     this.#protocol.disconnect(byApplication);
   }
 
-  /** Ends all use of it. Ciphers that live as long as the session are the system's until they are told to finish. */
+  /** Ends all use of it. */
   free(): void {
     const { _cipher, _decipher } = this.#protocol;
     this.#protocol.cleanup();
-    const running = [
-      _cipher && "_cipherInstance" in _cipher ? _cipher._cipherInstance : undefined,
-      _decipher && "_decipherInstance" in _decipher ? _decipher._decipherInstance : undefined,
-    ];
-    for (const cipher of running) {
-      try {
-        cipher?.final();
-      } catch {
-        // Finished already, or in the middle of a packet that will never be whole: released in any case.
-      }
-    }
+    release(_cipher);
+    release(_decipher);
+  }
+}
+
+/** A cipher that lives as long as its keys is the system's until it is told to finish. */
+function release(
+  cipher: Ssh2Cipher | Ssh2Decipher | ChaChaPolyCipher | ChaChaPolyDecipher | undefined,
+): void {
+  const running = cipher && "_cipherInstance" in cipher
+    ? cipher._cipherInstance
+    : cipher && "_decipherInstance" in cipher
+    ? cipher._decipherInstance
+    : undefined;
+  try {
+    running?.final();
+  } catch {
+    // Finished already, or in the middle of a packet that will never be whole: released in any case.
   }
 }
 
@@ -290,14 +297,15 @@ interface Ssh2Protocol {
   channelOpenFail(channel: number, reason: number, description: string): void;
 }
 
-/** Puts our chacha20-poly1305 in the place of ssh2's own whenever a key exchange makes one. */
-function replaceChaCha(protocol: Ssh2Protocol, tools: ChaChaTools): void {
+/** Puts our chacha20-poly1305 in the place of ssh2's own whenever a key exchange makes one, and releases the old. */
+function watchCiphers(protocol: Ssh2Protocol, tools: ChaChaTools): void {
   let out = protocol._cipher;
   let into = protocol._decipher;
   Object.defineProperties(protocol, {
     _cipher: {
       get: () => out,
       set: (made: Ssh2Cipher) => {
+        release(out);
         const { _encKeyMain: main, _encKeyPktLen: lengths, outSeqno: sequence, _onWrite: write } = made;
         out = main && lengths ? new ChaChaPolyCipher({ main, lengths, sequence, write }, tools) : made;
       },
@@ -305,6 +313,7 @@ function replaceChaCha(protocol: Ssh2Protocol, tools: ChaChaTools): void {
     _decipher: {
       get: () => into,
       set: (made: Ssh2Decipher) => {
+        release(into);
         const { _decKeyMain: main, _decKeyPktLen: lengths, inSeqno: sequence, _onPayload: onPayload } = made;
         into = main && lengths ? new ChaChaPolyDecipher({ main, lengths, sequence, onPayload }, tools) : made;
       },
