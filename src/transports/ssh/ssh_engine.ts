@@ -1,10 +1,12 @@
 import { Buffer } from "node:buffer";
+import { ChaChaPolyCipher, ChaChaPolyDecipher, type ChaChaTools } from "./chacha20_poly1305.ts";
 import {
-  ChaChaPolyCipher,
-  ChaChaPolyDecipher,
-  type ChaChaTools,
-  type Poly1305,
-} from "./chacha20_poly1305.ts";
+  loadSsh2,
+  type Ssh2Cipher,
+  type Ssh2Decipher,
+  type Ssh2Library,
+  type Ssh2Protocol,
+} from "./ssh2_library.ts";
 
 /** Algorithm names in the order of preference; absent lists are the defaults. */
 export interface SshAlgorithms {
@@ -84,9 +86,9 @@ export interface SshEngineOptions {
  */
 export class SshEngine {
   readonly #protocol: Ssh2Protocol;
-  readonly #library: Library;
+  readonly #library: Ssh2Library;
 
-  private constructor(library: Library, options: SshEngineOptions) {
+  private constructor(library: Ssh2Library, options: SshEngineOptions) {
     this.#library = library;
     const { algorithms } = options;
     const { constants } = library;
@@ -120,20 +122,20 @@ export class SshEngine {
     watchCiphers(this.#protocol, library.tools);
   }
 
-  /** Loads ssh2 on first use: it takes a tenth of a second that a door without ssh need not spend. */
+  /** Loads ssh2 where that was not done before. */
   static async create(options: SshEngineOptions): Promise<SshEngine> {
-    return new SshEngine(await loadLibrary(), options);
+    return new SshEngine(await loadSsh2(), options);
   }
 
   /** The kinds of host keys it can check, best first. */
   static async hostKeyAlgorithms(): Promise<readonly string[]> {
-    const { constants } = await loadLibrary();
+    const { constants } = await loadSsh2();
     return constants.DEFAULT_SERVER_HOST_KEY.filter((name) => name !== "ssh-rsa");
   }
 
   /** Names a list of which nothing is known here. */
   static async unknownAlgorithms(algorithms: SshAlgorithms): Promise<string | undefined> {
-    const { constants } = await loadLibrary();
+    const { constants } = await loadSsh2();
     const lists = [
       ["KexAlgorithms", algorithms.kex, constants.SUPPORTED_KEX],
       ["Ciphers", algorithms.ciphers, constants.SUPPORTED_CIPHER],
@@ -259,44 +261,6 @@ function quickFirst(ciphers: readonly string[]): string[] {
 const administrativelyProhibited = 1;
 const byApplication = 11;
 
-/** The part of ssh2's `Protocol` that is used here. */
-interface Ssh2Protocol {
-  /** Private: the session id is needed for signatures that ssh2 cannot make. */
-  readonly _kex: { readonly sessionID: Uint8Array };
-  /** Private: the running ciphers, which hold memory outside of the isolate. */
-  _cipher?: Ssh2Cipher | ChaChaPolyCipher;
-  _decipher?: Ssh2Decipher | ChaChaPolyDecipher;
-  /** Private: whose answer comes next. */
-  readonly _authsQueue: string[];
-  /** Private: for messages that ssh2 has no method for. */
-  readonly _packetRW: {
-    readonly write: {
-      readonly allocStart: number;
-      alloc(size: number): Uint8Array;
-      finalize(packet: Uint8Array): Uint8Array;
-    };
-  };
-  start(): void;
-  parse(bytes: Buffer, from: number, to: number): void;
-  service(name: string): void;
-  ping(): void;
-  disconnect(reason: number): void;
-  cleanup(): void;
-  requestFailure(): void;
-  directTcpip(
-    channel: number,
-    window: number,
-    packetSize: number,
-    ends: { dstIP: string; dstPort: number; srcIP: string; srcPort: number },
-  ): void;
-  channelData(channel: number, bytes: Buffer): void;
-  channelWindowAdjust(channel: number, amount: number): void;
-  channelEOF(channel: number): void;
-  channelClose(channel: number): void;
-  channelFailure(channel: number): void;
-  channelOpenFail(channel: number, reason: number, description: string): void;
-}
-
 /** Puts our chacha20-poly1305 in the place of ssh2's own whenever a key exchange makes one, and releases the old. */
 function watchCiphers(protocol: Ssh2Protocol, tools: ChaChaTools): void {
   let out = protocol._cipher;
@@ -320,105 +284,3 @@ function watchCiphers(protocol: Ssh2Protocol, tools: ChaChaTools): void {
     },
   });
 }
-
-/** What ssh2's ciphers hold; the keys where the cipher is chacha20-poly1305. */
-interface Ssh2Cipher {
-  readonly outSeqno: number;
-  readonly _onWrite: (bytes: Uint8Array) => void;
-  readonly _cipherInstance?: { final(): unknown };
-  readonly _encKeyMain?: Uint8Array;
-  readonly _encKeyPktLen?: Uint8Array;
-}
-
-interface Ssh2Decipher {
-  readonly inSeqno: number;
-  readonly _onPayload: (payload: Buffer) => unknown;
-  readonly _decipherInstance?: { final(): unknown } | null;
-  readonly _decKeyMain?: Uint8Array;
-  readonly _decKeyPktLen?: Uint8Array;
-}
-
-interface AlgorithmConstants {
-  readonly DEFAULT_KEX: string[];
-  readonly SUPPORTED_KEX: string[];
-  readonly DEFAULT_SERVER_HOST_KEY: string[];
-  readonly SUPPORTED_SERVER_HOST_KEY: string[];
-  readonly DEFAULT_CIPHER: string[];
-  readonly SUPPORTED_CIPHER: string[];
-  readonly DEFAULT_MAC: string[];
-  readonly SUPPORTED_MAC: string[];
-}
-
-interface Library {
-  readonly Protocol: new (options: object) => Ssh2Protocol;
-  readonly constants: AlgorithmConstants;
-  readonly tools: ChaChaTools;
-  sendPacket(protocol: Ssh2Protocol, packet: Uint8Array): boolean;
-}
-
-let library: Promise<Library> | undefined;
-
-function loadLibrary(): Promise<Library> {
-  return library ??= importLibrary();
-}
-
-async function importLibrary(): Promise<Library> {
-  const [protocol, constants, utils, crypto, poly1305]: [
-    { default: Library["Protocol"] },
-    { default: AlgorithmConstants },
-    { default: Pick<Library, "sendPacket"> },
-    { default: { init: Promise<void> } },
-    { default: () => Promise<PolyModule> },
-  ] = await Promise.all([
-    import("ssh2/lib/protocol/Protocol.js"),
-    import("ssh2/lib/protocol/constants.js"),
-    import("ssh2/lib/protocol/utils.js"),
-    import("ssh2/lib/protocol/crypto.js"),
-    import("ssh2/lib/protocol/crypto/poly1305.js"),
-  ]);
-  // Else ssh2 would go on initializing behind the first session.
-  await crypto.default.init;
-  const system = await import("node:crypto");
-  const lists = Object.entries(constants.default)
-    .filter((entry): entry is [keyof AlgorithmConstants, string[]] => Array.isArray(entry[1]));
-  return {
-    Protocol: protocol.default,
-    constants: Object.fromEntries(
-      lists.map(([name, list]) => [name, list.filter((algorithm) => !unusable.has(algorithm))]),
-    ) as Record<keyof AlgorithmConstants, string[]>,
-    tools: { poly1305: authenticatorOf(await poly1305.default()), createCipheriv: system.createCipheriv },
-    sendPacket: utils.default.sendPacket,
-  };
-}
-
-/** Poly1305 as ssh2 has it in WebAssembly. */
-interface PolyModule {
-  readonly HEAPU8: Uint8Array;
-  _malloc(size: number): number;
-  _poly1305_auth(
-    out: number,
-    head: number,
-    headLength: number,
-    body: number,
-    bodyLength: number,
-    key: number,
-  ): void;
-}
-
-function authenticatorOf(module: PolyModule): Poly1305 {
-  const [out, key, head, body] = [16, 32, 4, 40_000].map((size) => module._malloc(size));
-  if (out === undefined || key === undefined || head === undefined || body === undefined) {
-    throw new Error("there is no memory for poly1305");
-  }
-  return (headBytes, bodyBytes, keyBytes) => {
-    const heap = module.HEAPU8;
-    heap.set(keyBytes, key);
-    heap.set(headBytes, head);
-    heap.set(bodyBytes, body);
-    module._poly1305_auth(out, head, headBytes.length, body, bodyBytes.length, key);
-    return heap.subarray(out, out + 16);
-  };
-}
-
-/** What ssh2 offers and Deno's crypto does not do. */
-const unusable: ReadonlySet<string> = new Set(["ecdh-sha2-nistp521"]);

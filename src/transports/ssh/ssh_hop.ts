@@ -5,24 +5,17 @@ import {
   type DialOptions,
   formatTarget,
   isPosternError,
-  type Log,
   pause,
   PosternError,
   type Target,
   Tasks,
 } from "../../core/mod.ts";
-import { openSshSession, type OpenSshSessionDeps, sshLabel } from "./open_ssh_session.ts";
-import { SshDeadline } from "./ssh_deadline.ts";
+import { connectSsh, type SshHopDeps } from "./connect_ssh.ts";
+import { sshLabel } from "./open_ssh_session.ts";
 import type { SshHost } from "./ssh_host.ts";
 import { isShortage } from "./ssh_open_failure.ts";
 import { openFirst } from "./ssh_race.ts";
 import type { SshSession } from "./ssh_session.ts";
-
-export interface SshHopDeps extends OpenSshSessionDeps {
-  readonly log: Log;
-  /** Milliseconds for connecting and signing in, where the host's configuration names none. */
-  readonly connectTimeout: number;
-}
 
 export interface SshHopOptions {
   readonly host: SshHost;
@@ -54,7 +47,6 @@ export interface SshHopStatus {
 export class SshHop implements AsyncDisposable {
   readonly host: SshHost;
   readonly below: SshHop | undefined;
-  readonly #label: string;
   readonly #reach: SshHopOptions["reach"];
   readonly #deps: SshHopDeps;
   readonly #tasks: Tasks;
@@ -76,7 +68,6 @@ export class SshHop implements AsyncDisposable {
   constructor({ host, below, reach, deps }: SshHopOptions) {
     this.host = host;
     this.below = below;
-    this.#label = sshLabel(host);
     this.#reach = reach;
     this.#deps = deps;
     this.#deadlines = new Deadlines(deps.clock, { keepsTimers: true });
@@ -144,7 +135,9 @@ export class SshHop implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#tasks.abort(new PosternError("cancelled", `The session with ${this.#label} was closed here`));
+    this.#tasks.abort(
+      new PosternError("cancelled", `The session with ${sshLabel(this.host)} was closed here`),
+    );
     this.#deadlines[Symbol.dispose]();
     await Promise.all(this.#sessions.map((session) => session[Symbol.asyncDispose]()));
     await this.#tasks[Symbol.asyncDispose]();
@@ -182,8 +175,12 @@ export class SshHop implements AsyncDisposable {
   #startAttempt(onStep: DialOptions["onStep"]): Promise<SshSession> {
     const { promise, resolve, reject } = Promise.withResolvers<SshSession>();
     this.#tasks.spawn(async (signal) => {
+      if (this.#sessions.length === 0) this.#enter("connecting");
       try {
-        const session = await this.#connect({ signal, ...(onStep && { onStep }) });
+        const session = await connectSsh(
+          { host: this.host, below: this.below, reach: this.#reach, deps: this.#deps },
+          { signal, ...(onStep && { onStep }) },
+        );
         this.#attempt = undefined;
         this.#adopt(session);
         resolve(session);
@@ -196,74 +193,6 @@ export class SshHop implements AsyncDisposable {
     });
     promise.catch(() => {});
     return promise;
-  }
-
-  async #connect({ signal, onStep }: DialOptions): Promise<SshSession> {
-    const step = { ...(onStep && { onStep }) };
-    if (this.#sessions.length === 0) this.#enter("connecting");
-    await this.below?.ready({ signal, ...step });
-    const { clock, prompt, connectTimeout } = this.#deps;
-    const ms = this.host.connectTimeout ?? connectTimeout;
-    const own = new AbortController();
-    const pass = () => own.abort(signal.reason);
-    signal.addEventListener("abort", pass, { once: true });
-    using deadline = new SshDeadline(ms, {
-      clock,
-      onPassed: () => own.abort(this.#tooSlow(ms)),
-    });
-    const ask: typeof prompt = prompt &&
-      ((question, options) => deadline.outside(() => prompt(question, options)));
-    const deps = { ...this.#deps, ...(ask && { prompt: ask }) };
-    try {
-      for (let left = mostSignIns;; left--) {
-        const conn = await this.#reached({ signal: own.signal, ...step });
-        onStep?.(`reached ${this.#label}`);
-        try {
-          return await openSshSession(conn, this.host, { deps, signal: own.signal, ...step });
-        } catch (error) {
-          // A server that is just going away, or whose line broke, deserves another try; any answer is an answer.
-          if (left <= 1 || own.signal.aborted || !isPosternError(error, "unreachable")) throw error;
-        }
-      }
-    } finally {
-      signal.removeEventListener("abort", pass);
-    }
-  }
-
-  async #reached(options: DialOptions): Promise<Conn> {
-    const { hostName: host, port } = this.host;
-    try {
-      return await (this.below ? this.below.dial({ host, port }, options) : this.#reach(options));
-    } catch (error) {
-      if (options.signal.aborted) throw options.signal.reason;
-      throw error instanceof PosternError ? this.#named(error) : error;
-    }
-  }
-
-  /** "Refused" and "unknown name" would be taken for an answer about the target. */
-  #named(error: PosternError): PosternError {
-    const { hostName: host, port } = this.host;
-    const address = formatTarget({ host, port });
-    const why = error.message.startsWith(`Cannot reach ${address}`)
-      ? error.message.slice(`Cannot reach ${address}`.length).replace(/^:? /, "")
-      : error.message;
-    const isOfHost = error.code === "refused" || error.code === "name_not_found";
-    const detail = isOfHost ? "host" : error.detail;
-    return new PosternError(
-      isOfHost ? "unreachable" : error.code,
-      `Cannot reach ${this.#label} (${address}): ${why}`,
-      {
-        cause: error,
-        ...(detail && { detail }),
-        hint: error.hint ?? `see what ssh does: ssh -v ${this.host.alias}`,
-      },
-    );
-  }
-
-  #tooSlow(ms: number): PosternError {
-    return new PosternError("timeout", `Cannot reach ${this.#label}: no session within ${ms / 1000} s`, {
-      hint: "see ConnectTimeout, or whether the host answers",
-    });
   }
 
   #adopt(session: SshSession): void {
@@ -344,7 +273,6 @@ export class SshHop implements AsyncDisposable {
 }
 
 const mostAttempts = 3;
-const mostSignIns = 2;
 const mostSessions = 8;
 /** A session that served in this time is made anew when it dies. */
 const inUse = 5 * 60_000;

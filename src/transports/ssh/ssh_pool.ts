@@ -1,5 +1,6 @@
 import type { Conn, DialOptions } from "../../core/mod.ts";
-import { SshHop, type SshHopDeps } from "./ssh_hop.ts";
+import type { SshHopDeps } from "./connect_ssh.ts";
+import { SshHop } from "./ssh_hop.ts";
 import type { SshHost } from "./ssh_host.ts";
 
 /** How long a hop that nobody refers to is kept, so that a reload finds its session again. */

@@ -1,14 +1,8 @@
-import {
-  type Clock,
-  type Conn,
-  formatTarget,
-  isPosternError,
-  PosternError,
-  type Target,
-} from "../../core/mod.ts";
+import { type Clock, type Conn, formatTarget, PosternError, type Target } from "../../core/mod.ts";
 import { type ChannelLink, firstWindow, SshChannel } from "./ssh_channel.ts";
 import { type SshAlgorithms, SshEngine, type SshMessageHandlers } from "./ssh_engine.ts";
 import { openFailure } from "./ssh_open_failure.ts";
+import { closedByServer, disconnected, lostConnection, protocolFailure } from "./ssh_session_failure.ts";
 import { SshOutput } from "./ssh_output.ts";
 import { SshPulse } from "./ssh_pulse.ts";
 import { type SignInLink, SshSignIn } from "./ssh_sign_in.ts";
@@ -58,7 +52,7 @@ export class SshSession implements AsyncDisposable {
     this.#clock = clock;
     this.#options = options;
     this.ended = this.#end.promise;
-    this.#output = new SshOutput(conn, (error) => this.#fail(this.#lost(error)));
+    this.#output = new SshOutput(conn, (error) => this.#fail(lostConnection(this.label, error)));
     this.#signIn = new SshSignIn(
       (method, message) => this.#speaking().sendSignIn(method, message),
       () => this.#speaking().sessionId,
@@ -168,7 +162,7 @@ export class SshSession implements AsyncDisposable {
       algorithms,
       handlers: this.#handlers(),
       onOutput: (bytes) => this.#output.add(bytes),
-      onFailure: (error) => this.#fail(this.#protocolFailure(error)),
+      onFailure: (error) => this.#fail(protocolFailure(this.label, error)),
       onHostKey: (key, decide) => this.#judge(key, decide),
       onKeysExchanged: () => this.#onKeys(),
     });
@@ -192,15 +186,15 @@ export class SshSession implements AsyncDisposable {
       try {
         count = await this.#conn.read(into);
       } catch (error) {
-        return this.#fail(this.#lost(error));
+        return this.#fail(lostConnection(this.label, error));
       }
       if (this.isOver) return;
-      if (count === null) return this.#fail(this.#closedByServer());
+      if (count === null) return this.#fail(closedByServer(this.label, { hasKeys: this.#hasKeys }));
       this.#pulse.onHeard();
       try {
         this.#speaking().receive(into.subarray(0, count));
       } catch (error) {
-        return this.#fail(this.#protocolFailure(error));
+        return this.#fail(protocolFailure(this.label, error));
       }
       // Its own key exchange runs on while the key is looked up; what comes after it waits.
       if (this.#isVerifying) await this.#isVerifying;
@@ -240,7 +234,7 @@ export class SshSession implements AsyncDisposable {
   #handlers(): SshMessageHandlers {
     const signIn = this.#signIn;
     return {
-      DISCONNECT: (_, reason, description) => this.#fail(this.#disconnected(reason, description)),
+      DISCONNECT: (_, reason, description) => this.#fail(disconnected(this.label, { reason, description })),
       SERVICE_ACCEPT: () => signIn.onAccepted(),
       EXT_INFO: (_, extensions) => signIn.onExtensions(extensions),
       USERAUTH_SUCCESS: () => signIn.onAnswer({ kind: "success" }),
@@ -371,45 +365,6 @@ export class SshSession implements AsyncDisposable {
     }
     this.#conn.abort(error);
     this.#end.resolve();
-  }
-
-  #closedByServer(): PosternError {
-    const when = this.#hasKeys
-      ? "it closed the connection"
-      : "it closed the connection before the key exchange";
-    return new PosternError("unreachable", `Cannot go on with ${this.label}: ${when}`, { detail: "host" });
-  }
-
-  #lost(error: unknown): unknown {
-    if (isPosternError(error, "cancelled")) return error;
-    return new PosternError("unreachable", `Cannot go on with ${this.label}: the connection was lost`, {
-      cause: error,
-      detail: "host",
-    });
-  }
-
-  #disconnected(reason: number, description: string): PosternError {
-    const says = description.replace(/[^\x20-\x7e]/g, "?").slice(0, 200) || `reason ${reason}`;
-    if (/too many authentication failures/i.test(says)) {
-      return new PosternError("auth", `Cannot sign in to ${this.label}: ${says}`, {
-        hint: "name the right key for this host: IdentityFile and IdentitiesOnly yes",
-      });
-    }
-    return new PosternError("unreachable", `Cannot go on with ${this.label}: it disconnected (${says})`, {
-      detail: "host",
-    });
-  }
-
-  #protocolFailure(error: unknown): PosternError {
-    const says = error instanceof Error ? error.message : String(error);
-    const list = /no matching (.+)$/i.exec(says)?.[1];
-    return new PosternError("protocol", `Cannot go on with ${this.label}: ${says}`, {
-      cause: error,
-      ...(list !== undefined && {
-        hint:
-          `the server and postern share no ${list}: see Ciphers, MACs, KexAlgorithms and HostKeyAlgorithms`,
-      }),
-    });
   }
 }
 

@@ -1,0 +1,146 @@
+import type { Buffer } from "node:buffer";
+import type { ChaChaPolyCipher, ChaChaPolyDecipher, ChaChaTools, Poly1305 } from "./chacha20_poly1305.ts";
+
+/** The part of ssh2's `Protocol` that is used here. */
+export interface Ssh2Protocol {
+  /** Private: the session id is needed for signatures that ssh2 cannot make. */
+  readonly _kex: { readonly sessionID: Uint8Array };
+  /** Private: the running ciphers, which hold memory outside of the isolate. */
+  _cipher?: Ssh2Cipher | ChaChaPolyCipher;
+  _decipher?: Ssh2Decipher | ChaChaPolyDecipher;
+  /** Private: whose answer comes next. */
+  readonly _authsQueue: string[];
+  /** Private: for messages that ssh2 has no method for. */
+  readonly _packetRW: {
+    readonly write: {
+      readonly allocStart: number;
+      alloc(size: number): Uint8Array;
+      finalize(packet: Uint8Array): Uint8Array;
+    };
+  };
+  start(): void;
+  parse(bytes: Buffer, from: number, to: number): void;
+  service(name: string): void;
+  ping(): void;
+  disconnect(reason: number): void;
+  cleanup(): void;
+  requestFailure(): void;
+  directTcpip(
+    channel: number,
+    window: number,
+    packetSize: number,
+    ends: { dstIP: string; dstPort: number; srcIP: string; srcPort: number },
+  ): void;
+  channelData(channel: number, bytes: Buffer): void;
+  channelWindowAdjust(channel: number, amount: number): void;
+  channelEOF(channel: number): void;
+  channelClose(channel: number): void;
+  channelFailure(channel: number): void;
+  channelOpenFail(channel: number, reason: number, description: string): void;
+}
+
+/** What ssh2's ciphers hold; the keys where the cipher is chacha20-poly1305. */
+export interface Ssh2Cipher {
+  readonly outSeqno: number;
+  readonly _onWrite: (bytes: Uint8Array) => void;
+  readonly _cipherInstance?: { final(): unknown };
+  readonly _encKeyMain?: Uint8Array;
+  readonly _encKeyPktLen?: Uint8Array;
+}
+
+/** The same for the other direction. */
+export interface Ssh2Decipher {
+  readonly inSeqno: number;
+  readonly _onPayload: (payload: Buffer) => unknown;
+  readonly _decipherInstance?: { final(): unknown } | null;
+  readonly _decKeyMain?: Uint8Array;
+  readonly _decKeyPktLen?: Uint8Array;
+}
+
+/** The names that ssh2 knows, best first. */
+export interface AlgorithmConstants {
+  readonly DEFAULT_KEX: string[];
+  readonly SUPPORTED_KEX: string[];
+  readonly DEFAULT_SERVER_HOST_KEY: string[];
+  readonly SUPPORTED_SERVER_HOST_KEY: string[];
+  readonly DEFAULT_CIPHER: string[];
+  readonly SUPPORTED_CIPHER: string[];
+  readonly DEFAULT_MAC: string[];
+  readonly SUPPORTED_MAC: string[];
+}
+
+/** What is used of ssh2, and of the system's crypto beside it. */
+export interface Ssh2Library {
+  readonly Protocol: new (options: object) => Ssh2Protocol;
+  readonly constants: AlgorithmConstants;
+  readonly tools: ChaChaTools;
+  sendPacket(protocol: Ssh2Protocol, packet: Uint8Array): boolean;
+}
+
+let library: Promise<Ssh2Library> | undefined;
+
+/** Loads ssh2 on first use: it takes a tenth of a second that a door without ssh need not spend. */
+export function loadSsh2(): Promise<Ssh2Library> {
+  return library ??= importLibrary();
+}
+
+async function importLibrary(): Promise<Ssh2Library> {
+  const [protocol, constants, utils, crypto, poly1305]: [
+    { default: Ssh2Library["Protocol"] },
+    { default: AlgorithmConstants },
+    { default: Pick<Ssh2Library, "sendPacket"> },
+    { default: { init: Promise<void> } },
+    { default: () => Promise<PolyModule> },
+  ] = await Promise.all([
+    import("ssh2/lib/protocol/Protocol.js"),
+    import("ssh2/lib/protocol/constants.js"),
+    import("ssh2/lib/protocol/utils.js"),
+    import("ssh2/lib/protocol/crypto.js"),
+    import("ssh2/lib/protocol/crypto/poly1305.js"),
+  ]);
+  // Else ssh2 would go on initializing behind the first session.
+  await crypto.default.init;
+  const system = await import("node:crypto");
+  const lists = Object.entries(constants.default)
+    .filter((entry): entry is [keyof AlgorithmConstants, string[]] => Array.isArray(entry[1]));
+  return {
+    Protocol: protocol.default,
+    constants: Object.fromEntries(
+      lists.map(([name, list]) => [name, list.filter((algorithm) => !unusable.has(algorithm))]),
+    ) as Record<keyof AlgorithmConstants, string[]>,
+    tools: { poly1305: authenticatorOf(await poly1305.default()), createCipheriv: system.createCipheriv },
+    sendPacket: utils.default.sendPacket,
+  };
+}
+
+/** Poly1305 as ssh2 has it in WebAssembly. */
+interface PolyModule {
+  readonly HEAPU8: Uint8Array;
+  _malloc(size: number): number;
+  _poly1305_auth(
+    out: number,
+    head: number,
+    headLength: number,
+    body: number,
+    bodyLength: number,
+    key: number,
+  ): void;
+}
+
+function authenticatorOf(module: PolyModule): Poly1305 {
+  const [out, key, head, body] = [16, 32, 4, 40_000].map((size) => module._malloc(size));
+  if (out === undefined || key === undefined || head === undefined || body === undefined) {
+    throw new Error("there is no memory for poly1305");
+  }
+  return (headBytes, bodyBytes, keyBytes) => {
+    const heap = module.HEAPU8;
+    heap.set(keyBytes, key);
+    heap.set(headBytes, head);
+    heap.set(bodyBytes, body);
+    module._poly1305_auth(out, head, headBytes.length, body, bodyBytes.length, key);
+    return heap.subarray(out, out + 16);
+  };
+}
+
+/** What ssh2 offers and Deno's crypto does not do. */
+const unusable: ReadonlySet<string> = new Set(["ecdh-sha2-nistp521"]);
