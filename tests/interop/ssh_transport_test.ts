@@ -191,6 +191,44 @@ peerTest("Ssh serves new requests beside a session that is frozen (K26)", sshPee
   await eventually("the frozen one is given up", () => transport.status().hops[0]?.sessions === 1);
 });
 
+peerTest("Ssh keeps what stands when the configuration is read again (K41)", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  await using echo = echoServer();
+  const sshd = await lab.start("jump1");
+  let host = lab.host(sshd);
+  await using ssh = new SshTransports([], { read: () => Promise.resolve(host) });
+  const transport = ssh.to("jump1");
+  const target = { host: "127.0.0.1", port: echo.port };
+  await using standing = await transport.dial(target, { signal });
+  transport.forget();
+  await request(transport, echo.port);
+  // Nothing had changed, so the session is the same; another name for the same settings shares it too.
+  host = { ...host, alias: "renamed" };
+  await request(ssh.to("renamed"), echo.port);
+  assert.equal(sshd.signIns, 1);
+  host = { ...host, ciphers: ["aes256-ctr"] };
+  transport.forget();
+  await request(transport, echo.port);
+  assert.equal(sshd.signIns, 2);
+  assert.deepEqual(await echoed(standing, patternBytes(1000)), patternBytes(1000));
+});
+
+peerTest("Ssh starts a sign-in that others may wait for, whoever gives up", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  await using echo = echoServer();
+  const sshd = await lab.start("jump1");
+  await using ssh = new SshTransports([lab.host(sshd)]);
+  const transport = ssh.to("jump1");
+  const target = { host: "127.0.0.1", port: echo.port };
+  const stop = new AbortController();
+  const first = assert.rejects(transport.dial(target, { signal: stop.signal }), /enough/);
+  const second = transport.dial(target, { signal });
+  stop.abort(new Error("enough"));
+  await first;
+  (await second).abort();
+  assert.equal(sshd.signIns, 1);
+});
+
 Deno.test("Ssh finds jump hosts that lead back to themselves (K35)", async () => {
   const base = {
     hostName: "127.0.0.1",

@@ -32,7 +32,7 @@ export class MemorySsh implements AsyncDisposable {
     const { default: { Server, utils } }: { default: Ssh2 } = await import("ssh2");
     const [near, there] = memoryPair({ capacity: 256 * 1024 });
     const far: Conn[] = [];
-    const server = new Server({ hostKeys: [utils.generateKeyPairSync("ed25519").private] }, (client) => {
+    const server = new Server({ hostKeys: [hostKey(utils)] }, (client) => {
       client.on("authentication", (attempt) => attempt.accept());
       // The other side went away: some tests are about that.
       client.on("error", () => {});
@@ -91,11 +91,24 @@ class FarChannel extends DuplexConn {
   }
 }
 
+/** One of some hundred keys that ssh2 makes is one that it cannot read. */
+function hostKey(utils: Ssh2Utils): string {
+  while (true) {
+    const key = utils.generateKeyPairSync("ed25519").private;
+    if (!(utils.parseKey(key) instanceof Error)) return key;
+  }
+}
+
+interface Ssh2Utils {
+  generateKeyPairSync(type: string): { private: string };
+  parseKey(text: string): unknown;
+}
+
 interface Ssh2 {
   readonly Server: new (options: object, onClient: (client: Ssh2Client) => void) => {
     injectSocket(socket: Duplex): void;
   };
-  readonly utils: { generateKeyPairSync(type: string): { private: string } };
+  readonly utils: Ssh2Utils;
 }
 
 interface Ssh2Channel extends Duplex {

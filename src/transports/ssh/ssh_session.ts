@@ -1,7 +1,6 @@
-import { type Clock, type Conn, formatTarget, PosternError, type Target } from "../../core/mod.ts";
-import { type ChannelLink, firstWindow, SshChannel } from "./ssh_channel.ts";
+import { type Clock, type Conn, PosternError, type Target } from "../../core/mod.ts";
+import { SshChannels } from "./ssh_channels.ts";
 import { type SshAlgorithms, SshEngine, type SshMessageHandlers } from "./ssh_engine.ts";
-import { openFailure } from "./ssh_open_failure.ts";
 import { closedByServer, disconnected, lostConnection, protocolFailure } from "./ssh_session_failure.ts";
 import { SshOutput } from "./ssh_output.ts";
 import { SshPulse } from "./ssh_pulse.ts";
@@ -28,17 +27,14 @@ export class SshSession implements AsyncDisposable {
   /** Resolves when it is over; `reason` tells why. */
   readonly ended: Promise<void>;
   readonly #conn: Conn;
-  readonly #clock: Clock;
   readonly #options: SshSessionOptions;
   readonly #output: SshOutput;
   readonly #pulse: SshPulse;
   readonly #signIn: SshSignIn;
   readonly #end = Promise.withResolvers<void>();
   readonly #keysExchanged = Promise.withResolvers<void>();
-  readonly #channels = new Map<number, SshChannel | Opening>();
+  readonly #channels: SshChannels;
   #engine: SshEngine | undefined;
-  #nextChannel = 0;
-  #open = 0;
   #hasKeys = false;
   #hostKey: Uint8Array<ArrayBuffer> | undefined;
   #isVerifying: Promise<void> | undefined;
@@ -49,7 +45,6 @@ export class SshSession implements AsyncDisposable {
     const { label, clock, keepalive, deadAfter } = options;
     this.label = label;
     this.#conn = conn;
-    this.#clock = clock;
     this.#options = options;
     this.ended = this.#end.promise;
     this.#output = new SshOutput(conn, (error) => this.#fail(lostConnection(this.label, error)));
@@ -66,6 +61,13 @@ export class SshSession implements AsyncDisposable {
         this.#fail(
           new PosternError("timeout", `Cannot go on with ${label}: nothing heard for ${Math.round(ms)} ms`),
         ),
+    });
+    this.#channels = new SshChannels({
+      label,
+      engine: () => this.isOver ? undefined : this.#engine,
+      room: () => this.#output.room(),
+      now: () => clock.now(),
+      roundTrip: () => this.#pulse.shortestRoundTrip,
     });
     // Whoever waits is told by `open`; a session that fails before is nobody's surprise.
     this.#keysExchanged.promise.catch(() => {});
@@ -103,7 +105,7 @@ export class SshSession implements AsyncDisposable {
 
   /** How many channels are open. */
   get channels(): number {
-    return this.#open;
+    return this.#channels.open;
   }
 
   /** When the last byte was heard, by the clock. */
@@ -125,24 +127,7 @@ export class SshSession implements AsyncDisposable {
   connect(target: Target, { signal }: { readonly signal: AbortSignal }): Promise<Conn> {
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.isOver) return Promise.reject(this.#reason);
-    const id = this.#freeId();
-    const { promise, resolve, reject } = Promise.withResolvers<Conn>();
-    const opening: Opening = { target, resolve, reject, isGivenUp: false };
-    const giveUp = () => {
-      opening.isGivenUp = true;
-      reject(signal.reason);
-    };
-    signal.addEventListener("abort", giveUp, { once: true });
-    opening.settled = () => signal.removeEventListener("abort", giveUp);
-    this.#channels.set(id, opening);
-    this.#speaking().openTcp(id, {
-      window: firstWindow,
-      packetSize: largestPacket,
-      host: target.host,
-      port: target.port,
-      origin: "127.0.0.1",
-    });
-    return promise;
+    return this.#channels.connect(target, { engine: this.#speaking(), signal });
   }
 
   /** Takes leave and closes the connection; channels that are open end. */
@@ -246,89 +231,7 @@ export class SshSession implements AsyncDisposable {
       REQUEST_SUCCESS: () => this.#pulse.onAnswer(),
       REQUEST_FAILURE: () => this.#pulse.onAnswer(),
       GLOBAL_REQUEST: (_, _name, wantsReply) => void (wantsReply && this.#engine?.refuseRequest()),
-      CHANNEL_OPEN: (_, { sender }) => this.#engine?.refuseChannel(sender),
-      CHANNEL_OPEN_CONFIRMATION: (_, terms) => this.#onOpened(terms),
-      CHANNEL_OPEN_FAILURE: (_, id, reason, description) => this.#onRefused(id, reason, description),
-      CHANNEL_DATA: (_, id, data) => this.#channel(id)?.onData(data),
-      // A TCP connection has no second stream.
-      CHANNEL_EXTENDED_DATA: () => {},
-      CHANNEL_WINDOW_ADJUST: (_, id, amount) => this.#channel(id)?.onWindow(amount),
-      CHANNEL_EOF: (_, id) => this.#channel(id)?.onEnd(),
-      CHANNEL_CLOSE: (_, id) => this.#onClosed(id),
-      CHANNEL_REQUEST: (_, id, _type, wantsReply) => this.#onChannelRequest(id, wantsReply),
-    };
-  }
-
-  #onOpened(
-    { recipient, sender, window, packetSize }: {
-      recipient: number;
-      sender: number;
-      window: number;
-      packetSize: number;
-    },
-  ): void {
-    const opening = this.#channels.get(recipient);
-    if (!opening || opening instanceof SshChannel) return;
-    const channel = new SshChannel(this.#link, {
-      peer: `${formatTarget(opening.target)} (${this.label})`,
-      remote: sender,
-      window,
-      packetSize: Math.min(packetSize, largestPacket),
-    });
-    this.#channels.set(recipient, channel);
-    this.#remoteIds.set(channel, sender);
-    this.#open++;
-    opening.settled?.();
-    if (opening.isGivenUp) channel.abort();
-    else opening.resolve(channel);
-  }
-
-  readonly #remoteIds = new WeakMap<SshChannel, number>();
-
-  #onRefused(id: number, reason: number, description: string): void {
-    const opening = this.#channels.get(id);
-    if (!opening || opening instanceof SshChannel) return;
-    this.#channels.delete(id);
-    opening.settled?.();
-    opening.reject(
-      openFailure({ reason, description }, { target: opening.target, through: this.label }),
-    );
-  }
-
-  #onClosed(id: number): void {
-    const channel = this.#channel(id);
-    if (!channel) return;
-    this.#channels.delete(id);
-    this.#open--;
-    channel.onClose();
-  }
-
-  #onChannelRequest(id: number, wantsReply: boolean): void {
-    const channel = this.#channel(id);
-    const remote = channel && this.#remoteIds.get(channel);
-    if (wantsReply && remote !== undefined) this.#engine?.refuseChannelRequest(remote);
-  }
-
-  #channel(id: number): SshChannel | undefined {
-    const channel = this.#channels.get(id);
-    return channel instanceof SshChannel ? channel : undefined;
-  }
-
-  readonly #link: ChannelLink = this.#makeLink();
-
-  #makeLink(): ChannelLink {
-    const speaking = () => this.isOver ? undefined : this.#engine;
-    const pulse = () => this.#pulse;
-    return {
-      sendData: (channel, bytes) => speaking()?.sendData(channel, bytes),
-      sendWindow: (channel, amount) => speaking()?.sendWindow(channel, amount),
-      sendEnd: (channel) => speaking()?.sendEnd(channel),
-      sendClose: (channel) => speaking()?.sendClose(channel),
-      room: () => this.#output.room(),
-      now: () => this.#clock.now(),
-      get roundTrip() {
-        return pulse().shortestRoundTrip;
-      },
+      ...this.#channels.handlers,
     };
   }
 
@@ -337,14 +240,6 @@ export class SshSession implements AsyncDisposable {
     return this.#engine;
   }
 
-  #freeId(): number {
-    while (this.#channels.has(this.#nextChannel)) this.#nextChannel = (this.#nextChannel + 1) >>> 0;
-    const id = this.#nextChannel;
-    this.#nextChannel = (id + 1) >>> 0;
-    return id;
-  }
-
-  /** Ends everything with one error that all share: a thousand channels would make a thousand stacks. */
   #fail(error: unknown): void {
     if (this.isOver) return;
     this.#reason = error;
@@ -353,30 +248,11 @@ export class SshSession implements AsyncDisposable {
     this.#output.close();
     this.#keysExchanged.reject(error);
     this.#signIn.onLost(error);
-    const channels = [...this.#channels.values()];
-    this.#channels.clear();
-    this.#open = 0;
-    for (const channel of channels) {
-      if (channel instanceof SshChannel) channel.onLost(error);
-      else {
-        channel.settled?.();
-        channel.reject(error);
-      }
-    }
+    this.#channels.fail(error);
     this.#conn.abort(error);
     this.#end.resolve();
   }
 }
 
-interface Opening {
-  readonly target: Target;
-  readonly resolve: (conn: Conn) => void;
-  readonly reject: (error: unknown) => void;
-  settled?: () => void;
-  isGivenUp: boolean;
-}
-
-/** ssh2 takes no larger packets (RFC 4253, section 6.1 asks for 35000 bytes in all). */
-const largestPacket = 32 * 1024;
 const smallestRead = 16 * 1024;
 const largestRead = 256 * 1024;
