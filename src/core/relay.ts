@@ -196,7 +196,7 @@ class Joint {
   }
 }
 
-const smallest = 2 * 1024;
+const smallest = 1024;
 const medium = 32 * 1024;
 const largest = 256 * 1024;
 /** Buffers between two uses, so that neither a burst nor many short connections allocate; at most 7 MB are kept. */
