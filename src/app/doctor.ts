@@ -3,6 +3,7 @@ import { doorKinds, type Status } from "../listeners/mod.ts";
 import { type ConfigReport, type ConfigSource, readConfig } from "./config_file.ts";
 import { connectInstance } from "./instance.ts";
 import { addressText } from "./listener_set.ts";
+import { withOwner } from "./port_owner.ts";
 import { listenOf } from "./settings.ts";
 
 /** One thing that was looked at, and what to do about it. */
@@ -11,6 +12,8 @@ export interface Finding {
   readonly state: "ok" | "warning" | "failed" | "skipped";
   readonly detail: string;
   readonly hint?: string;
+  /** The exit code that this failure asks for instead of 7. */
+  readonly exit?: number;
 }
 
 export interface DoctorOptions extends ConfigSource {
@@ -42,14 +45,15 @@ function* configFindings(report: unknown): Generator<Finding> {
   const name = "configuration";
   if (!isReport(report)) {
     const { message, hint } = asPosternError(report);
-    yield { name, state: "failed", detail: message, ...(hint !== undefined && { hint }) };
+    // Nothing was checked in a file that cannot be read.
+    yield { name, state: "failed", detail: message, ...(hint !== undefined && { hint }), exit: 4 };
     return;
   }
   const { path, isThere, errors, warnings, loaded } = report;
   for (const detail of errors) yield { name, state: "failed", detail, hint: "postern config check" };
   for (const detail of warnings) yield { name, state: "warning", detail };
   if (!isThere) {
-    yield { name, state: "warning", detail: `there is no ${path}`, hint: "write one: postern config init" };
+    yield { name, state: "warning", detail: `there is no "${path}"`, hint: "write one: postern config init" };
   } else if (loaded) {
     const transports = Object.keys(loaded.settings.transports).length;
     yield { name, state: "ok", detail: `${path}: ${loaded.rules.length} rules, ${transports} transports` };
@@ -108,7 +112,7 @@ function* instanceFindings(id: string, status: unknown): Generator<Finding> {
 
 /** Whether each port is free for us, or taken by the very door that runs. */
 async function* portFindings(
-  { network }: World,
+  world: World,
   { loaded }: ConfigReport,
   status: unknown,
 ): AsyncGenerator<Finding> {
@@ -125,10 +129,10 @@ async function* portFindings(
         yield { name, state: "skipped", detail: "a socket file, looked at when the door starts" };
       } else {
         try {
-          await using _listening = network.listen(endpoint);
+          await using _listening = world.network.listen(endpoint);
           yield { name, state: "ok", detail: "free" };
         } catch (error) {
-          const { message, hint, detail } = asPosternError(error);
+          const { message, hint, detail } = asPosternError(await withOwner(world, error).catch(() => error));
           if (mayBeMissing && detail === "network") continue;
           yield { name, state: "failed", detail: message, ...(hint !== undefined && { hint }) };
         }

@@ -137,7 +137,8 @@ function usageError(program: string, error: Message): PosternError {
 
 function plain(text: string): string {
   const line = text.replace(/\s+/g, " ").trim().replace(/\.$/, "");
-  return line.charAt(0).toLowerCase() + line.slice(1);
+  // NUMBER and other names of values stay as they are.
+  return /^[A-Z]{2}/.test(line) ? line : line.charAt(0).toLowerCase() + line.slice(1);
 }
 
 function sentence(text: string): string {

@@ -15,7 +15,7 @@ export default defineCommand({
   summary: "checks the surroundings: configuration, ports, proxies, clock",
   description:
     "Each line is one check; what is not in order comes with the next thing to do. The exit code is 7 when " +
-    "a check failed, warnings do not count.",
+    "a check failed and 4 when the configuration cannot be read; warnings do not count.",
   examples: [["postern doctor -o json", "for programs"]],
   parser: object({ id: instanceOption(), output: outputOption(["table", "json", "yaml"], "table") }),
   async run({ id = "default", output }, world, { signal, globals }) {
@@ -30,7 +30,8 @@ export default defineCommand({
       if (output === "table") await world.terminal.out(checkText(check, paint));
     }
     if (output !== "table") await printValue(world, checks, output);
-    return checks.some(({ state }) => state === "failed") ? foundFailure : 0;
+    const failed = checks.filter(({ state }) => state === "failed");
+    return failed.find(({ exit }) => exit !== undefined)?.exit ?? (failed.length > 0 ? foundFailure : 0);
   },
 });
 

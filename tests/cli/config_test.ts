@@ -141,6 +141,7 @@ Deno.test("postern doctor finds a broken configuration and exits 7", async () =>
   assert.deepEqual(JSON.parse(fine.stdout).filter(({ state }: { state: string }) => state === "failed"), []);
   assert.equal(fine.code, 0);
   await home.configure("defalt: direct\n");
+  assert.equal((await home.run(["--config", "/gone/nowhere.yaml", "doctor"])).code, 4);
   const broken = await home.run(["doctor"]);
   assert.equal(broken.code, 7);
   assert.match(broken.stdout, /^failed +configuration: .*did you mean "default"/m);

@@ -45,6 +45,28 @@ Deno.test("doctor() knows the ports of the running door from those of others", a
   await door.ended;
 });
 
+Deno.test("doctor() names another door of ours that has a port", async () => {
+  const locks = { "/run/me": "", "/run/me/default.lock": "" };
+  const world = new MemoryWorld({ files: { [path]: "listen: { mixed: 127.0.0.1:1 }\n", ...locks } });
+  const door = await startDoor(world);
+  const message = "Cannot listen on 127.0.0.1:1: the address is in use";
+  world.network.listen = () => {
+    throw new PosternError("config", message, { detail: "in_use" });
+  };
+  const found = await findings(world, "work");
+  const [taken] = found.filter(({ name }) => name === "address 127.0.0.1:1");
+  assert.match(taken?.hint ?? "", /^the door "default" \(pid 4711\) has it/);
+  world.kill("SIGTERM");
+  await door.ended;
+});
+
+Deno.test("doctor() asks for exit code 4 where the configuration cannot be read at all", async () => {
+  const found = await findings(new MemoryWorld({ env: { POSTERN_CONFIG: "/gone.yaml" } }));
+  assert.deepEqual(found.filter(({ exit }) => exit !== undefined).map(({ name, exit }) => [name, exit]), [
+    ["configuration", 4],
+  ]);
+});
+
 const troubles = [
   {
     name: "a broken configuration",

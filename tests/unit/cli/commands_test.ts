@@ -87,7 +87,7 @@ const wrong: readonly (readonly [string[], RegExp])[] = [
   [["help", "nothing"], /Cannot run "nothing"/],
   [["explain"], /missing required argument/],
   [["explain", "a b"], /Cannot read "a b" as HOST:PORT/],
-  [["connections", "close", "x"], /"x"/],
+  [["connections", "close", "x"], /: NUMBER: .*"x"/],
   [["connections", "close"], /expected a NUMBER/],
   [["connections", "3"], /"3"/],
   [["config", "chek"], /did you mean check/],
