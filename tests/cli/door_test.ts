@@ -303,21 +303,22 @@ peerTest(
   async ({ bash }) => {
     await using home = await Household.open();
     await home.configure(plain);
-    await using _door = await home.door(["--log-file", `${home.directory}/log`]);
-    const logs = `${home.places.state}/logs`;
-    await Deno.mkdir(logs, { recursive: true });
-    await Deno.symlink(`${home.directory}/log`, `${logs}/default.log`);
-    const under = [bash, "-c", 'set -o pipefail; "$@" | head -n 1', "bash"];
-    const watched = await home.run(["status", "--watch"], { under });
-    assert.deepEqual([watched.code, watched.stderr], [0, ""]);
-    const following = home.run(["logs", "--follow"], { under });
-    const hasEnded = new AbortController();
-    following.finally(() => hasEnded.abort()).catch(() => {});
-    // Each reload is a line more: the first one that nobody takes ends it.
-    while (!hasEnded.signal.aborted) assert.equal((await home.run(["reload"])).code, 0);
-    const { code, stdout, stderr } = await following;
-    assert.deepEqual([code, stderr], [0, ""]);
-    assert.match(stdout, /^.*listener\.ready.*\n$/);
+    assert.equal((await home.run(["proxy", "--listen", "127.0.0.1:0", "--background"])).code, 0);
+    try {
+      const under = [bash, "-c", 'set -o pipefail; "$@" | head -n 1', "bash"];
+      const watched = await home.run(["status", "--watch"], { under });
+      assert.deepEqual([watched.code, watched.stderr], [0, ""]);
+      const following = home.run(["logs", "--follow"], { under });
+      const hasEnded = new AbortController();
+      following.finally(() => hasEnded.abort()).catch(() => {});
+      // Each reload is a line more: the first one that nobody takes ends it.
+      while (!hasEnded.signal.aborted) assert.equal((await home.run(["reload"])).code, 0);
+      const { code, stdout, stderr } = await following;
+      assert.deepEqual([code, stderr], [0, ""]);
+      assert.match(stdout, /^.*listener\.ready.*\n$/);
+    } finally {
+      assert.equal((await home.run(["stop"])).code, 0);
+    }
   },
 );
 
