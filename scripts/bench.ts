@@ -32,6 +32,9 @@ const smoke: Size = {
   quietSeconds: 2,
 };
 
+/** More clients at once than a laptop has: the usual limit would turn some of the idle ones away. */
+const roomy = "default: direct\nlisten: { limits: { connections: 20000 } }\n";
+
 /** Measures postern against its peers, round by round in turns, and says what was missed. */
 if (import.meta.main) Deno.exit(await bench(Deno.args.includes("--smoke")));
 
@@ -145,9 +148,6 @@ async function bench(isSmoke: boolean): Promise<number> {
     await Deno.remove(directory, { recursive: true });
   }
 }
-
-/** More clients at once than a laptop has: the usual limit would turn some of the idle ones away. */
-const roomy = "default: direct\nlisten: { limits: { connections: 20000 } }\n";
 
 async function measureAll(size: Size, directory: string): Promise<Verdict[]> {
   const generator = await findPeer(peers.loadgen);
