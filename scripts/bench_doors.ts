@@ -15,7 +15,13 @@ export interface BenchDoor extends AsyncDisposable {
 /** Starts postern: POSTERN_BIN where that is set, else from source. */
 export async function startPostern(directory: string, config: string): Promise<BenchDoor> {
   const home = await Deno.makeTempDir({ dir: directory });
-  const env: Record<string, string> = { HOME: home, XDG_RUNTIME_DIR: `${home}/run`, TMPDIR: home };
+  // Another HOME must not mean an empty cache of Deno: that would be measured at every start.
+  const env: Record<string, string> = {
+    HOME: home,
+    XDG_RUNTIME_DIR: `${home}/run`,
+    TMPDIR: home,
+    DENO_DIR: await denoDirectory(),
+  };
   await Deno.mkdir(`${home}/run`, { mode: 0o700 });
   await Deno.writeTextFile(`${home}/config.yaml`, config);
   const args = [
@@ -33,6 +39,11 @@ export async function startPostern(directory: string, config: string): Promise<B
   const main = new URL("../main.ts", import.meta.url).href;
   const before = compiled ? [compiled] : [Deno.execPath(), ...sourceCommand(args, places), main];
   return await startReady("postern", [...before, ...args], env);
+}
+
+async function denoDirectory(): Promise<string> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
+  return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
 }
 
 /** Starts the peers that are installed; the stack ends them. */

@@ -89,6 +89,8 @@ export class ListenerSet implements AsyncDisposable {
   /** By their users, so that a reload does not forget who keeps being wrong. */
   #authenticators: ReadonlyMap<string, Authenticator> = new Map();
   #isClosed = false;
+  /** The files of unix sockets that were bound, to be removed at the end. */
+  readonly #socketFiles = new Set<string>();
 
   constructor(deps: ListenerSetDeps) {
     this.#world = deps;
@@ -123,6 +125,7 @@ export class ListenerSet implements AsyncDisposable {
     }
     this.#bound = bound;
     this.#authenticators = authenticators;
+    for (const { endpoint } of bound) if ("path" in endpoint) this.#socketFiles.add(endpoint.path);
     for (const one of bound) this.#serve(one);
   }
 
@@ -143,6 +146,9 @@ export class ListenerSet implements AsyncDisposable {
     this.#close();
     await this.#serving[Symbol.asyncDispose]();
     this.#deadlines[Symbol.dispose]();
+    // Somebody else may listen at such a path by now: only a socket that nobody answers goes.
+    for (const path of this.#socketFiles) await removeStaleSocket(this.#world, path);
+    this.#socketFiles.clear();
   }
 
   #close(): void {

@@ -116,7 +116,7 @@ export function describe(error: unknown): string {
   for (let current = error, depth = 0; current !== undefined && current !== null && depth < 5; depth++) {
     const text = current instanceof Error ? current.message || current.name : String(current);
     // The system's own words often repeat the sentence around them: "Connection refused (os error 111)".
-    const plain = text.replace(/ \(os error \d+\)$/, "").toLowerCase();
+    const plain = text.replace(/ \(os error \d+\).*$/s, "").toLowerCase();
     if (!parts.some((part) => part.toLowerCase().includes(plain))) parts.push(text);
     current = current instanceof Error ? current.cause : undefined;
   }

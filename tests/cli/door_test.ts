@@ -392,3 +392,14 @@ Deno.test("--route sends what matches through a transport named in place", async
   await end(near);
   await end(far);
 });
+
+Deno.test("a door on a unix socket leaves no file behind", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  const path = `${home.directory}/door.sock`;
+  await using door = await home.door(["--listen-unix", path]);
+  assert.ok((await Deno.lstat(path)).isSocket);
+  door.kill("SIGTERM");
+  assert.equal((await door.ended).code, 0);
+  await assert.rejects(Deno.lstat(path), Deno.errors.NotFound);
+});
