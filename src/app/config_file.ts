@@ -80,7 +80,7 @@ export function demandLoaded({ loaded, errors, path }: ConfigReport): LoadedConf
 export async function readConfig(world: World, source: ConfigSource): Promise<ConfigReport> {
   const path = source.text === undefined ? configPath(world, source.config) : "the configuration";
   const isNamed = source.config !== undefined || Boolean(world.process.env("POSTERN_CONFIG"));
-  const text = source.text ?? await world.files.readTextIfThere(path, { limit: documentLimit });
+  const text = source.text ?? await documentText(world, path);
   if (text === undefined && isNamed) throw noSuchFile(path);
   const document = await parseDocument(text ?? "", { name: path });
   const { value, fileRoutes, optionAt } = overridden(document.value, source.overrides ?? {});
@@ -125,6 +125,17 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
   if (!parsed?.settings || errors.length > 0) return report;
   const { settings } = parsed;
   return { ...report, loaded: { ...(text !== undefined && { path }), settings, rules, warnings } };
+}
+
+async function documentText({ files }: World, path: string): Promise<string | undefined> {
+  try {
+    return await files.readTextIfThere(path, { limit: documentLimit });
+  } catch (error) {
+    if (!(error instanceof PosternError) || error.detail !== "too_large") throw error;
+    throw new PosternError("config", `Cannot use "${path}": it is over 2 MB`, {
+      hint: "put long lists of routes into a file of their own: routesFrom",
+    });
+  }
 }
 
 function noSuchFile(path: string): PosternError {

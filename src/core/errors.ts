@@ -22,6 +22,8 @@ export type ErrorDetail =
   | "address_type"
   | "command"
   | "overloaded"
+  | "too_large"
+  | "loop"
   | "no_instance";
 
 export interface ErrorOptions {

@@ -38,10 +38,14 @@ const denied: Reason = {
 
 const reasons: Readonly<Record<string, Reason>> = {
   ENOENT: { code: "config", reason: "no such file or directory" },
-  EISDIR: { code: "config", reason: "is a directory" },
+  EISDIR: { code: "config", reason: "is a directory", hint: "name a file, perhaps one in it" },
   ENOTDIR: { code: "config", reason: "a part of the path is not a directory" },
   ENAMETOOLONG: { code: "config", reason: "the name is too long" },
-  ELOOP: { code: "config", reason: "too many symbolic links" },
+  ELOOP: {
+    code: "config",
+    reason: "too many levels of symbolic links",
+    hint: "look where the links lead, perhaps in a circle: ls -l",
+  },
   EEXIST: { code: "config", reason: "it exists already" },
   EACCES: denied,
   EPERM: denied,

@@ -33,15 +33,24 @@ interface Limit {
 
 function read(path: string, { limit = defaultLimit }: Limit = {}): Promise<Uint8Array<ArrayBuffer>> {
   return attempt(`read "${path}"`, async () => {
-    using file = await Deno.open(path);
-    const { isDirectory, size } = await file.stat();
+    // Before it is opened: that alone would wait for ever at a pipe without a writer.
+    const { isFile, isDirectory, size } = await Deno.stat(path);
     if (isDirectory) throw new Deno.errors.IsADirectory(path);
+    if (!isFile && path !== "/dev/null") throw notRegular(path);
     if (size > limit) throw tooLarge(path, limit);
+    using file = await Deno.open(path);
     return await readUpTo(file, { path, limit, expected: size });
   });
 }
 
-/** The size of a pipe is unknown and a file may grow while it is read, so the limit holds here too. */
+/** What is read may be read again at any time, which only a regular file allows: a pipe gives its text once. */
+function notRegular(path: string): PosternError {
+  return new PosternError("config", `Cannot read "${path}": it is not a regular file`, {
+    hint: "write what it holds into a file, and name that one",
+  });
+}
+
+/** A file may grow while it is read, so the limit holds here too. */
 async function readUpTo(
   file: Deno.FsFile,
   { path, limit, expected }: { path: string; limit: number; expected: number },
@@ -63,15 +72,20 @@ async function readUpTo(
 }
 
 function tooLarge(path: string, limit: number): PosternError {
-  return new PosternError("config", `Cannot read "${path}": it has more than ${limit} bytes`);
+  return new PosternError("config", `Cannot read "${path}": it has more than ${limit} bytes`, {
+    detail: "too_large",
+  });
 }
 
 async function readText(path: string, options?: Limit): Promise<string> {
   const bytes = await read(path, options);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch (error) {
-    throw new PosternError("config", `Cannot read "${path}": it is not UTF-8 text`, { cause: error });
+  } catch {
+    // Where and what the decoder does not say.
+    throw new PosternError("config", `Cannot read "${path}": it is not UTF-8 text`, {
+      hint: "save it as UTF-8, or convert it: iconv -f latin1 -t utf-8",
+    });
   }
 }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { peerTest } from "../support/peers.ts";
 import { Household } from "../support/postern_process.ts";
 
 const faulty = `listen:
@@ -53,6 +54,37 @@ Deno.test("postern config check of a file that is named and missing fails", asyn
   assert.equal(code, 4);
   assert.match(stderr, /^postern: error: Cannot read ".*none\.yaml": no such file/);
 });
+
+/** What a shell makes of odd.yaml, and what is said of it. */
+const unreadable = [
+  { name: "a pipe", make: "mkfifo odd.yaml", says: "it is not a regular file" },
+  { name: "a file that is not UTF-8", make: "printf 'a\\377' >odd.yaml", says: "it is not UTF-8 text" },
+  {
+    name: "links in a circle",
+    make: "ln -sf odd.yaml other.yaml; ln -sf other.yaml odd.yaml",
+    says: "too many levels of symbolic links",
+  },
+  { name: "a directory", make: "mkdir -p odd.yaml", says: "is a directory" },
+  { name: "a file over 2 MB", make: "printf %02000001d 0 >odd.yaml", says: "it is over 2 MB" },
+];
+for (const { name, make, says } of unreadable) {
+  peerTest(
+    `postern config check and proxy say one sentence and one hint about ${name}`,
+    ["bash"],
+    async ({ bash }) => {
+      await using home = await Household.open();
+      const under = [bash, "-c", `test -e odd.yaml || ${make}; exec "$@"`, "bash"];
+      for (const command of [["config", "check"], ["proxy"]]) {
+        const { code, stdout, stderr } = await home.run(["--config", "odd.yaml", ...command], { under });
+        assert.match(
+          stderr,
+          new RegExp(`^postern: error: Cannot (read|use) ".*odd\\.yaml": ${says}\npostern: hint: .*\n$`),
+        );
+        assert.deepEqual([code, stdout], [4, ""]);
+      }
+    },
+  );
+}
 
 Deno.test("postern config init writes what check accepts, and never replaces a file", async () => {
   await using home = await Household.open();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { demandLoaded, loadConfig, readConfig } from "../../../src/app/config_file.ts";
-import { isPosternError } from "../../../src/core/mod.ts";
+import { isPosternError, PosternError } from "../../../src/core/mod.ts";
 import { MemoryWorld } from "../../support/memory_world.ts";
 
 const path = "/config/config.yaml";
@@ -195,4 +195,19 @@ Deno.test("readConfig() warns of a door that an option opens, by that option", a
   const { loaded, warnings } = await readConfig(new MemoryWorld({ files }), { overrides });
   assert.ok(loaded);
   assert.deepEqual(warnings, ["--listen: is an open door: everyone who reaches 0.0.0.0:1 can use it"]);
+});
+
+Deno.test("readConfig() says of a file over 2 MB what to do with its lists", async () => {
+  const world = new MemoryWorld();
+  const limit = (_path: string, options?: { limit?: number }) => {
+    assert.equal(options?.limit, 2_000_000);
+    return Promise.reject(new PosternError("config", "Cannot read it", { detail: "too_large" }));
+  };
+  Object.assign(world.files, { readTextIfThere: limit });
+  await assert.rejects(readConfig(world, {}), (error) => {
+    assert.ok(isPosternError(error, "config"));
+    assert.match(error.message, /^Cannot use "\/config\/config.yaml": it is over 2 MB$/);
+    assert.match(error.hint ?? "", /routesFrom/);
+    return true;
+  });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ErrorCode, Files, PosternError } from "../../../src/core/mod.ts";
+import { describe, type ErrorCode, type Files, type PosternError } from "../../../src/core/mod.ts";
 import { createFiles } from "../../../src/runtime/files.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
@@ -39,10 +39,46 @@ inDirectory("read() refuses a file over the limit and takes one at it", async (d
   await assert.rejects(files.read(`${directory}/a`, { limit: 9 }), coded("config", /more than 9 bytes/));
 });
 
-inDirectory("read() holds the limit where the size is not known before", async (_directory, files) => {
-  if (isWindows) return;
-  await assert.rejects(files.read("/dev/zero", { limit: 5000 }), coded("config", /more than 5000 bytes/));
+inDirectory(
+  "read() refuses what is not a regular file, and does not wait for it",
+  async (directory, files) => {
+    if (isWindows) return;
+    const { success } = await new Deno.Command("mkfifo", { args: [`${directory}/pipe`] }).output();
+    assert.ok(success);
+    await Deno.symlink(`${directory}/pipe`, `${directory}/link`);
+    for (const path of [`${directory}/pipe`, `${directory}/link`, "/dev/zero"]) {
+      await assert.rejects(files.read(path, { limit: 5000 }), (error: PosternError) => {
+        assert.match(error.hint ?? "", /into a file/);
+        return coded("config", /: it is not a regular file$/)(error);
+      });
+    }
+  },
+);
+
+inDirectory("read() takes /dev/null for an empty file", async (_directory, files) => {
+  if (!isWindows) assert.equal((await files.read("/dev/null")).length, 0);
 });
+
+inDirectory(
+  "readText() gives a sentence and a hint for a file that is no text of ours",
+  async (directory, files) => {
+    await Deno.writeFile(`${directory}/latin1`, Uint8Array.of(0x66, 0xfc, 0x72));
+    await Deno.symlink(`${directory}/b`, `${directory}/a`);
+    await Deno.symlink(`${directory}/a`, `${directory}/b`);
+    const cases: readonly (readonly [string, RegExp, RegExp])[] = [
+      ["latin1", /: it is not UTF-8 text$/, /UTF-8/],
+      ["a", /: too many levels of symbolic links$/, /circle/],
+      [".", /: is a directory$/, /a file/],
+    ];
+    for (const [path, message, hint] of cases) {
+      await assert.rejects(files.readText(`${directory}/${path}`), (error: PosternError) => {
+        assert.match(error.hint ?? "", hint);
+        assert.match(describe(error), isWindows ? /^Cannot / : message);
+        return true;
+      });
+    }
+  },
+);
 
 inDirectory("read() says what is wrong with a path", async (directory, files) => {
   await Deno.writeTextFile(`${directory}/file`, "");
