@@ -1,5 +1,13 @@
 import settings from "./deno.json" with { type: "json" };
-import { commandOf, flagsFor, kindsFor } from "./scripts/permissions.ts";
+import type { World } from "./src/core/mod.ts";
+import {
+  commandGrants,
+  commandOf,
+  configNamed,
+  flagsFor,
+  kindsFor,
+  mayUseSsh,
+} from "./scripts/permissions.ts";
 import { runtimeFlags } from "./scripts/runtime_flags.ts";
 
 // A library of node's world asks for the directory of its own file while it loads, which a bundle does not have.
@@ -28,16 +36,24 @@ else Deno.exit(await main(Deno.args));
 async function main(args: readonly string[]): Promise<number> {
   const command = commandOf(args);
   const { createWorld, keepOnly, writeStderr } = await import("./src/runtime/mod.ts");
-  keepOnly(kindsFor(args, Deno.build.os));
+  let world = createWorld({ main: import.meta.url, flags: [] });
+  // Commands that could run what an ssh configuration names give that up where there is none.
+  const usesSsh = commandGrants[command]?.run !== undefined && mayUseSsh(args, await configText(world, args));
+  keepOnly(kindsFor(args, { platform: Deno.build.os, usesSsh }));
   const { LineWriter } = await import("./src/core/mod.ts");
   // One write for many lines: a busy door has thousands of them a second.
   const gather = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
   const log = new LineWriter({ sink: writeStderr, gather });
   const { run } = await import("./src/cli/mod.ts");
-  let world = createWorld({ main: import.meta.url, flags: [] });
   if (command === "proxy" && !world.process.isCompiled) {
     // From source, a door in the background gets the flags of this command line again.
-    const places = { directories: world.places, self: Deno.execPath(), platform: Deno.build.os };
+    const places = {
+      directories: world.places,
+      self: Deno.execPath(),
+      platform: Deno.build.os,
+      shell: world.process.env("SHELL"),
+      askpass: world.process.env("SSH_ASKPASS"),
+    };
     world = createWorld({ main: import.meta.url, flags: [...runtimeFlags, ...flagsFor(args, places)] });
   }
   try {
@@ -45,6 +61,15 @@ async function main(args: readonly string[]): Promise<number> {
   } finally {
     await log.flush();
   }
+}
+
+/** The configuration as it is written, where it can be read: whoever needs it says what is wrong with it. */
+async function configText(
+  { files, places, process }: World,
+  args: readonly string[],
+): Promise<string | undefined> {
+  const path = configNamed(args) ?? process.env("POSTERN_CONFIG") ?? `${places.config}/config.yaml`;
+  return await files.readTextIfThere(path, { limit: 2_000_000 }).catch(() => undefined);
 }
 
 /** What nobody caught is our own fault: one sentence, and out, unless others depend on this process. */

@@ -3,7 +3,8 @@ export type PermissionKind = "net" | "read" | "write" | "env" | "run" | "sys";
 
 /**
  * Everything, or these names; `{state}` and the like stand for the platform's directories, `{self}` for the program,
- * `{control}` for the control sockets of the doors that run.
+ * `{control}` for the control sockets of the doors that run, `{ssh}` for the person's ssh directory, `{shell}` and
+ * `{askpass}` for the programs that the environment names for that.
  */
 export type Grant = "any" | readonly string[];
 
@@ -16,6 +17,7 @@ export interface Directories {
   readonly state: string;
   readonly cache: string;
   readonly runtime: string;
+  readonly home: string;
 }
 
 /** All kinds, in the order in which `main.ts` gives them up. */
@@ -52,26 +54,42 @@ const client: Grants = {
 /** Asks a running door, else answers from the configuration, which may name files and variables (`${NAME}`) at will. */
 const reader: Grants = { ...client, read: "any", env: "any" };
 
+/** What the ssh configuration may have run: `Match exec` and ProxyCommand by a shell, `engine: openssh`, SSH_ASKPASS. */
+const sshPrograms = ["{shell}", "ssh", "{askpass}"];
+
+/** What the ssh configuration asks of the machine. */
+const sshFacts = ["uid", "gid", "username", "homedir", "hostname"];
+
+/** Asks a running door, else goes the way that a door would go. */
+const walker: Grants = {
+  ...reader,
+  net: "any",
+  write: ["{state}", "{runtime}", "{ssh}"],
+  run: sshPrograms,
+  sys: sshFacts,
+};
+
 /** What each command may do. */
 export const commandGrants: Readonly<Record<string, Grants>> = {
   proxy: {
     net: "any",
     read: "any",
-    write: ["{state}", "{cache}", "{runtime}"],
+    // Host keys that are accepted are written down where ssh would.
+    write: ["{state}", "{cache}", "{runtime}", "{ssh}"],
     env: "any",
-    run: ["{self}"],
-    sys: ["uid"],
+    run: ["{self}", ...sshPrograms],
+    sys: sshFacts,
   },
   status: client,
   connections: client,
   reload: client,
   stop: client,
   logs: client,
-  explain: { ...reader, net: "any" },
+  explain: walker,
   env: reader,
   pac: reader,
-  config: { ...reader, write: ["{config}", "{state}", "{runtime}"] },
-  doctor: { ...reader, net: "any" },
+  config: { ...walker, net: ["{control}"], write: ["{config}", "{state}", "{runtime}"] },
+  doctor: walker,
   demo: { net: ["127.0.0.1", "[::1]", "localhost"], env: commonEnv, sys: ["uid"] },
   completion: { env: commonEnv },
   version: { env: commonEnv },
@@ -98,13 +116,33 @@ export function commandOf(args: readonly string[]): string {
   return "help";
 }
 
-/** The kinds a command line needs: the program gives up the rest first of all. */
-export function kindsFor(args: readonly string[], platform = "linux"): PermissionKind[] {
+/**
+ * The kinds a command line needs: the program gives up the rest first of all. `usesSsh` is whether the configuration
+ * may name an ssh host.
+ */
+export function kindsFor(
+  args: readonly string[],
+  { platform = "linux", usesSsh = false }: { readonly platform?: string; readonly usesSsh?: boolean } = {},
+): PermissionKind[] {
   const command = commandOf(args);
   const grants = grantsFor(command, platform);
-  // A door starts no program but itself, and that only to go into the background.
-  const mayRun = command !== "proxy" || args.includes("--background");
+  // A door starts itself to go into the background; all else that is run is named by the ssh configuration.
+  const mayRun = usesSsh || (command === "proxy" && args.includes("--background"));
   return permissionKinds.filter((kind) => grants[kind] !== undefined && (kind !== "run" || mayRun));
+}
+
+/** The file a command line names with `--config`. */
+export function configNamed(args: readonly string[]): string | undefined {
+  for (const [at, word] of args.entries()) {
+    if (word === "--config") return args[at + 1];
+    if (word.startsWith("--config=")) return word.slice("--config=".length);
+  }
+  return undefined;
+}
+
+/** Whether ssh may be used: told from the text, since understanding it takes more than what is loaded by then. */
+export function mayUseSsh(args: readonly string[], configText: string | undefined): boolean {
+  return [...args, configText ?? ""].some((text) => /\bssh\b/.test(text));
 }
 
 /** What is only known where a command is run from source. */
@@ -115,6 +153,9 @@ export interface SourceFacts {
   readonly platform: string;
   /** The control sockets there are. */
   readonly sockets?: readonly string[];
+  /** What SHELL and SSH_ASKPASS name. */
+  readonly shell?: string | undefined;
+  readonly askpass?: string | undefined;
 }
 
 /** The flags of `deno run` for one command line from source: the narrowest that do. */
@@ -165,8 +206,14 @@ function toFlags(
   });
 }
 
-function fill(name: string, { directories, self, sockets = [] }: SourceFacts): readonly string[] {
+function fill(
+  name: string,
+  { directories, self, sockets = [], shell, askpass }: SourceFacts,
+): readonly string[] {
   if (name === "{control}") return sockets.map((path) => `unix:${path}`);
+  if (name === "{ssh}") return [`${directories.home}/.ssh`];
+  if (name === "{shell}") return ["/bin/sh", ...(shell ? [shell] : [])];
+  if (name === "{askpass}") return askpass ? [askpass] : [];
   const places: Record<string, string> = { ...directories, self };
   return [name.replace(/^\{(\w+)\}$/, (whole, place: string) => places[place] ?? whole)];
 }

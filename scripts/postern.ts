@@ -20,7 +20,14 @@ async function runFromSource(args: readonly string[]): Promise<number> {
 export function sourceCommand(args: readonly string[], directories: Directories): string[] {
   const config = filePath(new URL("../deno.json", import.meta.url));
   const sockets = [...socketsIn(directories.runtime)];
-  const facts = { directories, sockets, self: Deno.execPath(), platform: Deno.build.os };
+  const facts = {
+    directories,
+    sockets,
+    self: Deno.execPath(),
+    platform: Deno.build.os,
+    shell: Deno.env.get("SHELL"),
+    askpass: Deno.env.get("SSH_ASKPASS"),
+  };
   return ["run", ...runtimeFlags, "--quiet", "--config", config, ...flagsFor(args, facts)];
 }
 

@@ -8,6 +8,9 @@ const places = [
   ["`{cache}`", "the cache directory"],
   ["`{runtime}`", "the directory of control sockets and locks: `postern` in `$XDG_RUNTIME_DIR`"],
   ["`{control}`", "the control sockets of the doors that run, each by its path"],
+  ["`{ssh}`", "`~/.ssh`, where host keys are written down that the ssh configuration lets us accept"],
+  ["`{shell}`", "`/bin/sh` and what `$SHELL` names: they run `Match exec` and ProxyCommand"],
+  ["`{askpass}`", "what `$SSH_ASKPASS` names"],
   ["`{self}`", "the program itself, to start a door in the background"],
 ];
 
@@ -19,7 +22,7 @@ export function permissionsPage(): string {
   ]);
   const given = Object.keys(commandGrants).map((command) => [
     `\`${command}\``,
-    kindsFor([command, "--background"]).map((kind) => `\`${kind}\``).join(" "),
+    kindsFor([command, "--background"], { usesSsh: true }).map((kind) => `\`${kind}\``).join(" "),
   ]);
   return [
     madeOf("scripts/permissions.ts"),
@@ -39,7 +42,8 @@ export function permissionsPage(): string {
     table(["word", "stands for"], places),
     "## Compiled",
     "The places are not known when the program is compiled, so it has the union of all commands. Before it loads\n" +
-    "anything foreign it gives up, for good, every kind that its command does not need. These remain:",
+    "anything foreign it gives up, for good, every kind that its command does not need. These remain, `run` only\n" +
+    "where the configuration may name an ssh host, and for a door that goes into the background:",
     table(["command", "kinds"], given),
     "It is compiled with:",
     `\`\`\`text\n${

@@ -11,6 +11,7 @@ import {
   type Network,
   PosternError,
   type Target,
+  Tasks,
   type World,
 } from "../core/mod.ts";
 import type {
@@ -21,7 +22,7 @@ import type {
   ReloadReport,
   Status,
 } from "../listeners/mod.ts";
-import type { BuildDeps } from "../transports/mod.ts";
+import { type BuildDeps, type BuiltTransport, readingOf, SshServices } from "../transports/mod.ts";
 import type { LoadedConfig } from "./config_file.ts";
 import { ConnectionTable } from "./connection_table.ts";
 import { DialCounts } from "./dial_counts.ts";
@@ -59,6 +60,9 @@ export class Door implements AsyncDisposable {
   #problem: string | undefined;
   #reloading: Promise<unknown> = Promise.resolve();
   readonly #retired: RetiredTransports;
+  readonly #ssh: SshServices;
+  readonly #tasks: Tasks;
+  #preparing: Promise<unknown> = Promise.resolve();
   #dropping: Disposable | undefined;
 
   /** Builds everything and starts nothing. */
@@ -72,7 +76,12 @@ export class Door implements AsyncDisposable {
     this.connections = new ConnectionTable({ clock, log, metrics: this.metrics });
     this.#retired = new RetiredTransports(this.connections, log);
     this.#network = withoutLoops(world.network, () => this.endpoints);
-    this.#plan = makePlan(config, this.#buildDeps());
+    this.#ssh = new SshServices(
+      { network: this.#network, clock, files: world.files, log, reading: readingOf(world) },
+      config.settings.ssh,
+    );
+    this.#tasks = new Tasks(undefined, (error) => log.error("door.task_failed", { reason: describe(error) }));
+    this.#plan = makePlan(config, this.buildDeps);
     this.#listeners = new ListenerSet({
       network: world.network,
       files: world.files,
@@ -90,6 +99,12 @@ export class Door implements AsyncDisposable {
 
   get plan(): Plan {
     return this.#plan;
+  }
+
+  /** What its transports are built from. */
+  get buildDeps(): BuildDeps {
+    const { clock, files } = this.#world;
+    return { network: this.#network, clock, files, log: this.#options.log, ssh: this.#ssh };
   }
 
   get phase(): DoorPhase {
@@ -119,6 +134,31 @@ export class Door implements AsyncDisposable {
   async open(): Promise<void> {
     await this.#listeners.apply(listenOf(this.#plan.config.settings), this.#plan.limits);
     this.#phase = "ready";
+    this.#prepare();
+  }
+
+  /** Lets the transports read what they need besides; what they say of it goes into the log. */
+  #prepare(): void {
+    const { transports } = this.#plan;
+    this.#preparing = this.#preparing.then(() =>
+      Promise.all([...transports.byName.values()].map((built) => this.#prepareOne(built)))
+    );
+    this.#tasks.spawn(() => this.prepared());
+  }
+
+  async #prepareOne({ name, transport }: BuiltTransport): Promise<void> {
+    const { log } = this.#options;
+    for (const { severity, text, hint } of await transport.prepare?.() ?? []) {
+      const fields = { transport: name, reason: text, ...(hint !== undefined && { hint }) };
+      if (severity === "blocking") log.warn("transport.unusable", fields);
+      else if (severity === "note") log.warn("transport.note", fields);
+      else log.debug("transport.note", fields);
+    }
+  }
+
+  /** Resolves when the transports have read what they need besides the configuration. */
+  async prepared(): Promise<void> {
+    await this.#preparing;
   }
 
   /** Swaps to another configuration. On failure everything is as before, and `status` shows why. */
@@ -135,7 +175,8 @@ export class Door implements AsyncDisposable {
     let plan: Plan | undefined;
     try {
       const config = await load();
-      plan = makePlan(config, this.#buildDeps(), before);
+      this.#demandPrograms(config);
+      plan = makePlan(config, this.buildDeps, before);
       const listening = this.#listeners.bound;
       await this.#listeners.apply(listenOf(config.settings), plan.limits);
       this.#plan = plan;
@@ -145,6 +186,8 @@ export class Door implements AsyncDisposable {
         ...listenerChanges(listening, this.#listeners.bound),
       ];
       this.#retired.add(plan.transports.dropped);
+      this.#ssh.renew(config.settings.ssh);
+      this.#prepare();
       this.metrics.reloads.add(1, "done");
       log.info("config.reloaded", { changes: changes.length, rules: config.rules.length });
       for (const warning of config.warnings) log.warn("config.warning", { warning });
@@ -157,6 +200,19 @@ export class Door implements AsyncDisposable {
       this.#retired.add([...plan?.transports.byName.values() ?? []].filter((built) => !known.has(built)));
       throw error;
     }
+  }
+
+  /** Where there was no ssh host at the start, the right to run what an ssh configuration names was given up. */
+  #demandPrograms({ settings }: LoadedConfig): void {
+    const ssh = Object.entries(settings.transports).find(([, { kind }]) => kind === "ssh");
+    if (!ssh || this.#world.process.mayRun("/bin/sh")) return;
+    throw new PosternError(
+      "config",
+      `Cannot take up the transport "${
+        ssh[0]
+      }": this door gave up the right to start programs, which ssh may need`,
+      { hint: "restart the door" },
+    );
   }
 
   /** Takes no more clients, lets the live connections end within the limit, and drops what is left. */
@@ -185,6 +241,8 @@ export class Door implements AsyncDisposable {
     this.connections.closeAll(new PosternError("cancelled", "The door was closed"));
     for (const { transport } of this.#plan.transports.byName.values()) await transport[Symbol.asyncDispose]();
     await this.#retired[Symbol.asyncDispose]();
+    await this.#ssh[Symbol.asyncDispose]();
+    await this.#tasks[Symbol.asyncDispose]();
   }
 
   /** What a client asks for, routed, dialled in time, recorded. */
@@ -285,11 +343,6 @@ export class Door implements AsyncDisposable {
       record.failed(error);
       return Promise.reject(error);
     };
-  }
-
-  #buildDeps(): BuildDeps {
-    const { clock, files } = this.#world;
-    return { network: this.#network, clock, files, log: this.#options.log };
   }
 }
 

@@ -7,11 +7,14 @@ import {
   listenSettings,
 } from "../listeners/mod.ts";
 import { routeSettings } from "../routing/mod.ts";
-import { transportsSchema } from "../transports/mod.ts";
+import { sshSection, transportsSchema } from "../transports/mod.ts";
 
 const settings = record({
   listen: optional(described(listenSettings, "Where the door listens, who may use it, and how much.")),
   transports: described(optional(transportsSchema(), {}), "The ways out, by name."),
+  ssh: optional(
+    described(sshSection, "How ssh hosts are reached, beside what the ssh configuration says of them."),
+  ),
   ...routeSettings,
 });
 

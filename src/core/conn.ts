@@ -40,6 +40,22 @@ export interface Transport extends AsyncDisposable {
   dial(target: Target, options: DialOptions): Promise<Conn>;
   /** What `status` shows of it beyond its name. */
   status?(): TransportStatus;
+  /**
+   * Reads again what it needs beside the configuration, and connects to nothing; tells what a person has to know of
+   * that. It never fails: what cannot be used says so at each dial.
+   */
+  prepare?(): Promise<readonly TransportNote[]>;
+  /** Signs in wherever it must before a target can be dialled. */
+  connect?(options: DialOptions): Promise<void>;
+  /** Asks whether what it is connected to is still there: after a sleep, or when the network has changed. */
+  check?(): void;
+}
+
+/** What a transport has to say of what it read. `blocking` makes it unusable. */
+export interface TransportNote {
+  readonly severity: "blocking" | "note" | "harmless";
+  readonly text: string;
+  readonly hint?: string;
 }
 
 export interface TransportStatus {

@@ -100,9 +100,15 @@ export interface Process {
   /** The command line that starts postern again: the executable and what precedes the command. */
   readonly self: readonly string[];
   readonly directory: string;
+  /** This machine's own name. */
+  readonly hostName: string;
   env(name: string): string | undefined;
+  /** Who runs this by the user database: what HOME and USER say may have been changed by hand. */
+  account(): Promise<Account>;
   /** Calls `heard` for each such signal until disposed. */
   on(signal: SignalName, heard: () => void): Disposable;
+  /** Whether we may start a program: the right is given up at the start where the configuration asks for none. */
+  mayRun(program: string): boolean;
   /** Runs a program to its end and collects what it says; input and output are closed unless given. */
   run(command: readonly string[], options: RunOptions): Promise<RunResult>;
   /** Starts a program that outlives us, its output to a file. */
@@ -112,6 +118,11 @@ export interface Process {
   ): Promise<Background>;
   /** Resident memory in bytes, where known. */
   memory(): number;
+}
+
+export interface Account {
+  readonly name: string;
+  readonly home: string;
 }
 
 export interface RunOptions {
@@ -146,6 +157,18 @@ export interface Terminal {
   /** Writes to stderr, in order. */
   err(text: string): Promise<void>;
   readInput(limit: number): Promise<string>;
+  /**
+   * Asks on stderr whoever sits at the terminal of stdin, one question at a time. Undefined when stdin is no terminal or
+   * nobody answers; the interrupt key is `cancelled`, and SIGINT to all who listen for it.
+   */
+  ask(question: Question, options: { signal: AbortSignal }): Promise<string | undefined>;
+}
+
+/** What a person is asked. */
+export interface Question {
+  readonly text: string;
+  /** Whether the answer is shown as it is typed; a secret is not. */
+  readonly echo: boolean;
 }
 
 /** The platform's directories for this program. */

@@ -180,9 +180,8 @@ class DoorClient {
 
   async dial(scheme: "socks5" | "http", target: Target, signal: AbortSignal): Promise<Conn> {
     const { host, port } = parseTarget(this.#stage.door.address);
-    const { world, door } = this.#stage;
     const settings = { door: { kind: "proxy", settings: { scheme, host, port } } };
-    const { byName } = buildTransports(settings, { ...world, log: door.door.log });
+    const { byName } = buildTransports(settings, this.#stage.door.door.buildDeps);
     const transport = byName.get("door")?.transport;
     if (!transport) throw new Error("the demo has no client");
     return await transport.dial(target, { signal });

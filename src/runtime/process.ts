@@ -30,8 +30,17 @@ export function createProcess({ clock, files, main, flags }: ProcessOptions): Pr
     get directory() {
       return needing("tell the working directory", () => Deno.cwd());
     },
+    get hostName() {
+      return needing("tell this machine's name", () => Deno.hostname());
+    },
     env: (name) => needing(`read the variable ${name}`, () => Deno.env.get(name)),
+    async account() {
+      const { userInfo } = await import("node:os");
+      const { username: name, homedir: home } = needing("tell who runs this", userInfo);
+      return { name, home };
+    },
     on: listenForSignal,
+    mayRun: (command) => Deno.permissions.querySync({ name: "run", command }).state === "granted",
     run: (command, options) => runProgram(command, options, clock),
     background: (command, options) => startBackground(command, options, files),
     memory: () => Deno.memoryUsage().rss,

@@ -11,6 +11,7 @@ import type { TransportKind } from "./define_transport.ts";
 import { Direct } from "./direct.ts";
 import { Reject } from "./reject.ts";
 import { sameSettings } from "./same_settings.ts";
+import type { SshServices } from "./ssh/ssh_services.ts";
 import type { TransportSettings, TransportsSettings } from "./transports_schema.ts";
 
 /** What all transports are built from. */
@@ -19,6 +20,8 @@ export interface BuildDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly files: Files;
+  /** Outlives every set: what a reload does not change stays connected. */
+  readonly ssh: SshServices;
 }
 
 /** A transport with what it was built from. */
@@ -127,6 +130,14 @@ class Builder {
   }
 }
 
+const dialers = new WeakMap<Transport, Dialer>();
+
+/** The same function for the same transport: whoever goes through it in the same way can share what is there. */
 function dialerThrough(transport: Transport): Dialer {
-  return (target, options) => transport.dial(target, options);
+  let dialer = dialers.get(transport);
+  if (!dialer) {
+    dialer = (target, options) => transport.dial(target, options);
+    dialers.set(transport, dialer);
+  }
+  return dialer;
 }

@@ -1,5 +1,6 @@
 import type { Schema } from "../config/mod.ts";
 import type { Clock, Dialer, Files, Log, Network, Transport } from "../core/mod.ts";
+import type { SshServices } from "./ssh/ssh_services.ts";
 
 /** What every transport is made with. */
 export interface TransportDeps {
@@ -11,6 +12,8 @@ export interface TransportDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly files: Files;
+  /** What all ssh transports share. */
+  readonly ssh: SshServices;
 }
 
 /** A kind of transport: the key it has in the configuration, the schema of what stands there, and how one is made. */

@@ -3,10 +3,14 @@ import { type BuildDeps, buildTransportsOf, type Transports } from "./build_tran
 import type { TransportKind } from "./define_transport.ts";
 import proxy from "./proxy.ts";
 import reject from "./reject.ts";
+import ssh from "./ssh.ts";
 import { transportsSchemaOf, type TransportsSettings } from "./transports_schema.ts";
 
 export type { BuildDeps, BuiltTransport, Transports } from "./build_transports.ts";
 export { defineTransport, type TransportDeps, type TransportKind } from "./define_transport.ts";
+export { readingOf, type SshPerson } from "./ssh/ssh_reading.ts";
+export { type SshSection, sshSection } from "./ssh/ssh_section.ts";
+export { SshServices, type SshServicesOptions } from "./ssh/ssh_services.ts";
 export { sameSettings } from "./same_settings.ts";
 export {
   implicitNames,
@@ -16,7 +20,7 @@ export {
 } from "./transports_schema.ts";
 
 /** Every kind of transport that the configuration may name. `direct` needs no configuration and is always there. */
-export const transportKinds: readonly TransportKind[] = [proxy, reject];
+export const transportKinds: readonly TransportKind[] = [proxy, reject, ssh];
 
 /** The schema of the section `transports`. */
 export function transportsSchema(): Schema<TransportsSettings> {

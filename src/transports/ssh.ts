@@ -1,5 +1,6 @@
-import { text } from "../config/mod.ts";
+import { described, text } from "../config/mod.ts";
 import {
+  asPosternError,
   type Conn,
   describe,
   type Dialer,
@@ -10,12 +11,13 @@ import {
   PosternError,
   type Target,
   type Transport,
+  type TransportNote,
   type TransportStatus,
 } from "../core/mod.ts";
-import { defineTransport, type TransportDeps, type TransportKind } from "./define_transport.ts";
+import { defineTransport } from "./define_transport.ts";
 import { demandUsable, resolveChain } from "./ssh/ssh_chain.ts";
-import type { SshHopStatus } from "./ssh/ssh_hop.ts";
-import type { SshHost } from "./ssh/ssh_host.ts";
+import type { SshHop, SshHopStatus } from "./ssh/ssh_hop.ts";
+import type { SshConfigProblem, SshHost } from "./ssh/ssh_host.ts";
 import type { HeldChain } from "./ssh/ssh_pool.ts";
 import type { SshServices } from "./ssh/ssh_services.ts";
 
@@ -23,11 +25,12 @@ import type { SshServices } from "./ssh/ssh_services.ts";
 export class Ssh implements Transport {
   readonly name: string;
   readonly #alias: string;
-  readonly #network: Network;
+  readonly #network: Pick<Network, "lookup">;
   readonly #dialer: Dialer;
   readonly #services: SshServices;
-  #chain: Promise<HeldChain> | undefined;
+  /** The chain as it was last read, while that is read, and why it cannot be used. */
   #held: HeldChain | undefined;
+  #reading: Promise<HeldChain> | undefined;
   #failure: PosternError | undefined;
   #isDisposed = false;
 
@@ -35,7 +38,7 @@ export class Ssh implements Transport {
     alias: string,
     { name, network, dialer, services }: {
       readonly name: string;
-      readonly network: Network;
+      readonly network: Pick<Network, "lookup">;
       readonly dialer: Dialer;
       readonly services: SshServices;
     },
@@ -48,28 +51,29 @@ export class Ssh implements Transport {
   }
 
   async dial(target: Target, options: DialOptions): Promise<Conn> {
-    options.signal.throwIfAborted();
-    const { hops } = this.#held ?? await this.#holding();
-    const last = hops.at(-1);
-    if (!last) throw new PosternError("internal", `Cannot use ssh ${this.#alias}: it has no host`);
-    return await last.dial(target, options);
-  }
-
-  /** Reads the configuration of every host on the way, without connecting; fails where the chain cannot be used. */
-  async prepare(): Promise<void> {
-    await this.#holding();
+    return await (await this.#last(options)).dial(target, options);
   }
 
   /** Signs in to every host on the way. */
   async connect(options: DialOptions): Promise<void> {
-    const { hops } = await this.#holding();
-    await hops.at(-1)?.ready(options);
+    await (await this.#last(options)).ready(options);
   }
 
-  /** Reads the configuration again when next needed; connections that stand are served to their end. */
-  forget(): void {
-    this.#held?.release();
-    this.#held = this.#chain = this.#failure = undefined;
+  /** Reads anew what is configured for every host on the way; sessions of hosts that are the same are kept. */
+  async prepare(): Promise<readonly TransportNote[]> {
+    const former = this.#held;
+    this.#failure = undefined;
+    const reading = this.#reading = this.#hold();
+    try {
+      const { hops } = await reading;
+      return hops.flatMap(({ host }) => host.problems.map(noteOf));
+    } catch (error) {
+      if (this.#reading === reading) this.#held = undefined;
+      const { message, hint } = asPosternError(error);
+      return [{ severity: "blocking", text: message, ...(hint !== undefined && { hint }) }];
+    } finally {
+      former?.release();
+    }
   }
 
   /** Asks every server on the way whether it is there. */
@@ -83,33 +87,37 @@ export class Ssh implements Transport {
     const lastError = hops.find(({ state }) => state === "failing")?.lastError ?? hops.at(-1)?.lastError;
     const state = (["failing", "connecting", "ready"] as const)
       .find((state) => hops.some((hop) => hop.state === state)) ?? "idle";
-    return { state, ...(lastError !== undefined && { lastError }), hops };
+    return { state, ...(lastError !== undefined && { lastError }), detail: wayText(this.#alias, hops), hops };
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true;
-    this.forget();
+    this.#held?.release();
+    this.#held = this.#reading = undefined;
     return Promise.resolve();
   }
 
-  #holding(): Promise<HeldChain> {
-    if (this.#isDisposed) {
-      return Promise.reject(new PosternError("cancelled", `The transport "${this.name}" was closed`));
-    }
-    return this.#chain ??= this.#hold();
+  async #last({ signal }: DialOptions): Promise<SshHop> {
+    signal.throwIfAborted();
+    const { hops } = this.#held ?? await orAborted(this.#reading ??= this.#hold(), signal);
+    const last = hops.at(-1);
+    if (last) return last;
+    throw new PosternError("internal", `Cannot use ssh ${this.#alias}: it has no host`);
   }
 
   async #hold(): Promise<HeldChain> {
+    const { pool, read, section: times } = this.#services;
+    if (this.#isDisposed) throw new PosternError("cancelled", `The transport "${this.name}" was closed`);
     try {
-      const chain = await resolveChain(this.#alias, this.#services.read);
+      const chain = await resolveChain(this.#alias, read);
       demandUsable(chain);
-      const held = this.#services.pool.hold(chain, this.#reachOf(this.#dialer));
+      const held = pool.hold(chain, { reach: this.#reachOf(this.#dialer), times });
       if (this.#isDisposed) held.release();
       return this.#held = held;
     } catch (error) {
       // What the configuration says stays said until it is read again; anything else may be better next time.
       if (isPosternError(error, "config")) this.#failure = error;
-      else this.#chain = undefined;
+      else this.#reading = undefined;
       throw error;
     }
   }
@@ -125,13 +133,33 @@ export class Ssh implements Transport {
   }
 }
 
+/** Whoever stops waiting does not stop what others wait for too. */
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: either, resolve, reject } = Promise.withResolvers<T>();
+  const stop = () => reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  return either;
+}
+
+function noteOf({ severity, file, line, option, message }: SshConfigProblem): TransportNote {
+  return { severity, text: `${line > 0 ? `${file}:${line}` : file}: ${option}: ${message}` };
+}
+
+/** `jump1 > jump2`; the address where it is another name. */
+function wayText(alias: string, hops: readonly SshHopStatus[]): string {
+  if (hops.length === 0) return alias;
+  return hops.map(({ host, address }) => address.startsWith(`${host}:`) ? host : `${host} at ${address}`)
+    .join(" > ");
+}
+
 const reaches = new WeakMap<Dialer, (host: SshHost, options: DialOptions) => Promise<Conn>>();
 
 async function reachHost(
   host: SshHost,
   { dialer, network, services, options }: {
     readonly dialer: Dialer;
-    readonly network: Network;
+    readonly network: Pick<Network, "lookup">;
     readonly services: SshServices;
     readonly options: DialOptions;
   },
@@ -162,10 +190,16 @@ async function reachHost(
 }
 
 /** `ssh: HOST`: a Host of the person's ssh configuration. */
-export function defineSsh(services: (deps: TransportDeps) => SshServices): TransportKind<string> {
-  return defineTransport({
-    type: "ssh",
-    settings: text({ max: 255, describe: "a Host of the ssh configuration" }),
-    create: (alias, deps) => new Ssh(alias, { ...deps, services: services(deps) }),
-  });
-}
+export default defineTransport({
+  type: "ssh",
+  settings: described(
+    text({
+      max: 255,
+      pattern: /^[^-'`"$\\;&<>|(){}\s][^'`"$\\;&<>|(){}\s]*$/,
+      describe: "a Host of the ssh configuration",
+    }),
+    "Goes through an ssh host, and whatever jump hosts the ssh configuration puts before it.",
+  ),
+  create: (alias, { name, network, dialer, ssh: services }) =>
+    new Ssh(alias, { name, network, dialer, services }),
+});

@@ -58,6 +58,7 @@ async function measure({ args, config }: Start): Promise<number> {
     state: `${directory}/state/postern`,
     cache: `${directory}/cache/postern`,
     runtime: `${directory}/run/postern`,
+    home: directory,
   };
   const all = [...args];
   if (config !== undefined) {

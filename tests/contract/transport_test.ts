@@ -12,6 +12,7 @@ import { buildTransports, type Transports, type TransportsSettings } from "../..
 import { createNetwork } from "../../src/runtime/network.ts";
 import { FakeClock, settle } from "../support/fake_clock.ts";
 import { readAll } from "../support/memory_conn.ts";
+import { idleSshServices } from "../support/idle_ssh_services.ts";
 import { MemoryFiles } from "../support/memory_files.ts";
 import { MemoryNetwork } from "../support/memory_network.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";
@@ -42,12 +43,9 @@ function setting(settings: TransportsSettings, servers: readonly ProxyServerOpti
     const endpoint = { host: `192.0.2.10${at}`, port: 3128 };
     return new ProxyServer(resolving(network), endpoint, options);
   });
-  const transports = buildTransports(settings, {
-    network,
-    clock: new FakeClock(),
-    log: recordingLog(),
-    files: new MemoryFiles({ "/password": "secret\n" }),
-  });
+  const files = new MemoryFiles({ "/password": "secret\n" });
+  const parts = { network, clock: new FakeClock(), log: recordingLog(), files };
+  const transports = buildTransports(settings, { ...parts, ssh: idleSshServices(parts) });
   const target = network.listen(address);
   return {
     network,
@@ -324,9 +322,10 @@ Deno.test("direct and proxies carry a megabyte each way over real sockets", asyn
   for (const protocol of ["http", "socks5", undefined] as const) {
     await using tasks = new Tasks(undefined, (error) => assert.fail(String(error)));
     await using proxy = protocol && new ProxyServer(network, loopback, { protocol });
+    const parts = { network, clock: new FakeClock(), log: recordingLog(), files: new MemoryFiles() };
     const { byName } = buildTransports(
       proxy ? { it: { kind: "proxy", settings: { scheme: protocol, ...proxy.endpoint } } } : {},
-      { network, clock: new FakeClock(), log: recordingLog(), files: new MemoryFiles() },
+      { ...parts, ssh: idleSshServices(parts) },
     );
     const transport = byName.get(protocol ? "it" : "direct")?.transport ?? assert.fail("no transport");
     tasks.spawn(async () => {

@@ -100,7 +100,9 @@ peerTest("Ssh names file and line of what it cannot honour (K33, K36)", sshPeers
     code: "config",
     message: /config:2: .*ProxyJmup/i,
   });
-  assert.equal(await ssh.to("misspelt").prepare().then(() => "usable", () => "unusable"), "unusable");
+  const notes = await ssh.to("misspelt").prepare();
+  assert.deepEqual(notes.map(({ severity }) => severity), ["blocking"]);
+  assert.equal(notes[0]?.hint, "use engine: openssh for this host");
   await assert.rejects(ssh.to("command").dial(target, { signal }), {
     code: "config",
     hint: "use engine: openssh for this host",

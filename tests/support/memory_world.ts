@@ -41,12 +41,15 @@ export class MemoryWorld implements World {
       isCompiled: true,
       self: ["postern"],
       directory: "/here",
+      hostName: "desk.example.net",
+      account: () => Promise.resolve({ name: "me", home: "/home/me" }),
       env: (name) => this.env[name],
       on: (signal, heard) => {
         const listeners = this.#heard.get(signal) ?? new Set();
         this.#heard.set(signal, listeners.add(heard));
         return { [Symbol.dispose]: () => void listeners.delete(heard) };
       },
+      mayRun: () => true,
       run: () => Promise.reject(new Error("this test runs no program")),
       background: () => Promise.reject(new Error("this test starts no program")),
       memory: () => 1000,
@@ -60,6 +63,7 @@ export class MemoryWorld implements World {
       out: (text) => Promise.resolve(void (this.out += text)),
       err: () => Promise.resolve(),
       readInput: () => Promise.resolve(""),
+      ask: () => Promise.resolve(undefined),
     };
   }
 

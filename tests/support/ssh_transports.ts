@@ -6,7 +6,8 @@ import { Ssh } from "../../src/transports/ssh.ts";
 import type { Prompt } from "../../src/transports/ssh/ssh_auth.ts";
 import type { ReadSshHost } from "../../src/transports/ssh/ssh_chain.ts";
 import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
-import { createSshServices, type SshServices } from "../../src/transports/ssh/ssh_services.ts";
+import { usualSshSection } from "../../src/transports/ssh/ssh_section.ts";
+import { SshServices } from "../../src/transports/ssh/ssh_services.ts";
 import { recordingLog } from "./recording_log.ts";
 
 export interface SshTransportsOptions {
@@ -27,16 +28,19 @@ export class SshTransports implements AsyncDisposable {
   readonly #dialer = (target: Target, options: DialOptions): Promise<Conn> =>
     this.network.connect(target, options);
 
-  constructor(hosts: readonly SshHost[], { read, ...options }: SshTransportsOptions = {}) {
+  constructor(
+    hosts: readonly SshHost[],
+    { read = (alias, asked) => this.#read(alias, asked), prompt, ...times }: SshTransportsOptions = {},
+  ) {
     for (const host of hosts) this.#hosts.set(host.alias, host);
-    this.services = createSshServices({
+    this.services = new SshServices({
       network: this.network,
       clock: systemClock,
       files: createFiles(systemClock),
       log: this.log,
-      read: read ?? ((alias, asked) => this.#read(alias, asked)),
-      ...options,
-    });
+      reading: () => ({ read, files: [], [Symbol.dispose]() {} }),
+      ...(prompt && { prompt }),
+    }, { ...usualSshSection, ...times });
   }
 
   /** The transport to a host. */
@@ -59,6 +63,6 @@ export class SshTransports implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const transport of this.#transports) await transport[Symbol.asyncDispose]();
-    await this.services.pool[Symbol.asyncDispose]();
+    await this.services[Symbol.asyncDispose]();
   }
 }

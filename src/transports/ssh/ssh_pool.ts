@@ -2,12 +2,19 @@ import type { Conn, DialOptions } from "../../core/mod.ts";
 import type { SshHopDeps } from "./connect_ssh.ts";
 import { SshHop } from "./ssh_hop.ts";
 import type { SshHost } from "./ssh_host.ts";
+import type { SshSection } from "./ssh_section.ts";
 
 /** How long a hop that nobody refers to is kept, so that a reload finds its session again. */
 const lingering = 30_000;
 
-export interface SshPoolOptions {
-  readonly deps: SshHopDeps;
+/** How long things may take, in milliseconds. */
+export type SshTimes = Pick<SshSection, "keepalive" | "deadAfter" | "connectTimeout">;
+
+/** Where a chain begins. */
+export interface SshChainStart {
+  /** Connects to the first host; chains are apart where it is another function, even if their hosts are the same. */
+  readonly reach: (host: SshHost, options: DialOptions) => Promise<Conn>;
+  readonly times: SshTimes;
 }
 
 /** A chain that is held: its hops stay until it is given back. */
@@ -19,24 +26,23 @@ export interface HeldChain {
 
 /** The ssh hosts of all transports: who passes through the same host in the same way shares its session. */
 export class SshPool implements AsyncDisposable {
-  readonly #deps: SshHopDeps;
+  readonly #deps: Omit<SshHopDeps, keyof SshTimes>;
   readonly #entries = new Map<string, Entry>();
   readonly #closing = new Set<Promise<void>>();
   readonly #numbers = new WeakMap<object, number>();
   #nextNumber = 0;
   #isOver = false;
 
-  constructor({ deps }: SshPoolOptions) {
+  constructor(deps: Omit<SshHopDeps, keyof SshTimes>) {
     this.#deps = deps;
   }
 
-  /**
-   * Holds the hops of a chain. `reach` connects to its first host; chains are apart where it is another one, even
-   * if their hosts are the same.
-   */
-  hold(chain: readonly SshHost[], reach: (host: SshHost, options: DialOptions) => Promise<Conn>): HeldChain {
+  /** Holds the hops of a chain. */
+  hold(chain: readonly SshHost[], { reach, times }: SshChainStart): HeldChain {
+    const { keepalive, deadAfter, connectTimeout } = times;
+    const deps = { ...this.#deps, keepalive, deadAfter, connectTimeout };
     const entries: Entry[] = [];
-    let key = `${this.#numberOf(reach)}`;
+    let key = JSON.stringify([this.#numberOf(reach), keepalive, deadAfter, connectTimeout]);
     for (const host of chain) {
       key += `\n${keyOf(host)}`;
       const below = entries.at(-1)?.hop;
@@ -45,7 +51,7 @@ export class SshPool implements AsyncDisposable {
           host,
           ...(below && { below }),
           reach: (options) => reach(host, options),
-          deps: this.#deps,
+          deps,
         })));
     }
     let isHeld = true;

@@ -3,45 +3,65 @@ import { HostKeys } from "./host_keys.ts";
 import type { Prompt } from "./ssh_auth.ts";
 import type { ReadSshHost } from "./ssh_chain.ts";
 import { SshPool } from "./ssh_pool.ts";
+import type { SshReading } from "./ssh_reading.ts";
+import { type SshSection, usualSshSection } from "./ssh_section.ts";
 
-/** What all ssh transports of a program share. */
-export interface SshServices {
-  readonly pool: SshPool;
-  readonly read: ReadSshHost;
+export interface SshServicesOptions {
+  readonly network: Pick<Network, "connect" | "lookup">;
+  readonly clock: Clock;
+  readonly files: Files;
+  readonly log: Log;
+  /** Begins to read the ssh configuration, as it is from now on. */
+  readonly reading: (section: SshSection) => SshReading;
+  readonly prompt?: Prompt;
   /** Runs a ProxyCommand; its standard input and output are the connection. */
   readonly runCommand?: (command: string, options: DialOptions) => Promise<Conn>;
 }
 
-export interface SshServicesOptions {
-  readonly network: Network;
-  readonly clock: Clock;
-  readonly files: Files;
-  readonly log: Log;
-  readonly read: ReadSshHost;
-  readonly prompt?: Prompt;
-  readonly runCommand?: SshServices["runCommand"];
-  /** Milliseconds: when a silent server is asked, when it counts as gone, and how long signing in may take. */
-  readonly keepalive?: number;
-  readonly deadAfter?: number;
-  readonly connectTimeout?: number;
-}
+/** What all ssh transports of a program share: sessions, known host keys, and one reading of the configuration. */
+export class SshServices implements AsyncDisposable {
+  readonly pool: SshPool;
+  readonly runCommand: SshServicesOptions["runCommand"];
+  readonly #options: SshServicesOptions;
+  #section: SshSection;
+  #reading: SshReading;
 
-/** Makes the services; disposing the pool closes every session. */
-export function createSshServices(
-  { network, clock, files, log, read, prompt, runCommand, ...times }: SshServicesOptions,
-): SshServices {
-  const pool = new SshPool({
-    deps: {
+  constructor(options: SshServicesOptions, section: SshSection = usualSshSection) {
+    const { network, clock, files, log, prompt } = options;
+    this.#options = options;
+    this.#section = section;
+    this.#reading = options.reading(section);
+    this.runCommand = options.runCommand;
+    this.pool = new SshPool({
       network,
       clock,
       files,
       log,
       hostKeys: new HostKeys({ files, clock, log }),
       ...(prompt && { prompt }),
-      keepalive: times.keepalive ?? 3000,
-      deadAfter: times.deadAfter ?? 6000,
-      connectTimeout: times.connectTimeout ?? 10_000,
-    },
-  });
-  return { pool, read, ...(runCommand && { runCommand }) };
+    });
+  }
+
+  get section(): SshSection {
+    return this.#section;
+  }
+
+  /** Files that the answers so far come from, those that are missing too. */
+  get files(): readonly string[] {
+    return this.#reading.files;
+  }
+
+  readonly read: ReadSshHost = (alias, asked) => this.#reading.read(alias, asked);
+
+  /** Reads everything anew from now on. Transports hold what they have until they are prepared again. */
+  renew(section: SshSection = usualSshSection): void {
+    this.#section = section;
+    this.#reading[Symbol.dispose]();
+    this.#reading = this.#options.reading(section);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#reading[Symbol.dispose]();
+    await this.pool[Symbol.asyncDispose]();
+  }
 }

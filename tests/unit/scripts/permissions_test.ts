@@ -3,14 +3,22 @@ import {
   commandGrants,
   commandOf,
   compiledFlags,
+  configNamed,
   flagsFor,
   kindsFor,
+  mayUseSsh,
   permissionKinds,
 } from "../../../scripts/permissions.ts";
 
 const allowAll = ["--allow", "all"].join("-");
 
-const directories = { config: "/c/postern", state: "/s/postern", cache: "/k/postern", runtime: "/r/postern" };
+const directories = {
+  config: "/c/postern",
+  state: "/s/postern",
+  cache: "/k/postern",
+  runtime: "/r/postern",
+  home: "/home/me",
+};
 const here = { directories, self: "/bin/deno", platform: "linux" };
 
 const commandLines = [
@@ -51,8 +59,10 @@ for (const command of ["status", "stop", "demo", "version"]) {
   });
 }
 
-Deno.test("flagsFor() lets a door start itself and nothing else", () => {
-  assert.ok(flagsFor(["proxy"], here).includes("--allow-run=/bin/deno"));
+Deno.test("flagsFor() lets a door start itself and what an ssh configuration may name", () => {
+  assert.ok(flagsFor(["proxy"], here).includes("--allow-run=/bin/deno,/bin/sh,ssh"));
+  const flags = flagsFor(["proxy"], { ...here, shell: "/bin/zsh", askpass: "/bin/ask" });
+  assert.ok(flags.includes("--allow-run=/bin/deno,/bin/sh,/bin/zsh,ssh,/bin/ask"), flags.join(" "));
 });
 
 Deno.test("flagsFor() adds the directories of the files that the person wants made", () => {
@@ -64,7 +74,10 @@ Deno.test("flagsFor() adds the directories of the files that the person wants ma
     "--log-file",
     "l",
   ], here);
-  assert.ok(flags.includes("--allow-write=/s/postern,/k/postern,/r/postern,/x,/y,,z,."), flags.join(" "));
+  assert.ok(
+    flags.includes("--allow-write=/s/postern,/k/postern,/r/postern,/home/me/.ssh,/x,/y,,z,."),
+    flags.join(" "),
+  );
 });
 
 Deno.test("flagsFor() lets config init write where --config says, and no other command", () => {
@@ -78,8 +91,8 @@ Deno.test("flagsFor() lets config init write where --config says, and no other c
 
 Deno.test("flagsFor() reaches the control port on Windows, where there is no socket file", () => {
   assert.ok(flagsFor(["status"], { ...here, platform: "windows" }).includes("--allow-net=127.0.0.1"));
-  assert.ok(kindsFor(["status"], "windows").includes("net"));
-  assert.ok(!kindsFor(["version"], "windows").includes("net"));
+  assert.ok(kindsFor(["status"], { platform: "windows" }).includes("net"));
+  assert.ok(!kindsFor(["version"], { platform: "windows" }).includes("net"));
 });
 
 for (const command of ["version", "completion", "help", "no such command"]) {
@@ -99,13 +112,40 @@ Deno.test("kindsFor() lets a door start itself in the background, and in the for
   assert.ok(!kindsFor(["proxy", "--listen", "127.0.0.1:0"]).includes("run"));
 });
 
+Deno.test("kindsFor() lets commands that walk the way start programs only where ssh may be used", () => {
+  for (const command of ["proxy", "explain", "doctor", "config"]) {
+    assert.ok(!kindsFor([command]).includes("run"), command);
+    assert.ok(kindsFor([command], { usesSsh: true }).includes("run"), command);
+  }
+  assert.ok(!kindsFor(["status"], { usesSsh: true }).includes("run"));
+});
+
+const sshCases = [
+  { args: ["proxy"], text: "transports: { a: { ssh: jump } }", uses: true },
+  { args: ["proxy"], text: "transports: { a: { proxy: { url: http://p } } }", uses: false },
+  { args: ["proxy"], text: "transports: { sshd: { reject: x } }", uses: false },
+  { args: ["proxy"], text: undefined, uses: false },
+  { args: ["proxy", "--route", "x.example=ssh:jump1"], text: undefined, uses: true },
+];
+for (const { args, text, uses } of sshCases) {
+  Deno.test(`mayUseSsh() is ${uses} for ${args.join(" ")} with ${text}`, () => {
+    assert.equal(mayUseSsh(args, text), uses);
+  });
+}
+
+Deno.test("configNamed() finds the file in both spellings", () => {
+  assert.equal(configNamed(["proxy", "--config", "a.yaml"]), "a.yaml");
+  assert.equal(configNamed(["--config=a=b.yaml", "proxy"]), "a=b.yaml");
+  assert.equal(configNamed(["proxy"]), undefined);
+});
+
 Deno.test("compiledFlags() covers every command and never everything", () => {
   const flags = compiledFlags();
   for (const kind of permissionKinds) {
     const isUsed = Object.values(commandGrants).some((grants) => grants[kind] !== undefined);
     assert.equal(flags.some((flag) => flag.startsWith(`--allow-${kind}`)), isUsed, kind);
   }
-  assert.ok(flags.includes("--allow-sys=uid"), flags.join(" "));
+  assert.ok(flags.some((flag) => /^--allow-sys=uid\b/.test(flag)), flags.join(" "));
   assert.ok(!flags.some((flag) => /^--allow-(ffi|import|all)\b/.test(flag)), flags.join(" "));
 });
 

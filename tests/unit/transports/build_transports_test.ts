@@ -11,6 +11,7 @@ import {
   type TransportsSettings,
 } from "../../../src/transports/mod.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
+import { idleSshServices } from "../../support/idle_ssh_services.ts";
 import { MemoryFiles } from "../../support/memory_files.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";
 import { ProxyServer } from "../../support/proxy_server.ts";
@@ -19,7 +20,8 @@ import { recordingLog } from "../../support/recording_log.ts";
 const signal = new AbortController().signal;
 
 function depsOver(network: MemoryNetwork): BuildDeps {
-  return { network, clock: new FakeClock(), log: recordingLog(), files: new MemoryFiles() };
+  const parts = { network, clock: new FakeClock(), log: recordingLog(), files: new MemoryFiles() };
+  return { ...parts, ssh: idleSshServices(parts) };
 }
 
 function upstream(port: number, via?: string): TransportsSettings[string] {

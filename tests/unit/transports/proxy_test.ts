@@ -6,6 +6,7 @@ import { Proxy } from "../../../src/transports/proxy.ts";
 import type { ProxySettings } from "../../../src/transports/proxy_settings.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { readAll } from "../../support/memory_conn.ts";
+import { idleSshServices } from "../../support/idle_ssh_services.ts";
 import { MemoryFiles } from "../../support/memory_files.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";
 import { patternBytes, randomNumbers } from "../../support/pattern_bytes.ts";
@@ -23,14 +24,12 @@ function proxyOver(
   settings: Partial<ProxySettings> = {},
   files = new MemoryFiles(),
 ): Proxy {
-  const clock = new FakeClock();
-  const direct = new Direct({ network, clock });
+  const parts = { network, clock: new FakeClock(), files, log: recordingLog() };
+  const direct = new Direct(parts);
   return new Proxy({ scheme: "http", ...address, ...settings }, {
+    ...parts,
     name: "corp",
-    network,
-    clock,
-    files,
-    log: recordingLog(),
+    ssh: idleSshServices(parts),
     dialer: (target, options) => direct.dial(target, options),
   });
 }

@@ -1,0 +1,16 @@
+import type { Clock, Files, Log, Network } from "../../src/core/mod.ts";
+import { SshServices } from "../../src/transports/mod.ts";
+
+/** What transports other than ssh are built beside; no ssh host is known. */
+export function idleSshServices(
+  parts: { readonly network: Network; readonly clock: Clock; readonly files: Files; readonly log: Log },
+): SshServices {
+  return new SshServices({
+    ...parts,
+    reading: () => ({
+      read: (alias) => Promise.reject(new Error(`this test has no ssh host ${alias}`)),
+      files: [],
+      [Symbol.dispose]() {},
+    }),
+  });
+}
