@@ -1,5 +1,6 @@
 import { PosternError, type Terminal } from "../core/mod.ts";
 import { fileError } from "./file_error.ts";
+import { TerminalQuestions } from "./terminal_question.ts";
 import { writeAll } from "./write_all.ts";
 
 /** The three standard streams. */
@@ -24,6 +25,7 @@ export function createTerminal(): Terminal {
     // There is nobody left to tell that the place for telling failures fails.
     err: (text) => standardError.write(text).catch(() => {}),
     readInput,
+    ask: (question, options) => questions.ask(question, options),
   };
 }
 
@@ -70,6 +72,7 @@ export class OrderedOutput {
 
 const standardOutput = new OrderedOutput(Deno.stdout, "the standard output");
 const standardError = new OrderedOutput(Deno.stderr, "the standard error output");
+const questions = new TerminalQuestions({ input: Deno.stdin, show: (text) => standardError.write(text) });
 
 function columns(): number {
   try {

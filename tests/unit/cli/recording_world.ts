@@ -43,6 +43,7 @@ export class RecordingWorld implements World {
       out: (text) => Promise.resolve(void (this.out += text)),
       err: (text) => Promise.resolve(void (this.err += text)),
       readInput: () => Promise.resolve(""),
+      ask: () => Promise.resolve(undefined),
     };
     this.files = { ...absent<Files>("files"), ...files };
   }

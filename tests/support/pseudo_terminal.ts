@@ -1,0 +1,89 @@
+import { runPeer } from "./peer_program.ts";
+
+/** What happens at a terminal: waits until a text is on the screen, then presses keys or sends a signal. */
+export type AtTerminal =
+  & { readonly until: string }
+  & ({ readonly press: string } | { readonly signal: "INT" | "TERM" | "QUIT" | "HUP" });
+
+export interface TerminalSession {
+  /** All that was on the screen. */
+  readonly screen: string;
+  /** The exit code; a signal as its negative number. */
+  readonly code: number;
+  /** Whether the terminal echoes, and takes whole lines, while the program waits for the keys of each step. */
+  readonly during: readonly TerminalMode[];
+  /** The same after its end. */
+  readonly after: TerminalMode;
+}
+
+export interface TerminalMode {
+  readonly echo: boolean;
+  readonly lines: boolean;
+}
+
+/** Runs a program at a terminal of its own, which python makes. */
+export async function atTerminal(
+  python: string,
+  command: readonly string[],
+  { steps, env = {} }: {
+    readonly steps: readonly AtTerminal[];
+    readonly env?: Readonly<Record<string, string>>;
+  },
+): Promise<TerminalSession> {
+  const { code, stdout, stderr } = await runPeer(
+    python,
+    ["-c", program, JSON.stringify({ command, steps })],
+    {
+      env,
+    },
+  );
+  if (code !== 0) throw new Error(`the terminal: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+const program = `
+import json, os, pty, select, signal, sys, termios, time
+asked = json.loads(sys.argv[1])
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(asked["command"][0], asked["command"])
+
+def mode():
+    flags = termios.tcgetattr(terminal)[3]
+    return {"echo": bool(flags & termios.ECHO), "lines": bool(flags & termios.ICANON)}
+
+screen = b""
+def read():
+    global screen
+    if not select.select([terminal], [], [], 20)[0]:
+        os.kill(pid, signal.SIGKILL)
+        sys.exit("never: " + screen.decode(errors="replace"))
+    try:
+        more = os.read(terminal, 4096)
+    except OSError:
+        return False
+    screen += more
+    return len(more) > 0
+
+seen, during = 0, []
+for step in asked["steps"]:
+    text = step["until"].encode()
+    while text not in screen[seen:]:
+        if not read():
+            sys.exit("ended: " + screen.decode(errors="replace"))
+    seen = screen.index(text, seen) + len(text)
+    during.append(mode())
+    if "press" in step:
+        os.write(terminal, step["press"].encode())
+    else:
+        os.kill(pid, getattr(signal, "SIG" + step["signal"]))
+while read():
+    pass
+_, status = os.waitpid(pid, 0)
+print(json.dumps({
+    "screen": screen.decode(errors="replace"),
+    "code": os.waitstatus_to_exitcode(status),
+    "during": during,
+    "after": mode(),
+}))
+`;

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { peerTest } from "../../support/peers.ts";
+import { type AtTerminal, atTerminal, type TerminalSession } from "../../support/pseudo_terminal.ts";
+
+const source = new URL("../../../src/runtime/", import.meta.url);
+
+/** Asks at a terminal of its own and says what came of it. */
+function ask(
+  python: string,
+  steps: readonly AtTerminal[],
+  { echo = false, times = 1 } = {},
+): Promise<TerminalSession> {
+  const program = `
+    const { createTerminal } = await import("${source}terminal.ts");
+    const { ask } = createTerminal();
+    for (let at = 0; at < ${times}; at++) {
+      try {
+        const answer = await ask({ text: "Q" + at + ": ", echo: ${echo} }, { signal: new AbortController().signal });
+        console.log("got " + JSON.stringify(answer));
+      } catch (error) {
+        console.log("failed " + error.code);
+        Deno.exit(7);
+      }
+    }
+    Deno.exit(0);`;
+  return atTerminal(python, [Deno.execPath(), "eval", program], {
+    steps,
+    env: { HOME: Deno.env.get("HOME") ?? "", NO_COLOR: "1" },
+  });
+}
+
+const raw = { echo: false, lines: false };
+const usual = { echo: true, lines: true };
+
+peerTest("Terminal.ask() takes a secret that nobody sees from a terminal", ["python"], async ({ python }) => {
+  const { screen, code, during, after } = await ask(python, [
+    { until: "Q0: ", press: "wrong\x15pässw\x7f" },
+    { until: "", press: "w0rd\r" },
+    { until: "Q1: ", press: "" },
+    { until: "", press: "\x04" },
+  ], { times: 2 });
+  assert.equal(screen, 'Q0: \r\ngot "pässw0rd"\r\nQ1: \r\ngot undefined\r\n');
+  assert.equal(code, 0);
+  assert.deepEqual(during[0], raw);
+  assert.deepEqual(after, usual);
+});
+
+peerTest("Terminal.ask() shows what may be seen", ["python"], async ({ python }) => {
+  const { screen, after } = await ask(python, [{ until: "Q0: ", press: "nane\x7f\x7fme\r" }], { echo: true });
+  assert.match(screen, /^Q0: nane\x08 \x08\x08 \x08me\r\n/);
+  assert.match(screen, /got "name"/);
+  assert.deepEqual(after, usual);
+});
+
+for (
+  const { name, how } of [
+    { name: "the interrupt key", how: { press: "sec\x03" } },
+    { name: "SIGINT", how: { signal: "INT" } },
+    { name: "SIGTERM", how: { signal: "TERM" } },
+    { name: "SIGQUIT", how: { signal: "QUIT" } },
+  ] as const
+) {
+  peerTest(`Terminal.ask() gives the terminal back at ${name}`, ["python"], async ({ python }) => {
+    const { screen, code, during, after } = await ask(python, [{ until: "Q0: ", ...how }]);
+    assert.match(screen, /failed cancelled/);
+    assert.equal(code, 7);
+    assert.deepEqual(during, [raw]);
+    assert.deepEqual(after, usual);
+  });
+}
