@@ -33,6 +33,7 @@ export function withoutLoops(network: Network, ownEndpoints: () => Iterable<Endp
 /** The answer to a client that asks the door for the door. */
 function loopError(what: string): PosternError {
   return new PosternError("not_allowed", `Cannot connect to ${what}: that is this door itself, a loop`, {
+    detail: "loop",
     hint: "ask for the address of what you want to reach, not for the door's",
   });
 }

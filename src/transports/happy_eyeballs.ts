@@ -139,14 +139,18 @@ function noneAnswered(
     const at = error instanceof PosternError ? byUse.indexOf(error.code) : -1;
     return at < 0 ? byUse.length : at;
   };
-  const best = [...failures.values()].reduce((a, b) => rank(b) < rank(a) ? b : a);
+  const all = [...failures.values()];
+  // That the name leads back to the door is all that there is to know, by whichever address.
+  const loop = all.find((error) => error instanceof PosternError && error.detail === "loop");
+  if (loop instanceof PosternError) return loop;
+  const best = all.reduce((a, b) => rank(b) < rank(a) ? b : a);
   const said = [...failures].slice(0, mostNamed).map(([address, error]) => `${address} ${saidOf(error)}`);
   if (failures.size > mostNamed) said.push(`and ${failures.size - mostNamed} more`);
-  const detail = best instanceof PosternError ? best.detail : undefined;
+  const { detail = undefined, hint = undefined } = best instanceof PosternError ? best : {};
   return new PosternError(
     best instanceof PosternError ? best.code : "unreachable",
     `Cannot reach ${formatTarget({ host: name, port })}: ${said.join(", ")}`,
-    { cause: best, ...(detail && { detail }) },
+    { cause: best, ...(detail && { detail }), ...(hint !== undefined && { hint }) },
   );
 }
 

@@ -198,3 +198,26 @@ for (const { codes, code, says } of failures) {
     assert.equal(arena.clock.waiting, 0);
   });
 }
+
+Deno.test("firstConnected() tells of a loop as if the address itself had been asked for", async () => {
+  for (const addresses of [["a::1"], ["a::1", "b"]]) {
+    const loop = new PosternError("not_allowed", "Cannot connect to a::1: a loop", {
+      detail: "loop",
+      hint: "ask for something else",
+    });
+    const connect = (address: string) =>
+      Promise.reject(address === "a::1" ? loop : new PosternError("refused", "no"));
+    const { signal } = new AbortController();
+    const options = { clock: new FakeClock(), signal, name: "localhost", port: 1 };
+    await assert.rejects(firstConnected(addresses, connect, options), (error) => error === loop);
+  }
+});
+
+Deno.test("firstConnected() keeps the hint of the failure it tells", async () => {
+  const failure = new PosternError("not_allowed", "Cannot reach it", { hint: "allow it" });
+  const { signal } = new AbortController();
+  const options = { clock: new FakeClock(), signal, name: "localhost", port: 1 };
+  await assert.rejects(firstConnected(["a::1"], () => Promise.reject(failure), options), {
+    hint: "allow it",
+  });
+});
