@@ -156,9 +156,14 @@ class TreeReader {
     const anchored = this.#anchors.get(node.source);
     if (!anchored) return this.#fail(node, path, quoteHint);
     if (anchored.size === undefined) return this.#fail(node, path, "an alias inside of what it stands for");
+    const isBomb = this.#aliased > mostAliased;
     this.#aliased += anchored.size;
     this.#size += anchored.size;
-    if (this.#aliased > mostAliased) return this.#fail(node, path, "the aliases stand for too many values");
+    if (this.#aliased > mostAliased) {
+      return isBomb
+        ? { value: null, spot: startOf(node) }
+        : this.#fail(node, path, "the aliases stand for too many values");
+    }
     return { value: anchored.value, spot: { kind: "alias", offset: startOf(node), target: anchored.spot } };
   }
 
