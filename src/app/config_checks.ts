@@ -11,10 +11,10 @@ import { listenOf, type Settings } from "./settings.ts";
  */
 export function wayProblems(value: unknown): Problem[] {
   if (!isMapping(value)) return [];
-  const known = [...Object.keys(isMapping(value.transports) ? value.transports : {}), ...implicitNames];
+  const known = waysOf(isMapping(value.transports) ? value.transports : {});
   const problems: Problem[] = [];
   const check = (name: unknown, path: Problem["path"]) => {
-    if (typeof name !== "string" || name === "" || known.includes(name)) return;
+    if (typeof name !== "string" || name === "" || known.has(name)) return;
     problems.push({ path, message: noTransport(name, known) });
   };
   for (const [index, route] of (Array.isArray(value.routes) ? value.routes : []).entries()) {
@@ -30,16 +30,21 @@ function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
 
 /** The same for the lines of long lists. */
 export function wayLines({ transports }: Settings, rules: readonly Rule[]): string[] {
-  const known = new Set([...Object.keys(transports), ...implicitNames]);
+  const known = waysOf(transports);
   return rules
     .filter(({ transport }) => !known.has(transport))
-    .map(({ transport, source, place = source }) => `${place}: ${noTransport(transport, [...known])}`);
+    .map(({ transport, source, place = source }) => `${place}: ${noTransport(transport, known)}`);
 }
 
-function noTransport(name: string, known: readonly string[]): string {
+/** The names of all transports; a file that defines a built-in one is told of that elsewhere. */
+function waysOf(transports: Readonly<Record<string, unknown>>): ReadonlySet<string> {
+  return new Set([...Object.keys(transports), ...implicitNames]);
+}
+
+function noTransport(name: string, known: ReadonlySet<string>): string {
   // A URL was perhaps meant to be a transport, and may have a password in it.
   return `names "${maskedUrl(name)}", which is no transport${
-    suggestion(name, known) || `: known are ${known.join(", ")}`
+    suggestion(name, known) || `: known are ${[...known].join(", ")}`
   }`;
 }
 

@@ -69,7 +69,7 @@ export function viaProblems(transports: Readonly<Record<string, { readonly via?:
     const via = transports[name]?.via;
     if (via === undefined) continue;
     if (!Object.hasOwn(transports, via) && !implicitNames.includes(via)) {
-      const known = [...names.filter((other) => other !== name), ...implicitNames];
+      const known = [...new Set([...names.filter((other) => other !== name), ...implicitNames])];
       const meant = suggestion(via, known) || `: known are ${known.join(", ")}`;
       problems.push({ path: [name, "via"], message: `names "${via}", which is no transport${meant}` });
       continue;

@@ -48,6 +48,15 @@ const mistakes = [
     at: "1:14",
   },
   {
+    name: "an unknown transport beside one with a built-in name, which is known once",
+    files: { [path]: "transports: { direct: { reject: no } }\ndefault: nowhere\n" },
+    errors: [
+      "transports.direct: must have another name: this one is built in",
+      'default: names "nowhere", which is no transport: known are direct, reject',
+    ],
+    at: "1:15",
+  },
+  {
     name: "a URL in the place of a transport, without its password",
     files: { [path]: 'default: "http://me:secret@proxy.example"\n' },
     errors: ['default: names "http://me:***@proxy.example", which is no transport: known are direct, reject'],

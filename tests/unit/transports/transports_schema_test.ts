@@ -122,6 +122,10 @@ const wrong: { written: unknown; problems: RegExp[] }[] = [
       /^transports\.a\.via names "nobody", which is no transport: known are direct, reject$/,
     ],
   },
+  {
+    written: { direct: { reject: "x" }, a: { reject: "x", via: "nobody" } },
+    problems: [/^transports\.direct must have/, /known are direct, reject$/],
+  },
 ];
 for (const { written, problems } of wrong) {
   Deno.test(`transportsSchema() tells what is wrong with ${JSON.stringify(written)}`, () => {
