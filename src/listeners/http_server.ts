@@ -41,6 +41,8 @@ export interface ServePagesOptions {
 const mostBody = 64 * 1024;
 const mostDrained = 256 * 1024;
 const encoder = new TextEncoder();
+/** The answer to `OPTIONS *`, which asks about the server as a whole (RFC 9110, section 9.3.7). */
+const serverWide: PageResponse = { status: 200, fields: [["Allow", "GET, HEAD, POST, OPTIONS"]], body: "" };
 
 /** Whether a request is for this very server, and not for a proxy. */
 export function isForPages({ method, target }: RequestHead): boolean {
@@ -132,7 +134,7 @@ class PageServer {
         body,
         access: this.#options.access ?? "door",
       };
-      response = await this.#ask(pages, request);
+      response = head.target === "*" ? serverWide : await this.#ask(pages, request);
     } catch (error) {
       // The body was not read to its end, so that nobody knows where the next request would begin.
       if (!(error instanceof Http1Problem)) throw error;

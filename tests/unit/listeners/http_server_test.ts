@@ -52,6 +52,17 @@ Deno.test("serveOnlyPages() serves requests in order on one connection", async (
   assert.equal(await client.answer(), undefined);
 });
 
+Deno.test("serveOnlyPages() answers OPTIONS * for the server as a whole", async () => {
+  const { client, near, served } = serving(() => Promise.reject(new Error("no page is asked")));
+  const answer = await client.ask("OPTIONS * HTTP/1.1", "Host: a");
+  assert.deepEqual([answer.status, answer.text], [200, ""]);
+  assert.equal(answer.fields.get("allow"), "GET, HEAD, POST, OPTIONS");
+  assert.equal(answer.fields.get("content-length"), "0");
+  assert.equal((await client.ask("OPTIONS * HTTP/1.1", "Host: a")).status, 200);
+  await near[Symbol.asyncDispose]();
+  await served;
+});
+
 Deno.test("serveOnlyPages() reads a chunked body after 100 Continue", async () => {
   const { client, near, served } = serving(echo);
   await client.write(
