@@ -67,18 +67,14 @@ export async function secure(conn: Conn, options: SecureOptions & { signal: Abor
 }
 
 /** Before 2.9 Deno's TLS could not run over a connection that is no socket, and had no such context. */
-function trust(
+export function trust(
   { context }: { readonly context?: { addCACert?(pem: string): void } },
   pems: readonly string[],
 ): void {
   if (!context?.addCACert) {
-    throw new PosternError(
-      "internal",
-      "Cannot speak TLS to an upstream: this postern is made with an old Deno",
-      {
-        hint: "take one that is compiled with Deno 2.9 or newer",
-      },
-    );
+    throw new PosternError("config", "Cannot speak TLS: the runtime of this build cannot do it", {
+      hint: "take a postern that is compiled with Deno 2.9 or newer",
+    });
   }
   for (const pem of pems) context.addCACert(pem);
 }

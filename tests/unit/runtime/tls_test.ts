@@ -3,7 +3,7 @@ import { createServer, type TlsOptions, type TLSSocket } from "node:tls";
 import { fileURLToPath } from "node:url";
 import type { Conn, ErrorCode, PosternError, SecureOptions } from "../../../src/core/mod.ts";
 import { createNetwork } from "../../../src/runtime/network.ts";
-import { secure } from "../../../src/runtime/tls.ts";
+import { secure, trust } from "../../../src/runtime/tls.ts";
 import { memoryPair, readAll } from "../../support/memory_conn.ts";
 import { testTls } from "../../support/tls_files.ts";
 
@@ -217,3 +217,12 @@ function failing(code: ErrorCode, message: RegExp) {
     return true;
   };
 }
+
+Deno.test("trust() says of a runtime that is too old that it is, and what to do", () => {
+  assert.throws(() => trust({}, []), (error: PosternError) => {
+    assert.equal(error.code, "config");
+    assert.match(error.message, /the runtime of this build/);
+    assert.match(error.hint ?? "", /2\.9/);
+    return true;
+  });
+});
