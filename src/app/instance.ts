@@ -1,4 +1,11 @@
-import { type Conn, isPosternError, type Listening, PosternError, type World } from "../core/mod.ts";
+import {
+  checkSocketPath,
+  type Conn,
+  isPosternError,
+  type Listening,
+  PosternError,
+  type World,
+} from "../core/mod.ts";
 import { ControlClient, type Hello } from "../listeners/mod.ts";
 
 /** A door that runs now. */
@@ -48,6 +55,9 @@ export class Instance implements AsyncDisposable {
   static async take(world: World, id: string): Promise<Instance> {
     const { runtime } = world.places;
     checkedId(id);
+    // Told before anything is made or bound.
+    const { platform } = world.process;
+    if (platform !== "windows") checkSocketPath(socketPath(world, id), platform);
     await world.files.privateDirectory(runtime);
     const lock = await world.files.lock(`${runtime}/${id}.lock`);
     if (!lock) {

@@ -9,6 +9,7 @@ export * from "./log.ts";
 export * from "./messages.ts";
 export * from "./metrics.ts";
 export * from "./relay.ts";
+export * from "./socket_path.ts";
 export * from "./streams.ts";
 export * from "./target.ts";
 export * from "./tasks.ts";

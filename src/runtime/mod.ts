@@ -7,7 +7,6 @@ import { systemClock } from "./system_clock.ts";
 import { createTerminal } from "./terminal.ts";
 
 export { keepOnly, missingFlag, type PermissionKind } from "./permissions.ts";
-export { checkSocketPath } from "./places.ts";
 export { writeStderr } from "./terminal.ts";
 
 export interface WorldOptions {

@@ -1,4 +1,5 @@
 import {
+  checkSocketPath,
   type Conn,
   type Endpoint,
   formatTarget,
@@ -7,7 +8,6 @@ import {
   PosternError,
   type SecureOptions,
 } from "../core/mod.ts";
-import { checkSocketPath } from "./places.ts";
 import { SocketConn } from "./socket_conn.ts";
 import { socketError } from "./socket_error.ts";
 import { SpareDescriptor } from "./spare_descriptor.ts";

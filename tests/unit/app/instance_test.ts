@@ -34,6 +34,16 @@ Deno.test("Instance.take() removes what a dead door left, and gives the lock bac
   await using _again = await Instance.take(world, "work");
 });
 
+Deno.test("Instance.take() refuses a path that is too long for a socket, before anything is made", async () => {
+  const world = new MemoryWorld();
+  Object.assign(world.places, { runtime: `/${"deep/".repeat(25)}run` });
+  world.files.privateDirectory = () => Promise.reject(new Error("nothing is made"));
+  await assert.rejects(
+    Instance.take(world, "work"),
+    /^PosternError: Cannot use the socket path .*the system allows 107$/,
+  );
+});
+
 Deno.test("Instance.take() gives the lock back when it cannot clear the place", async () => {
   const world = new MemoryWorld();
   const { remove } = world.files;

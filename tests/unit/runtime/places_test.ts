@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Places, PosternError } from "../../../src/core/mod.ts";
-import { checkSocketPath, placesFor, type PlacesOptions } from "../../../src/runtime/places.ts";
+import { placesFor, type PlacesOptions } from "../../../src/runtime/places.ts";
 
 interface Case {
   readonly name: string;
@@ -102,16 +102,3 @@ for (const platform of ["linux", "windows"] as const) {
     );
   });
 }
-
-Deno.test("checkSocketPath() counts bytes, not characters, up to the system's limit", () => {
-  checkSocketPath(`/${"a".repeat(106)}`, "linux");
-  checkSocketPath(`/${"a".repeat(102)}`, "darwin");
-  for (
-    const [path, platform] of [[`/${"a".repeat(107)}`, "linux"], [`/${"é".repeat(52)}`, "darwin"]] as const
-  ) {
-    assert.throws(
-      () => checkSocketPath(path, platform),
-      (error: PosternError) => error.code === "config" && error.hint !== undefined,
-    );
-  }
-});
