@@ -17,7 +17,11 @@ async function runFromSource(args: readonly string[]): Promise<number> {
 }
 
 /** What precedes the program and its arguments. */
-export function sourceCommand(args: readonly string[], directories: Directories): string[] {
+export function sourceCommand(
+  args: readonly string[],
+  directories: Directories,
+  env: (name: string) => string | undefined = (name) => Deno.env.get(name),
+): string[] {
   const config = filePath(new URL("../deno.json", import.meta.url));
   const sockets = [...socketsIn(directories.runtime)];
   const facts = {
@@ -25,8 +29,8 @@ export function sourceCommand(args: readonly string[], directories: Directories)
     sockets,
     self: Deno.execPath(),
     platform: Deno.build.os,
-    shell: Deno.env.get("SHELL"),
-    askpass: Deno.env.get("SSH_ASKPASS"),
+    shell: env("SHELL"),
+    askpass: env("SSH_ASKPASS"),
   };
   return ["run", ...runtimeFlags, "--quiet", "--config", config, ...flagsFor(args, facts)];
 }

@@ -90,13 +90,14 @@ export class Household implements AsyncDisposable {
   ): Deno.Command {
     const binary = compiled();
     const main = new URL("../../main.ts", import.meta.url).href;
+    const set: Readonly<Record<string, string>> = { ...this.#env, ...env };
     const [program, before] = binary
       ? [binary, []]
-      : [Deno.execPath(), [...sourceCommand(args, this.places), main]];
+      : [Deno.execPath(), [...sourceCommand(args, this.places, (name) => set[name]), main]];
     const [first = program, ...rest] = [...under, program, ...before, ...args];
     return new Deno.Command(first, {
       args: rest,
-      env: { ...this.#env, ...env },
+      env: set,
       clearEnv: true,
       cwd,
       stdin: "null",

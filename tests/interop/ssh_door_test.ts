@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
+import { eventually, runPeer } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import { SshLab, sshPeers } from "../support/sshd.ts";
+import { WebSite } from "../support/web_site.ts";
+
+peerTest("a door reaches a target through a chain of ssh hosts", [...sshPeers, "curl"], async (paths) => {
+  await using lab = await SshLab.create(paths);
+  const [near, far] = [await lab.start("near"), await lab.start("far")];
+  await using site = new WebSite();
+  await using home = await openSshHousehold(lab, {
+    ssh: [...sshHostLines("near", near), ...sshHostLines("far", far, "ProxyJump near")],
+    postern: ["transports: { far: { ssh: far }, near: { ssh: near } }", "default: far"],
+  });
+  await using door = await home.door();
+  const address = await door.address();
+  const { code, stderr } = await runPeer(paths.curl, [
+    "-sSf",
+    "--proxy",
+    `socks5h://${address}`,
+    `http://${site.address}/seen`,
+  ]);
+  assert.equal(code, 0, stderr + door.stderr);
+  assert.deepEqual([near.signIns, far.signIns], [1, 1]);
+
+  const status = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
+  const text = JSON.stringify(status);
+  assert.match(text, /"host":"near"/);
+  assert.match(text, /"host":"far"/);
+});
+
+peerTest(
+  "a door starts with an ssh host it cannot use, and says why",
+  [...sshPeers, "curl"],
+  async (paths) => {
+    await using lab = await SshLab.create(paths);
+    const near = await lab.start("near");
+    await using site = new WebSite();
+    await using home = await openSshHousehold(lab, {
+      ssh: [
+        ...sshHostLines("odd", near, "KnownHostsCommand /bin/false"),
+        ...sshHostLines("near", near, "RequestTTY no"),
+      ],
+      postern: [
+        "transports: { odd: { ssh: odd }, near: { ssh: near } }",
+        "default: near",
+        "routes:",
+        "  - { to: odd.example, via: odd }",
+      ],
+    });
+    await using door = await home.door();
+    await eventually("the log names the line", () => /KnownHostsCommand/.test(door.stderr));
+    assert.match(door.stderr, /transport\.unusable .*ssh_config:4: KnownHostsCommand.*engine: openssh/);
+    const proxy = `socks5h://${await door.address()}`;
+    const through = (url: string) => runPeer(paths.curl, ["-sS", "-f", "--proxy", proxy, url]);
+    assert.equal((await through(`http://${site.address}/seen`)).code, 0, door.stderr);
+    assert.notEqual((await through("http://odd.example/")).code, 0);
+    await eventually(
+      "the refusal is logged",
+      () => /target=odd\.example:80.*KnownHostsCommand/.test(door.stderr),
+    );
+  },
+);

@@ -1,0 +1,42 @@
+import { type Door, Household } from "./postern_process.ts";
+import type { Sshd, SshLab } from "./sshd.ts";
+
+/** Lines of an ssh configuration that lead to a server of a lab. */
+export function sshHostLines(
+  name: string,
+  { port }: Pick<Sshd, "port">,
+  ...more: readonly string[]
+): string[] {
+  return [`Host ${name}`, "  HostName 127.0.0.1", `  Port ${port}`, ...more.map((line) => `  ${line}`)];
+}
+
+/** Writes what a person's ssh configuration would be, with the lab's key and known hosts for every host; its path. */
+export async function writeSshConfig(
+  { directory, user, key, knownHosts }: Pick<SshLab, "directory" | "user" | "key" | "knownHosts">,
+  lines: readonly string[],
+): Promise<string> {
+  const path = `${directory}/ssh_config`;
+  const usual = [
+    "Host *",
+    `  User ${user}`,
+    `  IdentityFile ${key}`,
+    "  IdentitiesOnly yes",
+    `  UserKnownHostsFile ${knownHosts}`,
+    "  GlobalKnownHostsFile none",
+  ];
+  await Deno.writeTextFile(path, `${[...lines, ...usual].join("\n")}\n`);
+  return path;
+}
+
+/** A private home whose postern configuration reads an ssh configuration of its own. */
+export async function openSshHousehold(
+  lab: SshLab,
+  { ssh, postern }: { readonly ssh: readonly string[]; readonly postern: readonly string[] },
+): Promise<Household> {
+  const config = await writeSshConfig(lab, ssh);
+  const home = await Household.open();
+  await home.configure([`ssh: { config: "${config}" }`, ...postern].join("\n") + "\n");
+  return home;
+}
+
+export type { Door };
