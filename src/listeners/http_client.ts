@@ -1,8 +1,9 @@
-import { asPosternError, type Conn, describe, type Messages, PosternError } from "../core/mod.ts";
+import { asPosternError, type Conn, describe, type Messages } from "../core/mod.ts";
 import { decodeRequestHead, Http1Problem, isPersistent, type RequestHead } from "../wire/mod.ts";
 import { answerBytes } from "./http_answer.ts";
 import { lastWords } from "./last_words.ts";
 import { handshakeDeadline, type ListenerDeps, type ServeOptions } from "./listener.ts";
+import { isAskedAgain } from "./next_request.ts";
 import { errorPage, type PageResponse } from "./page.ts";
 
 const keepAlive = 60_000;
@@ -33,7 +34,7 @@ export class HttpClient {
    * `deadline` is that of the first one.
    */
   async next(deadline?: Disposable): Promise<RequestHead | undefined> {
-    if (!deadline && this.messages.pending.length === 0 && !await this.#waitForMore()) return undefined;
+    if (!deadline && this.messages.pending.length === 0 && !await this.#isAskedAgain()) return undefined;
     const limit = deadline ?? handshakeDeadline(this.conn, this.#deps);
     try {
       return await this.messages.read(decodeRequestHead);
@@ -83,22 +84,14 @@ export class HttpClient {
     return isPersistent(head) && !this.#options.draining?.aborted;
   }
 
-  async #waitForMore(): Promise<boolean> {
+  #isAskedAgain(): Promise<boolean> {
+    const { deadlines, limits } = this.#deps;
     const { draining } = this.#options;
-    if (draining?.aborted) return false;
-    const enough = new PosternError("cancelled", "No further request is wanted on this connection");
-    const drop = () => this.conn.abort(enough);
-    draining?.addEventListener("abort", drop, { once: true });
-    const deadline = this.#deps.deadlines.add(this.#deps.limits.keepAlive ?? keepAlive, drop);
-    try {
-      return await this.messages.fill();
-    } catch (error) {
-      if (error !== enough) throw error;
-      return false;
-    } finally {
-      deadline[Symbol.dispose]();
-      draining?.removeEventListener("abort", drop);
-    }
+    return isAskedAgain(this.conn, this.messages, {
+      deadlines,
+      idle: limits.keepAlive ?? keepAlive,
+      draining,
+    });
   }
 }
 

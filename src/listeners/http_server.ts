@@ -19,6 +19,8 @@ import {
   type RequestHead,
 } from "../wire/mod.ts";
 import { joined, readBody } from "./http_body.ts";
+import { lastWords } from "./last_words.ts";
+import { isAskedAgain } from "./next_request.ts";
 import { errorPage, type PageAccess, type PageRequest, type PageResponse, type Pages } from "./page.ts";
 
 export interface PageDeps {
@@ -39,7 +41,7 @@ export interface ServePagesOptions {
 }
 
 const mostBody = 64 * 1024;
-const mostDrained = 256 * 1024;
+const none = new Uint8Array();
 const encoder = new TextEncoder();
 /** The answer to `OPTIONS *`, which asks about the server as a whole (RFC 9110, section 9.3.7). */
 const serverWide: PageResponse = { status: 200, fields: [["Allow", "GET, HEAD, POST, OPTIONS"]], body: "" };
@@ -113,7 +115,7 @@ class PageServer {
 
   /** The next request; undefined when the client has ended, waited too long, or was told that its head is wrong. */
   async nextHead(): Promise<RequestHead | undefined> {
-    if (this.#messages.pending.length === 0 && !await this.#waitForClient()) return undefined;
+    if (this.#messages.pending.length === 0 && !await this.#isAskedAgain()) return undefined;
     try {
       return await this.#within(this.#arrive, "the request", () => this.#messages.read(decodeRequestHead));
     } catch (error) {
@@ -150,37 +152,15 @@ class PageServer {
     await this.end();
   }
 
-  /** Lets the client read the last answer: closing over input that nobody has read would reset the connection. */
+  /** Lets the client read the last answer, and closes. */
   async end(): Promise<void> {
-    try {
-      await this.#within(1000, "the client's end", async () => {
-        await this.#conn.closeWrite();
-        for (let drained = 0; drained < mostDrained;) {
-          if (!await this.#messages.fill()) return;
-          drained += this.#messages.take(mostDrained).length;
-        }
-      });
-    } catch (error) {
-      this.#deps.log.debug("client.gone", { client: this.#conn.peer, reason: describe(error) });
-    }
+    await lastWords(this.#conn, this.#messages, none, { deps: this.#deps });
   }
 
-  async #waitForClient(): Promise<boolean> {
+  #isAskedAgain(): Promise<boolean> {
+    const { deadlines } = this.#deps;
     const { draining } = this.#options;
-    const enough = new PosternError("cancelled", "No further request is wanted on this connection");
-    const drop = () => this.#conn.abort(enough);
-    if (draining?.aborted) return false;
-    draining?.addEventListener("abort", drop, { once: true });
-    const deadline = this.#deps.deadlines.add(this.#idle, drop);
-    try {
-      return await this.#messages.fill();
-    } catch (error) {
-      if (error !== enough) throw error;
-      return false;
-    } finally {
-      deadline[Symbol.dispose]();
-      draining?.removeEventListener("abort", drop);
-    }
+    return isAskedAgain(this.#conn, this.#messages, { deadlines, idle: this.#idle, draining });
   }
 
   async #body(head: RequestHead): Promise<Uint8Array<ArrayBuffer>> {

@@ -1,5 +1,4 @@
-import { type Conn, describe, type Messages, PosternError } from "../core/mod.ts";
-import type { ListenerDeps } from "./listener.ts";
+import { type Conn, type Deadlines, describe, type Log, type Messages, PosternError } from "../core/mod.ts";
 
 const longest = 1000;
 const mostDrained = 256 * 1024;
@@ -13,13 +12,16 @@ export async function lastWords(
   client: Conn,
   messages: Messages,
   bytes: Uint8Array<ArrayBuffer>,
-  { deps, reading }: { deps: ListenerDeps; reading?: Promise<void> | undefined },
+  { deps, reading }: {
+    deps: { readonly deadlines: Deadlines; readonly log: Log };
+    reading?: Promise<void> | undefined;
+  },
 ): Promise<void> {
   const deadline = deps.deadlines.add(longest, () => {
     client.abort(new PosternError("timeout", "Cannot wait for the client to close any longer"));
   });
   try {
-    await client.write(bytes);
+    if (bytes.length > 0) await client.write(bytes);
     await client.closeWrite();
     await reading;
     // First what has been read already: a full buffer would take no more.
