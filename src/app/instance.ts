@@ -170,13 +170,14 @@ async function controlClient(world: World, id: string): Promise<ControlClient | 
   if (process.platform !== "windows") {
     const path = socketPath(world, id);
     if (!await files.info(path)) return undefined;
-    return new ControlClient((signal): Promise<Conn> => network.connect({ path }, { signal }), { clock });
+    return new ControlClient((signal): Promise<Conn> => network.connect({ path }, { signal }), { clock, id });
   }
   const text = await files.readTextIfThere(addressPath(world, id));
   if (text === undefined) return undefined;
   const { port, token } = JSON.parse(text) as ControlAddress;
   return new ControlClient((signal) => network.connect({ host: "127.0.0.1", port }, { signal }), {
     clock,
+    id,
     token,
   });
 }

@@ -10,7 +10,7 @@ export interface Sources {
 }
 
 /**
- * Asks the running door, and where none runs answers from the configuration and says so on stderr. A person who
+ * Asks the running door, and where none runs or it hangs answers from the configuration and says so on stderr. A person who
  * names a configuration is asking about that file.
  */
 export async function fromInstanceOrFiles<T>(
@@ -32,8 +32,13 @@ export async function fromInstanceOrFiles<T>(
   try {
     client = await app.connectInstance(world, id, { signal });
   } catch (error) {
-    if (!isPosternError(error, "refused")) throw error;
-    await world.terminal.err(`postern: no instance "${id}" runs: answered from the configuration\n`);
+    const why = isPosternError(error, "refused")
+      ? `no instance "${id}" runs`
+      : isPosternError(error, "timeout") || isPosternError(error, "unreachable")
+      ? `the door "${id}" does not answer`
+      : undefined;
+    if (why === undefined || signal.aborted) throw error;
+    await world.terminal.err(`postern: ${why}: answered from the configuration\n`);
     return await files(app, {});
   }
   return await instance(client);

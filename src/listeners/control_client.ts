@@ -23,6 +23,8 @@ import { errorFromInfo } from "./page.ts";
 
 export interface ControlClientOptions {
   readonly clock: Clock;
+  /** Which door it is, for what is said of it. */
+  readonly id: string;
   /** Where the control port demands one. */
   readonly token?: string;
   /** How long one answer may take, in ms; 5 s unless told. */
@@ -118,11 +120,12 @@ export class ControlClient {
     path: string,
     { signal, timeout = this.#options.timeout ?? 5000 }: CallOptions & { timeout?: number },
   ): Promise<Uint8Array<ArrayBuffer>> {
+    const { clock, id } = this.#options;
     const error = () =>
-      new PosternError("timeout", `Cannot wait for the door any longer: ${timeout} ms passed`, {
-        hint: "see what it does: postern logs",
+      new PosternError("timeout", `Cannot ask the door "${id}": no answer within ${timeout / 1000} s`, {
+        hint: `see what it did last: postern logs ${id}; if it hangs, end its process by hand`,
       });
-    return await within({ clock: this.#options.clock, ms: timeout, signal, error }, async (signal) => {
+    return await within({ clock, ms: timeout, signal, error }, async (signal) => {
       await using conn = await this.#connect(signal);
       const abort = () => conn.abort(signal.reason);
       signal.addEventListener("abort", abort, { once: true });

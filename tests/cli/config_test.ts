@@ -151,6 +151,29 @@ Deno.test("postern explain, pac and env answer from the configuration, and say s
   assert.deepEqual([json.target, json.transport], ["b.example.net:443", "corp"]);
 });
 
+Deno.test("postern explain, pac and env answer from the configuration, and say so, when the door hangs", async () => {
+  await using home = await Household.open();
+  await home.configure("transports: { no: { reject: x } }\nroutes: [{ to: .example.net, via: no }]\n");
+  await using door = await home.door(["--id", "work"]);
+  door.kill("SIGSTOP");
+  const commands = [["explain", "a.example.net"], ["pac"], ["env"], ["status"], ["stop", "work"]];
+  const ended = await Promise.all(
+    commands.map((words) => home.run([...words, ...(words[0] === "stop" ? [] : ["--id", "work"])])),
+  );
+  for (const { code, stderr } of ended.slice(0, 3)) {
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /^postern: the door "work" does not answer: answered from the configuration\n/);
+  }
+  assert.match(ended[0]?.stdout ?? "", /goes to no\n/);
+  for (const { code, stderr } of ended.slice(3)) {
+    assert.equal(code, 6);
+    assert.match(
+      stderr,
+      /Cannot ask the door "work": no answer within 5 s\npostern: hint: .*postern logs work; /,
+    );
+  }
+});
+
 Deno.test("postern explain --dial tells what failed and exits 6", async () => {
   await using home = await Household.open();
   await home.configure("default: direct\n");

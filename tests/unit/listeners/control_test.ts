@@ -26,7 +26,11 @@ function door(source: PageSource, { token }: ControlOptions = {}, given = token)
     served.push(serve(far, new Messages(far), deps, { signal }));
     return Promise.resolve(near);
   };
-  const client = new ControlClient(connect, { clock, ...(given !== undefined && { token: given }) });
+  const client = new ControlClient(connect, {
+    clock,
+    id: "work",
+    ...(given !== undefined && { token: given }),
+  });
   return { client, connect, clock, log, ended: () => Promise.all(served) };
 }
 
@@ -96,7 +100,7 @@ Deno.test("ControlClient reports a fault of the door, and the door logs it", asy
 Deno.test("ControlClient fails with timeout when the door does not answer", async () => {
   const clock = new FakeClock();
   const [near, far] = memoryPair();
-  const client = new ControlClient(() => Promise.resolve(near), { clock });
+  const client = new ControlClient(() => Promise.resolve(near), { clock, id: "work" });
   const asked = assert.rejects(client.status({ signal }), { code: "timeout" });
   await clock.advance(5000);
   await asked;
@@ -111,14 +115,14 @@ Deno.test("ControlClient passes the signal's reason and a failed connect unchang
   const stop = new AbortController();
   const reason = new PosternError("cancelled", "Interrupted");
   const asked = assert.rejects(
-    new ControlClient(() => Promise.resolve(near), { clock }).hello({ signal: stop.signal }),
+    new ControlClient(() => Promise.resolve(near), { clock, id: "work" }).hello({ signal: stop.signal }),
     (error) => error === reason,
   );
   await settle();
   stop.abort(reason);
   await asked;
   const refused = new PosternError("refused", "Cannot connect");
-  const nobody = new ControlClient(() => Promise.reject(refused), { clock });
+  const nobody = new ControlClient(() => Promise.reject(refused), { clock, id: "work" });
   await assert.rejects(nobody.hello({ signal }), (error) => error === refused);
   assert.equal(clock.waiting, 0);
 });
@@ -130,7 +134,7 @@ Deno.test("ControlClient sends nothing over a connection that came after its sig
     stop.abort(new PosternError("cancelled", "Interrupted"));
     return Promise.resolve(near);
   };
-  const client = new ControlClient(connect, { clock: new FakeClock() });
+  const client = new ControlClient(connect, { clock: new FakeClock(), id: "work" });
   await assert.rejects(client.stop({ signal: stop.signal }), { code: "cancelled" });
   assert.equal(near.isClosed, true);
   assert.equal((await readAll(far)).length, 0);
@@ -157,7 +161,7 @@ for (const { name, bytes, code } of strange) {
     const [near, far] = memoryPair();
     await new PageClient(far).write(bytes);
     await far.closeWrite();
-    const client = new ControlClient(() => Promise.resolve(near), { clock: new FakeClock() });
+    const client = new ControlClient(() => Promise.resolve(near), { clock: new FakeClock(), id: "work" });
     await assert.rejects(client.hello({ signal }), { code });
   });
 }
