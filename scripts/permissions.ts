@@ -58,7 +58,7 @@ const reader: Grants = { ...client, read: "any", env: "any" };
 const sshPrograms = ["{shell}", "ssh", "{askpass}"];
 
 /** What the ssh configuration asks of the machine. */
-const sshFacts = ["uid", "gid", "username", "homedir", "hostname"];
+const sshFacts = ["uid", "gid", "username", "homedir", "hostname", "networkInterfaces"];
 
 /** Asks a running door, else goes the way that a door would go. */
 const walker: Grants = {

@@ -36,6 +36,7 @@ import { RetiredTransports } from "./retired_transports.ts";
 import { listenOf } from "./settings.ts";
 import { dialTimeout, tryDial } from "./try_dial.ts";
 import { readUsers } from "./users.ts";
+import { WakeWatch } from "./wake_watch.ts";
 
 export interface DoorOptions {
   readonly version: string;
@@ -62,6 +63,7 @@ export class Door implements AsyncDisposable {
   readonly #retired: RetiredTransports;
   readonly #ssh: SshServices;
   readonly #tasks: Tasks;
+  #wake: WakeWatch | undefined;
   #preparing: Promise<unknown> = Promise.resolve();
   #dropping: Disposable | undefined;
 
@@ -135,6 +137,7 @@ export class Door implements AsyncDisposable {
     await this.#listeners.apply(listenOf(this.#plan.config.settings), this.#plan.limits);
     this.#phase = "ready";
     this.#prepare();
+    this.#followWake();
   }
 
   /** Lets the transports read what they need besides; what they say of it goes into the log. */
@@ -144,6 +147,24 @@ export class Door implements AsyncDisposable {
       Promise.all([...transports.byName.values()].map((built) => this.#prepareOne(built)))
     );
     this.#tasks.spawn(() => this.prepared());
+  }
+
+  /** Only while there is a transport that can be asked whether its sessions are alive. */
+  #followWake(): void {
+    const transports = [...this.#plan.transports.byName.values()].map(({ transport }) => transport);
+    if (!transports.some(({ check }) => check !== undefined)) {
+      this.#wake?.[Symbol.dispose]();
+      this.#wake = undefined;
+      return;
+    }
+    this.#wake ??= new WakeWatch({
+      clock: this.#world.clock,
+      network: this.#world.network,
+      log: this.#options.log,
+      stirred: () => {
+        for (const { transport } of this.#plan.transports.byName.values()) transport.check?.();
+      },
+    });
   }
 
   async #prepareOne({ name, transport }: BuiltTransport): Promise<void> {
@@ -188,6 +209,7 @@ export class Door implements AsyncDisposable {
       this.#retired.add(plan.transports.dropped);
       this.#ssh.renew(config.settings.ssh);
       this.#prepare();
+      this.#followWake();
       this.metrics.reloads.add(1, "done");
       log.info("config.reloaded", { changes: changes.length, rules: config.rules.length });
       for (const warning of config.warnings) log.warn("config.warning", { warning });
@@ -236,6 +258,7 @@ export class Door implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#phase = "draining";
     this.#dropping?.[Symbol.dispose]();
+    this.#wake?.[Symbol.dispose]();
     await this.#listeners[Symbol.asyncDispose]();
     this.#deadlines[Symbol.dispose]();
     this.connections.closeAll(new PosternError("cancelled", "The door was closed"));

@@ -19,6 +19,7 @@ export function withoutLoops(network: Network, ownEndpoints: () => Iterable<Endp
   return {
     listen: (endpoint) => network.listen(endpoint),
     lookup: (name, options) => network.lookup(name, options),
+    addresses: () => network.addresses(),
     secure: (conn, options) => network.secure(conn, options),
     async connect(endpoint, options) {
       const conn = await network.connect(endpoint, options);

@@ -22,6 +22,8 @@ export interface Network {
   listen(endpoint: Endpoint): Listening;
   /** All addresses of a name by the system's resolver, in its order; never empty; else `name_not_found`. */
   lookup(name: string, options: { signal: AbortSignal }): Promise<readonly string[]>;
+  /** This machine's own addresses, each with the name of its interface. */
+  addresses(): readonly string[];
   /** TLS as a client over any connection. */
   secure(conn: Conn, options: SecureOptions & { signal: AbortSignal }): Promise<Conn>;
 }
@@ -111,6 +113,11 @@ export interface Process {
   mayRun(program: string): boolean;
   /** Runs a program to its end and collects what it says; input and output are closed unless given. */
   run(command: readonly string[], options: RunOptions): Promise<RunResult>;
+  /**
+   * Starts a program whose input and output are a connection; its half-close is the end of the program's input. It has
+   * no terminal, and what is typed at ours does not reach it. Ending the connection, or the signal, ends the program.
+   */
+  pipe(command: readonly string[], options: PipeOptions): Promise<PipedProgram>;
   /** Starts a program that outlives us, its output to a file. */
   background(
     command: readonly string[],
@@ -134,6 +141,22 @@ export interface RunOptions {
 export interface RunResult {
   readonly code: number;
   readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface PipeOptions {
+  readonly signal: AbortSignal;
+  readonly env?: Record<string, string>;
+}
+
+export interface PipedProgram {
+  readonly conn: Conn;
+  /** How it ended, and the last that it said on stderr. Never fails. */
+  readonly ended: Promise<EndedProgram>;
+}
+
+export interface EndedProgram {
+  readonly code: number;
   readonly stderr: string;
 }
 

@@ -8,6 +8,7 @@ import {
   PosternError,
   type SecureOptions,
 } from "../core/mod.ts";
+import { fileError } from "./file_error.ts";
 import { SocketConn } from "./socket_conn.ts";
 import { socketError } from "./socket_error.ts";
 import { SpareDescriptor } from "./spare_descriptor.ts";
@@ -19,8 +20,17 @@ export function createNetwork(): Network {
     connect: (endpoint, { signal }) => connect(endpoint, signal, spare),
     listen: (endpoint) => listen(endpoint, spare),
     lookup,
+    addresses,
     secure,
   };
+}
+
+function addresses(): string[] {
+  try {
+    return Deno.networkInterfaces().map(({ name, address }) => `${name} ${address}`);
+  } catch (error) {
+    throw fileError(error, "tell this machine's addresses");
+  }
 }
 
 async function connect(endpoint: Endpoint, signal: AbortSignal, spare: SpareDescriptor): Promise<Conn> {

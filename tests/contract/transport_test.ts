@@ -66,6 +66,7 @@ function resolving(network: MemoryNetwork): Network {
   return {
     listen: (endpoint) => network.listen(endpoint),
     lookup: (name, options) => network.lookup(name, options),
+    addresses: () => network.addresses(),
     secure: (conn, options) => network.secure(conn, options),
     connect: async (endpoint, options) => {
       if ("path" in endpoint || /^[0-9]/.test(endpoint.host)) return await network.connect(endpoint, options);

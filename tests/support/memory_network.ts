@@ -26,6 +26,8 @@ export class MemoryNetwork implements Network {
   readonly secured: SecureOptions[] = [];
   /** The client's ends of all connections made. */
   readonly conns: MemoryConn[] = [];
+  /** What the machine's own addresses are. */
+  own: readonly string[] = ["lo 127.0.0.1"];
   /** Stands in for TLS; refused while undefined. */
   tls: ((conn: Conn, options: SecureOptions) => Promise<Conn>) | undefined;
   readonly #listeners = new Map<string, MemoryListening>();
@@ -39,6 +41,10 @@ export class MemoryNetwork implements Network {
   /** How many connections have not been closed on the client's side. */
   get open(): number {
     return this.conns.filter((conn) => !conn.isClosed).length;
+  }
+
+  addresses(): readonly string[] {
+    return this.own;
   }
 
   async connect(endpoint: Endpoint, { signal }: { signal: AbortSignal }): Promise<Conn> {
