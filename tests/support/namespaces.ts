@@ -3,22 +3,37 @@ import { findPeer, peerTest, skippedTest } from "./peers.ts";
 /** What a test runs a program under; the program and its arguments follow. */
 export type Under = readonly string[];
 
-/**
- * Registers a test for a namespace of its own (`--net`: no network at all, `--mount`: mounts of its own), which needs
- * root or a kernel that lets users have one. `wrap` gives a way to run the program there, after a script of bash.
- */
+/** How to run a program in a namespace of its own, after a script of bash; or why that is not possible here. */
+export type Namespace = { readonly wrap: (script?: string) => Under } | { readonly missing: string };
+
+const found = new Map<string, Namespace>();
+
+/** `--net` has no network at all, `--mount` mounts of its own; root may have them, or whom the kernel lets. */
+export function inNamespace(kind: "--net" | "--mount"): Namespace {
+  let namespace = found.get(kind);
+  if (!namespace) found.set(kind, namespace = findNamespace(kind));
+  return namespace;
+}
+
+/** Registers a test for a namespace of its own. `wrap` gives a way to run the program there. */
 export function namespaceTest(
   name: string,
   kind: "--net" | "--mount",
   test: (wrap: (script?: string) => Under, bash: string) => Promise<void>,
 ): void {
+  const namespace = inNamespace(kind);
+  if ("missing" in namespace) return skippedTest(name, namespace.missing);
+  peerTest(name, ["bash"], ({ bash }) => test(namespace.wrap, bash));
+}
+
+function findNamespace(kind: string): Namespace {
   const bash = findPeer("bash");
-  if (!("path" in bash)) return peerTest(name, ["bash"], () => {});
-  if (Deno.build.os !== "linux") return skippedTest(name, "only on linux");
+  if ("missing" in bash) return { missing: `needs bash: ${bash.missing}` };
+  if (Deno.build.os !== "linux") return { missing: "only on linux" };
   const { success } = new Deno.Command(bash.path, { args: ["-c", `unshare ${kind} true`], stderr: "null" })
     .outputSync();
-  if (!success) return skippedTest(name, `needs unshare ${kind}: run it as root`);
-  Deno.test(name, () => test((script) => wrapped(bash.path, kind, script), bash.path));
+  if (!success) return { missing: `needs unshare ${kind}: run it as root` };
+  return { wrap: (script) => wrapped(bash.path, kind, script) };
 }
 
 function wrapped(bash: string, kind: string, script = ":"): Under {

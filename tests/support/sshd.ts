@@ -1,4 +1,5 @@
 import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
+import { inNamespace, type Under } from "./namespaces.ts";
 import { eventually, freePort, runPeer } from "./peer_program.ts";
 import type { PeerPaths } from "./peers.ts";
 
@@ -11,6 +12,8 @@ export interface SshdOptions {
   /** Further lines of its configuration; they come first, and the first value wins. */
   readonly config?: readonly string[];
   readonly hostKeys?: readonly HostKeyType[];
+  /** Names and addresses of its own /etc/hosts, which nobody else has; where `inNamespace("--mount")` works. */
+  readonly hosts?: Readonly<Record<string, string>>;
 }
 
 /** Real ssh servers on loopback with their own host keys, a user key that all accept, and a private known_hosts. */
@@ -73,7 +76,10 @@ export class SshLab implements AsyncDisposable {
   }
 
   /** Starts a server; its keys are known under `[127.0.0.1]:PORT`. */
-  async start(name: string, { config = [], hostKeys = ["ed25519"] }: SshdOptions = {}): Promise<Sshd> {
+  async start(
+    name: string,
+    { config = [], hostKeys = ["ed25519"], hosts }: SshdOptions = {},
+  ): Promise<Sshd> {
     const keys: string[] = [];
     for (const type of hostKeys) keys.push(await this.makeKey(`${name}_${type}`, { type }));
     const port = freePort();
@@ -93,7 +99,8 @@ export class SshLab implements AsyncDisposable {
     const file = `${this.directory}/${name}.conf`;
     await Deno.writeTextFile(file, `${lines.join("\n")}\n`);
     for (const key of keys) await this.know(`[127.0.0.1]:${port}`, `${key}.pub`);
-    const server = await Sshd.start({ name, port, file, keys, paths: this.#paths });
+    const under = hosts ? await underHosts(`${this.directory}/${name}.hosts`, hosts) : [];
+    const server = await Sshd.start({ name, port, file, keys, under, paths: this.#paths });
     this.#servers.push(server);
     return server;
   }
@@ -159,15 +166,17 @@ export class Sshd implements AsyncDisposable {
     child.status.then(() => this.#hasEnded = true);
   }
 
-  static async start({ name, port, file, keys, paths }: {
+  static async start({ name, port, file, keys, under, paths }: {
     name: string;
     port: number;
     file: string;
     keys: readonly string[];
+    under: Under;
     paths: PeerPaths<typeof sshPeers[number]>;
   }): Promise<Sshd> {
-    const child = new Deno.Command(paths.sshd, {
-      args: ["-D", "-e", "-f", file],
+    const [program = paths.sshd, ...args] = [...under, paths.sshd, "-D", "-e", "-f", file];
+    const child = new Deno.Command(program, {
+      args,
       clearEnv: true,
       env: { PATH: Deno.env.get("PATH") ?? "" },
       stdin: "null",
@@ -225,6 +234,15 @@ export class Sshd implements AsyncDisposable {
   async #listen(): Promise<void> {
     for await (const text of this.#child.stderr.pipeThrough(new TextDecoderStream())) this.#log += text;
   }
+}
+
+/** A way to run a program with an /etc/hosts of its own; the file is written to `path`. */
+export async function underHosts(path: string, hosts: Readonly<Record<string, string>>): Promise<Under> {
+  const namespace = inNamespace("--mount");
+  if ("missing" in namespace) throw new Error(namespace.missing);
+  const lines = Object.entries({ localhost: "127.0.0.1", ...hosts }).map(([name, at]) => `${at} ${name}\n`);
+  await Deno.writeTextFile(path, lines.join(""));
+  return namespace.wrap(`mount --bind ${path} /etc/hosts`);
 }
 
 /** Sets `all` to the processes below $1, without reading more than the shell can. */
