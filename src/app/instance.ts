@@ -59,7 +59,7 @@ export class Instance implements AsyncDisposable {
     const { platform } = world.process;
     if (platform !== "windows") checkSocketPath(socketPath(world, id), platform);
     await world.files.privateDirectory(runtime);
-    const lock = await world.files.lock(`${runtime}/${id}.lock`);
+    const lock = await world.files.lock(`${runtime}/${id}.lock`, { removes: true });
     if (!lock) {
       throw new PosternError("config", `Cannot start: an instance "${id}" is running already`, {
         exit: 1,
@@ -159,7 +159,7 @@ export async function instances(
 }
 
 async function sweep(world: World, id: string): Promise<void> {
-  using lock = await world.files.lock(`${world.places.runtime}/${id}.lock`);
+  using lock = await world.files.lock(`${world.places.runtime}/${id}.lock`, { removes: true });
   if (!lock) return;
   await world.files.remove(socketPath(world, id));
   await world.files.remove(addressPath(world, id));

@@ -80,8 +80,11 @@ export interface Files {
   remove(path: string): Promise<void>;
   /** Appends to a log file; the file is made 0600. */
   append(path: string): Promise<AppendFile>;
-  /** Takes the lock of a file, made if missing; undefined when another process holds it. Disposing gives it back. */
-  lock(path: string): Promise<Disposable | undefined>;
+  /**
+   * Takes the lock of a file, made if missing; undefined when another process holds it. Disposing gives it back, and
+   * with `removes` takes the file away too, where the platform can do that safely.
+   */
+  lock(path: string, options?: { removes?: boolean }): Promise<Disposable | undefined>;
   /** Calls `changed` after something in a directory changed and 200 ms of quiet. */
   watch(directory: string, changed: () => void): Disposable;
   real(path: string): Promise<string>;

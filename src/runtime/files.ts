@@ -21,7 +21,7 @@ export function createFiles(clock: Clock): Files {
     privateDirectory,
     remove,
     append,
-    lock: (path) => lockFile(path, clock),
+    lock: (path, options) => lockFile(path, clock, options),
     watch: (directory, changed) => watchDirectory(directory, changed, clock),
     real: (path) => attempt(`resolve "${path}"`, () => Deno.realPath(path)),
   };

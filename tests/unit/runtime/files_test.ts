@@ -179,6 +179,43 @@ inDirectory("lock() is held by one until it is given back", async (directory, fi
   assert.ok(again);
 });
 
+inDirectory("lock() takes its file away at the end where that is asked for", async (directory, files) => {
+  const path = `${directory}/default.lock`;
+  const names = () => files.list(directory);
+  (await files.lock(path))?.[Symbol.dispose]();
+  assert.deepEqual(await names(), ["default.lock"]);
+  const lock = await files.lock(path, { removes: true });
+  assert.equal(await files.lock(path, { removes: true }), undefined);
+  lock?.[Symbol.dispose]();
+  if (!isWindows) assert.deepEqual(await names(), []);
+  const next = await files.lock(path);
+  // The one before has given back what was its own.
+  lock?.[Symbol.dispose]();
+  assert.deepEqual(await names(), ["default.lock"]);
+  assert.equal(await files.lock(path), undefined);
+  next?.[Symbol.dispose]();
+});
+
+inDirectory(
+  "lock() is held by one at a time however often its file goes and comes",
+  async (directory, files) => {
+    const path = `${directory}/default.lock`;
+    let held = 0;
+    let taken = 0;
+    const compete = async () => {
+      while (taken < 200) {
+        using lock = await files.lock(path, { removes: true });
+        if (!lock) continue;
+        taken++;
+        assert.equal(++held, 1);
+        await Deno.stat(path);
+        held--;
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, compete));
+  },
+);
+
 inDirectory(
   "readFrom() gives what follows an offset, at most as much as asked for",
   async (directory, files) => {
