@@ -61,7 +61,28 @@ export interface TransportNote {
 export interface TransportStatus {
   readonly state: "idle" | "connecting" | "ready" | "failing" | "unusable";
   readonly lastError?: string;
+  /** What would help, while it does not work. */
+  readonly hint?: string;
+  /** Hosts that it keeps sessions with, in the order in which they are gone through. */
+  readonly hops?: readonly HopStatus[];
   readonly [more: string]: unknown;
+}
+
+/** A host on the way of a transport that keeps sessions. */
+export interface HopStatus {
+  readonly host: string;
+  readonly address: string;
+  readonly state: "idle" | "connecting" | "ready" | "failing";
+  /** Since when, in RFC 3339. */
+  readonly since: string;
+  readonly roundTripMs?: number;
+  /** Connections that go through it now. */
+  readonly channels: number;
+  readonly sessions: number;
+  readonly reconnects: number;
+  readonly lastError?: string;
+  /** What would help, while it does not work. */
+  readonly hint?: string;
 }
 
 /** What a client wants of the door. */

@@ -82,12 +82,22 @@ export class Ssh implements Transport {
   }
 
   status(): TransportStatus & { readonly hops: readonly SshHopStatus[] } {
-    if (this.#failure) return { state: "unusable", lastError: describe(this.#failure), hops: [] };
+    if (this.#failure) {
+      const { hint } = this.#failure;
+      const lastError = describe(this.#failure);
+      return { state: "unusable", lastError, ...(hint !== undefined && { hint }), hops: [] };
+    }
     const hops = this.#held?.hops.map((hop) => hop.status()) ?? [];
-    const lastError = hops.find(({ state }) => state === "failing")?.lastError ?? hops.at(-1)?.lastError;
+    const { lastError, hint } = hops.find(({ state }) => state === "failing") ?? hops.at(-1) ?? {};
     const state = (["failing", "connecting", "ready"] as const)
       .find((state) => hops.some((hop) => hop.state === state)) ?? "idle";
-    return { state, ...(lastError !== undefined && { lastError }), detail: wayText(this.#alias, hops), hops };
+    return {
+      state,
+      ...(lastError !== undefined && { lastError }),
+      ...(hint !== undefined && { hint }),
+      detail: wayText(this.#alias, hops),
+      hops,
+    };
   }
 
   [Symbol.asyncDispose](): Promise<void> {

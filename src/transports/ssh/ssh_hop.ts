@@ -4,6 +4,7 @@ import {
   describe,
   type DialOptions,
   formatTarget,
+  type HopStatus,
   isPosternError,
   pause,
   PosternError,
@@ -27,18 +28,7 @@ export interface SshHopOptions {
 }
 
 /** What `status` shows of a hop. */
-export interface SshHopStatus {
-  readonly host: string;
-  readonly address: string;
-  readonly state: "idle" | "connecting" | "ready" | "failing";
-  /** Since when, in RFC 3339. */
-  readonly since: string;
-  readonly roundTripMs?: number;
-  readonly channels: number;
-  readonly sessions: number;
-  readonly reconnects: number;
-  readonly lastError?: string;
-}
+export type SshHopStatus = HopStatus;
 
 /**
  * One ssh host: connected when first needed, and again by itself when a session that was in use dies. All who wait
@@ -63,6 +53,7 @@ export class SshHop implements AsyncDisposable {
   #state: SshHopStatus["state"] = "idle";
   #since: Date;
   #lastError: string | undefined;
+  #hint: string | undefined;
   #calendar: number;
 
   constructor({ host, below, reach, deps }: SshHopOptions) {
@@ -131,6 +122,7 @@ export class SshHop implements AsyncDisposable {
       sessions: this.#sessions.length,
       reconnects: Math.max(0, this.#connects - 1),
       ...(this.#lastError !== undefined && { lastError: this.#lastError }),
+      ...(this.#hint !== undefined && { hint: this.#hint }),
     };
   }
 
@@ -266,6 +258,7 @@ export class SshHop implements AsyncDisposable {
 
   #enter(state: SshHopStatus["state"], error?: unknown): void {
     if (error !== undefined) this.#lastError = describe(error);
+    this.#hint = error instanceof PosternError ? error.hint : undefined;
     if (state === this.#state) return;
     this.#state = state;
     this.#since = this.#deps.clock.date();
