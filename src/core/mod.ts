@@ -13,4 +13,5 @@ export * from "./socket_path.ts";
 export * from "./streams.ts";
 export * from "./target.ts";
 export * from "./tasks.ts";
+export * from "./turns.ts";
 export * from "./world.ts";

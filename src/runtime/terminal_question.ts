@@ -1,4 +1,4 @@
-import { PosternError, type Question } from "../core/mod.ts";
+import { PosternError, type Question, Turns, unlessAborted } from "../core/mod.ts";
 import { interrupt, listenForSignal } from "./signals.ts";
 import { type Typed, TypedLine } from "./typed_line.ts";
 
@@ -19,10 +19,10 @@ export interface TerminalQuestionsOptions {
 export class TerminalQuestions {
   readonly #input: TerminalInput;
   readonly #show: (text: string) => Promise<void>;
+  readonly #turns = new Turns();
   readonly #buffer = new Uint8Array(1024);
   /** Nothing ends a read of a terminal: one that was given up serves the next question. */
   #reading: Promise<number | null> | undefined;
-  #last: Promise<void> = Promise.resolve();
 
   constructor({ input, show }: TerminalQuestionsOptions) {
     this.#input = input;
@@ -32,16 +32,7 @@ export class TerminalQuestions {
   /** The line that is typed; undefined where there is no terminal, or its end comes instead of a line. */
   async ask(question: Question, { signal }: { signal: AbortSignal }): Promise<string | undefined> {
     if (!this.#input.isTerminal()) return undefined;
-    const before = this.#last;
-    const turn = Promise.withResolvers<void>();
-    this.#last = turn.promise;
-    try {
-      await orAborted(before, signal);
-      return await this.#askNow(question, signal);
-    } finally {
-      // Who gave up while waiting does not let the next one in before the one at work.
-      before.then(() => turn.resolve());
-    }
+    return await this.#turns.take(() => this.#askNow(question, signal), { signal });
   }
 
   async #askNow({ text, echo }: Question, signal: AbortSignal): Promise<string | undefined> {
@@ -62,7 +53,7 @@ export class TerminalQuestions {
   ): Promise<string | undefined> {
     const line = new TypedLine();
     while (true) {
-      const count = await orAborted(this.#read(), signal);
+      const count = await unlessAborted(this.#read(), signal);
       if (count === null) return undefined;
       const { shown, end }: Typed = line.take(this.#buffer.subarray(0, count));
       this.#buffer.fill(0);
@@ -110,13 +101,4 @@ class Stopping implements Disposable {
   [Symbol.dispose](): void {
     for (const ear of this.#ears) ear[Symbol.dispose]();
   }
-}
-
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) return Promise.reject(signal.reason);
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const stop = () => reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  return promise;
 }

@@ -47,8 +47,7 @@ peerTest("Terminal.ask() takes a secret that nobody sees from a terminal", ["pyt
 
 peerTest("Terminal.ask() shows what may be seen", ["python"], async ({ python }) => {
   const { screen, after } = await ask(python, [{ until: "Q0: ", press: "nane\x7f\x7fme\r" }], { echo: true });
-  assert.match(screen, /^Q0: nane\x08 \x08\x08 \x08me\r\n/);
-  assert.match(screen, /got "name"/);
+  assert.equal(screen, 'Q0: nane\b \b\b \bme\r\ngot "name"\r\n');
   assert.deepEqual(after, usual);
 });
 
