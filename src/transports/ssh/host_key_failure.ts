@@ -39,6 +39,13 @@ export function unusableHostKey(alias: string, cause: unknown): PosternError {
   });
 }
 
+/** The server's key is of a known kind, and too weak. */
+export function shortHostKey(alias: string, problem: string): PosternError {
+  return new PosternError("auth", `Cannot trust the host key of ssh host "${alias}": ${problem}`, {
+    hint: "ask for another of its keys: HostKeyAlgorithms",
+  });
+}
+
 /** `ED25519 SHA256:…`. */
 export async function describeKey({ type, blob }: SshPublicKey): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", blob));

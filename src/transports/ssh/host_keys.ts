@@ -10,9 +10,16 @@ import {
 } from "../../core/mod.ts";
 import { decodePublicKey, knownHostName, lowerCaseName, type SshPublicKey } from "../../wire/mod.ts";
 import { orderedHostKeyAlgorithms } from "./host_key_algorithms.ts";
-import { describeKey, type HostKeyCase, hostKeyFailure, unusableHostKey } from "./host_key_failure.ts";
+import {
+  describeKey,
+  type HostKeyCase,
+  hostKeyFailure,
+  shortHostKey,
+  unusableHostKey,
+} from "./host_key_failure.ts";
 import { type KnownLines, trustedTypes, verdictOn } from "./host_key_verdict.ts";
 import { KnownHostsFiles, remembersNothing } from "./known_hosts_files.ts";
+import { rsaSizeProblem } from "./rsa_size.ts";
 import { recordHostKey } from "./record_host_key.ts";
 import type { SshConfigProblem, SshHost } from "./ssh_host.ts";
 
@@ -28,6 +35,7 @@ export type HostKeySettings = Pick<
   | "strictHostKeyChecking"
   | "hashKnownHosts"
   | "hostKeyAlgorithms"
+  | "requiredRsaSize"
 >;
 
 /** Whether to go on with a server, and why. */
@@ -69,6 +77,8 @@ export class HostKeys {
     } catch (error) {
       return { isAccepted: false, error: unusableHostKey(host.alias, error) };
     }
+    const tooShort = rsaSizeProblem(key.blob, host);
+    if (tooShort !== undefined) return { isAccepted: false, error: shortHostKey(host.alias, tooShort) };
     const decision = await this.#judge(host, key);
     return "recordIn" in decision
       ? await this.#acceptNew(host, { key, path: decision.recordIn, signal })
@@ -81,10 +91,14 @@ export class HostKeys {
     if (!decision.isAccepted) throw decision.error;
   }
 
-  /** The algorithms to offer a host, of those the engine can do: known keys first. */
-  async algorithms(host: HostKeySettings, supported: readonly string[]): Promise<string[]> {
-    const wanted = host.hostKeyAlgorithms ?? supported;
-    const offered = wanted.filter((algorithm) => supported.includes(algorithm));
+  /** The algorithms to offer a host, of those the engine can do: known keys first. What is weak has to be asked for. */
+  async algorithms(
+    host: HostKeySettings,
+    usual: readonly string[],
+    { onRequest = [] }: { readonly onRequest?: readonly string[] } = {},
+  ): Promise<string[]> {
+    const supported = [...usual, ...onRequest];
+    const offered = host.hostKeyAlgorithms?.filter((algorithm) => supported.includes(algorithm)) ?? usual;
     if (offered.length === 0) {
       throw new PosternError(
         "config",

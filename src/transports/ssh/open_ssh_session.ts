@@ -75,7 +75,8 @@ async function algorithmsOf(host: SshHost, { hostKeys }: OpenSshSessionDeps): Pr
       { hint: "use engine: openssh for this host" },
     );
   }
-  return { ...algorithms, hostKey: await hostKeys.algorithms(host, await SshEngine.hostKeyAlgorithms()) };
+  const { usual, onRequest } = await SshEngine.hostKeyAlgorithms();
+  return { ...algorithms, hostKey: await hostKeys.algorithms(host, usual, { onRequest }) };
 }
 
 /** What a person set for the host counts; OpenSSH itself asks never unless told. */

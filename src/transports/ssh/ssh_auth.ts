@@ -1,5 +1,7 @@
-import { describe, PosternError } from "../../core/mod.ts";
-import { blobType, isCertificateType, plainType } from "./ssh_certificate.ts";
+import { describe, PosternError, type Question } from "../../core/mod.ts";
+import { foreignText } from "./foreign_text.ts";
+import { signatureAlgorithm } from "./signature_algorithm.ts";
+import { blobType, plainType } from "./ssh_certificate.ts";
 import type { SshHost } from "./ssh_host.ts";
 import type { Identities, Identity } from "./ssh_identities.ts";
 import type { SignInAnswer, SignInLink } from "./ssh_sign_in.ts";
@@ -7,7 +9,7 @@ import { SshWriter } from "./ssh_writer.ts";
 
 /** Asks a person; undefined when nobody answers. */
 export type Prompt = (
-  question: { readonly text: string; readonly echo: boolean },
+  question: Question,
   options: { readonly signal: AbortSignal },
 ) => Promise<string | undefined>;
 
@@ -32,6 +34,8 @@ type Method = "publickey" | "keyboard-interactive" | "password";
 class SignIn {
   readonly #link: SignInLink;
   readonly #options: SignInOptions;
+  /** Nobody is asked for a session that is over. */
+  readonly #signal: AbortSignal;
   readonly #hints: string[] = [];
   readonly #tried: string[] = [];
   readonly #failures: unknown[] = [];
@@ -40,13 +44,14 @@ class SignIn {
   /** What the server allows, once it has said so. */
   #allowed: readonly string[] | undefined;
   #keys: Identity[] | undefined;
-  #passwordsLeft = 3;
-  #roundsLeft = 3;
+  #passwordsLeft = mostAnswers;
+  #roundsLeft = mostAnswers;
   #isIn = false;
 
   constructor(link: SignInLink, options: SignInOptions) {
     this.#link = link;
     this.#options = options;
+    this.#signal = AbortSignal.any([options.signal, link.lost]);
   }
 
   async run(): Promise<void> {
@@ -90,51 +95,62 @@ class SignIn {
   }
 
   async #tryKey(): Promise<void> {
-    const key = (await this.#keysLeft()).shift();
-    if (!key) return void this.#spent.add("publickey");
-    const { blob, locked, label } = key;
-    if (!blob) {
-      // Only its passphrase would tell what to offer.
-      this.#hints.push(`add the key to the agent: ssh-add ${label}`);
+    const found = (await this.#keysLeft()).shift();
+    if (!found) return void this.#spent.add("publickey");
+    // Where nothing public is readable, only the passphrase would tell what to offer.
+    const key = found.blob ? found : await this.#unlocked(found);
+    if (!key?.blob) return;
+    const { blob, label } = key;
+    const { host } = this.#options;
+    const algorithm = signatureAlgorithm(blobType(blob) ?? "", {
+      accepted: host.pubkeyAcceptedAlgorithms,
+      server: await this.#link.signatureAlgorithms(),
+    });
+    if (algorithm === undefined) {
+      this.#failures.push(new Error(`${label} signs in no way that both sides take`));
+      this.#hints.push(`see PubkeyAcceptedAlgorithms: ssh -G ${host.alias}`);
       return;
     }
-    const algorithm = this.#algorithmFor(blob);
-    if (algorithm === undefined) return;
     this.#tried.push(label);
     this.#options.onStep?.(`offers ${label}`);
     const offer = this.#request("publickey").byte(0).string(algorithm).string(blob);
     const answer = await this.#answer("publickey", offer.bytes());
     if (answer.kind !== "key_known") return;
-    const passphrase = locked === undefined
-      ? undefined
-      : await this.#asked({ text: `Passphrase of ${locked}: `, echo: false });
-    if (locked !== undefined && passphrase === undefined) {
-      this.#hints.unshift(`add the key to the agent: ssh-add ${locked}`);
-      return;
+    const open = await this.#unlocked(key);
+    if (open) await this.#signWith(open, { blob, algorithm });
+  }
+
+  /** The key itself, its passphrase asked for where it has one; undefined where nobody knows that. */
+  async #unlocked(key: Identity): Promise<Identity | undefined> {
+    const { lock } = key;
+    if (!lock) return key;
+    let failure: unknown;
+    for (let left = mostAnswers; left > 0; left--) {
+      const passphrase = await this.#asked({ text: `Passphrase of ${lock.path}: `, echo: false });
+      // As for ssh, an empty answer says: not this key.
+      if (!passphrase) break;
+      try {
+        return await lock.open(passphrase);
+      } catch (error) {
+        failure = error;
+      }
     }
-    await this.#signWith(key, { blob, algorithm, passphrase });
+    if (failure !== undefined) this.#failures.push(failure);
+    this.#hints.unshift(`add the key to the agent: ssh-add ${lock.path}`);
+    return undefined;
   }
 
   async #signWith(
     key: Identity,
-    { blob, algorithm, passphrase }: {
-      blob: Uint8Array<ArrayBuffer>;
-      algorithm: string;
-      passphrase: string | undefined;
-    },
+    { blob, algorithm }: { readonly blob: Uint8Array<ArrayBuffer>; readonly algorithm: string },
   ): Promise<void> {
-    const { signal } = this.#options;
     const message = this.#request("publickey").byte(1).string(algorithm).string(blob);
     const signed = new SshWriter().string(this.#link.sessionId()).raw(message.bytes()).bytes();
     let signature: Uint8Array;
     try {
-      signature = await key.sign(signed, {
-        algorithm: plainType(algorithm),
-        signal,
-        ...(passphrase !== undefined && { passphrase }),
-      });
+      signature = await key.sign(signed, { algorithm: plainType(algorithm), signal: this.#signal });
     } catch (error) {
-      signal.throwIfAborted();
+      this.#signal.throwIfAborted();
       this.#failures.push(error);
       return;
     }
@@ -156,15 +172,20 @@ class SignIn {
   }
 
   async #tryQuestions(): Promise<void> {
+    const { host, label } = this.#options;
     if (this.#roundsLeft-- <= 0 || !this.#canAsk()) return void this.#spent.add("keyboard-interactive");
     this.#tried.push("answers to its questions");
     const message = this.#request("keyboard-interactive").string("").string("").bytes();
     let answer = await this.#answer("keyboard-interactive", message);
     while (answer.kind === "questions") {
-      if (answer.instructions) this.#options.onStep?.(answer.instructions);
+      let before = foreignText([answer.name, answer.instructions].filter((text) => text !== "").join("\n"));
+      if (before !== "") this.#options.onStep?.(before);
       const replies: string[] = [];
-      for (const { prompt: text, echo } of answer.questions) {
-        const reply = await this.#asked({ text, echo });
+      for (const { prompt, echo } of answer.questions) {
+        // Who asks comes first: the words after it are the server's.
+        const text = `(${host.user} at ${label}) ${foreignText(prompt, { limit: 200 })}`;
+        const reply = await this.#asked({ text: before === "" ? text : `${before}\n${text}`, echo });
+        before = "";
         // Whoever gives no answer wants no further question either.
         if (reply === undefined) this.#roundsLeft = 0;
         replies.push(reply ?? "");
@@ -185,24 +206,8 @@ class SignIn {
     return this.#keys ??= [...(await this.#options.identities).all];
   }
 
-  /** The signature algorithm for a key, as both sides like it (RFC 8332 for rsa); undefined for none. */
-  #algorithmFor(blob: Uint8Array<ArrayBuffer>): string | undefined {
-    const type = blobType(blob) ?? "";
-    const suffix = isCertificateType(type) ? type.slice(plainType(type).length) : "";
-    const { signatureAlgorithms } = this.#link;
-    const { pubkeyAcceptedAlgorithms } = this.#options.host;
-    const candidates = plainType(type) === "ssh-rsa" ? ["rsa-sha2-512", "rsa-sha2-256"] : [plainType(type)];
-    return candidates.map((name) => `${name}${suffix}`).find((name) =>
-      (pubkeyAcceptedAlgorithms === undefined ||
-        pubkeyAcceptedAlgorithms.some((wanted) => matches(wanted, name))) &&
-      (plainType(type) !== "ssh-rsa" || signatureAlgorithms === undefined ||
-        signatureAlgorithms.includes(plainType(name)))
-    );
-  }
-
-  async #asked(question: { text: string; echo: boolean }): Promise<string | undefined> {
-    const { prompt, signal } = this.#options;
-    return await prompt?.(question, { signal });
+  async #asked(question: Question): Promise<string | undefined> {
+    return await this.#options.prompt?.(question, { signal: this.#signal });
   }
 
   #request(method: string): SshWriter {
@@ -240,12 +245,7 @@ class SignIn {
   }
 }
 
-/** Names of algorithms, with `*` and `?` as ssh's lists have them. */
-function matches(pattern: string, name: string): boolean {
-  if (!/[*?]/.test(pattern)) return pattern === name;
-  const source = pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*").replace(/\?/g, ".");
-  return new RegExp(`^${source}$`).test(name);
-}
-
+/** How often one question is asked, as NumberOfPasswordPrompts of ssh by default. */
+const mostAnswers = 3;
 const userauthRequest = 50;
 const infoResponse = 61;

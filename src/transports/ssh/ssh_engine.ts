@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { ChaChaPolyCipher, ChaChaPolyDecipher, type ChaChaTools } from "./chacha20_poly1305.ts";
 import {
+  type AlgorithmConstants,
   loadSsh2,
   type Ssh2Cipher,
   type Ssh2Decipher,
@@ -107,7 +108,7 @@ export class SshEngine {
         kex: pick(algorithms.kex, constants.DEFAULT_KEX, constants.SUPPORTED_KEX),
         serverHostKey: pick(
           algorithms.hostKey,
-          constants.DEFAULT_SERVER_HOST_KEY.filter((name) => name !== "ssh-rsa"),
+          usualHostKeys(constants),
           constants.SUPPORTED_SERVER_HOST_KEY,
         ),
         cs: streams,
@@ -127,10 +128,12 @@ export class SshEngine {
     return new SshEngine(await loadSsh2(), options);
   }
 
-  /** The kinds of host keys it can check, best first. */
-  static async hostKeyAlgorithms(): Promise<readonly string[]> {
+  /** The kinds of host keys it can check, best first; those of `onRequest` only where a person asks for them. */
+  static async hostKeyAlgorithms(): Promise<
+    { readonly usual: readonly string[]; readonly onRequest: readonly string[] }
+  > {
     const { constants } = await loadSsh2();
-    return constants.DEFAULT_SERVER_HOST_KEY.filter((name) => name !== "ssh-rsa");
+    return { usual: usualHostKeys(constants), onRequest: weakHostKeys };
   }
 
   /** Names a list of which nothing is known here. */
@@ -256,6 +259,13 @@ function release(
 /** Deno's AES runs at half the speed of its ChaCha20; as it happens, OpenSSH prefers the same. */
 function quickFirst(ciphers: readonly string[]): string[] {
   return ciphers.toSorted((a, b) => Number(b.startsWith("chacha20")) - Number(a.startsWith("chacha20")));
+}
+
+/** Signs with SHA-1. */
+const weakHostKeys: readonly string[] = ["ssh-rsa"];
+
+function usualHostKeys({ DEFAULT_SERVER_HOST_KEY }: AlgorithmConstants): string[] {
+  return DEFAULT_SERVER_HOST_KEY.filter((name) => !weakHostKeys.includes(name));
 }
 
 const administrativelyProhibited = 1;

@@ -3,6 +3,7 @@ import {
   Deadlines,
   describe,
   type DialOptions,
+  type ErrorCode,
   formatTarget,
   type HopStatus,
   isPosternError,
@@ -11,7 +12,7 @@ import {
   type Target,
   Tasks,
 } from "../../core/mod.ts";
-import { connectSsh, type SshHopDeps } from "./connect_ssh.ts";
+import { connectSsh, type SshHopDeps, type SshWay } from "./connect_ssh.ts";
 import { sshLabel } from "./open_ssh_session.ts";
 import type { SshHost } from "./ssh_host.ts";
 import { isShortage } from "./ssh_open_failure.ts";
@@ -21,7 +22,7 @@ import type { SshSession } from "./ssh_session.ts";
 export interface SshHopOptions {
   readonly host: SshHost;
   /** The hop before it. */
-  readonly below?: SshHop;
+  readonly below?: SshWay["below"];
   /** Connects to the host where no hop comes before it. */
   readonly reach: (options: DialOptions) => Promise<Conn>;
   readonly deps: SshHopDeps;
@@ -36,7 +37,7 @@ export type SshHopStatus = HopStatus;
  */
 export class SshHop implements AsyncDisposable {
   readonly host: SshHost;
-  readonly below: SshHop | undefined;
+  readonly below: SshWay["below"];
   readonly #reach: SshHopOptions["reach"];
   readonly #deps: SshHopDeps;
   readonly #tasks: Tasks;
@@ -50,7 +51,7 @@ export class SshHop implements AsyncDisposable {
   #isRebuilding = false;
   #usedAt = -Infinity;
   #connects = 0;
-  #state: SshHopStatus["state"] = "idle";
+  #state: HopStatus["state"] = "idle";
   #since: Date;
   #lastError: string | undefined;
   #hint: string | undefined;
@@ -109,7 +110,7 @@ export class SshHop implements AsyncDisposable {
     for (const session of this.#sessions) session.check();
   }
 
-  status(): SshHopStatus {
+  status(): HopStatus {
     const session = this.#usable();
     const roundTrip = session?.roundTrip;
     return {
@@ -227,7 +228,8 @@ export class SshHop implements AsyncDisposable {
           await this.#connected({ signal });
         } catch (error) {
           signal.throwIfAborted();
-          if (isPosternError(error, "auth") || isPosternError(error, "config")) return;
+          // Nor is a person who was asked and wants no more.
+          if (error instanceof PosternError && lasting.has(error.code)) return;
         }
       }
     } finally {
@@ -256,7 +258,7 @@ export class SshHop implements AsyncDisposable {
     return this.#deps.clock.date().getTime() - this.#deps.clock.now();
   }
 
-  #enter(state: SshHopStatus["state"], error?: unknown): void {
+  #enter(state: HopStatus["state"], error?: unknown): void {
     if (error !== undefined) this.#lastError = describe(error);
     this.#hint = error instanceof PosternError ? error.hint : undefined;
     if (state === this.#state) return;
@@ -265,6 +267,8 @@ export class SshHop implements AsyncDisposable {
   }
 }
 
+/** Failures that are the same a moment later. */
+const lasting: ReadonlySet<ErrorCode> = new Set(["auth", "config", "cancelled"]);
 const mostAttempts = 3;
 const mostSessions = 8;
 /** A session that served in this time is made anew when it dies. */

@@ -28,7 +28,10 @@ export interface SshHost {
   readonly macs?: readonly string[];
   readonly kexAlgorithms?: readonly string[];
   readonly pubkeyAcceptedAlgorithms?: readonly string[];
-  /** What the key of a certificate authority may sign with; absent is the engine's default. */
+  /**
+   * What the key of a certificate authority may sign with, for certificates of hosts (a user's own are the server's to
+   * judge); the built-in engine takes none of these. Absent is the engine's default.
+   */
   readonly caSignatureAlgorithms?: readonly string[];
   /** The fewest bits of an RSA key, the server's or one's own; absent is 1024. */
   readonly requiredRsaSize?: number;
@@ -42,6 +45,8 @@ export interface SshHost {
   readonly kbdInteractive: boolean;
   readonly password: boolean;
   readonly pubkey: boolean;
+  /** The person's ssh program does everything up to this host; absent is the built-in engine. */
+  readonly engine?: "openssh";
   /** What the configuration asks for and the built-in engine does not do; a blocking one makes the host unusable to it. */
   readonly problems: readonly SshConfigProblem[];
 }

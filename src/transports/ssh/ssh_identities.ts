@@ -1,8 +1,9 @@
-import { type Clock, describe, type Files, type Network } from "../../core/mod.ts";
+import { type Clock, describe, type Files, type Network, PosternError } from "../../core/mod.ts";
+import { rsaSizeProblem } from "./rsa_size.ts";
 import { SshAgent } from "./ssh_agent.ts";
 import { blobType, isCertificateType, keyOfCertificate, readPublicLine } from "./ssh_certificate.ts";
 import type { SshHost } from "./ssh_host.ts";
-import { inspectPrivateKey, openPrivateKey } from "./ssh_private_key.ts";
+import { inspectPrivateKey, openPrivateKey, type PrivateKey } from "./ssh_private_key.ts";
 
 /** One key to sign in with. */
 export interface Identity {
@@ -10,13 +11,20 @@ export interface Identity {
   readonly label: string;
   /** The public key or certificate; absent where only the passphrase would tell. */
   readonly blob?: Uint8Array<ArrayBuffer>;
-  /** The file whose passphrase has to be known before it signs. */
-  readonly locked?: string;
+  /** There for a file whose passphrase has to be known before it signs. */
+  readonly lock?: Lock;
   /** Signs; gives ssh's form. `algorithm` is the plain one, also for a certificate. */
   sign(
     data: Uint8Array,
-    options: { algorithm: string; passphrase?: string; signal: AbortSignal },
+    options: { algorithm: string; signal: AbortSignal },
   ): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** What keeps a key from being used. */
+export interface Lock {
+  readonly path: string;
+  /** The key without its lock; a wrong passphrase is `auth`. */
+  open(passphrase: string): Promise<Identity>;
 }
 
 /** The keys of a host in the order in which they are offered, and what was wrong on the way. */
@@ -56,7 +64,11 @@ export async function collectIdentities(
   const named = files.flatMap((file) => agentKeys.filter((key) => isSame(key, file)));
   const others = host.identitiesOnly ? [] : agentKeys.filter((key) => !isFile(key));
   const rest = files.filter((file) => !agentKeys.some((key) => isSame(key, file)));
-  const all = [...named, ...others, ...rest];
+  const all = [...named, ...others, ...rest].filter(({ blob, label }) => {
+    const problem = blob && rsaSizeProblem(blob, host);
+    if (problem !== undefined) notes.push(`Cannot use ${label}: ${problem}`);
+    return problem === undefined;
+  });
   return { all: all.flatMap((key) => [...certified(key, certificates), key]), notes };
 }
 
@@ -80,6 +92,11 @@ async function fileIdentities(
   { files }: IdentitiesDeps,
   note: (error: unknown) => void,
 ): Promise<Identity[]> {
+  const opened = ({ blob, sign }: PrivateKey, path: string): Identity => ({
+    label: path,
+    blob,
+    sign: (data, { algorithm }) => Promise.try(() => sign(data, algorithm)),
+  });
   const found = await Promise.all(host.identityFiles.map(async (path): Promise<Identity | undefined> => {
     const text = await readKey(path, files, note);
     const publicText = await readKey(`${path}.pub`, files, note);
@@ -89,25 +106,24 @@ async function fileIdentities(
     if (!inspected || text === undefined) {
       return publicBlob && { label: path, blob: publicBlob, sign: () => cannotSign(path) };
     }
-    const key = inspected.isEncrypted ? undefined : await openPrivateKey(text, { path }).catch(note);
-    if (!inspected.isEncrypted && !key) return undefined;
-    const blob = key?.blob ?? inspected.blob ?? publicBlob;
-    return {
-      label: path,
-      ...(blob && { blob }),
-      ...(inspected.isEncrypted && { locked: path }),
-      sign: async (data, { algorithm, passphrase }) => {
-        const opened = key ??
-          await openPrivateKey(text, { path, ...(passphrase !== undefined && { passphrase }) });
-        return opened.sign(data, algorithm);
-      },
+    if (!inspected.isEncrypted) {
+      const key = await openPrivateKey(text, { path }).catch(note);
+      return key ? opened(key, path) : undefined;
+    }
+    const blob = inspected.blob ?? publicBlob;
+    const open = async (passphrase: string) => {
+      const key = await openPrivateKey(text, { path, passphrase });
+      const problem = rsaSizeProblem(key.blob, host);
+      if (problem !== undefined) throw new PosternError("auth", `Cannot use ${path}: ${problem}`);
+      return opened(key, path);
     };
+    return { label: path, ...(blob && { blob }), lock: { path, open }, sign: () => cannotSign(path) };
   }));
   return found.filter((identity) => identity !== undefined);
 }
 
 function cannotSign(path: string): Promise<never> {
-  return Promise.reject(new Error(`${path} has no private key beside it, and no agent holds it`));
+  return Promise.reject(new Error(`${path} is not open, and no agent holds it`));
 }
 
 async function readKey(
@@ -140,7 +156,14 @@ function certified(key: Identity, certificates: readonly Uint8Array<ArrayBuffer>
   return certificates.filter((certificate) => {
     const inside = keyOfCertificate(certificate);
     return inside && key.blob && sameBytes(inside, key.blob);
-  }).map((blob) => ({ ...key, label: `the certificate of ${key.label}`, blob }));
+  }).map((blob) => withCertificate(key, blob));
+}
+
+function withCertificate(key: Identity, blob: Uint8Array<ArrayBuffer>): Identity {
+  const { lock } = key;
+  const open = async (passphrase: string) => ({ ...await (lock?.open(passphrase) ?? key), label, blob });
+  const label = `the certificate of ${key.label}`;
+  return { ...key, label, blob, ...(lock && { lock: { path: lock.path, open } }) };
 }
 
 function isSame(a: Identity, b: Identity): boolean {

@@ -79,6 +79,7 @@ function hashOf(algorithm: string): string | null {
 }
 
 const hashes: Readonly<Record<string, string>> = {
+  "ssh-rsa": "sha1",
   "rsa-sha2-256": "sha256",
   "rsa-sha2-512": "sha512",
   "ecdsa-sha2-nistp256": "sha256",

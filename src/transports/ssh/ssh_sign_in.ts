@@ -16,8 +16,10 @@ export type SignInAnswer =
 export interface SignInLink {
   /** Binds signatures to this session. */
   sessionId(): Uint8Array;
-  /** The signature algorithms that the server names (RFC 8308), once they are known. */
-  readonly signatureAlgorithms: readonly string[] | undefined;
+  /** Tells that the session is over; its reason is why. */
+  readonly lost: AbortSignal;
+  /** The signature algorithms that the server names (RFC 8308); undefined where it names none. */
+  signatureAlgorithms(): Promise<readonly string[] | undefined>;
   /** Sends a whole message and waits for what the server says to it. */
   ask(method: string, message: Uint8Array): Promise<SignInAnswer>;
 }
@@ -29,7 +31,7 @@ export class SshSignIn implements SignInLink {
   readonly #accepted = Promise.withResolvers<void>();
   #waiting: PromiseWithResolvers<SignInAnswer> | undefined;
   #algorithms: readonly string[] | undefined;
-  #lost: { readonly error: unknown } | undefined;
+  readonly #lost = new AbortController();
 
   constructor(send: (method: string, message: Uint8Array) => void, sessionId: () => Uint8Array) {
     this.#send = send;
@@ -37,7 +39,13 @@ export class SshSignIn implements SignInLink {
     this.#accepted.promise.catch(() => {});
   }
 
-  get signatureAlgorithms(): readonly string[] | undefined {
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** They come before the service is accepted, if they come. */
+  async signatureAlgorithms(): Promise<readonly string[] | undefined> {
+    await this.#accepted.promise;
     return this.#algorithms;
   }
 
@@ -47,7 +55,7 @@ export class SshSignIn implements SignInLink {
 
   async ask(method: string, message: Uint8Array): Promise<SignInAnswer> {
     await this.#accepted.promise;
-    if (this.#lost) throw this.#lost.error;
+    this.#lost.signal.throwIfAborted();
     this.#waiting = Promise.withResolvers<SignInAnswer>();
     this.#send(method, message);
     return await this.#waiting.promise;
@@ -68,7 +76,7 @@ export class SshSignIn implements SignInLink {
   }
 
   onLost(error: unknown): void {
-    this.#lost = { error };
+    this.#lost.abort(error);
     this.#accepted.reject(error);
     this.#waiting?.reject(error);
     this.#waiting = undefined;

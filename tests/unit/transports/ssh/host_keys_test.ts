@@ -221,6 +221,21 @@ const cases: readonly Case[] = [
     shows: sshStrings("ssh-rsa", Uint8Array.of(3), Uint8Array.from({ length: 64 }, () => 0x55)),
     is: 'Cannot trust the host key of ssh host "jump"',
   },
+  {
+    name: "an RSA key with fewer bits than the configuration asks for",
+    files: { [mine]: `jump.example ${keyText("rsa", 1)}\n` },
+    host: { requiredRsaSize: 3072 },
+    shows: blobOf.rsa(1),
+    is:
+      'Cannot trust the host key of ssh host "jump": it has 2048 bits, fewer than 3072, which RequiredRSASize asks for',
+  },
+  {
+    name: "an RSA key with as many bits as the configuration asks for",
+    files: { [mine]: `jump.example ${keyText("rsa", 1)}\n` },
+    host: { requiredRsaSize: 2048 },
+    shows: blobOf.rsa(1),
+    is: `${mine}:1`,
+  },
 ];
 for (const { name, files, host, shows, is } of cases) {
   Deno.test(`HostKeys.decide() for ${name}: ${is.trim()}`, async () => {
@@ -478,4 +493,13 @@ Deno.test("HostKeys.algorithms() says so when the engine has none of what the co
     assert.match(error.hint ?? "", /engine: openssh/);
     return true;
   });
+});
+
+Deno.test("HostKeys.algorithms() offers what is weak only where the configuration names it", async () => {
+  const { keys } = hostKeys({ [mine]: `jump.example ${keyText("rsa", 1)}\n` });
+  const usual = ["ssh-ed25519", "rsa-sha2-512"];
+  const more = { onRequest: ["ssh-rsa"] };
+  assert.deepEqual(await keys.algorithms(settings(), usual, more), ["rsa-sha2-512", "ssh-ed25519"]);
+  const named = settings({ hostKeyAlgorithms: [...usual, "ssh-rsa", "ssh-dss"] });
+  assert.deepEqual(await keys.algorithms(named, usual, more), ["rsa-sha2-512", "ssh-rsa", "ssh-ed25519"]);
 });
