@@ -1,0 +1,85 @@
+import { inNamespace } from "./namespaces.ts";
+import type { PeerName } from "../../scripts/peer_table.ts";
+import { type PeerPaths, peerTest, skippedTest } from "./peers.ts";
+import type { Door, Household } from "./postern_process.ts";
+import { openSshHousehold, sshHostLines } from "./ssh_household.ts";
+import { type Sshd, SshLab, sshPeers, underHosts } from "./sshd.ts";
+
+/** Where nobody listens: the far side's answer for names that must not be asked for there. */
+const nowhere = "127.0.0.9";
+
+/** Names of this side and of the networks behind three jump hosts; no side knows what another does. */
+const names = {
+  here: {
+    "apps.c-lab-1.lab.internal": "127.0.0.1",
+    "evilc-lab-1.lab.internal": "127.0.0.1",
+    "open.internal": "127.0.0.1",
+  },
+  one: {
+    "jump2.hop.internal": "127.0.0.1",
+    "api.c-lab-1.lab.internal": "127.0.0.1",
+    // A name server knows it with and without the dot, the C library's reading of this file does not.
+    "api.c-lab-1.lab.internal.": "127.0.0.1",
+    "vcenter.lab.internal": "127.0.0.1",
+    "web.other.internal": "127.0.0.1",
+    "site.example.net": "127.0.0.1",
+    "apps.c-lab-1.lab.internal": nowhere,
+    "evilc-lab-1.lab.internal": nowhere,
+    "deep.other.internal": nowhere,
+  },
+  two: {
+    "jump3.hop.internal": "127.0.0.1",
+    "api.c-lab-2.lab.internal": "127.0.0.1",
+    "deep.other.internal": "127.0.0.1",
+  },
+  three: { "api.c-lab-3.lab.internal": "127.0.0.1" },
+};
+
+const postern = [
+  "transports: { one: { ssh: jump1 }, two: { ssh: jump2 }, three: { ssh: jump3 } }",
+  "routes:",
+  "  - { to: [c-lab-1.lab.internal, vcenter.lab.internal, other.internal, example.net], via: one }",
+  "  - { to: [c-lab-2.lab.internal, deep.other.internal], via: two }",
+  "  - { to: c-lab-3.lab.internal, via: three }",
+  "direct: [apps.c-lab-1.lab.internal]",
+];
+
+/** A door, and what only the far sides of its three jump hosts know. */
+export interface FarSide {
+  readonly home: Household;
+  readonly door: Door;
+  readonly address: string;
+  readonly jumps: readonly [Sshd, Sshd, Sshd];
+}
+
+/**
+ * Registers a test of a door whose jump hosts are known to each other only: the first is reached from here, the
+ * second by ProxyJump and the third by `ProxyCommand ssh -W`.
+ */
+export function farSideTest<Name extends PeerName>(
+  name: string,
+  peers: readonly Name[],
+  test: (side: FarSide, paths: PeerPaths<Name>) => Promise<void>,
+): void {
+  const namespace = inNamespace("--mount");
+  if ("missing" in namespace) return skippedTest(name, namespace.missing);
+  peerTest(name, [...sshPeers, "bash", ...peers], async (paths) => {
+    await using lab = await SshLab.create(paths);
+    const one = await lab.start("one", { hosts: names.one });
+    const two = await lab.start("two", { hosts: names.two });
+    const three = await lab.start("three", { hosts: names.three });
+    const far = async (alias: string, { port, keys: [key] }: Sshd, way: string) => {
+      await lab.know(`[${alias}.hop.internal]:${port}`, `${key}.pub`);
+      return [`Host ${alias}`, `  HostName ${alias}.hop.internal`, `  Port ${port}`, `  ${way}`];
+    };
+    const ssh = [
+      ...sshHostLines("jump1", one),
+      ...await far("jump2", two, "ProxyJump jump1"),
+      ...await far("jump3", three, "ProxyCommand ssh -W %h:%p jump2"),
+    ];
+    await using home = await openSshHousehold(lab, { ssh, postern });
+    const under = await underHosts(`${lab.directory}/here.hosts`, names.here);
+    await using door = await home.door([], { under });
+    await test({ home, door, address: await door.address(), jumps: [one, two, three] }, paths);
+  });
+}
