@@ -75,7 +75,7 @@ export function defineCommand<T>(definition: Definition<T>): Command {
     async start(args, world, context) {
       const parsed = parseSync(full, args);
       if (!parsed.success) {
-        await world.terminal.err(`${this.usage(world.terminal.columns)}\n`);
+        if (!isAboutValue(parsed.error)) await world.terminal.err(`${this.usage(world.terminal.columns)}\n`);
         throw usageError(program, parsed.error);
       }
       // `own` is what `parser` made; optique's type for a field of a generic object cannot say so.
@@ -123,6 +123,11 @@ function usageText(program: string, usage: Usage, width: number): string {
     const terms = line.slice(program.length).match(/\[.*?\](?= |$)|\(.*\)|\S+/g) ?? [];
     return `${head} ${wrapped(terms, width - head.length - 1, " ".repeat(head.length + 1))}`.trimEnd();
   }).join("\n");
+}
+
+/** Whether one option or argument is at fault, which the sentence names: the whole usage would only bury it. */
+function isAboutValue([first]: Message): boolean {
+  return first !== undefined && ["optionName", "optionNames", "metavar"].includes(first.type);
 }
 
 /** Turns the parser's words into one of our sentences; its "did you mean" becomes the hint. */

@@ -9,6 +9,11 @@ interface Transcript {
   readonly err?: RegExp;
 }
 
+/** One sentence with this in it, one hint, and nothing else. */
+function alone(sentence: RegExp): RegExp {
+  return new RegExp(`^postern: error: .*${sentence.source}.*\npostern: hint: .*\n$`, sentence.flags);
+}
+
 const transcripts: readonly Transcript[] = [
   { args: ["--version"], code: 0, out: new RegExp(`^postern ${settings.version}\n$`) },
   { args: ["version"], code: 0, out: new RegExp(`^postern ${settings.version}\n$`) },
@@ -35,10 +40,17 @@ const transcripts: readonly Transcript[] = [
     code: 2,
     err: /^Usage: postern proxy [^]*hint: did you mean --listen\?/,
   },
-  { args: ["proxy", "--listen"], code: 2, err: /--listen requires ADDR:PORT/ },
-  { args: ["proxy", "--listen", "nonsense:port"], code: 2, err: /Cannot listen on "nonsense:port"/ },
-  { args: ["proxy", "--route", "nonsense"], code: 2, err: /Cannot read "nonsense" as PATTERN=TRANSPORT/ },
-  { args: ["proxy", "--id", "../up", "--route", "any=direct"], code: 2, err: /Cannot use "\.\.\/up"/ },
+  { args: ["proxy", "--listen"], code: 2, err: alone(/--listen requires ADDR:PORT/) },
+  { args: ["proxy", "--listen", "nonsense:port"], code: 2, err: alone(/Cannot listen on "nonsense:port"/) },
+  {
+    args: ["proxy", "--route", "nonsense"],
+    code: 2,
+    err: alone(/Cannot read "nonsense" as PATTERN=TRANSPORT/),
+  },
+  { args: ["proxy", "--id", "../up", "--route", "any=direct"], code: 2, err: alone(/Cannot use "\.\.\/up"/) },
+  { args: ["proxy", "--idle-exit", "soon"], code: 2, err: alone(/"soon" is no duration/) },
+  { args: ["--log-level", "loud", "proxy"], code: 2, err: alone(/--log-level: Expected one of/i) },
+  { args: ["completion", "ksh"], code: 2, err: alone(/SHELL: Expected one of/) },
   { args: ["explain", "no port:x"], code: 2, err: /Cannot read "no port:x" as HOST:PORT/ },
   {
     args: ["status"],
