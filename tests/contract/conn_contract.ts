@@ -110,6 +110,24 @@ export function connContract(name: string, makePair: () => Promise<Pair>, { igno
     await pending;
   });
 
+  check("tells once that it is aborted, if it tells", (near) => {
+    if (!("onAbort" in near)) return Promise.resolve();
+    const told: unknown[] = [];
+    near.onAbort = (reason) => told.push(reason);
+    const reason = new Error("enough");
+    near.abort(reason);
+    near.abort(new Error("the second one counts for nothing"));
+    assert.deepEqual(told, [reason]);
+    return Promise.resolve();
+  });
+
+  check("does not tell of an abort when it is only closed", async (near) => {
+    const told: unknown[] = [];
+    if ("onAbort" in near) near.onAbort = (reason) => told.push(reason);
+    await near[Symbol.asyncDispose]();
+    assert.deepEqual(told, []);
+  });
+
   check("does not hand out early bytes after an abort", async (near, far) => {
     await far.write(bytes("abcdef"));
     await near.read(new Uint8Array(2));

@@ -36,6 +36,7 @@ export class SshChannel implements Conn {
   readonly peer: string;
   /** `relay` reads a channel best with its own growing buffers, as a socket. */
   readonly isSocket = true;
+  onAbort: ((reason: unknown) => void) | undefined = undefined;
   readonly #link: ChannelLink;
   readonly #remote: number;
   readonly #packetSize: number;
@@ -133,6 +134,9 @@ export class SshChannel implements Conn {
   abort(reason: unknown = dropped): void {
     if (this.#failure === undefined) this.#fail(reason, { dropsHeld: true });
     this.#close();
+    const tell = this.onAbort;
+    this.onAbort = undefined;
+    tell?.(reason);
   }
 
   get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
