@@ -116,6 +116,7 @@ class Builder {
         ...this.#deps,
         name,
         dialer: dialerThrough(below.transport),
+        ...(wanted.via !== undefined && { via: wanted.via }),
         log: this.#deps.log.with({ transport: name }),
       }),
     };

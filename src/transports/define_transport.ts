@@ -9,6 +9,8 @@ export interface TransportDeps {
   readonly network: Network;
   /** For the transport's own connections: straight, or through the transport that its `via` names. */
   readonly dialer: Dialer;
+  /** The transport that its `via` names; absent is straight. */
+  readonly via?: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly files: Files;

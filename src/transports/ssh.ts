@@ -16,9 +16,9 @@ import {
 } from "../core/mod.ts";
 import { defineTransport } from "./define_transport.ts";
 import { demandUsable, resolveChain } from "./ssh/ssh_chain.ts";
-import type { SshHop, SshHopStatus } from "./ssh/ssh_hop.ts";
+import type { SshHopStatus } from "./ssh/ssh_hop.ts";
 import type { SshConfigProblem, SshHost } from "./ssh/ssh_host.ts";
-import type { HeldChain } from "./ssh/ssh_pool.ts";
+import type { HeldChain, SshStation } from "./ssh/ssh_pool.ts";
 import type { SshServices } from "./ssh/ssh_services.ts";
 
 /** Connects from an ssh host, through whatever jump hosts the ssh configuration puts before it. */
@@ -27,6 +27,7 @@ export class Ssh implements Transport {
   readonly #alias: string;
   readonly #network: Pick<Network, "lookup">;
   readonly #dialer: Dialer;
+  readonly #via: string | undefined;
   readonly #services: SshServices;
   /** The chain as it was last read, while that is read, and why it cannot be used. */
   #held: HeldChain | undefined;
@@ -36,10 +37,11 @@ export class Ssh implements Transport {
 
   constructor(
     alias: string,
-    { name, network, dialer, services }: {
+    { name, network, dialer, via, services }: {
       readonly name: string;
       readonly network: Pick<Network, "lookup">;
       readonly dialer: Dialer;
+      readonly via?: string | undefined;
       readonly services: SshServices;
     },
   ) {
@@ -47,6 +49,7 @@ export class Ssh implements Transport {
     this.#alias = alias;
     this.#network = network;
     this.#dialer = dialer;
+    this.#via = via;
     this.#services = services;
   }
 
@@ -66,7 +69,7 @@ export class Ssh implements Transport {
     const reading = this.#reading = this.#hold();
     try {
       const { hops } = await reading;
-      return hops.flatMap(({ host }) => host.problems.map(noteOf));
+      return hops.flatMap(({ host }) => host.engine === "openssh" ? [] : host.problems.map(noteOf));
     } catch (error) {
       if (this.#reading === reading) this.#held = undefined;
       const { message, hint } = asPosternError(error);
@@ -107,7 +110,7 @@ export class Ssh implements Transport {
     return Promise.resolve();
   }
 
-  async #last({ signal }: DialOptions): Promise<SshHop> {
+  async #last({ signal }: DialOptions): Promise<SshStation> {
     signal.throwIfAborted();
     const { hops } = this.#held ?? await orAborted(this.#reading ??= this.#hold(), signal);
     const last = hops.at(-1);
@@ -121,6 +124,9 @@ export class Ssh implements Transport {
     try {
       const chain = await resolveChain(this.#alias, read);
       demandUsable(chain);
+      if (this.#via !== undefined && chain[0]?.engine === "openssh") {
+        throw programThrough(chain[0], this.#via);
+      }
       const held = pool.hold(chain, { reach: this.#reachOf(this.#dialer), times });
       if (this.#isDisposed) held.release();
       return this.#held = held;
@@ -141,6 +147,16 @@ export class Ssh implements Transport {
     reaches.set(dialer, reach);
     return reach;
   }
+}
+
+function programThrough({ alias }: SshHost, via: string): PosternError {
+  return new PosternError(
+    "config",
+    `Cannot use ssh ${alias}: with engine: openssh it cannot go via the transport "${via}"`,
+    {
+      hint: "use the built-in engine for this host, or write the way into the ssh configuration as ProxyJump",
+    },
+  );
 }
 
 /** Whoever stops waiting does not stop what others wait for too. */
@@ -210,6 +226,6 @@ export default defineTransport({
     }),
     "Goes through an ssh host, and whatever jump hosts the ssh configuration puts before it.",
   ),
-  create: (alias, { name, network, dialer, ssh: services }) =>
-    new Ssh(alias, { name, network, dialer, services }),
+  create: (alias, { name, network, dialer, via, ssh: services }) =>
+    new Ssh(alias, { name, network, dialer, via, services }),
 });

@@ -35,6 +35,8 @@ async function chainTo(
     ...(port !== undefined && { port }),
   });
   const host = jumps ? straightened(found, jumps) : found;
+  // The program finds its own way there; jump hosts that were given it has to be told.
+  if (host.engine === "openssh") return [{ ...host, jumps: jumps ?? [] }];
   const last = host.jumps.at(-1);
   if (!last) return [host];
   const before = host.jumps.slice(0, -1);
@@ -50,7 +52,9 @@ function straightened(host: SshHost, jumps: readonly JumpSpec[]): SshHost {
 
 /** The problems that keep the built-in engine from using a chain. */
 export function blockingProblems(chain: readonly SshHost[]): SshConfigProblem[] {
-  return chain.flatMap(({ problems }) => problems.filter(({ severity }) => severity === "blocking"));
+  return chain.flatMap(({ engine, problems }) =>
+    engine === "openssh" ? [] : problems.filter(({ severity }) => severity === "blocking")
+  );
 }
 
 /** Fails where a chain needs what the built-in engine does not do, with the line that asks for it. */
@@ -66,7 +70,7 @@ export function demandUsable(chain: readonly SshHost[]): void {
     }
   }
   const [first] = chain;
-  if (first?.bindAddress !== undefined) {
+  if (first?.bindAddress !== undefined && first.engine !== "openssh") {
     throw new PosternError(
       "config",
       `Cannot use ssh ${first.alias}: the built-in engine has no BindAddress`,

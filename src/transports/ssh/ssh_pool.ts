@@ -1,6 +1,6 @@
-import type { Conn, DialOptions } from "../../core/mod.ts";
+import type { Conn, DialOptions, Target } from "../../core/mod.ts";
 import type { SshHopDeps } from "./connect_ssh.ts";
-import { SshHop } from "./ssh_hop.ts";
+import { SshHop, type SshHopStatus } from "./ssh_hop.ts";
 import type { SshHost } from "./ssh_host.ts";
 import type { SshSection } from "./ssh_section.ts";
 
@@ -10,6 +10,11 @@ const lingering = 30_000;
 /** How long things may take, in milliseconds. */
 export type SshTimes = Pick<SshSection, "keepalive" | "deadAfter" | "connectTimeout">;
 
+export interface SshPoolDeps extends Omit<SshHopDeps, keyof SshTimes> {
+  /** Makes the station of a host for which the person's ssh program is to be used. */
+  readonly openSsh: (host: SshHost, times: SshTimes) => SshStation;
+}
+
 /** Where a chain begins. */
 export interface SshChainStart {
   /** Connects to the first host; chains are apart where it is another function, even if their hosts are the same. */
@@ -17,23 +22,34 @@ export interface SshChainStart {
   readonly times: SshTimes;
 }
 
+/** One host of a chain, whoever speaks ssh to it. */
+export interface SshStation extends AsyncDisposable {
+  readonly host: SshHost;
+  /** How many connections go through it now. */
+  readonly channels: number;
+  dial(target: Target, options: DialOptions): Promise<Conn>;
+  ready(options: DialOptions): Promise<void>;
+  check(): void;
+  status(): SshHopStatus;
+}
+
 /** A chain that is held: its hops stay until it is given back. */
 export interface HeldChain {
-  readonly hops: readonly SshHop[];
+  readonly hops: readonly SshStation[];
   /** Gives it back; hops that nobody else holds serve what they carry to the end. */
   release(): void;
 }
 
 /** The ssh hosts of all transports: who passes through the same host in the same way shares its session. */
 export class SshPool implements AsyncDisposable {
-  readonly #deps: Omit<SshHopDeps, keyof SshTimes>;
+  readonly #deps: SshPoolDeps;
   readonly #entries = new Map<string, Entry>();
   readonly #closing = new Set<Promise<void>>();
   readonly #numbers = new WeakMap<object, number>();
   #nextNumber = 0;
   #isOver = false;
 
-  constructor(deps: Omit<SshHopDeps, keyof SshTimes>) {
+  constructor(deps: SshPoolDeps) {
     this.#deps = deps;
   }
 
@@ -46,13 +62,15 @@ export class SshPool implements AsyncDisposable {
     for (const host of chain) {
       key += `\n${keyOf(host)}`;
       const below = entries.at(-1)?.hop;
-      entries.push(this.#entry(key, () =>
-        new SshHop({
-          host,
-          ...(below && { below }),
-          reach: (options) => reach(host, options),
-          deps,
-        })));
+      entries.push(
+        this.#entry(key, () =>
+          host.engine === "openssh" ? this.#deps.openSsh(host, times) : new SshHop({
+            host,
+            ...(below && { below }),
+            reach: (options) => reach(host, options),
+            deps,
+          })),
+      );
     }
     let isHeld = true;
     return {
@@ -66,7 +84,7 @@ export class SshPool implements AsyncDisposable {
   }
 
   /** Every hop that there is. */
-  get hops(): readonly SshHop[] {
+  get hops(): readonly SshStation[] {
     return [...this.#entries.values()].map(({ hop }) => hop);
   }
 
@@ -77,7 +95,7 @@ export class SshPool implements AsyncDisposable {
     await Promise.all(this.#closing);
   }
 
-  #entry(key: string, make: () => SshHop): Entry {
+  #entry(key: string, make: () => SshStation): Entry {
     let entry = this.#entries.get(key);
     if (!entry) this.#entries.set(key, entry = { key, hop: make(), holders: 0 });
     entry.holders++;
@@ -115,12 +133,14 @@ export class SshPool implements AsyncDisposable {
 
 interface Entry {
   readonly key: string;
-  readonly hop: SshHop;
+  readonly hop: SshStation;
   holders: number;
   timer?: Disposable;
 }
 
 /** What makes two hosts the same; by which name they were asked for, and what was noted of it, does not. */
-function keyOf({ alias: _alias, problems: _problems, jumps: _jumps, ...host }: SshHost): string {
-  return JSON.stringify(host);
+function keyOf(host: SshHost): string {
+  const { alias: _alias, problems: _problems, jumps: _jumps, ...rest } = host;
+  // The program is told the name alone: it reads the configuration itself.
+  return JSON.stringify(host.engine === "openssh" ? host : rest);
 }

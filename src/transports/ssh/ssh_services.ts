@@ -1,8 +1,17 @@
-import type { Clock, Conn, DialOptions, Files, Log, Network } from "../../core/mod.ts";
+import {
+  type Clock,
+  type Conn,
+  type DialOptions,
+  type Files,
+  type Log,
+  type Network,
+  PosternError,
+} from "../../core/mod.ts";
+import type { SshHost } from "./ssh_host.ts";
 import { HostKeys } from "./host_keys.ts";
 import type { Prompt } from "./ssh_auth.ts";
 import type { ReadSshHost } from "./ssh_chain.ts";
-import { SshPool } from "./ssh_pool.ts";
+import { SshPool, type SshPoolDeps } from "./ssh_pool.ts";
 import type { SshReading } from "./ssh_reading.ts";
 import { type SshSection, usualSshSection } from "./ssh_section.ts";
 
@@ -14,6 +23,8 @@ export interface SshServicesOptions {
   /** Begins to read the ssh configuration, as it is from now on. */
   readonly reading: (section: SshSection) => SshReading;
   readonly prompt?: Prompt;
+  /** Makes the station of a host for which the person's ssh program is to be used. */
+  readonly openSsh?: SshPoolDeps["openSsh"];
   /** Runs a ProxyCommand; its standard input and output are the connection. */
   readonly runCommand?: (command: string, options: DialOptions) => Promise<Conn>;
 }
@@ -38,6 +49,7 @@ export class SshServices implements AsyncDisposable {
       files,
       log,
       hostKeys: new HostKeys({ files, clock, log }),
+      openSsh: options.openSsh ?? noProgram,
       ...(prompt && { prompt }),
     });
   }
@@ -51,7 +63,10 @@ export class SshServices implements AsyncDisposable {
     return this.#reading.files;
   }
 
-  readonly read: ReadSshHost = (alias, asked) => this.#reading.read(alias, asked);
+  readonly read: ReadSshHost = async (alias, asked) => {
+    const host = await this.#reading.read(alias, asked);
+    return this.#section.hosts[alias]?.engine === "openssh" ? { ...host, engine: "openssh" } : host;
+  };
 
   /** Reads everything anew from now on. Transports hold what they have until they are prepared again. */
   renew(section: SshSection = usualSshSection): void {
@@ -64,4 +79,8 @@ export class SshServices implements AsyncDisposable {
     this.#reading[Symbol.dispose]();
     await this.pool[Symbol.asyncDispose]();
   }
+}
+
+function noProgram({ alias }: SshHost): never {
+  throw new PosternError("config", `Cannot use ssh ${alias}: no program can be run here`);
 }
