@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { eventually, freePort } from "../support/peer_program.ts";
+import { type PeerPaths, peerTest } from "../support/peers.ts";
+import type { Door, Household } from "../support/postern_process.ts";
+import {
+  RawClient,
+  socks5Asking,
+  socks5Request,
+  type SocksTarget,
+  throughSocks5,
+} from "../support/raw_client.ts";
+import { openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
+import { type Sshd, SshLab, sshPeers } from "../support/sshd.ts";
+import { echoServer, TargetServer } from "../support/target_server.ts";
+
+interface Parts {
+  readonly lab: SshLab;
+  readonly good: Sshd;
+  readonly home: Household;
+  readonly door: Door;
+  readonly address: string;
+}
+
+/** A row: a door with a jump host that works, and `name.bad.example` through the host of that name. */
+function row(
+  name: string,
+  hosts: (lab: SshLab) => Promise<Readonly<Record<string, number>>>,
+  run: (parts: Parts) => Promise<void>,
+): void {
+  peerTest(name, sshPeers, async (paths: PeerPaths<typeof sshPeers[number]>) => {
+    await using lab = await SshLab.create(paths);
+    const good = await lab.start("good");
+    const bad = Object.entries(await hosts(lab));
+    await using home = await openSshHousehold(lab, {
+      ssh: [
+        ...sshHostLines("good", good),
+        ...bad.flatMap(([host, port]) => sshHostLines(host, { port }, "ConnectTimeout 1")),
+      ],
+      postern: [
+        `transports: { good: { ssh: good }, ${bad.map(([host]) => `${host}: { ssh: ${host} }`).join(", ")} }`,
+        "default: good",
+        "routes:",
+        ...bad.map(([host]) => `  - { to: ${host}.bad.example, via: ${host} }`),
+      ],
+    });
+    await using door = await home.door();
+    await run({ lab, good, home, door, address: await door.address() });
+  });
+}
+
+const none = () => Promise.resolve({});
+const loopback = (port: number): SocksTarget => ({ host: "127.0.0.1", port });
+
+/** The code of a SOCKS5 reply. */
+async function reply(door: string, target: SocksTarget): Promise<number | undefined> {
+  using client = await RawClient.connect(door);
+  await client.send(socks5Asking(target));
+  return (await client.take(12))[3];
+}
+
+/** What `status` shows of a transport. */
+async function state(home: Household, name: string): Promise<{ state: string; lastError?: string }> {
+  const [door] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
+  return door.transports.find((transport: { name: string }) => transport.name === name);
+}
+
+row("K12: a refused port behind a jump host is reply 5", none, async ({ address, door, good }) => {
+  const port = freePort();
+  assert.equal(await reply(address, loopback(port)), 5);
+  await door.says(new RegExp(`target=127\\.0\\.0\\.1:${port} .*refused`));
+  assert.equal(good.signIns, 1);
+});
+
+row("K13: an unknown name behind a jump host is reply 4", none, async ({ address, door, good }) => {
+  assert.equal(await reply(address, { host: "nobody.invalid", port: 80 }), 4);
+  await door.says(
+    /target=nobody\.invalid:80 .*"Cannot find nobody\.invalid|nobody\.invalid.*(not known|unknown|name)/i,
+  );
+  assert.equal(good.signIns, 1);
+});
+
+row(
+  "K14: a dead jump host is reply 4, with the reason in status",
+  () => Promise.resolve({ dead: freePort() }),
+  async ({ address, home }) => {
+    assert.equal(await reply(address, { host: "dead.bad.example", port: 80 }), 4);
+    const { state: is, lastError } = await state(home, "dead");
+    assert.equal(is, "failing");
+    assert.match(lastError ?? "", /^Cannot reach ssh dead \(127\.0\.0\.1:\d+\): .*refused/i);
+    assert.match((await home.run(["status"])).stdout, /Cannot reach ssh dead .*refused/i);
+  },
+);
+
+row("K15: a wrong host key is reply 2, and the reason is named", async (lab) => {
+  const { port } = await lab.start("changed");
+  const lines = (await Deno.readTextFile(lab.knownHosts)).split("\n");
+  const [, ...key] = (await Deno.readTextFile(`${await lab.makeKey("other")}.pub`)).split(" ");
+  const own = `[127.0.0.1]:${port}`;
+  const changed = lines.map((line) => line.startsWith(`${own} `) ? `${own} ssh-ed25519 ${key[0]}` : line);
+  await Deno.writeTextFile(lab.knownHosts, changed.join("\n"));
+  return { changed: port };
+}, async ({ address, door, home, lab }) => {
+  assert.equal(await reply(address, { host: "changed.bad.example", port: 80 }), 2);
+  const { lastError } = await state(home, "changed");
+  assert.match(lastError ?? "", /host key.*SHA256:.*known_hosts:2.*SHA256:/);
+  await door.says(new RegExp(`target=changed\\.bad\\.example:80 .*SHA256:.*${lab.knownHosts}:2 `));
+});
+
+/** Listens, and never says a word. */
+const silence = () =>
+  new TargetServer(async (client) => {
+    while (await client.some());
+  });
+
+peerTest(
+  "K16: a silent jump host is an error within ConnectTimeout; K17: others serve; K18: who else waits fails with it",
+  sshPeers,
+  async (paths) => {
+    await using silent = silence();
+    await using lab = await SshLab.create(paths);
+    const good = await lab.start("good");
+    await using echo = echoServer();
+    await using home = await openSshHousehold(lab, {
+      ssh: [
+        ...sshHostLines("good", good),
+        ...sshHostLines("silent", silent, "ConnectTimeout 2"),
+        ...sshHostLines("quiet", silent),
+      ],
+      postern: [
+        "transports: { good: { ssh: good }, silent: { ssh: silent }, quiet: { ssh: quiet } }",
+        "routes: [{ to: silent.example, via: silent }, { to: quiet.example, via: quiet }]",
+        "default: good",
+      ],
+    });
+    await home.configure(
+      (await Deno.readTextFile(`${home.places.config}/config.yaml`)).replace(
+        /^ssh: \{/,
+        "ssh: { connectTimeout: 1500ms,",
+      ),
+    );
+    await using door = await home.door();
+    const address = await door.address();
+    const startedAt = performance.now();
+    const first = reply(address, { host: "silent.example", port: 80 });
+    await eventually("it waits", () => silent.count === 1);
+    const second = reply(address, { host: "www.silent.example", port: 80 });
+    using _other = await throughSocks5(address, loopback(echo.port));
+    assert.ok(performance.now() - startedAt < 1500, "others wait for nobody");
+    assert.deepEqual(await Promise.all([first, second]), [6, 6]);
+    const took = performance.now() - startedAt;
+    assert.ok(took > 1500 && took < 3500, `${took} ms`);
+    assert.equal(silent.count, 1);
+    await door.says(/ssh silent: no session within 2 s/);
+    assert.notEqual(await reply(address, { host: "quiet.example", port: 80 }), 0);
+    await door.says(/ssh quiet: no session within 1\.5 s/);
+    assert.match((await state(home, "silent")).lastError ?? "", /no session within 2 s/);
+  },
+);
+
+row("K19: a client that shuts down writing gets the whole answer", none, async ({ address }) => {
+  await using counter = new TargetServer(async (client) => {
+    const { length } = await client.rest();
+    await client.send(`got ${length} bytes`);
+  });
+  using client = await throughSocks5(address, loopback(counter.port));
+  await client.send(new Uint8Array(1000));
+  await client.end();
+  assert.equal(await client.restText(), "got 1000 bytes");
+});
+
+row("K21: BIND is reply 7; K22: UDP ASSOCIATE is too", none, async ({ address, good }) => {
+  for (const command of [2, 3]) {
+    using client = await RawClient.connect(address);
+    await client.send(Uint8Array.of(5, 1, 0, ...socks5Request(loopback(80), command)));
+    assert.deepEqual([...(await client.rest()).subarray(0, 4)], [5, 0, 5, 7]);
+  }
+  assert.equal(good.signIns, 0);
+});
+
+row("K23: a client that offers passwords only is told FF where none is set", none, async ({ address }) => {
+  using client = await RawClient.connect(address);
+  await client.send(Uint8Array.of(5, 1, 2));
+  assert.deepEqual([...await client.rest()], [5, 0xff]);
+});
