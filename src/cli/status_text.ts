@@ -1,5 +1,6 @@
 import type { Status } from "../app/mod.ts";
 import type { World } from "../core/mod.ts";
+import { chainsText } from "./chains_text.ts";
 import { type Paint, paintFor } from "./paint.ts";
 import { counted, formatAge, formatBytes } from "./quantities.ts";
 import { printableLines } from "./printable.ts";
@@ -41,10 +42,9 @@ export function statusText(status: Status, world: World): string {
   const shown = facts.map(([name, value], at) =>
     `  ${(facts[at - 1]?.[0] === name ? "" : name).padEnd(10)}${value}\n`
   );
-  const ways = table(transports, transportColumns, paint.dim).trimEnd().split("\n").map((line) =>
-    `  ${line}\n`
-  );
-  return `${title}\n${shown.join("")}${transports.length > 0 ? `\n${ways.join("")}` : ""}`;
+  if (transports.length === 0) return `${title}\n${shown.join("")}`;
+  const ways = table(transports, transportColumns, paint.dim) + chainsText(transports, { paint, now });
+  return `${title}\n${shown.join("")}\n${ways.replace(/^(?=.)/gm, "  ")}`;
 }
 
 const transportColumns: readonly Column<TransportState>[] = [

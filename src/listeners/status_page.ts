@@ -5,7 +5,10 @@ import type { PageSource } from "./page_source.ts";
 import { statusScript, statusStyle } from "./status_page_assets.ts";
 
 const mostShown = 200;
-const numeric = new Set(["Age", "Up", "Down", "Dials", "Failures"]);
+const numeric = new Set([
+  ...["Age", "Up", "Down", "Dials", "Failures"],
+  ...["Round trip", "Channels", "Sessions", "Reconnects"],
+]);
 
 /** What a browser without the token is shown: that a door runs here and how to use it. */
 export function greetingPage(request: PageRequest): PageResponse {
@@ -48,6 +51,7 @@ function livePart(source: PageSource): Html {
     ${stateSection(status)}
     ${connectionsSection(source.connections(), status)}
     ${transportsSection(status.transports)}
+    ${chainsSection(status.transports)}
     ${listenersSection(status)}
   `;
 }
@@ -103,7 +107,7 @@ ${table(["Id", "Client", "By", "Target", "Transport", "Because", "Age", "Up", "D
 }
 
 function transportsSection(transports: readonly TransportState[]): Html {
-  const rows = transports.map(({ name, type, via, state, lastError, dials, failures }) =>
+  const rows = transports.map(({ name, type, via, state, lastError, hint, dials, failures }) =>
     html`
       <tr>
         <td>${name}</td>
@@ -111,13 +115,48 @@ function transportsSection(transports: readonly TransportState[]): Html {
         <td class="${state}">${state}</td>
         <td class="number">${dials}</td>
         <td class="number">${failures}</td>
-        <td>${lastError ?? ""}</td>
+        <td>${lastError ?? ""}${hint === undefined ? "" : html`<br>${hint}`}</td>
       </tr>
     `
   );
   return html`<section aria-labelledby="transports">
 <h2 id="transports">Transports</h2>
 ${table(["Name", "Type", "State", "Dials", "Failures", "Last error"], rows)}
+</section>`;
+}
+
+/** The hosts that transports go through; nothing where there are none. */
+function chainsSection(transports: readonly TransportState[]): Html {
+  const rows = transports.flatMap(({ name, hops = [] }) =>
+    hops.map((hop, at) =>
+      html`
+        <tr>
+          <td>${at === 0 ? name : ""}</td>
+          <td>${hop.host}</td>
+          <td>${hop.address}</td>
+          <td class="${hop.state}">${hop.state}</td>
+          <td>${time(hop.since)}</td>
+          <td class="number">${hop.roundTripMs === undefined ? "" : `${hop.roundTripMs.toFixed(1)} ms`}</td>
+          <td class="number">${hop.channels}</td>
+          <td class="number">${hop.sessions}</td>
+          <td class="number">${hop.reconnects}</td>
+          <td>${hop.lastError ?? ""}</td>
+        </tr>
+      `
+    )
+  );
+  if (rows.length === 0) return html``;
+  return html`<section aria-labelledby="chains">
+<h2 id="chains">Jump hosts</h2>
+${
+    table(
+      [
+        ...["Chain", "Host", "Address", "State", "Since"],
+        ...["Round trip", "Channels", "Sessions", "Reconnects", "Last error"],
+      ],
+      rows,
+    )
+  }
 </section>`;
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { PosternError } from "../../../src/core/mod.ts";
+import { chainsText } from "../../../src/cli/chains_text.ts";
 import { explanationText } from "../../../src/cli/explain.ts";
 import { paintFor } from "../../../src/cli/paint.ts";
 import { formatValue } from "../../../src/cli/print_value.ts";
@@ -109,6 +110,45 @@ Deno.test("statusText() shows a door", () => {
   TRANSPORT  TYPE    VIA     STATE    DIALS  FAILED  LAST ERROR
   direct     direct  -       ready       12       0
   corp       proxy   direct  failing      3       1  Cannot \\u{7}
+`,
+  );
+});
+
+Deno.test("chainsText() shows every host of a chain, and what would help where it fails", () => {
+  const hop = { channels: 0, sessions: 0, reconnects: 0, since: "2025-12-31T23:57:00Z" };
+  const text = chainsText([
+    { name: "direct", type: "direct", state: "ready", dials: 1, failures: 0 },
+    {
+      name: "far",
+      type: "ssh",
+      state: "failing",
+      dials: 3,
+      failures: 1,
+      hint: "add the key to the agent: ssh-add ~/.ssh/id",
+      hops: [
+        {
+          ...hop,
+          host: "near",
+          address: "near.example:22",
+          state: "ready",
+          roundTripMs: 12.04,
+          channels: 3,
+          sessions: 1,
+          reconnects: 2,
+        },
+        { ...hop, host: "far", address: "10.0.0.1:2222", state: "failing", lastError: "Cannot \x07" },
+      ],
+    },
+    { name: "near", type: "ssh", state: "ready", hint: "none is needed", dials: 0, failures: 0, hops: [] },
+  ], { paint: plain, now: Date.UTC(2026, 0, 1) });
+  assert.equal(
+    text,
+    `
+CHAIN  HOST  ADDRESS          STATE    SINCE  ROUND TRIP  CHANNELS  SESSIONS  RECONNECTS  LAST ERROR
+far    near  near.example:22  ready       3m     12.0 ms         3         1           2
+       far   10.0.0.1:2222    failing     3m           -         0         0           0  Cannot \\u{7}
+
+far: add the key to the agent: ssh-add ~/.ssh/id
 `,
   );
 });

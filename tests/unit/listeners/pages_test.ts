@@ -256,6 +256,31 @@ Deno.test("createPages() shows who has the token everything, escaped, and runs i
   assert.ok(!again.text.includes(nonce ?? ""), "the nonce is new in each answer");
 });
 
+Deno.test("createPages() shows each host of a chain, and what would help", async () => {
+  const hop = { since: "2026-01-01T00:00:00.000Z", channels: 4, sessions: 1, reconnects: 2 };
+  const transports = [{
+    name: "far",
+    type: "ssh",
+    state: "failing" as const,
+    dials: 3,
+    failures: 1,
+    lastError: "Cannot sign in",
+    hint: "ssh-add <KEY>",
+    hops: [
+      { ...hop, host: "near", address: "<near>:22", state: "ready" as const, roundTripMs: 1.25 },
+      { ...hop, host: "far", address: "far:22", state: "failing" as const, lastError: "Cannot <go>" },
+    ],
+  }];
+  const { status } = fakePageSource();
+  const source = fakePageSource({ status: () => ({ ...status(), transports }) });
+  const { text } = await ask(`/?token=${token}`, { source });
+  for (
+    const word of ["Jump hosts", "#60;near", "1.3 ms", "Cannot &#60;go", "ssh-add &#60;KEY", ">4<", ">2<"]
+  ) {
+    assert.ok(text.includes(word), `${word} in ${text}`);
+  }
+});
+
 Deno.test("createPages() gives the part of the page that changes, to who has the token", async () => {
   assert.equal((await ask("/live")).status, 401);
   const { text } = await ask("/live", { fields: [localHost, withToken] });
