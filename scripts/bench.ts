@@ -1,5 +1,7 @@
-import { type BenchDoor, startPeers, startPostern } from "./bench_doors.ts";
-import { type Demand, judge, type Sample, type Verdict } from "./bench_table.ts";
+import { startPeers, startPostern } from "./bench_doors.ts";
+import { type BenchPlace, field, measure, type Measurement, told, type Want } from "./bench_measure.ts";
+import { benchSsh } from "./bench_ssh.ts";
+import { judge, type Sample, type Verdict } from "./bench_table.ts";
 import { findPeer } from "./find_peers.ts";
 import { peers } from "./peer_table.ts";
 
@@ -32,28 +34,17 @@ const smoke: Size = {
   quietSeconds: 2,
 };
 
+/** What is measured, by the name that `--only` takes. */
+const parts: readonly { readonly name: string; readonly run: (place: BenchPlace) => Promise<Verdict[]> }[] = [
+  { name: "door", run: benchDoor },
+  { name: "ssh", run: benchSsh },
+];
+
 /** More clients at once than a laptop has: the usual limit would turn some of the idle ones away. */
 const roomy = "default: direct\nlisten: { limits: { connections: 20000 } }\n";
 
 /** Measures postern against its peers, round by round in turns, and says what was missed. */
-if (import.meta.main) Deno.exit(await bench(Deno.args.includes("--smoke")));
-
-/** One run of the load generator against one door. */
-interface Measurement {
-  readonly mode: "rate" | "bulk" | "idle" | "wait";
-  readonly options: readonly string[];
-  /** The numbers wanted from the generator's answer, each with what must hold. */
-  readonly wants: readonly Want[];
-  /** Only postern is measured: the demand is absolute. */
-  readonly isOwn?: true;
-  readonly rounds?: number;
-}
-
-interface Want {
-  readonly name: string;
-  readonly demand: Demand;
-  readonly value: (answer: Readonly<Record<string, number>>) => number;
-}
+if (import.meta.main) Deno.exit(await bench(Deno.args));
 
 function measurements(size: Size): Measurement[] {
   const bulk = ["-mb", `${size.megabytes}`];
@@ -61,19 +52,18 @@ function measurements(size: Size): Measurement[] {
   const single = ["-c", "1", "-n", `${size.exchanges / 5}`, "-warm", "200"];
   const held = ["-n", `${size.idle}`, "-rest", `${size.restSeconds}s`];
   const gigabytes = size.megabytes / 1000;
-  const number = (key: string) => (answer: Readonly<Record<string, number>>) => answer[key] ?? NaN;
   const best = { ofBest: "highest" } as const;
   const cpu: Want = {
     name: "CPU seconds per GB",
     demand: { atMost: 1.5, of: "go-socks5" },
-    value: (answer) => (answer["cpu_s"] ?? NaN) / gigabytes,
+    value: (answer) => field("cpu_s")(answer) / gigabytes,
   };
   return [
     {
       mode: "bulk",
       options: bulk,
       wants: [
-        { name: "one stream down, MB/s", demand: { atLeast: 1.2, ...best }, value: number("MB_per_s") },
+        { name: "one stream down, MB/s", demand: { atLeast: 1.2, ...best }, value: field("MB_per_s") },
         cpu,
       ],
     },
@@ -81,7 +71,7 @@ function measurements(size: Size): Measurement[] {
       mode: "bulk",
       options: [...bulk, "-up"],
       wants: [
-        { name: "one stream up, MB/s", demand: { atLeast: 1.0, ...best }, value: number("MB_per_s") },
+        { name: "one stream up, MB/s", demand: { atLeast: 1.0, ...best }, value: field("MB_per_s") },
       ],
     },
     {
@@ -92,9 +82,9 @@ function measurements(size: Size): Measurement[] {
         {
           name: "32 at once, exchanges per second",
           demand: { atLeast: 0.9, ...best },
-          value: number("per_s"),
+          value: field("per_s"),
         },
-        { name: "32 at once, p99 ms", demand: { atMost: 1.2, ofBest: "lowest" }, value: number("p99_ms") },
+        { name: "32 at once, p99 ms", demand: { atMost: 1.2, ofBest: "lowest" }, value: field("p99_ms") },
       ],
     },
     {
@@ -102,7 +92,7 @@ function measurements(size: Size): Measurement[] {
       options: single,
       rounds: Math.min(size.rounds, 3),
       wants: [
-        { name: "one at a time, p50 ms", demand: { atMost: 1.1, ofBest: "lowest" }, value: number("p50_ms") },
+        { name: "one at a time, p50 ms", demand: { atMost: 1.1, ofBest: "lowest" }, value: field("p50_ms") },
       ],
     },
     {
@@ -110,8 +100,8 @@ function measurements(size: Size): Measurement[] {
       options: held,
       isOwn: true,
       wants: [
-        { name: "idle, kB a connection", demand: { atMost: 20 }, value: number("kB_per_conn") },
-        { name: "idle, connections refused", demand: { atMost: 0 }, value: number("refused") },
+        { name: "idle, kB a connection", demand: { atMost: 20 }, value: field("kB_per_conn") },
+        { name: "idle, connections refused", demand: { atMost: 0 }, value: field("refused") },
       ],
     },
     {
@@ -122,7 +112,7 @@ function measurements(size: Size): Measurement[] {
         {
           name: "idle after 1 MB each, kB a connection",
           demand: { atMost: 30 },
-          value: number("kB_per_conn"),
+          value: field("kB_per_conn"),
         },
       ],
     },
@@ -130,16 +120,29 @@ function measurements(size: Size): Measurement[] {
       mode: "wait",
       options: ["-rest", `${size.quietSeconds}s`],
       isOwn: true,
-      wants: [{ name: "nothing to do, % of a core", demand: { atMost: 0.2 }, value: number("cpu_percent") }],
+      wants: [{ name: "nothing to do, % of a core", demand: { atMost: 0.2 }, value: field("cpu_percent") }],
     },
   ];
 }
 
-async function bench(isSmoke: boolean): Promise<number> {
-  const size = isSmoke ? smoke : full;
+/** Runs the parts that are asked for; its exit code. */
+async function bench(args: readonly string[]): Promise<number> {
+  const isSmoke = args.includes("--smoke");
+  const only = args.includes("--only") ? args[args.indexOf("--only") + 1] : undefined;
+  if (only !== undefined && !parts.some(({ name }) => name === only)) {
+    console.error(`bench: error: --only takes one of ${parts.map(({ name }) => name).join(", ")}`);
+    return 2;
+  }
+  const found = await findPeer(peers.loadgen);
+  if ("missing" in found) throw new Error(`Cannot measure: ${found.missing}`);
   const directory = await Deno.makeTempDir({ prefix: "postern-bench-" });
   try {
-    const verdicts = [...await measureAll(size, directory), ...await measureStarts(size, directory)];
+    const verdicts: Verdict[] = [];
+    for (const { name, run } of parts) {
+      if (only === undefined || only === name) {
+        verdicts.push(...await run({ isSmoke, directory, generator: found.path }));
+      }
+    }
     const missed = verdicts.filter(({ holds }) => !holds).length;
     console.log(`bench: ${verdicts.length - missed} held, ${missed} missed`);
     if (isSmoke) console.log("bench: too short to decide anything: run it without --smoke");
@@ -149,9 +152,8 @@ async function bench(isSmoke: boolean): Promise<number> {
   }
 }
 
-async function measureAll(size: Size, directory: string): Promise<Verdict[]> {
-  const generator = await findPeer(peers.loadgen);
-  if ("missing" in generator) throw new Error(`Cannot measure: ${generator.missing}`);
+async function benchDoor({ isSmoke, directory, generator }: BenchPlace): Promise<Verdict[]> {
+  const size = isSmoke ? smoke : full;
   await using started = new AsyncDisposableStack();
   const others = await startPeers(directory, started);
   const verdicts: Verdict[] = [];
@@ -159,42 +161,10 @@ async function measureAll(size: Size, directory: string): Promise<Verdict[]> {
     // A door of its own for each: memory that one left behind is not held against the next.
     await using postern = await startPostern(directory, roomy);
     const doors = measurement.isOwn ? [postern] : [postern, ...others];
-    const samples = measurement.wants.map((): Sample[] => []);
-    const failed = new Set<BenchDoor>();
-    for (let round = 0; round < (measurement.isOwn ? 1 : measurement.rounds ?? size.rounds); round++) {
-      for (const door of doors) {
-        if (failed.has(door)) continue;
-        const answer = await generate(generator.path, door, measurement);
-        if (typeof answer === "string") {
-          if (door === postern) throw new Error(answer);
-          console.log(`skipped: ${answer}`);
-          failed.add(door);
-          continue;
-        }
-        measurement.wants.forEach((want, at) =>
-          samples[at]?.push({ door: door.name, value: want.value(answer) })
-        );
-      }
-    }
-    measurement.wants.forEach((want, at) => {
-      const verdict = judge(want.name, samples[at] ?? [], want.demand);
-      console.log(verdict.text);
-      verdicts.push(verdict);
-    });
+    const rounds = measurement.isOwn ? 1 : measurement.rounds ?? size.rounds;
+    verdicts.push(...await measure(measurement, doors, { generator, rounds }));
   }
-  return verdicts;
-}
-
-/** The numbers, or why there are none: not every peer bears every load. */
-async function generate(
-  generator: string,
-  door: BenchDoor,
-  { mode, options }: Measurement,
-): Promise<Record<string, number> | string> {
-  const args = [mode, "-door", door.address, "-pid", `${door.pid}`, ...options];
-  const { success, stdout, stderr } = await new Deno.Command(generator, { args, stdin: "null" }).output();
-  if (success) return JSON.parse(new TextDecoder().decode(stdout));
-  return `Cannot measure ${door.name} (${mode}): ${new TextDecoder().decode(stderr).trim()}`;
+  return [...verdicts, ...await measureStarts(size, directory)];
 }
 
 /** How long a door takes until it is ready, by where its rules are. */
@@ -215,9 +185,7 @@ async function measureStarts(size: Size, directory: string): Promise<Verdict[]> 
       await using door = await startPostern(directory, config);
       samples.push({ door: "postern", value: door.startMs });
     }
-    const verdict = judge(name, samples, { atMost });
-    console.log(verdict.text);
-    verdicts.push(verdict);
+    verdicts.push(told(judge(name, samples, { atMost })));
   }
   return verdicts;
 }

@@ -110,7 +110,7 @@ async function startReady(
 }
 
 /** Starts a program that cannot choose its port; between our closing it and its binding, another may take it. */
-async function startOnPort(
+export async function startOnPort(
   name: string,
   commandFor: (port: number) => readonly string[] | Promise<readonly string[]>,
 ): Promise<BenchDoor> {

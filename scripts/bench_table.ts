@@ -4,12 +4,15 @@ export interface Sample {
   readonly value: number;
 }
 
-/** What must hold for postern: at least or at most so many times the best peer, or so much in itself. */
+/** What must hold for postern: at least or at most so many times the best or a named peer, or so much in itself. */
 export type Demand =
   | { readonly atLeast: number; readonly ofBest: "highest" }
   | { readonly atMost: number; readonly ofBest: "lowest" }
+  | { readonly atLeast: number; readonly of: string }
   | { readonly atMost: number; readonly of: string }
-  | { readonly atMost: number };
+  | { readonly atMost: number }
+  /** Told to know it, with nothing to hold. */
+  | "informative";
 
 /** A line of the report: median and spread of each door, and whether the demand holds. */
 export interface Verdict {
@@ -25,6 +28,7 @@ export function judge(name: string, samples: readonly Sample[], demand: Demand):
   const doors = [...values].map(([door, list]) =>
     `${door} ${short(median(list))} (${short(Math.min(...list))}–${short(Math.max(...list))})`
   );
+  if (demand === "informative") return { text: `       ${name}: ${doors.join(", ")}`, holds: true };
   const own = medians.get("postern") ?? NaN;
   const against = reference(medians, demand);
   const ratio = own / against;
@@ -35,7 +39,7 @@ export function judge(name: string, samples: readonly Sample[], demand: Demand):
   return { text: `${holds ? "ok    " : "MISSED"} ${name}: ${found}; ${doors.join(", ")}`, holds };
 }
 
-function reference(medians: ReadonlyMap<string, number>, demand: Demand): number {
+function reference(medians: ReadonlyMap<string, number>, demand: Exclude<Demand, string>): number {
   const peers = [...medians].flatMap(([door, value]) => door === "postern" ? [] : [value]);
   if ("of" in demand) return medians.get(demand.of) ?? NaN;
   if (!("ofBest" in demand)) return 1;

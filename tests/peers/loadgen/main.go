@@ -5,7 +5,8 @@
 //	loadgen idle -door ADDR -pid PID [-n 5000] [-carry MB] [-rest S]  resident memory for each open connection
 //	loadgen wait -pid PID [-rest S]                                   CPU of a door that does nothing
 //
-// With -pid, rate and bulk tell the CPU seconds the door took. Without -door the origin is dialled straight.
+// With -pid, rate and bulk tell the CPU seconds the door took; with -grown too, rate tells what memory and how many
+// descriptors it took on after -warm. Without -door the origin is dialled straight.
 package main
 
 import (
@@ -25,6 +26,7 @@ import (
 type settings struct {
 	door             string
 	viaHTTP, up      bool
+	grown            bool
 	count, atOnce    int
 	warm, pid, carry int
 	megabytes        int64
@@ -41,13 +43,14 @@ func main() {
 	flags.StringVar(&s.door, "door", "", "address of the door")
 	flags.BoolVar(&s.viaHTTP, "http", false, "HTTP CONNECT instead of SOCKS5")
 	flags.BoolVar(&s.up, "up", false, "send instead of receive")
+	flags.BoolVar(&s.grown, "grown", false, "rate: tell memory and descriptors that the door took on")
 	flags.IntVar(&s.count, "n", map[string]int{"idle": 5000}[mode], "connections (rate: 10000, idle: 5000)")
 	flags.IntVar(&s.atOnce, "c", 0, "at once (rate: 32, bulk: 1)")
 	flags.IntVar(&s.warm, "warm", 0, "exchanges before measuring")
 	flags.IntVar(&s.pid, "pid", 0, "process of the door")
 	flags.IntVar(&s.carry, "carry", 0, "MB each connection carries before it idles")
 	flags.Int64Var(&s.megabytes, "mb", 1000, "MB in all")
-	flags.DurationVar(&s.rest, "rest", 2*time.Second, "how long to wait before memory or CPU is read")
+	flags.DurationVar(&s.rest, "rest", 2*time.Second, "how long to wait before memory, descriptors or CPU are read")
 	if err := flags.Parse(os.Args[2:]); err != nil {
 		fail(err)
 	}
@@ -86,6 +89,7 @@ func rate(s settings, target string) (map[string]any, error) {
 			return nil, fmt.Errorf("%d of %d failed while warming up", failed, s.warm)
 		}
 	}
+	memory, files := held(s)
 	start := time.Now()
 	took, failed := exchanges(s, target, count, atOnce)
 	elapsed := time.Since(start).Seconds()
@@ -93,12 +97,31 @@ func rate(s settings, target string) (map[string]any, error) {
 		return nil, fmt.Errorf("every exchange failed")
 	}
 	slices.Sort(took)
-	return map[string]any{
+	result := map[string]any{
 		"per_s":  round(float64(len(took)) / elapsed),
 		"p50_ms": round(took[len(took)/2]),
 		"p99_ms": round(took[len(took)*99/100]),
 		"failed": failed,
-	}, nil
+	}
+	if s.grown {
+		memoryAfter, filesAfter := held(s)
+		result["grown_kB"] = memoryAfter - memory
+		result["grown_files"] = filesAfter - files
+	}
+	return result, nil
+}
+
+// held is the memory and the descriptors of the door once what it did last is over.
+func held(s settings) (kilobytes, files int) {
+	if !s.grown {
+		return 0, 0
+	}
+	time.Sleep(s.rest)
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.pid))
+	if err != nil {
+		fail(err)
+	}
+	return residentKB(s.pid), len(entries)
 }
 
 func exchanges(s settings, target string, count, atOnce int) (took []float64, failed int64) {
@@ -194,13 +217,13 @@ func idle(s settings, target string) (map[string]any, error) {
 	workers.Wait()
 	time.Sleep(s.rest)
 	after := residentKB(s.pid)
-	held := len(open)
+	opened := len(open)
 	return map[string]any{
-		"open":        held,
+		"open":        opened,
 		"refused":     refused.Load(),
 		"before_kB":   before,
 		"after_kB":    after,
-		"kB_per_conn": round(float64(after-before) / float64(max(1, held))),
+		"kB_per_conn": round(float64(after-before) / float64(max(1, opened))),
 	}, nil
 }
 

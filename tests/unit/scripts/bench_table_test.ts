@@ -23,6 +23,7 @@ const cases: { name: string; demand: Demand; holds: boolean }[] = [
   { name: "not enough of the highest peer", demand: { atLeast: 1.3, ofBest: "highest" }, holds: false },
   { name: "at most of the lowest peer", demand: { atMost: 2, ofBest: "lowest" }, holds: true },
   { name: "too much of the lowest peer", demand: { atMost: 1.9, ofBest: "lowest" }, holds: false },
+  { name: "at least of a named peer", demand: { atLeast: 2, of: "a" }, holds: true },
   { name: "at most of a named peer", demand: { atMost: 1.25, of: "b" }, holds: true },
   { name: "a named peer that did not run", demand: { atMost: 9, of: "c" }, holds: false },
   { name: "at most in itself", demand: { atMost: 100 }, holds: true },
@@ -39,4 +40,10 @@ for (const { name, demand, holds } of cases) {
 
 Deno.test("judge() prints the median and the spread of each door", () => {
   assert.match(judge("x", samples, { atMost: 100 }).text, /postern 100 \(90\.0–110\), a 50\.0/);
+});
+
+Deno.test("judge() holds nothing against what is informative", () => {
+  const { holds, text } = judge("x", samples, "informative");
+  assert.ok(holds);
+  assert.match(text, /^ +x: postern 100/);
 });

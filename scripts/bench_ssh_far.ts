@@ -1,0 +1,122 @@
+import { DelayedLine } from "../tests/support/delayed_line.ts";
+import { type BenchPlace, field, generate, measure, type Measurement, told } from "./bench_measure.ts";
+import { firstByteThrough, Greeter } from "./bench_socks.ts";
+import { loopback, type SshBench, startSshBench } from "./bench_ssh_doors.ts";
+import { judge, type Sample, type Verdict } from "./bench_table.ts";
+
+/** Milliseconds that the long way takes, each way. */
+const delay = 50;
+
+/** From nothing through three hosts to the first byte, beside `ssh -J`. */
+export async function measureCold({ isSmoke, directory }: BenchPlace): Promise<Verdict[]> {
+  await using bench = await startSshBench(directory, [
+    { name: "first", lines: loopback },
+    { name: "second", lines: loopback },
+    { name: "third", lines: (server) => [...loopback(server), "ProxyJump first,second"] },
+  ]);
+  if (!bench) return [];
+  const samples = await coldSamples(bench, {
+    host: "third",
+    rounds: isSmoke ? 1 : 9,
+    peerName: "ssh -J",
+  });
+  const demand = { atMost: 0.8, of: "ssh -J" } as const;
+  return [told(judge("ssh: three hops cold, ms to the first byte", samples, demand))];
+}
+
+/** Through a host that is far away. */
+export async function measureDelayed({ isSmoke, directory, generator }: BenchPlace): Promise<Verdict[]> {
+  await using lines = new AsyncDisposableStack();
+  const far = {
+    name: "far",
+    lines: (server: { readonly port: number }) => {
+      const line = lines.use(DelayedLine.start(server.port, { ms: delay }));
+      return [...loopback(line), `HostKeyAlias [127.0.0.1]:${server.port}`];
+    },
+  };
+  await using bench = await startSshBench(directory, [far]);
+  if (!bench) return [];
+  const verdicts = [await signInFarAway(bench, { isSmoke })];
+  await using peer = await bench.dynamicForward("far");
+  await using postern = await bench.postern(["transports: { far: { ssh: far } }", "default: far"]);
+  const doors = [postern, peer];
+  for (const door of doors) await generate(generator, door, { mode: "bulk", options: ["-mb", "1"] });
+  for (const measurement of farMeasurements(isSmoke)) {
+    verdicts.push(...await measure(measurement, doors, { generator, rounds: isSmoke ? 1 : 5 }));
+  }
+  return verdicts;
+}
+
+function farMeasurements(isSmoke: boolean): Measurement[] {
+  const value = field("MB_per_s");
+  const size = ["-mb", isSmoke ? "20" : "200"];
+  return [
+    {
+      mode: "bulk",
+      options: size,
+      wants: [{
+        name: `ssh: ${delay} ms away, one stream down, MB/s`,
+        demand: { atLeast: 2, of: "ssh -D" },
+        value,
+      }],
+    },
+    {
+      mode: "bulk",
+      options: [...size, "-up"],
+      wants: [{
+        name: `ssh: ${delay} ms away, one stream up, MB/s`,
+        demand: { atLeast: 0.95, of: "ssh -D" },
+        value,
+      }],
+    },
+  ];
+}
+
+/** So long a way leaves no doubt how often it was gone. */
+async function signInFarAway(bench: SshBench, { isSmoke }: Pick<BenchPlace, "isSmoke">): Promise<Verdict> {
+  const samples = await coldSamples(bench, {
+    host: "far",
+    rounds: isSmoke ? 1 : 5,
+    peerName: "ssh -W",
+  });
+  const trips = samples.map(({ door, value }) => ({ door, value: Math.floor(value / (2 * delay)) }));
+  const name = `ssh: ${delay} ms away, round trips from nothing to the first byte`;
+  return told(judge(name, trips, { atMost: 1, of: "ssh -W" }));
+}
+
+interface ColdRun {
+  readonly host: string;
+  readonly rounds: number;
+  readonly peerName: string;
+}
+
+/** Postern is ready, but has never connected; ssh begins with its start, since it does nothing before. */
+async function coldSamples(bench: SshBench, { host, rounds, peerName }: ColdRun): Promise<Sample[]> {
+  await using greeter = new Greeter();
+  const samples: Sample[] = [];
+  for (let round = 0; round < rounds; round++) {
+    await using postern = await bench.postern([`transports: { way: { ssh: ${host} } }`, "default: way"]);
+    samples.push({ door: "postern", value: await firstByteThrough(postern.address, greeter.address) });
+    samples.push({ door: peerName, value: await firstByteOfSsh(bench, { host, target: greeter.address }) });
+  }
+  return samples;
+}
+
+async function firstByteOfSsh(
+  { ssh, config }: SshBench,
+  { host, target }: { readonly host: string; readonly target: string },
+): Promise<number> {
+  const start = performance.now();
+  const child = new Deno.Command(ssh, {
+    args: ["-F", config, "-W", target, host],
+    stdin: "null",
+    stdout: "piped",
+  }).spawn();
+  const reader = child.stdout.getReader();
+  const { done } = await reader.read();
+  const ms = performance.now() - start;
+  await reader.cancel();
+  await child.status;
+  if (done) throw new Error(`Cannot measure ssh: nothing came through ${host}`);
+  return ms;
+}
