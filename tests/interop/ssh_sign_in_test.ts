@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
-import { runPeer } from "../support/peer_program.ts";
-import { type PeerPaths, peerTest } from "../support/peers.ts";
+import { peerTest } from "../support/peers.ts";
+import { SshAgent, sshAgentPeers } from "../support/ssh_agent.ts";
 import { SshTransports, type SshTransportsOptions } from "../support/ssh_transports.ts";
 import { type Sshd, SshLab, sshPeers } from "../support/sshd.ts";
 
 const signal = new AbortController().signal;
-const agentPeers = [...sshPeers, "ssh_agent", "ssh_add"] as const;
+const agentPeers = [...sshPeers, ...sshAgentPeers] as const;
 
 /** Signs in with other settings than the usual ones. */
 async function signIn(
@@ -17,42 +17,6 @@ async function signIn(
 ): Promise<void> {
   await using ssh = new SshTransports([lab.host(sshd, more)], options);
   await ssh.to(sshd.name).connect({ signal });
-}
-
-/** A real agent, until it is disposed. */
-class Agent implements AsyncDisposable {
-  readonly path: string;
-  readonly #child: Deno.ChildProcess;
-  readonly #paths: PeerPaths<"ssh_add" | "ssh_agent">;
-
-  constructor(path: string, paths: PeerPaths<"ssh_add" | "ssh_agent">) {
-    this.path = path;
-    this.#paths = paths;
-    this.#child = new Deno.Command(paths.ssh_agent, {
-      args: ["-D", "-a", path],
-      clearEnv: true,
-      stdin: "null",
-      stdout: "piped",
-      stderr: "null",
-    }).spawn();
-  }
-
-  /** Adds a key, once the agent is there. */
-  async add(key: string): Promise<void> {
-    for (let left = 200;; left--) {
-      const { code, stderr } = await runPeer(this.#paths.ssh_add, ["-q", key], {
-        env: { SSH_AUTH_SOCK: this.path },
-      });
-      if (code === 0) return;
-      if (left === 0) throw new Error(`ssh-add: ${stderr}`);
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.kill("SIGKILL");
-    await this.#child.output();
-    await Deno.remove(this.path);
-  }
 }
 
 const keyKinds = [
@@ -115,14 +79,14 @@ peerTest(
     await using ssh = new SshTransports([lab.host(sshd, settings)]);
     const transport = ssh.to("jump1");
     {
-      await using agent = new Agent(socket, paths);
+      await using agent = new SshAgent(socket, paths);
       await agent.add(await lab.makeKey("stranger"));
       await assert.rejects(transport.connect({ signal }), { code: "auth", message: /stranger of the agent/ });
       await agent.add(lab.key);
       await transport.connect({ signal });
       assert.equal(sshd.signIns, 1);
     }
-    await using agent = new Agent(socket, paths);
+    await using agent = new SshAgent(socket, paths);
     for (const type of ["rsa", "ecdsa"] as const) {
       await agent.add(await lab.makeKey(type, { type }));
       await lab.accept(type);
@@ -138,7 +102,7 @@ peerTest(
   async (paths) => {
     await using lab = await SshLab.create(paths);
     const sshd = await lab.start("jump1", { config: ["MaxAuthTries 3"] });
-    await using agent = new Agent(`${lab.directory}/agent`, paths);
+    await using agent = new SshAgent(`${lab.directory}/agent`, paths);
     for (let at = 0; at < 6; at++) await agent.add(await lab.makeKey(`stranger${at}`));
     await agent.add(lab.key);
     const settings = { identityAgent: agent.path };
@@ -194,7 +158,7 @@ for (const type of ["ed25519", "ecdsa", "rsa"] as const) {
       await lab.keygen("-q", "-s", authority, "-I", "me", "-n", lab.user, `${key}.pub`);
       await signIn(lab, sshd, { identityFiles: [key] });
       assert.match(sshd.log, /Accepted publickey .*-CERT/i);
-      await using agent = new Agent(`${lab.directory}/agent`, paths);
+      await using agent = new SshAgent(`${lab.directory}/agent`, paths);
       await agent.add(key);
       await signIn(lab, sshd, { identityFiles: [], identityAgent: agent.path });
       assert.equal(sshd.signIns, 2);
