@@ -11,7 +11,7 @@ import {
 import { describe, PosternError, type World } from "../core/mod.ts";
 import { parseRouteLines, type Rule, rulesOfSettings } from "../routing/mod.ts";
 import { conflictLines, missingFiles, ownDoorProblems, wayLines, wayProblems } from "./config_checks.ts";
-import { onlyProblems, passwordProblems } from "./listener_checks.ts";
+import { onlyProblems, readPasswords } from "./listener_checks.ts";
 import { overridden, type Overrides } from "./overrides.ts";
 import { listenOf, type Settings, settingsSchema } from "./settings.ts";
 
@@ -44,7 +44,7 @@ export interface ConfigReport {
   readonly loaded?: LoadedConfig;
   /** As written, with the command line's changes. */
   readonly value: unknown;
-  /** Every file that it is made of, with its text where it can be read: a change of any is a reason to reload. */
+  /** Every file that it is made of, passwords too, with its text where it can be read: a change of any is a reason to reload. */
   readonly texts: ReadonlyMap<string, string | undefined>;
 }
 
@@ -94,6 +94,7 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
     ...lists.problems,
   ];
   const lines = [...lists.errors];
+  const texts = new Map([[path, text], ...lists.texts]);
   let rules: readonly Rule[] = [];
   if (parsed?.settings) {
     const { settings } = parsed;
@@ -103,9 +104,11 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
     });
     const own = commandLineRules(fileRules, settings, fileRoutes);
     rules = [...own, ...fileRules.filter((rule) => !own.includes(rule)), ...lists.rules];
+    const passwords = await readPasswords(world.files, listenOf(settings), value);
+    for (const [file, text] of passwords.texts) texts.set(file, text);
     problems.push(
       ...ownDoorProblems(settings),
-      ...await passwordProblems(world.files, listenOf(settings), value),
+      ...passwords.problems,
       ...await missingFiles(world.files, settings),
     );
     lines.push(...wayLines(settings, lists.rules), ...conflictLines(rules.slice(own.length)));
@@ -120,7 +123,6 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
   ];
   const errors = [...format(problems.filter(isError)), ...lines];
   const warnings = [...format(problems.filter((problem) => !isError(problem))), ...lists.warnings];
-  const texts = new Map([[path, text], ...lists.texts]);
   const report = { path, isThere: text !== undefined, errors, warnings, value, texts };
   if (!parsed?.settings || errors.length > 0) return report;
   const { settings } = parsed;

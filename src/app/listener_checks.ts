@@ -2,7 +2,7 @@ import type { Path, Problem } from "../config/mod.ts";
 import { describe, type Files } from "../core/mod.ts";
 import { type AuthSettings, doorKinds, type ListenSettings } from "../listeners/mod.ts";
 import { parsePattern } from "../routing/mod.ts";
-import { readPassword } from "./users.ts";
+import { passwordIn, readPasswordFile } from "./users.ts";
 
 /**
  * What is wrong with the patterns of `only`. It is looked for here, since listeners know no routing; and in what was
@@ -25,30 +25,34 @@ export function onlyProblems(value: unknown): Problem[] {
   return problems;
 }
 
-/** Passwords of listeners that cannot be read. */
-export async function passwordProblems(
+/** Password files of listeners: those that cannot be used, and the text of each, undefined where it cannot be read. */
+export async function readPasswords(
   files: Files,
   settings: ListenSettings,
   value: unknown,
-): Promise<Problem[]> {
+): Promise<{ readonly problems: Problem[]; readonly texts: Map<string, string | undefined> }> {
   const problems: Problem[] = [];
-  const check = async (auth: AuthSettings | undefined, path: Path) => {
+  const texts = new Map<string, string | undefined>();
+  const read = async (auth: AuthSettings | undefined, path: Path) => {
     for (const [index, user] of (auth?.users ?? []).entries()) {
+      texts.set(user.passwordFile, undefined);
       try {
-        await readPassword(files, user);
+        const text = await readPasswordFile(files, user);
+        texts.set(user.passwordFile, text);
+        passwordIn(text, user);
       } catch (error) {
         problems.push({ path: [...path, "auth", "users", index, "passwordFile"], message: describe(error) });
       }
     }
   };
-  await check(settings.auth, ["listen"]);
+  await read(settings.auth, ["listen"]);
   for (const kind of doorKinds) {
     const places = items(partOf(partOf(value, "listen"), kind), ["listen", kind]);
     for (const [index, { auth }] of (settings[kind] ?? []).entries()) {
-      await check(auth, places[index]?.path ?? ["listen", kind]);
+      await read(auth, places[index]?.path ?? ["listen", kind]);
     }
   }
-  return problems;
+  return { problems, texts };
 }
 
 /** The items of a list that may be written as its only item, with their places. */

@@ -95,12 +95,15 @@ export function changesBetween(before: Plan, after: Plan): string[] {
 /** What is different between the sockets of before and now, a line each. */
 export function listenerChanges(before: readonly BoundListener[], after: readonly BoundListener[]): string[] {
   const changes: string[] = [];
-  for (const { address, kind, hasAuth } of after) {
+  for (const { address, kind, hasAuth, users } of after) {
     const was = before.find((one) => one.address === address);
     if (!was) changes.push(`listens on ${address} now`);
     else if (was.kind !== kind) changes.push(`${address} is ${kind} now (was ${was.kind})`);
-    if (!was || was.hasAuth === hasAuth) continue;
-    changes.push(`${address} ${hasAuth ? "asks for a password now" : "asks for no password any more"}`);
+    if (was && was.hasAuth !== hasAuth) {
+      changes.push(`${address} ${hasAuth ? "asks for a password now" : "asks for no password any more"}`);
+    } else if (was && JSON.stringify(was.users) !== JSON.stringify(users)) {
+      changes.push(`${address} has other users or passwords now`);
+    }
   }
   for (const { address } of before) {
     if (!after.some((one) => one.address === address)) changes.push(`listens on ${address} no more`);

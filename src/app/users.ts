@@ -11,17 +11,25 @@ export async function readUsers(
 ): Promise<readonly User[]> {
   const users: User[] = [];
   for (const user of (auth ?? settings.auth)?.users ?? []) {
-    users.push({ name: user.name, password: await readPassword(files, user) });
+    users.push({ name: user.name, password: passwordIn(await readPasswordFile(files, user), user) });
   }
   return users;
 }
 
-/** The password of a user; `config` where there is none that a client could send. */
-export async function readPassword(
+/** The text of a user's password file. */
+export function readPasswordFile(
   files: Files,
-  { name, passwordFile }: AuthSettings["users"][number],
+  { passwordFile }: AuthSettings["users"][number],
 ): Promise<string> {
-  const password = (await files.readText(passwordFile, { limit: 4096 })).replace(/\r?\n$/, "");
+  return files.readText(passwordFile, { limit: 4096 });
+}
+
+/** The password of a user in the text of its file; `config` where there is none that a client could send. */
+export function passwordIn(
+  text: string,
+  { name, passwordFile }: AuthSettings["users"][number],
+): string {
+  const password = text.replace(/\r?\n$/, "");
   if (password !== "" && new TextEncoder().encode(password).length <= longestPassword) return password;
   throw new PosternError(
     "config",

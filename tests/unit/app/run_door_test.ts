@@ -137,6 +137,35 @@ Deno.test("runDoor() reloads when a list changes, and when a missing one appears
   await door.ended;
 });
 
+Deno.test("runDoor() takes a changed password without being told, and says that there is another", async () => {
+  const world = worldWith(
+    "listen: { mixed: 127.0.0.1:1, auth: { users: [{ name: me, passwordFile: pw }] } }\n",
+  );
+  world.files.put("/config/pw", "old\n");
+  const door = await startDoor(world);
+  const answer = async (password: string) => {
+    const conn = await world.network.connect({ host: "127.0.0.1", port: 1 }, { signal });
+    await conn.write(Uint8Array.of(5, 1, 2, 1, 2, ...new TextEncoder().encode("me"), password.length));
+    await conn.write(new TextEncoder().encode(password));
+    const verdict = (await take(conn, 4))[3];
+    await conn[Symbol.asyncDispose]();
+    return verdict;
+  };
+  assert.deepEqual([await answer("old"), await answer("new")], [0, 1]);
+  world.files.put("/config/pw", "new\n");
+  await until(() => events(door.lines, "config.reloaded").length === 1);
+  assert.equal(events(door.lines, "config.reloaded")[0]?.changes, 1);
+  assert.equal(await answer("new"), 0);
+  await world.files.remove("/config/pw");
+  world.files.put("/config/stir", "");
+  await until(() => events(door.lines, "config.refused").length === 1);
+  world.files.put("/config/pw", "third\n");
+  await until(() => events(door.lines, "config.reloaded").length === 2);
+  assert.doesNotMatch(JSON.stringify(door.lines), /third|old|"new/);
+  world.kill("SIGTERM");
+  await door.ended;
+});
+
 Deno.test("runDoor() keeps its routes while the file is away, and says so", async () => {
   const world = worldWith(`${basic}default: reject\n`);
   const door = await startDoor(world);
