@@ -308,6 +308,8 @@ export class Door implements AsyncDisposable {
     target: Target,
     { dial, signal }: { dial: boolean; signal: AbortSignal },
   ): Promise<ExplanationInfo> {
+    await this.prepared();
+    signal.throwIfAborted();
     const plan = this.#plan;
     const explanation = explanationOf(plan, target);
     if (!dial) return explanation;

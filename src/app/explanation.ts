@@ -1,6 +1,12 @@
-import { formatTarget, type Target } from "../core/mod.ts";
-import type { ExplanationInfo } from "../listeners/mod.ts";
+import { formatTarget, type Target, type TransportStatus } from "../core/mod.ts";
+import type { ExplanationInfo, HopInfo } from "../listeners/mod.ts";
+import type { BuiltTransport } from "../transports/mod.ts";
 import { hopsOf, type Plan } from "./plan.ts";
+
+/** Lets the transports on the way to a target read what they need besides the configuration. */
+export async function prepareWay(plan: Plan, target: Target): Promise<void> {
+  await Promise.all(hopsOf(plan, plan.router.route(target)).map(({ transport }) => transport.prepare?.()));
+}
 
 /** Where a target would go by a plan, and which rules lost. */
 export function explanationOf(plan: Plan, target: Target): ExplanationInfo {
@@ -9,15 +15,24 @@ export function explanationOf(plan: Plan, target: Target): ExplanationInfo {
     target: formatTarget(target),
     transport: explanation.transport,
     because: explanation.because,
-    hops: hopsOf(plan, explanation).map(({ name, type, transport }) => {
-      const detail = transport.status?.().detail;
-      return { name, type, ...(typeof detail === "string" && { detail }) };
-    }),
+    hops: hopsOf(plan, explanation).map(hopInfo),
     losers: explanation.losers.map(({ rule, why }) => ({
       rule: rule.text,
       source: rule.source,
       transport: rule.transport,
       why,
     })),
+  };
+}
+
+function hopInfo({ name, type, transport }: BuiltTransport): HopInfo {
+  const status: Partial<TransportStatus> = transport.status?.() ?? {};
+  const { detail, state, lastError, hint, hops = [] } = status;
+  return {
+    name,
+    type,
+    ...(typeof detail === "string" && { detail }),
+    ...(hops.length > 0 && { hosts: hops.map(({ host, address }) => ({ host, address })) }),
+    ...(state === "unusable" && { problem: lastError ?? state, ...(hint !== undefined && { hint }) }),
   };
 }

@@ -4,6 +4,7 @@ import type { ExplanationInfo, ProxyEnvironment } from "../listeners/mod.ts";
 import { pacFile } from "../routing/mod.ts";
 import { type ConfigSource, demandLoaded, loadConfig, readConfig } from "./config_file.ts";
 import { Door } from "./door.ts";
+import { prepareWay } from "./explanation.ts";
 import {
   proxyEnvironment,
   type ProxyEnvironmentOptions,
@@ -40,6 +41,7 @@ export async function explainFromFiles(
   { target, dial, signal }: { target: Target; dial: boolean; signal: AbortSignal },
 ): Promise<ExplanationInfo> {
   await using door = closedDoor(world, await loadConfig(world, source));
+  await prepareWay(door.plan, target);
   return await door.explain(target, { dial, signal });
 }
 

@@ -64,6 +64,11 @@ export function explanationText(
     `  way      ${["here", ...way.reverse(), target].map(printable).join(" > ")}`,
   ];
   let text = `${lines.join("\n")}\n`;
+  for (const { name, problem, hint } of hops) {
+    if (problem === undefined) continue;
+    text += `  problem  ${paint.red(`${printable(name)}: ${printable(problem)}`)}\n`;
+    if (hint !== undefined) text += `           ${printable(hint)}\n`;
+  }
   if (losers.length > 0) {
     text += "\n" + table(losers, [
       { title: "LOST", show: ({ rule }) => rule },

@@ -104,6 +104,11 @@ export interface HopInfo {
   readonly type: string;
   /** Where that is, without secrets: `http://proxy.corp.example:3128`. */
   readonly detail?: string;
+  /** The hosts that it goes through, nearest first. */
+  readonly hosts?: readonly { readonly host: string; readonly address: string }[];
+  /** Why it cannot be used, and what to do about that. */
+  readonly problem?: string;
+  readonly hint?: string;
 }
 
 export interface LoserInfo {

@@ -70,7 +70,7 @@ document.getElementById("explain").addEventListener("submit", async (event) => {
     if (!response.ok) lines.push(answer.message, answer.hint ?? "");
     else {
       lines.push(answer.target + " goes to " + answer.transport + ", because of " + answer.because + ".");
-      for (const hop of answer.hops) lines.push("Through " + hop.name + " (" + hop.type + ") " + (hop.detail ?? ""));
+      for (const hop of answer.hops) lines.push("Through " + hop.name + " (" + hop.type + ") " + (hop.problem ?? hop.detail ?? ""));
       for (const { rule, source, why } of answer.losers) lines.push("Not " + rule + " (" + source + "): " + why);
       const { dial } = answer;
       if (dial) lines.push(dial.error ? "Tried: " + dial.error.message : "Reached in " + Math.round(dial.ms) + " ms.");

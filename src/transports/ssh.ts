@@ -15,6 +15,7 @@ import {
   type TransportStatus,
 } from "../core/mod.ts";
 import { defineTransport } from "./define_transport.ts";
+import { sshLabel } from "./ssh/open_ssh_session.ts";
 import { demandUsable, resolveChain } from "./ssh/ssh_chain.ts";
 import type { SshHopStatus } from "./ssh/ssh_hop.ts";
 import type { SshConfigProblem, SshHost } from "./ssh/ssh_host.ts";
@@ -54,7 +55,12 @@ export class Ssh implements Transport {
   }
 
   async dial(target: Target, options: DialOptions): Promise<Conn> {
-    return await (await this.#last(options)).dial(target, options);
+    const last = await this.#last(options);
+    const hops = this.#held?.hops ?? [];
+    if (hops.length > 0 && hops.every((hop) => hop.status().state === "ready")) {
+      options.onStep?.(`signed in to ${hops.map(({ host }) => sshLabel(host)).join(", ")} earlier`);
+    }
+    return await last.dial(target, options);
   }
 
   /** Signs in to every host on the way. */

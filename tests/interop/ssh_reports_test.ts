@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { eventually } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import type { Household } from "../support/postern_process.ts";
+import { openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
+import { SshLab, sshPeers } from "../support/sshd.ts";
+import { WebSite } from "../support/web_site.ts";
+
+/** A household with hosts that work in a chain, one that cannot be used, and one whose key is locked. */
+async function household(lab: SshLab): Promise<{ home: Household; ports: { near: number; far: number } }> {
+  const [near, far] = [await lab.start("near"), await lab.start("far")];
+  const locked = await lab.makeKey("locked", { passphrase: "secret" });
+  const closed = await lab.start("closed", { config: [`AuthorizedKeysFile ${locked}.pub`] });
+  const home = await openSshHousehold(lab, {
+    ssh: [
+      ...sshHostLines("near", near),
+      ...sshHostLines("far", far, "ProxyJump near"),
+      ...sshHostLines("odd", near, "ProxyJump none", "KnownHostsCommand /bin/false"),
+      ...sshHostLines("locked", closed, `IdentityFile ${locked}`, "IdentityAgent none"),
+    ],
+    postern: [
+      "transports: { far: { ssh: far }, odd: { ssh: odd }, locked: { ssh: locked } }",
+      "default: far",
+      "routes:",
+      "  - { to: odd.example, via: odd }",
+      "  - { to: locked.example, via: locked }",
+    ],
+  });
+  return { home, ports: { near: near.port, far: far.port } };
+}
+
+peerTest(
+  "explain names the hosts of a chain from the files, and times each of them",
+  sshPeers,
+  async (paths) => {
+    await using lab = await SshLab.create(paths);
+    await using site = new WebSite();
+    const { home, ports } = await household(lab);
+    await using _home = home;
+    const way = `way      here > far (ssh near at 127.0.0.1:${ports.near} > far at 127.0.0.1:${ports.far})`;
+
+    const files = await home.run(["explain", "--dial", site.address]);
+    assert.equal(files.code, 0, files.stdout + files.stderr);
+    assert.ok(files.stdout.includes(way), files.stdout);
+    const steps = ["reached ssh near", "signed in to ssh near", "reached ssh far", "signed in to ssh far"];
+    const found = files.stdout.split("\n").flatMap((line) =>
+      steps.find((step) => line.endsWith(` ms  ${step}`)) ?? []
+    );
+    assert.deepEqual(found, steps, files.stdout);
+
+    const odd = await home.run(["explain", "odd.example:80"]);
+    assert.equal(odd.code, 0);
+    assert.match(odd.stdout, /problem {2}odd: Cannot use ssh odd: \S+ssh_config:\d+: KnownHostsCommand/);
+    assert.match(odd.stdout, /engine: openssh for this host/);
+
+    await using door = await home.door();
+    const before = await home.run(["explain", site.address]);
+    assert.ok(before.stdout.includes(way), before.stdout + door.stderr);
+    const { dial } = JSON.parse((await home.run(["explain", "--dial", site.address, "-o", "json"])).stdout);
+    assert.equal(dial.steps.filter(({ step }: { step: string }) => steps.includes(step)).length, 4);
+    const again = await home.run(["explain", "--dial", site.address]);
+    assert.match(again.stdout, / ms {2}signed in to ssh near, ssh far earlier\n/);
+  },
+);
+
+peerTest("status shows each chain, and what would help where a sign-in fails", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  await using site = new WebSite();
+  const { home, ports } = await household(lab);
+  await using _home = home;
+  await using door = await home.door();
+  assert.equal((await home.run(["explain", "--dial", site.address])).code, 0, door.stderr);
+  assert.equal((await home.run(["explain", "--dial", "locked.example:80"])).code, 5);
+  let text = "";
+  await eventually("the round trip is known", async () => {
+    text = (await home.run(["status"])).stdout;
+    return /^ {2}far +near .* ready .* ms /m.test(text);
+  });
+  assert.match(
+    text,
+    new RegExp(`^  far +near +127\\.0\\.0\\.1:${ports.near} +ready +\\w+ +\\d+\\.\\d ms +\\d+ +1 +0$`, "m"),
+  );
+  assert.match(text, new RegExp(`^ +far +127\\.0\\.0\\.1:${ports.far} +ready `, "m"));
+  assert.match(text, /^ {2}locked +ssh +- +failing .*Cannot sign in to ssh locked/m);
+  assert.match(text, /^ {2}odd +ssh +- +unusable .*ssh_config:\d+: KnownHostsCommand/m);
+  assert.match(text, /^ {2}locked: .*ssh-add \S+locked$/m);
+  assert.match(text, /^ {2}odd: use engine: openssh for this host$/m);
+  const [{ transports }] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
+  const { hops } = transports.find(({ name }: { name: string }) => name === "far");
+  assert.deepEqual(hops.map(({ host, state, reconnects }: Hop) => [host, state, reconnects]), [
+    ["near", "ready", 0],
+    ["far", "ready", 0],
+  ]);
+});
+
+interface Hop {
+  readonly host: string;
+  readonly state: string;
+  readonly reconnects: number;
+}
