@@ -14,6 +14,8 @@ export interface SshdOptions {
   readonly hostKeys?: readonly HostKeyType[];
   /** Names and addresses of its own /etc/hosts, which nobody else has; where `inNamespace("--mount")` works. */
   readonly hosts?: Readonly<Record<string, string>>;
+  /** What it runs under otherwise. */
+  readonly under?: Under;
 }
 
 /** Real ssh servers on loopback with their own host keys, a user key that all accept, and a private known_hosts. */
@@ -78,7 +80,7 @@ export class SshLab implements AsyncDisposable {
   /** Starts a server; its keys are known under `[127.0.0.1]:PORT`. */
   async start(
     name: string,
-    { config = [], hostKeys = ["ed25519"], hosts }: SshdOptions = {},
+    { config = [], hostKeys = ["ed25519"], hosts, under: given = [] }: SshdOptions = {},
   ): Promise<Sshd> {
     const keys: string[] = [];
     for (const type of hostKeys) keys.push(await this.makeKey(`${name}_${type}`, { type }));
@@ -99,7 +101,7 @@ export class SshLab implements AsyncDisposable {
     const file = `${this.directory}/${name}.conf`;
     await Deno.writeTextFile(file, `${lines.join("\n")}\n`);
     for (const key of keys) await this.know(`[127.0.0.1]:${port}`, `${key}.pub`);
-    const under = hosts ? await underHosts(`${this.directory}/${name}.hosts`, hosts) : [];
+    const under = hosts ? await underHosts(`${this.directory}/${name}.hosts`, hosts) : given;
     const server = await Sshd.start({ name, port, file, keys, under, paths: this.#paths });
     this.#servers.push(server);
     return server;
