@@ -16,8 +16,11 @@ export interface World {
 export type Endpoint = { readonly host: string; readonly port: number } | { readonly path: string };
 
 export interface Network {
-  /** Connects to an IP literal or a socket path; the failure is `refused`, `unreachable`, `timeout` or the signal's reason. */
-  connect(endpoint: Endpoint, options: { signal: AbortSignal }): Promise<Conn>;
+  /**
+   * Connects to an IP literal or a socket path; the failure is `refused`, `unreachable`, `timeout` or the signal's
+   * reason. `from` is the address of ours to connect from; the system chooses when absent.
+   */
+  connect(endpoint: Endpoint, options: { signal: AbortSignal; from?: string }): Promise<Conn>;
   /** Binds at once; a taken address is `config` with the owner named where known. */
   listen(endpoint: Endpoint): Listening;
   /** All addresses of a name by the system's resolver, in its order; never empty; else `name_not_found`. */

@@ -8,6 +8,7 @@ import {
   PosternError,
   type SecureOptions,
 } from "../core/mod.ts";
+import { connectFrom } from "./connect_from.ts";
 import { fileError } from "./file_error.ts";
 import { SocketConn } from "./socket_conn.ts";
 import { socketError } from "./socket_error.ts";
@@ -17,7 +18,10 @@ import { SpareDescriptor } from "./spare_descriptor.ts";
 export function createNetwork(): Network {
   const spare = new SpareDescriptor();
   return {
-    connect: (endpoint, { signal }) => connect(endpoint, signal, spare),
+    connect: (endpoint, { signal, from }) =>
+      from !== undefined && "host" in endpoint
+        ? connectFrom(from, endpoint, { signal })
+        : connect(endpoint, signal, spare),
     listen: (endpoint) => listen(endpoint, spare),
     lookup,
     addresses,

@@ -7,7 +7,6 @@ import {
   type DialOptions,
   isPosternError,
   type Network,
-  parseIp,
   PosternError,
   type Target,
   type Transport,
@@ -16,6 +15,7 @@ import {
 } from "../core/mod.ts";
 import { defineTransport } from "./define_transport.ts";
 import { sshLabel } from "./ssh/open_ssh_session.ts";
+import { reachingThrough, type ReachSshHost } from "./ssh/reach_ssh_host.ts";
 import { demandUsable, resolveChain } from "./ssh/ssh_chain.ts";
 import type { SshHopStatus } from "./ssh/ssh_hop.ts";
 import type { SshConfigProblem, SshHost } from "./ssh/ssh_host.ts";
@@ -26,8 +26,7 @@ import type { SshServices } from "./ssh/ssh_services.ts";
 export class Ssh implements Transport {
   readonly name: string;
   readonly #alias: string;
-  readonly #network: Pick<Network, "lookup">;
-  readonly #dialer: Dialer;
+  readonly #reach: ReachSshHost;
   readonly #via: string | undefined;
   readonly #services: SshServices;
   /** The chain as it was last read, while that is read, and why it cannot be used. */
@@ -40,7 +39,7 @@ export class Ssh implements Transport {
     alias: string,
     { name, network, dialer, via, services }: {
       readonly name: string;
-      readonly network: Pick<Network, "lookup">;
+      readonly network: Pick<Network, "connect" | "lookup">;
       readonly dialer: Dialer;
       readonly via?: string | undefined;
       readonly services: SshServices;
@@ -48,8 +47,7 @@ export class Ssh implements Transport {
   ) {
     this.name = name;
     this.#alias = alias;
-    this.#network = network;
-    this.#dialer = dialer;
+    this.#reach = reachingThrough(dialer, { network, services, isStraight: via === undefined });
     this.#via = via;
     this.#services = services;
   }
@@ -133,7 +131,7 @@ export class Ssh implements Transport {
       if (this.#via !== undefined && chain[0]?.engine === "openssh") {
         throw programThrough(chain[0], this.#via);
       }
-      const held = pool.hold(chain, { reach: this.#reachOf(this.#dialer), times });
+      const held = pool.hold(chain, { reach: this.#reach, times });
       if (this.#isDisposed) held.release();
       return this.#held = held;
     } catch (error) {
@@ -142,16 +140,6 @@ export class Ssh implements Transport {
       else this.#reading = undefined;
       throw error;
     }
-  }
-
-  /** The same function for the same dialer: chains share their first host only if they reach it in the same way. */
-  #reachOf(dialer: Dialer): (host: SshHost, options: DialOptions) => Promise<Conn> {
-    const known = reaches.get(dialer);
-    if (known) return known;
-    const reach = (host: SshHost, options: DialOptions) =>
-      reachHost(host, { dialer, network: this.#network, services: this.#services, options });
-    reaches.set(dialer, reach);
-    return reach;
   }
 }
 
@@ -183,42 +171,6 @@ function wayText(alias: string, hops: readonly SshHopStatus[]): string {
   if (hops.length === 0) return alias;
   return hops.map(({ host, address }) => address.startsWith(`${host}:`) ? host : `${host} at ${address}`)
     .join(" > ");
-}
-
-const reaches = new WeakMap<Dialer, (host: SshHost, options: DialOptions) => Promise<Conn>>();
-
-async function reachHost(
-  host: SshHost,
-  { dialer, network, services, options }: {
-    readonly dialer: Dialer;
-    readonly network: Pick<Network, "lookup">;
-    readonly services: SshServices;
-    readonly options: DialOptions;
-  },
-): Promise<Conn> {
-  const { hostName, port, proxyCommand, addressFamily } = host;
-  if (proxyCommand !== undefined) {
-    if (services.runCommand) return await services.runCommand(proxyCommand, options);
-    throw new PosternError("config", `Cannot use ssh ${host.alias}: its ProxyCommand cannot be run here`, {
-      hint: "use engine: openssh for this host",
-    });
-  }
-  if (addressFamily === "any" || parseIp(hostName)) return await dialer({ host: hostName, port }, options);
-  const addresses = await network.lookup(hostName, options);
-  const wanted = addresses.filter((address) => address.includes(":") === (addressFamily === "inet6"));
-  let failure: unknown = new PosternError(
-    "name_not_found",
-    `Cannot reach ${hostName}: it has no address of the AddressFamily ${addressFamily}`,
-  );
-  for (const address of wanted) {
-    try {
-      return await dialer({ host: address, port }, options);
-    } catch (error) {
-      options.signal.throwIfAborted();
-      failure = error;
-    }
-  }
-  throw failure;
 }
 
 /** `ssh: HOST`: a Host of the person's ssh configuration. */

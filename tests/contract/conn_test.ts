@@ -57,11 +57,19 @@ connContract(`TLS${hasFiles ? "" : " (skipped: needs --allow-read)"}`, async () 
   return { near, far };
 }, { ignore: !hasFiles });
 
-async function socketPair(endpoint: Endpoint): Promise<Pair> {
+connContract(
+  "a TCP socket from an address of ours",
+  () => socketPair({ host: "127.0.0.1", port: 0 }, "127.0.0.1"),
+);
+
+async function socketPair(endpoint: Endpoint, from?: string): Promise<Pair> {
   const network = createNetwork();
   await using listening = network.listen(endpoint);
   const [near, far] = await Promise.all([
-    network.connect(listening.endpoint, { signal: new AbortController().signal }),
+    network.connect(listening.endpoint, {
+      signal: new AbortController().signal,
+      ...(from !== undefined && { from }),
+    }),
     listening.accept(),
   ]);
   return { near, far: far ?? assert.fail("closed") };

@@ -258,3 +258,21 @@ Deno.test("Ssh finds jump hosts that lead back to themselves (K35)", async () =>
   assert.match(note.text, /a via b via a/);
   assert.equal(transport.status().state, "unusable");
 });
+
+peerTest("Ssh connects from the BindAddress", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  await using echo = echoServer();
+  const sshd = await lab.start("jump1", { config: ["LogLevel VERBOSE"] });
+  await using ssh = new SshTransports([
+    lab.host(sshd, { bindAddress: "127.0.0.1" }),
+    lab.host(sshd, { alias: "elsewhere", bindAddress: "192.0.2.77" }),
+    lab.host(sshd, { alias: "other", bindAddress: "::1" }),
+  ]);
+  await request(ssh.to("jump1"), echo.port);
+  const target = { host: "127.0.0.1", port: echo.port };
+  await assert.rejects(ssh.to("elsewhere").dial(target, { signal }), {
+    code: "unreachable",
+    message: /from 192\.0\.2\.77/,
+  });
+  await assert.rejects(ssh.to("other").dial(target, { signal }), { message: /has no IPv6 address/ });
+});

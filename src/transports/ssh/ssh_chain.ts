@@ -69,16 +69,6 @@ export function demandUsable(chain: readonly SshHost[]): void {
       );
     }
   }
-  const [first] = chain;
-  if (first?.bindAddress !== undefined && first.engine !== "openssh") {
-    throw new PosternError(
-      "config",
-      `Cannot use ssh ${first.alias}: the built-in engine has no BindAddress`,
-      {
-        hint: "use engine: openssh for this host",
-      },
-    );
-  }
 }
 
 const mostHops = 16;

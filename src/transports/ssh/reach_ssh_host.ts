@@ -1,0 +1,107 @@
+import {
+  type Conn,
+  type Dialer,
+  type DialOptions,
+  type Network,
+  parseIp,
+  PosternError,
+} from "../../core/mod.ts";
+import type { SshHost } from "./ssh_host.ts";
+import type { SshServices } from "./ssh_services.ts";
+
+/** Connects to the first host of a chain. */
+export type ReachSshHost = (host: SshHost, options: DialOptions) => Promise<Conn>;
+
+interface Reaching {
+  readonly network: Pick<Network, "connect" | "lookup">;
+  readonly services: Pick<SshServices, "runCommand">;
+  /** No `via` stands between: BindAddress then has a meaning. */
+  readonly isStraight: boolean;
+}
+
+const known = new WeakMap<Dialer, ReachSshHost>();
+
+/** The same function for the same dialer: chains share their first host only if they reach it in the same way. */
+export function reachingThrough(dialer: Dialer, reaching: Reaching): ReachSshHost {
+  let reach = known.get(dialer);
+  if (!reach) {
+    reach = (host, options) => reachSshHost(host, { ...reaching, dialer, options });
+    known.set(dialer, reach);
+  }
+  return reach;
+}
+
+interface Reach extends Reaching {
+  readonly dialer: Dialer;
+  readonly options: DialOptions;
+}
+
+async function reachSshHost(host: SshHost, { dialer, options, ...reaching }: Reach): Promise<Conn> {
+  const { network, services: { runCommand }, isStraight } = reaching;
+  const { alias, hostName, port, proxyCommand, bindAddress, addressFamily: family } = host;
+  if (proxyCommand !== undefined) {
+    if (runCommand) return await runCommand(proxyCommand, options);
+    throw new PosternError("config", `Cannot use ssh ${alias}: its ProxyCommand cannot be run here`, {
+      hint: "use engine: openssh for this host",
+    });
+  }
+  if (bindAddress !== undefined && isStraight) {
+    const from = parseIp(bindAddress)
+      ? bindAddress
+      : await firstAddress(bindAddress, host, { network, options });
+    const wanted = from.includes(":") ? "inet6" : "inet";
+    return await toAny(
+      await addressesOf(hostName, { family: wanted, network, options }),
+      options,
+      (address) => network.connect({ host: address, port }, { signal: options.signal, from }),
+    );
+  }
+  if (family === "any" || parseIp(hostName)) return await dialer({ host: hostName, port }, options);
+  const addresses = await addressesOf(hostName, { family, network, options });
+  return await toAny(addresses, options, (address) => dialer({ host: address, port }, options));
+}
+
+type Family = "inet" | "inet6";
+
+async function firstAddress(
+  name: string,
+  { addressFamily }: SshHost,
+  { network, options }: { network: Pick<Network, "lookup">; options: DialOptions },
+): Promise<string> {
+  const addresses = addressFamily === "any"
+    ? await network.lookup(name, options)
+    : await addressesOf(name, { family: addressFamily, network, options });
+  return addresses[0] ?? name;
+}
+
+/** The addresses of one family; never empty. */
+async function addressesOf(
+  name: string,
+  { family, network, options }: { family: Family; network: Pick<Network, "lookup">; options: DialOptions },
+): Promise<readonly string[]> {
+  const all = parseIp(name) ? [name] : await network.lookup(name, options);
+  const wanted = all.filter((address) => address.includes(":") === (family === "inet6"));
+  if (wanted.length > 0) return wanted;
+  const kind = family === "inet6" ? "IPv6" : "IPv4";
+  throw new PosternError("name_not_found", `Cannot reach ${name}: it has no ${kind} address`, {
+    hint: "see AddressFamily and BindAddress of this host in the ssh configuration",
+  });
+}
+
+/** The first one that answers; where none does, what the last one said. */
+async function toAny(
+  addresses: readonly string[],
+  { signal }: DialOptions,
+  connect: (address: string) => Promise<Conn>,
+): Promise<Conn> {
+  let failure: unknown;
+  for (const address of addresses) {
+    try {
+      return await connect(address);
+    } catch (error) {
+      signal.throwIfAborted();
+      failure = error;
+    }
+  }
+  throw failure;
+}
