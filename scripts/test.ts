@@ -1,5 +1,6 @@
 import { findPeers, peersDirectory } from "./find_peers.ts";
 import { type Found, foundPeersVariable } from "./peer_table.ts";
+import { runAsGroup } from "./process_group.ts";
 import { hiddenEnvironment, type TestGroup, testGroups } from "./test_groups.ts";
 import { readNames, readOutcomes, summarize, type TestSummary } from "./test_outcome.ts";
 
@@ -64,9 +65,10 @@ async function runTests(options: TestOptions): Promise<number> {
       groups.map(async (group) => ({ group, paths: await pathsOf(group, options.paths) })),
     );
     if (!await prepare(chosen.flatMap(({ paths }) => paths))) return 1;
-    const summaries: TestSummary[] = [];
+    const summaries: GroupSummary[] = [];
     for (const { group, paths } of chosen) {
-      if (paths.length > 0) summaries.push(await runGroup(group, { paths, environment, temporary, options }));
+      if (paths.length === 0 || summaries.at(-1)?.isLast) continue;
+      summaries.push(await runGroup(group, { paths, environment, temporary, options }));
     }
     return await conclude(summaries, options);
   } finally {
@@ -90,7 +92,12 @@ interface GroupRun {
   readonly options: TestOptions;
 }
 
-async function runGroup(group: TestGroup, run: GroupRun): Promise<TestSummary> {
+interface GroupSummary extends TestSummary {
+  /** Somebody wants no more. */
+  readonly isLast?: boolean;
+}
+
+async function runGroup(group: TestGroup, run: GroupRun): Promise<GroupSummary> {
   const { options } = run;
   const report = `${run.temporary}/${group.name}.xml`;
   const flags = [
@@ -104,32 +111,25 @@ async function runGroup(group: TestGroup, run: GroupRun): Promise<TestSummary> {
     .filter(([name]) => group.keepsEnvironment || !hiddenEnvironment.includes(name));
   if (options.filter !== undefined) flags.push("--filter", options.filter);
   console.log(`== ${group.name}${options.isVerbose ? `: ${group.flags.join(" ")}` : ""}`);
-  const child = new Deno.Command(Deno.execPath(), {
+  const { code, stopped } = await runAsGroup(Deno.execPath(), {
     args: ["test", "--no-prompt", "--quiet", ...flags, ...run.paths],
     env: Object.fromEntries(environment),
     clearEnv: true,
-    stdin: "null",
-    stdout: "piped",
-  }).spawn();
-  let isTooLong = false;
-  const limit = setTimeout(() => {
-    isTooLong = true;
-    child.kill("SIGKILL");
-  }, options.limit * 1000);
-  const [, { code }] = await Promise.all([passOn(child.stdout), child.status]);
-  clearTimeout(limit);
+  }, { limit: options.limit, passOn });
   const outcomes = readOutcomes(await Deno.readTextFile(report).catch(nothingWhenMissing));
   const summary = summarize(outcomes, {
     mustRunAll: Deno.env.get("POSTERN_REQUIRE_PEERS") === "1",
     cannotPass: options.cannotPass === undefined
       ? []
       : readNames(await Deno.readTextFile(options.cannotPass)),
+    ...(options.filter !== undefined && { filter: options.filter }),
   });
-  if (code === 0 || (outcomes.some((test) => test.state === "failed") && !isTooLong)) return summary;
-  const end = isTooLong
+  if (code === 0 || (outcomes.some((test) => test.state === "failed") && !stopped)) return summary;
+  const end = stopped === "late"
     ? `hung: stopped after ${options.limit} s`
-    : `ended with exit code ${code} before its tests`;
-  return { ...summary, failures: [...summary.failures, `${group.name}: ${end}`] };
+    : stopped ?? `ended with exit code ${code} before its tests`;
+  const failures = [...summary.failures, `${group.name}: ${end}`];
+  return { ...summary, failures, isLast: stopped === "interrupted" };
 }
 
 /** Shows what the tests say while they run, a row of dots on one line. */

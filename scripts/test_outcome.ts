@@ -40,6 +40,8 @@ export interface Expectations {
   readonly mustRunAll: boolean;
   /** Tests that cannot pass with the runtime at hand; one that passes all the same is a failure of the list. */
   readonly cannotPass: readonly string[];
+  /** What was asked for, as `deno test --filter` has it: a report tells of the tests it left out as of skipped ones. */
+  readonly filter?: string;
 }
 
 /** What a run amounts to. */
@@ -58,6 +60,8 @@ export function summarize(
   const skipped: string[] = [];
   let passed = 0;
   for (const { name, file, state, reason } of outcomes) {
+    const whole = reason === undefined ? name : skippedName(name, reason);
+    if (expected.filter !== undefined && !isMeant(whole, expected.filter)) continue;
     if (expected.cannotPass.includes(name)) {
       if (state === "passed") {
         failures.push(`${file}: ${name}: passes with this runtime: take it off the list`);
@@ -70,6 +74,12 @@ export function summarize(
     } else skipped.push(`${name}: ${reason}`);
   }
   return { passed, failures, skipped };
+}
+
+/** `/x/` is an expression, everything else a part of the name. */
+function isMeant(name: string, filter: string): boolean {
+  const [, expression] = /^\/(.*)\/$/s.exec(filter) ?? [];
+  return expression === undefined ? name.includes(filter) : new RegExp(expression).test(name);
 }
 
 function attribute(attributes: string, name: string): string {

@@ -83,3 +83,20 @@ Deno.test("summarize(): a test on the list that passes makes the list wrong", ()
   const found = summarize([{ ...skipped, state: "passed" }], onTheList);
   assert.deepEqual(found.failures, ["f: t: passes with this runtime: take it off the list"]);
 });
+
+Deno.test("summarize() leaves out what was not asked for, and nothing else", () => {
+  const outcomes = [
+    { name: "a one", file: "f", state: "passed" },
+    { name: "a two", file: "f", state: "skipped", reason: "needs curl: x" },
+    { name: "a three", file: "f", state: "skipped" },
+    { name: "b one", file: "f", state: "skipped" },
+    { name: "b two", file: "f", state: "skipped", reason: "needs curl: x" },
+  ] as const;
+  for (const filter of ["a ", "/^a/"]) {
+    assert.deepEqual(summarize(outcomes, { ...relaxed, filter }), {
+      passed: 1,
+      failures: ["f: a three: skipped without a reason"],
+      skipped: ["a two: needs curl: x"],
+    });
+  }
+});
