@@ -4,7 +4,7 @@ export type PermissionKind = "net" | "read" | "write" | "env" | "run" | "sys";
 /**
  * Everything, or these names; `{state}` and the like stand for the platform's directories, `{self}` for the program,
  * `{control}` for the control sockets of the doors that run, `{ssh}` for the person's ssh directory, `{shell}` and
- * `{askpass}` for the programs that the environment names for that.
+ * `{askpass}` for the programs that the environment names for that, `{agent}` for the socket of its ssh agent.
  */
 export type Grant = "any" | readonly string[];
 
@@ -64,7 +64,8 @@ const sshFacts = ["uid", "gid", "username", "homedir", "hostname", "networkInter
 const walker: Grants = {
   ...reader,
   net: "any",
-  write: ["{state}", "{runtime}", "{ssh}"],
+  // Deno wants a unix socket to be writable to connect to it.
+  write: ["{state}", "{runtime}", "{ssh}", "{agent}"],
   run: sshPrograms,
   sys: sshFacts,
 };
@@ -75,7 +76,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
     net: "any",
     read: "any",
     // Host keys that are accepted are written down where ssh would.
-    write: ["{state}", "{cache}", "{runtime}", "{ssh}"],
+    write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}"],
     env: "any",
     run: ["{self}", ...sshPrograms],
     sys: sshFacts,
@@ -153,9 +154,10 @@ export interface SourceFacts {
   readonly platform: string;
   /** The control sockets there are. */
   readonly sockets?: readonly string[];
-  /** What SHELL and SSH_ASKPASS name. */
+  /** What SHELL, SSH_ASKPASS and SSH_AUTH_SOCK name. */
   readonly shell?: string | undefined;
   readonly askpass?: string | undefined;
+  readonly agent?: string | undefined;
 }
 
 /** The flags of `deno run` for one command line from source: the narrowest that do. */
@@ -208,12 +210,13 @@ function toFlags(
 
 function fill(
   name: string,
-  { directories, self, sockets = [], shell, askpass }: SourceFacts,
+  { directories, self, sockets = [], shell, askpass, agent }: SourceFacts,
 ): readonly string[] {
   if (name === "{control}") return sockets.map((path) => `unix:${path}`);
   if (name === "{ssh}") return [`${directories.home}/.ssh`];
   if (name === "{shell}") return ["/bin/sh", ...(shell ? [shell] : [])];
   if (name === "{askpass}") return askpass ? [askpass] : [];
+  if (name === "{agent}") return agent ? [agent] : [];
   const places: Record<string, string> = { ...directories, self };
   return [name.replace(/^\{(\w+)\}$/, (whole, place: string) => places[place] ?? whole)];
 }

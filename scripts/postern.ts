@@ -31,6 +31,7 @@ export function sourceCommand(
     platform: Deno.build.os,
     shell: env("SHELL"),
     askpass: env("SSH_ASKPASS"),
+    agent: env("SSH_AUTH_SOCK"),
   };
   return ["run", ...runtimeFlags, "--quiet", "--config", config, ...flagsFor(args, facts)];
 }

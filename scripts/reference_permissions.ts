@@ -11,6 +11,7 @@ const places = [
   ["`{ssh}`", "`~/.ssh`, where host keys are written down that the ssh configuration lets us accept"],
   ["`{shell}`", "`/bin/sh` and what `$SHELL` names: they run `Match exec` and ProxyCommand"],
   ["`{askpass}`", "what `$SSH_ASKPASS` names"],
+  ["`{agent}`", "the socket that `$SSH_AUTH_SOCK` names"],
   ["`{self}`", "the program itself, to start a door in the background"],
 ];
 

@@ -65,6 +65,11 @@ Deno.test("flagsFor() lets a door start itself and what an ssh configuration may
   assert.ok(flags.includes("--allow-run=/bin/deno,/bin/sh,/bin/zsh,ssh,/bin/ask"), flags.join(" "));
 });
 
+Deno.test("flagsFor() lets a door speak to the ssh agent of its environment", () => {
+  const flags = flagsFor(["proxy"], { ...here, agent: "/run/agent" });
+  assert.ok(flags.includes("--allow-write=/s/postern,/k/postern,/r/postern,/home/me/.ssh,/run/agent"));
+});
+
 Deno.test("flagsFor() adds the directories of the files that the person wants made", () => {
   const flags = flagsFor([
     "proxy",
