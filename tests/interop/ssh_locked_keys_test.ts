@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import type { Question } from "../../src/core/mod.ts";
+import { createFiles } from "../../src/runtime/files.ts";
+import { createWorld } from "../../src/runtime/mod.ts";
+import { systemClock } from "../../src/runtime/system_clock.ts";
+import type { Prompt } from "../../src/transports/ssh/ssh_auth.ts";
+import { sshPrompt } from "../../src/transports/ssh/ssh_prompt.ts";
+import { peerTest } from "../support/peers.ts";
+import { recordingLog } from "../support/recording_log.ts";
+import { SshTransports } from "../support/ssh_transports.ts";
+import { SshLab, sshPeers } from "../support/sshd.ts";
+import { TargetServer } from "../support/target_server.ts";
+
+const signal = new AbortController().signal;
+
+const keysOnly = { password: false, kbdInteractive: false };
+
+/** A person who gives these answers, and what that person was asked. */
+function person(...answers: readonly (string | undefined)[]): { prompt: Prompt; asked: Question[] } {
+  const asked: Question[] = [];
+  return { asked, prompt: (question) => Promise.resolve(answers[asked.push(question) - 1]) };
+}
+
+peerTest(
+  "signIn() asks for a passphrase three times, and not after an empty answer",
+  sshPeers,
+  async (paths) => {
+    await using lab = await SshLab.create(paths);
+    const sshd = await lab.start("jump1");
+    const locked = await lab.makeKey("locked", { passphrase: "right words" });
+    await lab.accept("locked");
+    const cases = [
+      { answers: ["right words"], asked: 1, isIn: true },
+      { answers: ["wrong words", "worse words", "right words"], asked: 3, isIn: true },
+      { answers: ["wrong words", "worse words", "worst words", "right words"], asked: 3, isIn: false },
+      { answers: ["wrong words", ""], asked: 2, isIn: false },
+      { answers: [undefined, "right words"], asked: 1, isIn: false },
+    ];
+    for (const { answers, asked, isIn } of cases) {
+      const { prompt, asked: questions } = person(...answers);
+      await using ssh = new SshTransports([lab.host(sshd, { ...keysOnly, identityFiles: [locked] })], {
+        prompt,
+      });
+      const error = await ssh.to("jump1").connect({ signal }).then(() => undefined, (error) => error);
+      assert.equal(questions.length, asked);
+      assert.equal(error === undefined, isIn);
+      if (isIn) continue;
+      assert.equal(error.code, "auth");
+      assert.equal(error.hint, `add the key to the agent: ssh-add ${locked}`);
+      assert.doesNotMatch(
+        `${error.stack}${JSON.stringify(ssh.log.lines)}`,
+        /(right|wrong|worse|worst) words/,
+      );
+    }
+  },
+);
+
+peerTest(
+  "signIn() asks for the passphrase of a key whose public part nobody can read",
+  sshPeers,
+  async (paths) => {
+    await using lab = await SshLab.create(paths);
+    const sshd = await lab.start("jump1");
+    const more = ["-m", "PEM"];
+    const locked = await lab.makeKey("locked", { type: "rsa", passphrase: "right words", more });
+    await lab.accept("locked");
+    await Deno.remove(`${locked}.pub`);
+    const settings = { ...keysOnly, identityFiles: [locked] };
+    const { prompt, asked } = person("right words");
+    await using ssh = new SshTransports([lab.host(sshd, settings)], { prompt });
+    await ssh.to("jump1").connect({ signal });
+    assert.equal(asked.length, 1);
+    await using alone = new SshTransports([lab.host(sshd, settings)]);
+    await assert.rejects(alone.to("jump1").connect({ signal }), {
+      code: "auth",
+      hint: `add the key to the agent: ssh-add ${locked}`,
+    });
+  },
+);
+
+peerTest("signIn() asks only for keys that the server would take", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  const sshd = await lab.start("jump1");
+  const stranger = await lab.makeKey("stranger", { passphrase: "some words" });
+  const { prompt, asked } = person();
+  await using ssh = new SshTransports([lab.host(sshd, { identityFiles: [stranger, lab.key] })], { prompt });
+  await ssh.to("jump1").connect({ signal });
+  assert.deepEqual(asked, []);
+});
+
+peerTest("signIn() asks for a certificate's key too", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  const authority = await lab.makeKey("authority");
+  const sshd = await lab.start("jump1", { config: [`TrustedUserCAKeys ${authority}.pub`] });
+  const key = await lab.makeKey("certified", { passphrase: "right words" });
+  await lab.keygen("-q", "-s", authority, "-I", "me", "-n", lab.user, `${key}.pub`);
+  const { prompt, asked } = person("right words");
+  await using ssh = new SshTransports([lab.host(sshd, { identityFiles: [key] })], { prompt });
+  await ssh.to("jump1").connect({ signal });
+  assert.equal(asked.length, 1);
+  assert.match(sshd.log, /Accepted publickey .*-CERT/i);
+});
+
+peerTest("a sign-in takes the passphrase from SSH_ASKPASS", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  const sshd = await lab.start("jump1");
+  const locked = await lab.makeKey("locked", { passphrase: "right words" });
+  await lab.accept("locked");
+  const script = `${lab.directory}/askpass`;
+  const { process } = createWorld({ main: import.meta.url, flags: [] });
+  for (const [answer, isIn] of [["echo right words", true], ["echo right words; exit 1", false]] as const) {
+    await Deno.writeTextFile(script, `printf "%s\\n" "$1" >>${script}.asked\n${answer}\n`);
+    const prompt = sshPrompt({
+      terminal: { isInput: false, ask: () => Promise.reject(new Error("there is no terminal")) },
+      process: {
+        env: (name) => ({ SSH_ASKPASS: script, SSH_ASKPASS_REQUIRE: "force" })[name],
+        // The tests may start no program but those they know.
+        run: (command, options) => process.run([paths.sh, ...command], options),
+      },
+      log: recordingLog(),
+    });
+    assert.ok(prompt);
+    await using ssh = new SshTransports([lab.host(sshd, { ...keysOnly, identityFiles: [locked] })], {
+      prompt,
+    });
+    const connected = ssh.to("jump1").connect({ signal });
+    if (isIn) await connected;
+    else {await assert.rejects(connected, {
+        code: "auth",
+        hint: `add the key to the agent: ssh-add ${locked}`,
+      });}
+  }
+  assert.equal(
+    await createFiles(systemClock).readText(`${script}.asked`),
+    `Passphrase of ${locked}: \n`.repeat(2),
+  );
+});
+
+peerTest(
+  "a session that ends takes its question back, and the time of a person is not counted",
+  sshPeers,
+  async (
+    paths,
+  ) => {
+    await using lab = await SshLab.create(paths);
+    const sshd = await lab.start("jump1");
+    const locked = await lab.makeKey("locked", { passphrase: "right words" });
+    await lab.accept("locked");
+    await using target = new TargetServer(async () => {});
+    const asked: AbortSignal[] = [];
+    const host = lab.host(sshd, { ...keysOnly, identityFiles: [locked], connectTimeout: 1000 });
+    await using ssh = new SshTransports([host], {
+      prompt: async (_question, { signal }) => {
+        asked.push(signal);
+        if (asked.length === 1) {
+          const { promise, reject } = Promise.withResolvers<never>();
+          signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+          await Promise.all([sshd.signalSessions("KILL"), promise]);
+        }
+        // Longer than ConnectTimeout: only a person's time may take so long.
+        await new Promise((resolve) => setTimeout(resolve, 1500));
+        return "right words";
+      },
+    });
+    const conn = await ssh.to("jump1").dial({ host: "127.0.0.1", port: target.port }, { signal });
+    conn.abort();
+    assert.deepEqual(asked.map(({ aborted }) => aborted), [true, false]);
+    assert.equal(sshd.signIns, 1);
+  },
+);
+
+peerTest("a person who wants no question is not asked again until somebody needs the host", sshPeers, async (
+  paths,
+) => {
+  await using lab = await SshLab.create(paths);
+  const sshd = await lab.start("jump1");
+  const locked = await lab.makeKey("locked", { passphrase: "right words" });
+  await lab.accept("locked");
+  const { prompt, asked } = person("right words", undefined, "right words");
+  await using ssh = new SshTransports([lab.host(sshd, { ...keysOnly, identityFiles: [locked] })], { prompt });
+  const transport = ssh.to("jump1");
+  await using target = new TargetServer(async () => {});
+  const to = { host: "127.0.0.1", port: target.port };
+  (await transport.dial(to, { signal })).abort();
+  await sshd.signalSessions("KILL");
+  // It was in use, so it comes back by itself, and asks; the answer is no.
+  const deadline = performance.now() + 5000;
+  while (transport.status().lastError?.includes("ssh-add") !== true && asked.length < 2) {
+    if (performance.now() > deadline) assert.fail(JSON.stringify(transport.status()));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await new Promise((resolve) => setTimeout(resolve, 800));
+  assert.equal(asked.length, 2);
+  assert.equal(transport.status().state, "failing");
+  (await transport.dial(to, { signal })).abort();
+  assert.equal(asked.length, 3);
+});
