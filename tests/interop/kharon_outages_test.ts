@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import { patternBytes } from "../support/pattern_bytes.ts";
+import { eventually } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import { RawClient, socks5Asking, throughSocks5 } from "../support/raw_client.ts";
+import { type Door, openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
+import { type Sshd, SshLab, sshPeers } from "../support/sshd.ts";
+import { echoServer, TargetServer } from "../support/target_server.ts";
+import { large, sha256, WebSite } from "../support/web_site.ts";
+
+/** What became of a request: the code of its SOCKS reply, and how long that took. */
+interface Asked {
+  readonly reply: number;
+  readonly ms: number;
+}
+
+/** Requests that begin every 100 ms, whatever becomes of those before. */
+class Requests implements AsyncDisposable {
+  readonly answered: Asked[] = [];
+  readonly #door: string;
+  readonly #port: number;
+  readonly #open = new Set<Promise<void>>();
+  readonly #timer: ReturnType<typeof setInterval>;
+
+  constructor(door: string, port: number) {
+    this.#door = door;
+    this.#port = port;
+    this.#timer = setInterval(() => this.#start(), 100);
+  }
+
+  /** Begins no more, and waits for those that run. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all(this.#open);
+  }
+
+  #start(): void {
+    const request = this.#ask().finally(() => this.#open.delete(request));
+    this.#open.add(request);
+  }
+
+  async #ask(): Promise<void> {
+    const startedAt = performance.now();
+    using client = await RawClient.connect(this.#door);
+    await client.send(socks5Asking({ host: "127.0.0.1", port: this.#port }));
+    const [, , , reply = -1] = await client.take(12);
+    this.answered.push({ reply, ms: performance.now() - startedAt });
+    // What comes after the reply may be cut: it went with the session that died.
+    await client.send("hello").then(() => client.take(5)).catch(() => {});
+  }
+}
+
+/** Requests that failed, or took too long. */
+function bad(answered: readonly Asked[], limit: number): readonly Asked[] {
+  return answered.filter(({ reply, ms }) => reply !== 0 || ms > limit);
+}
+
+interface Parts {
+  readonly lab: SshLab;
+  readonly sshd: Sshd;
+  readonly door: Door;
+  readonly address: string;
+  /** Writes the ssh configuration anew. */
+  readonly rewrite: (...more: readonly string[]) => Promise<void>;
+  /** Writes the configuration of postern. */
+  readonly configure: (...lines: readonly string[]) => Promise<void>;
+  /** The output of `postern status`, on one line. */
+  readonly status: () => Promise<string>;
+}
+
+const usual = ["transports: { jump: { ssh: jump } }", "default: jump"];
+
+function row(name: string, run: (parts: Parts) => Promise<void>): void {
+  peerTest(name, sshPeers, async (paths) => {
+    await using lab = await SshLab.create(paths);
+    const sshd = await lab.start("jump");
+    await using home = await openSshHousehold(lab, { ssh: sshHostLines("jump", sshd), postern: usual });
+    await using door = await home.door();
+    const config = `${lab.directory}/ssh_config`;
+    const rest = (await Deno.readTextFile(config)).split("\n").slice(1);
+    await run({
+      lab,
+      sshd,
+      door,
+      address: await door.address(),
+      rewrite: (...more) => Deno.writeTextFile(config, ["Host jump", ...more, ...rest].join("\n")),
+      configure: async (...lines) =>
+        void await home.configure([`ssh: { config: "${config}" }`, ...lines, ""].join("\n")),
+      status: async () => (await home.run(["status"])).stdout.replace(/\s+/g, " "),
+    });
+  });
+}
+
+row("K25: no request fails when the session is killed 20 times, none takes over 2 s", async (parts) => {
+  const { sshd, address } = parts;
+  await using echo = echoServer();
+  const requests = new Requests(address, echo.port);
+  {
+    await using _ = requests;
+    for (let round = 0; round < 20; round++) {
+      const { length } = requests.answered;
+      await eventually("requests are answered", () => requests.answered.length > length + 1);
+      const { signIns } = sshd;
+      await sshd.signalSessions("KILL");
+      await eventually("a session is made anew", () => sshd.signIns > signIns);
+    }
+  }
+  assert.ok(requests.answered.length >= 40);
+  assert.deepEqual(bad(requests.answered, 2000), []);
+});
+
+row("K26: no request fails when the session is stopped, none takes over 3 s", async (parts) => {
+  const { sshd, address, status, door } = parts;
+  await using echo = echoServer();
+  const requests = new Requests(address, echo.port);
+  {
+    await using _ = requests;
+    await eventually("requests are answered", () => requests.answered.length > 1);
+    await sshd.signalSessions("STOP");
+    await eventually("another session serves", () => sshd.signIns === 2);
+    await door.says(/ssh\.lost /);
+    const { length } = requests.answered;
+    await eventually("requests are answered", () => requests.answered.length > length + 10);
+  }
+  assert.deepEqual(bad(requests.answered, 3000), []);
+  assert.equal(sshd.signIns, 2);
+  assert.match(await status(), /nothing heard for \d+ ms/);
+});
+
+row(
+  "K41: SIGHUP in a long download lets it complete, and keeps a session that is the same",
+  async (parts) => {
+    const { sshd, door, address, rewrite } = parts;
+    await using site = new WebSite();
+    const download = async () => {
+      const client = await throughSocks5(address, { host: "127.0.0.1", port: site.port });
+      await client.send("GET /large HTTP/1.0\r\nHost: x\r\n\r\n");
+      await client.takeUntil("\r\n\r\n");
+      return client;
+    };
+    const reloaded = async () => {
+      const count = door.stderr.match(/config\.reloaded/g)?.length ?? 0;
+      door.kill("SIGHUP");
+      await door.says(new RegExp(`(config\\.reloaded[^]*){${count + 1}}`));
+    };
+    using first = await download();
+    await reloaded();
+    using second = await download();
+    assert.equal(sshd.signIns, 1);
+    await rewrite("  Ciphers aes256-ctr");
+    await reloaded();
+    using third = await download();
+    assert.equal(sshd.signIns, 2);
+    const expected = await sha256(large());
+    for (const client of [first, second, third]) assert.equal(await sha256(await client.rest()), expected);
+  },
+);
+
+row("K42: SIGHUP with a broken configuration keeps the old one, and status says so", async (parts) => {
+  const { sshd, door, address, configure, status } = parts;
+  await using echo = echoServer();
+  const target = { host: "127.0.0.1", port: echo.port };
+  using before = await throughSocks5(address, target);
+  await configure(...usual, "routes: [{ to: 127.0.0.1, via: nowhere }]");
+  door.kill("SIGHUP");
+  await door.says(/config\.refused/);
+  using after = await throughSocks5(address, target);
+  for (const client of [before, after]) {
+    await client.send("hello");
+    assert.equal((await client.take(5)).length, 5);
+  }
+  assert.equal(sshd.signIns, 1);
+  assert.match(await status(), /problem .*config\.yaml:4:\d+: .*nowhere/);
+});
+
+row(
+  "K42: a broken ssh configuration is told in status, what is open goes on, and so does its mending",
+  async (parts) => {
+    const { door, address, rewrite, status } = parts;
+    await using echo = echoServer();
+    const target = { host: "127.0.0.1", port: echo.port };
+    using before = await throughSocks5(address, target);
+    await rewrite("  ProxyJmup nowhere");
+    door.kill("SIGHUP");
+    await door.says(/transport\.unusable .*ssh_config:2: ProxyJmup/i);
+    await assert.rejects(throughSocks5(address, target));
+    await before.send("hello");
+    assert.equal((await before.take(5)).length, 5);
+    assert.match(await status(), /ssh_config:2: ProxyJmup/i);
+    await rewrite();
+    door.kill("SIGHUP");
+    await eventually("it serves again", async () => {
+      const client = await throughSocks5(address, target).catch(() => undefined);
+      client?.close();
+      return client !== undefined;
+    });
+  },
+);
+
+row(
+  "K43: SIGTERM lets a connection through ssh end, takes leave of the server, and is exit 0",
+  async (parts) => {
+    const { sshd, door, address } = parts;
+    await using target = new TargetServer(async (client) => {
+      await client.take(1);
+      await client.send(patternBytes(1_000_000));
+    });
+    using client = await throughSocks5(address, { host: "127.0.0.1", port: target.port });
+    door.kill("SIGTERM");
+    await door.says(/door\.draining/);
+    await assert.rejects(throughSocks5(address, { host: "127.0.0.1", port: target.port }));
+    await client.send("x");
+    assert.equal((await client.rest()).length, 1_000_000);
+    assert.equal((await door.ended).code, 0);
+    await eventually("the session ends", async () => await sshd.sessions() === 0);
+    assert.match(sshd.log, /Received disconnect from 127\.0\.0\.1/);
+  },
+);
