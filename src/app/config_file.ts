@@ -46,6 +46,8 @@ export interface ConfigReport {
   readonly value: unknown;
   /** Every file that it is made of, passwords too, with its text where it can be read: a change of any is a reason to reload. */
   readonly texts: ReadonlyMap<string, string | undefined>;
+  /** `FILE:LINE:COLUMN` of something in the file. */
+  readonly place: (path: Path) => string;
 }
 
 /** A long list may be larger than a document: it is read line by line. */
@@ -123,7 +125,11 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
   ];
   const errors = [...format(problems.filter(isError)), ...lines];
   const warnings = [...format(problems.filter((problem) => !isError(problem))), ...lists.warnings];
-  const report = { path, isThere: text !== undefined, errors, warnings, value, texts };
+  const place = (at: Path) => {
+    const position = document.locate(at);
+    return position ? `${path}:${position.line}:${position.column}` : path;
+  };
+  const report = { path, isThere: text !== undefined, errors, warnings, value, texts, place };
   if (!parsed?.settings || errors.length > 0) return report;
   const { settings } = parsed;
   return { ...report, loaded: { ...(text !== undefined && { path }), settings, rules, warnings } };

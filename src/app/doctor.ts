@@ -1,6 +1,7 @@
 import { asPosternError, describe, isPosternError, type World } from "../core/mod.ts";
 import { doorKinds, type Status } from "../listeners/mod.ts";
 import { type ConfigReport, type ConfigSource, readConfig } from "./config_file.ts";
+import { sshFindings } from "./doctor_ssh.ts";
 import { connectInstance } from "./instance.ts";
 import { addressText } from "./listener_set.ts";
 import { withOwner } from "./port_owner.ts";
@@ -30,8 +31,9 @@ export async function* doctor(
   yield* configFindings(report);
   const config = isReport(report) ? report : undefined;
   yield await directoryFinding(world);
+  if (config?.loaded) yield* sshFindings(world, config.loaded, { signal });
   const status = await runningDoor(world, id, signal);
-  yield* instanceFindings(id, status);
+  yield* instanceFindings(id, status, Object.keys(config?.loaded?.settings.transports ?? {}));
   if (config?.loaded) yield* portFindings(world, config, status);
   yield* proxyFindings(world, status);
   yield clockFinding(world);
@@ -85,7 +87,8 @@ function isStatus(value: unknown): value is Status {
   return typeof value === "object" && value !== null && "listeners" in value;
 }
 
-function* instanceFindings(id: string, status: unknown): Generator<Finding> {
+/** What a running door says; `known` are the transports of the configuration, which were looked at before. */
+function* instanceFindings(id: string, status: unknown, known: readonly string[]): Generator<Finding> {
   const name = `instance "${id}"`;
   if (!isStatus(status)) {
     const isAbsent = isPosternError(status, "refused");
@@ -104,9 +107,15 @@ function* instanceFindings(id: string, status: unknown): Generator<Finding> {
       hint: "postern config check",
     };
   }
-  for (const { name: transport, state, lastError } of transports) {
-    if (state !== "failing" && state !== "unusable") continue;
-    yield { name: `transport "${transport}"`, state: "failed", detail: lastError ?? state };
+  for (const { name: transport, state, lastError, hint } of transports) {
+    if (state !== "failing" && (state !== "unusable" || known.includes(transport))) continue;
+    const detail = lastError ?? state;
+    yield {
+      name: `transport "${transport}"`,
+      state: "failed",
+      detail,
+      ...(hint !== undefined && { hint }),
+    };
   }
 }
 

@@ -1,9 +1,9 @@
-import { masked } from "../config/mod.ts";
-import { silentLog, type Target, type World } from "../core/mod.ts";
+import { formatPath, masked } from "../config/mod.ts";
+import type { Target, World } from "../core/mod.ts";
 import type { ExplanationInfo, ProxyEnvironment } from "../listeners/mod.ts";
 import { pacFile } from "../routing/mod.ts";
+import { closedDoor } from "./closed_door.ts";
 import { type ConfigSource, demandLoaded, loadConfig, readConfig } from "./config_file.ts";
-import { Door } from "./door.ts";
 import { prepareWay } from "./explanation.ts";
 import {
   proxyEnvironment,
@@ -12,19 +12,37 @@ import {
   type ToldDoor,
 } from "./proxy_environment.ts";
 import { listenOf, settingsSchema } from "./settings.ts";
+import { type TransportReport, transportReports } from "./transport_reports.ts";
 import { readUsers } from "./users.ts";
 
-/** Every problem of a configuration, as `config check` prints them. */
-export async function checkConfig(
-  world: World,
-  source: ConfigSource,
-): Promise<{ path?: string; errors: readonly string[]; warnings: readonly string[] }> {
-  const { path, isThere, errors, warnings, loaded } = await readConfig(world, source);
-  if (loaded) {
-    // What can only be seen by building: nothing is started.
-    await using _door = closedDoor(world, loaded);
-  }
-  return { ...(isThere && { path }), errors, warnings };
+/** What `config check` prints. */
+export interface ConfigCheck {
+  /** Absent where there is no file. */
+  readonly path?: string;
+  readonly errors: readonly string[];
+  /** With those of transports. */
+  readonly warnings: readonly string[];
+  /** What transports have to say that read more than this file; a door starts all the same. */
+  readonly transports: readonly TransportReport[];
+}
+
+/** Every problem of a configuration, and of what its transports read besides. */
+export async function checkConfig(world: World, source: ConfigSource): Promise<ConfigCheck> {
+  const { path, isThere, errors, warnings, loaded, place } = await readConfig(world, source);
+  const checked = { ...(isThere && { path }), errors, warnings, transports: [] };
+  if (!loaded) return checked;
+  // What can only be seen by building: nothing is started.
+  await using door = closedDoor(world, loaded);
+  const transports = await transportReports(door.plan);
+  const told = transports.flatMap(({ name, notes }) =>
+    notes.map(({ severity, text, hint }) => {
+      const at = ["transports", name];
+      const what = severity === "blocking" ? " cannot be used" : "";
+      const more = hint === undefined ? "" : `; ${hint}`;
+      return `${place(at)}: warning: ${formatPath(at)}${what}: ${text}${more}`;
+    })
+  );
+  return { ...checked, warnings: [...warnings, ...told], transports };
 }
 
 /** The configuration in force as it was written, without its secrets. */
@@ -66,11 +84,6 @@ export async function environmentFromFiles(
   const config = await loadConfig(world, source);
   await using door = closedDoor(world, config);
   return proxyEnvironment(door.plan, await configuredDoor(world, config), options);
-}
-
-function closedDoor(world: World, config: Awaited<ReturnType<typeof loadConfig>>): Door {
-  const pages = () => () => Promise.resolve({ status: 404, fields: [], body: "" });
-  return new Door(world, config, { version: "", id: "", log: silentLog, pages });
 }
 
 /** The address that the configuration names; its port is what a door would bind. */

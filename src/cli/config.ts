@@ -26,7 +26,9 @@ export default defineCommand({
       {
         brief: words("Reports every problem, and starts nothing."),
         description: words(
-          "Reports every problem as FILE:LINE:COLUMN: PATH: what is wrong; the exit code is 4 if there is one.",
+          "Reports every problem as FILE:LINE:COLUMN: PATH: what is wrong; the exit code is 4 if there is one. " +
+            "What the ssh configuration asks for and postern does not do is a warning: the door starts without " +
+            "that transport.",
         ),
       },
     ),
@@ -62,9 +64,9 @@ async function check(
   { globals }: RunContext,
 ): Promise<void> {
   const { checkConfig, configPath } = await import("../app/mod.ts");
-  const { path, errors, warnings } = await checkConfig(world, named(globals.config));
+  const { path, errors, warnings, transports } = await checkConfig(world, named(globals.config));
   const file = path ?? configPath(world, globals.config);
-  if (output !== "table") await printValue(world, { path: file, errors, warnings }, output);
+  if (output !== "table") await printValue(world, { path: file, errors, warnings, transports }, output);
   else {
     await world.terminal.out(errors.map((line) => `${printableLines(line)}\n`).join(""));
     await world.terminal.err(warnings.map((line) => `${printableLines(line)}\n`).join(""));
@@ -75,10 +77,14 @@ async function check(
     });
   }
   if (output === "table") {
+    const unusable = transports.filter(({ isUsable }) => !isUsable).map(({ name }) => name);
+    const except = unusable.length === 0
+      ? ""
+      : `, but ${counted(unusable.length, "transport")} cannot be used: ${unusable.join(", ")}`;
     await world.terminal.err(
       path === undefined
         ? `postern: there is no "${file}": the defaults are fine\n`
-        : `postern: "${file}" is fine\n`,
+        : `postern: "${file}" is fine${printableLines(except)}\n`,
     );
   }
 }

@@ -8,9 +8,12 @@ import { transportsSchemaOf, type TransportsSettings } from "./transports_schema
 
 export type { BuildDeps, BuiltTransport, Transports } from "./build_transports.ts";
 export { defineTransport, type TransportDeps, type TransportKind } from "./define_transport.ts";
+export { resolveChain } from "./ssh/ssh_chain.ts";
+export type { SshHost } from "./ssh/ssh_host.ts";
 export { readingOf, type SshPerson } from "./ssh/ssh_reading.ts";
 export { type SshSection, sshSection } from "./ssh/ssh_section.ts";
 export { SshServices, type SshServicesOptions } from "./ssh/ssh_services.ts";
+export { inspectSsh, type SshFinding, type SshSurroundings } from "./ssh/ssh_surroundings.ts";
 export { sameSettings } from "./same_settings.ts";
 export {
   implicitNames,

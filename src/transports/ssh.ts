@@ -18,7 +18,8 @@ import { sshLabel } from "./ssh/open_ssh_session.ts";
 import { reachingThrough, type ReachSshHost } from "./ssh/reach_ssh_host.ts";
 import { demandUsable, resolveChain } from "./ssh/ssh_chain.ts";
 import type { SshHopStatus } from "./ssh/ssh_hop.ts";
-import type { SshConfigProblem, SshHost } from "./ssh/ssh_host.ts";
+import type { SshHost } from "./ssh/ssh_host.ts";
+import { sshNotes } from "./ssh/ssh_notes.ts";
 import type { HeldChain, SshStation } from "./ssh/ssh_pool.ts";
 import type { SshServices } from "./ssh/ssh_services.ts";
 
@@ -73,11 +74,13 @@ export class Ssh implements Transport {
     const reading = this.#reading = this.#hold();
     try {
       const { hops } = await reading;
-      return hops.flatMap(({ host }) => host.engine === "openssh" ? [] : host.problems.map(noteOf));
+      return sshNotes(hops.map(({ host }) => host));
     } catch (error) {
       if (this.#reading === reading) this.#held = undefined;
+      const notes = sshNotes(await resolveChain(this.#alias, this.#services.read).catch(() => []));
+      if (notes.some(({ severity }) => severity === "blocking")) return notes;
       const { message, hint } = asPosternError(error);
-      return [{ severity: "blocking", text: message, ...(hint !== undefined && { hint }) }];
+      return [{ severity: "blocking", text: message, ...(hint !== undefined && { hint }) }, ...notes];
     } finally {
       former?.release();
     }
@@ -160,10 +163,6 @@ function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.addEventListener("abort", stop, { once: true });
   promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
   return either;
-}
-
-function noteOf({ severity, file, line, option, message }: SshConfigProblem): TransportNote {
-  return { severity, text: `${line > 0 ? `${file}:${line}` : file}: ${option}: ${message}` };
 }
 
 /** `jump1 > jump2`; the address where it is another name. */

@@ -119,6 +119,11 @@ export class HostKeys {
     ];
   }
 
+  /** Whether a key of the host is known that may be trusted. */
+  async isKnown(host: HostKeySettings): Promise<boolean> {
+    return trustedTypes(await this.#linesOf(host)).size > 0;
+  }
+
   /** Empties the cache, for a reload. */
   forget(): void {
     this.#known.forgetAll();
