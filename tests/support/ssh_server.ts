@@ -8,46 +8,84 @@ import { memoryPair } from "./memory_conn.ts";
 /** What the server does with a channel that is asked for. */
 export type OnChannel = (target: string) => "accept" | "ignore" | "refuse";
 
-/** An ssh session with ssh2's server in memory at the other end. */
-export class MemorySsh implements AsyncDisposable {
-  readonly session: SshSession;
-  /** The server's ends of channels that were opened, in order. */
-  readonly far: readonly Conn[];
-  readonly #server: Conn;
+export interface MemorySshServerOptions {
+  readonly onChannel?: OnChannel;
+  /** How many channels a session takes; another one is refused for want of room. */
+  readonly channels?: number;
+}
 
-  private constructor(session: SshSession, { server, far }: { server: Conn; far: readonly Conn[] }) {
-    this.session = session;
-    this.#server = server;
-    this.far = far;
-  }
+/** ssh2's server in memory. */
+export class MemorySshServer implements AsyncDisposable {
+  /** Its ends of channels that were opened, in order. */
+  readonly far: Conn[] = [];
+  /** Its ends of the connections to it. */
+  readonly sessions: Conn[] = [];
+  readonly #server: Ssh2Server;
 
-  static async open(
-    { clock = new FakeClock(), onChannel = () => "accept", keepalive = 3000, deadAfter = 6000 }: {
-      clock?: Clock;
-      onChannel?: OnChannel;
-      keepalive?: number;
-      deadAfter?: number;
-    } = {},
-  ): Promise<MemorySsh> {
-    const { default: { Server, utils } }: { default: Ssh2 } = await import("ssh2");
-    const [near, there] = memoryPair({ capacity: 256 * 1024 });
-    const far: Conn[] = [];
-    const server = new Server({ hostKeys: [hostKey(utils)] }, (client) => {
+  private constructor(
+    { Server, utils }: Ssh2,
+    { onChannel = () => "accept", channels }: MemorySshServerOptions,
+  ) {
+    this.#server = new Server({ hostKeys: [hostKey(utils)] }, (client) => {
       client.on("authentication", (attempt) => attempt.accept());
       // The other side went away: some tests are about that.
       client.on("error", () => {});
       client.on("tcpip", (accept, reject, { destIP, destPort }) => {
         const answer = onChannel(`${destIP}:${destPort}`);
-        if (answer === "accept") far.push(new FarChannel(accept(), { peer: "ssh2" }));
+        if (answer === "accept") this.far.push(new FarChannel(accept(), { peer: "ssh2" }));
         else if (answer === "refuse") reject();
       });
+      if (channels !== undefined) limitChannels(client, channels);
     });
-    server.injectSocket(await duplex(there));
-    const session = await SshSession.open(near, {
+  }
+
+  static async start(options: MemorySshServerOptions = {}): Promise<MemorySshServer> {
+    const { default: library }: { default: Ssh2 } = await import("ssh2");
+    return new MemorySshServer(library, options);
+  }
+
+  /** A connection to it. */
+  async connect(): Promise<Conn> {
+    const [near, there] = memoryPair({ capacity: 256 * 1024 });
+    this.sessions.push(there);
+    this.#server.injectSocket(await duplex(there));
+    return near;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    for (const conn of this.sessions) conn.abort();
+    return Promise.resolve();
+  }
+}
+
+/** ssh2 has no setting for it. */
+function limitChannels({ _chanMgr: channels }: Ssh2Client, most: number): void {
+  const add = channels.add.bind(channels);
+  channels.add = () => channels._count >= most ? -1 : add();
+}
+
+/** An ssh session with ssh2's server in memory at the other end. */
+export class MemorySsh implements AsyncDisposable {
+  readonly session: SshSession;
+  readonly #server: MemorySshServer;
+
+  private constructor(session: SshSession, server: MemorySshServer) {
+    this.session = session;
+    this.#server = server;
+  }
+
+  static async open(
+    { clock = new FakeClock(), keepalive = 3000, deadAfter = 6000, ...options }: MemorySshServerOptions & {
+      clock?: Clock;
+      keepalive?: number;
+      deadAfter?: number;
+    } = {},
+  ): Promise<MemorySsh> {
+    const server = await MemorySshServer.start(options);
+    const session = await SshSession.open(await server.connect(), {
       label: "ssh memory",
       clock,
-      // ssh2's chacha20, at the server, would leave ciphers behind.
-      algorithms: { ciphers: ["aes128-gcm@openssh.com"] },
+      algorithms: { ciphers: [memoryCipher] },
       verifyHostKey: () => Promise.resolve(),
       signIn: async (link) => {
         const message = new SshWriter().byte(50).string("me").string("ssh-connection").string("none");
@@ -57,19 +95,27 @@ export class MemorySsh implements AsyncDisposable {
       deadAfter,
       signal: new AbortController().signal,
     });
-    return new MemorySsh(session, { server: there, far });
+    return new MemorySsh(session, server);
+  }
+
+  /** The server's ends of channels that were opened, in order. */
+  get far(): readonly Conn[] {
+    return this.#server.far;
   }
 
   /** Drops the connection at the server's side. */
   drop(): void {
-    this.#server.abort(new Error("dropped"));
+    for (const conn of this.#server.sessions) conn.abort(new Error("dropped"));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.session[Symbol.asyncDispose]();
-    this.#server.abort();
+    await this.#server[Symbol.asyncDispose]();
   }
 }
+
+/** What to speak with ssh2's server: its chacha20 would leave ciphers behind. */
+export const memoryCipher = "aes128-gcm@openssh.com";
 
 /** ssh2's channels say "close" only to who has read them to the end, and an `end` of the server's closes both sides. */
 class FarChannel extends DuplexConn {
@@ -104,10 +150,12 @@ interface Ssh2Utils {
   parseKey(text: string): unknown;
 }
 
+interface Ssh2Server {
+  injectSocket(socket: Duplex): void;
+}
+
 interface Ssh2 {
-  readonly Server: new (options: object, onClient: (client: Ssh2Client) => void) => {
-    injectSocket(socket: Duplex): void;
-  };
+  readonly Server: new (options: object, onClient: (client: Ssh2Client) => void) => Ssh2Server;
   readonly utils: Ssh2Utils;
 }
 
@@ -116,6 +164,7 @@ interface Ssh2Channel extends Duplex {
 }
 
 interface Ssh2Client {
+  readonly _chanMgr: { readonly _count: number; add(): number };
   on(event: "authentication", handle: (attempt: { accept(): void }) => void): void;
   on(event: "error", handle: () => void): void;
   on(

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { type Conn, PosternError, silentLog } from "../../../../src/core/mod.ts";
+import { SshHop } from "../../../../src/transports/ssh/ssh_hop.ts";
+import type { SshHost } from "../../../../src/transports/ssh/ssh_host.ts";
+import { FakeClock, settle } from "../../../support/fake_clock.ts";
+import { MemoryFiles } from "../../../support/memory_files.ts";
+import { patternBytes } from "../../../support/pattern_bytes.ts";
+import { memoryCipher, MemorySshServer } from "../../../support/ssh_server.ts";
+
+const signal = new AbortController().signal;
+const target = { host: "target.example", port: 80 };
+
+const host: SshHost = {
+  alias: "memory",
+  hostName: "127.0.0.1",
+  port: 22,
+  user: "me",
+  jumps: [],
+  identityFiles: [],
+  certificateFiles: [],
+  identitiesOnly: false,
+  userKnownHostsFiles: [],
+  globalKnownHostsFiles: [],
+  strictHostKeyChecking: "yes",
+  hashKnownHosts: false,
+  ciphers: [memoryCipher],
+  addressFamily: "any",
+  kbdInteractive: true,
+  password: true,
+  pubkey: true,
+  problems: [],
+};
+
+/** A hop whose host is whatever `reach` connects to. */
+function hopTo(reach: () => Promise<Conn>, clock = new FakeClock()): SshHop {
+  return new SshHop({
+    host,
+    reach,
+    deps: {
+      network: { connect: () => Promise.reject(new Error("there is no agent")) },
+      clock,
+      files: new MemoryFiles(),
+      log: silentLog,
+      hostKeys: {
+        algorithms: (_host, usual) => Promise.resolve([...usual]),
+        verify: () => Promise.resolve(),
+      },
+      keepalive: 3000,
+      deadAfter: 6000,
+      connectTimeout: 10_000,
+    },
+  });
+}
+
+async function isUsable(near: Conn, far: Conn): Promise<boolean> {
+  const sent = patternBytes(100);
+  await near.write(sent);
+  const into = new Uint8Array(200);
+  return await far.read(into) === 100 && into[99] === sent[99];
+}
+
+Deno.test("SshHop makes more sessions beside one that has no room for another channel", async () => {
+  await using server = await MemorySshServer.start({ channels: 2 });
+  await using hop = hopTo(() => server.connect());
+  const conns: Conn[] = [];
+  for (let at = 0; at < 5; at++) {
+    const conn = await hop.dial(target, { signal });
+    conns.push(conn);
+    assert.ok(await isUsable(conn, server.far[at] ?? assert.fail("no channel")));
+  }
+  assert.equal(server.sessions.length, 3);
+  assert.deepEqual([hop.status().sessions, hop.status().channels, hop.status().state], [3, 5, "ready"]);
+  for (const conn of conns) await conn[Symbol.asyncDispose]();
+});
+
+Deno.test("SshHop uses a session again once it has room", async () => {
+  await using server = await MemorySshServer.start({ channels: 1 });
+  await using hop = hopTo(() => server.connect());
+  for (let at = 0; at < 5; at++) {
+    const conn = await hop.dial(target, { signal });
+    await conn[Symbol.asyncDispose]();
+    await server.far[at]?.[Symbol.asyncDispose]();
+    while (hop.channels > 0) await new Promise((resolve) => setTimeout(resolve));
+  }
+  assert.equal(server.sessions.length, 1);
+});
+
+Deno.test("SshHop says that there is no room where no session has any", async () => {
+  await using server = await MemorySshServer.start({ channels: 0 });
+  await using hop = hopTo(() => server.connect());
+  await assert.rejects(hop.dial(target, { signal }), { code: "unreachable", detail: "overloaded" });
+  assert.ok(server.sessions.length <= 3, `${server.sessions.length} sessions`);
+});
+
+Deno.test("SshHop connects again by itself, but not against a person's will", async () => {
+  await using server = await MemorySshServer.start();
+  const clock = new FakeClock();
+  let asked = 0;
+  await using hop = hopTo(() => {
+    asked++;
+    if (asked === 2) return Promise.reject(new PosternError("unreachable", "The way is broken"));
+    if (asked === 3) return Promise.reject(new PosternError("cancelled", "The question was interrupted"));
+    return server.connect();
+  }, clock);
+  const conn = await hop.dial(target, { signal });
+  for (const session of server.sessions) session.abort();
+  await assert.rejects(conn.read(new Uint8Array(1)));
+  await settle();
+  assert.equal(asked, 2);
+  await clock.advance(300);
+  assert.equal(asked, 3);
+  await clock.advance(60_000);
+  assert.equal(asked, 3);
+  assert.match(hop.status().lastError ?? "", /interrupted/);
+  (await hop.dial(target, { signal })).abort();
+  assert.equal(asked, 4);
+});
