@@ -99,7 +99,7 @@ export function testGroups(place: TestPlace): TestGroup[] {
       keepsEnvironment: true,
     }),
     group("runtime", ["unit/runtime"], system, { isParallel: false }),
-    group("contract", ["contract"], [sockets, ...files, env(programEnv)]),
+    group("contract", ["contract"], [sockets, ...files, run, env(programEnv)]),
     group("interop", ["interop"], outside, { isParallel: false }),
     group("cli", ["cli"], outside, { isParallel: false }),
     group("docs", ["docs"], outside, { isParallel: false }),

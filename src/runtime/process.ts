@@ -1,6 +1,7 @@
 import { type Clock, type Files, PosternError, type Process } from "../core/mod.ts";
 import { startBackground } from "./background_program.ts";
 import { fileError } from "./file_error.ts";
+import { pipeProgram } from "./piped_program.ts";
 import { runProgram } from "./run_program.ts";
 import { listenForSignal } from "./signals.ts";
 
@@ -42,6 +43,7 @@ export function createProcess({ clock, files, main, flags }: ProcessOptions): Pr
     on: listenForSignal,
     mayRun: (command) => Deno.permissions.querySync({ name: "run", command }).state === "granted",
     run: (command, options) => runProgram(command, options, clock),
+    pipe: (command, options) => pipeProgram(command, options, clock),
     background: (command, options) => startBackground(command, options, files),
     memory: () => Deno.memoryUsage().rss,
   };

@@ -1,11 +1,10 @@
 import { type Clock, PosternError, type RunOptions, type RunResult } from "../core/mod.ts";
 import { fileError } from "./file_error.ts";
+import { ProgramEnd } from "./program_end.ts";
 import { writeAll } from "./write_all.ts";
 
 /** The most a program may say on one of its outputs. */
 const outputLimit = 4 * 1024 * 1024;
-/** How long a program may take to end when it is asked to, before it is made to. */
-const killAfter = 2000;
 
 /** Runs a program to its end and collects what it says. The signal ends the program too. */
 export async function runProgram(
@@ -24,7 +23,7 @@ export async function runProgram(
       stop(error);
       throw error;
     });
-  const killing = new Killing(child, ending.signal, clock);
+  const killing = new ProgramEnd(child, ending.signal, clock);
   try {
     const [, stdout, stderr, status] = await Promise.all([
       stdin === undefined ? undefined : feed(child.stdin, stdin),
@@ -72,36 +71,6 @@ export function programError(error: unknown, program: string): PosternError {
     });
   }
   return fileError(error, `run "${program}"`);
-}
-
-/** Asks a program to end when the signal says so, and makes it end when it does not listen. */
-class Killing implements Disposable {
-  #timer: Disposable | undefined;
-  readonly #signal: AbortSignal;
-  readonly #ask: () => void;
-
-  constructor(child: Deno.ChildProcess, signal: AbortSignal, clock: Clock) {
-    this.#signal = signal;
-    this.#ask = () => {
-      kill(child, "SIGTERM");
-      this.#timer = clock.after(killAfter, () => kill(child, "SIGKILL"));
-    };
-    signal.addEventListener("abort", this.#ask, { once: true });
-  }
-
-  [Symbol.dispose](): void {
-    this.#timer?.[Symbol.dispose]();
-    this.#signal.removeEventListener("abort", this.#ask);
-  }
-}
-
-function kill(child: Deno.ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
-  try {
-    child.kill(signal);
-  } catch (error) {
-    // It has ended by itself in between, which is what was wanted.
-    if (!(error instanceof TypeError || error instanceof Deno.errors.NotFound)) throw error;
-  }
 }
 
 async function feed(into: WritableStream<Uint8Array>, text: string): Promise<void> {

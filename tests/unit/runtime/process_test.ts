@@ -3,6 +3,7 @@ import type { PosternError, Process } from "../../../src/core/mod.ts";
 import { createFiles } from "../../../src/runtime/files.ts";
 import { createProcess } from "../../../src/runtime/process.ts";
 import { systemClock } from "../../../src/runtime/system_clock.ts";
+import { readAll } from "../../support/memory_conn.ts";
 
 const ignore = Deno.build.os === "windows";
 const { signal } = new AbortController();
@@ -55,6 +56,56 @@ test("run() ends the program with the signal, also when a grandchild keeps the o
     process.run(["true"], { signal: AbortSignal.abort(reason) }),
     (error) => error === reason,
   );
+});
+
+test("pipe() makes a program's input and output a connection, and keeps its last words", async () => {
+  const { conn, ended } = await process.pipe(["sh", "-c", "cat; echo $A >&2; exit 3"], {
+    signal,
+    env: { A: "that was all" },
+  });
+  await conn.write(new TextEncoder().encode("through"));
+  await conn.closeWrite();
+  assert.equal(new TextDecoder().decode(await readAll(conn)), "through");
+  assert.deepEqual(await ended, { code: 3, stderr: "that was all\n" });
+  await assert.rejects(conn.write(new Uint8Array(1)));
+  await conn[Symbol.asyncDispose]();
+});
+
+test("pipe() keeps only the end of what a program says, and does not wait for its children", async () => {
+  const { conn, ended } = await process.pipe(
+    ["sh", "-c", "yes | head -c 1000000 >&2; echo end >&2; sleep 60 & echo $!"],
+    { signal },
+  );
+  const into = new Uint8Array(20);
+  const count = await conn.read(into) ?? 0;
+  const { stderr } = await ended;
+  assert.equal(stderr.length, 8 * 1024);
+  assert.ok(stderr.endsWith("y\nend\n"));
+  await conn[Symbol.asyncDispose]();
+  Deno.kill(Number(new TextDecoder().decode(into.subarray(0, count))), "SIGKILL");
+});
+
+test("pipe() ends the program with the signal, one that does not listen too", async () => {
+  const reason = new Error("enough");
+  for (const script of ["exec sleep 60", "trap '' TERM; echo ready; while :; do sleep 0.1; done"]) {
+    const controller = new AbortController();
+    const { conn, ended } = await process.pipe(["sh", "-c", script], { signal: controller.signal });
+    if (script.startsWith("trap")) await conn.read(new Uint8Array(6));
+    const reading = assert.rejects(conn.read(new Uint8Array(1)), reason);
+    controller.abort(reason);
+    await reading;
+    assert.ok((await ended).code > 128);
+    await conn[Symbol.asyncDispose]();
+  }
+  await assert.rejects(process.pipe(["true"], { signal: AbortSignal.abort(reason) }), reason);
+});
+
+test("pipe() gives a program a session of its own, and says when there is no such program", async () => {
+  const script = "read -r line </proc/$$/stat; set -- $line; [ $$ = $6 ] && echo own";
+  const { conn } = await process.pipe(["sh", "-c", script], { signal });
+  if (Deno.build.os === "linux") assert.equal(new TextDecoder().decode(await readAll(conn)), "own\n");
+  await conn[Symbol.asyncDispose]();
+  await assert.rejects(process.pipe(["no-such-program-here"], { signal }), { code: "config" });
 });
 
 test("background() appends what the program says to the log and tells its end", async () => {
