@@ -211,6 +211,7 @@ row(
     await assert.rejects(throughSocks5(address, { host: "127.0.0.1", port: target.port }));
     await client.send("x");
     assert.equal((await client.rest()).length, 1_000_000);
+    client.close();
     assert.equal((await door.ended).code, 0);
     await eventually("the session ends", async () => await sshd.sessions() === 0);
     assert.match(sshd.log, /Received disconnect from 127\.0\.0\.1/);
