@@ -33,16 +33,20 @@ export interface SshWay {
 
 /** Connects and signs in within ConnectTimeout; what the hops before it need is not counted. */
 export async function connectSsh(way: SshWay, { signal, onStep }: DialOptions): Promise<SshSession> {
-  const step = { ...(onStep && { onStep }) };
-  await way.below?.ready({ signal, ...step });
+  await way.below?.ready({ signal, ...(onStep && { onStep }) });
   const { host, deps: { clock, connectTimeout } } = way;
   const ms = host.connectTimeout ?? connectTimeout;
+  let last: string | undefined;
+  const note = (step: string) => {
+    last = step;
+    onStep?.(step);
+  };
   const own = new AbortController();
   const pass = () => own.abort(signal.reason);
   signal.addEventListener("abort", pass, { once: true });
-  using deadline = new SshDeadline(ms, { clock, onPassed: () => own.abort(tooSlow(host, ms)) });
+  using deadline = new SshDeadline(ms, { clock, onPassed: () => own.abort(tooSlow(host, ms, last)) });
   try {
-    return await signedIn(way, { deadline, signal: own.signal, ...step });
+    return await signedIn(way, { deadline, signal: own.signal, onStep: note });
   } finally {
     signal.removeEventListener("abort", pass);
   }
@@ -97,8 +101,10 @@ function named(host: SshHost, error: PosternError): PosternError {
   );
 }
 
-function tooSlow(host: SshHost, ms: number): PosternError {
-  return new PosternError("timeout", `Cannot reach ${sshLabel(host)}: no session within ${ms / 1000} s`, {
+function tooSlow(host: SshHost, ms: number, last: string | undefined): PosternError {
+  const where = last === undefined ? "" : `, the last step: ${last}`;
+  const says = `no session within ${ms / 1000} s${where}`;
+  return new PosternError("timeout", `Cannot reach ${sshLabel(host)}: ${says}`, {
     hint: "see ConnectTimeout, or whether the host answers",
   });
 }

@@ -146,6 +146,7 @@ class SignIn {
   ): Promise<void> {
     const message = this.#request("publickey").byte(1).string(algorithm).string(blob);
     const signed = new SshWriter().string(this.#link.sessionId()).raw(message.bytes()).bytes();
+    this.#options.onStep?.(`signs with ${key.label}`);
     let signature: Uint8Array;
     try {
       signature = await key.sign(signed, { algorithm: plainType(algorithm), signal: this.#signal });
@@ -179,7 +180,7 @@ class SignIn {
     let answer = await this.#answer("keyboard-interactive", message);
     while (answer.kind === "questions") {
       let before = foreignText([answer.name, answer.instructions].filter((text) => text !== "").join("\n"));
-      if (before !== "") this.#options.onStep?.(before);
+      if (before !== "") this.#options.onStep?.(before.replaceAll("\n", " "));
       const replies: string[] = [];
       for (const { prompt, echo } of answer.questions) {
         // Who asks comes first: the words after it are the server's.
