@@ -1,4 +1,5 @@
 import type { Conn } from "./conn.ts";
+import { ContinuedConn } from "./continued_conn.ts";
 import { PosternError } from "./errors.ts";
 
 /** A decoded message and how many bytes it took; undefined when bytes are missing; malformed bytes throw `protocol`. */
@@ -65,6 +66,11 @@ export class Messages {
     }
   }
 
+  /** Whether a read runs, which will bring its bytes here. */
+  get isReading(): boolean {
+    return this.#filling !== undefined;
+  }
+
   /** Waits for more bytes; false at the peer's end. Calls that overlap share one read. */
   fill(): Promise<boolean> {
     return this.#filling ??= this.#readMore();
@@ -100,7 +106,7 @@ export class Messages {
     return bytes;
   }
 
-  /** Hands on the bytes that came early; this reader is done after it. */
+  /** Hands on the bytes that came early; this reader is done after it, so no read of it may run. */
   rest(): Uint8Array<ArrayBuffer> {
     const bytes = this.#end > this.#start ? this.pending : nothing;
     const isFree = bytes === nothing && this.#filling === undefined && this.#buffer.length === usual;
@@ -109,6 +115,13 @@ export class Messages {
     this.#buffer = nothing;
     this.#start = this.#end = 0;
     return bytes;
+  }
+
+  /** The connection, for whoever reads it from here on: what came early, or is being read now, comes first. */
+  goOn(): Conn {
+    if (this.pending.length > 0 || this.isReading) return new ContinuedConn(this.#conn, this);
+    this.rest();
+    return this.#conn;
   }
 
   /** As in `relay`: a body that fills its reads gets a larger buffer; a read that may wait long holds a small one. */

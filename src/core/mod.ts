@@ -2,6 +2,7 @@ export * from "./accepting.ts";
 export * from "./address.ts";
 export * from "./clock.ts";
 export * from "./conn.ts";
+export * from "./continued_conn.ts";
 export * from "./duplex.ts";
 export * from "./errors.ts";
 export * from "./line_writer.ts";

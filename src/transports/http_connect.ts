@@ -6,7 +6,6 @@ import {
   mostHead,
   type ResponseHead,
 } from "../wire/mod.ts";
-import { PrefixedConn } from "./prefixed_conn.ts";
 import { type Asking, noAnswer } from "./proxy_asking.ts";
 
 /** The interim answers (RFC 9110, section 15.2) that are passed over before the final one. */
@@ -24,8 +23,7 @@ export async function httpConnect(conn: Conn, asking: Asking): Promise<Conn | Po
   if (head.status === 407 || head.status === 401) throw signInFailure(head, asking);
   if (head.status < 200 || head.status > 299) return refusal(head, asking);
   // What follows is the target's, whatever length the head claims.
-  const early = messages.rest();
-  return early.length > 0 ? new PrefixedConn(conn, early) : conn;
+  return messages.goOn();
 }
 
 async function finalHead(messages: Messages): Promise<ResponseHead> {

@@ -9,7 +9,6 @@ import {
   type Target,
 } from "../core/mod.ts";
 import { socks5 } from "../wire/mod.ts";
-import { PrefixedConn } from "./prefixed_conn.ts";
 import { type Asking, noAnswer } from "./proxy_asking.ts";
 
 /** Asks a SOCKS5 proxy for a connection to the target (RFC 1928), names as names: the tunnel, or why there is none. */
@@ -39,8 +38,7 @@ export async function socks5Connect(
   await conn.write(socks5.encodeRequest({ command: commands.connect, target }));
   const code = await answer(messages, decodeOutcome);
   if (code !== 0) return refusal(code, target, proxy);
-  const early = messages.rest();
-  return early.length > 0 ? new PrefixedConn(conn, early) : conn;
+  return messages.goOn();
 }
 
 /** A refusal is known by its second byte; many servers send nothing sensible after it. */

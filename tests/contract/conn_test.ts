@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { TLSSocket } from "node:tls";
-import { duplex, DuplexConn, type Endpoint } from "../../src/core/mod.ts";
+import { ContinuedConn, duplex, DuplexConn, type Endpoint, Messages } from "../../src/core/mod.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
-import { PrefixedConn } from "../../src/transports/prefixed_conn.ts";
 import { memoryPair } from "../support/memory_conn.ts";
 import { connContract, type Pair } from "./conn_contract.ts";
 
@@ -25,9 +24,9 @@ connContract("a DuplexConn at both ends", async () => {
   };
 });
 
-connContract("PrefixedConn", () => {
+connContract("ContinuedConn", () => {
   const [near, far] = memoryPair();
-  return Promise.resolve({ near: new PrefixedConn(near, new Uint8Array(0)), far });
+  return Promise.resolve({ near: new ContinuedConn(near, new Messages(near)), far });
 });
 
 connContract("a TCP socket", () => socketPair({ host: "127.0.0.1", port: 0 }));

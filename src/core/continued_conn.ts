@@ -1,18 +1,20 @@
-import { type Conn, readableOf, writableOf } from "../core/mod.ts";
+import type { Conn } from "./conn.ts";
+import type { Messages } from "./messages.ts";
+import { readableOf, writableOf } from "./streams.ts";
 
-/** A connection of which the first bytes were read already: they are read again, then it goes on. */
-export class PrefixedConn implements Conn {
+/** A connection of which `Messages` has read more than it used, or is reading: that comes first, then it goes on. */
+export class ContinuedConn implements Conn {
   readonly peer: string;
   readonly local?: string;
   readonly isSocket: boolean;
   readonly carriesHalfClose: boolean;
   readonly #conn: Conn;
-  #early: Uint8Array<ArrayBuffer>;
-  #isAborted = false;
+  /** Until all of it has been read. */
+  #early: Messages | undefined;
   #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
   #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
 
-  constructor(conn: Conn, early: Uint8Array<ArrayBuffer>) {
+  constructor(conn: Conn, early: Messages) {
     this.#conn = conn;
     this.#early = early;
     this.peer = conn.peer;
@@ -30,11 +32,15 @@ export class PrefixedConn implements Conn {
   }
 
   read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
-    if (this.#early.length === 0 || this.#isAborted) return this.#conn.read(into);
-    const part = this.#early.subarray(0, into.length);
+    return this.#early ? this.#readEarly(this.#early, into) : this.#conn.read(into);
+  }
+
+  async #readEarly(early: Messages, into: Uint8Array<ArrayBuffer>): Promise<number | null> {
+    if (early.pending.length === 0 && !await early.fill()) return null;
+    const part = early.take(into.length);
     into.set(part);
-    this.#early = this.#early.subarray(part.length);
-    return Promise.resolve(part.length);
+    if (early.pending.length === 0) this.#early = undefined;
+    return part.length;
   }
 
   write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
@@ -46,7 +52,7 @@ export class PrefixedConn implements Conn {
   }
 
   abort(reason?: unknown): void {
-    this.#isAborted = true;
+    this.#early = undefined;
     this.#conn.abort(reason);
   }
 
@@ -59,7 +65,7 @@ export class PrefixedConn implements Conn {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isAborted = true;
+    this.#early = undefined;
     await this.#conn[Symbol.asyncDispose]();
   }
 }
