@@ -2,6 +2,7 @@ import {
   asPosternError,
   type Conn,
   describe,
+  type Dialed,
   formatTarget,
   type Messages,
   type Target,
@@ -14,6 +15,7 @@ import {
   type RequestHead,
   requestTarget,
 } from "../wire/mod.ts";
+import { dialFor } from "./dial_for.ts";
 import { joined } from "./http_body.ts";
 import { lastStation, passwordPage } from "./http_answer.ts";
 import { HttpClient } from "./http_client.ts";
@@ -126,15 +128,9 @@ class HttpSession {
   }
 
   async #connect(target: Target, user: string | undefined): Promise<boolean> {
-    const { signal } = this.#options;
     this.dropOrigin("done");
-    const dialed = await this.#deps.dial(this.#request(target, user, "connect"), { signal });
-    await tunnel(this.#client.conn, dialed, {
-      deps: this.#deps,
-      reply: connected,
-      early: this.#client.messages.rest(),
-      signal,
-    });
+    const dialed = await this.#dial(target, user, "connect");
+    await this.#tunnel(dialed, connected);
     return false;
   }
 
@@ -188,13 +184,7 @@ class HttpSession {
     dialed.tally.down += early.length;
     const reply = joined([head, early], head.length + early.length);
     this.#origin = undefined;
-    const { signal } = this.#options;
-    await tunnel(this.#client.conn, dialed, {
-      deps: this.#deps,
-      reply,
-      early: this.#client.messages.rest(),
-      signal,
-    });
+    await this.#tunnel(dialed, reply);
     return false;
   }
 
@@ -205,14 +195,18 @@ class HttpSession {
       return this.#origin;
     }
     this.dropOrigin("done");
-    const { signal } = this.#options;
-    const dialed = await this.#deps.dial(this.#request(target, user, "http"), { signal });
-    return this.#origin = new Origin(key, dialed);
+    return this.#origin = new Origin(key, await this.#dial(target, user, "http"));
   }
 
-  #request(target: Target, user: string | undefined, protocol: string): Parameters<ListenerDeps["dial"]>[0] {
-    const request = { target, client: this.#client.conn.peer, protocol };
-    return user === undefined ? request : { ...request, user };
+  #dial(target: Target, user: string | undefined, protocol: string): Promise<Dialed> {
+    const { conn, messages } = this.#client;
+    const request = { target, client: conn.peer, protocol, ...(user !== undefined && { user }) };
+    return dialFor(conn, messages, request, { deps: this.#deps, signal: this.#options.signal });
+  }
+
+  #tunnel(dialed: Dialed, reply: Uint8Array<ArrayBuffer>): Promise<void> {
+    const { conn, messages } = this.#client;
+    return tunnel(conn, dialed, { deps: this.#deps, reply, messages, signal: this.#options.signal });
   }
 }
 

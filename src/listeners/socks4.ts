@@ -1,5 +1,6 @@
 import { type Conn, describe, type Messages, PosternError } from "../core/mod.ts";
 import { socks4 } from "../wire/mod.ts";
+import { dialFor } from "./dial_for.ts";
 import { lastWords } from "./last_words.ts";
 import { handshakeDeadline, type ListenerDeps, type ServeOptions } from "./listener.ts";
 import { tunnel } from "./tunnel.ts";
@@ -31,13 +32,13 @@ export async function serveSocks4(
   if (!request) return await client[Symbol.asyncDispose]();
   let dialed;
   try {
-    const { target } = request;
-    dialed = await deps.dial({ target, client: client.peer, protocol: "socks4" }, { signal });
+    const wanted = { target: request.target, client: client.peer, protocol: "socks4" };
+    dialed = await dialFor(client, messages, wanted, { deps, signal });
   } catch {
     // The protocol knows one refusal; the reason is in the record of the dial.
     return await lastWords(client, messages, refused, { deps });
   }
-  return tunnel(client, dialed, { deps, reply: granted, early: messages.rest(), signal });
+  return tunnel(client, dialed, { deps, reply: granted, messages, signal });
 }
 
 /** Undefined when the client left without a word. */

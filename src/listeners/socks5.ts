@@ -1,5 +1,6 @@
 import { type Conn, describe, type Messages, PosternError, socks5Reply } from "../core/mod.ts";
 import { socks5 } from "../wire/mod.ts";
+import { dialFor } from "./dial_for.ts";
 import { lastWords } from "./last_words.ts";
 import { handshakeDeadline, type ListenerDeps, type ServeOptions } from "./listener.ts";
 import { tunnel } from "./tunnel.ts";
@@ -38,11 +39,12 @@ export async function serveSocks5(
   }
   let dialed;
   try {
-    dialed = await deps.dial({ ...asked, client: client.peer, protocol: "socks5" }, { signal });
+    const request = { ...asked, client: client.peer, protocol: "socks5" };
+    dialed = await dialFor(client, messages, request, { deps, signal });
   } catch (error) {
     return await lastWords(client, messages, socks5.encodeReply(socks5Reply(error)), { deps });
   }
-  return tunnel(client, dialed, { deps, reply: connected, early: messages.rest(), signal });
+  return tunnel(client, dialed, { deps, reply: connected, messages, signal });
 }
 
 type Asked = { readonly target: socks5.Request["target"]; readonly user?: string };

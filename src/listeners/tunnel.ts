@@ -1,11 +1,11 @@
-import { type Conn, type Dialed, relay } from "../core/mod.ts";
+import { type Conn, type Dialed, type Messages, relay } from "../core/mod.ts";
 import type { ListenerDeps } from "./listener.ts";
 
 export interface TunnelOptions {
   /** What tells the client that it is connected; empty where nothing does. */
   readonly reply: Uint8Array<ArrayBuffer>;
-  /** What the client sent along with its request. */
-  readonly early: Uint8Array<ArrayBuffer>;
+  /** Has what the client sent along with its request. */
+  readonly messages: Messages;
   readonly signal: AbortSignal;
 }
 
@@ -13,9 +13,12 @@ export interface TunnelOptions {
 export async function tunnel(
   client: Conn,
   dialed: Dialed,
-  { deps, reply, early, signal }: TunnelOptions & { deps: ListenerDeps },
+  { deps, reply, messages, signal }: TunnelOptions & { deps: ListenerDeps },
 ): Promise<void> {
   const { conn: target, tally } = dialed;
+  // Where a read of a long dial still runs, the relay goes on with that.
+  const from = messages.isReading ? messages.goOn() : client;
+  const early = messages.isReading ? none : messages.rest();
   let failed: "client_gone" | "target_gone" = "client_gone";
   try {
     if (early.length === 0) {
@@ -39,11 +42,13 @@ export async function tunnel(
   const { halfCloseLinger } = deps.limits;
   // At the end of the signal the client is dropped, and the relay with it: thousands of relays that listen to one signal
   // would make each new one walk along a long list.
-  const isTold = "onAbort" in client && "onAbort" in target;
+  const isTold = "onAbort" in from && "onAbort" in target;
   const options = { clock: deps.clock, tally, halfCloseLinger, ...(isTold ? {} : { signal }) };
   // Not awaited: this function must not stay suspended for as long as the connection lives.
-  return relay(client, target, options).then(({ outcome, error }) => {
+  return relay(from, target, options).then(({ outcome, error }) => {
     if (signal.aborted && outcome !== "done") dialed.finish("cancelled", signal.reason);
     else dialed.finish(outcome, error);
   });
 }
+
+const none = new Uint8Array();

@@ -103,6 +103,33 @@ default: it
   await eventually("the proxy has been left", () => silent.open === 0);
 });
 
+/** Sends a line of hexadecimal, waits until it is told to go, and resets. */
+const waiting = `
+import socket, struct, sys, time
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=8)
+s.sendall(bytes.fromhex(sys.argv[3]))
+time.sleep(1.5)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+s.close()
+`;
+
+peerTest("a client that resets while its target is dialled ends the dial", ["python"], async ({ python }) => {
+  await using home = await Household.open();
+  await using silent = new TargetServer(async (client) => void await client.rest());
+  await home.configure(`
+listen: { limits: { dial: 10m } }
+transports: { it: { proxy: { url: "http://${silent.address}" } } }
+default: it
+`);
+  await using door = await home.door();
+  const [host = "", port = ""] = (await door.address()).split(":");
+  const asking = socks5Asking({ host: "site.example", port: 80 });
+  const { code, stderr } = await runPeer(python, ["-c", waiting, host, port, asking.toHex()]);
+  assert.equal(code, 0, stderr);
+  await door.says(/conn\.done .*target=site\.example:80 .*outcome=cancelled .*client has left/);
+  await eventually("the proxy has been left", () => silent.open === 0);
+});
+
 /** Takes a byte, gives a thousand, takes another and resets. */
 const resetting = `
 import socket, struct, sys
