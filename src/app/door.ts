@@ -22,7 +22,7 @@ import type {
   ReloadReport,
   Status,
 } from "../listeners/mod.ts";
-import { type BuildDeps, type BuiltTransport, readingOf, SshServices } from "../transports/mod.ts";
+import { type BuildDeps, type BuiltTransport, readingOf, sshPrompt, SshServices } from "../transports/mod.ts";
 import type { LoadedConfig } from "./config_file.ts";
 import { ConnectionTable } from "./connection_table.ts";
 import { DialCounts } from "./dial_counts.ts";
@@ -43,6 +43,8 @@ export interface DoorOptions {
   readonly id: string;
   readonly log: Log;
   readonly pages: (door: Door) => Pages;
+  /** Whether nobody at the terminal may be asked, for passphrases and the like. */
+  readonly asksNobody?: true;
 }
 
 /** One running door: its sockets, its plan, and the connections that go through it. */
@@ -78,8 +80,16 @@ export class Door implements AsyncDisposable {
     this.connections = new ConnectionTable({ clock, log, metrics: this.metrics });
     this.#retired = new RetiredTransports(this.connections, log);
     this.#network = withoutLoops(world.network, () => this.endpoints);
+    const prompt = options.asksNobody ? undefined : sshPrompt({ terminal: world.terminal, process: world.process, log });
     this.#ssh = new SshServices(
-      { network: this.#network, clock, files: world.files, log, reading: readingOf(world) },
+      {
+        network: this.#network,
+        clock,
+        files: world.files,
+        log,
+        reading: readingOf(world),
+        ...(prompt && { prompt }),
+      },
       config.settings.ssh,
     );
     this.#tasks = new Tasks(undefined, (error) => log.error("door.task_failed", { reason: describe(error) }));
