@@ -7,12 +7,13 @@ import type { Prompt } from "../../src/transports/ssh/ssh_auth.ts";
 import type { ReadSshHost } from "../../src/transports/ssh/ssh_chain.ts";
 import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
 import { usualSshSection } from "../../src/transports/ssh/ssh_section.ts";
-import { SshServices } from "../../src/transports/ssh/ssh_services.ts";
+import { SshServices, type SshServicesOptions } from "../../src/transports/ssh/ssh_services.ts";
 import { recordingLog } from "./recording_log.ts";
 
 export interface SshTransportsOptions {
   readonly read?: ReadSshHost;
   readonly prompt?: Prompt;
+  readonly runCommand?: SshServicesOptions["runCommand"];
   readonly keepalive?: number;
   readonly deadAfter?: number;
   readonly connectTimeout?: number;
@@ -30,7 +31,8 @@ export class SshTransports implements AsyncDisposable {
 
   constructor(
     hosts: readonly SshHost[],
-    { read = (alias, asked) => this.#read(alias, asked), prompt, ...times }: SshTransportsOptions = {},
+    { read = (alias, asked) => this.#read(alias, asked), prompt, runCommand, ...times }:
+      SshTransportsOptions = {},
   ) {
     for (const host of hosts) this.#hosts.set(host.alias, host);
     this.services = new SshServices({
@@ -40,6 +42,7 @@ export class SshTransports implements AsyncDisposable {
       log: this.log,
       reading: () => ({ read, files: [], [Symbol.dispose]() {} }),
       ...(prompt && { prompt }),
+      ...(runCommand && { runCommand }),
     }, { ...usualSshSection, ...times });
   }
 
