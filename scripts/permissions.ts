@@ -87,6 +87,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   stop: client,
   logs: client,
   explain: walker,
+  test: walker,
   env: reader,
   pac: reader,
   config: { ...walker, net: ["{control}"], write: ["{config}", "{state}", "{runtime}"] },

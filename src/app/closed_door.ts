@@ -1,9 +1,9 @@
-import { silentLog, type World } from "../core/mod.ts";
+import { type Log, silentLog, type World } from "../core/mod.ts";
 import type { LoadedConfig } from "./config_file.ts";
 import { Door } from "./door.ts";
 
 /** A door that is built and never opened: for questions that a configuration can answer. */
-export function closedDoor(world: World, config: LoadedConfig): Door {
+export function closedDoor(world: World, config: LoadedConfig, log: Log = silentLog): Door {
   const pages = () => () => Promise.resolve({ status: 404, fields: [], body: "" });
-  return new Door(world, config, { version: "", id: "", log: silentLog, pages });
+  return new Door(world, config, { version: "", id: "", log, pages });
 }

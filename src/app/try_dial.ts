@@ -1,13 +1,5 @@
-import {
-  asPosternError,
-  type Clock,
-  formatTarget,
-  PosternError,
-  type Target,
-  type Transport,
-  within,
-} from "../core/mod.ts";
-import type { DialReport } from "../listeners/mod.ts";
+import { type Clock, formatTarget, PosternError, type Target, type Transport, within } from "../core/mod.ts";
+import { type DialReport, errorInfo } from "../listeners/mod.ts";
 
 export interface TryDialOptions {
   readonly clock: Clock;
@@ -35,18 +27,7 @@ export async function tryDial(
     await conn[Symbol.asyncDispose]();
     return { ms, steps };
   } catch (error) {
-    const { code, message, hint, detail, exit } = asPosternError(error);
-    return {
-      ms: since(),
-      steps,
-      error: {
-        code,
-        message,
-        ...(hint !== undefined && { hint }),
-        ...(detail !== undefined && { detail }),
-        ...(exit !== undefined && { exit }),
-      },
-    };
+    return { ms: since(), steps, error: errorInfo(error) };
   }
 }
 

@@ -15,12 +15,13 @@ import proxy from "./proxy.ts";
 import reload from "./reload.ts";
 import status from "./status.ts";
 import stop from "./stop.ts";
+import test from "./test.ts";
 import version from "./version.ts";
 
 /** All commands in the order of the help page. What is heavy, each of them imports when it runs. */
 export const commandGroups: readonly CommandGroup[] = [
   { title: "The door", commands: [proxy, status, connections, reload, stop, logs] },
-  { title: "Where connections go", commands: [explain, env, pac] },
+  { title: "Where connections go", commands: [explain, test, env, pac] },
   {
     title: "Setting up",
     commands: [

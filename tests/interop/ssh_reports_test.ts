@@ -93,6 +93,83 @@ peerTest("status shows each chain, and what would help where a sign-in fails", s
   ]);
 });
 
+peerTest("test signs in everywhere at once, beside a door that runs", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  const { home } = await household(lab);
+  await using _home = home;
+  await using door = await home.door();
+  const { code, stdout, stderr } = await home.run(["test"]);
+  assert.equal(code, 7, stdout + stderr + door.stderr);
+  assert.match(stdout, /^ok {6}far +\d+ ms {2}near \d+ ms > far \d+ ms$/m);
+  assert.match(
+    stdout,
+    /^FAILED {2}odd +\d+ ms\n +Cannot use ssh odd: .*KnownHostsCommand.*\n +use engine: openssh/m,
+  );
+  assert.match(stdout, /^FAILED {2}locked +\d+ ms {2}locked\n +Cannot sign in .*\n +.*ssh-add \S+locked$/m);
+
+  const far = await home.run(["test", "f?r", "-o", "json", "--timeout", "20s"]);
+  assert.equal(far.code, 0, far.stdout + far.stderr);
+  const [{ name, ok, hops }, ...more] = JSON.parse(far.stdout);
+  assert.deepEqual([name, ok, hops.map(({ host }: Hop) => host), more], ["far", true, ["near", "far"], []]);
+  // A host on the way is a name for those who pass through it.
+  assert.equal((await home.run(["test", "near"])).code, 0);
+  const all = JSON.parse((await home.run(["test", "-o", "json"])).stdout);
+  assert.deepEqual(all.map(({ name, ok }: { name: string; ok: boolean }) => [name, ok]), [
+    ["far", true],
+    ["odd", false],
+    ["locked", false],
+  ]);
+  const status = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
+  assert.ok(status[0].transports.every(({ dials }: { dials: number }) => dials === 0));
+});
+
+peerTest("test gives up a silent host after --timeout", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = silent.addr as Deno.NetAddr;
+  await using home = await openSshHousehold(lab, {
+    ssh: sshHostLines("silent", { port }),
+    postern: ["transports: { silent: { ssh: silent } }"],
+  });
+  const { code, stdout } = await home.run(["test", "--timeout", "300ms"]);
+  assert.equal(code, 7);
+  assert.match(stdout, /^FAILED {2}silent .*\n +Cannot connect "silent": not done within 0\.3 s$/m);
+});
+
+peerTest("config check and doctor tell what of ssh cannot be used", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  const { home } = await household(lab);
+  await using _home = home;
+  const check = await home.run(["config", "check"]);
+  assert.equal(check.code, 0, check.stderr);
+  assert.match(
+    check.stderr,
+    /warning: transports\.odd cannot be used: \S+ssh_config:\d+: KnownHostsCommand of ssh odd/,
+  );
+  assert.match(check.stderr, /is fine, but 1 transport cannot be used: odd\n/);
+  const json = JSON.parse((await home.run(["config", "check", "-o", "json"])).stdout);
+  assert.deepEqual(json.errors, []);
+  assert.deepEqual(
+    json.transports.map(({ name, isUsable }: { name: string; isUsable: boolean }) => [name, isUsable]),
+    [
+      ["far", true],
+      ["odd", false],
+      ["locked", true],
+    ],
+  );
+  const doctor = await home.run(["doctor"]);
+  assert.equal(doctor.code, 7, doctor.stdout + doctor.stderr);
+  assert.match(doctor.stdout, /^failed {2}transport "odd": \S+ssh_config:\d+: KnownHostsCommand/m);
+  assert.match(
+    doctor.stdout,
+    /^ok {6}ssh host near: \S+ at 127\.0\.0\.1:\d+: 1 key to offer, its own is known$/m,
+  );
+  assert.match(
+    doctor.stdout,
+    /^warning ssh host locked: \S+locked has a passphrase, and no agent holds it\n +ssh-add/m,
+  );
+});
+
 interface Hop {
   readonly host: string;
   readonly state: string;
