@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
+import { peerTest } from "../support/peers.ts";
+import { SshAgent, sshAgentPeers } from "../support/ssh_agent.ts";
+import { SshTransports } from "../support/ssh_transports.ts";
+import { type Sshd, SshLab, sshPeers } from "../support/sshd.ts";
+
+const signal = new AbortController().signal;
+const keysOnly = { password: false, kbdInteractive: false };
+
+async function signIn(lab: SshLab, sshd: Sshd, more: Partial<SshHost> = {}): Promise<void> {
+  await using ssh = new SshTransports([lab.host(sshd, { ...keysOnly, ...more })]);
+  await ssh.to("jump1").connect({ signal });
+}
+
+const modern = ["ssh-ed25519", "rsa-sha2-512", "rsa-sha2-256"];
+
+peerTest(
+  "a host key is taken by SHA-1 only where HostKeyAlgorithms names ssh-rsa",
+  sshPeers,
+  async (paths) => {
+    await using lab = await SshLab.create(paths);
+    const sshd = await lab.start("jump1", { hostKeys: ["rsa"], config: ["HostKeyAlgorithms ssh-rsa"] });
+    await assert.rejects(signIn(lab, sshd), { code: "protocol", message: /host key/ });
+    await assert.rejects(signIn(lab, sshd, { hostKeyAlgorithms: modern }), { code: "protocol" });
+    await signIn(lab, sshd, { hostKeyAlgorithms: [...modern, "ssh-rsa"] });
+    assert.equal(sshd.signIns, 1);
+    // The signature is checked, and the key compared.
+    await Deno.writeTextFile(lab.knownHosts, "");
+    await lab.know(`[127.0.0.1]:${sshd.port}`, `${await lab.makeKey("other", { type: "rsa" })}.pub`);
+    await assert.rejects(signIn(lab, sshd, { hostKeyAlgorithms: ["ssh-rsa"] }), {
+      code: "auth",
+      message: /host key|changed/,
+    });
+    assert.equal(sshd.signIns, 1);
+  },
+);
+
+peerTest(
+  "a key signs with SHA-1 only where PubkeyAcceptedAlgorithms names ssh-rsa",
+  [...sshPeers, ...sshAgentPeers],
+  async (paths) => {
+    await using lab = await SshLab.create(paths);
+    const sshd = await lab.start("jump1", {
+      config: ["PubkeyAcceptedAlgorithms ssh-rsa"],
+    });
+    const key = await lab.makeKey("rsa", { type: "rsa" });
+    await lab.accept("rsa");
+    await using agent = new SshAgent(`${lab.directory}/agent`, paths);
+    await agent.add(key);
+    // OpenSSH says that it can do what it is not allowed to take, so that this is the only thing to try.
+    const old = { pubkeyAcceptedAlgorithms: ["ssh-rsa"] };
+    const ways = [{ identityFiles: [key] }, { identityFiles: [], identityAgent: agent.path }];
+    for (const [at, way] of ways.entries()) {
+      await assert.rejects(signIn(lab, sshd, way), { code: "auth" });
+      await signIn(lab, sshd, { ...way, ...old });
+      assert.equal(sshd.signIns, at + 1);
+    }
+    // Where a server can do better, it is asked for better.
+    const able = await lab.start("jump1", {
+      config: ["PubkeyAcceptedAlgorithms +ssh-rsa", "LogLevel DEBUG1"],
+    });
+    const both = { pubkeyAcceptedAlgorithms: [...modern, "ssh-rsa"] };
+    await signIn(lab, able, { identityFiles: [key], ...both });
+    assert.match(able.log, /rsa-sha2-512/);
+    assert.doesNotMatch(able.log, /userauth_pubkey: .*pkalg ssh-rsa /);
+  },
+);
+
+peerTest("RequiredRSASize keeps short keys away, the server's and one's own", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  const sshd = await lab.start("jump1", { hostKeys: ["rsa", "ed25519"] });
+  const key = await lab.makeKey("rsa", { type: "rsa" });
+  const locked = await lab.makeKey("locked", { type: "rsa", passphrase: "words" });
+  await lab.accept("rsa");
+  await signIn(lab, sshd, { identityFiles: [key], requiredRsaSize: 2048 });
+  const short = { identityFiles: [key, locked], requiredRsaSize: 3072, hostKeyAlgorithms: ["ssh-ed25519"] };
+  await assert.rejects(signIn(lab, sshd, short), {
+    code: "auth",
+    message:
+      /there is no key to offer.*Cannot use .*rsa: it has 2048 bits, fewer than 3072.*locked: it has 2048/,
+  });
+  await signIn(lab, sshd, { ...short, identityFiles: [key, lab.key] });
+  assert.equal(sshd.signIns, 2);
+  await assert.rejects(signIn(lab, sshd, { hostKeyAlgorithms: ["rsa-sha2-512"], requiredRsaSize: 3072 }), {
+    code: "auth",
+    message: /Cannot trust the host key .*2048 bits, fewer than 3072/,
+  });
+  assert.equal(sshd.signIns, 2);
+});
