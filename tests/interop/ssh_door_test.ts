@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { atTerminal } from "../support/pseudo_terminal.ts";
 import { openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
 import { eventually, runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
@@ -62,3 +63,23 @@ peerTest(
     );
   },
 );
+
+peerTest("a person is asked for a passphrase at the terminal", [...sshPeers, "python"], async (paths) => {
+  await using lab = await SshLab.create(paths);
+  const near = await lab.start("near");
+  const key = await lab.makeKey("locked", { passphrase: "open sesame" });
+  await lab.accept("locked");
+  await using site = new WebSite();
+  await using home = await openSshHousehold(lab, {
+    ssh: sshHostLines("near", near, `IdentityFile ${key}`, "IdentityAgent none"),
+    postern: ["transports: { near: { ssh: near } }", "default: near"],
+  });
+  const { command, env } = home.commandLine(["explain", "--dial", site.address]);
+  const { screen, code } = await atTerminal(paths.python, command, {
+    steps: [{ until: `Passphrase of ${key}: `, press: "open sesame\r" }],
+    env,
+  });
+  assert.equal(code, 0, screen);
+  assert.doesNotMatch(screen, /sesame/);
+  assert.match(screen, /near/);
+});

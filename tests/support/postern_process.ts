@@ -84,22 +84,27 @@ export class Household implements AsyncDisposable {
     return path;
   }
 
-  #command(
+  /** The program with its arguments and environment, for a test that starts it in its own way. */
+  commandLine(
     args: readonly string[],
-    { env = {}, cwd = this.directory, under = [] }: CommandOptions,
-  ): Deno.Command {
+    { env = {}, under = [] }: CommandOptions = {},
+  ): { readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> } {
     const binary = compiled();
     const main = new URL("../../main.ts", import.meta.url).href;
     const set: Readonly<Record<string, string>> = { ...this.#env, ...env };
     const [program, before] = binary
       ? [binary, []]
       : [Deno.execPath(), [...sourceCommand(args, this.places, (name) => set[name]), main]];
-    const [first = program, ...rest] = [...under, program, ...before, ...args];
-    return new Deno.Command(first, {
+    return { command: [...under, program, ...before, ...args], env: set };
+  }
+
+  #command(args: readonly string[], options: CommandOptions): Deno.Command {
+    const { command: [program = "", ...rest], env } = this.commandLine(args, options);
+    return new Deno.Command(program, {
       args: rest,
-      env: set,
+      env: { ...env },
       clearEnv: true,
-      cwd,
+      cwd: options.cwd ?? this.directory,
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
