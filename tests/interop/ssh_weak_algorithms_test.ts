@@ -10,7 +10,7 @@ const keysOnly = { password: false, kbdInteractive: false };
 
 async function signIn(lab: SshLab, sshd: Sshd, more: Partial<SshHost> = {}): Promise<void> {
   await using ssh = new SshTransports([lab.host(sshd, { ...keysOnly, ...more })]);
-  await ssh.to("jump1").connect({ signal });
+  await ssh.to(sshd.name).connect({ signal });
 }
 
 const modern = ["ssh-ed25519", "rsa-sha2-512", "rsa-sha2-256"];
@@ -57,7 +57,7 @@ peerTest(
       assert.equal(sshd.signIns, at + 1);
     }
     // Where a server can do better, it is asked for better.
-    const able = await lab.start("jump1", {
+    const able = await lab.start("able", {
       config: ["PubkeyAcceptedAlgorithms +ssh-rsa", "LogLevel DEBUG1"],
     });
     const both = { pubkeyAcceptedAlgorithms: [...modern, "ssh-rsa"] };
