@@ -44,6 +44,7 @@ const programEnv = [
   "POSTERN_TEST_PEERS",
   "POSTERN_BIN",
   "POSTERN_IDLE_CONNECTIONS",
+  "POSTERN_LONG",
   "POSTERN_CONFIG",
   "PATH",
   "HOME",
