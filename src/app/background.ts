@@ -18,7 +18,7 @@ const patience = 30_000;
 /** How much of what a door said before its end is looked at, in bytes. */
 const mostSaid = 256 * 1024;
 
-/** Starts a door that outlives us; resolves when it has bound its addresses, or fails with what it said. */
+/** Starts a door that outlives us; resolves when it has bound its addresses, or ends it and fails with what it said. */
 export async function startInBackground(
   world: World,
   { id, arguments: args }: BackgroundOptions,
@@ -28,8 +28,10 @@ export async function startInBackground(
   const log = logFile(world, id);
   await world.files.privateDirectory(log.replace(/\/[^/]*$/, ""));
   const before = (await world.files.info(log))?.size ?? 0;
+  const ending = new AbortController();
   const started = await world.process.background([...world.process.self, ...args, `--log-file=${log}`], {
     log,
+    signal: ending.signal,
   });
   const ended = started.ended.then((code) => ({ code }));
   try {
@@ -39,11 +41,16 @@ export async function startInBackground(
       signal,
       error: () =>
         new PosternError("timeout", `Cannot start "${id}": it was not ready within ${patience / 1000} s`, {
-          hint: `see what it does in ${log}; end it with: postern stop ${id}`,
+          hint: `it was ended; see what it did in ${log}`,
         }),
     }, (signal) => readyAddresses(world, id, { pid: started.pid, ended, signal }));
     if ("code" in addresses) throw await failure(world, { id, log, before, code: addresses.code });
     return { id, pid: started.pid, addresses: addresses.ready, log };
+  } catch (error) {
+    // A door that came to life after all would be one that nobody expects.
+    ending.abort(error);
+    await started.ended;
+    throw error;
   } finally {
     started.release();
   }

@@ -124,10 +124,10 @@ export interface Process {
    * no terminal, and what is typed at ours does not reach it. Ending the connection, or the signal, ends the program.
    */
   pipe(command: readonly string[], options: PipeOptions): Promise<PipedProgram>;
-  /** Starts a program that outlives us, its output to a file. */
+  /** Starts a program that outlives us, its output to a file. Until it is released the signal ends it. */
   background(
     command: readonly string[],
-    options: { log: string; env?: Record<string, string> },
+    options: BackgroundOptions,
   ): Promise<Background>;
   /** Resident memory in bytes, where known. */
   memory(): number;
@@ -164,6 +164,12 @@ export interface PipedProgram {
 export interface EndedProgram {
   readonly code: number;
   readonly stderr: string;
+}
+
+export interface BackgroundOptions {
+  readonly log: string;
+  readonly signal: AbortSignal;
+  readonly env?: Record<string, string>;
 }
 
 export interface Background {

@@ -1,16 +1,17 @@
-import type { AppendFile, Background, Files } from "../core/mod.ts";
+import type { AppendFile, Background, BackgroundOptions, Clock, Files } from "../core/mod.ts";
+import { ProgramEnd } from "./program_end.ts";
 import { programError } from "./run_program.ts";
 
 /**
- * Starts a program in a session of its own, which goes on when we end. What it says on stderr is appended to the
+ * Starts a program in a session of its own, which goes on when we end, unless the signal has ended it by then. What it says on stderr is appended to the
  * log until `release`; from then on it writes that file by itself (`--log-file`) and has to survive a closed stderr,
  * as postern does. `Deno.Command` cannot hand a file to a child, and node's `spawn`, which can, asks for the whole
  * environment.
  */
 export async function startBackground(
   command: readonly string[],
-  { log, env }: { log: string; env?: Record<string, string> },
-  files: Pick<Files, "append">,
+  { log, signal, env }: BackgroundOptions,
+  { files, clock }: { files: Pick<Files, "append">; clock: Clock },
 ): Promise<Background> {
   const file = await files.append(log);
   const [program = "", ...args] = command;
@@ -30,10 +31,15 @@ export async function startBackground(
   }
   const reader = child.stderr.getReader();
   const copied = copy(reader, file);
+  const end = new ProgramEnd(child, signal, clock);
   return {
     pid: child.pid,
-    ended: Promise.all([child.status, copied]).then(([{ code }]) => code),
+    ended: Promise.all([child.status, copied]).then(([{ code }]) => {
+      end[Symbol.dispose]();
+      return code;
+    }),
     release() {
+      end[Symbol.dispose]();
       void reader.cancel();
       child.unref();
     },

@@ -44,7 +44,7 @@ export function createProcess({ clock, files, main, flags }: ProcessOptions): Pr
     mayRun: (command) => Deno.permissions.querySync({ name: "run", command }).state === "granted",
     run: (command, options) => runProgram(command, options, clock),
     pipe: (command, options) => pipeProgram(command, options, clock),
-    background: (command, options) => startBackground(command, options, files),
+    background: (command, options) => startBackground(command, options, { files, clock }),
     memory: () => Deno.memoryUsage().rss,
   };
 }

@@ -5,19 +5,27 @@ import { settle } from "../../support/fake_clock.ts";
 import { type RunningDoor, startDoor } from "../../support/memory_door.ts";
 import { MemoryWorld } from "../../support/memory_world.ts";
 
-const { signal } = new AbortController();
 const log = "/state/logs/work.log";
 
 /** A world in which a program is what a test says. */
 function worldWhere(program: (world: MemoryWorld) => Promise<number>, pid = 4711) {
   const world = new MemoryWorld({ files: { "/c.yaml": "listen: { mixed: 127.0.0.1:7 }\n" } });
-  const told = { command: [] as readonly string[], isReleased: false };
-  world.process.background = (command): Promise<Background> => {
+  const told = { command: [] as readonly string[], isReleased: false, isEnded: false };
+  const stop = new AbortController();
+  world.process.background = (command, { signal }): Promise<Background> => {
     told.command = command;
-    return Promise.resolve({ pid, ended: program(world), release: () => void (told.isReleased = true) });
+    const killed = new Promise<number>((resolve) =>
+      signal.addEventListener("abort", () => {
+        told.isEnded = true;
+        resolve(143);
+      })
+    );
+    const ended = Promise.race([program(world), killed]);
+    return Promise.resolve({ pid, ended, release: () => void (told.isReleased = true) });
   };
+  const { signal } = stop;
   const start = () => startInBackground(world, { id: "work", arguments: ["proxy", "--id=work"] }, { signal });
-  return { world, told, start };
+  return { world, told, start, stop };
 }
 
 Deno.test("startInBackground() waits until the door is ready", async () => {
@@ -33,6 +41,7 @@ Deno.test("startInBackground() waits until the door is ready", async () => {
   assert.deepEqual(told, {
     command: ["postern", "proxy", "--id=work", `--log-file=${log}`],
     isReleased: true,
+    isEnded: false,
   });
   world.kill("SIGTERM");
   await door.ended;
@@ -87,7 +96,7 @@ for (const { name, said, code, error } of deaths) {
 }
 
 Deno.test("startInBackground() takes no other door of that id for its own, and gives up in time", async () => {
-  const { world, start } = worldWhere(() => new Promise(() => {}), 999);
+  const { world, told, start } = worldWhere(() => new Promise(() => {}), 999);
   const door = await startDoor(world, { id: "work", config: "/c.yaml" });
   const failed = assert.rejects(start(), { code: "timeout", message: /was not ready within 30 s/ });
   // Time enough for the other door to answer, before time goes on.
@@ -95,6 +104,17 @@ Deno.test("startInBackground() takes no other door of that id for its own, and g
   for (let turn = 0; turn < 50; turn++) await settle();
   await world.clock.advance(31_000);
   await failed;
+  assert.equal(told.isEnded, true);
   world.kill("SIGTERM");
   await door.ended;
+});
+
+Deno.test("startInBackground() ends a door that is not ready when the person interrupts", async () => {
+  const { told, start, stop } = worldWhere(() => new Promise(() => {}));
+  const reason = new Error("Interrupted");
+  const failed = assert.rejects(start(), reason);
+  await settle();
+  stop.abort(reason);
+  await failed;
+  assert.deepEqual([told.isEnded, told.isReleased], [true, true]);
 });

@@ -115,6 +115,7 @@ test("background() appends what the program says to the log and tells its end", 
     await Deno.writeTextFile(log, "before\n", { mode: 0o600 });
     const { pid, ended } = await process.background(["sh", "-c", "echo $A >&2; exit 4"], {
       log,
+      signal: new AbortController().signal,
       env: { A: "said" },
     });
     assert.equal(await ended, 4);
@@ -124,6 +125,24 @@ test("background() appends what the program says to the log and tells its end", 
     await Deno.remove(directory, { recursive: true });
   }
 });
+
+for (const command of ["exec sleep 60", "trap '' TERM; echo deaf >&2; exec sleep 60"]) {
+  test(`background() ends its program with the signal: ${command}`, async () => {
+    const directory = await Deno.makeTempDir();
+    try {
+      const stop = new AbortController();
+      const log = `${directory}/log`;
+      const { ended } = await process.background(["sh", "-c", command], { log, signal: stop.signal });
+      while (command.startsWith("trap") && await Deno.readTextFile(log) === "") {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      stop.abort();
+      assert.equal(await ended, command.startsWith("trap") ? 137 : 143);
+    } finally {
+      await Deno.remove(directory, { recursive: true });
+    }
+  });
+}
 
 test("on() hears a signal until disposed", async () => {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
