@@ -69,7 +69,11 @@ async function printFrom(
   return at;
 }
 
-/** Goes on until the signal, or until nobody reads what it prints; a log that has become shorter was begun anew. */
+/**
+ * Goes on until the signal, or until nobody reads what it prints; a log that has become shorter was begun anew. That the
+ * reader has gone shows at the next line and not before: a pipe tells its writer so at a write, one of no bytes always
+ * succeeds, and Deno has no `poll`. Until then this looks at a file's size four times a second.
+ */
 async function followFrom(
   path: string,
   start: number,
