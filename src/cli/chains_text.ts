@@ -1,8 +1,7 @@
 import type { Status } from "../app/mod.ts";
-import type { HopStatus } from "../core/mod.ts";
+import { formatAge, type HopStatus } from "../core/mod.ts";
 import type { Paint } from "./paint.ts";
 import { printable } from "./printable.ts";
-import { formatAge } from "./quantities.ts";
 import { type Column, table } from "./table.ts";
 
 /** What `status` shows of the hosts that transports go through, and what would help where they fail. */

@@ -1,11 +1,10 @@
 import { object, or } from "@optique/core/constructs";
 import { command, constant } from "@optique/core/primitives";
-import { PosternError, type World } from "../core/mod.ts";
+import { counted, PosternError, type World } from "../core/mod.ts";
 import { defineCommand, type RunContext } from "./command.ts";
 import { outputOption, words } from "./options.ts";
 import { printableLines } from "./printable.ts";
 import { formatValue, printValue } from "./print_value.ts";
-import { counted } from "./quantities.ts";
 
 /** `postern config check|show|schema|init`. */
 export default defineCommand({

@@ -3,11 +3,11 @@ import { optional } from "@optique/core/modifiers";
 import { argument, command } from "@optique/core/primitives";
 import { integer } from "@optique/core/valueparser";
 import type { ConnectionInfo } from "../app/mod.ts";
+import { formatAge, formatBytes } from "../core/mod.ts";
 import { defineCommand } from "./command.ts";
 import { instanceOption, outputOption, words } from "./options.ts";
 import { paintFor } from "./paint.ts";
 import { printValue } from "./print_value.ts";
-import { formatAge, formatBytes } from "./quantities.ts";
 import { type Column, table } from "./table.ts";
 
 const columns: readonly Column<ConnectionInfo>[] = [

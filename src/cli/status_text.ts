@@ -1,8 +1,7 @@
 import type { Status } from "../app/mod.ts";
-import type { World } from "../core/mod.ts";
+import { counted, formatAge, formatBytes, type World } from "../core/mod.ts";
 import { chainsText } from "./chains_text.ts";
 import { type Paint, paintFor } from "./paint.ts";
-import { counted, formatAge, formatBytes } from "./quantities.ts";
 import { printableLines } from "./printable.ts";
 import { type Column, table } from "./table.ts";
 

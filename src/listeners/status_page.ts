@@ -1,8 +1,10 @@
+import { formatAge, formatBytes } from "../core/mod.ts";
 import type { ConnectionInfo, Status, TransportState } from "./door_state.ts";
 import { Html, html } from "./html.ts";
+import { htmlPage } from "./html_page.ts";
 import type { PageRequest, PageResponse } from "./page.ts";
 import type { PageSource } from "./page_source.ts";
-import { statusScript, statusStyle } from "./status_page_assets.ts";
+import { statusScript } from "./status_page_assets.ts";
 
 const mostShown = 200;
 const numeric = new Set([
@@ -12,7 +14,7 @@ const numeric = new Set([
 
 /** What a browser without the token is shown: that a door runs here and how to use it. */
 export function greetingPage(request: PageRequest): PageResponse {
-  return page(() =>
+  return htmlPage(() =>
     html`
       <main>
       <h1>postern</h1>
@@ -26,7 +28,7 @@ export function greetingPage(request: PageRequest): PageResponse {
 
 /** The whole state of the door; it refreshes itself where scripts run. */
 export function statusPage(source: PageSource, request: PageRequest): PageResponse {
-  return page((nonce) =>
+  return htmlPage((nonce) =>
     html`
       <main>
       <h1>postern</h1>
@@ -72,8 +74,8 @@ ${problem}
 <div><dt>Configuration</dt><dd>${config.path ?? "none"}, read ${time(config.loadedAt)}
  <button type="button" id="reload">Reload</button></dd></div>
 <div><dt>Connections</dt><dd>${connections.open} open, ${connections.total} in all, ${connections.failed} failed</dd></div>
-<div><dt>Moved</dt><dd>${size(bytes.up)} up, ${size(bytes.down)} down</dd></div>
-<div><dt>Memory</dt><dd>${size(memory.resident)}</dd></div>
+<div><dt>Moved</dt><dd>${formatBytes(bytes.up)} up, ${formatBytes(bytes.down)} down</dd></div>
+<div><dt>Memory</dt><dd>${formatBytes(memory.resident)}</dd></div>
 </dl>
 </section>`;
 }
@@ -89,9 +91,9 @@ function connectionsSection(connections: readonly ConnectionInfo[], { connection
         <td>${info.target}</td>
         <td>${info.transport}</td>
         <td>${info.because}</td>
-        <td class="number">${age(info.ageMs)}</td>
-        <td class="number">${size(info.up)}</td>
-        <td class="number">${size(info.down)}</td>
+        <td class="number">${formatAge(info.ageMs)}</td>
+        <td class="number">${formatBytes(info.up)}</td>
+        <td class="number">${formatBytes(info.down)}</td>
         <td><button type="button" id="close-${info.id}" data-close="${info
           .id}" aria-label="Close connection ${info.id}">Close</button></td>
       </tr>
@@ -238,58 +240,6 @@ function table(headings: readonly string[], rows: readonly Html[]): Html {
   `;
 }
 
-/** Scripts and styles run only with this answer's own nonce, so that nothing shown can bring its own. */
-function page(body: (nonce: string) => Html): PageResponse {
-  const nonce = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))));
-  const whole = html`
-    <!DOCTYPE html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8">
-        <meta name="viewport" content="width=device-width, initial-scale=1">
-        <meta name="color-scheme" content="light dark">
-        <title>postern</title>
-        <link rel="icon" href="data:,">
-        <style nonce="${nonce}">${new Html(statusStyle)}</style>
-      </head>
-      <body>${body(nonce)}</body>
-    </html>
-  `;
-  const policy = [
-    "default-src 'none'",
-    `script-src 'nonce-${nonce}'`,
-    `style-src 'nonce-${nonce}'`,
-    "img-src data:",
-    "connect-src 'self'",
-    "form-action 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ];
-  return {
-    status: 200,
-    fields: [["Content-Type", "text/html; charset=utf-8"], ["Content-Security-Policy", policy.join("; ")]],
-    body: whole.text,
-  };
-}
-
 function time(iso: string): Html {
   return html`<time datetime="${iso}">${iso.slice(0, 19).replace("T", " ")} UTC</time>`;
-}
-
-function size(bytes: number): string {
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000;
-    unit++;
-  }
-  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
-}
-
-function age(ms: number): string {
-  const seconds = Math.floor(ms / 1000);
-  if (seconds < 60) return `${seconds} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
-  return `${Math.floor(seconds / 3600)} h ${Math.floor(seconds / 60) % 60} min`;
 }

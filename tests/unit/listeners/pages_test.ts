@@ -244,7 +244,7 @@ Deno.test("createPages() shows who has the token everything, escaped, and runs i
   const answer = await ask(`/?token=${token}`);
   assert.match(answer.text, /&#60;b&#62;web\.shop\.svc&#60;\/b&#62;:443/);
   assert.match(answer.text, /kubernetes via bastion/);
-  assert.match(answer.text, /1 min/);
+  assert.match(answer.text, />1m 1s</);
   assert.match(answer.text, /5\.6 MB/);
   const policy = answer.get("content-security-policy") ?? "";
   const nonce = /script-src 'nonce-([^']+)'/.exec(policy)?.[1];

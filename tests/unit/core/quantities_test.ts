@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { counted, formatAge, formatBytes } from "../../../src/cli/quantities.ts";
+import { counted, formatAge, formatBytes } from "../../../src/core/mod.ts";
 
 const sizes: readonly (readonly [number, string])[] = [
   [0, "0 B"],
