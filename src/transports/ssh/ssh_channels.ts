@@ -3,17 +3,30 @@ import { type ChannelLink, firstWindow, SshChannel } from "./ssh_channel.ts";
 import type { SshEngine, SshMessageHandlers } from "./ssh_engine.ts";
 import { openFailure } from "./ssh_open_failure.ts";
 
+/** What speaks of channels to the server. */
+export type ChannelEngine = Pick<
+  SshEngine,
+  | "openTcp"
+  | "sendData"
+  | "sendWindow"
+  | "sendEnd"
+  | "sendClose"
+  | "refuseChannel"
+  | "refuseChannelRequest"
+>;
+
 export interface SshChannelsOptions {
   /** How sentences name the server. */
   readonly label: string;
   /** Undefined once the session is over. */
-  readonly engine: () => SshEngine | undefined;
+  readonly engine: () => ChannelEngine | undefined;
   readonly room: () => Promise<void> | undefined;
   readonly now: () => number;
   readonly roundTrip: () => number | undefined;
 }
 
-type ChannelHandlers = Pick<
+/** What the server says of channels. */
+export type ChannelHandlers = Pick<
   SshMessageHandlers,
   Extract<keyof SshMessageHandlers, `CHANNEL_${string}`>
 >;
@@ -39,7 +52,7 @@ export class SshChannels {
   }
 
   /** Asks the server for a connection to a target. */
-  connect(target: Target, { engine, signal }: { engine: SshEngine; signal: AbortSignal }): Promise<Conn> {
+  connect(target: Target, { engine, signal }: { engine: ChannelEngine; signal: AbortSignal }): Promise<Conn> {
     const { promise, resolve, reject } = Promise.withResolvers<Conn>();
     const giveUp = () => {
       opening.isGivenUp = true;

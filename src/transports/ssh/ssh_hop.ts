@@ -1,4 +1,5 @@
 import {
+  type Clock,
   type Conn,
   Deadlines,
   describe,
@@ -7,25 +8,29 @@ import {
   formatTarget,
   type HopStatus,
   isPosternError,
+  type Log,
   pause,
   PosternError,
   type Target,
   Tasks,
 } from "../../core/mod.ts";
-import { connectSsh, type SshHopDeps, type SshWay } from "./connect_ssh.ts";
 import { sshLabel } from "./open_ssh_session.ts";
 import type { SshHost } from "./ssh_host.ts";
 import { isShortage } from "./ssh_open_failure.ts";
 import { openFirst } from "./ssh_race.ts";
 import type { SshSession } from "./ssh_session.ts";
 
+/** What a hop needs of a session, whoever speaks ssh in it. */
+export type HopSession = Pick<
+  SshSession,
+  "channels" | "connect" | "check" | "ended" | "isOver" | "reason" | "roundTrip" | typeof Symbol.asyncDispose
+>;
+
 export interface SshHopOptions {
   readonly host: SshHost;
-  /** The hop before it. */
-  readonly below?: SshWay["below"];
-  /** Connects to the host where no hop comes before it. */
-  readonly reach: (options: DialOptions) => Promise<Conn>;
-  readonly deps: SshHopDeps;
+  /** Connects and signs in. */
+  readonly connect: (options: DialOptions) => Promise<HopSession>;
+  readonly deps: { readonly clock: Clock; readonly log: Log };
 }
 
 /** What `status` shows of a hop. */
@@ -37,17 +42,16 @@ export type SshHopStatus = HopStatus;
  */
 export class SshHop implements AsyncDisposable {
   readonly host: SshHost;
-  readonly below: SshWay["below"];
-  readonly #reach: SshHopOptions["reach"];
-  readonly #deps: SshHopDeps;
+  readonly #connect: SshHopOptions["connect"];
+  readonly #deps: SshHopOptions["deps"];
   readonly #tasks: Tasks;
   readonly #deadlines: Deadlines;
-  #sessions: SshSession[] = [];
+  #sessions: HopSession[] = [];
   /** Sessions that left an open unanswered. */
-  readonly #silent = new Set<SshSession>();
+  readonly #silent = new Set<HopSession>();
   /** How many channels a session had when it refused another for want of room. */
-  readonly #full = new Map<SshSession, number>();
-  #attempt: Promise<SshSession> | undefined;
+  readonly #full = new Map<HopSession, number>();
+  #attempt: Promise<HopSession> | undefined;
   #isRebuilding = false;
   #usedAt = -Infinity;
   #connects = 0;
@@ -57,10 +61,9 @@ export class SshHop implements AsyncDisposable {
   #hint: string | undefined;
   #calendar: number;
 
-  constructor({ host, below, reach, deps }: SshHopOptions) {
+  constructor({ host, connect, deps }: SshHopOptions) {
     this.host = host;
-    this.below = below;
-    this.#reach = reach;
+    this.#connect = connect;
     this.#deps = deps;
     this.#deadlines = new Deadlines(deps.clock, { keepsTimers: true });
     this.#since = deps.clock.date();
@@ -137,14 +140,14 @@ export class SshHop implements AsyncDisposable {
   }
 
   /** The session for the next connection: one that answers and has room. */
-  #usable(): SshSession | undefined {
+  #usable(): HopSession | undefined {
     const roomy = this.#sessions.filter((session) =>
       !session.isOver && session.channels < (this.#full.get(session) ?? Infinity)
     );
     return roomy.find((session) => !this.#silent.has(session)) ?? roomy[0];
   }
 
-  async #another(than: SshSession): Promise<SshSession> {
+  async #another(than: HopSession): Promise<HopSession> {
     const other = this.#sessions.find((session) =>
       session !== than && !session.isOver && !this.#silent.has(session)
     );
@@ -154,26 +157,23 @@ export class SshHop implements AsyncDisposable {
   }
 
   /** Shares one attempt among all who wait; whoever stops waiting does not stop it. */
-  #connected({ signal, onStep }: DialOptions): Promise<SshSession> {
+  #connected({ signal, onStep }: DialOptions): Promise<HopSession> {
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#tasks.signal.aborted) return Promise.reject(this.#tasks.signal.reason);
     const attempt = this.#attempt ??= this.#startAttempt(onStep);
-    const { promise, resolve, reject } = Promise.withResolvers<SshSession>();
+    const { promise, resolve, reject } = Promise.withResolvers<HopSession>();
     const stop = () => reject(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
     attempt.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
     return promise;
   }
 
-  #startAttempt(onStep: DialOptions["onStep"]): Promise<SshSession> {
-    const { promise, resolve, reject } = Promise.withResolvers<SshSession>();
+  #startAttempt(onStep: DialOptions["onStep"]): Promise<HopSession> {
+    const { promise, resolve, reject } = Promise.withResolvers<HopSession>();
     this.#tasks.spawn(async (signal) => {
       if (this.#sessions.length === 0) this.#enter("connecting");
       try {
-        const session = await connectSsh(
-          { host: this.host, below: this.below, reach: this.#reach, deps: this.#deps },
-          { signal, ...(onStep && { onStep }) },
-        );
+        const session = await this.#connect({ signal, ...(onStep && { onStep }) });
         this.#attempt = undefined;
         this.#adopt(session);
         resolve(session);
@@ -188,7 +188,7 @@ export class SshHop implements AsyncDisposable {
     return promise;
   }
 
-  #adopt(session: SshSession): void {
+  #adopt(session: HopSession): void {
     if (this.#tasks.signal.aborted) return void session[Symbol.asyncDispose]();
     this.#sessions.push(session);
     this.#connects++;
@@ -202,7 +202,7 @@ export class SshHop implements AsyncDisposable {
     if (this.#sessions.length > 1) this.#tasks.spawn((signal) => this.#closeSpares(signal));
   }
 
-  #onLost(session: SshSession): void {
+  #onLost(session: HopSession): void {
     const { log, clock } = this.#deps;
     this.#sessions = this.#sessions.filter((other) => other !== session);
     this.#silent.delete(session);

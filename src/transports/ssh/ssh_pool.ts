@@ -1,5 +1,5 @@
 import type { Conn, DialOptions, Target } from "../../core/mod.ts";
-import type { SshHopDeps } from "./connect_ssh.ts";
+import { connectSsh, type SshHopDeps } from "./connect_ssh.ts";
 import { SshHop, type SshHopStatus } from "./ssh_hop.ts";
 import type { SshHost } from "./ssh_host.ts";
 import type { SshSection } from "./ssh_section.ts";
@@ -66,8 +66,8 @@ export class SshPool implements AsyncDisposable {
         this.#entry(key, () =>
           host.engine === "openssh" ? this.#deps.openSsh(host, times) : new SshHop({
             host,
-            ...(below && { below }),
-            reach: (options) => reach(host, options),
+            connect: (options) =>
+              connectSsh({ host, below, reach: (options) => reach(host, options), deps }, options),
             deps,
           })),
       );

@@ -1,5 +1,5 @@
 import type { Clock, Conn, Deadlines, Target } from "../../core/mod.ts";
-import type { SshSession } from "./ssh_session.ts";
+import type { HopSession } from "./ssh_hop.ts";
 
 export interface SshRaceOptions {
   readonly target: Target;
@@ -7,17 +7,17 @@ export interface SshRaceOptions {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   /** Another session, for when the first says nothing. */
-  readonly another: () => Promise<SshSession>;
+  readonly another: () => Promise<HopSession>;
   /** Told that a session leaves a question unanswered, or that it answers. */
-  readonly onSilent: (session: SshSession) => void;
-  readonly onHeard: (session: SshSession) => void;
+  readonly onSilent: (session: HopSession) => void;
+  readonly onHeard: (session: HopSession) => void;
 }
 
 /** How long an open may go unanswered before a second session is tried beside the first. */
 export const patience = 1000;
 
 /** Opens a connection over a session and, when it stays silent, over another beside it: the first answer counts. */
-export function openFirst(session: SshSession, options: SshRaceOptions): Promise<Conn> {
+export function openFirst(session: HopSession, options: SshRaceOptions): Promise<Conn> {
   return new Race(options).run(session);
 }
 
@@ -33,7 +33,7 @@ class Race {
     this.#options = options;
   }
 
-  run(session: SshSession): Promise<Conn> {
+  run(session: HopSession): Promise<Conn> {
     const { signal, deadlines } = this.#options;
     if (signal.aborted) return Promise.reject(signal.reason);
     signal.addEventListener("abort", this.#cancel, { once: true });
@@ -49,7 +49,7 @@ class Race {
     this.#loser.abort(reason);
   };
 
-  #start(session: SshSession): void {
+  #start(session: HopSession): void {
     const { target, onHeard } = this.#options;
     this.#running++;
     session.connect(target, { signal: this.#loser.signal }).then(
@@ -73,7 +73,7 @@ class Race {
     );
   }
 
-  async #tryAnother(first: SshSession): Promise<void> {
+  async #tryAnother(first: HopSession): Promise<void> {
     const { another, onSilent } = this.#options;
     onSilent(first);
     this.#running++;

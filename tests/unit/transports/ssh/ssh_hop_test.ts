@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type Conn, PosternError, silentLog } from "../../../../src/core/mod.ts";
+import { connectSsh, type SshHopDeps } from "../../../../src/transports/ssh/connect_ssh.ts";
 import { SshHop } from "../../../../src/transports/ssh/ssh_hop.ts";
 import type { SshHost } from "../../../../src/transports/ssh/ssh_host.ts";
 import { FakeClock, settle } from "../../../support/fake_clock.ts";
@@ -33,22 +34,23 @@ const host: SshHost = {
 
 /** A hop whose host is whatever `reach` connects to. */
 function hopTo(reach: () => Promise<Conn>, clock = new FakeClock()): SshHop {
+  const deps: SshHopDeps = {
+    network: { connect: () => Promise.reject(new Error("there is no agent")) },
+    clock,
+    files: new MemoryFiles(),
+    log: silentLog,
+    hostKeys: {
+      algorithms: (_host, usual) => Promise.resolve([...usual]),
+      verify: () => Promise.resolve(),
+    },
+    keepalive: 3000,
+    deadAfter: 6000,
+    connectTimeout: 10_000,
+  };
   return new SshHop({
     host,
-    reach,
-    deps: {
-      network: { connect: () => Promise.reject(new Error("there is no agent")) },
-      clock,
-      files: new MemoryFiles(),
-      log: silentLog,
-      hostKeys: {
-        algorithms: (_host, usual) => Promise.resolve([...usual]),
-        verify: () => Promise.resolve(),
-      },
-      keepalive: 3000,
-      deadAfter: 6000,
-      connectTimeout: 10_000,
-    },
+    connect: (options) => connectSsh({ host, below: undefined, reach, deps }, options),
+    deps,
   });
 }
 
