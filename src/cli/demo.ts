@@ -10,9 +10,10 @@ export default defineCommand({
   name: "demo",
   summary: "shows a door at work in a private little world",
   description:
-    "Everything runs in this one process and on this machine only: a hidden web site that only the far side " +
-    "can reach, and a door in front with a rule for it. It tries the door by every protocol, checks the answers, " +
-    "and on a terminal leaves the door open for you to try, until Ctrl-C.",
+    "Everything runs in this one process and on this machine only: hidden web sites that only the far side can " +
+    "reach, a proxy and an ssh server that lead there, and a door in front with a rule for each. It tries the door " +
+    "by every protocol, checks the answers, and on a terminal leaves the door open for you to try, until Ctrl-C. " +
+    "Keys and ssh configuration are made for the run and in memory only: yours are neither read nor written.",
   examples: [
     ["postern demo", "shows the door working, then leaves it open"],
     ["postern demo --once", "shows it and ends"],

@@ -9,7 +9,8 @@ import {
 } from "../core/mod.ts";
 import { buildTransports } from "../transports/mod.ts";
 import { ask } from "./demo_client.ts";
-import { bigSize, type FarSide, greeting, hiddenName } from "./far_side.ts";
+import { archiveName, bigSize, type FarSide, greeting, hiddenName } from "./far_side.ts";
+import type { JumpHost } from "./jump_host.ts";
 
 /** One thing that the demo tries; its result is a sentence, or it throws. */
 export interface DemoStep {
@@ -21,16 +22,18 @@ export interface DemoStage {
   readonly world: World;
   readonly door: PrivateDoor;
   readonly far: FarSide;
+  readonly jump: JumpHost;
   /** The configuration again with another rule in it. */
   readonly otherConfig: string;
 }
 
 const site: Target = { host: hiddenName, port: 80 };
+const archive: Target = { host: archiveName, port: 80 };
 const lookAlike = `evil${hiddenName}`;
 
 /** What `demo --once` tries, in order. */
 export function demoSteps(stage: DemoStage): DemoStep[] {
-  const { world, door, far } = stage;
+  const { world, door, far, jump } = stage;
   const client = new DoorClient(stage);
   return [
     {
@@ -81,6 +84,22 @@ export function demoSteps(stage: DemoStage): DemoStep[] {
         const wanted = formatTarget(site);
         expect(far.asked.includes(wanted), `it was asked for ${far.asked.join(" ")}`);
         return Promise.resolve(`the far side was asked for ${wanted}`);
+      },
+    },
+    {
+      title: "through an ssh host, by its own ssh configuration",
+      async run(signal) {
+        const answer = await ask(await client.dial("socks5", archive, signal), {
+          target: "/big",
+          host: archiveName,
+          endsFirst: true,
+        });
+        expect(answer.text.length === bigSize, `${answer.text.length} of ${bigSize} bytes arrived`);
+        const wanted = formatTarget(archive);
+        expect(jump.asked.includes(wanted), `the ssh host was asked for ${jump.asked.join(" ")}`);
+        const hop = door.door.status().transports.find(({ name }) => name === "jump")?.hops?.[0];
+        expect(hop?.state === "ready" && hop.sessions === 1, `its state is ${hop?.state}`);
+        return `signed in with a key, ${bigSize} bytes of ${archiveName} came after our end`;
       },
     },
     {
@@ -181,7 +200,9 @@ class DoorClient {
   async dial(scheme: "socks5" | "http", target: Target, signal: AbortSignal): Promise<Conn> {
     const { host, port } = parseTarget(this.#stage.door.address);
     const settings = { door: { kind: "proxy", settings: { scheme, host, port } } };
-    const { byName } = buildTransports(settings, this.#stage.door.door.buildDeps);
+    // The door's own network refuses to go to the door.
+    const { network } = this.#stage.world;
+    const { byName } = buildTransports(settings, { ...this.#stage.door.door.buildDeps, network });
     const transport = byName.get("door")?.transport;
     if (!transport) throw new Error("the demo has no client");
     return await transport.dial(target, { signal });

@@ -1,4 +1,5 @@
 import {
+  type Conn,
   Deadlines,
   type Dial,
   type Dialed,
@@ -7,6 +8,7 @@ import {
   type Log,
   normalHost,
   PosternError,
+  type Target,
   Tasks,
   type World,
 } from "../core/mod.ts";
@@ -21,6 +23,8 @@ import {
 
 /** The name of the hidden site: no resolver of this machine knows it. */
 export const hiddenName = "intranet.demo.internal";
+/** The name of the archive: only the jump host knows it. */
+export const archiveName = "archive.demo.internal";
 /** What the hidden site says. */
 export const greeting = "Hello from the far side.";
 /** How much `/big` sends, in bytes. */
@@ -66,10 +70,18 @@ export class FarSide implements AsyncDisposable {
     this.#deps.deadlines[Symbol.dispose]();
   }
 
-  /** The far side's own resolver: it knows one name. */
   readonly #dial: Dial = async ({ target }, { signal }): Promise<Dialed> => {
     this.asked.push(formatTarget(target));
-    if (normalHost(target.host) !== hiddenName) {
+    const conn = await this.connect(target, { name: hiddenName, signal });
+    return { conn, tally: { up: 0, down: 0 }, finish: () => void conn[Symbol.asyncDispose]() };
+  };
+
+  /** The far side's own resolver and network, from a place where one name is known. */
+  async connect(
+    target: Target,
+    { name, signal }: { readonly name: string; readonly signal: AbortSignal },
+  ): Promise<Conn> {
+    if (normalHost(target.host) !== name) {
       throw new PosternError(
         "name_not_found",
         `Cannot resolve "${target.host}": no such name on the far side`,
@@ -78,11 +90,8 @@ export class FarSide implements AsyncDisposable {
     if (target.port !== 80) {
       throw new PosternError("refused", `Cannot reach ${formatTarget(target)}: connection refused`);
     }
-    const conn = await this.#world.network.connect({ host: "127.0.0.1", port: portOf(this.#site) }, {
-      signal,
-    });
-    return { conn, tally: { up: 0, down: 0 }, finish: () => void conn[Symbol.asyncDispose]() };
-  };
+    return await this.#world.network.connect({ host: "127.0.0.1", port: portOf(this.#site) }, { signal });
+  }
 }
 
 const serveSite: Serve = (client, messages, deps, { signal }) =>

@@ -1,7 +1,9 @@
 import { PrivateDoor } from "../app/mod.ts";
 import { createLog, describe, LineWriter, PosternError, type World } from "../core/mod.ts";
 import { demoSteps } from "./demo_steps.ts";
-import { FarSide, hiddenName } from "./far_side.ts";
+import { demoWorld } from "./demo_world.ts";
+import { archiveName, FarSide, hiddenName } from "./far_side.ts";
+import { JumpHost, sshConfigPath } from "./jump_host.ts";
 
 export interface DemoOptions {
   readonly version: string;
@@ -11,7 +13,7 @@ export interface DemoOptions {
   readonly listen?: string;
 }
 
-/** A hidden site, a proxy that leads to it, and a door in front: all in this process, on loopback only. */
+/** Hidden sites, a proxy and a jump host that lead to them, and a door in front: all in this process, on loopback. */
 export async function runDemo(
   world: World,
   { version, once, listen }: DemoOptions,
@@ -30,9 +32,14 @@ export async function runDemo(
   });
   try {
     await using far = new FarSide(world, log);
+    await using jump = await JumpHost.open(world, {
+      log,
+      connect: (target, { signal }) => far.connect(target, { name: archiveName, signal }),
+    });
     const config = demoConfig(listen ?? "127.0.0.1:0", far.proxyPort);
-    await using door = await PrivateDoor.open(world, { config, version, log });
-    await tryAll(world, { door, far, config }, signal);
+    const own = demoWorld(world, jump.sshFiles);
+    await using door = await PrivateDoor.open(own, { config, version, log });
+    await tryAll(world, { door, far, jump, config }, signal);
     if (!staysOpen) return;
     isInUse = true;
     await showAndWait(world, door, config, signal);
@@ -45,22 +52,30 @@ function demoConfig(listen: string, proxyPort: number): string {
   return `listen: { mixed: ${JSON.stringify(listen)} }
 transports:
   far: { proxy: { url: "socks5h://127.0.0.1:${proxyPort}" } }
+  jump: { ssh: jump }
+ssh: { config: ${sshConfigPath}, agent: none }
 routes:
   - { to: ${hiddenName}, via: far }
+  - { to: ${archiveName}, via: jump }
 `;
 }
 
 interface Stage {
   readonly door: PrivateDoor;
   readonly far: FarSide;
+  readonly jump: JumpHost;
   readonly config: string;
 }
 
-async function tryAll(world: World, { door, far, config }: Stage, signal: AbortSignal): Promise<void> {
+async function tryAll(
+  world: World,
+  { door, far, jump, config }: Stage,
+  signal: AbortSignal,
+): Promise<void> {
   const { terminal, clock } = world;
   const begun = clock.now();
   const otherConfig = `${config}  - { to: other.demo.internal, via: far }\n`;
-  const steps = demoSteps({ world, door, far, otherConfig });
+  const steps = demoSteps({ world, door, far, jump, otherConfig });
   for (const [index, { title, run }] of steps.entries()) {
     const place = `${String(index + 1).padStart(2)}/${steps.length}`;
     try {
@@ -96,7 +111,9 @@ async function showAndWait(
 function invitation({ address, token }: PrivateDoor, config: string): string {
   const indented = config.trimEnd().split("\n").map((line) => `    ${line}`).join("\n");
   return `
-The door stays open at ${address}. Behind it is a web site that this machine knows no name for.
+The door stays open at ${address}. Behind it are two web sites that this machine knows no name for: one
+behind a proxy, and one behind an ssh server. Its ssh configuration and keys are made for this run and in memory
+only; yours have no part in it.
 
 Its configuration:
 
@@ -108,6 +125,7 @@ Try, in another terminal:
     curl -x socks5h://${address} http://${hiddenName}/
     curl -x http://${address} http://${hiddenName}/
     curl -p -x http://${address} http://${hiddenName}/
+    curl -x socks5h://${address} http://${archiveName}/       (by ssh)
     curl http://${address}/proxy.pac
 
 In a browser: http://${address}/?token=${token}

@@ -7,6 +7,18 @@ Deno.test("postern demo --once tries every step and exits 0", async () => {
   assert.equal(code, 0, stdout + stderr);
   const steps = stdout.split("\n").filter((line) => /^ *\d+\/\d+ /.test(line));
   assert.ok(steps.length > 5 && steps.every((line) => /^ *\d+\/\d+ +ok /.test(line)), stdout);
+  assert.match(stdout, / ok +through an ssh host, by its own ssh configuration: signed in with a key, /);
+});
+
+Deno.test("postern demo has no part in the ssh files and the agent of the person", async () => {
+  await using home = await Household.open();
+  // Whoever read these would fail, or sign in otherwise.
+  await Deno.mkdir(`${home.directory}/.ssh/config`, { recursive: true });
+  const env = { SSH_AUTH_SOCK: `${home.directory}/no-agent` };
+  const { code, stdout, stderr } = await home.run(["demo", "--once"], { env });
+  assert.equal(code, 0, stdout + stderr);
+  const left = [...Deno.readDirSync(`${home.directory}/.ssh`)].map(({ name }) => name);
+  assert.deepEqual(left, ["config"]);
 });
 
 Deno.test("postern demo does not stay where nobody could end it", async () => {

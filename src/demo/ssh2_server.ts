@@ -1,0 +1,105 @@
+import type { Duplex } from "node:stream";
+import { DuplexConn, type DuplexConnOptions } from "../core/mod.ts";
+
+/** The part of ssh2 that plays a server, which only the demo needs. */
+export interface Ssh2Server {
+  readonly Server: new (options: object, onClient: (client: Ssh2Client) => void) => {
+    injectSocket(socket: Duplex): void;
+  };
+  /** A new key of ed25519, in OpenSSH's own forms. */
+  makeKey(): Ssh2KeyPair;
+  /** Whether a sign-in with the key is rightly signed. */
+  isSignedBy(key: Ssh2KeyPair, attempt: SignInAttempt): boolean;
+}
+
+export interface Ssh2KeyPair {
+  readonly public: string;
+  readonly private: string;
+}
+
+export interface SignInAttempt {
+  readonly method: string;
+  readonly key?: { readonly data: Uint8Array };
+  /** What was signed, how, and the signature; without one a client only asks whether the key would do. */
+  readonly blob?: Uint8Array;
+  readonly signature?: Uint8Array;
+  readonly hashAlgo?: string;
+  accept(): void;
+  reject(methods: readonly string[]): void;
+}
+
+export interface Ssh2Client {
+  on(event: "authentication", handle: (attempt: SignInAttempt) => void): void;
+  on(event: "error", handle: (error: Error) => void): void;
+  on(
+    event: "tcpip",
+    handle: (
+      accept: () => Ssh2Channel,
+      reject: (reason: number) => void,
+      target: { readonly destIP: string; readonly destPort: number },
+    ) => void,
+  ): void;
+}
+
+export interface Ssh2Channel extends Duplex {
+  eof(): void;
+}
+
+/** Loads ssh2's server on first use. */
+export async function loadSsh2Server(): Promise<Ssh2Server> {
+  const [server, keygen, parser]: [
+    { default: Ssh2Server["Server"] },
+    { default: { generateKeyPairSync(type: string): Ssh2KeyPair } },
+    { default: { parseKey(text: string): ParsedKey | Error } },
+  ] = await Promise.all([
+    import("ssh2/lib/server.js"),
+    import("ssh2/lib/keygen.js"),
+    import("ssh2/lib/protocol/keyParser.js"),
+  ]);
+  const { parseKey } = parser.default;
+  return {
+    Server: server.default,
+    makeKey() {
+      while (true) {
+        const key = keygen.default.generateKeyPairSync("ed25519");
+        // One of some hundred keys that ssh2 makes is one that it cannot read.
+        if (!(parseKey(key.private) instanceof Error)) return key;
+      }
+    },
+    isSignedBy(pair, { key, blob, signature, hashAlgo }) {
+      const known = parseKey(pair.public);
+      if (known instanceof Error || !key || !sameBytes(known.getPublicSSH(), key.data)) return false;
+      return signature === undefined || known.verify(blob, signature, hashAlgo) === true;
+    },
+  };
+}
+
+interface ParsedKey {
+  getPublicSSH(): Uint8Array;
+  verify(data: Uint8Array | undefined, signature: Uint8Array, hash: string | undefined): boolean | Error;
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
+}
+
+/** A server's end of a channel: an `end` of ssh2's would close both directions, so the half-close is its own. */
+export class ServerChannel extends DuplexConn {
+  readonly #channel: Ssh2Channel;
+
+  constructor(channel: Ssh2Channel, options: DuplexConnOptions) {
+    super(channel, options);
+    this.#channel = channel;
+  }
+
+  override closeWrite(): Promise<void> {
+    this.#channel.eof();
+    return Promise.resolve();
+  }
+
+  /** ssh2 says "close" only to who has read a channel to the end: nobody waits for that. */
+  override [Symbol.asyncDispose](): Promise<void> {
+    this.abort();
+    return Promise.resolve();
+  }
+}
