@@ -4,7 +4,7 @@ import { answerBytes } from "./http_answer.ts";
 import { lastWords } from "./last_words.ts";
 import { handshakeDeadline, type ListenerDeps, type ServeOptions } from "./listener.ts";
 import { isAskedAgain } from "./next_request.ts";
-import { errorPage, type PageResponse } from "./page.ts";
+import { errorPage, type WholePage } from "./page.ts";
 
 const keepAlive = 60_000;
 
@@ -63,7 +63,7 @@ export class HttpClient {
 
   /** Answers for the door itself; whether another request may follow, which nobody can tell without a head. */
   async answer(
-    page: PageResponse,
+    page: WholePage,
     head: RequestHead | undefined,
     { reading, isLast = false }: AnswerOptions = {},
   ): Promise<boolean> {

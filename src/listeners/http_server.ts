@@ -18,6 +18,7 @@ import {
   requestFraming,
   type RequestHead,
 } from "../wire/mod.ts";
+import { answerBytes, answerHead, serverWide } from "./http_answer.ts";
 import { joined, readBody } from "./http_body.ts";
 import { lastWords } from "./last_words.ts";
 import { isAskedAgain } from "./next_request.ts";
@@ -42,9 +43,6 @@ export interface ServePagesOptions {
 
 const mostBody = 64 * 1024;
 const none = new Uint8Array();
-const encoder = new TextEncoder();
-/** The answer to `OPTIONS *`, which asks about the server as a whole (RFC 9110, section 9.3.7). */
-const serverWide: PageResponse = { status: 200, fields: [["Allow", "GET, HEAD, POST, OPTIONS"]], body: "" };
 
 /** Whether a request is for this very server, and not for a proxy. */
 export function isForPages({ method, target }: RequestHead): boolean {
@@ -187,30 +185,19 @@ class PageServer {
     }
   }
 
-  async #send(
-    { status, fields, body }: PageResponse,
-    request: RequestHead | undefined,
-    keep: boolean,
-  ): Promise<boolean> {
-    const isStream = typeof body !== "string" && !(body instanceof Uint8Array);
-    const isChunked = isStream && request?.version === "1.1";
-    const keeps = keep && (isChunked || !isStream);
-    const bytes = typeof body === "string" ? encoder.encode(body) : body;
-    const framing: [string, string][] = [];
-    if (isChunked) framing.push(["Transfer-Encoding", "chunked"]);
-    else if (bytes instanceof Uint8Array && status !== 204 && status !== 304) {
-      framing.push(["Content-Length", String(bytes.length)]);
+  async #send(page: PageResponse, request: RequestHead | undefined, keep: boolean): Promise<boolean> {
+    const { body } = page;
+    const method = request?.method;
+    const date = this.#deps.clock.date();
+    if (typeof body === "string" || body instanceof Uint8Array) {
+      await this.#write(answerBytes({ ...page, body }, { method, keeps: keep, date }));
+      return keep;
     }
-    const date: [string, string] = ["Date", this.#deps.clock.date().toUTCString()];
-    const connection: [string, string] = ["Connection", keeps ? "keep-alive" : "close"];
-    const head = encodeResponseHead({ status, fields: [...fields, ...framing, date, connection] });
-    const hasBody = request?.method !== "HEAD" && status !== 204 && status !== 304;
-    if (bytes instanceof Uint8Array) {
-      await this.#write(hasBody ? joined([head, bytes], head.length + bytes.length) : head);
-    } else {
-      await this.#write(head);
-      await this.#sendStream(bytes, hasBody, isChunked);
-    }
+    const isChunked = request?.version === "1.1";
+    const keeps = keep && isChunked;
+    const framing = isChunked ? [["Transfer-Encoding", "chunked"] as const] : [];
+    await this.#write(answerHead(page, framing, { method, keeps, date }));
+    await this.#sendStream(body, method !== "HEAD", isChunked);
     return keeps;
   }
 

@@ -25,21 +25,24 @@ export interface PageResponse {
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array>;
 }
 
+/** A page that is there as a whole. */
+export type WholePage = PageResponse & { readonly body: string | Uint8Array };
+
 /** What answers requests for this very server. A failure becomes an answer too. */
 export type Pages = (request: PageRequest, options: { signal: AbortSignal }) => Promise<PageResponse>;
 
 /** A short text. */
-export function textPage(text: string, status = 200): PageResponse {
+export function textPage(text: string, status = 200): WholePage {
   return { status, fields: [["Content-Type", "text/plain; charset=utf-8"]], body: `${text}\n` };
 }
 
 /** A value for programs. */
-export function jsonPage(value: unknown, status = 200): PageResponse {
+export function jsonPage(value: unknown, status = 200): WholePage {
   return { status, fields: [["Content-Type", "application/json"]], body: `${JSON.stringify(value)}\n` };
 }
 
 /** An error as a page: the sentence, the hint, and both for programs in `Postern-Error`. */
-export function errorPage(error: unknown): PageResponse {
+export function errorPage(error: unknown): WholePage {
   const { code, message, hint } = asPosternError(error);
   const page = textPage(hint === undefined ? message : `${message}\n${hint}`, answerStatus(error));
   const sentence = `${code}; ${message}`.replace(/[^\x20-\x7e]/g, "?");
@@ -47,7 +50,7 @@ export function errorPage(error: unknown): PageResponse {
 }
 
 /** An error for programs. */
-export function errorJson(error: unknown): PageResponse {
+export function errorJson(error: unknown): WholePage {
   return jsonPage(errorInfo(error), answerStatus(error));
 }
 
