@@ -1,4 +1,4 @@
-import { describe, pause, PosternError, within, type World } from "../core/mod.ts";
+import { describe, directoryOf, pause, PosternError, within, type World } from "../core/mod.ts";
 import { checkedId, connectInstance, logFile } from "./instance.ts";
 
 export interface BackgroundOptions {
@@ -26,7 +26,7 @@ export async function startInBackground(
 ): Promise<BackgroundStarted> {
   checkedId(id);
   const log = logFile(world, id);
-  await world.files.privateDirectory(log.replace(/\/[^/]*$/, ""));
+  await world.files.privateDirectory(directoryOf(log));
   const before = (await world.files.info(log))?.size ?? 0;
   const ending = new AbortController();
   const started = await world.process.background([...world.process.self, ...args, `--log-file=${log}`], {

@@ -1,4 +1,4 @@
-import { maskedUrl, type Problem, suggestion } from "../config/mod.ts";
+import { isMapping, maskedUrl, type Problem, suggestion } from "../config/mod.ts";
 import { type Files, formatIp, isLoopback, parseIp, unmapped } from "../core/mod.ts";
 import { doorKinds } from "../listeners/mod.ts";
 import { conflicts, type Rule } from "../routing/mod.ts";
@@ -22,10 +22,6 @@ export function wayProblems(value: unknown): Problem[] {
   }
   check(value.default, ["default"]);
   return problems;
-}
-
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The same for the lines of long lists. */

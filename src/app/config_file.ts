@@ -1,5 +1,6 @@
 import {
   type ConfigDocument,
+  configError,
   documentLimit,
   formatProblems,
   isError,
@@ -8,7 +9,7 @@ import {
   type Problem,
   rootContext,
 } from "../config/mod.ts";
-import { describe, PosternError, type World } from "../core/mod.ts";
+import { describe, directoryOf, fileNameOf, PosternError, type World } from "../core/mod.ts";
 import { parseRouteLines, type Rule, rulesOfSettings } from "../routing/mod.ts";
 import { conflictLines, missingFiles, ownDoorProblems, wayLines, wayProblems } from "./config_checks.ts";
 import { onlyProblems, readPasswords } from "./listener_checks.ts";
@@ -68,14 +69,10 @@ export async function loadConfig(world: World, source: ConfigSource): Promise<Lo
 /** The configuration of a report, or `config` with all its problems. */
 export function demandLoaded({ loaded, errors, path }: ConfigReport): LoadedConfig {
   if (loaded) return loaded;
-  const count = errors.length === 1 ? "1 problem" : `${errors.length} problems`;
   const isOfOptions = errors.every((line) => line.startsWith("--"));
-  const what = isOfOptions ? "these options" : `"${path}"`;
-  throw new PosternError("config", [`Cannot use ${what}: ${count}`, ...errors].join("\n"), {
-    hint: isOfOptions
-      ? "see postern proxy --help"
-      : "after correcting, look again with: postern config check",
-  });
+  throw isOfOptions
+    ? configError("these options", errors, { hint: "see postern proxy --help" })
+    : configError(`"${path}"`, errors);
 }
 
 /** Reads the configuration and reports every problem; only a file that cannot be read at all is an error. */
@@ -158,7 +155,7 @@ function parseSettings(
   path: string,
 ): { settings: Settings | undefined; problems: readonly Problem[] } {
   const context = rootContext({
-    base: path.replace(/[/\\][^/\\]*$/, "") || "/",
+    base: directoryOf(path),
     home: world.places.home,
     runtime: world.places.runtime,
     env: (name) => world.process.env(name),
@@ -189,7 +186,7 @@ async function readLists(world: World, files: readonly string[]): Promise<Lists>
       continue;
     }
     lists.texts.set(file, text);
-    const { rules, problems } = parseRouteLines(text, { name: fileName(file), path: file });
+    const { rules, problems } = parseRouteLines(text, { name: fileNameOf(file), path: file });
     for (const rule of rules) lists.rules.push(rule);
     for (const { line, message, severity } of problems) {
       if (severity === "error") lists.errors.push(`${file}:${line}: ${message}`);
@@ -205,7 +202,7 @@ function sourceIn(
   file: string,
   optionAt: (path: Path) => string | undefined,
 ): (path: Path) => string {
-  const name = fileName(file);
+  const name = fileNameOf(file);
   return (path) => {
     const option = optionAt(path);
     if (option !== undefined) return option;
@@ -218,8 +215,4 @@ function sourceIn(
 function commandLineRules(rules: readonly Rule[], { routes }: Settings, fileRoutes: number): Rule[] {
   const count = routes.slice(fileRoutes).reduce((sum, { to }) => sum + to.length, 0);
   return count === 0 ? [] : rules.slice(-count);
-}
-
-function fileName(path: string): string {
-  return path.replace(/^.*[/\\]/, "");
 }

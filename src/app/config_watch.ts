@@ -1,4 +1,4 @@
-import { describe, type Log, type World } from "../core/mod.ts";
+import { describe, directoryOf, type Log, type World } from "../core/mod.ts";
 
 /**
  * Tells when a file of the configuration is another than before. Directories are watched, since a watched file
@@ -77,8 +77,4 @@ export class ConfigWatch implements Disposable {
       return;
     }
   }
-}
-
-function directoryOf(path: string): string {
-  return path.replace(/[/\\][^/\\]*$/, "") || "/";
 }

@@ -1,4 +1,4 @@
-import type { Path, Problem } from "../config/mod.ts";
+import { isMapping, type Path, type Problem } from "../config/mod.ts";
 import { describe, type Files } from "../core/mod.ts";
 import { type AuthSettings, doorKinds, type ListenSettings } from "../listeners/mod.ts";
 import { parsePattern } from "../routing/mod.ts";
@@ -63,6 +63,5 @@ function items(written: unknown, path: Path): { readonly written: unknown; reado
 }
 
 function partOf(value: unknown, key: string): unknown {
-  const isMapping = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isMapping ? new Map<string, unknown>(Object.entries(value)).get(key) : undefined;
+  return isMapping(value) ? new Map<string, unknown>(Object.entries(value)).get(key) : undefined;
 }

@@ -1,4 +1,4 @@
-import { maskedUrl, parseListenAddress, type Path } from "../config/mod.ts";
+import { isMapping, maskedUrl, parseListenAddress, type Path } from "../config/mod.ts";
 import { PosternError } from "../core/mod.ts";
 import { type DoorKind, doorKinds } from "../listeners/mod.ts";
 import { parsePattern } from "../routing/mod.ts";
@@ -31,9 +31,9 @@ export interface Overridden {
  * the file, so that the file's keep their places for messages.
  */
 export function overridden(value: unknown, overrides: Overrides): Overridden {
-  if (!isRaw(value)) return { value, fileRoutes: Infinity, optionAt: () => undefined };
+  if (!isMapping(value)) return { value, fileRoutes: Infinity, optionAt: () => undefined };
   const routes = Array.isArray(value.routes) ? value.routes : [];
-  const added = routesOf(overrides.routes ?? [], isRaw(value.transports) ? value.transports : {});
+  const added = routesOf(overrides.routes ?? [], isMapping(value.transports) ? value.transports : {});
   const doors = doorsOf(overrides);
   const listen = listenOf(value.listen, doors, overrides);
   return {
@@ -42,7 +42,7 @@ export function overridden(value: unknown, overrides: Overrides): Overridden {
       ...(listen !== undefined && { listen }),
       ...(added.routes.length > 0 && {
         routes: [...routes, ...added.routes],
-        transports: { ...(isRaw(value.transports) ? value.transports : {}), ...added.transports },
+        transports: { ...(isMapping(value.transports) ? value.transports : {}), ...added.transports },
       }),
     },
     fileRoutes: routes.length,
@@ -73,7 +73,7 @@ function doorsOf({ listen, listenSocks, listenHttp, listenUnix }: Overrides): Na
 }
 
 function listenOf(listen: unknown, doors: readonly NamedDoor[], { allowOpen }: Overrides): unknown {
-  const kept = isRaw(listen) ? listen : {};
+  const kept = isMapping(listen) ? listen : {};
   if (doors.length === 0) return allowOpen ? { ...kept, allowOpen } : listen;
   // Doors named on the command line stand for all doors of the file; who may use them and how much stays.
   const others = Object.entries(kept).filter(([key]) => !doorKinds.some((kind) => kind === key));
@@ -115,8 +115,4 @@ function inPlace(way: string, taken: Raw, made: Record<string, unknown>): string
   const value = way.slice(colon + 1);
   made[`${kind}${count}`] = { [kind]: kind === "proxy" ? { url: value } : value };
   return `${kind}${count}`;
-}
-
-function isRaw(value: unknown): value is Raw {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import { object, or } from "@optique/core/constructs";
 import { command, constant } from "@optique/core/primitives";
-import { counted, PosternError, type World } from "../core/mod.ts";
+import { counted, directoryOf, PosternError, type World } from "../core/mod.ts";
 import { defineCommand, type RunContext } from "./command.ts";
 import { outputOption, words } from "./options.ts";
 import { printableLines } from "./printable.ts";
@@ -108,10 +108,10 @@ async function init(world: World, { globals }: RunContext): Promise<void> {
       hint: "edit it, or name another file with --config FILE",
     });
   }
-  const directory = path.replace(/[/\\][^/\\]*$/, "");
-  if (directory !== path && !await files.info(directory)) await files.privateDirectory(directory);
+  const directory = directoryOf(path);
+  if (!await files.info(directory)) await files.privateDirectory(directory);
   await files.replace(path, starterConfig);
-  const beside = directory === path ? "postern.schema.json" : `${directory}/postern.schema.json`;
+  const beside = `${directory}/postern.schema.json`;
   await files.replace(beside, await formatValue(configSchema(), "json"), { mode: 0o644 });
   await terminal.err(
     `postern: wrote "${path}" and "${beside}"\npostern: next: edit it, then run postern config check\n`,

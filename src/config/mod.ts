@@ -11,5 +11,13 @@ export * from "./modifiers.ts";
 export * from "./problems.ts";
 export * from "./record.ts";
 export * from "./scalars.ts";
-export type { Infer, JsonDefinitions, JsonSchema, Omittable, Schema, Shape } from "./schema.ts";
+export {
+  type Infer,
+  isMapping,
+  type JsonDefinitions,
+  type JsonSchema,
+  type Omittable,
+  type Schema,
+  type Shape,
+} from "./schema.ts";
 export * from "./url.ts";

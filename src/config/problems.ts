@@ -1,4 +1,4 @@
-import { PosternError } from "../core/mod.ts";
+import { counted, PosternError } from "../core/mod.ts";
 import { formatPath, type Position, type Problem } from "./context.ts";
 import type { ConfigDocument } from "./document.ts";
 
@@ -25,11 +25,12 @@ export function isError(problem: Problem): boolean {
   return problem.severity !== "warning";
 }
 
-/** One error that names every problem of a document; warnings are left out. */
-export function configError(problems: readonly Problem[], document: ConfigDocument): PosternError {
-  const lines = formatProblems(problems.filter(isError), document);
-  const count = lines.length === 1 ? "1 problem" : `${lines.length} problems`;
-  return new PosternError("config", [`Cannot use ${document.name}: ${count}`, ...lines].join("\n"), {
-    hint: "after correcting, look again with: postern config check",
-  });
+/** One error that names every problem, a line each. */
+export function configError(
+  what: string,
+  lines: readonly string[],
+  { hint = "after correcting, look again with: postern config check" } = {},
+): PosternError {
+  const count = counted(lines.length, "problem");
+  return new PosternError("config", [`Cannot use ${what}: ${count}`, ...lines].join("\n"), { hint });
 }

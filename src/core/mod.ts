@@ -9,6 +9,7 @@ export * from "./line_writer.ts";
 export * from "./log.ts";
 export * from "./messages.ts";
 export * from "./metrics.ts";
+export * from "./path.ts";
 export * from "./quantities.ts";
 export * from "./relay.ts";
 export * from "./socket_path.ts";

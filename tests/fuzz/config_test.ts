@@ -34,8 +34,9 @@ function checkValue(document: ConfigDocument): void {
   const context = worldContext();
   const value = everything.parse(document.value, context);
   assert.equal(value === undefined, context.problems.some(isError));
-  assert.equal(formatProblems(context.problems, document).length, context.problems.length);
-  assert.equal(configError(context.problems, document).code, "config");
+  const lines = formatProblems(context.problems, document);
+  assert.equal(lines.length, context.problems.length);
+  assert.equal(configError(document.name, lines).code, "config");
   masked(document.value, everything);
 }
 

@@ -3,6 +3,7 @@ import {
   configError,
   formatPath,
   formatProblems,
+  isError,
   optional,
   parseDocument,
   port,
@@ -40,9 +41,9 @@ Deno.test("formatProblems() gives every problem its place, in the order of the f
   ]);
 });
 
-Deno.test("configError() carries all errors and leaves warnings out", async () => {
+Deno.test("configError() carries all errors, and says how to go on", async () => {
   const { document, problems } = await problemsOf("proxy: http://me:hunter2@a\nlab: { port: -1, host: h }");
-  const error = configError(problems, document);
+  const error = configError(document.name, formatProblems(problems.filter(isError), document));
   assert.equal(error.code, "config");
   assert.equal(
     error.message,
@@ -53,10 +54,8 @@ Deno.test("configError() carries all errors and leaves warnings out", async () =
 
 Deno.test("configError() counts", async () => {
   const { document, problems } = await problemsOf("{}");
-  assert.match(
-    configError([...problems, ...problems], document).message,
-    /^Cannot use config\.yaml: 2 problems\n/,
-  );
+  const lines = formatProblems([...problems, ...problems], document);
+  assert.match(configError("it", lines).message, /^Cannot use it: 2 problems\n/);
 });
 
 Deno.test("formatProblems() puts problems of the whole file first, without a place", async () => {
