@@ -2,7 +2,7 @@ import type { Clock } from "../../core/mod.ts";
 
 export interface SshPulseOptions {
   readonly clock: Clock;
-  /** Milliseconds of silence before a question. */
+  /** Milliseconds of silence before a question; it comes up to half of that earlier. */
   readonly keepalive: number;
   /** Milliseconds of silence after which a question has gone unanswered for too long. */
   readonly deadAfter: number;
@@ -60,7 +60,7 @@ export class SshPulse implements Disposable {
   check(): void {
     if (this.#isOver) return;
     this.#ask();
-    this.#rest(this.#patience);
+    this.#restUntil(Math.min(this.#patience, this.#options.keepalive) + this.#options.clock.now());
   }
 
   [Symbol.dispose](): void {
@@ -85,10 +85,22 @@ export class SshPulse implements Disposable {
       if (now >= deadAt) return onDead(now - this.#heardAt);
       return this.#rest(deadAt - now);
     }
-    const silence = now - this.#heardAt;
-    if (silence < keepalive) return this.#rest(keepalive - silence);
+    const askAt = this.#onBeat(this.#heardAt + keepalive);
+    if (now < askAt) return this.#rest(askAt - now);
     this.check();
   };
+
+  /** Not later than a time, and with the other sessions: together they wake the machine as often as one. */
+  #restUntil(time: number): void {
+    const now = this.#options.clock.now();
+    const at = this.#onBeat(time);
+    this.#rest((at > now ? at : time) - now);
+  }
+
+  #onBeat(time: number): number {
+    const beat = this.#options.keepalive / 2;
+    return Math.floor(time / beat) * beat;
+  }
 
   #ask(): void {
     // A server that never answers such questions, but speaks, must not make the list grow.
@@ -99,7 +111,7 @@ export class SshPulse implements Disposable {
 
   #rest(ms: number): void {
     this.#timer?.[Symbol.dispose]();
-    this.#timer = this.#options.clock.after(ms, this.#beat);
+    this.#timer = this.#options.clock.after(Math.ceil(ms), this.#beat);
   }
 }
 
