@@ -5,7 +5,8 @@ import { connectInstance, instances } from "./instance.ts";
 export async function withOwner(world: World, error: unknown): Promise<unknown> {
   if (!(error instanceof PosternError) || error.detail !== "in_use") return error;
   const { signal } = new AbortController();
-  for (const { id, pid } of await instances(world, { signal })) {
+  // One that hangs is not asked what it listens on, and must not hide the others.
+  for (const { id, pid } of await instances(world, { signal, unanswered: () => {} })) {
     const { listeners } = await (await connectInstance(world, id, { signal })).status({ signal });
     if (!listeners.some(({ address }) => error.message.includes(` ${address}:`))) continue;
     return new PosternError(error.code, error.message, {

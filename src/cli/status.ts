@@ -64,6 +64,11 @@ async function statuses(
     ? (await instances(world, { signal, unanswered })).map((instance) => instance.id)
     : [id];
   await world.terminal.err(silent.join(""));
+  if (ids.length === 0 && silent.length > 0) {
+    throw new PosternError("timeout", "Cannot show a status: no door answers", {
+      hint: "a door that hangs has to be ended by hand: postern doctor",
+    });
+  }
   if (ids.length === 0) {
     throw new PosternError("refused", "Cannot show a status: no door runs", {
       exit: 3,

@@ -40,7 +40,7 @@ export default defineCommand({
     const ids = all
       ? (await instances(world, { signal, unanswered })).map((instance) => instance.id)
       : [named ?? id ?? "default"];
-    if (ids.length === 0) {
+    if (ids.length === 0 && silent.length === 0) {
       throw new PosternError("refused", "Cannot stop a door: none runs", {
         exit: 3,
         detail: "no_instance",

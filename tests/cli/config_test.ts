@@ -156,16 +156,23 @@ Deno.test("postern explain, pac and env answer from the configuration, and say s
   await home.configure("transports: { no: { reject: x } }\nroutes: [{ to: .example.net, via: no }]\n");
   await using door = await home.door(["--id", "work"]);
   door.kill("SIGSTOP");
-  const commands = [["explain", "a.example.net"], ["pac"], ["env"], ["status"], ["stop", "work"]];
+  const commands = [["explain", "a.example.net"], ["pac"], ["env"], ["status"], ["stop"]];
+  const all = [["status"], ["stop", "--all"]];
   const ended = await Promise.all(
-    commands.map((words) => home.run([...words, ...(words[0] === "stop" ? [] : ["--id", "work"])])),
+    [...commands.map((words) => [...words, "--id", "work"]), ...all].map((words) => home.run(words)),
   );
   for (const { code, stderr } of ended.slice(0, 3)) {
     assert.equal(code, 0, stderr);
     assert.match(stderr, /^postern: the door "work" does not answer: answered from the configuration\n/);
   }
   assert.match(ended[0]?.stdout ?? "", /goes to no\n/);
-  for (const { code, stderr } of ended.slice(3)) {
+  assert.match(
+    ended[5]?.stderr ?? "",
+    /"work" does not answer[^]*\npostern: error: Cannot show a status: no door ans/,
+  );
+  assert.match(ended[6]?.stderr ?? "", /error: Cannot stop work: no answer\n/);
+  assert.deepEqual(ended.slice(5).map(({ code }) => code), [6, 6]);
+  for (const { code, stderr } of ended.slice(3, 5)) {
     assert.equal(code, 6);
     assert.match(
       stderr,
