@@ -3,11 +3,13 @@ import {
   type Conn,
   formatTarget,
   isPosternError,
+  Messages,
   parseTarget,
   type Target,
   type World,
 } from "../core/mod.ts";
 import { buildTransports } from "../transports/mod.ts";
+import { socks4 } from "../wire/mod.ts";
 import { ask } from "./demo_client.ts";
 import { archiveName, bigSize, type FarSide, greeting, hiddenName } from "./far_side.ts";
 import type { JumpHost } from "./jump_host.ts";
@@ -59,10 +61,11 @@ export function demoSteps(stage: DemoStage): DemoStep[] {
       title: "by SOCKS4a",
       async run(signal) {
         const conn = await client.connect(signal);
-        await conn.write(socks4aRequest(site));
-        const reply = await readExactly(conn, 8);
-        expect(reply[1] === 0x5a, `the door refused with ${reply[1]}`);
-        const answer = await ask(conn, { target: "/", host: hiddenName });
+        await conn.write(socks4.encodeRequest({ command: socks4.commands.connect, target: site, user: "" }));
+        const messages = new Messages(conn);
+        const reply = await messages.read(socks4.decodeReply);
+        expect(reply === socks4.replies.granted, `the door refused with ${reply}`);
+        const answer = await ask(messages.goOn(), { target: "/", host: hiddenName });
         expect(answer.text.trim() === greeting, `it answered ${answer.status}`);
         return "the oldest of the protocols reaches it too";
       },
@@ -229,25 +232,6 @@ async function refusalOf(dial: Promise<Conn>): Promise<string> {
     if (isPosternError(error, "unreachable")) return "unreachable";
     throw error;
   }
-}
-
-// +----+----+---------+-------------+----------+------+-------------+------+
-// | VN | CD | DSTPORT | 0.0.0.1     | USERID   | NULL | NAME        | NULL |
-// +----+----+---------+-------------+----------+------+-------------+------+
-function socks4aRequest({ host, port }: Target): Uint8Array<ArrayBuffer> {
-  const name = new TextEncoder().encode(host);
-  return new Uint8Array([4, 1, port >> 8, port & 255, 0, 0, 0, 1, 0, ...name, 0]);
-}
-
-async function readExactly(conn: Conn, size: number): Promise<Uint8Array> {
-  const bytes = new Uint8Array(size);
-  let filled = 0;
-  while (filled < size) {
-    const count = await conn.read(bytes.subarray(filled));
-    if (count === null) throw new Error(`the door ended after ${filled} bytes`);
-    filled += count;
-  }
-  return bytes;
 }
 
 /** Runs the script as a browser would: it has no functions but its own. */

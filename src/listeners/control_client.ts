@@ -18,7 +18,7 @@ import type {
   ReloadReport,
   Status,
 } from "./door_state.ts";
-import { copyBody, joined } from "./http_body.ts";
+import { readBody } from "./http_body.ts";
 import { errorFromInfo } from "./page.ts";
 
 export interface ControlClientOptions {
@@ -146,14 +146,7 @@ export class ControlClient {
     const messages = new Messages(conn);
     const head = await messages.read(decodeResponseHead);
     if (!head) throw new PosternError("protocol", "Cannot read the door's answer: it closed the connection");
-    const chunks: Uint8Array<ArrayBuffer>[] = [];
-    let size = 0;
-    await copyBody(messages, responseFraming(head, method), (bytes) => {
-      size += bytes.length;
-      chunks.push(bytes.slice());
-      return Promise.resolve();
-    }, { status: 502 });
-    const body = joined(chunks, size);
+    const body = await readBody(messages, responseFraming(head, method), { status: 502 });
     if (head.status < 200 || head.status > 299) throw failureOf(head, body);
     return body;
   }

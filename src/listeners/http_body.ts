@@ -3,6 +3,11 @@ import { ChunkedDecoder, Fields, type Framing, Http1Problem } from "../wire/mod.
 
 const noFields = new Fields();
 
+export interface ReadBodyOptions extends Partial<CopyBodyOptions> {
+  /** In bytes. */
+  readonly limit?: number;
+}
+
 export interface CopyBodyOptions {
   /** What answers a malformed body: 400 for a request's, 502 for a response's. */
   readonly status: 400 | 502;
@@ -33,11 +38,11 @@ export async function copyBody(
   return noFields;
 }
 
-/** The whole body of a request, refused with 413 as soon as it is known to be over `limit` bytes. */
+/** A whole body, refused with 413 as soon as it is known to be over `limit` bytes. */
 export async function readBody(
   messages: Messages,
   framing: Framing,
-  { limit }: { limit: number },
+  { limit = Infinity, status = 400 }: ReadBodyOptions = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (framing.kind === "length" && framing.length > limit) throw tooLarge(limit);
   const chunks: Uint8Array<ArrayBuffer>[] = [];
@@ -47,7 +52,7 @@ export async function readBody(
     if (size > limit) return Promise.reject(tooLarge(limit));
     chunks.push(bytes.slice());
     return Promise.resolve();
-  });
+  }, { status });
   return joined(chunks, size);
 }
 
