@@ -62,7 +62,7 @@ export class JumpHost implements AsyncDisposable {
       [knownHostsPath]: `[127.0.0.1]:${this.port} ${hostKey.public}\n`,
     };
     // Its chacha20 leaves ciphers behind.
-    const algorithms = { cipher: ["aes128-gcm@openssh.com"] };
+    const algorithms = { cipher: ["aes128-gcm@openssh.com", "aes128-ctr"] };
     const server = new ssh2.Server(
       { hostKeys: [hostKey.private], algorithms },
       (client) => this.#greet(client),

@@ -57,6 +57,8 @@ export async function loadSsh2Server(): Promise<Ssh2Server> {
     import("ssh2/lib/protocol/keyParser.js"),
   ]);
   const { parseKey } = parser.default;
+  // Its timer wants node's, which an older runtime does not give to a bundle; the client keeps the session alive.
+  Object.assign(server.default, { KEEPALIVE_CLIENT_INTERVAL: 0 });
   return {
     Server: server.default,
     makeKey() {

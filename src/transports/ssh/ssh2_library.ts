@@ -101,6 +101,7 @@ async function importLibrary(): Promise<Ssh2Library> {
   // Else ssh2 would go on initializing behind the first session.
   await crypto.default.init;
   const system = await import("node:crypto");
+  const unusable = unusableWith(system);
   const lists = Object.entries(constants.default)
     .filter((entry): entry is [keyof AlgorithmConstants, string[]] => Array.isArray(entry[1]));
   return {
@@ -142,5 +143,21 @@ function authenticatorOf(module: PolyModule): Poly1305 {
   };
 }
 
-/** What ssh2 offers and Deno's crypto does not do. */
-const unusable: ReadonlySet<string> = new Set(["ecdh-sha2-nistp521"]);
+/** What ssh2 offers and Deno's crypto does not do; of AES-GCM an older one says so when a message has been read. */
+function unusableWith(
+  { createCipheriv, createDecipheriv }: Pick<
+    typeof import("node:crypto"),
+    "createCipheriv" | "createDecipheriv"
+  >,
+): ReadonlySet<string> {
+  const names = new Set(["ecdh-sha2-nistp521"]);
+  const [key, iv] = [new Uint8Array(16), new Uint8Array(12)];
+  const cipher = createCipheriv("aes-128-gcm", key, iv);
+  cipher.final();
+  try {
+    createDecipheriv("aes-128-gcm", key, iv).setAutoPadding(false).setAuthTag(cipher.getAuthTag()).final();
+  } catch {
+    for (const bits of [128, 256]) names.add(`aes${bits}-gcm`).add(`aes${bits}-gcm@openssh.com`);
+  }
+  return names;
+}
