@@ -177,15 +177,19 @@ peerTest(`${inTurn} connections in turn leave nothing behind`, [...sshPeers, "lo
     postern: ["transports: { jump: { ssh: jump } }", "default: jump"],
   });
   await using door = await home.door(["--log-level", "warn"]);
-  const { code, stdout, stderr } = await runPeer(paths.loadgen, [
-    ...["rate", "-door", await door.address(), "-pid", `${door.pid}`],
-    ...["-grown", "-c", "1", "-warm", `${inTurn}`, "-n", `${inTurn}`],
-  ]);
-  assert.equal(code, 0, stderr);
-  const { failed, grown_kB: memory, grown_files: files } = JSON.parse(stdout);
-  assert.deepEqual({ failed, files }, { failed: 0, files: 0 });
-  // What a heap swings by; 10,000 things that are kept would be more than 1 kB each.
-  assert.ok(memory < 10_000, `${memory} kB more`);
+  const address = await door.address();
+  const grown: number[] = [];
+  // A heap settles once, what is kept grows each time.
+  for (let round = 0; round < 3; round++) {
+    const args = ["rate", "-door", address, "-pid", `${door.pid}`, "-grown", "-c", "1", "-n", `${inTurn}`];
+    const { code, stdout, stderr } = await runPeer(paths.loadgen, args);
+    assert.equal(code, 0, stderr);
+    const { failed, grown_kB: memory, grown_files: files } = JSON.parse(stdout);
+    // The first one of all is for the session itself.
+    assert.deepEqual({ failed, files }, { failed: 0, files: round === 0 ? 1 : 0 });
+    grown.push(memory);
+  }
+  assert.ok(Math.min(...grown) < 5000, `${grown} kB more`);
   assert.deepEqual((await hops(home, "jump")).map(({ channels }) => channels), [0]);
   assert.equal(sshd.signIns, 1);
 }, { platforms: ["linux"] });
@@ -216,15 +220,15 @@ peerTest(`ten idle sessions cost less than ${mostBusy} % of a core over ${rest}`
   await using door = await home.door();
   await Promise.all(Array.from({ length: 10 }, (_, at) => refused(door, at)));
   assert.equal(sshd.signIns, 10);
-  const { code, stdout, stderr } = await runPeer(paths.loadgen, [
-    "wait",
-    "-pid",
-    `${door.pid}`,
-    "-rest",
-    rest,
-  ]);
-  assert.equal(code, 0, stderr);
-  const { cpu_percent: busy } = JSON.parse(stdout);
+  const busyFor = async (rest: string): Promise<number> => {
+    const args = ["wait", "-pid", `${door.pid}`, "-rest", rest];
+    const { code, stdout, stderr } = await runPeer(paths.loadgen, args);
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout).cpu_percent;
+  };
+  // What the start has left behind is compiled and collected first.
+  if (isLongRun()) await busyFor("60s");
+  const busy = await busyFor(rest);
   assert.ok(busy < mostBusy, `${busy} %`);
   assert.equal(sshd.signIns, 10);
 }, { platforms: ["linux"] });
