@@ -29,6 +29,7 @@ export async function signIn(link: SignInLink, options: SignInOptions): Promise<
   await new SignIn(link, options).run();
 }
 
+type Questions = Extract<SignInAnswer, { readonly kind: "questions" }>;
 type Method = "publickey" | "keyboard-interactive" | "password";
 
 class SignIn {
@@ -173,28 +174,40 @@ class SignIn {
   }
 
   async #tryQuestions(): Promise<void> {
-    const { host, label } = this.#options;
-    if (this.#roundsLeft-- <= 0 || !this.#canAsk()) return void this.#spent.add("keyboard-interactive");
+    if (this.#roundsLeft <= 0 || !this.#canAsk()) return void this.#spent.add("keyboard-interactive");
+    this.#roundsLeft--;
     this.#tried.push("answers to its questions");
     const message = this.#request("keyboard-interactive").string("").string("").bytes();
     let answer = await this.#answer("keyboard-interactive", message);
+    let asked = 0;
     while (answer.kind === "questions") {
-      let before = foreignText([answer.name, answer.instructions].filter((text) => text !== "").join("\n"));
-      if (before !== "") this.#options.onStep?.(before.replaceAll("\n", " "));
-      const replies: string[] = [];
-      for (const { prompt, echo } of answer.questions) {
-        // Who asks comes first: the words after it are the server's.
-        const text = `(${host.user} at ${label}) ${foreignText(prompt, { limit: 200 })}`;
-        const reply = await this.#asked({ text: before === "" ? text : `${before}\n${text}`, echo });
-        before = "";
-        // Whoever gives no answer wants no further question either.
-        if (reply === undefined) this.#roundsLeft = 0;
-        replies.push(reply ?? "");
+      asked += Math.max(1, answer.questions.length);
+      if (asked > mostQuestions) {
+        this.#failures.push(new Error(`it asks more than ${mostQuestions} questions`));
+        return void this.#spent.add("keyboard-interactive");
       }
-      const response = new SshWriter().byte(infoResponse).u32(replies.length);
-      for (const reply of replies) response.string(reply);
+      const response = new SshWriter().byte(infoResponse).u32(answer.questions.length);
+      for (const reply of await this.#replies(answer)) response.string(reply);
       answer = await this.#answer("keyboard-interactive", response.bytes());
     }
+  }
+
+  async #replies({ name, instructions, questions }: Questions): Promise<string[]> {
+    const { host, label, onStep } = this.#options;
+    let before = foreignText([name, instructions].filter((text) => text !== "").join("\n"));
+    if (before !== "") onStep?.(before.replaceAll("\n", " "));
+    const replies: string[] = [];
+    for (const { prompt, echo } of questions) {
+      // Who asks comes first: the words after it are the server's.
+      const own = `(${host.user} at ${label}) ${foreignText(prompt, { limit: 200 })}`;
+      const text = before === "" ? own : `${before}\n${own}`;
+      before = "";
+      // Whoever gives no answer wants no further question either.
+      const reply = this.#roundsLeft < 0 ? undefined : await this.#asked({ text, echo });
+      if (reply === undefined) this.#roundsLeft = -1;
+      replies.push(reply ?? "");
+    }
+    return replies;
   }
 
   #canAsk(): boolean {
@@ -248,5 +261,7 @@ class SignIn {
 
 /** How often one question is asked, as NumberOfPasswordPrompts of ssh by default. */
 const mostAnswers = 3;
+/** How many questions a server may ask in one go, those without a question counted. */
+const mostQuestions = 32;
 const userauthRequest = 50;
 const infoResponse = 61;

@@ -104,6 +104,9 @@ async function fileIdentities(
     // IdentityFile may name a public key: then it only chooses among those of the agent.
     const publicBlob = readPublicLine(publicText ?? "") ?? readPublicLine(text ?? "");
     if (!inspected || text === undefined) {
+      if (text !== undefined && !readPublicLine(text)) {
+        note(new Error(`${path} holds no key that is known here`));
+      }
       return publicBlob && { label: path, blob: publicBlob, sign: () => cannotSign(path) };
     }
     if (!inspected.isEncrypted) {
