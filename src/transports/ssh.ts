@@ -55,7 +55,7 @@ export class Ssh implements Transport {
 
   async dial(target: Target, options: DialOptions): Promise<Conn> {
     const last = await this.#last(options);
-    const hops = this.#held?.hops ?? [];
+    const hops = options.onStep ? this.#held?.hops ?? [] : [];
     if (hops.length > 0 && hops.every((hop) => hop.status().state === "ready")) {
       options.onStep?.(`signed in to ${hops.map(({ host }) => sshLabel(host)).join(", ")} earlier`);
     }
