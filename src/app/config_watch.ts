@@ -1,5 +1,13 @@
 import { describe, directoryOf, type Log, type World } from "../core/mod.ts";
 
+/** What a configuration was when it was read. */
+export interface WatchedContents {
+  /** The files, with what was read of them; one that is not there has no text. */
+  readonly texts: ReadonlyMap<string, string | undefined>;
+  /** Directories in which files are found by a pattern, with their names. */
+  readonly listings?: ReadonlyMap<string, readonly string[]> | undefined;
+}
+
 /**
  * Tells when a file of the configuration is another than before. Directories are watched, since a watched file
  * is lost when it is replaced; and contents are compared, since most changes there are none of ours.
@@ -9,6 +17,7 @@ export class ConfigWatch implements Disposable {
   readonly #log: Log;
   readonly #changed: () => void;
   #texts: ReadonlyMap<string, string | undefined> = new Map();
+  #listings: ReadonlyMap<string, readonly string[]> = new Map();
   #watches = new Map<string, Disposable>();
   #isClosed = false;
 
@@ -18,9 +27,10 @@ export class ConfigWatch implements Disposable {
     this.#changed = changed;
   }
 
-  /** Watches the files of a configuration, and those that links lead to. `texts` is what was read of them. */
-  async follow(texts: ReadonlyMap<string, string | undefined>): Promise<void> {
+  /** Watches the files of a configuration, and those that links lead to. */
+  async follow({ texts, listings = new Map() }: WatchedContents): Promise<void> {
     this.#texts = texts;
+    this.#listings = listings;
     // What happened between the reading and the watching has been told to nobody.
     if (await this.#watch()) await this.#compare();
   }
@@ -33,7 +43,7 @@ export class ConfigWatch implements Disposable {
 
   /** Watches the directories where the files are now; whether there are new ones among them. */
   async #watch(): Promise<boolean> {
-    const wanted = new Set<string>();
+    const wanted = new Set<string>(this.#listings.keys());
     for (const path of this.#texts.keys()) {
       wanted.add(directoryOf(path));
       const real = await this.#world.files.real(path).catch(() => path);
@@ -52,7 +62,9 @@ export class ConfigWatch implements Disposable {
         this.#watches.set(directory, this.#world.files.watch(directory, this.#stirred));
         hasNew = true;
       } catch (error) {
-        this.#log.warn("config.unwatched", { directory, reason: describe(error) });
+        // What is not there cannot be watched: it is looked for again at the next reload.
+        const isThere = await this.#world.files.info(directory).then(Boolean, () => true);
+        if (isThere) this.#log.warn("config.unwatched", { directory, reason: describe(error) });
       }
     }
     return hasNew;
@@ -76,5 +88,17 @@ export class ConfigWatch implements Disposable {
       this.#changed();
       return;
     }
+    for (const [path, before] of this.#listings) {
+      const now = await this.#world.files.list(path).catch((): readonly string[] => []);
+      if (sameNames(before, now)) continue;
+      if (this.#isClosed) return;
+      this.#listings = new Map([...this.#listings, [path, now]]);
+      this.#changed();
+      return;
+    }
   }
+}
+
+function sameNames(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.toSorted().join("\n") === other.toSorted().join("\n");
 }

@@ -80,7 +80,9 @@ export class Door implements AsyncDisposable {
     this.connections = new ConnectionTable({ clock, log, metrics: this.metrics });
     this.#retired = new RetiredTransports(this.connections, log);
     this.#network = withoutLoops(world.network, () => this.endpoints);
-    const prompt = options.asksNobody ? undefined : sshPrompt({ terminal: world.terminal, process: world.process, log });
+    const prompt = options.asksNobody
+      ? undefined
+      : sshPrompt({ terminal: world.terminal, process: world.process, log });
     this.#ssh = new SshServices(
       {
         network: this.#network,
@@ -185,6 +187,11 @@ export class Door implements AsyncDisposable {
       else if (severity === "note") log.warn("transport.note", fields);
       else log.debug("transport.note", fields);
     }
+  }
+
+  /** The ssh configuration as it was read for the transports, where there is one. */
+  get sshContents(): SshServices["contents"] {
+    return this.#ssh.contents;
   }
 
   /** Resolves when the transports have read what they need besides the configuration. */

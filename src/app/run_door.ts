@@ -17,7 +17,7 @@ import {
   serveDoor,
 } from "../listeners/mod.ts";
 import { type ConfigReport, demandLoaded, type LoadedConfig, readConfig } from "./config_file.ts";
-import { ConfigWatch } from "./config_watch.ts";
+import { ConfigWatch, type WatchedContents } from "./config_watch.ts";
 import { Door } from "./door.ts";
 import { doorSource } from "./door_source.ts";
 import { Instance } from "./instance.ts";
@@ -100,7 +100,7 @@ class DoorRun implements AsyncDisposable {
     }
     if (source) await this.#serveControl(instance, source);
     this.#watch = this.#held.use(new ConfigWatch(this.#world, log, () => this.#reloadAndForget("file")));
-    await this.#watch.follow(this.#texts);
+    await this.#follow(door);
     if (readyFile !== undefined) this.#held.defer(() => this.#world.files.remove(readyFile));
     const addresses = await this.#tellAddresses(door);
     log.info("door.ready", { id, addresses: addresses.join(" "), pid: this.#world.process.pid });
@@ -166,8 +166,24 @@ class DoorRun implements AsyncDisposable {
       await this.#tellAddresses(door);
       return report;
     } finally {
-      await this.#watch?.follow(this.#texts);
+      await this.#follow(door);
     }
+  }
+
+  /** Watches what the configuration was read from; which files of ssh that are is known a little later. */
+  async #follow(door: Door): Promise<void> {
+    await this.#watch?.follow(this.#contents(door));
+    this.#tasks.spawn(async () => {
+      await door.prepared();
+      await this.#watch?.follow(this.#contents(door));
+    });
+  }
+
+  #contents({ sshContents }: Door): WatchedContents {
+    return {
+      texts: new Map([...sshContents?.texts ?? [], ...this.#texts]),
+      listings: sshContents?.listings,
+    };
   }
 
   /** A file that has gone is no empty configuration: an editor may be about to write it anew. */

@@ -170,6 +170,41 @@ peerTest("config check and doctor tell what of ssh cannot be used", sshPeers, as
   );
 });
 
+peerTest("a door takes up a change of the ssh configuration by itself", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  await using site = new WebSite();
+  const near = await lab.start("near");
+  await Deno.mkdir(`${lab.directory}/conf.d`);
+  await using home = await openSshHousehold(lab, {
+    ssh: [`Include ${lab.directory}/conf.d/*`, ...sshHostLines("near", near, "KnownHostsCommand /bin/false")],
+    postern: ["transports: { near: { ssh: near }, far: { ssh: far.invalid } }", "default: near"],
+  });
+  await using door = await home.door();
+  const dial = () => home.run(["explain", "--dial", site.address]);
+  assert.equal((await dial()).code, 4);
+  const config = `${lab.directory}/ssh_config`;
+  await Deno.writeTextFile(
+    `${config}.new`,
+    (await Deno.readTextFile(config)).replace(/.*KnownHosts.*\n/, ""),
+  );
+  await Deno.rename(`${config}.new`, config);
+  await door.says(/config\.reloaded/);
+  const { code, stdout } = await dial();
+  assert.equal(code, 0, stdout + door.stderr);
+
+  // A file that a pattern now finds is a change too.
+  await Deno.writeTextFile(`${lab.directory}/conf.d/more`, sshHostLines("far.invalid", near).join("\n"));
+  await door.says(/config\.reloaded[^]*config\.reloaded/);
+  const { transports: [, far] } = JSON.parse((await home.run(["config", "check", "-o", "json"])).stdout);
+  assert.equal(far.isUsable, true);
+  await eventually("the new address is known", async () => {
+    const [{ transports }] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
+    return transports.find(({ name }: { name: string }) => name === "far").detail.includes(`:${near.port}`);
+  });
+  // The session of the host that stayed the same was kept.
+  assert.equal(near.signIns, 1);
+});
+
 interface Hop {
   readonly host: string;
   readonly state: string;

@@ -9,7 +9,6 @@ export function idleSshServices(
     ...parts,
     reading: () => ({
       read: (alias) => Promise.reject(new Error(`this test has no ssh host ${alias}`)),
-      files: [],
       [Symbol.dispose]() {},
     }),
   });

@@ -40,7 +40,7 @@ export class SshTransports implements AsyncDisposable {
       clock: systemClock,
       files: createFiles(systemClock),
       log: this.log,
-      reading: () => ({ read, files: [], [Symbol.dispose]() {} }),
+      reading: () => ({ read, [Symbol.dispose]() {} }),
       ...(prompt && { prompt }),
       ...(runCommand && { runCommand }),
     }, { ...usualSshSection, ...times });

@@ -14,12 +14,21 @@ export type SshConfigFile =
 /** Who may write a file besides its user and root. */
 export type SshConfigWriters = "nobody" | "group" | "others";
 
+/** What a configuration was when it was read: a change of any of it asks for a reload. */
+export interface SshConfigContents {
+  /** Every file that was looked for; those that are missing or cannot be read have no text. */
+  readonly texts: ReadonlyMap<string, string | undefined>;
+  /** The names in every directory in which files were looked for by a pattern. */
+  readonly listings: ReadonlyMap<string, readonly string[]>;
+}
+
 /** The files of an ssh configuration, each read once. */
 export class SshConfigFiles {
   readonly #files: Pick<Files, "read" | "list" | "info">;
   readonly #uid: number | undefined;
   readonly #read = new Map<string, Promise<SshConfigFile>>();
-  readonly #listed = new Set<string>();
+  readonly #texts = new Map<string, string>();
+  readonly #listed = new Map<string, readonly string[]>();
 
   constructor(files: Pick<Files, "read" | "list" | "info">, uid: number | undefined) {
     this.#files = files;
@@ -33,7 +42,14 @@ export class SshConfigFiles {
 
   /** Every directory in which files were looked for by a pattern. */
   get directories(): readonly string[] {
-    return [...this.#listed];
+    return [...this.#listed.keys()];
+  }
+
+  get contents(): SshConfigContents {
+    return {
+      texts: new Map(this.paths.map((path) => [path, this.#texts.get(path)])),
+      listings: this.#listed,
+    };
   }
 
   /** Never fails: a file that cannot be read says so. */
@@ -65,7 +81,9 @@ export class SshConfigFiles {
     if (info.kind === "directory") return { isDirectory: true };
     // A pipe might never end; this one thing that is no file is what people write for nothing.
     if (info.kind === "other" && path !== "/dev/null") return { fault: "it is not a file" };
-    const lines = sshConfig.parseSshConfig(decoded(await this.#files.read(path, { limit: fileLimit })));
+    const bytes = await this.#files.read(path, { limit: fileLimit });
+    if (info.kind === "file") this.#texts.set(path, new TextDecoder().decode(bytes));
+    const lines = sshConfig.parseSshConfig(decoded(bytes));
     return { lines, writers: path === "/dev/null" ? "nobody" : this.#writers(info) };
   }
 
@@ -86,9 +104,11 @@ export class SshConfigFiles {
   }
 
   async #list(directory: string): Promise<readonly string[]> {
-    this.#listed.add(directory);
+    this.#listed.set(directory, []);
     try {
-      return await this.#files.list(directory);
+      const names = await this.#files.list(directory);
+      this.#listed.set(directory, names);
+      return names;
     } catch (error) {
       const info = await this.#files.info(directory);
       // A pattern that leads nowhere means no files; a directory that cannot be read may hide some.

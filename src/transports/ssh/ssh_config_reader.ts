@@ -1,7 +1,7 @@
 import { PosternError } from "../../core/mod.ts";
 import type { SshConfigDeps } from "./ssh_config_deps.ts";
 import { SshConfigEvaluation, type SshHostQuestion } from "./ssh_config_evaluation.ts";
-import { SshConfigFiles } from "./ssh_config_files.ts";
+import { type SshConfigContents, SshConfigFiles } from "./ssh_config_files.ts";
 import type { SshHost } from "./ssh_host.ts";
 import { sshHostOfSettings } from "./ssh_host_of_settings.ts";
 
@@ -27,6 +27,11 @@ export class SshConfigReader {
   /** Every directory in which files were looked for by a pattern: a new file there asks for a reload too. */
   get directories(): readonly string[] {
     return this.#files.directories;
+  }
+
+  /** All of them, as they were. */
+  get contents(): SshConfigContents {
+    return this.#files.contents;
   }
 
   /** What is configured for a host. What is wrong with that is among its problems; only a bad name or user fails. */

@@ -1,5 +1,6 @@
 import type { Clock, Files, Process } from "../../core/mod.ts";
 import type { ReadSshHost } from "./ssh_chain.ts";
+import type { SshConfigContents } from "./ssh_config_files.ts";
 import { SshConfigReader } from "./ssh_config_reader.ts";
 import type { SshHost } from "./ssh_host.ts";
 import type { SshSection } from "./ssh_section.ts";
@@ -7,8 +8,8 @@ import type { SshSection } from "./ssh_section.ts";
 /** What the ssh configuration said when it was first asked. Disposing it ends commands that still run for it. */
 export interface SshReading extends Disposable {
   readonly read: ReadSshHost;
-  /** Every file that was looked for. */
-  readonly files: readonly string[];
+  /** The files that the answers so far come from, as they were. */
+  readonly contents?: SshConfigContents | undefined;
 }
 
 /** The person whose ssh configuration is read, and their machine. */
@@ -41,8 +42,8 @@ export function readingOf({ clock, files, process }: SshPerson): (section: SshSe
       });
     };
     return {
-      get files() {
-        return known?.files ?? [];
+      get contents() {
+        return known?.contents;
       },
       read: async (alias, asked) => withAgent(await (await (reader ??= begin())).read(alias, asked), agent),
       [Symbol.dispose]: () =>

@@ -12,6 +12,7 @@ import { HostKeys } from "./host_keys.ts";
 import type { Prompt } from "./ssh_auth.ts";
 import type { ReadSshHost } from "./ssh_chain.ts";
 import { SshPool, type SshPoolDeps } from "./ssh_pool.ts";
+import type { SshConfigContents } from "./ssh_config_files.ts";
 import type { SshReading } from "./ssh_reading.ts";
 import { type SshSection, usualSshSection } from "./ssh_section.ts";
 
@@ -58,9 +59,9 @@ export class SshServices implements AsyncDisposable {
     return this.#section;
   }
 
-  /** Files that the answers so far come from, those that are missing too. */
-  get files(): readonly string[] {
-    return this.#reading.files;
+  /** The files that the answers so far come from, as they were. */
+  get contents(): SshConfigContents | undefined {
+    return this.#reading.contents;
   }
 
   readonly read: ReadSshHost = async (alias, asked) => {

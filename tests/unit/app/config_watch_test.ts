@@ -15,7 +15,7 @@ Deno.test("ConfigWatch tells of another content once, and of no other change", a
   const files = new MemoryFiles({ [path]: "a" });
   const { watch, changes } = watching(files);
   using _watch = watch;
-  await watch.follow(new Map([[path, "a"]]));
+  await watch.follow({ texts: new Map([[path, "a"]]) });
   files.put("/config/other", "x");
   files.put(path, "a");
   await settle();
@@ -31,7 +31,7 @@ Deno.test("ConfigWatch tells of a file that goes, and of its return, were it emp
   const files = new MemoryFiles({ [path]: "a" });
   const { watch, changes } = watching(files);
   using _watch = watch;
-  await watch.follow(new Map([[path, "a"]]));
+  await watch.follow({ texts: new Map([[path, "a"]]) });
   await files.remove(path);
   files.put("/config/other", "x");
   await settle();
@@ -45,7 +45,7 @@ Deno.test("ConfigWatch tells of what happened between the reading and the watchi
   const files = new MemoryFiles({ [path]: "newer" });
   const { watch, changes } = watching(files);
   using _watch = watch;
-  await watch.follow(new Map([[path, "read before"]]));
+  await watch.follow({ texts: new Map([[path, "read before"]]) });
   assert.equal(changes(), 1);
 });
 
@@ -53,7 +53,7 @@ Deno.test("ConfigWatch waits for a list that was missing", async () => {
   const files = new MemoryFiles({ [path]: "a" });
   const { watch, changes } = watching(files);
   using _watch = watch;
-  await watch.follow(new Map([[path, "a"], ["/lists/big.txt", undefined]]));
+  await watch.follow({ texts: new Map([[path, "a"], ["/lists/big.txt", undefined]]) });
   assert.equal(changes(), 0);
   files.put("/lists/big.txt", "any direct");
   await settle();
@@ -66,7 +66,7 @@ Deno.test("ConfigWatch follows a link that leads elsewhere with the same content
   files.real = (asked) => Promise.resolve(asked === path ? real : asked);
   const { watch, changes } = watching(files);
   using _watch = watch;
-  await watch.follow(new Map([[path, "a"]]));
+  await watch.follow({ texts: new Map([[path, "a"]]) });
   real = "/second/config.yaml";
   files.put("/config/..data", "swapped");
   await settle();
@@ -85,11 +85,40 @@ Deno.test("ConfigWatch follows a link that leads elsewhere with the same content
 Deno.test("ConfigWatch says nothing after its end", async () => {
   const files = new MemoryFiles({ [path]: "a" });
   const { watch, changes } = watching(files);
-  await watch.follow(new Map([[path, "a"]]));
+  await watch.follow({ texts: new Map([[path, "a"]]) });
   files.put(path, "b");
   watch[Symbol.dispose]();
   await settle();
   files.put(path, "c");
   await settle();
   assert.equal(changes(), 0);
+});
+
+Deno.test("ConfigWatch tells of another name in a directory where files are looked for", async () => {
+  const files = new MemoryFiles({ [path]: "a", "/conf.d/one": "x" });
+  const { watch, changes } = watching(files);
+  using _watch = watch;
+  const texts = new Map([[path, "a"], ["/conf.d/one", "x"]]);
+  await watch.follow({ texts, listings: new Map([["/conf.d", ["one"]], ["/gone.d", []]]) });
+  files.put("/conf.d/one", "x");
+  await settle();
+  assert.equal(changes(), 0);
+  files.put("/conf.d/two", "");
+  await settle();
+  files.put("/conf.d/two", "");
+  await settle();
+  assert.equal(changes(), 1);
+});
+
+Deno.test("ConfigWatch has no word to say of a directory that is not there", async () => {
+  const files = new MemoryFiles({ [path]: "a" });
+  const watched = files.watch.bind(files);
+  files.watch = (directory, changed) => {
+    if (directory !== "/config") throw new Error("no such directory");
+    return watched(directory, changed);
+  };
+  const log = recordingLog();
+  using watch = new ConfigWatch({ files }, log, () => {});
+  await watch.follow({ texts: new Map([[path, "a"], ["/home/me/.ssh/config", undefined]]) });
+  assert.deepEqual(log.lines, []);
 });
