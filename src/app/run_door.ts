@@ -5,6 +5,7 @@ import {
   PosternError,
   type SignalName,
   Tasks,
+  whenAborted,
   type World,
 } from "../core/mod.ts";
 import {
@@ -118,12 +119,9 @@ class DoorRun implements AsyncDisposable {
   }
 
   async untilStopped(signal: AbortSignal): Promise<void> {
-    const interrupted = () => this.#stop.resolve({ why: "interrupted" });
-    if (signal.aborted) interrupted();
-    signal.addEventListener("abort", interrupted, { once: true });
+    using _interrupted = whenAborted(signal, () => this.#stop.resolve({ why: "interrupted" }));
     if (this.#options.idleExit) this.#exitWhenIdle(this.#options.idleExit);
     const { why, drain } = await this.#stop.promise;
-    signal.removeEventListener("abort", interrupted);
     this.#options.log.info("door.stopping", { why });
     await this.#door?.drain(drain);
     this.#options.log.info("door.stopped");

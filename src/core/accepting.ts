@@ -2,6 +2,7 @@ import { type Clock, pause } from "./clock.ts";
 import type { Conn } from "./conn.ts";
 import { describe, PosternError } from "./errors.ts";
 import type { Log } from "./log.ts";
+import { whenAborted } from "./when_aborted.ts";
 import type { Listening } from "./world.ts";
 
 export interface AcceptingOptions {
@@ -20,9 +21,7 @@ export async function* accepting(
   listening: Listening,
   { signal, clock, log, turnAway }: AcceptingOptions,
 ): AsyncGenerator<Conn> {
-  const close = () => listening.close();
-  if (signal.aborted) close();
-  signal.addEventListener("abort", close, { once: true });
+  using _close = whenAborted(signal, () => listening.close());
   let saidAt = -Infinity;
   let turningAway: Promise<void> | undefined;
   try {
@@ -54,7 +53,6 @@ export async function* accepting(
       else if (!isSpare) return;
     }
   } finally {
-    signal.removeEventListener("abort", close);
     await turningAway;
   }
 }

@@ -1,3 +1,5 @@
+import { whenAborted } from "./when_aborted.ts";
+
 /** Time, so that tests can hold it. */
 export interface Clock {
   /** Milliseconds that only grow. */
@@ -30,16 +32,9 @@ export async function within<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const own = new AbortController();
-  const pass = () => own.abort(signal.reason);
-  if (signal.aborted) pass();
-  else signal.addEventListener("abort", pass, { once: true });
-  const timer = clock.after(ms, () => own.abort(error()));
-  try {
-    return await work(own.signal);
-  } finally {
-    timer[Symbol.dispose]();
-    signal.removeEventListener("abort", pass);
-  }
+  using _pass = whenAborted(signal, () => own.abort(signal.reason));
+  using _timer = clock.after(ms, () => own.abort(error()));
+  return await work(own.signal);
 }
 
 export interface DeadlinesOptions {

@@ -17,4 +17,5 @@ export * from "./streams.ts";
 export * from "./target.ts";
 export * from "./tasks.ts";
 export * from "./turns.ts";
+export * from "./when_aborted.ts";
 export * from "./world.ts";

@@ -1,5 +1,5 @@
 import { PrivateDoor } from "../app/mod.ts";
-import { createLog, describe, LineWriter, PosternError, type World } from "../core/mod.ts";
+import { createLog, describe, LineWriter, PosternError, whenAborted, type World } from "../core/mod.ts";
 import { demoSteps } from "./demo_steps.ts";
 import { demoWorld } from "./demo_world.ts";
 import { archiveName, FarSide, hiddenName } from "./far_side.ts";
@@ -100,11 +100,8 @@ async function showAndWait(
   using _int = world.process.on("SIGINT", () => ended.resolve());
   using _term = world.process.on("SIGTERM", () => ended.resolve());
   const ended = Promise.withResolvers<void>();
-  const stop = () => ended.resolve();
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
+  using _stop = whenAborted(signal, () => ended.resolve());
   await ended.promise;
-  signal.removeEventListener("abort", stop);
   await world.terminal.out("\ndemo: the door is closed\n");
 }
 

@@ -6,6 +6,7 @@ import {
   Messages,
   PosternError,
   type Target,
+  whenAborted,
   within,
 } from "../core/mod.ts";
 import { decodeResponseHead, encodeRequestHead, responseFraming, type ResponseHead } from "../wire/mod.ts";
@@ -127,14 +128,9 @@ export class ControlClient {
       });
     return await within({ clock, ms: timeout, signal, error }, async (signal) => {
       await using conn = await this.#connect(signal);
-      const abort = () => conn.abort(signal.reason);
-      signal.addEventListener("abort", abort, { once: true });
-      try {
-        signal.throwIfAborted();
-        return await this.#exchange(conn, method, path);
-      } finally {
-        signal.removeEventListener("abort", abort);
-      }
+      signal.throwIfAborted();
+      using _drop = whenAborted(signal, () => conn.abort(signal.reason));
+      return await this.#exchange(conn, method, path);
     });
   }
 

@@ -1,4 +1,4 @@
-import { type Conn, type Deadlines, type Messages, PosternError } from "../core/mod.ts";
+import { type Conn, type Deadlines, type Messages, PosternError, whenAborted } from "../core/mod.ts";
 
 export interface NextRequestOptions {
   readonly deadlines: Deadlines;
@@ -17,15 +17,12 @@ export async function isAskedAgain(
   if (draining?.aborted) return false;
   const enough = new PosternError("cancelled", "No further request is wanted on this connection");
   const drop = () => client.abort(enough);
-  draining?.addEventListener("abort", drop, { once: true });
-  const deadline = deadlines.add(idle, drop);
+  using _draining = whenAborted(draining, drop);
+  using _deadline = deadlines.add(idle, drop);
   try {
     return await messages.fill();
   } catch (error) {
     if (error !== enough) throw error;
     return false;
-  } finally {
-    deadline[Symbol.dispose]();
-    draining?.removeEventListener("abort", drop);
   }
 }

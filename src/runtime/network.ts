@@ -7,6 +7,7 @@ import {
   type Network,
   PosternError,
   type SecureOptions,
+  whenAborted,
 } from "../core/mod.ts";
 import { connectFrom } from "./connect_from.ts";
 import { fileError } from "./file_error.ts";
@@ -152,19 +153,14 @@ class SocketListening implements Listening {
 async function lookup(name: string, { signal }: { signal: AbortSignal }): Promise<readonly string[]> {
   const { lookup } = await import("node:dns");
   const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
-  const stop = () => reject(signal.reason);
   if (signal.aborted) throw signal.reason;
-  signal.addEventListener("abort", stop, { once: true });
+  using _stop = whenAborted(signal, () => reject(signal.reason));
   lookup(name, { all: true, verbatim: true }, (error, found) => {
     if (error) reject(lookupError(error, name));
     else if (found.length === 0) reject(lookupError(new Error("no address"), name));
     else resolve(found.map(({ address }) => address));
   });
-  try {
-    return await promise;
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
+  return await promise;
 }
 
 function lookupError(error: Error, name: string): PosternError {

@@ -1,5 +1,13 @@
 import type { PeerCertificate, TLSSocket } from "node:tls";
-import { type Conn, duplex, DuplexConn, parseIp, PosternError, type SecureOptions } from "../core/mod.ts";
+import {
+  type Conn,
+  duplex,
+  DuplexConn,
+  parseIp,
+  PosternError,
+  type SecureOptions,
+  whenAborted,
+} from "../core/mod.ts";
 import { tlsError } from "./tls_error.ts";
 import { trustedCertificates } from "./trusted_certificates.ts";
 
@@ -37,18 +45,15 @@ export async function secure(conn: Conn, options: SecureOptions & { signal: Abor
       checkServerIdentity: (_host: string, peer: PeerCertificate) => checkServerIdentity(serverName, peer),
     });
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const stop = () => reject(signal.reason);
     const closed = () => reject(new Error("the peer closed the connection"));
-    signal.addEventListener("abort", stop, { once: true });
     socket.once("secureConnect", resolve).once("error", reject).once("close", closed);
+    using _stop = whenAborted(signal, () => reject(signal.reason));
     try {
-      if (signal.aborted) stop();
       await promise;
     } catch (error) {
       socket.on("error", () => {}).destroy();
       throw error;
     } finally {
-      signal.removeEventListener("abort", stop);
       socket.off("error", reject).off("close", closed);
     }
     return new DuplexConn(socket, {

@@ -7,6 +7,7 @@ import {
   type Target,
   type Transport,
   type TransportStatus,
+  whenAborted,
 } from "../core/mod.ts";
 import { defineTransport, type TransportDeps } from "./define_transport.ts";
 import { FreshText } from "./fresh_text.ts";
@@ -59,8 +60,7 @@ export class Proxy implements Transport {
   async #answer(target: Target, { signal, onStep }: DialOptions): Promise<Conn | PosternError> {
     const asking = { target, proxy: this.#label, credentials: await this.#credentials() };
     let conn = await this.#reach({ signal, ...(onStep && { onStep }) });
-    const drop = () => conn.abort(signal.reason);
-    signal.addEventListener("abort", drop, { once: true });
+    using _drop = whenAborted(signal, () => conn.abort(signal.reason));
     try {
       signal.throwIfAborted();
       conn = await this.#secured(conn, signal);
@@ -72,8 +72,6 @@ export class Proxy implements Transport {
     } catch (error) {
       conn.abort(error);
       throw error;
-    } finally {
-      signal.removeEventListener("abort", drop);
     }
   }
 

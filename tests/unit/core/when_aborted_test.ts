@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { whenAborted } from "../../../src/core/mod.ts";
+
+const cases = [
+  { name: "when the signal ends", before: false, during: true, after: false, calls: 1 },
+  { name: "at once for a signal that has ended", before: true, during: false, after: false, calls: 1 },
+  { name: "not once it was disposed", before: false, during: false, after: true, calls: 0 },
+];
+for (const { name, before, during, after, calls } of cases) {
+  Deno.test(`whenAborted() calls ${name}`, () => {
+    const stop = new AbortController();
+    let called = 0;
+    if (before) stop.abort();
+    {
+      using _waiting = whenAborted(stop.signal, () => void called++);
+      if (during) stop.abort();
+    }
+    if (after) stop.abort();
+    assert.equal(called, calls);
+  });
+}
+
+Deno.test("whenAborted() waits for nothing where there is no signal", () => {
+  whenAborted(undefined, () => assert.fail())[Symbol.dispose]();
+});
