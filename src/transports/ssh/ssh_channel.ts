@@ -1,4 +1,5 @@
 import { type Conn, PosternError, readableOf, writableOf } from "../../core/mod.ts";
+import { HeldBytes } from "./held_bytes.ts";
 
 /** What a channel needs of the session that carries it. */
 export interface ChannelLink {
@@ -42,8 +43,7 @@ export class SshChannel implements Conn {
   readonly #packetSize: number;
   /** How many bytes the server still takes. */
   #sendable: number;
-  #chunks: Uint8Array<ArrayBuffer>[] = [];
-  #held = 0;
+  readonly #held = new HeldBytes();
   #hasEnded = false;
   #failure: unknown;
   #reader: Reader | undefined;
@@ -70,11 +70,11 @@ export class SshChannel implements Conn {
 
   /** How many bytes wait to be read. */
   get held(): number {
-    return this.#held;
+    return this.#held.length;
   }
 
   read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
-    if (this.#held > 0) return Promise.resolve(this.#take(into));
+    if (this.#held.length > 0) return Promise.resolve(this.#take(into));
     if (this.#hasEnded) return Promise.resolve(null);
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => this.#reader = { into, resolve, reject });
@@ -149,7 +149,7 @@ export class SshChannel implements Conn {
 
   [Symbol.asyncDispose](): Promise<void> {
     // What has ended on both sides is over already, without an error that nobody would see.
-    if (!this.#hasSentClose || this.#held > 0 || this.#reader) {
+    if (!this.#hasSentClose || this.#held.length > 0 || this.#reader) {
       this.#fail(closedHere, { dropsHeld: true });
       this.#close();
     }
@@ -161,19 +161,12 @@ export class SshChannel implements Conn {
   onData(data: Uint8Array<ArrayBuffer>): void {
     if (this.#failure !== undefined || this.#hasEnded || data.length === 0) return;
     const reader = this.#reader;
-    if (!reader) {
-      this.#chunks.push(data);
-      this.#held += data.length;
-      return;
-    }
+    if (!reader) return this.#held.push(data);
     this.#reader = undefined;
     const { into, resolve } = reader;
     const count = Math.min(into.length, data.length);
     into.set(count < data.length ? data.subarray(0, count) : data);
-    if (count < data.length) {
-      this.#chunks.push(data.subarray(count));
-      this.#held += data.length - count;
-    }
+    if (count < data.length) this.#held.push(data.subarray(count));
     this.#giveBack(count);
     resolve(count);
   }
@@ -210,24 +203,7 @@ export class SshChannel implements Conn {
   }
 
   #take(into: Uint8Array<ArrayBuffer>): number {
-    let count = 0;
-    let used = 0;
-    for (; used < this.#chunks.length && count < into.length; used++) {
-      const chunk = this.#chunks[used];
-      if (!chunk) break;
-      const room = into.length - count;
-      if (chunk.length > room) {
-        into.set(chunk.subarray(0, room), count);
-        this.#chunks[used] = chunk.subarray(room);
-        count += room;
-        break;
-      }
-      into.set(chunk, count);
-      count += chunk.length;
-    }
-    if (used === this.#chunks.length) this.#chunks = [];
-    else this.#chunks.splice(0, used);
-    this.#held -= count;
+    const count = this.#held.take(into);
     this.#giveBack(count);
     return count;
   }
@@ -257,10 +233,7 @@ export class SshChannel implements Conn {
 
   #fail(error: unknown, { dropsHeld }: { dropsHeld: boolean }): void {
     this.#failure ??= error;
-    if (dropsHeld) {
-      this.#chunks = [];
-      this.#held = 0;
-    }
+    if (dropsHeld) this.#held.clear();
     this.#reader?.reject(this.#failure);
     this.#reader = undefined;
     this.#wake();
