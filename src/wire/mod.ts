@@ -14,3 +14,5 @@ export * as socks4 from "./socks4.ts";
 export * as socks5 from "./socks5.ts";
 export * from "./ssh_keys.ts";
 export * as sshConfig from "./ssh_config.ts";
+export * as sshMux from "./ssh_mux.ts";
+export * as sshPackets from "./ssh_packets.ts";
