@@ -1,0 +1,97 @@
+import type { Process } from "../../src/core/mod.ts";
+import { createFiles } from "../../src/runtime/files.ts";
+import { createNetwork } from "../../src/runtime/network.ts";
+import { createProcess } from "../../src/runtime/process.ts";
+import { systemClock } from "../../src/runtime/system_clock.ts";
+import { Openssh } from "../../src/transports/ssh/openssh.ts";
+import { OpensshDirectory } from "../../src/transports/ssh/openssh_directory.ts";
+import type { OpensshTarget } from "../../src/transports/ssh/openssh_arguments.ts";
+import { recordingLog } from "./recording_log.ts";
+import type { Sshd, SshLab } from "./sshd.ts";
+
+/** What a lab of the ssh program is made with. */
+export const opensshPeers = ["sshd", "ssh_keygen", "sh", "ssh"] as const;
+
+/** The lines of an ssh configuration for a server of a lab, under a name. */
+export function hostLines(
+  lab: SshLab,
+  { name, port }: Pick<Sshd, "name" | "port">,
+  ...more: string[]
+): string {
+  return [
+    `Host ${name}`,
+    "HostName 127.0.0.1",
+    `Port ${port}`,
+    `User ${lab.user}`,
+    `IdentityFile ${lab.key}`,
+    "IdentitiesOnly yes",
+    "GlobalKnownHostsFile none",
+    `UserKnownHostsFile ${lab.knownHosts}`,
+    ...more,
+  ].join("\n  ");
+}
+
+/** Hosts reached with the ssh program, from a configuration of their own. */
+export class OpensshLab implements AsyncDisposable {
+  readonly parent: string;
+  readonly log = recordingLog();
+  readonly directory: OpensshDirectory;
+  readonly network = createNetwork();
+  readonly files = createFiles(systemClock);
+  readonly process: Pick<Process, "run" | "pipe" | "platform">;
+  readonly #lab: SshLab;
+  readonly #config: string;
+  readonly #hosts: Openssh[] = [];
+
+  private constructor(lab: SshLab, config: string) {
+    const real = createProcess({ clock: systemClock, files: this.files, main: "", flags: [] });
+    // The tests may run the shell where PATH has it.
+    const pipe: Process["pipe"] = ([program = "", ...args], options) =>
+      real.pipe([program.replace("/bin/sh", "sh"), ...args], options);
+    this.process = { run: real.run, pipe, platform: real.platform };
+    this.#lab = lab;
+    this.#config = config;
+    this.parent = `${lab.directory}/run`;
+    this.directory = new OpensshDirectory({
+      parent: this.parent,
+      platform: this.process.platform,
+      network: this.network,
+      files: this.files,
+      clock: systemClock,
+      log: this.log,
+    });
+  }
+
+  static async create(lab: SshLab, lines: readonly string[]): Promise<OpensshLab> {
+    const config = `${lab.directory}/openssh_config`;
+    await Deno.writeTextFile(config, `${lines.join("\n")}\n`);
+    return new OpensshLab(lab, config);
+  }
+
+  to(
+    alias: string,
+    { times = {}, ...more }: Partial<OpensshTarget> & { times?: Partial<{ connectTimeout: number }> } = {},
+  ): Openssh {
+    const { network, files, process, log, directory } = this;
+    const host = new Openssh({
+      host: this.#lab.host({ name: alias, port: 22 }),
+      target: { alias, config: this.#config, ...more },
+      deps: {
+        network,
+        files,
+        process,
+        log,
+        directory,
+        clock: systemClock,
+        times: { keepalive: 1000, deadAfter: 3000, connectTimeout: 10_000, ...times },
+      },
+    });
+    this.#hosts.push(host);
+    return host;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const host of this.#hosts) await host[Symbol.asyncDispose]();
+    await this.directory[Symbol.asyncDispose]();
+  }
+}
