@@ -4,6 +4,7 @@ import { errorsTable } from "./reference_errors.ts";
 import { withPart } from "./reference_page.ts";
 import { permissionsPage } from "./reference_permissions.ts";
 import { roomsPart } from "./reference_rooms.ts";
+import { sshOptionsTable } from "./reference_ssh.ts";
 
 /** Where the paths of the pages begin. */
 export const projectRoot: URL = new URL("../", import.meta.url);
@@ -29,9 +30,11 @@ async function writeReference(args: readonly string[]): Promise<number> {
 export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   const architecture = await textOf(new URL("ARCHITECTURE.md", projectRoot));
   const drawn = withPart(architecture, "rooms", await roomsPart(new URL("src/", projectRoot)));
+  const ssh = await textOf(new URL("docs/guide/ssh.md", projectRoot));
   return new Map([
     ["ARCHITECTURE.md", withPart(drawn, "errors", errorsTable())],
     ["docs/guide/permissions.md", permissionsPage()],
+    ["docs/guide/ssh.md", withPart(ssh, "ssh options", sshOptionsTable())],
     ["docs/reference/cli.md", cliPage()],
     ["docs/reference/configuration.md", configurationPage()],
     ["docs/reference/postern.schema.json", schemaFile()],

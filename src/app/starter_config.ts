@@ -20,6 +20,7 @@ listen:
 
 # Ways out, by name. "direct" and "reject" are always there.
 transports: {}
+#   bastion: { ssh: jump1.example.net }     # a Host of your ssh configuration; try it with: postern test
 #   corp: { proxy: { url: "http://proxy.corp.example:3128", user: me, passwordFile: ~/.config/postern/corp } }
 #   inner: { proxy: { url: "socks5h://10.0.0.1:1080" }, via: corp }
 #   blocked: { reject: not from this machine }
@@ -28,6 +29,7 @@ transports: {}
 # 10.0.0.0/8, "db.example.net:5432", any.
 routes: []
 #   - { to: [intranet.example, 10.0.0.0/8], via: corp }
+#   - { to: [db.example.net, 10.20.0.0/16], via: bastion }
 
 # Exclusions: these go direct whatever the routes say.
 direct: []
@@ -35,4 +37,8 @@ direct: []
 
 # Where everything else goes.
 default: direct
+
+# How ssh hosts are reached, beside what ~/.ssh/config says.
+# ssh:
+#   hosts: { odd.example.net: { engine: openssh } }   # this one by the ssh program
 `;

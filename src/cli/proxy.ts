@@ -27,7 +27,7 @@ const options = object({
   })),
   routes: multiple(option("--route", string({ metavar: "PATTERN=TRANSPORT" }), {
     description: words(
-      "Sends what the pattern matches through a transport: its name, or one in place (*=proxy:http://127.0.0.1:3128).",
+      "Sends what the pattern matches through a transport: its name, or one in place (x.example=ssh:jump1, *=proxy:http://127.0.0.1:3128).",
     ),
   })),
   allowOpen: option("--allow-open", {
