@@ -5,6 +5,7 @@ import { type SshAlgorithms, SshEngine } from "./ssh_engine.ts";
 import type { SshHost } from "./ssh_host.ts";
 import { collectIdentities } from "./ssh_identities.ts";
 import { SshSession } from "./ssh_session.ts";
+import type { UnlockedKeys } from "./unlocked_keys.ts";
 
 export interface OpenSshSessionDeps {
   readonly network: Pick<Network, "connect">;
@@ -13,6 +14,8 @@ export interface OpenSshSessionDeps {
   readonly hostKeys: Pick<HostKeys, "algorithms" | "verify">;
   /** Absent where nobody can be asked. */
   readonly prompt?: Prompt;
+  /** Absent where each sign-in asks for passphrases anew. */
+  readonly unlocked?: UnlockedKeys;
   /** Milliseconds of silence before a server is asked, and until it counts as gone. */
   readonly keepalive: number;
   readonly deadAfter: number;

@@ -7,9 +7,16 @@ import type { Identities, Identity } from "./ssh_identities.ts";
 import type { SignInAnswer, SignInLink } from "./ssh_sign_in.ts";
 import { SshWriter } from "./ssh_writer.ts";
 
-/** Asks a person; undefined when nobody answers. */
+/** A question that may be answered by the time its turn comes. */
+export interface SshQuestion extends Question {
+  readonly isNeedless?: () => boolean;
+  /** Waited for before the next question is asked: that may be needless then. */
+  readonly onAnswer?: (answer: string) => Promise<unknown>;
+}
+
+/** Asks a person; undefined when nobody answers, or nobody needs to any more. */
 export type Prompt = (
-  question: Question,
+  question: SshQuestion,
   options: { readonly signal: AbortSignal },
 ) => Promise<string | undefined>;
 
@@ -127,15 +134,23 @@ class SignIn {
     if (!lock) return key;
     let failure: unknown;
     for (let left = mostAnswers; left > 0; left--) {
-      const passphrase = await this.#asked({ text: `Passphrase of ${lock.path}: `, echo: false });
+      let opening: Promise<Identity> | undefined;
+      const passphrase = await this.#asked({
+        text: `Passphrase of ${lock.path}: `,
+        echo: false,
+        isNeedless: () => lock.opened() !== undefined,
+        onAnswer: (answer) => opening = lock.open(answer),
+      });
       // As for ssh, an empty answer says: not this key.
       if (!passphrase) break;
       try {
-        return await lock.open(passphrase);
+        return await (opening ?? lock.open(passphrase));
       } catch (error) {
         failure = error;
       }
     }
+    const opened = lock.opened();
+    if (opened) return opened;
     if (failure !== undefined) this.#failures.push(failure);
     this.#hints.unshift(`add the key to the agent: ssh-add ${lock.path}`);
     return undefined;
@@ -220,7 +235,7 @@ class SignIn {
     return this.#keys ??= [...(await this.#options.identities).all];
   }
 
-  async #asked(question: Question): Promise<string | undefined> {
+  async #asked(question: SshQuestion): Promise<string | undefined> {
     return await this.#options.prompt?.(question, { signal: this.#signal });
   }
 

@@ -3,6 +3,7 @@ import { rsaSizeProblem } from "./rsa_size.ts";
 import { SshAgent } from "./ssh_agent.ts";
 import { blobType, isCertificateType, keyOfCertificate, readPublicLine } from "./ssh_certificate.ts";
 import type { SshHost } from "./ssh_host.ts";
+import type { UnlockedKeys } from "./unlocked_keys.ts";
 import { inspectPrivateKey, openPrivateKey, type PrivateKey } from "./ssh_private_key.ts";
 
 /** One key to sign in with. */
@@ -23,6 +24,8 @@ export interface Identity {
 /** What keeps a key from being used. */
 export interface Lock {
   readonly path: string;
+  /** The key without its lock, where somebody has opened it meanwhile. */
+  opened(): Identity | undefined;
   /** The key without its lock; a wrong passphrase is `auth`. */
   open(passphrase: string): Promise<Identity>;
 }
@@ -38,6 +41,8 @@ export interface IdentitiesDeps {
   readonly network: Pick<Network, "connect">;
   readonly clock: Clock;
   readonly files: Pick<Files, "readTextIfThere">;
+  /** Absent where each sign-in asks for passphrases anew. */
+  readonly unlocked?: UnlockedKeys;
 }
 
 /**
@@ -89,14 +94,9 @@ async function agentIdentities(
 
 async function fileIdentities(
   host: SshHost,
-  { files }: IdentitiesDeps,
+  { files, unlocked }: IdentitiesDeps,
   note: (error: unknown) => void,
 ): Promise<Identity[]> {
-  const opened = ({ blob, sign }: PrivateKey, path: string): Identity => ({
-    label: path,
-    blob,
-    sign: (data, { algorithm }) => Promise.try(() => sign(data, algorithm)),
-  });
   const found = await Promise.all(host.identityFiles.map(async (path): Promise<Identity | undefined> => {
     const text = await readKey(path, files, note);
     const publicText = await readKey(`${path}.pub`, files, note);
@@ -109,20 +109,34 @@ async function fileIdentities(
       }
       return publicBlob && { label: path, blob: publicBlob, sign: () => cannotSign(path) };
     }
+    const before = unlocked?.of(text);
+    if (before) return withoutLock(before, path);
     if (!inspected.isEncrypted) {
-      const key = await openPrivateKey(text, { path }).catch(note);
-      return key ? opened(key, path) : undefined;
+      const key = await openPrivateKey(text, { path }).catch((error) => void note(error));
+      return key && withoutLock(key, path);
     }
     const blob = inspected.blob ?? publicBlob;
-    const open = async (passphrase: string) => {
-      const key = await openPrivateKey(text, { path, passphrase });
-      const problem = rsaSizeProblem(key.blob, host);
-      if (problem !== undefined) throw new PosternError("auth", `Cannot use ${path}: ${problem}`);
-      return opened(key, path);
+    const lock: Lock = {
+      path,
+      opened() {
+        const key = unlocked?.of(text);
+        return key && withoutLock(key, path);
+      },
+      async open(passphrase) {
+        const key = await openPrivateKey(text, { path, passphrase });
+        const problem = rsaSizeProblem(key.blob, host);
+        if (problem !== undefined) throw new PosternError("auth", `Cannot use ${path}: ${problem}`);
+        unlocked?.keep(text, key);
+        return withoutLock(key, path);
+      },
     };
-    return { label: path, ...(blob && { blob }), lock: { path, open }, sign: () => cannotSign(path) };
+    return { label: path, ...(blob && { blob }), lock, sign: () => cannotSign(path) };
   }));
   return found.filter((identity) => identity !== undefined);
+}
+
+function withoutLock({ blob, sign }: PrivateKey, path: string): Identity {
+  return { label: path, blob, sign: (data, { algorithm }) => Promise.try(() => sign(data, algorithm)) };
 }
 
 function cannotSign(path: string): Promise<never> {
@@ -164,9 +178,19 @@ function certified(key: Identity, certificates: readonly Uint8Array<ArrayBuffer>
 
 function withCertificate(key: Identity, blob: Uint8Array<ArrayBuffer>): Identity {
   const { lock } = key;
-  const open = async (passphrase: string) => ({ ...await (lock?.open(passphrase) ?? key), label, blob });
-  const label = `the certificate of ${key.label}`;
-  return { ...key, label, blob, ...(lock && { lock: { path: lock.path, open } }) };
+  const certified = (key: Identity): Identity => ({ ...key, label: `the certificate of ${key.label}`, blob });
+  if (!lock) return certified(key);
+  return {
+    ...certified(key),
+    lock: {
+      path: lock.path,
+      opened() {
+        const key = lock.opened();
+        return key && certified(key);
+      },
+      open: async (passphrase) => certified(await lock.open(passphrase)),
+    },
+  };
 }
 
 function isSame(a: Identity, b: Identity): boolean {

@@ -13,11 +13,21 @@ export interface SshPromptParts {
  * Undefined where nobody can be asked. One question at a time.
  */
 export function sshPrompt({ terminal, process, log }: SshPromptParts): Prompt | undefined {
-  const program = askpassProgram(process.env, { hasTerminal: terminal.isInput });
-  if (program === undefined) return terminal.isInput ? terminal.ask.bind(terminal) : undefined;
+  const { isInput } = terminal;
+  const program = askpassProgram(process.env, { hasTerminal: isInput });
+  if (program === undefined && !isInput) return undefined;
+  const ask: Prompt = program === undefined
+    ? (question, options) => terminal.ask(question, options)
+    : ({ text }, { signal }) => runAskpass(program, text, { process, log, signal });
   const turns = new Turns();
-  return ({ text }, { signal }) =>
-    turns.take(() => runAskpass(program, text, { process, log, signal }), { signal });
+  return (question, options) =>
+    turns.take(async () => {
+      if (question.isNeedless?.()) return undefined;
+      const answer = await ask(question, options);
+      // Whether it was right is for who asked.
+      if (answer) await question.onAnswer?.(answer).catch(() => {});
+      return answer;
+    }, options);
 }
 
 /** The program that asks; undefined where the terminal is asked, or nobody. */

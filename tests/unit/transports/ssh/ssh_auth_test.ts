@@ -96,7 +96,7 @@ async function run(
 
 function answering(...answers: readonly (string | undefined)[]): { prompt: Prompt; asked: Question[] } {
   const asked: Question[] = [];
-  return { asked, prompt: (question) => Promise.resolve(answers[asked.push(question) - 1]) };
+  return { asked, prompt: ({ text, echo }) => Promise.resolve(answers[asked.push({ text, echo }) - 1]) };
 }
 
 const key = (label: string, more: Partial<Identity> = {}): Identity => ({
@@ -126,7 +126,11 @@ Deno.test("signIn() opens a lock only for a key that is known", async () => {
   const opened: string[] = [];
   const locked = (label: string) =>
     key(label, {
-      lock: { path: `/keys/${label}`, open: (words) => Promise.resolve((opened.push(words), key(label))) },
+      lock: {
+        path: `/keys/${label}`,
+        opened: () => undefined,
+        open: (words) => Promise.resolve((opened.push(words), key(label))),
+      },
       sign: () => Promise.reject(new Error("it is locked")),
     });
   let offers = 0;
@@ -142,7 +146,7 @@ Deno.test("signIn() opens a lock only for a key that is known", async () => {
 
 Deno.test("signIn() without anybody to ask names what would help", async () => {
   const locked = key("a", {
-    lock: { path: "/keys/a", open: () => Promise.reject(new Error("nobody asked")) },
+    lock: { path: "/keys/a", opened: () => undefined, open: () => Promise.reject(new Error("nobody asked")) },
   });
   const link = new ScriptedLink((heard) =>
     heard === "offer" ? { kind: "key_known" } : failure("publickey", "password")

@@ -127,3 +127,26 @@ Deno.test("sshPrompt() asks one question at a time", async () => {
   }
   assert.deepEqual(await Promise.all([first, second]), ["one", "two"]);
 });
+
+Deno.test("sshPrompt() does not ask what is needless by the time its turn comes", async () => {
+  const asked: string[] = [];
+  let isKnown = false;
+  const prompt = sshPrompt({
+    terminal: {
+      isInput: true,
+      ask: async ({ text }) => {
+        asked.push(text);
+        await Promise.resolve();
+        isKnown = true;
+        return "typed";
+      },
+    },
+    process: { env: envOf({}), run: () => Promise.reject(new Error("not here")) },
+    log: recordingLog(),
+  });
+  assert.ok(prompt);
+  const isNeedless = () => isKnown;
+  const answers = await Promise.all([1, 2].map(() => prompt({ ...question, isNeedless }, { signal })));
+  assert.deepEqual(answers, ["typed", undefined]);
+  assert.equal(asked.length, 1);
+});
