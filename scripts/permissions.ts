@@ -144,7 +144,9 @@ export function configNamed(args: readonly string[]): string | undefined {
 
 /** Whether ssh may be used: told from the text, since understanding it takes more than what is loaded by then. */
 export function mayUseSsh(args: readonly string[], configText: string | undefined): boolean {
-  return [...args, configText ?? ""].some((text) => /\bssh\b/.test(text));
+  // What `config init` writes explains ssh in remarks.
+  const config = (configText ?? "").replace(/^\s*#.*$/gm, "");
+  return [...args, config].some((text) => /\bssh\b/.test(text));
 }
 
 /** What is only known where a command is run from source. */

@@ -12,7 +12,7 @@ const foundFailure = 7;
 /** `postern doctor`. */
 export default defineCommand({
   name: "doctor",
-  summary: "checks the surroundings: configuration, ports, proxies, clock",
+  summary: "checks the surroundings: configuration, ssh, ports, proxies, clock",
   description:
     "Each line is one check; what is not in order comes with the next thing to do. The exit code is 7 when " +
     "a check failed and 4 when the configuration cannot be read; warnings do not count.",

@@ -9,6 +9,7 @@ import {
   mayUseSsh,
   permissionKinds,
 } from "../../../scripts/permissions.ts";
+import { starterConfig } from "../../../src/app/starter_config.ts";
 
 const allowAll = ["--allow", "all"].join("-");
 
@@ -137,6 +138,11 @@ for (const { args, text, uses } of sshCases) {
     assert.equal(mayUseSsh(args, text), uses);
   });
 }
+
+Deno.test("mayUseSsh() is false for what config init writes", () => {
+  assert.match(starterConfig, /\bssh\b/);
+  assert.equal(mayUseSsh(["proxy"], starterConfig), false);
+});
 
 Deno.test("configNamed() finds the file in both spellings", () => {
   assert.equal(configNamed(["proxy", "--config", "a.yaml"]), "a.yaml");
