@@ -85,6 +85,7 @@ export function testGroups(place: TestPlace): TestGroup[] {
   return [
     group("pure", ["unit/core", "unit/wire", "unit/config"], [env(parserEnv), `--allow-read=${root}`]),
     group("memory", [
+      "unit/clusters",
       "unit/listeners",
       "unit/transports",
       "unit/app",

@@ -1,0 +1,97 @@
+import { type Conn, type Listening, Messages } from "../../src/core/mod.ts";
+import { decodeRequestHead, encodeResponseHead, type Fields, requestFraming } from "../../src/wire/mod.ts";
+
+/** What a `WebServer` was asked. */
+export interface WebRequest {
+  readonly method: string;
+  /** The path with its query, on a made-up host. */
+  readonly url: URL;
+  readonly fields: Fields;
+  readonly body: string;
+}
+
+/** An answer; bytes are sent as they are, and nothing is sent for "silent". */
+export type WebAnswer =
+  | {
+    readonly status?: number;
+    readonly fields?: readonly (readonly [string, string])[];
+    readonly body?: string;
+  }
+  | Uint8Array<ArrayBuffer>
+  | "silent";
+
+/** A small web server on any network, of memory or real: one request a connection. */
+export class WebServer implements AsyncDisposable {
+  readonly port: number;
+  /** Every request, in order. */
+  readonly requests: WebRequest[] = [];
+  readonly #listening: Listening;
+  readonly #serving = new Set<Promise<void>>();
+  readonly #conns = new Set<Conn>();
+  readonly #accepting: Promise<void>;
+
+  constructor(listening: Listening, answer: (request: WebRequest) => WebAnswer | Promise<WebAnswer>) {
+    this.#listening = listening;
+    this.port = "port" in listening.endpoint ? listening.endpoint.port : 0;
+    this.#accepting = this.#accept(answer);
+  }
+
+  async #accept(answer: (request: WebRequest) => WebAnswer | Promise<WebAnswer>): Promise<void> {
+    for (let conn = await this.#listening.accept(); conn; conn = await this.#listening.accept()) {
+      const client = conn;
+      this.#conns.add(client);
+      const serving = this.#serve(client, answer).catch(() => {}).finally(() => {
+        this.#conns.delete(client);
+        this.#serving.delete(serving);
+        return client[Symbol.asyncDispose]();
+      });
+      this.#serving.add(serving);
+    }
+  }
+
+  async #serve(conn: Conn, answer: (request: WebRequest) => WebAnswer | Promise<WebAnswer>): Promise<void> {
+    const messages = new Messages(conn);
+    const head = await messages.read(decodeRequestHead);
+    if (!head) return;
+    const framing = requestFraming(head);
+    const length = framing.kind === "length" ? framing.length : 0;
+    while (messages.pending.length < length && await messages.fill());
+    const body = new TextDecoder().decode(messages.take(length));
+    const request = {
+      method: head.method,
+      url: new URL(head.target, "http://server"),
+      fields: head.fields,
+      body,
+    };
+    this.requests.push(request);
+    const given = await answer(request);
+    if (given === "silent") {
+      while (await messages.fill()) messages.take(1000);
+      return;
+    }
+    await conn.write(given instanceof Uint8Array ? given : answerBytes(given));
+    await conn.closeWrite();
+    while (await messages.fill()) messages.take(1000);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listening.close();
+    await this.#accepting;
+    for (const conn of this.#conns) conn.abort();
+    await Promise.all(this.#serving);
+  }
+}
+
+function answerBytes({ status = 200, fields = [], body = "" }: Exclude<WebAnswer, Uint8Array | "silent">) {
+  const content = new TextEncoder().encode(body);
+  const head = encodeResponseHead({
+    status,
+    fields: [...fields, ["Content-Length", String(content.length)]],
+  });
+  return new Uint8Array([...head, ...content]);
+}
+
+/** JSON as an answer. */
+export function jsonAnswer(value: unknown, status = 200): WebAnswer {
+  return { status, fields: [["Content-Type", "application/json"]], body: JSON.stringify(value) };
+}
