@@ -9,8 +9,8 @@ export interface SshBench extends AsyncDisposable {
   readonly ssh: string;
   /** The ssh configuration: for postern and for OpenSSH alike. */
   readonly config: string;
-  /** Starts postern, which reads that configuration too. */
-  postern(lines: readonly string[]): Promise<BenchDoor>;
+  /** Starts postern, which reads that configuration too; `openssh` names a host that the ssh program is to serve. */
+  postern(lines: readonly string[], options?: { readonly openssh?: string }): Promise<BenchDoor>;
   /** Starts `ssh -D`. */
   dynamicForward(host: string): Promise<BenchDoor>;
 }
@@ -59,8 +59,11 @@ export async function startSshBench(
   return {
     ssh,
     config,
-    postern: (own) =>
-      startPostern(directory, [`ssh: { config: ${JSON.stringify(config)} }`, ...own].join("\n") + "\n"),
+    postern: (own, { openssh } = {}) => {
+      const engine = openssh === undefined ? [] : [`  hosts: { ${openssh}: { engine: openssh } }`];
+      const section = ["ssh:", `  config: ${JSON.stringify(config)}`, ...engine];
+      return startPostern(directory, [...section, ...own].join("\n") + "\n");
+    },
     dynamicForward: (host) =>
       startOnPort("ssh -D", (port) => [ssh, "-F", config, "-N", "-D", `127.0.0.1:${port}`, host]),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
