@@ -17,19 +17,21 @@ import {
 import { sshLabel } from "./open_ssh_session.ts";
 import type { SshHost } from "./ssh_host.ts";
 import { isShortage } from "./ssh_open_failure.ts";
-import { openFirst } from "./ssh_race.ts";
+import { openFirst, patience } from "./ssh_race.ts";
 import type { SshSession } from "./ssh_session.ts";
 
-/** What a hop needs of a session, whoever speaks ssh in it. */
-export type HopSession = Pick<
-  SshSession,
-  "channels" | "connect" | "check" | "ended" | "isOver" | "reason" | "roundTrip" | typeof Symbol.asyncDispose
->;
+/** What a hop needs of a session, whoever speaks ssh in it; not everyone knows what was answered. */
+export type HopSession = Pick<SshSession, Needed> & Partial<Pick<SshSession, "waiting" | "hasAnsweredSince">>;
+type Needed =
+  | ("channels" | "connect" | "check" | "ended" | "isOver" | "reason" | "roundTrip")
+  | typeof Symbol.asyncDispose;
 
 export interface SshHopOptions {
   readonly host: SshHost;
   /** Connects and signs in. */
   readonly connect: (options: DialOptions) => Promise<HopSession>;
+  /** Asks the hosts on the way here whether they are there. */
+  readonly checkWay?: () => void;
   readonly deps: { readonly clock: Clock; readonly log: Log };
 }
 
@@ -43,6 +45,7 @@ export type SshHopStatus = HopStatus;
 export class SshHop implements AsyncDisposable {
   readonly host: SshHost;
   readonly #connect: SshHopOptions["connect"];
+  readonly #checkWay: SshHopOptions["checkWay"];
   readonly #deps: SshHopOptions["deps"];
   readonly #tasks: Tasks;
   readonly #deadlines: Deadlines;
@@ -61,9 +64,10 @@ export class SshHop implements AsyncDisposable {
   #hint: string | undefined;
   #calendar: number;
 
-  constructor({ host, connect, deps }: SshHopOptions) {
+  constructor({ host, connect, checkWay, deps }: SshHopOptions) {
     this.host = host;
     this.#connect = connect;
+    this.#checkWay = checkWay;
     this.#deps = deps;
     this.#deadlines = new Deadlines(deps.clock, { keepsTimers: true });
     this.#since = deps.clock.date();
@@ -88,6 +92,8 @@ export class SshHop implements AsyncDisposable {
           signal,
           clock: this.#deps.clock,
           deadlines: this.#deadlines,
+          isDoubtful: this.#isDoubtful(session),
+          onSlow: () => this.#checkWay?.(),
           another: () => this.#another(session),
           onSilent: (silent) => this.#silent.add(silent),
           onHeard: (heard) => this.#silent.delete(heard),
@@ -144,12 +150,18 @@ export class SshHop implements AsyncDisposable {
     const roomy = this.#sessions.filter((session) =>
       !session.isOver && session.channels < (this.#full.get(session) ?? Infinity)
     );
-    return roomy.find((session) => !this.#silent.has(session)) ?? roomy[0];
+    return roomy.find((session) => !this.#isDoubtful(session)) ?? roomy[0];
+  }
+
+  /** Whether a session has left an open or a question unanswered. */
+  #isDoubtful(session: HopSession): boolean {
+    const { waiting = 0, roundTrip = 0 } = session;
+    return this.#silent.has(session) || waiting > Math.max(longForAnswer, roundTrip * 3);
   }
 
   async #another(than: HopSession): Promise<HopSession> {
     const other = this.#sessions.find((session) =>
-      session !== than && !session.isOver && !this.#silent.has(session)
+      session !== than && !session.isOver && !this.#isDoubtful(session)
     );
     if (other) return other;
     if (this.#sessions.length >= mostSessions) throw new Error("there are enough sessions");
@@ -270,6 +282,8 @@ export class SshHop implements AsyncDisposable {
 /** Failures that are the same a moment later. */
 const lasting: ReadonlySet<ErrorCode> = new Set(["auth", "config", "cancelled"]);
 const mostAttempts = 3;
+/** A bit less than what a slow open gives the hosts on the way, so that all that are silent are known together. */
+const longForAnswer = patience / 2 - 50;
 const mostSessions = 8;
 /** A session that served in this time is made anew when it dies. */
 const inUse = 5 * 60_000;

@@ -61,13 +61,15 @@ export class SshPool implements AsyncDisposable {
     let key = JSON.stringify([this.#numberOf(reach), keepalive, deadAfter, connectTimeout]);
     for (const host of chain) {
       key += `\n${keyOf(host)}`;
-      const below = entries.at(-1)?.hop;
+      const before = entries.map(({ hop }) => hop);
+      const below = before.at(-1);
       entries.push(
         this.#entry(key, () =>
           host.engine === "openssh" ? this.#deps.openSsh(host, times) : new SshHop({
             host,
             connect: (options) =>
               connectSsh({ host, below, reach: (options) => reach(host, options), deps }, options),
+            checkWay: () => before.forEach((hop) => hop.check()),
             deps,
           })),
       );

@@ -17,6 +17,8 @@ export class SshPulse implements Disposable {
   #asked: number[] = [];
   #heardAt: number;
   #timer: Disposable | undefined;
+  /** When the question was asked that was answered last. */
+  #answered = -Infinity;
   #lastRoundTrip: number | undefined;
   #shortestRoundTrip: number | undefined;
   #isOver = false;
@@ -38,6 +40,17 @@ export class SshPulse implements Disposable {
     return this.#shortestRoundTrip;
   }
 
+  /** For how many milliseconds the oldest question has been without its answer. */
+  get waiting(): number {
+    const [oldest] = this.#asked;
+    return oldest === undefined ? 0 : this.#options.clock.now() - oldest;
+  }
+
+  /** Whether there is an answer to a question that was asked then or later. */
+  hasAnsweredSince(time: number): boolean {
+    return this.#answered >= time;
+  }
+
   /** Begins to watch, with a question that tells how long the way is. */
   start(): void {
     this.check();
@@ -51,6 +64,7 @@ export class SshPulse implements Disposable {
   onAnswer(): void {
     const asked = this.#asked.shift();
     if (asked === undefined) return;
+    this.#answered = asked;
     const ms = this.#options.clock.now() - asked;
     this.#lastRoundTrip = ms;
     this.#shortestRoundTrip = Math.min(ms, this.#shortestRoundTrip ?? ms);

@@ -6,6 +6,10 @@ export interface SshRaceOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
+  /** Whether it is known already that the session does not answer. */
+  readonly isDoubtful: boolean;
+  /** Told when an answer takes long. */
+  readonly onSlow: () => void;
   /** Another session, for when the first says nothing. */
   readonly another: () => Promise<HopSession>;
   /** Told that a session leaves a question unanswered, or that it answers. */
@@ -13,7 +17,10 @@ export interface SshRaceOptions {
   readonly onHeard: (session: HopSession) => void;
 }
 
-/** How long an open may go unanswered before a second session is tried beside the first. */
+/**
+ * How long an open may go unanswered before a second session is tried beside the first. A server that meanwhile
+ * answers a question has read the open too: then it is the target that takes its time, and nobody signs in again.
+ */
 export const patience = 1000;
 
 /** Opens a connection over a session and, when it stays silent, over another beside it: the first answer counts. */
@@ -34,11 +41,15 @@ class Race {
   }
 
   run(session: HopSession): Promise<Conn> {
-    const { signal, deadlines } = this.#options;
+    const { signal, clock, deadlines, isDoubtful } = this.#options;
     if (signal.aborted) return Promise.reject(signal.reason);
     signal.addEventListener("abort", this.#cancel, { once: true });
     this.#start(session);
-    this.#slow = deadlines.add(patience, () => void this.#tryAnother(session));
+    if (isDoubtful) void this.#tryAnother(session);
+    else {
+      const startedAt = clock.now();
+      this.#slow = deadlines.add(patience / 2, () => this.#ask(session, startedAt));
+    }
     return this.#result.promise;
   }
 
@@ -71,6 +82,18 @@ class Race {
         if (this.#running > 0) this.#loser.abort(tooLate);
       },
     );
+  }
+
+  /** Finds out who does not answer: the server, one on the way to it, or the target. */
+  #ask(session: HopSession, startedAt: number): void {
+    const { deadlines, onSlow } = this.#options;
+    if (!session.waiting) {
+      session.check();
+      onSlow();
+    }
+    this.#slow = deadlines.add(patience / 2, () => {
+      if (!session.hasAnsweredSince?.(startedAt)) void this.#tryAnother(session);
+    });
   }
 
   async #tryAnother(first: HopSession): Promise<void> {

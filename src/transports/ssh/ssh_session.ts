@@ -118,6 +118,16 @@ export class SshSession implements AsyncDisposable {
     return this.#pulse.lastRoundTrip;
   }
 
+  /** For how many milliseconds a question has been without its answer. */
+  get waiting(): number {
+    return this.#pulse.waiting;
+  }
+
+  /** Whether there is an answer to a question that was asked then or later. */
+  hasAnsweredSince(time: number): boolean {
+    return this.#pulse.hasAnsweredSince(time);
+  }
+
   /** Asks the server now whether it is there: after sleep, or when the network changed. */
   check(): void {
     if (!this.isOver) this.#pulse.check();

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { type Conn, PosternError, silentLog } from "../../../../src/core/mod.ts";
 import { connectSsh, type SshHopDeps } from "../../../../src/transports/ssh/connect_ssh.ts";
-import { SshHop } from "../../../../src/transports/ssh/ssh_hop.ts";
+import { type HopSession, SshHop } from "../../../../src/transports/ssh/ssh_hop.ts";
 import type { SshHost } from "../../../../src/transports/ssh/ssh_host.ts";
 import { FakeClock, settle } from "../../../support/fake_clock.ts";
 import { MemoryFiles } from "../../../support/memory_files.ts";
+import { memoryPair } from "../../../support/memory_conn.ts";
 import { patternBytes } from "../../../support/pattern_bytes.ts";
 import { memoryCipher, MemorySshServer } from "../../../support/ssh_server.ts";
 
@@ -116,4 +117,115 @@ Deno.test("SshHop connects again by itself, but not against a person's will", as
   assert.match(hop.status().lastError ?? "", /interrupted/);
   (await hop.dial(target, { signal })).abort();
   assert.equal(asked, 4);
+});
+
+/** A session that says what a test lets it say. */
+class ScriptedSession implements HopSession {
+  readonly #end = Promise.withResolvers<void>();
+  readonly ended = this.#end.promise;
+  readonly isOver = false;
+  readonly reason = undefined;
+  readonly roundTrip = 1;
+  channels = 0;
+  /** Whether it answers opens, and questions. */
+  opens = true;
+  answers = true;
+  opened = 0;
+  #askedAt: number | undefined;
+  #answeredAt = -1;
+  readonly #clock: FakeClock;
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock;
+  }
+
+  connect(): Promise<Conn> {
+    this.opened++;
+    return this.opens ? Promise.resolve(memoryPair()[0]) : Promise.withResolvers<Conn>().promise;
+  }
+
+  check(): void {
+    if (this.answers) this.#answeredAt = this.#clock.now();
+    else this.#askedAt ??= this.#clock.now();
+  }
+
+  get waiting(): number {
+    return this.#askedAt === undefined ? 0 : this.#clock.now() - this.#askedAt;
+  }
+
+  hasAnsweredSince(time: number): boolean {
+    return this.#answeredAt >= time;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#end.resolve();
+    return Promise.resolve();
+  }
+}
+
+/** A hop of sessions that a test has at hand. */
+function scriptedHop() {
+  const clock = new FakeClock();
+  const sessions: ScriptedSession[] = [];
+  let checks = 0;
+  const hop = new SshHop({
+    host,
+    connect: () => {
+      const session = new ScriptedSession(clock);
+      sessions.push(session);
+      return Promise.resolve(session);
+    },
+    checkWay: () => checks++,
+    deps: { clock, log: silentLog },
+  });
+  return { hop, clock, sessions, checks: () => checks };
+}
+
+Deno.test("SshHop makes a second session beside one that answers nothing, and asks the hosts on the way", async () => {
+  const { hop, clock, sessions, checks } = scriptedHop();
+  await using _ = hop;
+  await hop.ready({ signal });
+  const [first = assert.fail()] = sessions;
+  first.opens = first.answers = false;
+  const dialled = hop.dial(target, { signal });
+  await clock.advance(499);
+  assert.equal(checks(), 0);
+  await clock.advance(500);
+  assert.deepEqual([checks(), sessions.length], [1, 1]);
+  await clock.advance(1);
+  (await dialled).abort();
+  assert.equal(sessions.length, 2);
+  // The next one does not wait for the first again.
+  (await hop.dial(target, { signal })).abort();
+  assert.deepEqual(sessions.map(({ opened }) => opened), [1, 2]);
+});
+
+Deno.test("SshHop makes no second session where the server answers and the target does not", async () => {
+  const { hop, clock, sessions, checks } = scriptedHop();
+  await using _ = hop;
+  await hop.ready({ signal });
+  const [first = assert.fail()] = sessions;
+  first.opens = false;
+  const stop = new AbortController();
+  const dials = Array.from({ length: 3 }, () => hop.dial(target, { signal: stop.signal }));
+  await clock.advance(10_000);
+  assert.deepEqual([sessions.length, first.opened], [1, 3]);
+  assert.ok(checks() <= 3);
+  first.opens = true;
+  (await hop.dial(target, { signal })).abort();
+  assert.equal(sessions.length, 1);
+  stop.abort(new Error("enough"));
+  for (const dial of dials) await assert.rejects(dial, /enough/);
+});
+
+Deno.test("SshHop tries another session at once where a question has been without an answer for long", async () => {
+  const { hop, clock, sessions } = scriptedHop();
+  await using _ = hop;
+  await hop.ready({ signal });
+  const [first = assert.fail()] = sessions;
+  first.opens = first.answers = false;
+  hop.check();
+  await clock.advance(451);
+  (await hop.dial(target, { signal })).abort();
+  assert.deepEqual(sessions.map(({ opened }) => opened), [1, 1]);
 });
