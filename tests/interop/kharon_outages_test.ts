@@ -91,8 +91,8 @@ function row(name: string, run: (parts: Parts) => Promise<void>): void {
   });
 }
 
-row("K25: no request fails when the session is killed 20 times, none takes over 2 s", async (parts) => {
-  const { sshd, address } = parts;
+/** Requests go on while the sessions of a server are killed, 20 times. */
+async function killing({ sshd, address }: Pick<Parts, "sshd" | "address">): Promise<void> {
   await using echo = echoServer();
   const requests = new Requests(address, echo.port);
   {
@@ -107,10 +107,10 @@ row("K25: no request fails when the session is killed 20 times, none takes over 
   }
   assert.ok(requests.answered.length >= 40);
   assert.deepEqual(bad(requests.answered, 2000), []);
-});
+}
 
-row("K26: no request fails when the session is stopped, none takes over 3 s", async (parts) => {
-  const { sshd, address, status, door } = parts;
+/** Requests go on while the sessions of a server are stopped, and after they were given up. */
+async function stopping({ sshd, address, door }: Pick<Parts, "sshd" | "address" | "door">): Promise<void> {
   await using echo = echoServer();
   const requests = new Requests(address, echo.port);
   {
@@ -124,8 +124,35 @@ row("K26: no request fails when the session is stopped, none takes over 3 s", as
   }
   assert.deepEqual(bad(requests.answered, 3000), []);
   assert.equal(sshd.signIns, 2);
-  assert.match(await status(), /nothing heard for \d+ ms/);
+}
+
+row("K25: no request fails when the session is killed 20 times, none takes over 2 s", killing);
+
+row("K26: no request fails when the session is stopped, none takes over 3 s", async (parts) => {
+  await stopping(parts);
+  assert.match(await parts.status(), /nothing heard for \d+ ms/);
 });
+
+for (const [what, run] of [["K25: a kill", killing], ["K26: a stop", stopping]] as const) {
+  peerTest(
+    `${what} of the first of three hops costs no more than one of the only hop`,
+    sshPeers,
+    async (paths) => {
+      await using lab = await SshLab.create(paths);
+      const sshd = await lab.start("a");
+      await using home = await openSshHousehold(lab, {
+        ssh: [
+          ...sshHostLines("a", sshd),
+          ...sshHostLines("b", await lab.start("b"), "ProxyJump a"),
+          ...sshHostLines("jump", await lab.start("c"), "ProxyJump b"),
+        ],
+        postern: usual,
+      });
+      await using door = await home.door();
+      await run({ sshd, door, address: await door.address() });
+    },
+  );
+}
 
 row(
   "K41: SIGHUP in a long download lets it complete, and keeps a session that is the same",
