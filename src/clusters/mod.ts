@@ -1,0 +1,4 @@
+export * from "./catalogue_routes.ts";
+export * from "./cluster.ts";
+export * from "./read_clusters.ts";
+export * from "./read_domain.ts";
