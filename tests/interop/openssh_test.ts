@@ -4,7 +4,7 @@ import type { Openssh } from "../../src/transports/ssh/openssh.ts";
 import { readAll } from "../support/memory_conn.ts";
 import { hostLines, OpensshLab, opensshPeers } from "../support/openssh_lab.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";
-import { eventually, freePort } from "../support/peer_program.ts";
+import { eventually, freePort, runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { SshLab } from "../support/sshd.ts";
 import { echoServer, TargetServer } from "../support/target_server.ts";
@@ -210,3 +210,105 @@ peerTest(
     await eventually("the frozen one is given up", () => host.status().sessions === 1);
   },
 );
+
+/** The processes that have a text in their command line. */
+async function processesWith(sh: string, text: string): Promise<string[]> {
+  const script = 'for at in /proc/[0-9]*; do case "$(tr "\\0" " " <$at/cmdline 2>/dev/null)" in ' +
+    '*"$1"*) [ $at = /proc/$$ ] || echo ${at#/proc/};; esac; done';
+  const { stdout } = await runPeer(sh, ["-c", script, "sh", text]);
+  return stdout.split("\n").filter((pid) => pid !== "");
+}
+
+/** How many TCP sockets a process listens on. */
+async function portsOf(sh: string, pid: string): Promise<number> {
+  const script = 'for at in $(readlink /proc/$1/fd/* | sed -n "s/^socket:.\\([0-9]*\\).$/\\1/p"); do ' +
+    "cat /proc/net/tcp /proc/net/tcp6 | awk -v inode=$at '$4 == \"0A\" && $10 == inode'; done";
+  const { stdout, stderr } = await runPeer(sh, ["-c", script, "sh", pid]);
+  assert.equal(stderr, "");
+  return stdout.split("\n").filter((line) => line !== "").length;
+}
+
+/** What the engine needs. */
+const grants = ["--allow-net", "--allow-read", "--allow-write", "--allow-sys=uid", "--allow-run=ssh,/bin/sh"];
+const onLinux = { platforms: ["linux"] } as const;
+
+peerTest("Openssh opens no port, and leaves no process and no file", opensshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  await using echo = echoServer();
+  const sshd = await lab.start("jump1");
+  const openssh = await OpensshLab.create(lab, [hostLines(lab, sshd)]);
+  const host = openssh.to("jump1");
+  await request(host, echo.port);
+  const [pid = "", ...others] = await processesWith(paths.sh, openssh.parent);
+  // ssh, and the guard beside it.
+  assert.equal(others.length, 1);
+  for (const found of [pid, ...others]) assert.equal(await portsOf(paths.sh, found), 0);
+  const [name = ""] = (await openssh.files.list(openssh.parent)).filter((name) => !name.endsWith(".lock"));
+  const { mode = 0 } = await openssh.files.info(`${openssh.parent}/${name}`) ?? {};
+  assert.equal(mode.toString(8), "700");
+  await using open = await host.dial({ host: "127.0.0.1", port: echo.port }, { signal });
+  const reading = assert.rejects(open.read(new Uint8Array(1)));
+  await openssh[Symbol.asyncDispose]();
+  await reading;
+  await eventually("nothing runs", async () => (await processesWith(paths.sh, openssh.parent)).length === 0);
+  assert.deepEqual(await openssh.files.list(openssh.parent), []);
+  await assert.rejects(host.dial({ host: "127.0.0.1", port: echo.port }, { signal }), { code: "cancelled" });
+}, onLinux);
+
+peerTest(
+  "Openssh ends the ssh program when postern is killed, and removes what is left",
+  opensshPeers,
+  async (paths) => {
+    await using lab = await SshLab.create(paths);
+    await using echo = echoServer();
+    const sshd = await lab.start("jump1");
+    await using openssh = await OpensshLab.create(lab, [hostLines(lab, sshd)]);
+    const holder = new URL("../support/openssh_holder.ts", import.meta.url).pathname;
+    const child = new Deno.Command(Deno.execPath(), {
+      args: ["run", "--no-prompt", ...grants, "--no-check", holder, openssh.parent, openssh.config, "jump1"],
+      stdin: "null",
+      stdout: "piped",
+    }).spawn();
+    const reader = child.stdout.getReader();
+    assert.equal(new TextDecoder().decode((await reader.read()).value), "ready\n");
+    const socket = `${openssh.parent}/ssh-`;
+    assert.equal((await processesWith(paths.sh, socket)).length, 2);
+    child.kill("SIGKILL");
+    await child.status;
+    await reader.cancel();
+    await eventually("ssh ends", async () => (await processesWith(paths.sh, socket)).length === 0);
+    assert.equal((await openssh.files.list(openssh.parent)).length, 2);
+    // One that lost its guard too: nothing but its socket tells of it.
+    const lost = `${openssh.parent}/ssh-00000000`;
+    await openssh.files.privateDirectory(lost);
+    await Deno.writeTextFile(`${lost}.lock`, "");
+    const orphan = new Deno.Command(paths.ssh, {
+      args: ["-F", openssh.config, "-M", "-N", "-S", `${lost}/1`, "-o", "ControlPersist=no", "jump1"],
+      stdin: "null",
+      stderr: "null",
+    }).spawn();
+    await eventually("the master is there", async () => await openssh.files.info(`${lost}/1`) !== undefined);
+    await request(openssh.to("jump1"), echo.port);
+    await orphan.status;
+    assert.equal((await openssh.files.list(openssh.parent)).length, 2);
+    assert.equal(openssh.log.lines.filter(({ event }) => event === "ssh.leftover").length, 2);
+  },
+  onLinux,
+);
+
+peerTest("Openssh makes another session when one has had many refusals", opensshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  await using echo = echoServer();
+  const sshd = await lab.start("jump1");
+  await using openssh = await OpensshLab.create(lab, [hostLines(lab, sshd)]);
+  const host = openssh.to("jump1");
+  const nobody = { host: "127.0.0.1", port: freePort() };
+  await using kept = await host.dial({ host: "127.0.0.1", port: echo.port }, { signal });
+  for (let round = 0; round < 11; round++) {
+    const codes = await Promise.all(Array.from({ length: 100 }, () => failure(host, nobody)));
+    assert.ok(codes.every(({ code }) => code === "refused"));
+  }
+  await request(host, echo.port);
+  assert.equal(sshd.signIns, 2);
+  assert.equal((await echoed(kept, patternBytes(1000))).length, 1000);
+});

@@ -40,7 +40,8 @@ export class OpensshLab implements AsyncDisposable {
   readonly files = createFiles(systemClock);
   readonly process: Pick<Process, "run" | "pipe" | "platform">;
   readonly #lab: SshLab;
-  readonly #config: string;
+  /** The ssh configuration. */
+  readonly config: string;
   readonly #hosts: Openssh[] = [];
 
   private constructor(lab: SshLab, config: string) {
@@ -50,7 +51,7 @@ export class OpensshLab implements AsyncDisposable {
       real.pipe([program.replace("/bin/sh", "sh"), ...args], options);
     this.process = { run: real.run, pipe, platform: real.platform };
     this.#lab = lab;
-    this.#config = config;
+    this.config = config;
     this.parent = `${lab.directory}/run`;
     this.directory = new OpensshDirectory({
       parent: this.parent,
@@ -75,7 +76,7 @@ export class OpensshLab implements AsyncDisposable {
     const { network, files, process, log, directory } = this;
     const host = new Openssh({
       host: this.#lab.host({ name: alias, port: 22 }),
-      target: { alias, config: this.#config, ...more },
+      target: { alias, config: this.config, ...more },
       deps: {
         network,
         files,

@@ -1,0 +1,41 @@
+import { silentLog } from "../../src/core/mod.ts";
+import { createFiles } from "../../src/runtime/files.ts";
+import { createNetwork } from "../../src/runtime/network.ts";
+import { createProcess } from "../../src/runtime/process.ts";
+import { systemClock as clock } from "../../src/runtime/system_clock.ts";
+import { Openssh } from "../../src/transports/ssh/openssh.ts";
+import { OpensshDirectory } from "../../src/transports/ssh/openssh_directory.ts";
+
+// A program to be killed: it signs in to a host with the ssh program, says so, and waits.
+const [parent = "", config = "", alias = ""] = Deno.args;
+const files = createFiles(clock);
+const network = createNetwork();
+const process = createProcess({ clock, files, main: "", flags: [] });
+const log = silentLog;
+const directory = new OpensshDirectory({ parent, platform: process.platform, network, files, clock, log });
+const times = { keepalive: 3000, deadAfter: 6000, connectTimeout: 10_000 };
+const host = new Openssh({
+  host: {
+    alias,
+    hostName: alias,
+    port: 22,
+    user: "",
+    jumps: [],
+    identityFiles: [],
+    certificateFiles: [],
+    identitiesOnly: false,
+    userKnownHostsFiles: [],
+    globalKnownHostsFiles: [],
+    strictHostKeyChecking: "yes",
+    hashKnownHosts: false,
+    addressFamily: "any",
+    kbdInteractive: true,
+    password: true,
+    pubkey: true,
+    problems: [],
+  },
+  target: { alias, config },
+  deps: { network, files, process, clock, log, directory, times },
+});
+await host.ready({ signal: new AbortController().signal });
+console.log("ready");
