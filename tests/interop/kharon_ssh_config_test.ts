@@ -92,6 +92,19 @@ for (const { row, lines, signIns = [1, 1] } of rows) {
   });
 }
 
+peerTest("K33: ProxyCommand of another program is run", [...sshPeers, "bash"], async (paths) => {
+  await using lab = await SshLab.create(paths);
+  const b = await lab.start("b");
+  const script = `exec 3<>/dev/tcp/%h/%p; cat <&3 & cat >&3; wait`;
+  await using home = await openSshHousehold(lab, {
+    ssh: sshHostLines("b", b, `ProxyCommand ${paths.bash} -c "${script}"`),
+    postern: only("b"),
+  });
+  await using door = await home.door();
+  await greeted(door);
+  assert.equal(b.signIns, 1);
+});
+
 const refusals: readonly { row: string; lines: (a: Sshd) => readonly string[]; says: RegExp }[] = [
   {
     row: "K35: jump hosts that lead back to themselves are told at the start",
@@ -120,6 +133,8 @@ for (const { row, lines, says } of refusals) {
     const told = new RegExp(`transport\\.unusable transport=b .*${says.source}`, "i");
     await using door = await home.door();
     await door.says(told);
+    const check = await home.run(["config", "check"]);
+    assert.match(check.stdout + check.stderr, says);
     await assert.rejects(throughSocks5(await door.address(), { host: "b.example", port: 80 }), /reply 1/);
     await door.says(new RegExp(`target=b\\.example:80 .*${says.source}`, "i"));
     await greeted(door);
