@@ -1,3 +1,4 @@
+export * from "./catalogue_rules.ts";
 export * from "./environment.ts";
 export * from "./explanation.ts";
 export * from "./host.ts";

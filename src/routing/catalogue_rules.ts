@@ -1,0 +1,88 @@
+import { parsePattern, type Pattern } from "./pattern.ts";
+import type { Rule, Tier } from "./rule.ts";
+import { conflicts, shadows } from "./rule_report.ts";
+
+/** A domain that a catalogue routes or excludes, as `clusters` finds it. */
+export interface RoutedDomain {
+  readonly kind: "route" | "exclusion";
+  readonly pattern: string;
+  readonly catalogue: string;
+  /** Absent in what a list says without naming a cluster. */
+  readonly cluster?: string;
+  readonly fact?: string;
+}
+
+export interface CatalogueRulesOptions<D extends RoutedDomain> {
+  /** Whom an exclusion counts against: the routes of all clusters, or those of its own. */
+  readonly exclusions: "global" | "own";
+  /** The transport that a route goes through; what has none is left out. */
+  readonly transportOf: (domain: D) => string | undefined;
+}
+
+/** The rules of a catalogue, below all that the configuration file says. */
+export function catalogueRules<D extends RoutedDomain>(
+  domains: readonly D[],
+  { exclusions, transportOf }: CatalogueRulesOptions<D>,
+): Rule[] {
+  const rules: Rule[] = [];
+  for (const domain of domains) {
+    const transport = domain.kind === "exclusion" ? "direct" : transportOf(domain);
+    const parsed = parsePattern(domain.pattern);
+    if (transport === undefined || "problem" in parsed) continue;
+    const confined = domain.kind === "exclusion" && exclusions === "own";
+    rules.push(new CatalogueRule(domain, { pattern: parsed.pattern, transport, confined }));
+  }
+  return rules;
+}
+
+/** What a person should know of the rules of all catalogues: where one cluster's facts take something from another's. */
+export function catalogueNotes(rules: readonly Rule[]): string[] {
+  const own = rules.filter(({ tier }) => tier === "exclusions" || tier === "catalogue");
+  return [
+    ...shadows(own).map(({ exclusion, route }) =>
+      `${placeOf(exclusion)}: the exclusion ${exclusion.text} takes ${route.text} from ${placeOf(route)}`
+    ),
+    ...conflicts(own).map(({ kept, ignored }) =>
+      `${placeOf(ignored)}: ${ignored.text} goes through ${kept.transport} already: ${placeOf(kept)}`
+    ),
+  ];
+}
+
+function placeOf({ source }: Rule): string {
+  return source.replace(/^catalogue /, "");
+}
+
+/** There are tens of thousands of them: what is only said of a few is put together when it is asked for. */
+class CatalogueRule implements Rule {
+  readonly pattern: Pattern;
+  readonly transport: string;
+  readonly tier: Tier;
+  readonly confined: boolean;
+  readonly #domain: RoutedDomain;
+
+  constructor(
+    domain: RoutedDomain,
+    { pattern, transport, confined }: Pick<Rule, "pattern" | "transport"> & { readonly confined: boolean },
+  ) {
+    this.#domain = domain;
+    this.pattern = pattern;
+    this.transport = transport;
+    this.tier = domain.kind === "exclusion" ? "exclusions" : "catalogue";
+    this.confined = confined;
+  }
+
+  get text(): string {
+    return this.#domain.pattern;
+  }
+
+  get source(): string {
+    const { catalogue, cluster, fact } = this.#domain;
+    return `catalogue ${catalogue}: ${cluster === undefined ? "mapping" : `cluster ${cluster} fact ${fact}`}`;
+  }
+
+  /** Two catalogues may know clusters of the same name. */
+  get owner(): string {
+    const { catalogue, cluster } = this.#domain;
+    return `${catalogue}/${cluster ?? ""}`;
+  }
+}

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { catalogueNotes, catalogueRules, type RoutedDomain, Router } from "../../../src/routing/mod.ts";
+
+interface Domain extends RoutedDomain {
+  readonly jumphost: string;
+}
+
+const base = "c-one.example.net";
+const one: readonly Domain[] = [
+  domain("exclusion", `apps.${base}`, "jumphostSkipDomains"),
+  domain("route", `console.apps.${base}`, "openshiftConsoleURL"),
+  domain("route", base, "openshiftBaseDomain"),
+];
+
+const cases = [
+  {
+    host: `api.${base}`,
+    transport: "ssh:jump-one",
+    because: `rule "${base}" (catalogue main: cluster c-one fact openshiftBaseDomain)`,
+  },
+  {
+    host: `console.apps.${base}`,
+    transport: "direct",
+    because: `exclusion "apps.${base}" (catalogue main: cluster c-one fact jumphostSkipDomains)`,
+  },
+  { host: `evil${base}`, transport: "direct", because: "default" },
+];
+for (const { host, transport, because } of cases) {
+  Deno.test(`catalogueRules() route ${host} and say why`, () => {
+    const route = new Router({ rules: rulesOf(one) }).route({ host, port: 443 });
+    assert.deepEqual([route.transport, route.because], [transport, because]);
+  });
+}
+
+for (const exclusions of ["global", "own"] as const) {
+  Deno.test(`catalogueRules() with exclusions: ${exclusions} let one cluster exclude ${exclusions === "own" ? "only its own" : "another's"} domains`, () => {
+    const other = domain("route", `shop.apps.${base}`, "jumphostDomains", {
+      cluster: "c-two",
+      jumphost: "jump-two",
+    });
+    const router = new Router({ rules: rulesOf([...one, other], exclusions) });
+    const way = (host: string) => router.route({ host, port: 443 }).transport;
+    assert.equal(way(`shop.apps.${base}`), exclusions === "own" ? "ssh:jump-two" : "direct");
+    assert.equal(way(`console.apps.${base}`), "direct");
+  });
+}
+
+Deno.test("catalogueRules() are below what the file says", () => {
+  const rules = rulesOf(one);
+  const file = {
+    text: "example.net",
+    pattern: { kind: "name", name: "example.net", scope: "tree" },
+    transport: "file",
+    source: "f:1",
+    tier: "routes",
+  } as const;
+  assert.equal(
+    new Router({ rules: [file, ...rules] }).route({ host: `api.${base}`, port: 443 }).transport,
+    "file",
+  );
+});
+
+Deno.test("catalogueRules() leave out what has no transport", () => {
+  assert.equal(catalogueRules(one, { exclusions: "global", transportOf: () => undefined }).length, 1);
+});
+
+Deno.test("catalogueNotes() names an exclusion that takes a longer route of another cluster, and equal routes that differ", () => {
+  const rules = rulesOf([
+    ...one,
+    domain("route", `shop.apps.${base}`, "jumphostDomains", { cluster: "c-two", jumphost: "jump-two" }),
+    domain("route", base, "jumphostDomains", { cluster: "c-two", jumphost: "jump-two" }),
+    domain("route", base, "jumphostDomains", { cluster: "c-three", jumphost: "jump-one" }),
+  ]);
+  assert.deepEqual(catalogueNotes(rules), [
+    `main: cluster c-one fact jumphostSkipDomains: the exclusion apps.${base} takes shop.apps.${base} from main: cluster c-two fact jumphostDomains`,
+    `main: cluster c-two fact jumphostDomains: ${base} goes through ssh:jump-one already: main: cluster c-one fact openshiftBaseDomain`,
+  ]);
+  assert.deepEqual(catalogueNotes(rulesOf(one)), []);
+});
+
+Deno.test("catalogueRules() keep clusters of the same name in two catalogues apart", () => {
+  const other = domain("route", `shop.apps.${base}`, "jumphostDomains", { catalogue: "other" });
+  const router = new Router({ rules: rulesOf([...one, other], "own") });
+  assert.equal(router.route({ host: `shop.apps.${base}`, port: 1 }).transport, "ssh:jump-one");
+});
+
+function rulesOf(domains: readonly Domain[], exclusions: "global" | "own" = "global") {
+  return catalogueRules(domains, { exclusions, transportOf: ({ jumphost }) => `ssh:${jumphost}` });
+}
+
+function domain(kind: Domain["kind"], pattern: string, fact: string, more: Partial<Domain> = {}): Domain {
+  return { kind, pattern, fact, catalogue: "main", cluster: "c-one", jumphost: "jump-one", ...more };
+}
