@@ -1,3 +1,5 @@
+import { whenAborted } from "./when_aborted.ts";
+
 /** Lets one piece of work run at a time, in the order in which they came. */
 export class Turns {
   #last: Promise<void> = Promise.resolve();
@@ -20,9 +22,7 @@ export class Turns {
 /** Waits for what cannot be stopped, until it is done or the signal says so. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const stop = () => reject(signal.reason);
-  if (signal.aborted) stop();
-  else signal.addEventListener("abort", stop, { once: true });
-  work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  const ear = whenAborted(signal, () => reject(signal.reason));
+  work.then(resolve, reject).finally(() => ear[Symbol.dispose]());
   return promise;
 }
