@@ -4,8 +4,8 @@ export interface Peer {
   readonly program: string;
   /** The Debian package that has it. */
   readonly debian?: string;
-  /** Built from `tests/peers/` with Go. */
-  readonly go?: true;
+  /** Built from `tests/peers/` with Go; one that needs much has a module of its own there, named as the program. */
+  readonly go?: "shared" | "own";
   /** Python with these packages, in an environment of its own. */
   readonly python?: readonly string[];
 }
@@ -19,13 +19,14 @@ export const peers = {
   chromium: { program: "chromium", debian: "chromium" },
   curl: { program: "curl", debian: "curl" },
   danted: { program: "danted", debian: "dante-server" },
+  dex: { program: "dex", go: "own" },
   fish: { program: "fish", debian: "fish" },
-  goclient: { program: "goclient", go: true },
-  gosocks5: { program: "gosocks5", go: true },
-  loadgen: { program: "loadgen", go: true },
+  goclient: { program: "goclient", go: "shared" },
+  gosocks5: { program: "gosocks5", go: "shared" },
+  loadgen: { program: "loadgen", go: "shared" },
   microsocks: { program: "microsocks", debian: "microsocks" },
   openssl: { program: "openssl", debian: "openssl" },
-  promcheck: { program: "promcheck", go: true },
+  promcheck: { program: "promcheck", go: "shared" },
   python: { program: "python3", debian: "python3-venv", python: ["requests==2.32.5", "PySocks==1.7.1"] },
   sh: { program: "sh", debian: "dash" },
   ssh: { program: "ssh", debian: "openssh-client" },

@@ -56,11 +56,12 @@ async function buildGo(wanted: readonly Wanted[], reasons: Map<PeerName, string>
   const bin = `${peersDirectory()}/bin`;
   await Deno.mkdir(bin, { recursive: true });
   for (const [name, peer] of wanted) {
+    const [cwd, path] = peer.go === "own"
+      ? [`${source}/${peer.program}`, "."]
+      : [source, `./${peer.program}`];
     const failure = go === undefined
       ? "no Go here"
-      : await run([go, "build", "-trimpath", "-o", `${bin}/${peer.program}`, `./${peer.program}`], {
-        cwd: source,
-      });
+      : await run([go, "build", "-trimpath", "-o", `${bin}/${peer.program}`, path], { cwd });
     if (failure !== undefined) reasons.set(name, failure);
   }
 }
