@@ -22,7 +22,7 @@ import type {
   ReloadReport,
   Status,
 } from "../listeners/mod.ts";
-import { type BuildDeps, type BuiltTransport, readingOf, sshPrompt, SshServices } from "../transports/mod.ts";
+import { type BuildDeps, type BuiltTransport, sshOfPerson, type SshServices } from "../transports/mod.ts";
 import type { LoadedConfig } from "./config_file.ts";
 import { ConnectionTable } from "./connection_table.ts";
 import { DialCounts } from "./dial_counts.ts";
@@ -80,20 +80,15 @@ export class Door implements AsyncDisposable {
     this.connections = new ConnectionTable({ clock, log, metrics: this.metrics });
     this.#retired = new RetiredTransports(this.connections, log);
     this.#network = withoutLoops(world.network, () => this.endpoints);
-    const prompt = options.asksNobody
-      ? undefined
-      : sshPrompt({ terminal: world.terminal, process: world.process, log });
-    this.#ssh = new SshServices(
-      {
-        network: this.#network,
-        clock,
-        files: world.files,
-        log,
-        reading: readingOf(world),
-        ...(prompt && { prompt }),
-      },
-      config.settings.ssh,
-    );
+    this.#ssh = sshOfPerson({
+      network: this.#network,
+      clock,
+      files: world.files,
+      log,
+      process: world.process,
+      places: world.places,
+      terminal: options.asksNobody ? undefined : world.terminal,
+    }, config.settings.ssh);
     this.#tasks = new Tasks(undefined, (error) => log.error("door.task_failed", { reason: describe(error) }));
     this.#plan = makePlan(config, this.buildDeps);
     this.#listeners = new ListenerSet({

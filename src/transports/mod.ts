@@ -10,8 +10,7 @@ export type { BuildDeps, BuiltTransport, Transports } from "./build_transports.t
 export { defineTransport, type TransportDeps, type TransportKind } from "./define_transport.ts";
 export { resolveChain } from "./ssh/ssh_chain.ts";
 export type { SshHost } from "./ssh/ssh_host.ts";
-export { sshPrompt } from "./ssh/ssh_prompt.ts";
-export { readingOf, type SshPerson } from "./ssh/ssh_reading.ts";
+export { sshOfPerson, type SshPerson } from "./ssh/ssh_of_person.ts";
 export { type SshSection, sshSection } from "./ssh/ssh_section.ts";
 export { SshServices, type SshServicesOptions } from "./ssh/ssh_services.ts";
 export { inspectSsh, type SshFinding, type SshSurroundings } from "./ssh/ssh_surroundings.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { atTerminal } from "../support/pseudo_terminal.ts";
-import { openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
+import { type Door, openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
 import { eventually, runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { SshLab, sshPeers } from "../support/sshd.ts";
@@ -83,3 +83,37 @@ peerTest("a person is asked for a passphrase at the terminal", [...sshPeers, "py
   assert.doesNotMatch(screen, /sesame/);
   assert.match(screen, /near/);
 });
+
+peerTest(
+  "a door reaches a host with the ssh program, and one behind it with the built-in engine",
+  [...sshPeers, "curl", "ssh"],
+  async (paths) => {
+    await using lab = await SshLab.create(paths);
+    const [odd, far] = [await lab.start("odd"), await lab.start("far")];
+    await using site = new WebSite();
+    await using home = await openSshHousehold(lab, {
+      ssh: [
+        ...sshHostLines("odd", odd, "KnownHostsCommand /bin/echo"),
+        ...sshHostLines("far", far, "ProxyJump odd"),
+      ],
+      postern: ["transports: { odd: { ssh: odd }, far: { ssh: far } }", "default: far"],
+      section: ["hosts: { odd: { engine: openssh } }"],
+    });
+    await using door = await home.door();
+    await fetched(paths.curl, door, site);
+    assert.deepEqual([odd.signIns, far.signIns], [1, 1]);
+    const { stdout } = await home.run(["status", "-o", "json"]);
+    assert.match(stdout, /"host": ?"odd"/);
+    door.kill("SIGTERM");
+    assert.equal((await door.ended).code, 0);
+    // Neither the master nor its socket stays.
+    await eventually("nobody is signed in", async () => await odd.sessions() === 0);
+    assert.deepEqual(await Array.fromAsync(Deno.readDir(`${home.places.runtime}/ssh`)), []);
+  },
+);
+
+async function fetched(curl: string, door: Door, site: WebSite): Promise<void> {
+  const proxy = `socks5h://${await door.address()}`;
+  const { code, stderr } = await runPeer(curl, ["-sSf", "--proxy", proxy, `http://${site.address}/seen`]);
+  assert.equal(code, 0, stderr + door.stderr);
+}

@@ -31,11 +31,18 @@ export async function writeSshConfig(
 /** A private home whose postern configuration reads an ssh configuration of its own. */
 export async function openSshHousehold(
   lab: SshLab,
-  { ssh, postern }: { readonly ssh: readonly string[]; readonly postern: readonly string[] },
+  { ssh, postern, section = [] }: {
+    readonly ssh: readonly string[];
+    readonly postern: readonly string[];
+    /** Further lines of the section `ssh`. */
+    readonly section?: readonly string[];
+  },
 ): Promise<Household> {
   const config = await writeSshConfig(lab, ssh);
   const home = await Household.open();
-  await home.configure([`ssh: { config: "${config}" }`, ...postern].join("\n") + "\n");
+  await home.configure(
+    [`ssh:`, `  config: "${config}"`, ...section.map((line) => `  ${line}`), ...postern].join("\n") + "\n",
+  );
   return home;
 }
 

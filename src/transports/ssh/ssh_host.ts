@@ -47,6 +47,8 @@ export interface SshHost {
   readonly pubkey: boolean;
   /** The person's ssh program does everything up to this host; absent is the built-in engine. */
   readonly engine?: "openssh";
+  /** What that program has to be told besides the name. */
+  readonly asked?: { readonly user?: string; readonly port?: number };
   /** What the configuration asks for and the built-in engine does not do; a blocking one makes the host unusable to it. */
   readonly problems: readonly SshConfigProblem[];
 }

@@ -12,15 +12,14 @@ export interface SshReading extends Disposable {
   readonly contents?: SshConfigContents | undefined;
 }
 
-/** The person whose ssh configuration is read, and their machine. */
-export interface SshPerson {
+interface Reader {
   readonly clock: Clock;
   readonly files: Files;
   readonly process: Pick<Process, "run" | "env" | "uid" | "account" | "hostName">;
 }
 
 /** Reads a person's ssh configuration, with what the section `ssh` says of it. */
-export function readingOf({ clock, files, process }: SshPerson): (section: SshSection) => SshReading {
+export function readingOf({ clock, files, process }: Reader): (section: SshSection) => SshReading {
   return ({ config, agent }) => {
     const ending = new AbortController();
     let reader: Promise<SshConfigReader> | undefined;

@@ -11,7 +11,7 @@ import type { SshHost } from "./ssh_host.ts";
 import { HostKeys } from "./host_keys.ts";
 import type { Prompt } from "./ssh_auth.ts";
 import type { ReadSshHost } from "./ssh_chain.ts";
-import { SshPool, type SshPoolDeps } from "./ssh_pool.ts";
+import { SshPool, type SshStation, type SshTimes } from "./ssh_pool.ts";
 import type { SshConfigContents } from "./ssh_config_files.ts";
 import type { SshReading } from "./ssh_reading.ts";
 import { type SshSection, usualSshSection } from "./ssh_section.ts";
@@ -25,7 +25,12 @@ export interface SshServicesOptions {
   readonly reading: (section: SshSection) => SshReading;
   readonly prompt?: Prompt;
   /** Makes the station of a host for which the person's ssh program is to be used. */
-  readonly openSsh?: SshPoolDeps["openSsh"];
+  readonly openSsh?: (
+    host: SshHost,
+    options: { readonly times: SshTimes; readonly config: string | undefined },
+  ) => SshStation;
+  /** Where that program's sockets are; it goes with the services. */
+  readonly directory?: AsyncDisposable;
   /** Runs a ProxyCommand; its standard input and output are the connection. */
   readonly runCommand?: (command: string, options: DialOptions) => Promise<Conn>;
 }
@@ -50,7 +55,10 @@ export class SshServices implements AsyncDisposable {
       files,
       log,
       hostKeys: new HostKeys({ files, clock, log }),
-      openSsh: options.openSsh ?? noProgram,
+      openSsh: (host, times) => {
+        const { openSsh = noProgram } = options;
+        return openSsh(host, { times, config: this.#section.config });
+      },
       ...(prompt && { prompt }),
     });
   }
@@ -66,7 +74,7 @@ export class SshServices implements AsyncDisposable {
 
   readonly read: ReadSshHost = async (alias, asked) => {
     const host = await this.#reading.read(alias, asked);
-    return this.#section.hosts[alias]?.engine === "openssh" ? { ...host, engine: "openssh" } : host;
+    return this.#section.hosts[alias]?.engine === "openssh" ? { ...host, engine: "openssh", asked } : host;
   };
 
   /** Reads everything anew from now on. Transports hold what they have until they are prepared again. */
@@ -79,6 +87,7 @@ export class SshServices implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#reading[Symbol.dispose]();
     await this.pool[Symbol.asyncDispose]();
+    await this.#options.directory?.[Symbol.asyncDispose]();
   }
 }
 
