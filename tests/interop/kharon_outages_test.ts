@@ -183,6 +183,25 @@ row(
   },
 );
 
+row("K41: no request fails over 20 reloads of an ssh configuration that changes", async (parts) => {
+  const { sshd, door, address, rewrite } = parts;
+  await using echo = echoServer();
+  const requests = new Requests(address, echo.port);
+  {
+    await using _ = requests;
+    await eventually("requests are answered", () => requests.answered.length > 0);
+    for (let round = 0; round < 20; round++) {
+      const { length } = requests.answered;
+      await rewrite(`  Ciphers aes${round % 2 ? 128 : 256}-ctr`, `  ConnectTimeout ${10 + round}`);
+      door.kill("SIGHUP");
+      await eventually("requests go the new way", () => sshd.signIns > round + 1);
+      await eventually("requests are answered", () => requests.answered.length > length + 1);
+    }
+  }
+  assert.deepEqual(bad(requests.answered, 2000), []);
+  assert.equal(sshd.signIns, 21);
+});
+
 row("K42: SIGHUP with a broken configuration keeps the old one, and status says so", async (parts) => {
   const { sshd, door, address, configure, status } = parts;
   await using echo = echoServer();
