@@ -25,6 +25,8 @@ export class ChaChaPolyCipher {
   readonly #tools: ChaChaTools;
   readonly #padding = new Uint8Array(4096);
   #paddingUsed = this.#padding.length;
+  /** A packet is filled and encrypted before the next one is thought of: one buffer serves them all. */
+  #packet = Buffer.allocUnsafeSlow(1024);
   #isFreed = false;
 
   constructor(
@@ -52,7 +54,9 @@ export class ChaChaPolyCipher {
     let padding = 8 - (1 + payload & 7);
     if (padding < 4) padding += 8;
     const length = 1 + payload + padding;
-    const packet = Buffer.allocUnsafe(4 + length);
+    const size = 4 + length;
+    if (size > this.#packet.length) this.#packet = Buffer.allocUnsafeSlow(Math.max(size, 4 + largest));
+    const packet = this.#packet.subarray(0, size);
     packet.writeUInt32BE(length, 0);
     packet[4] = padding;
     packet.set(this.#random(padding), 5 + payload);
