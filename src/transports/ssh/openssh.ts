@@ -7,8 +7,8 @@ import {
   type Target,
   within,
 } from "../../core/mod.ts";
-import type { OpensshTarget } from "./openssh_arguments.ts";
-import { askOptions, type OpensshDeps, OpensshMaster, signInPatience } from "./openssh_master.ts";
+import { type OpensshTarget, patienceOf } from "./openssh_arguments.ts";
+import { askOptions, type OpensshDeps, OpensshMaster } from "./openssh_master.ts";
 import { OpensshSession } from "./openssh_session.ts";
 import { SshHop, type SshHopStatus } from "./ssh_hop.ts";
 import type { SshHost } from "./ssh_host.ts";
@@ -65,11 +65,12 @@ export class Openssh implements SshStation {
   async #signIn({ signal, onStep }: DialOptions): Promise<OpensshSession> {
     const { alias } = this.#target;
     const deps = this.#deps;
-    const options = await askOptions(this.#target, deps, { signal });
+    const asked = await askOptions(this.#target, deps, { signal });
+    const { options } = asked;
     const host = options.get("hostname") ?? alias;
     this.#address = formatTarget({ host, port: Number(options.get("port") ?? 22) });
     onStep?.(`starting the ssh program for ${alias}`);
-    const ms = signInPatience(options, deps);
+    const ms = patienceOf(options, deps.times);
     const error = () =>
       new PosternError("timeout", `Cannot reach ssh ${alias}: no session within ${ms / 1000} s`, {
         hint: "see ConnectTimeout, or whether the host answers",
@@ -77,7 +78,7 @@ export class Openssh implements SshStation {
     const master = await within({ clock: deps.clock, ms, signal, error }, async (signal) => {
       for (let left = mostSignIns;; left--) {
         try {
-          return await OpensshMaster.start(this.#target, { options, deps, signal });
+          return await OpensshMaster.start(this.#target, { ...asked, deps, signal });
         } catch (error) {
           // A server that is just going away, or whose line broke, deserves another try.
           if (left <= 1 || signal.aborted || !isPosternError(error, "unreachable")) throw error;

@@ -16,9 +16,9 @@ import { sshMux } from "../../wire/mod.ts";
 import {
   masterArguments,
   type OpensshTarget,
-  patienceOf,
   questionCommand,
   readOptions,
+  usualCommand,
 } from "./openssh_arguments.ts";
 import type { OpensshDirectory } from "./openssh_directory.ts";
 import { signInFailure } from "./openssh_failure.ts";
@@ -34,15 +34,25 @@ export interface OpensshDeps {
   readonly times: SshTimes;
 }
 
-/** What ssh takes from the configuration for a target; nothing is connected for it. */
+/** What ssh does for a target, and what it would do without a configuration. */
+export interface OpensshConfiguration {
+  readonly options: ReadonlyMap<string, string>;
+  readonly usual: ReadonlyMap<string, string>;
+}
+
+/** Asks ssh what it takes from its configuration; nothing is connected for it. */
 export async function askOptions(
   target: OpensshTarget,
   { process }: Pick<OpensshDeps, "process">,
   { signal }: { readonly signal: AbortSignal },
-): Promise<ReadonlyMap<string, string>> {
-  const { code, stdout, stderr } = await process.run(questionCommand(target), { signal, env: quiet });
-  if (code !== 0) throw signInFailure(target.alias, { code, stderr });
-  return readOptions(stdout);
+): Promise<OpensshConfiguration> {
+  const ask = async (command: readonly string[]) => {
+    const { code, stdout, stderr } = await process.run(command, { signal, env: quiet });
+    if (code !== 0) throw signInFailure(target.alias, { code, stderr });
+    return readOptions(stdout);
+  };
+  const [options, usual] = await Promise.all([ask(questionCommand(target)), ask(usualCommand)]);
+  return { options, usual };
 }
 
 /** The person's ssh, signed in to a host, and a connection over which it carries channels to it. */
@@ -67,8 +77,7 @@ export class OpensshMaster implements AsyncDisposable {
   /** Starts ssh and waits until it has signed in. */
   static async start(
     target: OpensshTarget,
-    { options, deps, signal }: {
-      readonly options: ReadonlyMap<string, string>;
+    { options, usual, deps, signal }: OpensshConfiguration & {
       readonly deps: OpensshDeps;
       readonly signal: AbortSignal;
     },
@@ -76,7 +85,7 @@ export class OpensshMaster implements AsyncDisposable {
     const { process, files, times } = deps;
     const socket = await deps.directory.socket();
     signal.throwIfAborted();
-    const command = masterArguments(target, { socket, options, times });
+    const command = masterArguments(target, { socket, options, usual, times });
     const program = await process.pipe(["/bin/sh", "-c", guarded, "sh", "ssh", ...command], {
       signal: new AbortController().signal,
       env: quiet,
@@ -94,14 +103,6 @@ export class OpensshMaster implements AsyncDisposable {
     await this.conn[Symbol.asyncDispose]();
     await stop(this.#program, { socket: this.#socket, files: this.#files });
   }
-}
-
-/** How long ssh may take to sign in. */
-export function signInPatience(
-  options: ReadonlyMap<string, string>,
-  { times }: Pick<OpensshDeps, "times">,
-): number {
-  return patienceOf(options, times);
 }
 
 /**
