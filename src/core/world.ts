@@ -193,8 +193,8 @@ export interface Terminal {
   err(text: string): Promise<void>;
   readInput(limit: number): Promise<string>;
   /**
-   * Asks on stderr whoever sits at the terminal of stdin, one question at a time. Undefined when stdin is no terminal or
-   * nobody answers; the interrupt key is `cancelled`, and SIGINT to all who listen for it.
+   * Asks on stderr whoever sits at the terminal of stdin, one question at a time. Undefined when one of the two is no
+   * terminal or nobody answers; the interrupt key is `cancelled`, and SIGINT to all who listen for it.
    */
   ask(question: Question, options: { signal: AbortSignal }): Promise<string | undefined>;
 }

@@ -72,7 +72,15 @@ export class OrderedOutput {
 
 const standardOutput = new OrderedOutput(Deno.stdout, "the standard output");
 const standardError = new OrderedOutput(Deno.stderr, "the standard error output");
-const questions = new TerminalQuestions({ input: Deno.stdin, show: (text) => standardError.write(text) });
+const questions = new TerminalQuestions({
+  input: {
+    // Who does not see the question cannot answer it.
+    isTerminal: () => Deno.stdin.isTerminal() && Deno.stderr.isTerminal(),
+    setRaw: (isRaw) => Deno.stdin.setRaw(isRaw),
+    read: (into) => Deno.stdin.read(into),
+  },
+  show: (text) => standardError.write(text),
+});
 
 function columns(): number {
   try {

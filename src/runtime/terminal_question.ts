@@ -4,6 +4,7 @@ import { type Typed, TypedLine } from "./typed_line.ts";
 
 /** The part of `Deno.stdin` that questions need. */
 export interface TerminalInput {
+  /** Whether somebody sits there who sees what is asked. */
   isTerminal(): boolean;
   setRaw(isRaw: boolean): void;
   read(into: Uint8Array): Promise<number | null>;

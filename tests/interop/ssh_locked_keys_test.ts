@@ -115,7 +115,11 @@ peerTest("a sign-in takes the passphrase from SSH_ASKPASS", sshPeers, async (pat
   for (const [answer, isIn] of [["echo right words", true], ["echo right words; exit 1", false]] as const) {
     await Deno.writeTextFile(script, `printf "%s\\n" "$1" >>${script}.asked\n${answer}\n`);
     const prompt = sshPrompt({
-      terminal: { isInput: false, ask: () => Promise.reject(new Error("there is no terminal")) },
+      terminal: {
+        isInput: false,
+        isErrorOutput: true,
+        ask: () => Promise.reject(new Error("there is no terminal")),
+      },
       process: {
         env: (name) => ({ SSH_ASKPASS: script, SSH_ASKPASS_REQUIRE: "force" })[name],
         // The tests may start no program but those they know.
@@ -221,7 +225,7 @@ peerTest(
       return "right words";
     };
     const prompt = sshPrompt({
-      terminal: { isInput: true, ask },
+      terminal: { isInput: true, isErrorOutput: true, ask },
       process: { env: () => undefined, run: () => Promise.reject(new Error("there is no program")) },
       log,
     });

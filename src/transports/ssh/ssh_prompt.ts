@@ -3,7 +3,7 @@ import type { Prompt } from "./ssh_auth.ts";
 
 /** What asking a person needs of the world. */
 export interface SshPromptParts {
-  readonly terminal: Pick<Terminal, "isInput" | "ask">;
+  readonly terminal: Pick<Terminal, "isInput" | "isErrorOutput" | "ask">;
   readonly process: Pick<Process, "env" | "run">;
   readonly log: Log;
 }
@@ -13,9 +13,10 @@ export interface SshPromptParts {
  * Undefined where nobody can be asked. One question at a time.
  */
 export function sshPrompt({ terminal, process, log }: SshPromptParts): Prompt | undefined {
-  const { isInput } = terminal;
-  const program = askpassProgram(process.env, { hasTerminal: isInput });
-  if (program === undefined && !isInput) return undefined;
+  // A question that goes into a file would hold everything up, unseen.
+  const hasTerminal = terminal.isInput && terminal.isErrorOutput;
+  const program = askpassProgram(process.env, { hasTerminal });
+  if (program === undefined && !hasTerminal) return undefined;
   const ask: Prompt = program === undefined
     ? (question, options) => terminal.ask(question, options)
     : ({ text }, { signal }) => runAskpass(program, text, { process, log, signal });

@@ -67,3 +67,25 @@ for (
     assert.deepEqual(after, usual);
   });
 }
+
+peerTest(
+  "Terminal.ask() asks nobody where the question would go into a file",
+  ["python", "sh"],
+  async ({ python, sh }) => {
+    const directory = await Deno.makeTempDir();
+    try {
+      const program = `
+      const { createTerminal } = await import("${source}terminal.ts");
+      const answer = await createTerminal().ask({ text: "Q: ", echo: false }, { signal: AbortSignal.timeout(9000) });
+      console.log("got " + answer);
+      Deno.exit(0);`;
+      const command = [sh, "-c", `exec "$@" 2>${directory}/log`, "sh", Deno.execPath(), "eval", program];
+      const env = { HOME: Deno.env.get("HOME") ?? "", NO_COLOR: "1" };
+      const { screen, after } = await atTerminal(python, command, { steps: [], env });
+      assert.equal(screen, "got undefined\r\n");
+      assert.deepEqual(after, usual);
+    } finally {
+      await Deno.remove(directory, { recursive: true });
+    }
+  },
+);

@@ -67,7 +67,7 @@ for (const { name, env, hasTerminal, is } of programs) {
 function withProgram(run: (command: readonly string[]) => Promise<RunResult>) {
   const log = recordingLog();
   const prompt = sshPrompt({
-    terminal: { isInput: false, ask: () => Promise.reject(new Error("not here")) },
+    terminal: { isInput: false, isErrorOutput: true, ask: () => Promise.reject(new Error("not here")) },
     process: { env: envOf({ ...program, ...display }), run },
     log,
   });
@@ -82,10 +82,13 @@ Deno.test("sshPrompt() asks at the terminal, and nobody where there is none", as
   };
   const ask = () => Promise.resolve("typed");
   assert.equal(
-    await sshPrompt({ ...parts, terminal: { isInput: true, ask } })?.(question, { signal }),
+    await sshPrompt({ ...parts, terminal: { isInput: true, isErrorOutput: true, ask } })?.(question, {
+      signal,
+    }),
     "typed",
   );
-  assert.equal(sshPrompt({ ...parts, terminal: { isInput: false, ask } }), undefined);
+  assert.equal(sshPrompt({ ...parts, terminal: { isInput: false, isErrorOutput: true, ask } }), undefined);
+  assert.equal(sshPrompt({ ...parts, terminal: { isInput: true, isErrorOutput: false, ask } }), undefined);
 });
 
 Deno.test("sshPrompt() takes the first line of the program, and its failure for no answer", async () => {
@@ -134,6 +137,7 @@ Deno.test("sshPrompt() does not ask what is needless by the time its turn comes"
   const prompt = sshPrompt({
     terminal: {
       isInput: true,
+      isErrorOutput: true,
       ask: async ({ text }) => {
         asked.push(text);
         await Promise.resolve();
