@@ -14,7 +14,7 @@ import {
   type TransportStatus,
 } from "../core/mod.ts";
 import { defineTransport } from "./define_transport.ts";
-import { sshLabel } from "./ssh/open_ssh_session.ts";
+import { sshLabel } from "./ssh/ssh_label.ts";
 import { reachingThrough, type ReachSshHost } from "./ssh/reach_ssh_host.ts";
 import { demandUsable, resolveChain } from "./ssh/ssh_chain.ts";
 import type { SshHopStatus } from "./ssh/ssh_hop.ts";

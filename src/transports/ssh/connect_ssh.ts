@@ -7,9 +7,10 @@ import {
   PosternError,
   type Target,
 } from "../../core/mod.ts";
-import { openSshSession, type OpenSshSessionDeps, sshLabel } from "./open_ssh_session.ts";
+import type { OpenSshSessionDeps } from "./open_ssh_session.ts";
 import { SshDeadline } from "./ssh_deadline.ts";
 import type { SshHost } from "./ssh_host.ts";
+import { sshLabel } from "./ssh_label.ts";
 import type { SshSession } from "./ssh_session.ts";
 
 export interface SshHopDeps extends OpenSshSessionDeps {
@@ -60,9 +61,13 @@ async function signedIn(
   const ask: typeof prompt = prompt &&
     ((question, options) => deadline.outside(() => prompt(question, options)));
   const deps = { ...way.deps, ...(ask && { prompt: ask }) };
+  // Node's own parts, which it needs, take a tenth of a second that a program without ssh need not spend.
+  const loading = import("./open_ssh_session.ts");
+  loading.catch(() => {});
   for (let left = mostSignIns;; left--) {
     const conn = await reached(way, options);
     options.onStep?.(`reached ${sshLabel(way.host)}`);
+    const { openSshSession } = await loading;
     try {
       return await openSshSession(conn, way.host, { deps, ...options });
     } catch (error) {

@@ -4,6 +4,7 @@ import { type Prompt, signIn } from "./ssh_auth.ts";
 import { type SshAlgorithms, SshEngine } from "./ssh_engine.ts";
 import type { SshHost } from "./ssh_host.ts";
 import { collectIdentities } from "./ssh_identities.ts";
+import { sshLabel } from "./ssh_label.ts";
 import { SshSession } from "./ssh_session.ts";
 import type { UnlockedKeys } from "./unlocked_keys.ts";
 
@@ -61,11 +62,6 @@ export async function openSshSession(
     signal,
     ...step,
   });
-}
-
-/** How sentences name a host. */
-export function sshLabel({ alias }: Pick<SshHost, "alias">): string {
-  return `ssh ${alias}`;
 }
 
 async function algorithmsOf(host: SshHost, { hostKeys }: OpenSshSessionDeps): Promise<SshAlgorithms> {

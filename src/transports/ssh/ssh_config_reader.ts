@@ -4,6 +4,7 @@ import { SshConfigEvaluation, type SshHostQuestion } from "./ssh_config_evaluati
 import { type SshConfigContents, SshConfigFiles } from "./ssh_config_files.ts";
 import type { SshHost } from "./ssh_host.ts";
 import { sshHostOfSettings } from "./ssh_host_of_settings.ts";
+import { loadSshTokens } from "./ssh_tokens.ts";
 
 /** What an asker settles before the configuration is read, as `ssh -l` and `-p` do. */
 export type SshHostPreset = Omit<SshHostQuestion, "alias">;
@@ -47,6 +48,7 @@ export class SshConfigReader {
   async #read(question: SshHostQuestion): Promise<SshHost> {
     checkHost(question.alias);
     if (question.user !== undefined) checkUser(question.user);
+    await loadSshTokens();
     const evaluation = new SshConfigEvaluation(question, this.#deps, this.#files);
     await evaluation.run();
     return sshHostOfSettings(question.alias, evaluation, this.#deps);

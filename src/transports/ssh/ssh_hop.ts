@@ -14,7 +14,7 @@ import {
   type Target,
   Tasks,
 } from "../../core/mod.ts";
-import { sshLabel } from "./open_ssh_session.ts";
+import { sshLabel } from "./ssh_label.ts";
 import type { SshHost } from "./ssh_host.ts";
 import { isShortage } from "./ssh_open_failure.ts";
 import { openFirst, patience } from "./ssh_race.ts";

@@ -10,8 +10,6 @@ import {
 import { HostKeys } from "./host_keys.ts";
 import { SshAgent } from "./ssh_agent.ts";
 import type { SshHost } from "./ssh_host.ts";
-import { collectIdentities } from "./ssh_identities.ts";
-import { inspectPrivateKey } from "./ssh_private_key.ts";
 
 /** One thing around ssh that was looked at, and what to do about it. */
 export interface SshFinding {
@@ -90,6 +88,7 @@ async function* keyFileFindings(
   hosts: readonly SshHost[],
   { files }: SshSurroundings,
 ): AsyncGenerator<SshFinding> {
+  const { inspectPrivateKey } = await import("./ssh_private_key.ts");
   for (const path of new Set(hosts.flatMap(({ identityFiles }) => identityFiles))) {
     const name = `key ${path}`;
     try {
@@ -129,6 +128,7 @@ async function* hostFindings(
   { around, hostKeys, signal }: { around: SshSurroundings; hostKeys: HostKeys; signal: AbortSignal },
 ): AsyncGenerator<SshFinding> {
   const name = `ssh host ${host.alias}`;
+  const { collectIdentities } = await import("./ssh_identities.ts");
   const { all } = await collectIdentities(host, around, { signal });
   const locked = all.flatMap(({ lock }) => lock?.path ?? []);
   const open = all.length - locked.length;

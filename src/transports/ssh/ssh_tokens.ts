@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { sshConfig } from "../../wire/mod.ts";
 import type { SshConfigDeps } from "./ssh_config_deps.ts";
 
@@ -33,10 +32,20 @@ export function sshTokens(values: SshTokenValues, deps: SshConfigDeps): sshConfi
       return deps.hostname().split(".", 1)[0] ?? "";
     },
     get C() {
-      return createHash("sha1").update(`${deps.hostname()}${host}${port}${user}${proxyJump}`).digest("hex");
+      if (!sha1) throw new Error("the hash of tokens is not loaded");
+      return sha1(`${deps.hostname()}${host}${port}${user}${proxyJump}`);
     },
   };
 }
+
+/** Loads what `%C` needs: node's own, because tokens are wanted at once. It has to be there before tokens are. */
+export async function loadSshTokens(): Promise<void> {
+  if (sha1) return;
+  const { createHash } = await import("node:crypto");
+  sha1 = (text) => createHash("sha1").update(text).digest("hex");
+}
+
+let sha1: ((text: string) => string) | undefined;
 
 /** The few that the commands and names of other hosts take. */
 export function sshRouteTokens({ alias, host, port, user, keyName }: SshTokenValues): sshConfig.SshTokens {

@@ -1,0 +1,6 @@
+import type { SshHost } from "./ssh_host.ts";
+
+/** How sentences name a host. */
+export function sshLabel({ alias }: Pick<SshHost, "alias">): string {
+  return `ssh ${alias}`;
+}
