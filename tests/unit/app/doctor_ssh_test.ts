@@ -49,7 +49,8 @@ Deno.test("checkConfig() warns of what the ssh configuration asks for, and tells
 Deno.test("checkConfig() has no word to say of a host that the ssh program serves", async () => {
   const place = world();
   place.files.put(path, `${text}ssh: { hosts: { odd: { engine: openssh } } }\n`);
-  const { warnings } = await checkConfig(place, {});
+  const { warnings, transports } = await checkConfig(place, {});
+  assert.ok(transports.every(({ isUsable }) => isUsable), JSON.stringify(transports));
   assert.ok(!warnings.some((line) => line.includes("KnownHostsCommand")), warnings.join("\n"));
 });
 
