@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
-import type { Household } from "../support/postern_process.ts";
-import { openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
+import { Household } from "../support/postern_process.ts";
+import { openSshHousehold, sshHostLines, writeSshConfig } from "../support/ssh_household.ts";
 import { SshLab, sshPeers } from "../support/sshd.ts";
 import { WebSite } from "../support/web_site.ts";
 
@@ -203,6 +203,36 @@ peerTest("a door takes up a change of the ssh configuration by itself", sshPeers
   });
   // The session of the host that stayed the same was kept.
   assert.equal(near.signIns, 1);
+});
+
+peerTest("what the ssh program serves is reported like the rest", [...sshPeers, "ssh"], async (paths) => {
+  await using lab = await SshLab.create(paths);
+  await using site = new WebSite();
+  const near = await lab.start("near");
+  const config = await writeSshConfig(lab, sshHostLines("near", near, "CheckHostIP yes"));
+  await using home = await Household.open();
+  await home.configure(
+    `ssh: { config: "${config}", hosts: { near: { engine: openssh } } }\n` +
+      "transports: { near: { ssh: near } }\ndefault: near\n",
+  );
+  const check = await home.run(["config", "check"]);
+  assert.deepEqual([check.code, check.stderr.includes("warning")], [0, false], check.stderr);
+  const doctor = await home.run(["doctor"]);
+  assert.match(doctor.stdout, /^ok {6}ssh program: OpenSSH_/m);
+  const test = await home.run(["test"]);
+  assert.match(test.stdout, /^ok {6}near +\d+ ms {2}near \d+ ms$/m, test.stdout + test.stderr);
+  const explained = await home.run(["explain", "--dial", site.address]);
+  assert.equal(explained.code, 0, explained.stdout + explained.stderr);
+  assert.match(explained.stdout, /way {6}here > near \(ssh near/);
+  await using door = await home.door();
+  const through = await home.run(["explain", "--dial", site.address]);
+  assert.equal(through.code, 0, through.stdout + door.stderr);
+  const [{ transports }] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
+  const { state, hops } = transports.find(({ name }: { name: string }) => name === "near");
+  assert.deepEqual([state, hops.map(({ host, state }: Hop) => [host, state])], ["ready", [[
+    "near",
+    "ready",
+  ]]]);
 });
 
 interface Hop {
