@@ -65,6 +65,11 @@ export class Openssh implements SshStation {
   async #signIn({ signal, onStep }: DialOptions): Promise<OpensshSession> {
     const { alias } = this.#target;
     const deps = this.#deps;
+    if (deps.process.platform === "windows") {
+      throw new PosternError("config", `Cannot use ssh ${alias}: ssh has no control sockets on Windows`, {
+        hint: "use the built-in engine for this host",
+      });
+    }
     const asked = await askOptions(this.#target, deps, { signal });
     const { options } = asked;
     const host = options.get("hostname") ?? alias;

@@ -25,7 +25,7 @@ import { signInFailure } from "./openssh_failure.ts";
 import type { SshTimes } from "./ssh_pool.ts";
 
 export interface OpensshDeps {
-  readonly process: Pick<Process, "run" | "pipe">;
+  readonly process: Pick<Process, "run" | "pipe" | "platform">;
   readonly network: Pick<Network, "connect">;
   readonly files: Pick<Files, "remove">;
   readonly clock: Clock;
