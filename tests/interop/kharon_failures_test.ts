@@ -131,13 +131,8 @@ peerTest(
         "routes: [{ to: silent.example, via: silent }, { to: quiet.example, via: quiet }]",
         "default: good",
       ],
+      section: ["connectTimeout: 1500ms"],
     });
-    await home.configure(
-      (await Deno.readTextFile(`${home.places.config}/config.yaml`)).replace(
-        /^ssh: \{/,
-        "ssh: { connectTimeout: 1500ms,",
-      ),
-    );
     await using door = await home.door();
     const address = await door.address();
     const startedAt = performance.now();

@@ -175,7 +175,11 @@ row(
     using second = await download();
     assert.equal(sshd.signIns, 1);
     await rewrite("  Ciphers aes256-ctr");
-    await reloaded();
+    door.kill("SIGHUP");
+    await eventually("new connections go the new way", async () => {
+      (await throughSocks5(address, { host: "127.0.0.1", port: site.port })).close();
+      return sshd.signIns === 2;
+    });
     using third = await download();
     assert.equal(sshd.signIns, 2);
     const expected = await sha256(large());

@@ -253,3 +253,30 @@ peerTest("a hundred sessions die at once, and each serves the next client", sshP
 async function refused(door: Door, at: number): Promise<void> {
   await assert.rejects(ask(door, { host: `127.0.1.${at}`, port: 1 }), /reply 5/);
 }
+
+for (const isGone of [false, true]) {
+  const outcome = isGone ? "misses a server that is gone" : "keeps a server that is there";
+  peerTest(`a door that slept for longer than deadAfter ${outcome}`, sshPeers, async (paths) => {
+    await using lab = await SshLab.create(paths);
+    await using echo = echoServer();
+    const sshd = await lab.start("jump");
+    await using home = await openSshHousehold(lab, {
+      ssh: sshHostLines("jump", sshd),
+      postern: ["transports: { jump: { ssh: jump } }", "default: jump"],
+      section: ["keepalive: 300ms", "deadAfter: 900ms"],
+    });
+    await using door = await home.door();
+    using held = await throughSocks5(await door.address(), { host: loopback, port: echo.port });
+    door.kill("SIGSTOP");
+    if (isGone) await sshd.signalSessions("STOP");
+    // The sleep itself: there is nothing else to wait for.
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    door.kill("SIGCONT");
+    const startedAt = performance.now();
+    await ask(door, echo);
+    assert.ok(performance.now() - startedAt < 3000);
+    assert.equal(sshd.signIns, isGone ? 2 : 1);
+    if (isGone) await door.says(/ssh\.lost /);
+    else await exchange(held);
+  });
+}
