@@ -24,7 +24,9 @@ export type ErrorDetail =
   | "overloaded"
   | "too_large"
   | "loop"
-  | "no_instance";
+  | "no_instance"
+  | "damaged"
+  | "newer";
 
 export interface ErrorOptions {
   readonly cause?: unknown;

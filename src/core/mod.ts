@@ -13,6 +13,7 @@ export * from "./path.ts";
 export * from "./quantities.ts";
 export * from "./relay.ts";
 export * from "./socket_path.ts";
+export * from "./store.ts";
 export * from "./streams.ts";
 export * from "./target.ts";
 export * from "./tasks.ts";

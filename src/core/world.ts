@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts";
 import type { Conn } from "./conn.ts";
+import type { Stores } from "./store.ts";
 import type { Target } from "./target.ts";
 
 /** Everything outside the program. `runtime` makes the real one, `tests/support` others. */
@@ -7,6 +8,7 @@ export interface World {
   readonly clock: Clock;
   readonly network: Network;
   readonly files: Files;
+  readonly stores: Stores;
   readonly process: Process;
   readonly terminal: Terminal;
   readonly places: Places;

@@ -17,5 +17,7 @@ export function demoWorld(world: World, files: Readonly<Record<string, string>>)
     run: { value: none },
     pipe: { value: none },
   });
-  return { clock, network, terminal, places, process, files: new DemoFiles(files) };
+  const noStore = () => Promise.reject(new PosternError("not_allowed", "The demo stores nothing"));
+  const stores = { open: noStore, setAside: noStore };
+  return { clock, network, terminal, places, process, stores, files: new DemoFiles(files) };
 }

@@ -3,6 +3,7 @@ import { createFiles } from "./files.ts";
 import { createNetwork } from "./network.ts";
 import { placesFor } from "./places.ts";
 import { createProcess } from "./process.ts";
+import { createStores } from "./stores.ts";
 import { systemClock } from "./system_clock.ts";
 import { createTerminal } from "./terminal.ts";
 
@@ -27,6 +28,7 @@ export function createWorld(options: WorldOptions): World {
     process,
     network: createNetwork(),
     files,
+    stores: createStores(),
     terminal: createTerminal(),
     get places() {
       return places ??= placesFor(process);

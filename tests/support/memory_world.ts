@@ -2,6 +2,7 @@ import type { Endpoint, Listening, Process, SignalName, Terminal, World } from "
 import { FakeClock } from "./fake_clock.ts";
 import { MemoryFiles } from "./memory_files.ts";
 import { MemoryNetwork } from "./memory_network.ts";
+import { MemoryStores } from "./memory_stores.ts";
 
 export interface MemoryWorldOptions {
   readonly files?: Readonly<Record<string, string>>;
@@ -14,6 +15,7 @@ export class MemoryWorld implements World {
   readonly clock = new FakeClock();
   readonly files: MemoryFiles;
   readonly network: MemoryNetwork;
+  readonly stores = new MemoryStores();
   readonly process: Process;
   readonly terminal: Terminal;
   readonly places = {

@@ -57,6 +57,10 @@ export class RecordingWorld implements World {
     throw new Error("this command has no business with the network");
   }
 
+  get stores(): never {
+    throw new Error("this command has no business with stores");
+  }
+
   get places(): never {
     throw new Error("this command has no business with the directories");
   }
