@@ -141,7 +141,12 @@ export class ControlClient {
     await conn.write(encodeRequestHead({ method, target: path, fields }));
     const messages = new Messages(conn);
     const head = await messages.read(decodeResponseHead);
-    if (!head) throw new PosternError("protocol", "Cannot read the door's answer: it closed the connection");
+    if (!head) {
+      // As a door does that is just ending, where it does not reset the connection.
+      throw new PosternError("unreachable", "Cannot read the door's answer: it closed the connection", {
+        detail: "reset",
+      });
+    }
     const body = await readBody(messages, responseFraming(head, method), { status: 502 });
     if (head.status < 200 || head.status > 299) throw failureOf(head, body);
     return body;

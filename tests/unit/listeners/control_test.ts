@@ -109,6 +109,14 @@ Deno.test("ControlClient fails with timeout when the door does not answer", asyn
   assert.equal(clock.waiting, 0);
 });
 
+Deno.test("ControlClient takes a door that closes without an answer for one that is ending", async () => {
+  const [near, far] = memoryPair();
+  const client = new ControlClient(() => Promise.resolve(near), { clock: new FakeClock(), id: "work" });
+  const asked = assert.rejects(client.hello({ signal }), { code: "unreachable", detail: "reset" });
+  await far.closeWrite();
+  await asked;
+});
+
 Deno.test("ControlClient passes the signal's reason and a failed connect unchanged", async () => {
   const clock = new FakeClock();
   const [near] = memoryPair();
@@ -141,7 +149,7 @@ Deno.test("ControlClient sends nothing over a connection that came after its sig
 });
 
 const strange = [
-  { name: "nothing", bytes: "", code: "protocol" },
+  { name: "nothing", bytes: "", code: "unreachable" },
   { name: "half a head", bytes: "HTTP/1.1 200 OK\r\n", code: "protocol" },
   { name: "half a body", bytes: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", code: "protocol" },
   { name: "no JSON", bytes: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", code: "protocol" },
