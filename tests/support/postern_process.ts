@@ -49,7 +49,11 @@ export class Household implements AsyncDisposable {
       NO_COLOR: "1",
     };
     for (const name of ["run", "tmp"]) await Deno.mkdir(below(name), { mode: 0o700 });
-    if (!compiled()) env.DENO_DIR = await denoDirectory();
+    if (!compiled()) {
+      env.DENO_DIR = await denoDirectory();
+      // Deno asks once a day for a newer one, through whatever proxy is set: such a connection is none of postern's.
+      env.DENO_NO_UPDATE_CHECK = "1";
+    }
     return new Household(directory, env);
   }
 
