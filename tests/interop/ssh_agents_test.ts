@@ -70,7 +70,7 @@ peerTest("signIn() does without an agent that is empty", peers, async (paths) =>
   await agent.add(lab.key);
   await runPeer(paths.ssh_add, ["-q", "-D"], { env: { SSH_AUTH_SOCK: agent.path } });
   await signIn(lab, sshd, { more: { identityAgent: agent.path } });
-  assert.equal(sshd.signIns, 1);
+  await sshd.untilSignIns(1);
   await assert.rejects(signIn(lab, sshd, { more: { identityAgent: agent.path, identityFiles: [] } }), {
     code: "auth",
     message: /there is no key to offer/,
@@ -89,7 +89,7 @@ peerTest("signIn() goes on with other keys where an agent refuses to sign", peer
   await runPeer(paths.ssh_add, ["-q", "-c", lab.key], { env: { SSH_AUTH_SOCK: agent.path } });
   const settings = { identityAgent: agent.path, identityFiles: [second] };
   await signIn(lab, sshd, { more: settings });
-  assert.equal(sshd.signIns, 1);
+  await sshd.untilSignIns(1);
   const only = { ...settings, identityFiles: [], password: false, kbdInteractive: false };
   await assert.rejects(signIn(lab, sshd, { more: only }), {
     code: "auth",
@@ -158,5 +158,5 @@ peerTest("an agent that dies while it is asked is as good as none", peers, async
   await signIn(lab, sshd, { more: { identityAgent: path, identityFiles: [second] } });
   await signIn(lab, sshd, { more: { identityAgent: path, identityFiles: [second] } });
   await serving;
-  assert.equal(sshd.signIns, 2);
+  await sshd.untilSignIns(2);
 });

@@ -73,7 +73,7 @@ passwordTest(
     const second = person("wrong words", password);
     assert.equal((await signIn(lab, sshd, second)).error, undefined);
     assert.equal(second.asked.length, 2);
-    assert.equal(sshd.signIns, 2);
+    await sshd.untilSignIns(2);
     const wrong = person("wrong words", "worse words", "worst words", password);
     const { error, logged } = await signIn(lab, sshd, wrong);
     assert.equal(wrong.asked.length, 3);
@@ -118,7 +118,7 @@ passwordTest(
     const second = person("wrong words", password);
     assert.equal((await signIn(lab, sshd, second)).error, undefined);
     assert.ok(second.asked.length === 2 && second.asked.every(secretOf));
-    assert.equal(sshd.signIns, 2);
+    await sshd.untilSignIns(2);
     assert.match(sshd.log, /Accepted keyboard-interactive\/pam for guest/);
     const silent = person(undefined, password);
     assert.equal(((await signIn(lab, sshd, silent)).error as { code: string }).code, "auth");
@@ -143,6 +143,7 @@ passwordTest(
     const asked = person(password);
     assert.equal((await signIn(lab, sshd, { ...asked, more: byPassword })).error, undefined);
     assert.deepEqual(asked.asked.map(({ text }) => text), ["Password of guest at ssh jump1: "]);
+    await sshd.untilSignIns(2);
     assert.match(sshd.log, /Accepted publickey for guest[^]*Accepted password for guest/);
   },
 );

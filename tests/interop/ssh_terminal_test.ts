@@ -34,6 +34,7 @@ async function askedByDoor(
     return await runPeer(paths.curl, ["-sSf", "--proxy", `socks5h://${door}`, `http://${site.address}/seen`]);
   })();
   const [session, { code }] = await Promise.all([atItsTerminal, asking]);
+  if (code === 0) await near.untilSignIns(1);
   return { session, answered: code === 0, key, signIns: near.signIns };
 }
 

@@ -203,6 +203,12 @@ export class Sshd implements AsyncDisposable {
     return this.#log.match(/^Accepted /gm)?.length ?? 0;
   }
 
+  /** Waits until it has said that exactly so many have signed in: it may say so after it has let them in. */
+  async untilSignIns(count: number): Promise<void> {
+    await eventually(`${this.name} has let in ${count}`, () => this.signIns >= count);
+    if (this.signIns > count) throw new Error(`${this.name} has let in ${this.signIns}, not ${count}`);
+  }
+
   /** Sends a signal to every process that serves a connection. */
   async signalSessions(signal: "KILL" | "STOP" | "CONT" | "TERM"): Promise<void> {
     await runPeer(this.#sh, [
