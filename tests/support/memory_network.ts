@@ -70,7 +70,9 @@ export class MemoryNetwork implements Network {
       ? { host: endpoint.host, port: this.#nextPort++ }
       : endpoint;
     const key = keyOf(bound);
-    if (this.#listeners.has(key)) throw new PosternError("config", `Cannot listen on ${key}: it is taken`);
+    if (this.#listeners.has(key)) {
+      throw new PosternError("config", `Cannot listen on ${key}: it is taken`, { detail: "in_use", exit: 1 });
+    }
     const listening = new MemoryListening(bound, () => this.#listeners.delete(key));
     this.#listeners.set(key, listening);
     return listening;

@@ -1,0 +1,202 @@
+import {
+  accepting,
+  type Clock,
+  type Conn,
+  describe,
+  isLoopbackHost,
+  type Listening,
+  type Log,
+  Messages,
+  type Network,
+  PosternError,
+  Tasks,
+  whenAborted,
+} from "../core/mod.ts";
+import { decodeRequestHead, encodeResponseHead, Http1Problem, type RequestHead } from "../wire/mod.ts";
+import { portTaken } from "./sign_in_port_owner.ts";
+import {
+  failedPage,
+  otherPage,
+  signedInPage,
+  type SignInPage,
+  strayPage,
+  usedPage,
+} from "./sign_in_pages.ts";
+
+export interface CallbackParts {
+  readonly clock: Clock;
+  readonly network: Network;
+  readonly log: Log;
+}
+
+/** The most bytes of a request: codes are long where they are encrypted. */
+const mostRequest = 32 * 1024;
+/** How long a request may take to arrive, and an answer to be read, in ms. */
+const patience = 10_000;
+/** How many clients may be silent at once: browsers open connections ahead of need. */
+const mostSilent = 16;
+
+/**
+ * The place where a browser comes back to, on loopback of both families, for one sign-in only. Whatever else comes
+ * there is answered and changes nothing.
+ */
+export class SignInCallback implements AsyncDisposable {
+  /** As it is registered with the provider: the root of this port. */
+  readonly redirectUri: string;
+  readonly #listening: readonly Listening[];
+  readonly #parts: CallbackParts;
+  readonly #silent = new Set<Conn>();
+
+  private constructor(listening: readonly Listening[], port: number, parts: CallbackParts) {
+    this.#listening = listening;
+    this.redirectUri = `http://localhost:${port}`;
+    this.#parts = parts;
+  }
+
+  /** Binds the port; where it is taken, the failure says by whom as far as that can be told. */
+  static async open(
+    port: number,
+    parts: CallbackParts,
+    { signal }: { signal: AbortSignal },
+  ): Promise<SignInCallback> {
+    const listening: Listening[] = [];
+    try {
+      for (const host of ["127.0.0.1", "::1"]) {
+        try {
+          listening.push(parts.network.listen({ host, port }));
+        } catch (error) {
+          // A machine without IPv6.
+          const isMissing = error instanceof PosternError && error.detail === "network";
+          if (!isMissing || host !== "::1") throw error;
+        }
+      }
+      return new SignInCallback(listening, port, parts);
+    } catch (error) {
+      for (const one of listening) one.close();
+      throw await portTaken(error, port, parts, { signal });
+    }
+  }
+
+  /**
+   * Waits for the browser that brings `state`, and hands what else it brings to `redeem`; what that says is shown in
+   * the browser, and is the result.
+   */
+  async result<T>(
+    state: string,
+    redeem: (answer: URLSearchParams, options: { signal: AbortSignal }) => Promise<T>,
+    { signal }: { signal: AbortSignal },
+  ): Promise<T> {
+    const { clock, log } = this.#parts;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    await using tasks = new Tasks(
+      signal,
+      (error) => log.debug("sign_in.client_gone", { reason: describe(error) }),
+    );
+    using _stop = whenAborted(signal, () => reject(signal.reason));
+    let isTaken = false;
+    const respond = async (head: RequestHead): Promise<Reply> => {
+      const answer = answerOf(head);
+      if (!(answer instanceof URLSearchParams)) return { page: answer };
+      // Another sign-in's, somebody's guess, or a person who looks what is here.
+      if (answer.getAll("state").length !== 1 || answer.get("state") !== state) {
+        log.warn("sign_in.foreign_callback");
+        return { page: strayPage() };
+      }
+      if (isTaken) return { page: usedPage() };
+      isTaken = true;
+      try {
+        const result = await redeem(answer, { signal });
+        return { page: signedInPage(), done: () => resolve(result) };
+      } catch (error) {
+        const reason = error instanceof PosternError ? error.message : "Something unexpected went wrong";
+        return { page: failedPage(reason), done: () => reject(error) };
+      }
+    };
+    const serve = async (client: Conn, signal: AbortSignal) => {
+      using _drop = whenAborted(signal, () => client.abort(signal.reason));
+      await this.#serve(client, respond);
+    };
+    for (const listening of this.#listening) {
+      tasks.spawn(async (signal) => {
+        for await (const client of accepting(listening, { signal, clock, log })) {
+          tasks.spawn((signal) => serve(client, signal));
+        }
+      });
+    }
+    return await promise;
+  }
+
+  async #serve(client: Conn, respond: (head: RequestHead) => Promise<Reply>): Promise<void> {
+    const { clock } = this.#parts;
+    const late = () => client.abort(new PosternError("timeout", "Cannot wait any longer for this client"));
+    const messages = new Messages(client, { limit: mostRequest });
+    let response: Reply | undefined;
+    try {
+      const head = await this.#head(client, messages, late);
+      if (!head) return;
+      response = head === "bad" ? { page: otherPage(404) } : await respond(head);
+      using _deadline = clock.after(patience / 5, late);
+      await client.write(pageBytes(response.page, head === "bad" ? "GET" : head.method));
+      await client.closeWrite();
+      // Closing over bytes that nobody has read would reset the connection, and the page would be lost.
+      let drained = messages.take(mostRequest).length;
+      while (drained < mostRequest && await messages.fill()) drained += messages.take(mostRequest).length;
+    } finally {
+      await client[Symbol.asyncDispose]();
+      // Only now: the person has to get the page before this program ends.
+      response?.done?.();
+    }
+  }
+
+  async #head(client: Conn, messages: Messages, late: () => void): Promise<RequestHead | "bad" | undefined> {
+    // Whoever opens connections to keep others out loses the oldest of them.
+    const [oldest] = this.#silent;
+    if (oldest && this.#silent.size >= mostSilent) {
+      oldest.abort(new PosternError("timeout", "Cannot wait for this client: others came after it"));
+    }
+    this.#silent.add(client);
+    using _deadline = this.#parts.clock.after(patience, late);
+    try {
+      return await messages.read(decodeRequestHead);
+    } catch (error) {
+      if (error instanceof Http1Problem) return "bad";
+      throw error;
+    } finally {
+      this.#silent.delete(client);
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    for (const listening of this.#listening) listening.close();
+    return Promise.resolve();
+  }
+}
+
+/** What a client is answered, and what follows when it has that. */
+interface Reply {
+  readonly page: SignInPage;
+  readonly done?: () => void;
+}
+
+/** What the browser brought, or the page for a request that brings nothing. */
+function answerOf({ method, target, fields }: RequestHead): URLSearchParams | SignInPage {
+  // A name that was made to point here belongs to somebody else's page.
+  const host = URL.parse(`http://${fields.get("host") ?? ""}`)?.hostname ?? "";
+  if (!isLoopbackHost(host)) return otherPage(421);
+  const path = target.split("?", 1)[0];
+  if (path !== "/") return otherPage(404);
+  if (method !== "GET") return otherPage(405);
+  return new URLSearchParams(target.slice(1));
+}
+
+function pageBytes({ status, fields, body }: SignInPage, method: string): Uint8Array<ArrayBuffer> {
+  const head = encodeResponseHead({
+    status,
+    fields: [...fields, ["Content-Length", String(body.length)], ["Connection", "close"]],
+  });
+  if (method === "HEAD") return head;
+  const bytes = new Uint8Array(head.length + body.length);
+  bytes.set(head);
+  bytes.set(body, head.length);
+  return bytes;
+}

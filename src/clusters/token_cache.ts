@@ -1,0 +1,126 @@
+import { isMapping } from "../config/mod.ts";
+import { describe, type Files, isPosternError, type Log, PosternError, type World } from "../core/mod.ts";
+
+/** Whose tokens: of a client at an issuer, for one API. */
+export interface TokenKey {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly apiUrl: string;
+}
+
+export interface StoredTokens {
+  readonly idToken: string;
+  readonly refreshToken?: string;
+}
+
+/** The most bytes of a file with tokens. */
+const mostBytes = 256 * 1024;
+const version = 1;
+
+/**
+ * The tokens of earlier sign-ins: one file each, for us alone, in a directory for us alone. A file is replaced whole,
+ * so that whoever reads beside us sees the old tokens or the new ones.
+ */
+export class TokenCache {
+  readonly #files: Files;
+  readonly #directory: string;
+  readonly #uid: number | undefined;
+  readonly #log: Log;
+
+  constructor({ files, places, process }: Pick<World, "files" | "places" | "process">, log: Log) {
+    this.#files = files;
+    this.#directory = `${places.cache}/tokens`;
+    this.#uid = process.uid;
+    this.#log = log;
+  }
+
+  /** What is stored; undefined also for a file that is damaged or that others could have read or written. */
+  async read(key: TokenKey): Promise<StoredTokens | undefined> {
+    const path = await this.#path(key);
+    const found = await this.#files.info(path);
+    if (!found) return undefined;
+    const reason = this.#fault(found) ?? await this.#readChecked(path, key);
+    if (typeof reason !== "string") return reason;
+    this.#log.warn("sign_in.cache_ignored", { file: path, reason });
+    return undefined;
+  }
+
+  async write(key: TokenKey, { idToken, refreshToken }: StoredTokens): Promise<void> {
+    await this.#files.privateDirectory(this.#directory);
+    const { issuer, clientId, apiUrl } = key;
+    const content = { version, issuer, clientId, apiUrl, idToken, refreshToken };
+    await this.#files.replace(await this.#path(key), `${JSON.stringify(content, undefined, 2)}\n`, {
+      mode: 0o600,
+    });
+  }
+
+  async forget(key: TokenKey): Promise<void> {
+    await this.#files.remove(await this.#path(key));
+  }
+
+  /** Takes the lock on one sign-in; undefined while another process has it. */
+  async lock(key: TokenKey): Promise<Disposable | undefined> {
+    await this.#files.privateDirectory(this.#directory);
+    return await this.#files.lock(`${await this.#path(key)}.lock`, { removes: true });
+  }
+
+  #fault({ kind, mode, owner }: { kind: string; mode: number | undefined; owner: number | undefined }) {
+    if (kind !== "file") return "it is not a regular file";
+    if (owner !== undefined && this.#uid !== undefined && owner !== this.#uid) {
+      return "it belongs to another user";
+    }
+    if (mode !== undefined && (mode & 0o077) !== 0) return "others may read or write it";
+    return undefined;
+  }
+
+  async #readChecked(path: string, key: TokenKey): Promise<StoredTokens | string | undefined> {
+    let text: string | undefined;
+    try {
+      text = await this.#files.readTextIfThere(path, { limit: mostBytes });
+    } catch (error) {
+      if (isPosternError(error, "config")) return describe(error);
+      throw error;
+    }
+    return text === undefined ? undefined : storedTokens(text, key) ?? "it is damaged, or of another version";
+  }
+
+  async #path({ issuer, clientId, apiUrl }: TokenKey): Promise<string> {
+    const bytes = new TextEncoder().encode(JSON.stringify([issuer, clientId, apiUrl]));
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    return `${this.#directory}/${hex(hash).slice(0, 32)}.json`;
+  }
+}
+
+/** A URL in the one form that keys have: case, default port and a slash at the end make no other API. */
+export function keyUrl(text: string): string {
+  const url = URL.parse(text);
+  if (!url || !["https:", "http:"].includes(url.protocol)) {
+    throw new PosternError("config", "Cannot sign in: what is named as a URL is none", {
+      hint: "write it with https:// before the host",
+    });
+  }
+  return `${url.protocol}//${url.host}${url.pathname.replace(/\/+$/, "")}${url.search}`;
+}
+
+/** A name of a file may stand for one key only, but what it says is checked all the same. */
+function storedTokens(text: string, key: TokenKey): StoredTokens | undefined {
+  const content = parsed(text);
+  if (!isMapping(content) || content["version"] !== version) return undefined;
+  const { issuer, clientId, apiUrl, idToken, refreshToken } = content;
+  if (issuer !== key.issuer || clientId !== key.clientId || apiUrl !== key.apiUrl) return undefined;
+  if (typeof idToken !== "string") return undefined;
+  return { idToken, ...(typeof refreshToken === "string" && { refreshToken }) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The caller says which file is damaged; what it holds is nobody's business.
+    return undefined;
+  }
+}
+
+function hex(bytes: Uint8Array): string {
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

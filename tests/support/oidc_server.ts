@@ -1,0 +1,196 @@
+import type { Clock, Listening } from "../../src/core/mod.ts";
+import { jsonAnswer, type WebAnswer, type WebRequest, WebServer } from "./web_server.ts";
+
+/** What an `OidcServer` does besides what it should. */
+export interface OidcLies {
+  /** Claims in place of the right ones; undefined leaves one out. */
+  claims?: Readonly<Record<string, unknown>>;
+  /** Signs with a key that it does not publish. */
+  signsWithOtherKey?: boolean;
+  /** The header's algorithm, without any signature. */
+  unsignedAs?: string;
+  /** Fields of the discovery document in place of the right ones. */
+  metadata?: Readonly<Record<string, unknown>>;
+  /** The answer of the token endpoint. */
+  tokenAnswer?: WebAnswer;
+  /** What the browser is sent back with, in place of a code. */
+  redirect?: Readonly<Record<string, string>>;
+  /** The answers to a device that asks, in order; then the tokens. */
+  deviceAnswers?: WebAnswer[];
+}
+
+interface Code {
+  readonly nonce: string | null;
+  readonly challenge: string;
+  readonly redirectUri: string;
+}
+
+/** An OpenID provider of our own for one public client, "lieutenant", that can lie about anything. */
+export class OidcServer implements AsyncDisposable {
+  readonly issuer: string;
+  readonly lies: OidcLies = {};
+  /** Every form that the token endpoint got. */
+  readonly tokenRequests: URLSearchParams[] = [];
+  /** Every query that the authorization endpoint got. */
+  readonly authorizations: URLSearchParams[] = [];
+  /** Who signs in. */
+  subject = "alice";
+  /** Refresh tokens that are good; each is good once. */
+  readonly refreshTokens = new Set<string>();
+  /** How long an id_token is good, in seconds. */
+  lifetime = 3600;
+  readonly #server: WebServer;
+  readonly #clock: Clock;
+  readonly #codes = new Map<string, Code>();
+  #keys: Promise<CryptoKeyPair> | undefined;
+  #count = 0;
+
+  constructor(listening: Listening, { issuer, clock }: { issuer?: string; clock: Clock }) {
+    this.#clock = clock;
+    this.#server = new WebServer(listening, (request) => this.#answer(request));
+    this.issuer = issuer ?? `http://127.0.0.1:${this.#server.port}/oidc`;
+  }
+
+  get discoveryUrl(): string {
+    return `${this.issuer}/.well-known/openid-configuration`;
+  }
+
+  /** How often any of its pages was asked for. */
+  get asked(): number {
+    return this.#server.requests.length;
+  }
+
+  /** An id_token as the token endpoint would give it. */
+  async idToken(claims: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    const now = Math.floor(this.#clock.date().getTime() / 1000);
+    const all = {
+      iss: this.issuer,
+      aud: "lieutenant",
+      sub: this.subject,
+      email: `${this.subject}@example.com`,
+      iat: now,
+      exp: now + this.lifetime,
+      // Two of the same second are two all the same.
+      jti: String(++this.#count),
+      ...claims,
+      ...this.lies.claims,
+    };
+    const { unsignedAs, signsWithOtherKey } = this.lies;
+    const header = base64Url(JSON.stringify({ alg: unsignedAs ?? "ES256", kid: "1", typ: "JWT" }));
+    const text = `${header}.${base64Url(JSON.stringify(all))}`;
+    if (unsignedAs !== undefined) return `${text}.`;
+    const { privateKey } = signsWithOtherKey ? await newKeys() : await this.#keyPair();
+    const signature = await crypto.subtle.sign(
+      { name: "ECDSA", hash: "SHA-256" },
+      privateKey,
+      new TextEncoder().encode(text),
+    );
+    return `${text}.${base64Url(new Uint8Array(signature))}`;
+  }
+
+  #keyPair(): Promise<CryptoKeyPair> {
+    return this.#keys ??= newKeys();
+  }
+
+  async #answer({ url, body }: WebRequest): Promise<WebAnswer> {
+    const path = url.pathname.slice(new URL(this.issuer).pathname.replace(/\/$/, "").length);
+    if (path === "/.well-known/openid-configuration") return jsonAnswer(this.#metadata());
+    if (path === "/keys") return jsonAnswer({ keys: [await this.#publicKey()] });
+    if (path === "/auth") return this.#authorize(url.searchParams);
+    if (path === "/token") return await this.#token(new URLSearchParams(body));
+    if (path === "/device") {
+      return jsonAnswer({
+        device_code: "device-secret",
+        user_code: "WDJB-MJHT",
+        verification_uri: `${this.issuer}/activate`,
+        expires_in: 60,
+        interval: 5,
+      });
+    }
+    return { status: 404, body: "nothing here" };
+  }
+
+  #metadata(): Readonly<Record<string, unknown>> {
+    return {
+      issuer: this.issuer,
+      authorization_endpoint: `${this.issuer}/auth`,
+      token_endpoint: `${this.issuer}/token`,
+      device_authorization_endpoint: `${this.issuer}/device`,
+      jwks_uri: `${this.issuer}/keys`,
+      response_types_supported: ["code"],
+      subject_types_supported: ["public"],
+      id_token_signing_alg_values_supported: ["ES256"],
+      scopes_supported: ["openid", "email", "profile", "offline_access"],
+      ...this.lies.metadata,
+    };
+  }
+
+  async #publicKey(): Promise<Readonly<Record<string, unknown>>> {
+    const jwk = await crypto.subtle.exportKey("jwk", (await this.#keyPair()).publicKey);
+    return { kty: jwk.kty, crv: jwk.crv, x: jwk.x, y: jwk.y, kid: "1", use: "sig", alg: "ES256" };
+  }
+
+  #authorize(query: URLSearchParams): WebAnswer {
+    this.authorizations.push(query);
+    const redirectUri = query.get("redirect_uri") ?? "";
+    const to = new URL(redirectUri);
+    const code = `code-secret-${++this.#count}`;
+    const { redirect } = this.lies;
+    this.#codes.set(code, {
+      nonce: query.get("nonce"),
+      challenge: query.get("code_challenge") ?? "",
+      redirectUri,
+    });
+    to.search = new URLSearchParams({ ...(redirect ?? { code }), state: query.get("state") ?? "" })
+      .toString();
+    return { status: 302, fields: [["Location", to.href]] };
+  }
+
+  async #token(form: URLSearchParams): Promise<WebAnswer> {
+    this.tokenRequests.push(form);
+    if (this.lies.tokenAnswer) return this.lies.tokenAnswer;
+    switch (form.get("grant_type")) {
+      case "authorization_code": {
+        const code = this.#codes.get(form.get("code") ?? "");
+        this.#codes.delete(form.get("code") ?? "");
+        const verifier = new TextEncoder().encode(form.get("code_verifier") ?? "");
+        const challenge = base64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", verifier)));
+        if (code?.challenge !== challenge || code.redirectUri !== form.get("redirect_uri")) {
+          return jsonAnswer({ error: "invalid_grant", error_description: "no such code" }, 400);
+        }
+        return await this.#tokens({ nonce: code.nonce });
+      }
+      case "refresh_token":
+        return this.refreshTokens.delete(form.get("refresh_token") ?? "")
+          ? await this.#tokens({})
+          : jsonAnswer({ error: "invalid_grant", error_description: "it was revoked" }, 400);
+      default:
+        return this.lies.deviceAnswers?.shift() ?? await this.#tokens({});
+    }
+  }
+
+  async #tokens(claims: Readonly<Record<string, unknown>>): Promise<WebAnswer> {
+    const refreshToken = `refresh-secret-${++this.#count}`;
+    this.refreshTokens.add(refreshToken);
+    return jsonAnswer({
+      access_token: "access-secret",
+      token_type: "bearer",
+      expires_in: this.lifetime,
+      refresh_token: refreshToken,
+      id_token: await this.idToken(claims),
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server[Symbol.asyncDispose]();
+  }
+}
+
+function newKeys(): Promise<CryptoKeyPair> {
+  return crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, ["sign", "verify"]);
+}
+
+function base64Url(content: string | Uint8Array): string {
+  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
