@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createFiles } from "../../src/runtime/files.ts";
 import { createProcess } from "../../src/runtime/process.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
-import type { PosternError } from "../../src/core/mod.ts";
+import type { PosternError, Process } from "../../src/core/mod.ts";
 import { runProxyCommand } from "../../src/transports/ssh/proxy_command.ts";
 import { readAll } from "../support/memory_conn.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";
@@ -28,10 +28,18 @@ while data := far.recv(65536):
 
 function services(shell: string) {
   const real = createProcess({ clock, files: createFiles(clock), main: "", flags: [] });
-  const process = { pipe: real.pipe, env: (name: string) => name === "SHELL" ? shell : undefined };
+  const commands: Promise<unknown>[] = [];
+  const pipe: Process["pipe"] = async (command, options) => {
+    const program = await real.pipe(command, options);
+    commands.push(program.ended);
+    return program;
+  };
+  const process = { pipe, env: (name: string) => name === "SHELL" ? shell : undefined };
   return {
     runCommand: (command: string, options: { signal: AbortSignal }) =>
       runProxyCommand(command, { process, clock }, options),
+    /** A connection that is dropped ends its command a little later. */
+    ended: () => Promise.all(commands),
   };
 }
 
@@ -51,7 +59,7 @@ peerTest(
         hostKeyAlias: `[127.0.0.1]:${sshd.port}`,
         proxyCommand: command,
       }),
-    ], services(paths.sh));
+    ], { runCommand: services(paths.sh).runCommand });
     await using conn = await ssh.to("jump1").dial({ host: "127.0.0.1", port: echo.port }, { signal });
     const bytes = patternBytes(3_000_000);
     const [seen] = await Promise.all([readAll(conn), conn.write(bytes).then(() => conn.closeWrite())]);
@@ -62,13 +70,14 @@ peerTest(
 
 peerTest("Ssh says how a ProxyCommand failed", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
+  const { runCommand, ended } = services(paths.sh);
   const to = (name: string, proxyCommand: string) => lab.host({ name, port: 22 }, { proxyCommand });
   await using ssh = new SshTransports([
     to("failing", "sh -c 'echo no route >&2; echo to that host >&2; exit 4'"),
     to("missing", "no-such-command-here"),
     to("silent", "sleep 60"),
     to("garbled", "echo hello"),
-  ], { ...services(paths.sh), connectTimeout: 1500 });
+  ], { runCommand, connectTimeout: 1500 });
   const failure = (alias: string): Promise<PosternError> =>
     ssh.to(alias).dial({ host: "127.0.0.1", port: 1 }, { signal }).then(
       () => assert.fail(),
@@ -80,6 +89,7 @@ peerTest("Ssh says how a ProxyCommand failed", sshPeers, async (paths) => {
   assert.match((await failure("missing")).message, /with code 127 .*not found/);
   assert.match((await failure("garbled")).message, /^Cannot go on with ssh garbled/);
   assert.equal((await failure("silent")).code, "timeout");
+  await ended();
 });
 
 peerTest(

@@ -51,8 +51,14 @@ export async function askOptions(
     if (code !== 0) throw signInFailure(target.alias, { code, stderr });
     return readOptions(stdout);
   };
-  const [options, usual] = await Promise.all([ask(questionCommand(target)), ask(usualCommand)]);
-  return { options, usual };
+  const asked = ask(usualCommand);
+  // Neither program outlives the question.
+  const settled = asked.then(() => {}, () => {});
+  try {
+    return { options: await ask(questionCommand(target)), usual: await asked };
+  } finally {
+    await settled;
+  }
 }
 
 /** The person's ssh, signed in to a host, and a connection over which it carries channels to it. */
