@@ -1,4 +1,5 @@
 export * from "./catalogue_routes.ts";
+export * from "./catalogue_store.ts";
 export * from "./cluster.ts";
 export * from "./given_token.ts";
 export { HttpClient, type HttpClientOptions, type HttpClientParts, placeOf } from "./http_client.ts";

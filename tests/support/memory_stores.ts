@@ -6,8 +6,9 @@ import {
   storeLimits,
   type Stores,
 } from "../../src/core/mod.ts";
+import type { MemoryFiles } from "./memory_files.ts";
 
-/** Stores without a disk. What the real ones cannot take these refuse too. */
+/** Stores without a disk; their files are seen among those of `files`. What the real ones cannot take these refuse too. */
 export class MemoryStores implements Stores {
   /** The stores by path: what they hold, or why they cannot be opened. */
   readonly all = new Map<string, Map<string, unknown> | PosternError>();
@@ -15,11 +16,17 @@ export class MemoryStores implements Stores {
   opened = 0;
   /** Called before each commit with its number; may throw in its place. */
   beforeCommit: (path: string) => void = () => {};
+  readonly #files: MemoryFiles | undefined;
+
+  constructor(files?: MemoryFiles) {
+    this.#files = files;
+  }
 
   open(path: string): Promise<Store> {
     const found = this.all.get(path);
     if (found instanceof PosternError) return Promise.reject(found);
     const values = found ?? new Map<string, unknown>();
+    if (!found) this.#files?.put(path, "a store");
     this.all.set(path, values);
     this.opened++;
     return Promise.resolve(this.#store(path, values));
@@ -57,12 +64,13 @@ export class MemoryStores implements Stores {
     };
   }
 
-  setAside(path: string, word: string): Promise<string> {
+  async setAside(path: string, word: string): Promise<string> {
     const target = `${path}.${word}`;
+    await this.#files?.remove(path);
     const values = this.all.get(path);
     this.all.delete(path);
     if (values) this.all.set(target, values);
-    return Promise.resolve(target);
+    return target;
   }
 }
 

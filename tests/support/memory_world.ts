@@ -15,7 +15,7 @@ export class MemoryWorld implements World {
   readonly clock = new FakeClock();
   readonly files: MemoryFiles;
   readonly network: MemoryNetwork;
-  readonly stores = new MemoryStores();
+  readonly stores: MemoryStores;
   readonly process: Process;
   readonly terminal: Terminal;
   readonly places = {
@@ -33,6 +33,7 @@ export class MemoryWorld implements World {
 
   constructor({ files = {}, env = {}, platform = "linux" }: MemoryWorldOptions = {}) {
     this.files = new MemoryFiles(files);
+    this.stores = new MemoryStores(this.files);
     this.network = new NetworkWithFiles(this.files);
     this.env = { ...env };
     this.process = {
