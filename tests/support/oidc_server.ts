@@ -15,6 +15,8 @@ export interface OidcLies {
   tokenAnswer?: WebAnswer;
   /** What the browser is sent back with, in place of a code. */
   redirect?: Readonly<Record<string, string>>;
+  /** What a device is told to show. */
+  deviceAnswer?: Readonly<Record<string, unknown>>;
   /** The answers to a device that asks, in order; then the tokens. */
   deviceAnswers?: WebAnswer[];
 }
@@ -31,6 +33,8 @@ export class OidcServer implements AsyncDisposable {
   readonly lies: OidcLies = {};
   /** Every form that the token endpoint got. */
   readonly tokenRequests: URLSearchParams[] = [];
+  /** When each of them came. */
+  readonly tokenTimes: number[] = [];
   /** Every query that the authorization endpoint got. */
   readonly authorizations: URLSearchParams[] = [];
   /** Who signs in. */
@@ -99,13 +103,15 @@ export class OidcServer implements AsyncDisposable {
     if (path === "/auth") return this.#authorize(url.searchParams);
     if (path === "/token") return await this.#token(new URLSearchParams(body));
     if (path === "/device") {
-      return jsonAnswer({
-        device_code: "device-secret",
-        user_code: "WDJB-MJHT",
-        verification_uri: `${this.issuer}/activate`,
-        expires_in: 60,
-        interval: 5,
-      });
+      return jsonAnswer(
+        this.lies.deviceAnswer ?? {
+          device_code: "device-secret",
+          user_code: "WDJB-MJHT",
+          verification_uri: `${this.issuer}/activate`,
+          expires_in: 60,
+          interval: 5,
+        },
+      );
     }
     return { status: 404, body: "nothing here" };
   }
@@ -148,6 +154,7 @@ export class OidcServer implements AsyncDisposable {
 
   async #token(form: URLSearchParams): Promise<WebAnswer> {
     this.tokenRequests.push(form);
+    this.tokenTimes.push(this.#clock.now());
     if (this.lies.tokenAnswer) return this.lies.tokenAnswer;
     switch (form.get("grant_type")) {
       case "authorization_code": {

@@ -88,7 +88,7 @@ export async function passTime(
   work.then(end, end);
   for (let turn = 0; !hasEnded && turn < 10_000; turn++) {
     // What is signed and hashed is done beside this thread.
-    for (let beside = 0; beside < 20; beside++) await new Promise((resolve) => setTimeout(resolve, 0));
+    for (let beside = 0; beside < 10; beside++) await new Promise((resolve) => setTimeout(resolve, 0));
     if (!hasEnded) await clock.advance(step);
   }
 }
