@@ -8,6 +8,7 @@ export async function connectFrom(
   { signal }: { signal: AbortSignal },
 ): Promise<Conn> {
   const what = formatTarget({ host, port });
+  // deno-lint-ignore rooms/imports -- there is no other way, and what comes of it is a Conn
   const { connect } = await import("node:net");
   signal.throwIfAborted();
   const socket = connect({ host, port, localAddress: local, allowHalfOpen: true, noDelay: true });

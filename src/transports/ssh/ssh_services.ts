@@ -15,6 +15,7 @@ import { SshPool, type SshStation, type SshTimes } from "./ssh_pool.ts";
 import type { SshConfigContents } from "./ssh_config_files.ts";
 import type { SshReading } from "./ssh_reading.ts";
 import { type SshSection, usualSshSection } from "./ssh_section.ts";
+import { UnlockedKeys } from "./unlocked_keys.ts";
 
 export interface SshServicesOptions {
   readonly network: Pick<Network, "connect" | "lookup">;
@@ -40,6 +41,7 @@ export class SshServices implements AsyncDisposable {
   readonly pool: SshPool;
   readonly runCommand: SshServicesOptions["runCommand"];
   readonly #options: SshServicesOptions;
+  readonly #unlocked = new UnlockedKeys();
   #section: SshSection;
   #reading: SshReading;
 
@@ -55,6 +57,7 @@ export class SshServices implements AsyncDisposable {
       files,
       log,
       hostKeys: new HostKeys({ files, clock, log }),
+      unlocked: this.#unlocked,
       openSsh: (host, times) => {
         const { openSsh = noProgram } = options;
         return openSsh(host, { times, config: this.#section.config });
@@ -80,6 +83,7 @@ export class SshServices implements AsyncDisposable {
   /** Reads everything anew from now on. Transports hold what they have until they are prepared again. */
   renew(section: SshSection = usualSshSection): void {
     this.#section = section;
+    this.#unlocked.forget();
     this.#reading[Symbol.dispose]();
     this.#reading = this.#options.reading(section);
   }
