@@ -12,11 +12,15 @@ const registry = /^(?:ac|co|com|edu|gob|gov|go|ltd|mil|ne|net|nom|or|org|plc)\.[
 
 const label = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
+/** What nearly every item of a large catalogue is: at least three labels, which no registry and no address is. */
+const plainDomain = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){2,}[a-z]{2,63}$/;
+
 /**
  * Reads the domain that a fact names: in any case, with a trailing dot, or as a URL. `*.x` and `.x` are what is below.
  * Addresses, single labels and whole registries are refused: a fact may route a cluster's names, not the world's.
  */
 export function readDomain(written: string): ReadDomain {
+  if (plainDomain.test(written)) return { pattern: written };
   const text = written.trim();
   if (text.length > 1000) return { problem: `it has ${text.length} characters` };
   const host = aroundHost.exec(text)?.[1];
