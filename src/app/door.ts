@@ -43,8 +43,11 @@ export interface DoorOptions {
   readonly id: string;
   readonly log: Log;
   readonly pages: (door: Door) => Pages;
-  /** Whether nobody at the terminal may be asked, for passphrases and the like. */
-  readonly asksNobody?: true;
+  /**
+   * Who is asked for passphrases and the like: nobody, whoever sits at the terminal (the default), or else whoever
+   * sees the window of SSH_ASKPASS, which a door that runs unseen opens only when it is told to.
+   */
+  readonly asks?: "nobody" | "terminal" | "anybody";
 }
 
 /** One running door: its sockets, its plan, and the connections that go through it. */
@@ -87,7 +90,8 @@ export class Door implements AsyncDisposable {
       log,
       process: world.process,
       places: world.places,
-      terminal: options.asksNobody ? undefined : world.terminal,
+      terminal: options.asks === "nobody" ? undefined : world.terminal,
+      isUnattended: options.asks !== "anybody",
     }, config.settings.ssh);
     this.#tasks = new Tasks(undefined, (error) => log.error("door.task_failed", { reason: describe(error) }));
     this.#plan = makePlan(config, this.buildDeps);
@@ -143,17 +147,20 @@ export class Door implements AsyncDisposable {
   async open(): Promise<void> {
     await this.#listeners.apply(listenOf(this.#plan.config.settings), this.#plan.limits);
     this.#phase = "ready";
-    this.#prepare();
+    // Nobody has to wait for that: a dial that needs it does.
+    this.#tasks.spawn(async () => void await this.#prepare());
     this.#followWake();
   }
 
-  /** Lets the transports read what they need besides; what they say of it goes into the log. */
-  #prepare(): void {
+  /** Lets the transports read what they need besides. What they say of it goes into the log; gives why which cannot be used. */
+  #prepare(): Promise<readonly string[]> {
     const { transports } = this.#plan;
-    this.#preparing = this.#preparing.then(() =>
-      Promise.all([...transports.byName.values()].map((built) => this.#prepareOne(built)))
-    );
-    this.#tasks.spawn(() => this.prepared());
+    const preparing = this.#preparing.then(async () => {
+      const told = await Promise.all([...transports.byName.values()].map((built) => this.#prepareOne(built)));
+      return told.flat();
+    });
+    this.#preparing = preparing.catch(() => {});
+    return preparing;
   }
 
   /** Only while there is a transport that can be asked whether its sessions are alive. */
@@ -174,14 +181,18 @@ export class Door implements AsyncDisposable {
     });
   }
 
-  async #prepareOne({ name, transport }: BuiltTransport): Promise<void> {
+  async #prepareOne({ name, transport }: BuiltTransport): Promise<readonly string[]> {
     const { log } = this.#options;
+    const reasons: string[] = [];
     for (const { severity, text, hint } of await transport.prepare?.() ?? []) {
       const fields = { transport: name, reason: text, ...(hint !== undefined && { hint }) };
-      if (severity === "blocking") log.warn("transport.unusable", fields);
-      else if (severity === "note") log.warn("transport.note", fields);
+      if (severity === "blocking") {
+        reasons.push(`transport ${name} cannot be used: ${text}${hint === undefined ? "" : `: ${hint}`}`);
+        log.warn("transport.unusable", fields);
+      } else if (severity === "note") log.warn("transport.note", fields);
       else log.debug("transport.note", fields);
     }
+    return reasons;
   }
 
   /** The ssh configuration as it was read for the transports, where there is one. */
@@ -220,12 +231,13 @@ export class Door implements AsyncDisposable {
       ];
       this.#retired.add(plan.transports.dropped);
       this.#ssh.renew(config.settings.ssh);
-      this.#prepare();
       this.#followWake();
+      // Whoever hears that it is done may count on what the files beside the configuration say.
+      const unusable = await this.#prepare();
       this.metrics.reloads.add(1, "done");
       log.info("config.reloaded", { changes: changes.length, rules: config.rules.length });
       for (const warning of config.warnings) log.warn("config.warning", { warning });
-      return { changed: changes.length > 0, changes, warnings: config.warnings };
+      return { changed: changes.length > 0, changes, warnings: [...config.warnings, ...unusable] };
     } catch (error) {
       this.#problem = describe(error);
       this.metrics.reloads.add(1, "failed");

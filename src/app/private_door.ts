@@ -32,7 +32,7 @@ export class PrivateDoor implements AsyncDisposable {
       version,
       id: "private",
       log,
-      asksNobody: true,
+      asks: "nobody",
       pages: (door) => {
         const source = doorSource(door, { reload: refuse, stop: refuse });
         token = source.token;

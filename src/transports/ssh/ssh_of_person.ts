@@ -18,12 +18,14 @@ export interface SshPerson {
   readonly places: Pick<Places, "runtime">;
   /** Where somebody can be asked; absent where nobody is to be. */
   readonly terminal?: Terminal | undefined;
+  /** Nobody waits for what is done: see `SshPromptParts`. */
+  readonly isUnattended?: boolean | undefined;
 }
 
 /** Ssh as this person has set it up: their configuration, agent, programs, and themselves to be asked. */
 export function sshOfPerson(person: SshPerson, section: SshSection | undefined): SshServices {
-  const { network, clock, files, log, process, places, terminal } = person;
-  const prompt = terminal && sshPrompt({ terminal, process, log });
+  const { network, clock, files, log, process, places, terminal, isUnattended } = person;
+  const prompt = terminal && sshPrompt({ terminal, process, log, isUnattended });
   const { platform } = process;
   const parent = `${places.runtime}/ssh`;
   const directory = new OpensshDirectory({ parent, platform, network, files, clock, log });

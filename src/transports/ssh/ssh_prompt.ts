@@ -6,16 +6,18 @@ export interface SshPromptParts {
   readonly terminal: Pick<Terminal, "isInput" | "isErrorOutput" | "ask">;
   readonly process: Pick<Process, "env" | "run">;
   readonly log: Log;
+  /** Nobody waits for a window: SSH_ASKPASS counts only where SSH_ASKPASS_REQUIRE asks for it. */
+  readonly isUnattended?: boolean | undefined;
 }
 
 /**
  * How a person is asked, as ssh(1) says of SSH_ASKPASS: at the terminal, else by that program where there is a display.
  * Undefined where nobody can be asked. One question at a time.
  */
-export function sshPrompt({ terminal, process, log }: SshPromptParts): Prompt | undefined {
+export function sshPrompt({ terminal, process, log, isUnattended }: SshPromptParts): Prompt | undefined {
   // A question that goes into a file would hold everything up, unseen.
   const hasTerminal = terminal.isInput && terminal.isErrorOutput;
-  const program = askpassProgram(process.env, { hasTerminal });
+  const program = askpassProgram(process.env, { hasTerminal, isUnattended });
   if (program === undefined && !hasTerminal) return undefined;
   const ask: Prompt = program === undefined
     ? (question, options) => terminal.ask(question, options)
@@ -34,12 +36,12 @@ export function sshPrompt({ terminal, process, log }: SshPromptParts): Prompt | 
 /** The program that asks; undefined where the terminal is asked, or nobody. */
 export function askpassProgram(
   env: Process["env"],
-  { hasTerminal }: { readonly hasTerminal: boolean },
+  { hasTerminal, isUnattended = false }: { hasTerminal: boolean; isUnattended?: boolean | undefined },
 ): string | undefined {
   const mode = env("SSH_ASKPASS_REQUIRE")?.toLowerCase();
   const hasDisplay = Boolean(env("DISPLAY") || env("WAYLAND_DISPLAY"));
   const isAllowed = mode === "force" || (mode !== "never" && hasDisplay);
-  const isWanted = !hasTerminal || mode === "force" || mode === "prefer";
+  const isWanted = mode === "force" || mode === "prefer" || !(hasTerminal || isUnattended);
   return isAllowed && isWanted ? env("SSH_ASKPASS") || undefined : undefined;
 }
 

@@ -63,6 +63,13 @@ for (const { name, env, hasTerminal, is } of programs) {
   });
 }
 
+Deno.test("askpassProgram() opens no window of a door that runs unseen, unless it is told to", () => {
+  const unseen = { hasTerminal: false, isUnattended: true };
+  assert.equal(askpassProgram(envOf({ ...program, ...display }), unseen), undefined);
+  const told = envOf({ ...program, ...display, SSH_ASKPASS_REQUIRE: "prefer" });
+  assert.equal(askpassProgram(told, unseen), program.SSH_ASKPASS);
+});
+
 /** A prompt with a program that answers as the test says. */
 function withProgram(run: (command: readonly string[]) => Promise<RunResult>) {
   const log = recordingLog();
