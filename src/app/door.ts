@@ -22,7 +22,7 @@ import type {
   ReloadReport,
   Status,
 } from "../listeners/mod.ts";
-import { type BuildDeps, type BuiltTransport, sshOfPerson, type SshServices } from "../transports/mod.ts";
+import { type BuildDeps, sshOfPerson, type SshServices } from "../transports/mod.ts";
 import type { LoadedConfig } from "./config_file.ts";
 import { ConnectionTable } from "./connection_table.ts";
 import { DialCounts } from "./dial_counts.ts";
@@ -34,9 +34,9 @@ import { allowedBy, changesBetween, listenerChanges, makePlan, type Plan, transp
 import { reachableAt, type ToldDoor } from "./proxy_environment.ts";
 import { RetiredTransports } from "./retired_transports.ts";
 import { listenOf } from "./settings.ts";
+import { TransportCare } from "./transport_care.ts";
 import { dialTimeout, tryDial } from "./try_dial.ts";
 import { readUsers } from "./users.ts";
-import { WakeWatch } from "./wake_watch.ts";
 
 export interface DoorOptions {
   readonly version: string;
@@ -68,8 +68,7 @@ export class Door implements AsyncDisposable {
   readonly #retired: RetiredTransports;
   readonly #ssh: SshServices;
   readonly #tasks: Tasks;
-  #wake: WakeWatch | undefined;
-  #preparing: Promise<unknown> = Promise.resolve();
+  readonly #care: TransportCare;
   #dropping: Disposable | undefined;
 
   /** Builds everything and starts nothing. */
@@ -94,6 +93,7 @@ export class Door implements AsyncDisposable {
       isUnattended: options.asks !== "anybody",
     }, config.settings.ssh);
     this.#tasks = new Tasks(undefined, (error) => log.error("door.task_failed", { reason: describe(error) }));
+    this.#care = new TransportCare({ clock, network: world.network, log });
     this.#plan = makePlan(config, this.buildDeps);
     this.#listeners = new ListenerSet({
       network: world.network,
@@ -148,51 +148,7 @@ export class Door implements AsyncDisposable {
     await this.#listeners.apply(listenOf(this.#plan.config.settings), this.#plan.limits);
     this.#phase = "ready";
     // Nobody has to wait for that: a dial that needs it does.
-    this.#tasks.spawn(async () => void await this.#prepare());
-    this.#followWake();
-  }
-
-  /** Lets the transports read what they need besides. What they say of it goes into the log; gives why which cannot be used. */
-  #prepare(): Promise<readonly string[]> {
-    const { transports } = this.#plan;
-    const preparing = this.#preparing.then(async () => {
-      const told = await Promise.all([...transports.byName.values()].map((built) => this.#prepareOne(built)));
-      return told.flat();
-    });
-    this.#preparing = preparing.catch(() => {});
-    return preparing;
-  }
-
-  /** Only while there is a transport that can be asked whether its sessions are alive. */
-  #followWake(): void {
-    const transports = [...this.#plan.transports.byName.values()].map(({ transport }) => transport);
-    if (!transports.some(({ check }) => check !== undefined)) {
-      this.#wake?.[Symbol.dispose]();
-      this.#wake = undefined;
-      return;
-    }
-    this.#wake ??= new WakeWatch({
-      clock: this.#world.clock,
-      network: this.#world.network,
-      log: this.#options.log,
-      stirred: () => {
-        for (const { transport } of this.#plan.transports.byName.values()) transport.check?.();
-      },
-    });
-  }
-
-  async #prepareOne({ name, transport }: BuiltTransport): Promise<readonly string[]> {
-    const { log } = this.#options;
-    const reasons: string[] = [];
-    for (const { severity, text, hint } of await transport.prepare?.() ?? []) {
-      const fields = { transport: name, reason: text, ...(hint !== undefined && { hint }) };
-      if (severity === "blocking") {
-        reasons.push(`transport ${name} cannot be used: ${text}${hint === undefined ? "" : `: ${hint}`}`);
-        log.warn("transport.unusable", fields);
-      } else if (severity === "note") log.warn("transport.note", fields);
-      else log.debug("transport.note", fields);
-    }
-    return reasons;
+    this.#tasks.spawn(async () => void await this.#care.tend(this.#plan.transports));
   }
 
   /** The ssh configuration as it was read for the transports, where there is one. */
@@ -201,8 +157,8 @@ export class Door implements AsyncDisposable {
   }
 
   /** Resolves when the transports have read what they need besides the configuration. */
-  async prepared(): Promise<void> {
-    await this.#preparing;
+  prepared(): Promise<void> {
+    return this.#care.prepared();
   }
 
   /** Swaps to another configuration. On failure everything is as before, and `status` shows why. */
@@ -231,9 +187,8 @@ export class Door implements AsyncDisposable {
       ];
       this.#retired.add(plan.transports.dropped);
       this.#ssh.renew(config.settings.ssh);
-      this.#followWake();
       // Whoever hears that it is done may count on what the files beside the configuration say.
-      const unusable = await this.#prepare();
+      const unusable = await this.#care.tend(plan.transports);
       this.metrics.reloads.add(1, "done");
       log.info("config.reloaded", { changes: changes.length, rules: config.rules.length });
       for (const warning of config.warnings) log.warn("config.warning", { warning });
@@ -282,7 +237,7 @@ export class Door implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#phase = "draining";
     this.#dropping?.[Symbol.dispose]();
-    this.#wake?.[Symbol.dispose]();
+    this.#care[Symbol.dispose]();
     await this.#listeners[Symbol.asyncDispose]();
     this.#deadlines[Symbol.dispose]();
     this.connections.closeAll(new PosternError("cancelled", "The door was closed"));
