@@ -1,11 +1,14 @@
 export * from "./catalogue_routes.ts";
+export * from "./catalogue_settings.ts";
 export * from "./catalogue_store.ts";
 export * from "./cluster.ts";
 export * from "./given_token.ts";
-export { HttpClient, type HttpClientOptions, type HttpClientParts, placeOf } from "./http_client.ts";
+export * from "./kharon_cache.ts";
+export * from "./known_clusters.ts";
 export * from "./lieutenant.ts";
 export * from "./open_browser.ts";
 export * from "./read_clusters.ts";
 export * from "./read_domain.ts";
 export * from "./sign_in.ts";
 export * from "./token_cache.ts";
+export { HttpClient, type HttpClientOptions, type HttpClientParts, placeOf } from "./http_client.ts";
