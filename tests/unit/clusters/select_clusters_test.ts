@@ -118,7 +118,7 @@ function cluster(id: string, displayName: string, facts?: Cluster["facts"], api?
     id,
     displayName,
     tenant: "t-a",
-    facts,
+    facts: facts ?? {},
     dynamicFacts: api === undefined ? {} : { openshiftApiURL: api },
   };
 }
