@@ -25,6 +25,8 @@ export interface Network {
   connect(endpoint: Endpoint, options: { signal: AbortSignal; from?: string }): Promise<Conn>;
   /** Binds at once; a taken address is `config` with the owner named where known. */
   listen(endpoint: Endpoint): Listening;
+  /** Takes over a listening TCP socket that whoever started us opened, by the number of its descriptor. */
+  inherit(descriptor: number): Promise<Listening>;
   /** All addresses of a name by the system's resolver, in its order; never empty; else `name_not_found`. */
   lookup(name: string, options: { signal: AbortSignal }): Promise<readonly string[]>;
   /** This machine's own addresses, each with the name of its interface. */

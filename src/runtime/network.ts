@@ -11,6 +11,7 @@ import {
 } from "../core/mod.ts";
 import { connectFrom } from "./connect_from.ts";
 import { fileError } from "./file_error.ts";
+import { inheritListening } from "./inherited_listening.ts";
 import { SocketConn } from "./socket_conn.ts";
 import { socketError } from "./socket_error.ts";
 import { SpareDescriptor } from "./spare_descriptor.ts";
@@ -24,6 +25,7 @@ export function createNetwork(): Network {
         ? connectFrom(from, endpoint, { signal })
         : connect(endpoint, signal, spare),
     listen: (endpoint) => listen(endpoint, spare),
+    inherit: (descriptor) => inheritListening({ fd: descriptor }, spare),
     lookup,
     addresses,
     secure,

@@ -38,6 +38,14 @@ export class SpareDescriptor {
     return !this.#isSpent;
   }
 
+  /** Whether one more could be opened, besides the spare one. */
+  hasRoom(): boolean {
+    if (!this.#file) return !this.#isSpent || this.keep();
+    const file = openAnything();
+    file?.close();
+    return file !== undefined;
+  }
+
   /** Fails while the last descriptor is needed for clients. */
   demandRoom(what: string): void {
     if (this.#isSpent && !this.keep()) throw tooManyFiles(what);

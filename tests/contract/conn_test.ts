@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { TLSSocket } from "node:tls";
 import { ContinuedConn, duplex, DuplexConn, type Endpoint, Messages } from "../../src/core/mod.ts";
+import { inheritListening } from "../../src/runtime/inherited_listening.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { memoryPair } from "../support/memory_conn.ts";
 import { connContract, type Pair } from "./conn_contract.ts";
@@ -30,6 +31,16 @@ connContract("ContinuedConn", () => {
 });
 
 connContract("a TCP socket", () => socketPair({ host: "127.0.0.1", port: 0 }));
+
+connContract("a client of an inherited socket", async () => {
+  await using listening = await inheritListening({ host: "127.0.0.1", port: 0 });
+  const { signal } = new AbortController();
+  const [far, near] = await Promise.all([
+    createNetwork().connect(listening.endpoint, { signal }),
+    listening.accept(),
+  ]);
+  return { near: near ?? assert.fail("closed"), far };
+});
 
 /** Deno grants unix sockets with the whole network only. */
 const hasUnix = Deno.build.os !== "windows" &&

@@ -65,6 +65,7 @@ function setting(settings: TransportsSettings, servers: readonly ProxyServerOpti
 function resolving(network: MemoryNetwork): Network {
   return {
     listen: (endpoint) => network.listen(endpoint),
+    inherit: (descriptor) => network.inherit(descriptor),
     lookup: (name, options) => network.lookup(name, options),
     addresses: () => network.addresses(),
     secure: (conn, options) => network.secure(conn, options),

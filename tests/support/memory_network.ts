@@ -26,6 +26,8 @@ export class MemoryNetwork implements Network {
   readonly secured: SecureOptions[] = [];
   /** The client's ends of all connections made. */
   readonly conns: MemoryConn[] = [];
+  /** What was handed over, by its descriptor. */
+  readonly handedOver = new Map<number, Endpoint>();
   /** What the machine's own addresses are. */
   own: readonly string[] = ["lo 127.0.0.1"];
   /** Stands in for TLS; refused while undefined. */
@@ -76,6 +78,14 @@ export class MemoryNetwork implements Network {
     const listening = new MemoryListening(bound, () => this.#listeners.delete(key));
     this.#listeners.set(key, listening);
     return listening;
+  }
+
+  inherit(descriptor: number): Promise<Listening> {
+    const endpoint = this.handedOver.get(descriptor);
+    if (endpoint) return Promise.resolve(this.listen(endpoint));
+    return Promise.reject(
+      new PosternError("config", `Cannot take over descriptor ${descriptor}`, { exit: 1 }),
+    );
   }
 
   async lookup(name: string, { signal }: { signal: AbortSignal }): Promise<readonly string[]> {
