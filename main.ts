@@ -38,7 +38,8 @@ async function main(args: readonly string[]): Promise<number> {
   const { createWorld, keepOnly, writeStderr } = await import("./src/runtime/mod.ts");
   let world = createWorld({ main: import.meta.url, flags: [] });
   // Commands that could run what an ssh configuration names give that up where there is none.
-  const usesSsh = commandGrants[command]?.run !== undefined && mayUseSsh(args, await configText(world, args));
+  const usesSsh = commandGrants[command]?.run !== undefined &&
+    (mayUseSsh(args, await configText(world, args)) || await hasCatalogue(world));
   keepOnly(kindsFor(args, { platform: Deno.build.os, usesSsh }));
   const { LineWriter } = await import("./src/core/mod.ts");
   // One write for many lines: a busy door has thousands of them a second.
@@ -70,6 +71,11 @@ async function configText(
 ): Promise<string | undefined> {
   const path = configNamed(args) ?? process.env("POSTERN_CONFIG") ?? `${places.config}/config.yaml`;
   return await files.readTextIfThere(path, { limit: 2_000_000 }).catch(() => undefined);
+}
+
+/** Whether a catalogue is stored, which names ssh hosts. */
+function hasCatalogue({ files, places }: World): Promise<boolean> {
+  return files.info(`${places.cache}/catalogue`).then(Boolean, () => false);
 }
 
 /** What nobody caught is our own fault: one sentence, and out, unless others depend on this process. */

@@ -51,8 +51,16 @@ const client: Grants = {
   sys: ["uid"],
 };
 
-/** Asks a running door, else answers from the configuration, which may name files and variables (`${NAME}`) at will. */
-const reader: Grants = { ...client, read: "any", env: "any" };
+/**
+ * Asks a running door, else answers from the configuration, which may name files and variables (`${NAME}`) at will. A
+ * stored catalogue is a store of SQLite, which wants to be writable.
+ */
+const reader: Grants = {
+  ...client,
+  read: "any",
+  write: ["{state}", "{cache}", "{runtime}"],
+  env: "any",
+};
 
 /** What the ssh configuration may have run: `Match exec` and ProxyCommand by a shell, `engine: openssh`, SSH_ASKPASS. */
 const sshPrograms = ["{shell}", "ssh", "{askpass}"];
@@ -65,7 +73,7 @@ const walker: Grants = {
   ...reader,
   net: "any",
   // Deno wants a unix socket to be writable to connect to it.
-  write: ["{state}", "{runtime}", "{ssh}", "{agent}"],
+  write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}"],
   run: sshPrograms,
   sys: sshFacts,
 };
@@ -90,7 +98,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   test: walker,
   env: reader,
   pac: reader,
-  config: { ...walker, net: ["{control}"], write: ["{config}", "{state}", "{runtime}"] },
+  config: { ...walker, net: ["{control}"], write: ["{config}", "{state}", "{cache}", "{runtime}"] },
   doctor: walker,
   demo: { net: ["127.0.0.1", "[::1]", "localhost"], env: commonEnv, sys: ["uid"] },
   completion: { env: commonEnv },
@@ -142,11 +150,11 @@ export function configNamed(args: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** Whether ssh may be used: told from the text, since understanding it takes more than what is loaded by then. */
+/** Whether ssh may be used, as by the jump hosts of a catalogue: told from the text, since understanding it takes more than what is loaded by then. */
 export function mayUseSsh(args: readonly string[], configText: string | undefined): boolean {
   // What `config init` writes explains ssh in remarks.
   const config = (configText ?? "").replace(/^\s*#.*$/gm, "");
-  return [...args, config].some((text) => /\bssh\b/.test(text));
+  return [...args, config].some((text) => /\bssh\b/.test(text)) || /\bcatalogues\b/.test(config);
 }
 
 /** What is only known where a command is run from source. */

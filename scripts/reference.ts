@@ -36,8 +36,8 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
     ["docs/guide/permissions.md", permissionsPage()],
     ["docs/guide/ssh.md", withPart(ssh, "ssh options", sshOptionsTable())],
     ["docs/reference/cli.md", cliPage()],
-    ["docs/reference/configuration.md", configurationPage()],
-    ["docs/reference/postern.schema.json", schemaFile()],
+    ["docs/reference/configuration.md", await configurationPage()],
+    ["docs/reference/postern.schema.json", await schemaFile()],
   ]);
 }
 

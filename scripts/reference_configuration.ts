@@ -3,13 +3,13 @@ import { duration, type JsonSchema, listenAddress, port, url } from "../src/conf
 import { madeOf, table } from "./reference_page.ts";
 
 /** The published JSON Schema, byte for byte what `postern config schema` prints. */
-export function schemaFile(): string {
-  return `${JSON.stringify(configSchema(), null, 2)}\n`;
+export async function schemaFile(): Promise<string> {
+  return `${JSON.stringify(await configSchema(), null, 2)}\n`;
 }
 
 /** The page of the configuration: every key with its type, its default and what it is for. */
-export function configurationPage(): string {
-  const schema = part(configSchema());
+export async function configurationPage(): Promise<string> {
+  const schema = part(await configSchema());
   const sections = Object.entries(propertiesOf(schema)).map(([key, value]) => {
     const rows = [...keysOf(key, value, false)];
     return `## ${key}\n\n${table(["key", "type", "default", "is"], rows)}`;

@@ -6,7 +6,7 @@ import { implicitNames } from "../transports/mod.ts";
 import { listenOf, type Settings } from "./settings.ts";
 
 /**
- * Routes and a default that name no transport. It looks at what was written, so that a mistake elsewhere does not
+ * Routes, a default and catalogues that name no transport. It looks at what was written, so that a mistake elsewhere does not
  * hide these until it is mended.
  */
 export function wayProblems(value: unknown): Problem[] {
@@ -21,6 +21,9 @@ export function wayProblems(value: unknown): Problem[] {
     if (isMapping(route)) check(route.via, ["routes", index, "via"]);
   }
   check(value.default, ["default"]);
+  for (const [index, catalogue] of (Array.isArray(value.catalogues) ? value.catalogues : []).entries()) {
+    if (isMapping(catalogue)) check(catalogue.via, ["catalogues", index, "via"]);
+  }
   return problems;
 }
 

@@ -10,11 +10,13 @@ import {
   rootContext,
 } from "../config/mod.ts";
 import { describe, directoryOf, fileNameOf, PosternError, type World } from "../core/mod.ts";
+import type { CatalogueState } from "../listeners/mod.ts";
 import { parseRouteLines, type Rule, rulesOfSettings } from "../routing/mod.ts";
 import { conflictLines, missingFiles, ownDoorProblems, wayLines, wayProblems } from "./config_checks.ts";
 import { onlyProblems, readPasswords } from "./listener_checks.ts";
 import { overridden, type Overrides } from "./overrides.ts";
-import { listenOf, type Settings, settingsSchema } from "./settings.ts";
+import { listenOf, type Settings, settingsSchemaFor } from "./settings.ts";
+import { storedFleet } from "./stored_fleet.ts";
 
 export interface ConfigSource {
   /** The file; where the environment or the platform says when absent. */
@@ -22,6 +24,8 @@ export interface ConfigSource {
   readonly overrides?: Overrides;
   /** The configuration itself, in the place of a file. */
   readonly text?: string;
+  /** Leaves out what the catalogues add, for whoever needs none or is about to fetch them anew. */
+  readonly withoutCatalogues?: boolean;
 }
 
 /** A configuration that can be used. */
@@ -29,8 +33,9 @@ export interface LoadedConfig {
   /** Absent where there is no file. */
   readonly path?: string;
   readonly settings: Settings;
-  /** The rules of the command line, of the file and of its lists. */
+  /** The rules of the command line, of the file and of its lists, and those of the catalogues. */
   readonly rules: readonly Rule[];
+  readonly catalogues: readonly CatalogueState[];
   /** `FILE:LINE:COLUMN: …` */
   readonly warnings: readonly string[];
 }
@@ -83,7 +88,7 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
   if (text === undefined && isNamed) throw noSuchFile(path);
   const document = await parseDocument(text ?? "", { name: path });
   const { value, fileRoutes, optionAt } = overridden(document.value, source.overrides ?? {});
-  const parsed = document.value === undefined ? undefined : parseSettings(world, value, path);
+  const parsed = document.value === undefined ? undefined : await parseSettings(world, value, path);
   const lists = await readLists(world, parsed?.settings?.routesFrom ?? []);
   const problems = [
     ...document.problems,
@@ -129,7 +134,24 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
   const report = { path, isThere: text !== undefined, errors, warnings, value, texts, place };
   if (!parsed?.settings || errors.length > 0) return report;
   const { settings } = parsed;
-  return { ...report, loaded: { ...(text !== undefined && { path }), settings, rules, warnings } };
+  const config = { ...(text !== undefined && { path }), settings, rules, warnings, catalogues: [] };
+  // A configuration without a file of its own has nothing to do with what this person has stored.
+  const isAlone = source.text !== undefined && !settings.catalogues;
+  if (source.withoutCatalogues || isAlone) return { ...report, loaded: config };
+  const loaded = await withCatalogues(world, config);
+  return { ...report, warnings: loaded.warnings, loaded };
+}
+
+/** A configuration with what is stored of its catalogues behind its own rules and transports. */
+async function withCatalogues(world: World, config: LoadedConfig): Promise<LoadedConfig> {
+  const { rules, transports, states, warnings } = await storedFleet(world, config.settings);
+  return {
+    ...config,
+    settings: { ...config.settings, transports: { ...config.settings.transports, ...transports } },
+    rules: [...config.rules, ...rules],
+    catalogues: states,
+    warnings: [...config.warnings, ...warnings],
+  };
 }
 
 async function documentText({ files }: World, path: string): Promise<string | undefined> {
@@ -149,18 +171,18 @@ function noSuchFile(path: string): PosternError {
   });
 }
 
-function parseSettings(
+async function parseSettings(
   world: World,
   value: unknown,
   path: string,
-): { settings: Settings | undefined; problems: readonly Problem[] } {
+): Promise<{ settings: Settings | undefined; problems: readonly Problem[] }> {
   const context = rootContext({
     base: directoryOf(path),
     home: world.places.home,
     runtime: world.places.runtime,
     env: (name) => world.process.env(name),
   });
-  const settings = settingsSchema.parse(value, context);
+  const settings = (await settingsSchemaFor(value)).parse(value, context);
   return { settings: context.problems.some(isError) ? undefined : settings, problems: context.problems };
 }
 

@@ -301,6 +301,7 @@ export class Door implements AsyncDisposable {
   status(): Status {
     const { version, id } = this.#options;
     const { config, loadedAt } = this.#plan;
+    const { catalogues } = config;
     const moved = this.metrics.total;
     for (const { tally } of this.connections.live) {
       moved.up += tally.up;
@@ -323,6 +324,7 @@ export class Door implements AsyncDisposable {
         loadedAt: loadedAt.toISOString(),
         ...(this.#problem !== undefined && { problem: this.#problem }),
       },
+      ...(catalogues.length > 0 && { catalogues }),
       connections: this.connections.counts,
       bytes: moved,
       memory: { resident: this.#world.process.memory() },

@@ -11,7 +11,7 @@ import {
   reachableAt,
   type ToldDoor,
 } from "./proxy_environment.ts";
-import { listenOf, settingsSchema } from "./settings.ts";
+import { listenOf, settingsSchemaFor } from "./settings.ts";
 import { type TransportReport, transportReports } from "./transport_reports.ts";
 import { readUsers } from "./users.ts";
 
@@ -47,9 +47,9 @@ export async function checkConfig(world: World, source: ConfigSource): Promise<C
 
 /** The configuration in force as it was written, without its secrets. */
 export async function showConfig(world: World, source: ConfigSource): Promise<unknown> {
-  const report = await readConfig(world, source);
+  const report = await readConfig(world, { ...source, withoutCatalogues: true });
   demandLoaded(report);
-  return masked(report.value, settingsSchema);
+  return masked(report.value, await settingsSchemaFor(report.value));
 }
 
 /** What `Door.explain` answers, without a running door. */

@@ -61,18 +61,7 @@ export function allowedBy({ only }: ListenerSettings): ((target: Target) => bool
 
 /** What is different between two plans, a line each. */
 export function changesBetween(before: Plan, after: Plan): string[] {
-  const changes: string[] = [];
-  const ways = (plan: Plan) => new Map(plan.router.rules.map((rule) => [`${rule.tier} ${rule.text}`, rule]));
-  const old = ways(before);
-  const now = ways(after);
-  for (const [key, rule] of now) {
-    const was = old.get(key);
-    if (!was) changes.push(`${rule.text} now goes to ${rule.transport}`);
-    else if (was.transport !== rule.transport) {
-      changes.push(`${rule.text} now goes to ${rule.transport} (was ${was.transport})`);
-    }
-  }
-  for (const [key, rule] of old) if (!now.has(key)) changes.push(`${rule.text} is no rule any more`);
+  const changes = ruleChanges(before.router.rules, after.router.rules);
   if (before.router.fallback !== after.router.fallback) {
     changes.push(`everything else now goes to ${after.router.fallback} (was ${before.router.fallback})`);
   }
@@ -91,6 +80,30 @@ export function changesBetween(before: Plan, after: Plan): string[] {
   }
   return changes;
 }
+
+/** What is different between rules, a line each; a catalogue has too many of them to name all. */
+function ruleChanges(before: readonly Rule[], after: readonly Rule[]): string[] {
+  const changes: string[] = [];
+  const ofCatalogues: string[] = [];
+  const listFor = ({ tier }: Rule) => tier === "direct" || tier === "routes" ? changes : ofCatalogues;
+  const ways = (rules: readonly Rule[]) => new Map(rules.map((rule) => [`${rule.tier} ${rule.text}`, rule]));
+  const old = ways(before);
+  const now = ways(after);
+  for (const [key, rule] of now) {
+    const was = old.get(key);
+    if (!was) listFor(rule).push(`${rule.text} now goes to ${rule.transport}`);
+    else if (was.transport !== rule.transport) {
+      listFor(rule).push(`${rule.text} now goes to ${rule.transport} (was ${was.transport})`);
+    }
+  }
+  for (const [key, rule] of old) if (!now.has(key)) listFor(rule).push(`${rule.text} is no rule any more`);
+  const named = ofCatalogues.length > mostNamed ? ofCatalogues.slice(0, mostNamed) : ofCatalogues;
+  const more = ofCatalogues.length - named.length;
+  return [...changes, ...named, ...(more > 0 ? [`${more} more rules of catalogues are others now`] : [])];
+}
+
+/** How many changed rules of catalogues are named. */
+const mostNamed = 20;
 
 /** What is different between the sockets of before and now, a line each. */
 export function listenerChanges(before: readonly BoundListener[], after: readonly BoundListener[]): string[] {

@@ -80,7 +80,7 @@ class DoorRun implements AsyncDisposable {
   async start(): Promise<void> {
     const { id, log, version, readyFile, onReady } = this.#options;
     const config = await this.#load();
-    demandRoutes(config, this.#options);
+    demandRoutes(config);
     const instance = this.#held.use(await Instance.take(this.#world, id));
     let source: PageSource | undefined;
     const door = this.#held.use(
@@ -252,15 +252,20 @@ class DoorRun implements AsyncDisposable {
 }
 
 /** A door that would send everything direct has been started by mistake. */
-function demandRoutes({ path, rules, settings }: LoadedConfig, { overrides }: RunDoorOptions): void {
-  if (path !== undefined || rules.length > 0 || settings.default !== "direct") return;
-  if (overrides?.routes?.length) return;
+function demandRoutes({ path, rules, settings, catalogues }: LoadedConfig): void {
+  if (rules.length > 0 || settings.default !== "direct") return;
+  if (settings.catalogues?.length && catalogues.every(({ fetchedAt }) => fetchedAt === undefined)) {
+    throw new PosternError("config", "Cannot start: no catalogue is stored, so nothing would be routed", {
+      hint: "fetch it: postern update",
+    });
+  }
+  if (path !== undefined || catalogues.length > 0) return;
   throw new PosternError(
     "config",
-    "Cannot start: there is no configuration and no --route, so nothing would be routed",
+    "Cannot start: there is no configuration, no --route and no catalogue, so nothing would be routed",
     {
-      hint:
-        "write one with: postern config init; or try: postern proxy --route .corp.example=proxy:http://127.0.0.1:3128",
+      hint: "fetch a catalogue: postern update; write a configuration: postern config init; or try: " +
+        "postern proxy --route .corp.example=proxy:http://127.0.0.1:3128",
     },
   );
 }

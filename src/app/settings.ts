@@ -1,4 +1,13 @@
-import { described, type Infer, optional, parseListenAddress, record, type Schema } from "../config/mod.ts";
+import type { CatalogueSettings } from "../clusters/mod.ts";
+import {
+  described,
+  type Infer,
+  isMapping,
+  optional,
+  parseListenAddress,
+  record,
+  type Schema,
+} from "../config/mod.ts";
 import {
   defaultLimits,
   doorKinds,
@@ -9,20 +18,40 @@ import {
 import { routeSettings } from "../routing/mod.ts";
 import { sshSection, transportsSchema } from "../transports/mod.ts";
 
-const settings = record({
+const parts = {
   listen: optional(described(listenSettings, "Where the door listens, who may use it, and how much.")),
   transports: described(optional(transportsSchema(), {}), "The ways out, by name."),
   ssh: optional(
     described(sshSection, "How ssh hosts are reached, beside what the ssh configuration says of them."),
   ),
   ...routeSettings,
-});
+};
+
+const withoutCatalogues = record(parts);
 
 /** What the configuration says. */
-export type Settings = Infer<typeof settings>;
+export type Settings = Infer<typeof withoutCatalogues> & {
+  /** Absent where the file does not name the section. */
+  readonly catalogues?: readonly CatalogueSettings[];
+};
 
 /** The whole configuration file; each part comes from the room that knows it. */
-export const settingsSchema: Schema<Settings> = settings;
+export async function settingsSchema(): Promise<Schema<Settings>> {
+  const { cataloguesSchema } = await import("../clusters/mod.ts");
+  return record({
+    ...parts,
+    catalogues: described(
+      optional(cataloguesSchema()),
+      "Where clusters and the ways to them are learned from; what is stored counts unless told.",
+    ),
+  });
+}
+
+/** The schema for a configuration as it is written: loading the room of the clusters is for those who name one. */
+export async function settingsSchemaFor(value: unknown): Promise<Schema<Settings>> {
+  const isPlain = !isMapping(value) || Object.keys(value).every((key) => Object.hasOwn(parts, key));
+  return isPlain ? withoutCatalogues : await settingsSchema();
+}
 
 /** How long and how many, with a place for what the listeners do not need to know. */
 export interface Limits extends ListenerLimits {

@@ -2,8 +2,8 @@ import { jsonSchema } from "../config/mod.ts";
 import { settingsSchema } from "./settings.ts";
 
 /** The JSON Schema of the configuration. */
-export function configSchema(): unknown {
-  return jsonSchema(settingsSchema, {
+export async function configSchema(): Promise<unknown> {
+  return jsonSchema(await settingsSchema(), {
     title: "The configuration of postern",
     id: "https://postern.example/postern.schema.json",
   });
@@ -37,6 +37,10 @@ direct: []
 
 # Where everything else goes.
 default: direct
+
+# Clusters and the ways to them, from a Lieutenant API: postern update fetches them.
+# catalogues:
+#   - lieutenant: https://api.syn.example.com
 
 # How ssh hosts are reached, beside what ~/.ssh/config says.
 # ssh:

@@ -95,7 +95,7 @@ async function show(output: "json" | "yaml", world: World, { globals }: RunConte
 
 async function schema(world: World): Promise<void> {
   const { configSchema } = await import("../app/mod.ts");
-  await printValue(world, configSchema(), "json");
+  await printValue(world, await configSchema(), "json");
 }
 
 async function init(world: World, { globals }: RunContext): Promise<void> {
@@ -112,7 +112,7 @@ async function init(world: World, { globals }: RunContext): Promise<void> {
   if (!await files.info(directory)) await files.privateDirectory(directory);
   await files.replace(path, starterConfig);
   const beside = `${directory}/postern.schema.json`;
-  await files.replace(beside, await formatValue(configSchema(), "json"), { mode: 0o644 });
+  await files.replace(beside, await formatValue(await configSchema(), "json"), { mode: 0o644 });
   await terminal.err(
     `postern: wrote "${path}" and "${beside}"\npostern: next: edit it, then run postern config check\n`,
   );

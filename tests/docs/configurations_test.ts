@@ -3,7 +3,8 @@ import { settingsSchema } from "../../src/app/settings.ts";
 import { formatProblems, isError, parseDocument, rootContext } from "../../src/config/mod.ts";
 
 const root = new URL("../../", import.meta.url);
-const keys = Object.keys(settingsSchema.json()["properties"] ?? {});
+const schema = await settingsSchema();
+const keys = Object.keys(schema.json()["properties"] ?? {});
 
 for await (const path of documents()) {
   const page = await Deno.readTextFile(new URL(path, root));
@@ -11,7 +12,7 @@ for await (const path of documents()) {
     Deno.test(`configuration ${index + 1} of ${path} is one`, async () => {
       const document = await parseDocument(text, { name: path });
       const context = rootContext({ base: "/", home: "/", runtime: "/", env: () => undefined });
-      settingsSchema.parse(document.value, context);
+      schema.parse(document.value, context);
       const problems = [...document.problems, ...context.problems].filter(isError);
       assert.deepEqual(formatProblems(problems, document), []);
     });

@@ -90,7 +90,7 @@ Deno.test("flagsFor() lets config init write where --config says, and no other c
   const written = (args: string[]) => flagsFor(args, here).find((flag) => flag.startsWith("--allow-write"));
   assert.equal(
     written(["config", "init", "--config", "/x/a.yaml"]),
-    "--allow-write=/c/postern,/s/postern,/r/postern,/x",
+    "--allow-write=/c/postern,/s/postern,/k/postern,/r/postern,/x",
   );
   assert.equal(written(["status", "--config", "/x/a.yaml"]), "--allow-write=/s/postern,/r/postern");
 });
@@ -132,6 +132,7 @@ const sshCases = [
   { args: ["proxy"], text: "transports: { sshd: { reject: x } }", uses: false },
   { args: ["proxy"], text: undefined, uses: false },
   { args: ["proxy", "--route", "x.example=ssh:jump1"], text: undefined, uses: true },
+  { args: ["proxy"], text: "catalogues: [{ lieutenant: https://api.example }]", uses: true },
 ];
 for (const { args, text, uses } of sshCases) {
   Deno.test(`mayUseSsh() is ${uses} for ${args.join(" ")} with ${text}`, () => {
