@@ -68,8 +68,8 @@ function withAddress(words: readonly string[], address: string): readonly string
 }
 
 /**
- * The address with everything percent-encoded that a shell could read as more than text, since such commands are often
- * of the form `sh -c "… %s"`. For a server that reads it, nothing changes.
+ * The address with everything percent-encoded that ends quotes or expands in a shell, since such commands are often of
+ * the form `sh -c "… '%s'"`. For a server that reads it, nothing changes.
  */
 function harmlessAddress(url: URL): string {
   if (url.protocol !== "https:" && url.protocol !== "http:") {

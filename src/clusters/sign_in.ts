@@ -176,9 +176,10 @@ class SignIn {
 
   async #anew(signal: AbortSignal): Promise<SignedIn> {
     const { world, log, dial } = this.#parts;
+    const { clock, network } = world;
     const { ca, way = "browser", port, asksAnyway = isBrowserAsked(world.process) } = this.#options;
-    const client = new HttpClient({ ...world, ...(dial && { dial }) }, ca === undefined ? {} : { ca });
-    const provider = await OidcProvider.discover(this.#options, { clock: world.clock, client }, { signal });
+    const client = new HttpClient({ clock, network, ...(dial && { dial }) }, ca === undefined ? {} : { ca });
+    const provider = await OidcProvider.discover(this.#options, { clock, client }, { signal });
     const renewed = this.#options.isAnew ? undefined : await this.#renewed(provider, signal);
     if (renewed) return signedIn(renewed, "refresh");
     const hasTerminal = world.terminal.isInput || world.terminal.isErrorOutput;

@@ -20,7 +20,8 @@ export async function signInByBrowser(
   { world, log, say }: PersonParts,
   { port = usualPort, signal }: { port?: number; signal: AbortSignal },
 ): Promise<StoredTokens> {
-  await using callback = await SignInCallback.open(port, { ...world, log }, { signal });
+  const { clock, network } = world;
+  await using callback = await SignInCallback.open(port, { clock, network, log }, { signal });
   const request = await provider.requestCode(callback.redirectUri);
   const ending = new AbortController();
   const waiting = AbortSignal.any([signal, ending.signal]);

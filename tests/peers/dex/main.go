@@ -35,7 +35,7 @@ func main() {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	at, err := url.Parse(*issuer)
 	check(err)
-	hash, err := bcrypt.GenerateFromPassword([]byte("password"), bcrypt.MinCost)
+	hash, err := bcrypt.GenerateFromPassword([]byte("password"), bcrypt.DefaultCost)
 	check(err)
 	store := memory.New(quiet)
 	store = storage.WithStaticClients(store, []storage.Client{{
