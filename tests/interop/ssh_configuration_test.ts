@@ -102,7 +102,7 @@ peerTest("Ssh names file and line of what it cannot honour (K33, K36)", sshPeers
   });
   const notes = await ssh.to("misspelt").prepare();
   assert.deepEqual(notes.map(({ severity }) => severity), ["blocking"]);
-  assert.match(notes[0]?.text ?? "", /config:2: .*ProxyJmup.*engine: openssh/is);
+  assert.match(notes[0]?.text ?? "", /config:2: .*did you mean "ProxyJump"/);
   await assert.rejects(ssh.to("command").dial(target, { signal }), {
     code: "config",
     hint: "use engine: openssh for this host",
