@@ -30,7 +30,7 @@ function readOptions(args: readonly string[]): TestOptions {
     isVerbose: flag("--verbose"),
     filter: value("--filter"),
     cannotPass: value("--cannot-pass"),
-    limit: Number(value("--limit") ?? 600),
+    limit: Number(value("--limit") ?? 1200),
     summary: value("--summary"),
     paths: rest.map((path) => path.replace(/^\.\//, "")),
   };
