@@ -1,3 +1,4 @@
+export * from "./auth_info.ts";
 export * from "./catalogue_routes.ts";
 export * from "./catalogue_settings.ts";
 export * from "./catalogue_store.ts";
@@ -6,6 +7,7 @@ export * from "./cluster_facts.ts";
 export * from "./given_token.ts";
 export * from "./kharon_cache.ts";
 export * from "./known_clusters.ts";
+export * from "./kubeconfig.ts";
 export * from "./lieutenant.ts";
 export * from "./open_browser.ts";
 export * from "./read_clusters.ts";
