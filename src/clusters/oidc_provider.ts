@@ -69,12 +69,13 @@ export class OidcProvider {
   readonly #isPlain: boolean;
 
   private constructor(
+    issuer: string,
     oauth: Library,
     server: Server,
     { clientId, scopes = usualScopes }: OidcProviderOptions,
     parts: OidcProviderParts,
   ) {
-    this.issuer = server.issuer;
+    this.issuer = issuer;
     this.#oauth = oauth;
     this.#server = server;
     this.#parts = parts;
@@ -111,7 +112,7 @@ export class OidcProvider {
       // A slash at the end is part of an issuer's name, but not of the address that was made of it.
       const issuer = own === `${expected}/` ? own : expected;
       const server = await oauth.processDiscoveryResponse(new URL(issuer), response);
-      return new OidcProvider(oauth, server, options, parts);
+      return new OidcProvider(expected, oauth, server, options, parts);
     } catch (error) {
       throw oidcFailure(error, expected, oauth, signal);
     }
@@ -183,6 +184,21 @@ export class OidcProvider {
       throw new PosternError("auth", `Cannot take the new token of ${this.issuer}: it is for somebody else`);
     }
     return { idToken, refreshToken: next ?? refreshToken };
+  }
+
+  /** Tells the provider that a refresh token is not needed any more (RFC 7009); false where it takes no such word. */
+  async revoke(refreshToken: string, { signal }: Signal): Promise<boolean> {
+    const oauth = this.#oauth;
+    if (this.#server.revocation_endpoint === undefined) return false;
+    await this.#failing(signal, async (options) => {
+      const parameters = { token_type_hint: "refresh_token" };
+      const response = await oauth.revocationRequest(this.#server, this.#client, oauth.None(), refreshToken, {
+        ...options,
+        additionalParameters: parameters,
+      });
+      await oauth.processRevocationResponse(response);
+    });
+    return true;
   }
 
   /** The first step of the device flow. */

@@ -98,16 +98,46 @@ export async function withSignIn<T>(
   return await use(await signIn({ ...options, refused: first.idToken, isAnew }, parts, { signal }));
 }
 
-/** Forgets the tokens of an API; whether there were any. What commodore has stored stays, and counts. */
+/**
+ * Forgets the tokens of an API, and has the provider forget them too, where it takes part and can be reached. False
+ * when there were none. What commodore has stored stays, and counts.
+ */
 export async function signOut(
-  options: Pick<SignInOptions, "apiUrl" | "clientId" | "discoveryUrl">,
-  { world, log }: Pick<SignInParts, "world" | "log">,
+  options: Pick<SignInOptions, "apiUrl" | "ca" | "clientId" | "discoveryUrl">,
+  { world, log, dial }: Omit<SignInParts, "say">,
+  { signal }: { signal: AbortSignal },
 ): Promise<boolean> {
   const cache = new TokenCache(world, log);
   const key = tokenKey(options);
-  const had = await cache.read(key) !== undefined;
+  const tokens = await cache.read(key);
+  // Here first: whoever signs out wants that whatever the network does.
   await cache.forget(key);
-  return had;
+  if (tokens?.refreshToken === undefined) return tokens !== undefined;
+  try {
+    const provider = await discover(options, { world, log, ...(dial && { dial }) }, {
+      signal,
+      timeout: 5000,
+    });
+    const isRevoked = await provider.revoke(tokens.refreshToken, { signal });
+    log.info("sign_in.signed_out", { revoked: isRevoked });
+  } catch (error) {
+    signal.throwIfAborted();
+    log.warn("sign_in.not_revoked", { reason: describe(error) });
+  }
+  return true;
+}
+
+async function discover(
+  options: Pick<SignInOptions, "ca" | "clientId" | "discoveryUrl" | "scopes">,
+  { world: { clock, network }, dial }: SignInParts,
+  { signal, timeout }: { signal: AbortSignal; timeout?: number },
+): Promise<OidcProvider> {
+  const { ca } = options;
+  const client = new HttpClient({ clock, network, ...(dial && { dial }) }, {
+    ...(ca !== undefined && { ca }),
+    ...(timeout !== undefined && { timeout }),
+  });
+  return await OidcProvider.discover(options, { clock, client }, { signal });
 }
 
 function tokenKey(
@@ -175,11 +205,9 @@ class SignIn {
   }
 
   async #anew(signal: AbortSignal): Promise<SignedIn> {
-    const { world, log, dial } = this.#parts;
-    const { clock, network } = world;
-    const { ca, way = "browser", port, asksAnyway = isBrowserAsked(world.process) } = this.#options;
-    const client = new HttpClient({ clock, network, ...(dial && { dial }) }, ca === undefined ? {} : { ca });
-    const provider = await OidcProvider.discover(this.#options, { clock, client }, { signal });
+    const { world, log } = this.#parts;
+    const { way = "browser", port, asksAnyway = isBrowserAsked(world.process) } = this.#options;
+    const provider = await discover(this.#options, this.#parts, { signal });
     const renewed = this.#options.isAnew ? undefined : await this.#renewed(provider, signal);
     if (renewed) return signedIn(renewed, "refresh");
     const hasTerminal = world.terminal.isInput || world.terminal.isErrorOutput;

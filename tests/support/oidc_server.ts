@@ -102,6 +102,10 @@ export class OidcServer implements AsyncDisposable {
     if (path === "/keys") return jsonAnswer({ keys: [await this.#publicKey()] });
     if (path === "/auth") return this.#authorize(url.searchParams);
     if (path === "/token") return await this.#token(new URLSearchParams(body));
+    if (path === "/revoke") {
+      this.refreshTokens.delete(new URLSearchParams(body).get("token") ?? "");
+      return {};
+    }
     if (path === "/device") {
       return jsonAnswer(
         this.lies.deviceAnswer ?? {
@@ -122,6 +126,7 @@ export class OidcServer implements AsyncDisposable {
       authorization_endpoint: `${this.issuer}/auth`,
       token_endpoint: `${this.issuer}/token`,
       device_authorization_endpoint: `${this.issuer}/device`,
+      revocation_endpoint: `${this.issuer}/revoke`,
       jwks_uri: `${this.issuer}/keys`,
       response_types_supported: ["code"],
       subject_types_supported: ["public"],

@@ -3,7 +3,7 @@ import { type SignedIn, signIn, signOut, withSignIn } from "../../../src/cluster
 import { exitCode, isPosternError, PosternError } from "../../../src/core/mod.ts";
 import type { OidcLies } from "../../support/oidc_server.ts";
 import { passTime, SignInWorld } from "../../support/sign_in_world.ts";
-import { jsonAnswer } from "../../support/web_server.ts";
+import { jsonAnswer, WebServer } from "../../support/web_server.ts";
 
 const { signal } = new AbortController();
 const tokenFiles = /^\/cache\/tokens\/[0-9a-f]{32}\.json$/;
@@ -323,6 +323,17 @@ Deno.test("signIn() says when its port is taken, and by whom", async () => {
   assert.equal((await waiting).from, "person");
 });
 
+Deno.test("signIn() knows commodore on its port", async () => {
+  await using signing = new SignInWorld();
+  const listening = signing.memory.network.listen({ host: "127.0.0.1", port: 18000 });
+  await using _commodore = new WebServer(listening, () => ({
+    fields: [["Server", "BaseHTTP/0.6 Python/3.12.3"]],
+    body: "ok",
+  }));
+  const refused = signIn(signing.options, signing.parts, { signal });
+  await assert.rejects(refused, /port 18000 is in use by commodore, which waits for a sign-in$/);
+});
+
 Deno.test("signIn() needs no IPv6, but takes no port that is free on one side only", async () => {
   await using signing = new SignInWorld();
   using _taken = closing(signing.memory.network.listen({ host: "::1", port: 18000 }));
@@ -449,13 +460,38 @@ Deno.test("withSignIn() passes on what no sign-in helps against", async () => {
   assert.equal(signing.opened.length, 1);
 });
 
+Deno.test("signOut() forgets the tokens here also when the provider cannot be told", async () => {
+  await using signing = new SignInWorld();
+  await signIn(signing.options, signing.parts, { signal });
+  signing.memory.network.faults.set("127.0.0.1", new PosternError("unreachable", "Cannot reach 127.0.0.1"));
+  assert.equal(await signOut(signing.options, signing.parts, { signal }), true);
+  assert.deepEqual(await signing.memory.files.list("/cache/tokens"), []);
+  assert.equal(signing.log.lines.at(-1)?.event, "sign_in.not_revoked");
+  assertDiscreet(signing);
+});
+
+Deno.test("signOut() of a provider that forgets nothing", async () => {
+  await using signing = new SignInWorld();
+  signing.server.lies.metadata = { revocation_endpoint: undefined };
+  await signIn(signing.options, signing.parts, { signal });
+  assert.equal(await signOut(signing.options, signing.parts, { signal }), true);
+  assert.deepEqual(signing.log.lines.at(-1), {
+    time: "1970-01-01T00:00:00.000Z",
+    level: "info",
+    event: "sign_in.signed_out",
+    revoked: false,
+  });
+});
+
 Deno.test("signOut() forgets the tokens of one API", async () => {
   await using signing = new SignInWorld();
   await signIn(signing.options, signing.parts, { signal });
   const other = { ...signing.options, apiUrl: "https://other.example.com" };
   await signIn(other, signing.parts, { signal });
-  assert.equal(await signOut(signing.options, signing.parts), true);
-  assert.equal(await signOut(signing.options, signing.parts), false);
+  assert.equal(signing.server.refreshTokens.size, 2);
+  assert.equal(await signOut(signing.options, signing.parts, { signal }), true);
+  assert.equal(await signOut(signing.options, signing.parts, { signal }), false);
+  assert.equal(signing.server.refreshTokens.size, 1);
   assert.equal((await signIn(other, signing.parts, { signal })).from, "cache");
   assert.equal((await signIn(signing.options, signing.parts, { signal })).from, "person");
 });
