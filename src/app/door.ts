@@ -6,6 +6,7 @@ import {
   type DialRequest,
   type Endpoint,
   formatTarget,
+  type Listening,
   type Log,
   type Metric,
   type Network,
@@ -43,6 +44,8 @@ export interface DoorOptions {
   readonly id: string;
   readonly log: Log;
   readonly pages: (door: Door) => Pages;
+  /** Sockets that whoever started us opened; the door closes them. */
+  readonly handedOver?: readonly Listening[];
   /**
    * Who is asked for passphrases and the like: nobody, whoever sits at the terminal (the default), or else whoever
    * sees the window of SSH_ASKPASS, which a door that runs unseen opens only when it is told to.
@@ -98,6 +101,7 @@ export class Door implements AsyncDisposable {
     this.#listeners = new ListenerSet({
       network: world.network,
       files: world.files,
+      ...(options.handedOver && { handedOver: options.handedOver }),
       clock,
       log,
       pages: options.pages(this),

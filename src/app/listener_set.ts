@@ -28,6 +28,7 @@ import {
   serveSocks,
   type User,
 } from "../listeners/mod.ts";
+import { withHandedOver } from "./handed_over.ts";
 import { LiveDeps } from "./live_deps.ts";
 import { removeStaleSocket } from "./stale_socket.ts";
 
@@ -43,6 +44,8 @@ export interface BoundListener {
 
 export interface ListenerSetDeps {
   readonly network: Network;
+  /** Sockets that whoever started us opened, in the place of the mixed door's. */
+  readonly handedOver?: readonly Listening[];
   readonly files: Files;
   readonly clock: Clock;
   readonly log: Log;
@@ -101,13 +104,18 @@ export class ListenerSet implements AsyncDisposable {
     );
   }
 
+  get #handedOver(): readonly Listening[] {
+    return this.#world.handedOver ?? [];
+  }
+
   get bound(): readonly BoundListener[] {
     return this.#bound;
   }
 
   /** Binds what the settings name. On failure everything is as before. */
   async apply(settings: ListenSettings, limits: ListenerDeps["limits"]): Promise<void> {
-    const { wanted, authenticators } = await this.#wanted(settings, limits);
+    const endpoints = this.#handedOver.map(({ endpoint }) => endpoint);
+    const { wanted, authenticators } = await this.#wanted(withHandedOver(settings, endpoints), limits);
     // Nothing is waited for from here on: a door that began to close meanwhile must not open again.
     if (this.#isClosed) throw new PosternError("cancelled", "Cannot listen: the door is closing");
     const bound: Bound[] = [];
@@ -154,6 +162,7 @@ export class ListenerSet implements AsyncDisposable {
   #close(): void {
     this.#isClosed = true;
     for (const { listening } of this.#bound) listening.close();
+    for (const listening of this.#handedOver) listening.close();
     this.#bound = [];
     this.#live.clear();
   }
@@ -227,7 +236,8 @@ export class ListenerSet implements AsyncDisposable {
     // Free ports may be asked for more than once.
     const count = isAnyPort ? others.filter(({ key }) => key.startsWith(`${named}#`)).length : 0;
     const key = isAnyPort ? `${named}#${count}` : named;
-    let listening = this.#bound.find((one) => one.key === key)?.listening;
+    let listening = this.#bound.find((one) => one.key === key)?.listening ??
+      this.#handedOver.find((one) => addressText(one.endpoint) === named);
     try {
       listening ??= this.#world.network.listen(isAnyPort ? samePort(endpoint, own) : endpoint);
     } catch (error) {

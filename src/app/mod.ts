@@ -15,6 +15,7 @@ export { configPath, type ConfigSource } from "./config_file.ts";
 export * from "./doctor.ts";
 export * from "./environment_text.ts";
 export * from "./from_files.ts";
+export type { OnDemand } from "./handed_over.ts";
 export { connectInstance, type InstanceInfo, instances, logFile } from "./instance.ts";
 export type { Overrides } from "./overrides.ts";
 export * from "./private_door.ts";

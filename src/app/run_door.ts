@@ -1,6 +1,7 @@
 import {
   Deadlines,
   describe,
+  type Listening,
   type Log,
   PosternError,
   type SignalName,
@@ -21,6 +22,7 @@ import { type ConfigReport, demandLoaded, type LoadedConfig, readConfig } from "
 import { ConfigWatch, type WatchedContents } from "./config_watch.ts";
 import { Door } from "./door.ts";
 import { doorSource } from "./door_source.ts";
+import { type OnDemand, takeHandedOver } from "./handed_over.ts";
 import { Instance } from "./instance.ts";
 import { withOwner } from "./port_owner.ts";
 import type { Overrides } from "./overrides.ts";
@@ -34,7 +36,9 @@ export interface RunDoorOptions {
   readonly log: Log;
   /** Written once the door is ready, its addresses a line each; removed at the end. */
   readonly readyFile?: string;
-  /** Ends the door after so many ms without a connection. */
+  /** Whose sockets the door must find; without it those that systemd has meant for this process are taken. */
+  readonly onDemand?: OnDemand;
+  /** Ends the door after so many ms without a connection; 0 is never. */
   readonly idleExit?: number;
   readonly onReady: (addresses: readonly string[]) => Promise<void>;
 }
@@ -82,12 +86,14 @@ class DoorRun implements AsyncDisposable {
     const config = await this.#load();
     demandRoutes(config);
     const instance = this.#held.use(await Instance.take(this.#world, id));
+    const handedOver = await this.#takeHandedOver();
     let source: PageSource | undefined;
     const door = this.#held.use(
       new Door(this.#world, config, {
         version,
         id,
         log,
+        handedOver,
         pages: (door) => createPages(source = doorSource(door, this.#actions())),
       }),
     );
@@ -106,6 +112,22 @@ class DoorRun implements AsyncDisposable {
     const addresses = await this.#tellAddresses(door);
     log.info("door.ready", { id, addresses: addresses.join(" "), pid: this.#world.process.pid });
     await onReady(addresses);
+  }
+
+  async #takeHandedOver(): Promise<Listening[]> {
+    const { onDemand, overrides } = this.#options;
+    const handedOver = await takeHandedOver(this.#world, onDemand);
+    for (const listening of handedOver) this.#held.use(listening);
+    if (handedOver.length > 0 && overrides?.listen?.length) {
+      throw new PosternError(
+        "usage",
+        "Cannot use --listen: the system has handed over the socket to listen on",
+        {
+          hint: "leave --listen out: the address is that of the socket unit",
+        },
+      );
+    }
+    return handedOver;
   }
 
   /** Writes the ready file where one is wanted. */
@@ -245,11 +267,14 @@ class DoorRun implements AsyncDisposable {
     const look = () => {
       const left = connections.idleSince === undefined ? ms : ms - (clock.now() - connections.idleSince);
       if (left <= 0) this.#stop.resolve({ why: `idle for ${Math.round(ms / 1000)} s` });
-      else timer = clock.after(left, look);
+      else timer = clock.after(Math.min(left, longestWait), look);
     };
-    timer = clock.after(ms, look);
+    timer = clock.after(Math.min(ms, longestWait), look);
   }
 }
+
+/** A timer takes no more than 31 bits. */
+const longestWait = 2 ** 31 - 1;
 
 /** A door that would send everything direct has been started by mistake. */
 function demandRoutes({ path, rules, settings, catalogues }: LoadedConfig): void {

@@ -46,6 +46,15 @@ export function durationValue(): ValueParser<"sync", number> {
   };
 }
 
+/** The same, or 0 for never. */
+export function durationOrNever(): ValueParser<"sync", number> {
+  const duration = durationValue();
+  return {
+    ...duration,
+    parse: (input) => input === "0" ? { success: true, value: 0 } : duration.parse(input),
+  };
+}
+
 /**
  * A path, completed as the shell does it. The one of `@optique/run` loads node's file system for checks that we
  * never ask for: some 20 ms of `postern --help`.

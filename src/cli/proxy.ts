@@ -1,12 +1,14 @@
 import { object } from "@optique/core/constructs";
 import { multiple, optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
-import { string } from "@optique/core/valueparser";
+import { message, text } from "@optique/core/message";
+import { string, type ValueParser } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
 import { PosternError, type World } from "../core/mod.ts";
+import type { OnDemand } from "../app/mod.ts";
 import { defineCommand, type RunContext } from "./command.ts";
 import { logToFile } from "./log_to_file.ts";
-import { durationValue, instanceOption, pathValue, words } from "./options.ts";
+import { durationOrNever, instanceOption, pathValue, words } from "./options.ts";
 
 const address = string({ metavar: "ADDR:PORT" });
 
@@ -40,8 +42,15 @@ const options = object({
   readyFile: optional(option("--ready-file", pathValue("PATH"), {
     description: words("A file to write once the door is ready: its addresses, a line each."),
   })),
-  idleExit: optional(option("--idle-exit", "--on-demand-shutdown-timeout", durationValue(), {
-    description: words("Ends the door after it has had no connection for so long, for example 3m."),
+  onDemand: optional(option("--on-demand", onDemandValue(), {
+    description: words(
+      "Serves on the socket that systemd (the one of this name) or launchd has opened, and ends when idle.",
+    ),
+  })),
+  idleExit: optional(option("--idle-exit", "--on-demand-shutdown-timeout", durationOrNever(), {
+    description: words(
+      "Ends the door after it has had no connection for so long; 0: never (default: 3m with --on-demand, else 0).",
+    ),
   })),
   logFile: optional(option("--log-file", pathValue("FILE"), {
     description: words("Where to append the log instead of writing it to stderr."),
@@ -79,7 +88,8 @@ export default defineCommand({
 
 async function runInForeground(options: ProxyOptions, world: World, context: RunContext): Promise<void> {
   const { runDoor } = await import("../app/mod.ts");
-  const { id = "default", logFile, readyFile, idleExit } = options;
+  const { id = "default", logFile, readyFile, onDemand } = options;
+  const idleExit = options.idleExit ?? (onDemand ? idleOnDemand : undefined);
   const { listen, listenSocks, listenHttp, listenUnix, routes, allowOpen } = options;
   const { globals, version, signal } = context;
   await using file = logFile === undefined ? undefined : await logToFile(world, logFile);
@@ -91,6 +101,7 @@ async function runInForeground(options: ProxyOptions, world: World, context: Run
     overrides: { listen, listenSocks, listenHttp, listenUnix, routes, allowOpen },
     ...(globals.config === undefined ? {} : { config: globals.config }),
     ...(readyFile === undefined ? {} : { readyFile }),
+    ...(onDemand === undefined ? {} : { onDemand }),
     ...(idleExit === undefined ? {} : { idleExit }),
     onReady: (addresses) => world.terminal.out(`ready ${addresses.join(" ")}\n`),
   }, { signal });
@@ -100,6 +111,11 @@ async function startInBackground(options: ProxyOptions, world: World, context: R
   if (options.logFile !== undefined) {
     throw new PosternError("usage", "Cannot use --log-file with --background: such a door has its own log", {
       hint: "print it with: postern logs",
+    });
+  }
+  if (options.onDemand !== undefined) {
+    throw new PosternError("usage", "Cannot use --on-demand with --background: the service has the socket", {
+      hint: "write the service with: postern service-install",
     });
   }
   const app = await import("../app/mod.ts");
@@ -114,6 +130,26 @@ async function startInBackground(options: ProxyOptions, world: World, context: R
     `postern: started "${started.id}" (pid ${started.pid}), its log is ${started.log}\n` +
       `postern: stop it with: postern stop${id === "default" ? "" : ` ${id}`}\n`,
   );
+}
+
+/** How long a door that comes when it is asked for stays without being asked, in ms. */
+const idleOnDemand = 180_000;
+
+/** `systemd=NAME` or `launchd=NAME`. */
+function onDemandValue(): ValueParser<"sync", OnDemand> {
+  return {
+    mode: "sync",
+    metavar: "systemd=NAME|launchd=NAME",
+    placeholder: { by: "systemd", name: "postern.socket" },
+    parse(input) {
+      const [, by, name] = /^(systemd|launchd)=([^:\s]{1,255})$/.exec(input) ?? [];
+      if (by !== undefined && name !== undefined) {
+        return { success: true, value: { by: by === "systemd" ? by : "launchd", name } };
+      }
+      return { success: false, error: message`${text("write systemd=NAME or launchd=NAME")}` };
+    },
+    format: ({ by, name }) => `${by}=${name}`,
+  };
 }
 
 /** The command line of the same door in the foreground. */
@@ -137,6 +173,6 @@ export function foregroundArguments(
     ...(allowOpen ? ["--allow-open"] : []),
     ...each("--id", [id]),
     ...each("--ready-file", [readyFile]),
-    ...each("--idle-exit", [idleExit === undefined ? undefined : `${idleExit}ms`]),
+    ...each("--idle-exit", [idleExit === undefined ? undefined : idleExit === 0 ? "0" : `${idleExit}ms`]),
   ];
 }

@@ -273,6 +273,50 @@ Deno.test("runDoor() ends when it has been idle, counted from the last connectio
   assert.equal(events(door.lines, "door.stopping")[0]?.why, "idle for 60 s");
 });
 
+const activated = { LISTEN_PID: "4711", LISTEN_FDS: "2", LISTEN_FDNAMES: "postern.socket:postern.socket" };
+
+for (const onDemand of [undefined, { by: "systemd", name: "postern.socket" } as const]) {
+  Deno.test(`runDoor() serves on sockets handed over ${onDemand ? "by name" : "without a flag"}, over a reload too`, async () => {
+    const world = new MemoryWorld({ files: { [path]: basic }, env: activated });
+    world.network.handedOver.set(3, { host: "127.0.0.1", port: 5 });
+    world.network.handedOver.set(4, { host: "::1", port: 5 });
+    targetOf(world);
+    const door = await startDoor(world, onDemand ? { onDemand } : {});
+    assert.deepEqual(door.addresses, ["127.0.0.1:5", "[::1]:5"]);
+    world.network.listen({ host: "127.0.0.1", port: 1 }).close();
+    world.files.put(path, "listen: { mixed: 127.0.0.1:2 }\n");
+    world.kill("SIGHUP");
+    await until(() => events(door.lines, "config.reloaded").length === 1);
+    assert.equal((await askSocks5(world.network, 5, target)).code, 0);
+    world.network.listen({ host: "127.0.0.1", port: 2 }).close();
+    world.kill("SIGTERM");
+    world.kill("SIGTERM");
+    await world.clock.advance(1000);
+    await until(door.hasEnded);
+    world.network.listen({ host: "127.0.0.1", port: 5 }).close();
+  });
+}
+
+Deno.test("runDoor() gives handed over sockets back when it cannot start", async () => {
+  const world = new MemoryWorld({ files: { [path]: basic }, env: { ...activated, LISTEN_FDS: "1" } });
+  world.network.handedOver.set(3, { host: "127.0.0.1", port: 5 });
+  await assert.rejects(startDoor(world, { overrides: { listen: ["127.0.0.1:6"] } }), {
+    code: "usage",
+    message: /Cannot use --listen/,
+  });
+  world.network.listen({ host: "127.0.0.1", port: 5 }).close();
+  assert.equal(world.clock.waiting, 0);
+});
+
+Deno.test("runDoor() that is to be there for weeks without a client is", async () => {
+  const world = worldWith();
+  const door = await startDoor(world, { idleExit: 60 * 24 * 3_600_000 });
+  await world.clock.advance(2 ** 31);
+  assert.equal(door.hasEnded(), false);
+  world.kill("SIGTERM");
+  await door.ended;
+});
+
 Deno.test("runDoor() ends when it is asked to over the control socket, within the time given there", async () => {
   const world = worldWith();
   targetOf(world);
