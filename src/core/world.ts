@@ -128,6 +128,12 @@ export interface Process {
    * no terminal, and what is typed at ours does not reach it. Ending the connection, or the signal, ends the program.
    */
   pipe(command: readonly string[], options: PipeOptions): Promise<PipedProgram>;
+  /**
+   * Runs a program to its end in our place: it has our terminal, our process group, our input and output. SIGINT and
+   * SIGQUIT, which a terminal sends to all, are its business; SIGTERM and SIGHUP are passed on to it. The answer is its
+   * exit code, 128 and more after a signal. One that cannot be started fails with exit code 126, a missing one with 127.
+   */
+  attached(command: readonly string[], options: AttachedOptions): Promise<number>;
   /** Starts a program that outlives us, its output to a file. Until it is released the signal ends it. */
   background(
     command: readonly string[],
@@ -146,6 +152,15 @@ export interface RunOptions {
   readonly signal: AbortSignal;
   readonly env?: Record<string, string>;
   readonly stdin?: string;
+  /** The most bytes it may say on one of its outputs; 4 MiB unless told. */
+  readonly limit?: number;
+}
+
+export interface AttachedOptions {
+  /** Its end ends the program too. */
+  readonly signal: AbortSignal;
+  /** Set besides what we have. */
+  readonly env?: Record<string, string>;
 }
 
 export interface RunResult {

@@ -1,4 +1,5 @@
 import { type Clock, type Files, PosternError, type Process } from "../core/mod.ts";
+import { runAttached } from "./attached_program.ts";
 import { startBackground } from "./background_program.ts";
 import { fileError } from "./file_error.ts";
 import { pipeProgram } from "./piped_program.ts";
@@ -44,6 +45,7 @@ export function createProcess({ clock, files, main, flags }: ProcessOptions): Pr
     mayRun: (command) => Deno.permissions.querySync({ name: "run", command }).state === "granted",
     run: (command, options) => runProgram(command, options, clock),
     pipe: (command, options) => pipeProgram(command, options, clock),
+    attached: (command, options) => runAttached(command, options, clock),
     background: (command, options) => startBackground(command, options, { files, clock }),
     memory: () => Deno.memoryUsage().rss,
   };

@@ -3,13 +3,13 @@ import { fileError } from "./file_error.ts";
 import { ProgramEnd } from "./program_end.ts";
 import { writeAll } from "./write_all.ts";
 
-/** The most a program may say on one of its outputs. */
+/** The most a program may say on one of its outputs where the caller names no limit. */
 const outputLimit = 4 * 1024 * 1024;
 
 /** Runs a program to its end and collects what it says. The signal ends the program too. */
 export async function runProgram(
   command: readonly string[],
-  { signal, env, stdin }: RunOptions,
+  { signal, env, stdin, limit = outputLimit }: RunOptions,
   clock: Clock,
 ): Promise<RunResult> {
   signal.throwIfAborted();
@@ -19,7 +19,7 @@ export async function runProgram(
   const pass = () => stop(signal.reason);
   signal.addEventListener("abort", pass, { once: true });
   const collect = (stream: ReadableStream<Uint8Array>) =>
-    collectText(stream, { signal: ending.signal, limit: outputLimit }).catch((error) => {
+    collectText(stream, { signal: ending.signal, limit }).catch((error) => {
       stop(error);
       throw error;
     });

@@ -55,6 +55,7 @@ export class MemoryWorld implements World {
       mayRun: () => true,
       run: () => Promise.reject(new Error("this test runs no program")),
       pipe: () => Promise.reject(new Error("this test starts no program")),
+      attached: () => Promise.reject(new Error("this test starts no program")),
       background: () => Promise.reject(new Error("this test starts no program")),
       memory: () => 1000,
     };

@@ -1,0 +1,60 @@
+import { type AttachedOptions, type Clock, PosternError, type SignalName } from "../core/mod.ts";
+import { ProgramEnd } from "./program_end.ts";
+import { programError } from "./run_program.ts";
+import { listenForSignal } from "./signals.ts";
+
+/** What a terminal sends to the whole group: without a listener it would end us before the program. */
+const ofTerminal: readonly SignalName[] = ["SIGINT", "SIGQUIT"];
+/** What is sent to us alone, and meant for both. */
+const passedOn: readonly SignalName[] = ["SIGTERM", "SIGHUP"];
+
+/**
+ * Runs a program to its end with our terminal, our process group, our input and output. SIGTSTP, SIGCONT and SIGWINCH
+ * are left to the system, which sends them to the group.
+ */
+export async function runAttached(
+  command: readonly string[],
+  { signal, env }: AttachedOptions,
+  clock: Clock,
+): Promise<number> {
+  signal.throwIfAborted();
+  const [program = "", ...args] = command;
+  using listening = new DisposableStack();
+  let child: Deno.ChildProcess | undefined;
+  // Before it is started: there is no moment in which such a signal ends us alone.
+  for (const name of ofTerminal) listening.use(listenForSignal(name, () => {}));
+  for (const name of passedOn) listening.use(listenForSignal(name, () => passOn(child, name)));
+  try {
+    child = new Deno.Command(program, {
+      args,
+      ...(env && { env }),
+      stdin: "inherit",
+      stdout: "inherit",
+      stderr: "inherit",
+    }).spawn();
+  } catch (error) {
+    throw withExit(programError(error, program));
+  }
+  using _end = new ProgramEnd(child, signal, clock);
+  return (await child.status).code;
+}
+
+function passOn(child: Deno.ChildProcess | undefined, name: SignalName): void {
+  try {
+    child?.kill(name);
+  } catch (error) {
+    // It has just ended by itself: its exit code follows.
+    if (!(error instanceof TypeError || error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+/** The exit codes that shells have for a program that is missing, and for one that cannot be run. */
+function withExit(error: PosternError): PosternError {
+  const { code, message, cause, hint } = error;
+  const isMissing = /: no such program$/.test(message);
+  return new PosternError(code, message, {
+    cause,
+    ...(hint !== undefined && { hint }),
+    exit: isMissing ? 127 : 126,
+  });
+}
