@@ -1,4 +1,5 @@
 export * from "./auth_info.ts";
+export * from "./catalogue_changes.ts";
 export * from "./catalogue_routes.ts";
 export * from "./catalogue_settings.ts";
 export * from "./catalogue_store.ts";
