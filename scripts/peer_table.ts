@@ -23,6 +23,8 @@ export const peers = {
   fish: { program: "fish", debian: "fish" },
   goclient: { program: "goclient", go: "shared" },
   gosocks5: { program: "gosocks5", go: "shared" },
+  kubernetes: { program: "kubernetes", go: "own" },
+  lieutenant: { program: "lieutenant", go: "own" },
   loadgen: { program: "loadgen", go: "shared" },
   microsocks: { program: "microsocks", debian: "microsocks" },
   openssl: { program: "openssl", debian: "openssl" },

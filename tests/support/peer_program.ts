@@ -4,6 +4,8 @@ export interface PeerOptions {
   /** The whole environment besides PATH: nothing of ours reaches a peer by accident. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** How long it may take until it listens, in ms; 10 s unless told. */
+  readonly patience?: number;
 }
 
 /** Runs a peer to its end; `stdin` is closed after what is given. */
@@ -48,7 +50,7 @@ export class PeerServer implements AsyncDisposable {
     const port = freePort();
     const server = new PeerServer(path, { args: args(port), port, options });
     try {
-      await server.#untilListening(path);
+      await server.#untilListening(path, options.patience);
       return server;
     } catch (error) {
       await server[Symbol.asyncDispose]();
@@ -60,7 +62,7 @@ export class PeerServer implements AsyncDisposable {
     return `127.0.0.1:${this.port}`;
   }
 
-  async #untilListening(path: string): Promise<void> {
+  async #untilListening(path: string, patience?: number): Promise<void> {
     await eventually(`${path} listens on ${this.address}`, async () => {
       if (this.#hasEnded) throw new Error(`${path} ended: ${await this.#said}`);
       try {
@@ -70,7 +72,7 @@ export class PeerServer implements AsyncDisposable {
         if (error instanceof Deno.errors.ConnectionRefused) return false;
         throw error;
       }
-    });
+    }, patience);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -80,9 +82,13 @@ export class PeerServer implements AsyncDisposable {
   }
 }
 
-/** Asks until the answer is yes; fails after ten seconds of no. */
-export async function eventually(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + 10_000;
+/** Asks until the answer is yes; fails after ten seconds of no, or as many ms as are told. */
+export async function eventually(
+  what: string,
+  isSo: () => boolean | Promise<boolean>,
+  patience = 10_000,
+): Promise<void> {
+  const end = performance.now() + patience;
   while (!await isSo()) {
     if (performance.now() > end) throw new Error(`never: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));

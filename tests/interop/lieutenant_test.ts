@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { discoverLieutenant, fetchCatalogue, HttpClient, routesOf } from "../../src/clusters/mod.ts";
+import { exitCode, PosternError } from "../../src/core/mod.ts";
+import { createNetwork } from "../../src/runtime/network.ts";
+import { systemClock as clock } from "../../src/runtime/system_clock.ts";
+import { Lieutenant, type SynCluster } from "../support/lieutenant.ts";
+import { peerTest } from "../support/peers.ts";
+import { testTls } from "../support/tls_files.ts";
+
+const base = "c-bettersmarter-prod01.example.net";
+const secret = "SECRET-OF-THE-INSTALLATION";
+const clusters: readonly SynCluster[] = [
+  {
+    id: "c-bettersmarter-prod01",
+    tenant: "t-bettersmarter",
+    displayName: "BetterSmarter Prod01",
+    facts: {
+      cloud: "cloudscale",
+      distribution: "openshift4",
+      jumphost: "jump1.example.net",
+      jumphostDomains: "vcenter.bettersmarter.example.com,storage.bettersmarter.example.com",
+      jumphostSkipDomains: `apps.${base}`,
+    },
+    dynamicFacts: {
+      openshiftBaseDomain: JSON.stringify(base),
+      openshiftAppsDomain: `apps.${base}`,
+      openshiftApiURL: JSON.stringify(`https://api.${base}:6443`),
+      openshiftConsoleURL: JSON.stringify(`https://console.apps.${base}`),
+      kubernetesVersion: JSON.stringify({ major: "1", minor: "31" }),
+      number: "1.20",
+      flag: "true",
+      nothing: "null",
+    },
+    bootstrapToken: secret,
+  },
+  { id: "c-open-prod02", tenant: "t-bettersmarter", displayName: "Open Prod02", facts: { jumphost: "" } },
+  { id: "c-bare-prod03", tenant: "t-other", displayName: "Bare Prod03" },
+  {
+    id: "c-hostile-prod04",
+    tenant: "t-other",
+    displayName: "Hostile Prod04",
+    facts: { jumphost: "jump2.example.net", jumphostDomains: "com, *, 192.0.2.1, good.example.com" },
+    dynamicFacts: { openshiftBaseDomain: "true", openshiftApiURL: "https://$(id).example.net" },
+  },
+];
+
+peerTest("fetchCatalogue() reads the real Lieutenant API", ["kubernetes", "lieutenant"], async (paths, t) => {
+  await using server = await Lieutenant.start({
+    ...paths,
+    clusters,
+    oidc: {
+      issuer: "https://127.0.0.1:1/none",
+      clientId: "lieutenant",
+      discoveryUrl: "https://127.0.0.1:1/none/.well-known/openid-configuration",
+    },
+  });
+  const { url: lieutenant } = server;
+  const { signal } = new AbortController();
+  const client = new HttpClient({ clock, network: createNetwork() }, { ca: testTls.ca });
+  const fetch = (token: string, more: { tenant?: string } = {}) =>
+    fetchCatalogue({ name: "main", lieutenant, token, ...more }, { clock, client }, { signal });
+  const failure = async (token: string) => {
+    const error = await fetch(token).then(() => undefined, (error) => error);
+    assert.ok(error instanceof PosternError, String(error));
+    assert.ok(!error.message.includes(token));
+    return error;
+  };
+
+  await t.step("says where to sign in, to anybody", async () => {
+    assert.deepEqual(await discoverLieutenant(lieutenant, { client }, { signal }), {
+      apiVersion: "v0.12.2",
+      oidc: {
+        clientId: "lieutenant",
+        discoveryUrl: "https://127.0.0.1:1/none/.well-known/openid-configuration",
+      },
+    });
+  });
+  await t.step("gives the clusters, facts of any type, and no secret", async () => {
+    const raw = await client.ask({
+      url: new URL("/clusters", lieutenant),
+      fields: [["Authorization", `Bearer ${Lieutenant.tokens.alice}`]],
+    }, { signal });
+    assert.ok(new TextDecoder().decode(raw.body).includes(secret), "Lieutenant gives the secret away");
+    const { catalogue, warnings, ignored } = await fetch(Lieutenant.tokens.alice);
+    assert.deepEqual(catalogue.clusters.map(({ id }) => id), clusters.map(({ id }) => id).sort());
+    assert.ok(!JSON.stringify(catalogue).includes(secret));
+    assert.deepEqual([warnings, ignored], [[], []]);
+    const found = catalogue.clusters.find(({ id }) => id === "c-bettersmarter-prod01");
+    assert.deepEqual([found?.displayName, found?.tenant], ["BetterSmarter Prod01", "t-bettersmarter"]);
+    const { kubernetesVersion, number, flag, nothing } = found?.dynamicFacts ?? {};
+    assert.deepEqual([kubernetesVersion, number, flag, nothing ?? null], [
+      { major: "1", minor: "31" },
+      1.2,
+      true,
+      null,
+    ]);
+    assert.deepEqual(catalogue.clusters.find(({ id }) => id === "c-bare-prod03"), {
+      id: "c-bare-prod03",
+      displayName: "Bare Prod03",
+      tenant: "t-other",
+      facts: {},
+      dynamicFacts: {},
+    });
+  });
+  await t.step("routes as the facts say", async () => {
+    const { routes, warnings } = routesOf((await fetch(Lieutenant.tokens.alice)).catalogue);
+    const own = routes.filter(({ cluster }) => cluster === "c-bettersmarter-prod01");
+    assert.deepEqual(own.map(({ kind, pattern }) => `${kind} ${pattern}`), [
+      `exclusion apps.${base}`,
+      `route console.apps.${base}`,
+      `route apps.${base}`,
+      `route api.${base}`,
+      `route ${base}`,
+      "route storage.bettersmarter.example.com",
+      "route vcenter.bettersmarter.example.com",
+    ]);
+    assert.deepEqual(
+      routes.filter(({ cluster }) => cluster === "c-hostile-prod04").map(({ pattern }) => pattern),
+      ["good.example.com"],
+    );
+    assert.deepEqual([...new Set(warnings.map(({ cluster, fact }) => `${cluster} ${fact}`))], [
+      "c-hostile-prod04 jumphostDomains",
+      "c-hostile-prod04 openshiftBaseDomain",
+      "c-hostile-prod04 openshiftApiURL",
+    ]);
+    assert.equal(routes.length, own.length + 1);
+  });
+  await t.step("gives the clusters of one tenant", async () => {
+    const { catalogue } = await fetch(Lieutenant.tokens.alice, { tenant: "t-other" });
+    assert.deepEqual(catalogue.clusters.map(({ id }) => id), ["c-bare-prod03", "c-hostile-prod04"]);
+    assert.deepEqual((await fetch(Lieutenant.tokens.alice, { tenant: "t-none" })).catalogue.clusters, []);
+  });
+  await t.step("asks for a new sign-in for a foreign token, at first sight and later", async () => {
+    for (let time = 0; time < 3; time++) {
+      const error = await failure("a-foreign-token");
+      assert.equal(error.code, "auth", error.message);
+      assert.match(error.message, /it answered (?:401|500): .*Unauthorized/);
+      assert.match(error.hint ?? "", /postern login/);
+    }
+  });
+  await t.step("tells whose token is good that they may not", async () => {
+    const error = await failure(Lieutenant.tokens.mallory);
+    assert.equal(error.code, "not_allowed");
+    assert.equal(exitCode(error), 5);
+    assert.match(error.message, /it answered 403: .*forbidden: User .mallory. cannot list/);
+  });
+  await t.step("needs the CA that signed its certificate", async () => {
+    const other = new HttpClient({ clock, network: createNetwork() });
+    await assert.rejects(discoverLieutenant(lieutenant, { client: other }, { signal }), (error) => {
+      assert.ok(error instanceof PosternError);
+      return /certificate/.test(error.message);
+    });
+  });
+  await t.step("says that it is not available while Kubernetes is down", async () => {
+    await server.stopKubernetes();
+    assert.equal((await failure(Lieutenant.tokens.alice)).code, "unreachable");
+  });
+});

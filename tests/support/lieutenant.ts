@@ -1,0 +1,261 @@
+import { HttpClient } from "../../src/clusters/http_client.ts";
+import { createNetwork } from "../../src/runtime/network.ts";
+import { systemClock } from "../../src/runtime/system_clock.ts";
+import { PeerServer } from "./peer_program.ts";
+import { testTls } from "./tls_files.ts";
+
+/** A cluster as Lieutenant's operator keeps it. */
+export interface SynCluster {
+  readonly id: string;
+  readonly tenant: string;
+  readonly displayName: string;
+  readonly facts?: Readonly<Record<string, string>>;
+  /** What the cluster reports: each value as JSON, or any text. */
+  readonly dynamicFacts?: Readonly<Record<string, string>>;
+  /** Makes Lieutenant tell an `installURL` with this token. */
+  readonly bootstrapToken?: string;
+}
+
+export interface LieutenantOptions {
+  readonly kubernetes: string;
+  readonly lieutenant: string;
+  readonly clusters: readonly SynCluster[];
+  /** A provider whose tokens are good as well: the claim `email` is the user, behind `oidc:`. */
+  readonly oidc?: { readonly issuer: string; readonly clientId: string; readonly discoveryUrl: string };
+}
+
+const namespace = "lieutenant";
+
+/**
+ * The real Lieutenant API over a real Kubernetes API and etcd, all on loopback. Of the definitions of clusters and
+ * tenants it has the parts that the API uses. `alice` and `oidc:alice@example.com` may list clusters; `mallory` and
+ * `oidc:mallory@example.com` are known, and may not.
+ */
+export class Lieutenant implements AsyncDisposable {
+  static readonly tokens = { alice: "token-of-alice", mallory: "token-of-mallory" };
+  readonly #started: AsyncDisposableStack;
+  readonly #servers: { readonly api: PeerServer; readonly lieutenant: PeerServer };
+
+  private constructor(
+    started: AsyncDisposableStack,
+    servers: { readonly api: PeerServer; readonly lieutenant: PeerServer },
+  ) {
+    this.#started = started;
+    this.#servers = servers;
+  }
+
+  static async start({ kubernetes, lieutenant, clusters, oidc }: LieutenantOptions): Promise<Lieutenant> {
+    await using started = new AsyncDisposableStack();
+    const directory = await Deno.makeTempDir({ prefix: "lieutenant-" });
+    started.defer(() => Deno.remove(directory, { recursive: true }));
+    const file = async (name: string, content: string) => {
+      await Deno.writeTextFile(`${directory}/${name}`, content);
+      return `${directory}/${name}`;
+    };
+    const [ca, cert, key] = await Promise.all([
+      file("ca.crt", testTls.ca),
+      file("tls.crt", testTls.server.cert),
+      file("tls.key", testTls.server.key),
+    ]);
+    const { alice, mallory } = Lieutenant.tokens;
+    const tokens = await file(
+      "tokens.csv",
+      `${adminToken},admin,1,"system:masters"\n${alice},alice,2\n${mallory},mallory,3\n`,
+    );
+    const etcd = await startEtcd(kubernetes, directory);
+    started.use(etcd);
+    const api = await PeerServer.start(kubernetes, (port) => [
+      ...[
+        "--etcd-servers",
+        `http://${etcd.address}`,
+        "--bind-address",
+        "127.0.0.1",
+        "--secure-port",
+        String(port),
+      ],
+      ...["--advertise-address", "127.0.0.1", "--endpoint-reconciler-type", "none"],
+      ...["--tls-cert-file", cert, "--tls-private-key-file", key, "--cert-dir", directory],
+      ...["--service-account-key-file", cert, "--service-account-signing-key-file", key],
+      ...[
+        "--service-account-issuer",
+        "https://kubernetes.default.svc",
+        "--service-cluster-ip-range",
+        "10.96.0.0/16",
+      ],
+      ...["--authorization-mode", "RBAC", "--disable-admission-plugins", "ServiceAccount"],
+      ...["--token-auth-file", tokens, "--profiling=false"],
+      ...oidc
+        ? [
+          ...["--oidc-issuer-url", oidc.issuer, "--oidc-client-id", oidc.clientId, "--oidc-ca-file", ca],
+          ...["--oidc-username-claim", "email", "--oidc-username-prefix", "oidc:"],
+        ]
+        : [],
+    ], { patience: 60_000 });
+    started.use(api);
+    await fill(new KubernetesApi(api.address), clusters);
+    const kubeconfig = await file("kubeconfig", kubeconfigFor(api.address, ca));
+    const server = await PeerServer.start(lieutenant, (port) => [`127.0.0.1:${port}`], {
+      env: {
+        KUBECONFIG: kubeconfig,
+        NAMESPACE: namespace,
+        API_VERSION: "v0.12.2",
+        TLS_CERT: cert,
+        TLS_KEY: key,
+        ...(oidc && { OIDC_CLIENT_ID: oidc.clientId, OIDC_DISCOVERY_URL: oidc.discoveryUrl }),
+      },
+    });
+    started.use(server);
+    return new Lieutenant(started.move(), { api, lieutenant: server });
+  }
+
+  get url(): URL {
+    return new URL(`https://${this.#servers.lieutenant.address}`);
+  }
+
+  /** Ends the Kubernetes API behind it. */
+  async stopKubernetes(): Promise<void> {
+    await this.#servers.api[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#started.disposeAsync();
+  }
+}
+
+const adminToken = "token-of-admin";
+
+async function startEtcd(kubernetes: string, directory: string): Promise<PeerServer> {
+  // Nobody else is in this cluster, so that its own port may be any.
+  return await PeerServer.start(kubernetes, (port) => [
+    "etcd",
+    ...["--data-dir", `${directory}/etcd`, "--unsafe-no-fsync", "--log-level", "error"],
+    ...[
+      "--listen-client-urls",
+      `http://127.0.0.1:${port}`,
+      "--advertise-client-urls",
+      `http://127.0.0.1:${port}`,
+    ],
+    ...["--listen-peer-urls", "http://127.0.0.1:0"],
+  ]);
+}
+
+function kubeconfigFor(address: string, ca: string): string {
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "lab", cluster: { server: `https://${address}`, "certificate-authority": ca } }],
+    users: [{ name: "nobody", user: {} }],
+    contexts: [{ name: "lab", context: { cluster: "lab", user: "nobody", namespace } }],
+    "current-context": "lab",
+  });
+}
+
+async function fill(api: KubernetesApi, clusters: readonly SynCluster[]): Promise<void> {
+  await api.untilReady();
+  for (const kind of ["Cluster", "Tenant"]) {
+    await api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(kind));
+  }
+  await api.create("/api/v1/namespaces", { metadata: { name: namespace } });
+  const access = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
+  const metadata = { name: "lieutenant-reader", namespace };
+  const rules = [{
+    apiGroups: ["syn.tools"],
+    resources: ["clusters", "tenants"],
+    verbs: ["get", "list", "watch"],
+  }];
+  await api.create(`${access}/roles`, { metadata, rules });
+  await api.create(`${access}/rolebindings`, {
+    metadata,
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: metadata.name },
+    subjects: ["alice", "oidc:alice@example.com"].map((name) => ({ kind: "User", name })),
+  });
+  const path = `/apis/syn.tools/v1alpha1/namespaces/${namespace}/clusters`;
+  await api.untilServed(path);
+  for (const { id, tenant, displayName, facts, dynamicFacts, bootstrapToken } of clusters) {
+    const metadata = { name: id, namespace, labels: { "syn.tools/tenant": tenant } };
+    const gitRepoURL = `ssh://git@git.example.net/${tenant}/${id}.git`;
+    const object = { apiVersion: "syn.tools/v1alpha1", kind: "Cluster", metadata };
+    await api.create(path, {
+      ...object,
+      spec: { displayName, tenantRef: { name: tenant }, gitRepoURL, ...(facts && { facts }) },
+    });
+    const validUntil = new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+/, "");
+    await api.patchStatus(`${path}/${id}`, {
+      ...(dynamicFacts && { facts: dynamicFacts }),
+      ...(bootstrapToken && { bootstrapToken: { token: bootstrapToken, tokenValid: true, validUntil } }),
+    });
+  }
+}
+
+/** The parts of the real definition that are used here. */
+function definition(kind: string): unknown {
+  const plural = `${kind.toLowerCase()}s`;
+  const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  const part = {
+    ...anything,
+    properties: { facts: { type: "object", additionalProperties: { type: "string" } } },
+  };
+  return {
+    metadata: { name: `${plural}.syn.tools` },
+    spec: {
+      group: "syn.tools",
+      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() },
+      scope: "Namespaced",
+      versions: [{
+        name: "v1alpha1",
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: { openAPIV3Schema: { type: "object", properties: { spec: part, status: part } } },
+      }],
+    },
+  };
+}
+
+/** The Kubernetes API as its administrator. */
+class KubernetesApi {
+  readonly #address: string;
+  readonly #client = new HttpClient({ clock: systemClock, network: createNetwork() }, { ca: testTls.ca });
+
+  constructor(address: string) {
+    this.#address = address;
+  }
+
+  async untilReady(): Promise<void> {
+    await this.#until("ready", () => this.#status("GET", "/readyz"));
+  }
+
+  async untilServed(path: string): Promise<void> {
+    await this.#until(path, () => this.#status("GET", path));
+  }
+
+  async create(path: string, object: unknown): Promise<void> {
+    await this.#until(path, () => this.#status("POST", path, object));
+  }
+
+  async patchStatus(path: string, status: unknown): Promise<void> {
+    await this.#until(path, () => this.#status("PATCH", `${path}/status`, { status }));
+  }
+
+  /** What is not there yet when a server has just begun comes soon; what is wrong stays wrong. */
+  async #until(what: string, ask: () => Promise<number>): Promise<void> {
+    const end = performance.now() + 120_000;
+    for (let status = 0; status < 200 || status > 299;) {
+      status = await ask();
+      if (performance.now() > end) throw new Error(`never: ${what}, at last ${status}`);
+      if (status < 200 || status > 299) await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  async #status(method: string, path: string, body?: unknown): Promise<number> {
+    const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    const { status } = await this.#client.ask({
+      url: new URL(`https://${this.#address}${path}`),
+      method,
+      fields: [["Authorization", `Bearer ${adminToken}`], ["Content-Type", type]],
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }, { signal: new AbortController().signal });
+    // It was made by an attempt whose answer did not come.
+    return status === 409 ? 200 : status;
+  }
+}
