@@ -36,6 +36,8 @@ export const peers = {
   ssh_agent: { program: "ssh-agent", debian: "openssh-client" },
   ssh_keygen: { program: "ssh-keygen", debian: "openssh-client" },
   sshd: { program: "sshd", debian: "openssh-server" },
+  systemd_analyze: { program: "systemd-analyze", debian: "systemd" },
+  systemd_socket_activate: { program: "systemd-socket-activate", debian: "systemd" },
   tinyproxy: { program: "tinyproxy", debian: "tinyproxy" },
   zsh: { program: "zsh", debian: "zsh" },
 } as const satisfies Readonly<Record<string, Peer>>;

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { eventually, freePort, runPeer } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import { type CommandOptions, type Door, Household } from "../support/postern_process.ts";
+import { latin1, RawClient, throughSocks5 } from "../support/raw_client.ts";
+import { echoServer, TargetServer } from "../support/target_server.ts";
+
+/** A household's `postern proxy` that systemd starts when somebody comes to the port. */
+async function activated(
+  activate: string,
+  home: Household,
+  { args, names = "postern.socket", under = [] }:
+    & { args: readonly string[]; names?: string }
+    & CommandOptions,
+): Promise<{ readonly door: Door; readonly address: string }> {
+  const address = `127.0.0.1:${freePort()}`;
+  // It hands on nothing of the environment but what it is told to.
+  const { env } = home.commandLine([]);
+  const kept = Object.keys(env).flatMap((name) => ["-E", name]);
+  const wrap = [...under, activate, "-l", address, `--fdname=${names}`, ...kept];
+  const door = home.start(["proxy", ...args], { under: wrap });
+  await door.says(/Listening on/);
+  return { door, address };
+}
+
+async function assertServes(address: string, target: TargetServer): Promise<void> {
+  using client = await throughSocks5(address, { host: "127.0.0.1", port: target.port });
+  await client.send("hello");
+  assert.deepEqual(await client.take(5), latin1("hello"));
+}
+
+const cases = [
+  { name: "by name", args: ["--on-demand", "systemd=postern.socket"] },
+  { name: "without a flag", args: [] },
+];
+
+for (const { name, args } of cases) {
+  peerTest(
+    `row 55: the first client starts the door on the socket that systemd has (${name})`,
+    ["systemd_socket_activate"],
+    async ({ systemd_socket_activate: activate }) => {
+      await using home = await Household.open();
+      await home.configure("default: direct\nlisten: { mixed: 127.0.0.1:1 }\n");
+      await using target = echoServer();
+      const { door, address } = await activated(activate, home, { args });
+      await using _door = door;
+      await assertServes(address, target);
+      assert.deepEqual(await door.ready, [address]);
+      await assertServes(address, target);
+      door.kill("SIGTERM");
+      assert.equal((await door.ended).code, 0);
+    },
+    { platforms: ["linux"] },
+  );
+}
+
+peerTest(
+  "row 55: a socket of another name is not ours",
+  ["systemd_socket_activate"],
+  async ({ systemd_socket_activate: activate }) => {
+    await using home = await Household.open();
+    await home.configure("default: direct\n");
+    const { door, address } = await activated(activate, home, {
+      args: ["--on-demand", "systemd=postern.socket"],
+      names: "other.socket",
+    });
+    await using _door = door;
+    using _client = await RawClient.connect(address);
+    const { code, stderr } = await door.ended;
+    assert.equal(code, 1);
+    assert.match(stderr, /Cannot start on demand: .*"postern\.socket", but 1 named other\.socket\n/);
+  },
+  { platforms: ["linux"] },
+);
+
+peerTest(
+  "row 56: a door on demand ends when it is idle, and not while a connection lives",
+  ["systemd_socket_activate"],
+  async ({ systemd_socket_activate: activate }) => {
+    await using home = await Household.open();
+    await home.configure("default: direct\n");
+    await using target = echoServer();
+    const { door, address } = await activated(activate, home, {
+      args: ["--on-demand", "systemd=postern.socket", "--idle-exit", "300ms"],
+    });
+    await using _door = door;
+    {
+      using client = await throughSocks5(address, { host: "127.0.0.1", port: target.port });
+      // Three times as long as it may be idle.
+      await new Promise((resolve) => setTimeout(resolve, 900));
+      await client.send("still here");
+      assert.deepEqual(await client.take(10), latin1("still here"));
+      assert.doesNotMatch(door.stderr, /door\.stopping/);
+    }
+    assert.equal((await door.ended).code, 0);
+    assert.match(door.stderr, /door\.stopping why="idle/);
+  },
+  { platforms: ["linux"] },
+);
+
+peerTest(
+  "a client of an inherited socket may end its side and still gets the answer, 8 MB each way",
+  ["systemd_socket_activate"],
+  async ({ systemd_socket_activate: activate }) => {
+    await using home = await Household.open();
+    await home.configure("default: direct\n");
+    const size = 8 << 20;
+    await using target = new TargetServer(async (client) => {
+      const all = await client.rest();
+      await client.send(all);
+    });
+    const { door, address } = await activated(activate, home, { args: [] });
+    await using _door = door;
+    using client = await throughSocks5(address, { host: "127.0.0.1", port: target.port });
+    const sent = new Uint8Array(size).map((_, at) => (at * 31) >> 3);
+    await client.send(sent);
+    await client.end();
+    assert.deepEqual(await client.rest(), sent);
+  },
+  { platforms: ["linux"] },
+);
+
+peerTest(
+  "out of descriptors: a door on an inherited socket says so, does not spin, and goes on",
+  ["systemd_socket_activate", "bash", "loadgen"],
+  async ({ systemd_socket_activate: activate, bash, loadgen }) => {
+    await using home = await Household.open();
+    await home.configure("listen: { limits: { handshake: 1m } }\ndefault: direct\n");
+    await using target = echoServer();
+    const { door, address } = await activated(activate, home, {
+      args: [],
+      under: [bash, "-c", 'ulimit -n 64; exec "$@"', "bash"],
+    });
+    await using _door = door;
+    const clients = await Promise.all(Array.from({ length: 120 }, () => RawClient.connect(address)));
+    try {
+      await door.says(/ ERROR door\.accept_failed /);
+      const { stdout } = await runPeer(loadgen, ["wait", "-pid", `${door.pid}`, "-rest", "1s"]);
+      assert.ok(JSON.parse(stdout).cpu_percent < 30, stdout);
+    } finally {
+      for (const client of clients) client.close();
+    }
+    await eventually(
+      "there is room again",
+      () => assertServes(address, target).then(() => true, () => false),
+    );
+  },
+  { platforms: ["linux"] },
+);
