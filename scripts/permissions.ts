@@ -98,6 +98,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   test: walker,
   env: reader,
   pac: reader,
+  clusters: reader,
   config: { ...walker, net: ["{control}"], write: ["{config}", "{state}", "{cache}", "{runtime}"] },
   doctor: walker,
   demo: { net: ["127.0.0.1", "[::1]", "localhost"], env: commonEnv, sys: ["uid"] },

@@ -14,6 +14,7 @@ export * from "./background.ts";
 export { configPath, type ConfigSource } from "./config_file.ts";
 export * from "./doctor.ts";
 export * from "./environment_text.ts";
+export * from "./fleet.ts";
 export * from "./from_files.ts";
 export type { OnDemand } from "./handed_over.ts";
 export { connectInstance, type InstanceInfo, instances, logFile } from "./instance.ts";

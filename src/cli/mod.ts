@@ -1,5 +1,6 @@
 import type { World } from "../core/mod.ts";
 import type { Context } from "./command.ts";
+import clusters from "./clusters.ts";
 import { type CommandGroup, runCommandLine } from "./command_line.ts";
 import { completionCommand } from "./completion.ts";
 import config from "./config.ts";
@@ -22,6 +23,7 @@ import version from "./version.ts";
 export const commandGroups: readonly CommandGroup[] = [
   { title: "The door", commands: [proxy, status, connections, reload, stop, logs] },
   { title: "Where connections go", commands: [explain, test, env, pac] },
+  { title: "Clusters", commands: [clusters] },
   {
     title: "Setting up",
     commands: [

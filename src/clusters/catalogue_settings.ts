@@ -19,7 +19,7 @@ import { isLoopbackHost } from "../core/mod.ts";
 import { usualDomainFacts } from "./catalogue_routes.ts";
 
 /** The programs that the fact of `authInfoFact` may have kubectl start, unless told. */
-const usualExec = ["kubectl", "kubelogin", "kubectl-oidc_login", "oc"];
+export const usualExec: readonly string[] = ["kubectl", "kubelogin", "kubectl-oidc_login", "oc"];
 
 /** A token goes there: nobody on the way may read it. */
 const secureUrl = () =>

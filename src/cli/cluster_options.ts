@@ -1,0 +1,77 @@
+import { object } from "@optique/core/constructs";
+import { multiple } from "@optique/core/modifiers";
+import { argument, option } from "@optique/core/primitives";
+import { string } from "@optique/core/valueparser";
+import type { Fleet } from "../app/mod.ts";
+import type { KnownCluster } from "../clusters/mod.ts";
+import { formatAge, type World } from "../core/mod.ts";
+import type { RunContext } from "./command.ts";
+import { words } from "./options.ts";
+import { printable } from "./printable.ts";
+
+/** Which clusters are meant. */
+export interface ClusterWords {
+  readonly patterns: readonly string[];
+  readonly selectors: readonly string[];
+  readonly exclude: readonly string[];
+}
+
+/** `[PATTERN…] --selector SELECTOR --exclude PATTERN`. */
+export const clusterWords = object({
+  patterns: multiple(argument(string({ metavar: "PATTERN" }), {
+    description: words(
+      "A part of an id, a display name or the address of an API; with * and ? the whole of one.",
+    ),
+  })),
+  selectors: multiple(option("-l", "--selector", string({ metavar: "SELECTOR" }), {
+    description: words(
+      "Only clusters with these facts, as kubectl has it: cloud=exoscale,region in (a, b),!old.",
+    ),
+  })),
+  exclude: multiple(option("--exclude", string({ metavar: "PATTERN" }), {
+    description: words("Leaves out the clusters that match."),
+  })),
+});
+
+/** The name of one cluster. */
+export const clusterName = argument(string({ metavar: "NAME" }), {
+  description: words(
+    "The cluster: any part of its id, its display name or the address of its API that no other has.",
+  ),
+});
+
+/** The clusters that are known here; what there is to say of where they come from goes to stderr. */
+export async function readClusters(
+  world: World,
+  { globals: { config } }: Pick<RunContext, "globals">,
+): Promise<Fleet> {
+  const { readFleet } = await import("../app/mod.ts");
+  const fleet = await readFleet(world, config === undefined ? {} : { config });
+  await tellNotes(world, fleet.notes);
+  return fleet;
+}
+
+/** Those of the clusters that are meant. */
+export async function chosenClusters(
+  { clusters }: Fleet,
+  { patterns, selectors, exclude }: ClusterWords,
+): Promise<readonly KnownCluster[]> {
+  const { selectClusters } = await import("../clusters/mod.ts");
+  return selectClusters(clusters, { patterns, selectors, exclude });
+}
+
+/** Says on stderr what a person should know. */
+export async function tellNotes({ terminal }: World, notes: readonly string[]): Promise<void> {
+  await terminal.err(notes.map((note) => `postern: note: ${printable(note)}\n`).join(""));
+}
+
+/** How old what is known is: `main: 12 clusters, fetched 3h 2m ago`. */
+export function ageLine(
+  { name, fetched, clusters }: Fleet["catalogues"][number],
+  { clock }: Pick<World, "clock">,
+): string {
+  const age = formatAge(clock.date().getTime() - Date.parse(fetched));
+  return `${name}: ${
+    clusters.length === 1 ? "1 cluster" : `${clusters.length} clusters`
+  }, fetched ${age} ago`;
+}
