@@ -13,6 +13,7 @@ import { HttpClient } from "./http_client.ts";
 import { issuerOf } from "./oidc_addresses.ts";
 import { isRefreshRefused } from "./oidc_failure.ts";
 import { OidcProvider } from "./oidc_provider.ts";
+import { refreshTokens, revokeToken } from "./oidc_refresh.ts";
 import { isBrowserAsked } from "./open_browser.ts";
 import { isFresh, readClaims } from "./sign_in_claims.ts";
 import { signInByBrowser, signInByDevice } from "./sign_in_person.ts";
@@ -118,7 +119,7 @@ export async function signOut(
       signal,
       timeout: 5000,
     });
-    const isRevoked = await provider.revoke(tokens.refreshToken, { signal });
+    const isRevoked = await revokeToken(provider, tokens.refreshToken, { signal });
     log.info("sign_in.signed_out", { revoked: isRevoked });
   } catch (error) {
     signal.throwIfAborted();
@@ -235,7 +236,7 @@ class SignIn {
       const { idToken, refreshToken } = candidate ?? {};
       if (idToken === undefined || refreshToken === undefined || !this.#isOurs({ idToken })) continue;
       try {
-        const tokens = await provider.refresh({ idToken, refreshToken }, { signal });
+        const tokens = await refreshTokens(provider, { idToken, refreshToken }, { signal });
         await this.#store(tokens);
         return tokens;
       } catch (error) {

@@ -78,13 +78,13 @@ export class SignInCallback implements AsyncDisposable {
   }
 
   /**
-   * Waits for the browser that brings `state`, and hands what else it brings to `redeem`; what that says is shown in
-   * the browser, and is the result.
+   * Waits for the browser that brings `state`, and hands what else it brings to `redeem`. The browser shows whether
+   * that worked, and as whom: `nameOf` reads it from the result.
    */
   async result<T>(
     state: string,
     redeem: (answer: URLSearchParams, options: { signal: AbortSignal }) => Promise<T>,
-    { signal }: { signal: AbortSignal },
+    { signal, nameOf }: { signal: AbortSignal; nameOf: (result: T) => string | undefined },
   ): Promise<T> {
     const { clock, log } = this.#parts;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -106,7 +106,7 @@ export class SignInCallback implements AsyncDisposable {
       isTaken = true;
       try {
         const result = await redeem(answer, { signal });
-        return { page: signedInPage(), done: () => resolve(result) };
+        return { page: signedInPage(nameOf(result)), done: () => resolve(result) };
       } catch (error) {
         const reason = error instanceof PosternError ? error.message : "Something unexpected went wrong";
         return { page: failedPage(reason), done: () => reject(error) };

@@ -5,9 +5,11 @@ export interface SignInPage {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** The end of a sign-in that worked. */
-export function signedInPage(): SignInPage {
-  return page(200, "You are signed in", ["You can close this window and go back to where you started."]);
+/** The end of a sign-in that worked, and as whom. */
+export function signedInPage(name: string | undefined): SignInPage {
+  return page(200, name === undefined ? "You are signed in" : `You are signed in as ${name}`, [
+    "You can close this window and go back to where you started.",
+  ]);
 }
 
 /** The end of a sign-in that did not. */

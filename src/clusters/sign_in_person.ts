@@ -1,7 +1,10 @@
 import { describe, type Log, pause, PosternError, type World } from "../core/mod.ts";
+import { requestCode } from "./oidc_code.ts";
+import { requestDevice } from "./oidc_device.ts";
 import type { OidcProvider } from "./oidc_provider.ts";
 import { openBrowser } from "./open_browser.ts";
 import { SignInCallback } from "./sign_in_callback.ts";
+import { readClaims } from "./sign_in_claims.ts";
 import type { StoredTokens } from "./token_cache.ts";
 
 export interface PersonParts {
@@ -22,10 +25,13 @@ export async function signInByBrowser(
 ): Promise<StoredTokens> {
   const { clock, network } = world;
   await using callback = await SignInCallback.open(port, { clock, network, log }, { signal });
-  const request = await provider.requestCode(callback.redirectUri);
+  const request = await requestCode(provider, callback.redirectUri);
   const ending = new AbortController();
   const waiting = AbortSignal.any([signal, ending.signal]);
-  const coming = callback.result(request.state, request.redeem, { signal: waiting });
+  const coming = callback.result(request.state, request.redeem, {
+    signal: waiting,
+    nameOf: ({ idToken }) => readClaims(idToken)?.name,
+  });
   // It is waited for below; until then a failure is nobody's surprise.
   coming.catch(() => {});
   try {
@@ -47,7 +53,7 @@ export async function signInByDevice(
   { world: { clock }, say }: Pick<PersonParts, "world" | "say">,
   { signal }: { signal: AbortSignal },
 ): Promise<StoredTokens> {
-  const request = await provider.requestDevice({ signal });
+  const request = await requestDevice(provider, { signal });
   const end = clock.now() + request.expires;
   const complete = request.completeUrl === undefined ? "" : `\nor open this address: ${request.completeUrl}`;
   await say(`postern: sign in on any device: open ${request.url} and type ${request.userCode}${complete}\n`);

@@ -23,7 +23,7 @@ class Callback implements AsyncDisposable {
       return await callback.result("right", (answer) => {
         this.codes.push(answer.get("code"));
         return redeem(answer.get("code"));
-      }, this.#ending);
+      }, { signal: this.#ending.signal, nameOf: () => "<b>alice</b>" });
     });
     this.result.catch(() => {});
   }
@@ -67,7 +67,10 @@ for (const host of ["127.0.0.1", "::1"]) {
   Deno.test(`SignInCallback takes what the browser brings to ${host}`, async () => {
     await using callback = new Callback();
     const answer = await callback.get("/?code=c%2B1&state=right&session_state=x", host);
-    assert.match(answer, /^HTTP\/1.1 200 OK\r\n[^]*You can close this window/);
+    assert.match(
+      answer,
+      /^HTTP\/1.1 200 OK\r\n[^]*signed in as &#60;b&#62;alice[^]*You can close this window/,
+    );
     assert.equal(await callback.result, "tokens");
     assert.deepEqual(callback.codes, ["c+1"]);
   });
