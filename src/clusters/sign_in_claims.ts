@@ -5,7 +5,7 @@ export interface TokenClaims {
   readonly issuer: string | undefined;
   readonly audience: readonly string[];
   readonly subject: string | undefined;
-  /** Who it is, in a person's words. */
+  /** Who it is, in a person's words, and fit to be shown. */
   readonly name: string | undefined;
   readonly expires: Date | undefined;
 }
@@ -25,7 +25,7 @@ export function readClaims(token: string): TokenClaims | undefined {
     issuer: textOf(iss),
     audience: (Array.isArray(aud) ? aud : [aud]).filter((one) => typeof one === "string"),
     subject: textOf(sub),
-    name: textOf(claims["email"]) ?? textOf(claims["preferred_username"]) ?? textOf(sub),
+    name: shownName(claims["email"]) ?? shownName(claims["preferred_username"]) ?? shownName(sub),
     expires: expires && !Number.isNaN(expires.getTime()) ? expires : undefined,
   };
 }
@@ -47,4 +47,9 @@ function decoded(part: string): unknown {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** A terminal obeys some characters. */
+function shownName(value: unknown): string | undefined {
+  return textOf(value)?.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, "?").slice(0, 200);
 }
