@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { isFresh, readClaims } from "../../../src/clusters/sign_in_claims.ts";
 
-const part = (value: unknown) =>
-  btoa(JSON.stringify(value)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+const part = (value: unknown) => {
+  const bytes = new TextEncoder().encode(JSON.stringify(value));
+  const text = btoa(String.fromCharCode(...bytes));
+  return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+};
 const token = (claims: unknown) => `${part({ alg: "ES256" })}.${part(claims)}.c2ln`;
 
 Deno.test("readClaims() reads what a token says of itself", () => {
