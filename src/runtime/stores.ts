@@ -50,7 +50,7 @@ async function demandSound(path: string): Promise<void> {
   try {
     database.exec("PRAGMA busy_timeout = 5000");
     const [answer] = database.prepare("PRAGMA quick_check(1)").all();
-    const says = String(Object.values(answer ?? {})[0]);
+    const says = String(Object.values(answer ?? {})[0]).replace(/^\*\*\*.*?\*\*\*/, "").trim();
     if (says !== "ok") throw damaged(path, says.replace(/\s+/g, " ").slice(0, 100));
     // Nobody of ours ever puts anything there; Deno would read it in the background.
     const queue = database.prepare("SELECT name FROM sqlite_schema WHERE name = 'queue'").all();

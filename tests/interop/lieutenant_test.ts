@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
-import { discoverLieutenant, fetchCatalogue, HttpClient, routesOf } from "../../src/clusters/mod.ts";
+import { discoverLieutenant, fetchCatalogue, HttpClient, routesOf, signIn } from "../../src/clusters/mod.ts";
 import { exitCode, PosternError } from "../../src/core/mod.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { systemClock as clock } from "../../src/runtime/system_clock.ts";
+import { Dex, ScriptedBrowser } from "../support/dex.ts";
 import { Lieutenant, type SynCluster } from "../support/lieutenant.ts";
+import { MemoryWorld } from "../support/memory_world.ts";
 import { peerTest } from "../support/peers.ts";
+import { recordingLog } from "../support/recording_log.ts";
 import { testTls } from "../support/tls_files.ts";
 
 const base = "c-bettersmarter-prod01.example.net";
@@ -156,3 +159,57 @@ peerTest("fetchCatalogue() reads the real Lieutenant API", ["kubernetes", "lieut
     assert.equal((await failure(Lieutenant.tokens.alice)).code, "unreachable");
   });
 });
+
+peerTest(
+  "fetchCatalogue() reads the real Lieutenant API as whoever has signed in at dex",
+  ["dex", "kubernetes", "lieutenant"],
+  async ({ dex: path, ...paths }) => {
+    const directory = await Deno.makeTempDir({ prefix: "dex" });
+    await using held = new AsyncDisposableStack();
+    held.defer(() => Deno.remove(directory, { recursive: true }));
+    const dex = held.use(await Dex.start(path, directory));
+    const foreign = held.use(await Dex.start(path, directory));
+    const { issuer, discoveryUrl } = dex;
+    const oidc = { issuer, clientId: "lieutenant", discoveryUrl };
+    const { url: lieutenant } = held.use(await Lieutenant.start({ ...paths, clusters, oidc }));
+    const { signal } = new AbortController();
+    const client = new HttpClient({ clock, network: createNetwork() }, { ca: testTls.ca });
+    const asked = await discoverLieutenant(lieutenant, { client }, { signal });
+    assert.deepEqual(asked.oidc, { clientId: "lieutenant", discoveryUrl });
+    const fetch = async (provider: Dex, user: string) => {
+      const token = await tokenOf(provider, user);
+      return await fetchCatalogue({ name: "main", lieutenant, token }, { clock, client }, { signal });
+    };
+    assert.equal((await fetch(dex, "alice@example.com")).catalogue.clusters.length, clusters.length);
+    await assert.rejects(fetch(dex, "mallory@example.com"), { code: "not_allowed" });
+    await assert.rejects(fetch(foreign, "alice@example.com"), { code: "auth" });
+  },
+);
+
+/** The id_token of somebody who signs in with a browser that is played here; nothing of it is stored. */
+async function tokenOf({ discoveryUrl, callbackPort: port }: Dex, user: string): Promise<string> {
+  const { terminal, process, places, files } = new MemoryWorld();
+  const shown = Promise.withResolvers<string>();
+  const signedIn = signIn(
+    {
+      apiUrl: "https://api.example.net",
+      clientId: "lieutenant",
+      discoveryUrl,
+      ca: testTls.ca,
+      port,
+      asksAnyway: true,
+    },
+    {
+      log: recordingLog(),
+      say: (text) => {
+        const address = /open this address:\n(\S+)/.exec(text)?.[1];
+        if (address !== undefined) shown.resolve(address);
+        return Promise.resolve();
+      },
+      world: { clock, network: createNetwork(), terminal, process, places, files },
+    },
+    { signal: new AbortController().signal },
+  );
+  await new ScriptedBrowser(user).visit(await shown.promise);
+  return (await signedIn).idToken;
+}
