@@ -1,6 +1,6 @@
-import { parsePattern, type Pattern } from "./pattern.ts";
+import { formatPattern, parsePattern, type Pattern } from "./pattern.ts";
 import type { Rule, Tier } from "./rule.ts";
-import { conflicts, shadows } from "./rule_report.ts";
+import { type Conflict, conflicts, shadows } from "./rule_report.ts";
 
 /** A domain that a catalogue routes or excludes, as `clusters` finds it. */
 export interface RoutedDomain {
@@ -35,17 +35,52 @@ export function catalogueRules<D extends RoutedDomain>(
   return rules;
 }
 
-/** What a person should know of the rules of all catalogues: where one cluster's facts take something from another's. */
+/**
+ * What a person should know of the rules of all catalogues: where one cluster's facts take something from another's. One
+ * line for each exclusion, and for each two clusters that want the same.
+ */
 export function catalogueNotes(rules: readonly Rule[]): string[] {
-  const own = rules.filter(({ tier }) => tier === "exclusions" || tier === "catalogue");
-  return [
-    ...shadows(own).map(({ exclusion, route }) =>
-      `${placeOf(exclusion)}: the exclusion ${exclusion.text} takes ${route.text} from ${placeOf(route)}`
-    ),
-    ...conflicts(own).map(({ kept, ignored }) =>
-      `${placeOf(ignored)}: ${ignored.text} goes through ${kept.transport} already: ${placeOf(kept)}`
-    ),
-  ];
+  const taken = new Map<Rule, Rule[]>();
+  for (const { exclusion, route } of shadows(decisive(rules))) gather(taken, exclusion, route);
+  const wanted = new Map<string, Conflict[]>();
+  for (const conflict of conflicts(rules.filter(({ tier }) => tier === "catalogue"))) {
+    gather(wanted, `${conflict.kept.owner} ${conflict.ignored.owner}`, conflict);
+  }
+  const lines: string[] = [];
+  for (const [exclusion, [route, ...more]] of taken) {
+    if (!route) continue;
+    const what = `takes ${route.text} from ${placeOf(route)}`;
+    lines.push(`${placeOf(exclusion)}: the exclusion ${exclusion.text} ${what}${andMore(more)}`);
+  }
+  for (const [conflict, ...more] of wanted.values()) {
+    if (!conflict) continue;
+    const { kept, ignored } = conflict;
+    const what = `${ignored.text} goes through ${kept.transport} already: ${placeOf(kept)}`;
+    lines.push(`${placeOf(ignored)}: ${what}${andMore(more)}`);
+  }
+  return lines;
+}
+
+/** Without the exclusions that say what an earlier one says: a fleet may exclude the same thousands of times. */
+function decisive(rules: readonly Rule[]): Rule[] {
+  const known = new Set<string>();
+  return rules.filter(({ tier, confined, pattern }) => {
+    if (tier !== "exclusions" || confined) return tier === "catalogue";
+    const text = formatPattern(pattern);
+    if (known.has(text)) return false;
+    known.add(text);
+    return true;
+  });
+}
+
+function gather<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
+}
+
+function andMore(more: readonly unknown[]): string {
+  return more.length === 0 ? "" : `, and ${more.length} more like this`;
 }
 
 function placeOf({ source }: Rule): string {

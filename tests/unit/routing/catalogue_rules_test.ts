@@ -78,6 +78,29 @@ Deno.test("catalogueNotes() names an exclusion that takes a longer route of anot
   assert.deepEqual(catalogueNotes(rulesOf(one)), []);
 });
 
+Deno.test("catalogueNotes() says in one line what is the same for many", () => {
+  const domains: Domain[] = [];
+  for (let cluster = 0; cluster < 1000; cluster++) {
+    const own = { cluster: `c-${cluster}`, jumphost: `jump-${cluster % 2}` };
+    domains.push(domain("exclusion", "shared.example.net", "jumphostSkipDomains", own));
+    for (let name = 0; name < 20; name++) {
+      domains.push(domain("route", `n${name}.shared.example.net`, "jumphostDomains", own));
+    }
+  }
+  const notes = catalogueNotes(rulesOf(domains));
+  assert.equal(
+    notes[0],
+    "main: cluster c-0 fact jumphostSkipDomains: the exclusion shared.example.net takes n0.shared.example.net " +
+      "from main: cluster c-1 fact jumphostDomains, and 19979 more like this",
+  );
+  assert.equal(
+    notes[1],
+    "main: cluster c-1 fact jumphostDomains: n0.shared.example.net goes through ssh:jump-0 already: " +
+      "main: cluster c-0 fact jumphostDomains, and 19 more like this",
+  );
+  assert.equal(notes.length, 501);
+});
+
 Deno.test("catalogueRules() keep clusters of the same name in two catalogues apart", () => {
   const other = domain("route", `shop.apps.${base}`, "jumphostDomains", { catalogue: "other" });
   const router = new Router({ rules: rulesOf([...one, other], "own") });
