@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { CatalogueStore, routesOf } from "../../src/clusters/mod.ts";
 import { createWorld } from "../../src/runtime/mod.ts";
 import { storedCatalogue } from "../support/catalogue_program.ts";
+import { isLongRun } from "../support/long_runs.ts";
 import { namespaceTest, type Under } from "../support/namespaces.ts";
 
 const program = new URL("../support/catalogue_program.ts", import.meta.url).pathname;
@@ -76,6 +77,42 @@ Deno.test("CatalogueStore goes on after its store was damaged on the disk", asyn
   const told = await place.store.put(storedCatalogue("main", 2001, 100), { signal });
   assert.match(told.join(), /it is kept as ".*\/catalogue\.kv\.damaged-[0-9T]+Z", and a new one was begun/);
   assert.deepEqual(await place.read(), ["main 2001 100"]);
+});
+
+Deno.test("CatalogueStore reads the copy whatever is damaged in the store, and is never ended by Deno", async () => {
+  await using place = await Place.make();
+  await place.store.put(storedCatalogue("main", 2000, 300), { signal });
+  const path = `${place.directory}/catalogue.kv`;
+  const whole = await Deno.readFile(path);
+  for (let round = 1; round <= (isLongRun() ? 200 : 12); round++) {
+    await Deno.writeFile(path, damaged(whole, round));
+    await using reader = place.start(["read", place.directory]);
+    await reader.hasSaid("main 2000 300\n");
+    assert.equal(await reader.ended, 0, `round ${round}`);
+  }
+});
+
+/** Bytes changed here and there, a stretch of zeros, or an early end; the same each time. */
+function damaged(whole: Uint8Array<ArrayBuffer>, round: number): Uint8Array<ArrayBuffer> {
+  let state = round;
+  const random = (below: number) => (state = (state * 48271) % 2147483647) % below;
+  for (let warm = 0; warm < 5; warm++) random(1);
+  const bytes = whole.slice();
+  if (round % 3 === 0) return bytes.subarray(0, random(bytes.length));
+  if (round % 3 === 1) return bytes.fill(0, random(bytes.length), random(bytes.length));
+  for (let change = 0; change < 200; change++) {
+    const at = random(bytes.length);
+    bytes[at] = (bytes[at] ?? 0) ^ (1 + random(255));
+  }
+  return bytes;
+}
+
+Deno.test("CatalogueStore reads the copy where it may write nothing", async () => {
+  await using place = await Place.make();
+  await place.store.put(storedCatalogue("main", 2000, 10), { signal });
+  await using reader = place.start(["read", place.directory], { mayWrite: false });
+  assert.equal(await reader.ended, 0);
+  await reader.hasSaid("main 2000 10\n");
 });
 
 namespaceTest(
@@ -157,19 +194,15 @@ class Place implements AsyncDisposable {
     );
   }
 
-  command(args: readonly string[]): string[] {
+  command(args: readonly string[], { mayWrite = true } = {}): string[] {
     const { directory } = this;
-    const flags = [
-      `--allow-read=${directory}`,
-      `--allow-write=${directory}`,
-      "--allow-sys=uid",
-      "--no-prompt",
-    ];
+    const write = mayWrite ? [`--allow-write=${directory}`] : [];
+    const flags = [`--allow-read=${directory}`, ...write, "--allow-sys=uid", "--no-prompt"];
     return [Deno.execPath(), "run", "--quiet", ...flags, program, ...args];
   }
 
-  start(args: readonly string[]): Writer {
-    const [path = "", ...rest] = this.command(args);
+  start(args: readonly string[], options: { mayWrite?: boolean } = {}): Writer {
+    const [path = "", ...rest] = this.command(args, options);
     return new Writer(new Deno.Command(path, { args: rest, stdin: "null", stdout: "piped" }).spawn());
   }
 
