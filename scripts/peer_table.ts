@@ -23,6 +23,7 @@ export const peers = {
   fish: { program: "fish", debian: "fish" },
   goclient: { program: "goclient", go: "shared" },
   gosocks5: { program: "gosocks5", go: "shared" },
+  kubectl: { program: "kubectl", go: "own" },
   kubernetes: { program: "kubernetes", go: "own" },
   lieutenant: { program: "lieutenant", go: "own" },
   loadgen: { program: "loadgen", go: "shared" },

@@ -4,7 +4,8 @@ export type PermissionKind = "net" | "read" | "write" | "env" | "run" | "sys";
 /**
  * Everything, or these names; `{state}` and the like stand for the platform's directories, `{self}` for the program,
  * `{control}` for the control sockets of the doors that run, `{ssh}` for the person's ssh directory, `{shell}` and
- * `{askpass}` for the programs that the environment names for that, `{agent}` for the socket of its ssh agent.
+ * `{askpass}` for the programs that the environment names for that, `{agent}` for the socket of its ssh agent, `{kube}` for
+ * the directories of kubeconfigs.
  */
 export type Grant = "any" | readonly string[];
 
@@ -62,6 +63,9 @@ const reader: Grants = {
   env: "any",
 };
 
+/** Adds to the kubeconfig of the person, where it is told to. */
+const kubeconfigWriter: Grants = { ...reader, write: ["{state}", "{cache}", "{runtime}", "{kube}"] };
+
 /** What the ssh configuration may have run: `Match exec` and ProxyCommand by a shell, `engine: openssh`, SSH_ASKPASS. */
 const sshPrograms = ["{shell}", "ssh", "{askpass}"];
 
@@ -98,7 +102,8 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   test: walker,
   env: reader,
   pac: reader,
-  clusters: reader,
+  clusters: kubeconfigWriter,
+  kubeconfig: kubeconfigWriter,
   config: { ...walker, net: ["{control}"], write: ["{config}", "{state}", "{cache}", "{runtime}"] },
   doctor: walker,
   demo: { net: ["127.0.0.1", "[::1]", "localhost"], env: commonEnv, sys: ["uid"] },
@@ -111,6 +116,8 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
 const writingOptions: Readonly<Record<string, readonly string[]>> = {
   proxy: ["--listen-unix", "--ready-file", "--log-file"],
   config: ["--config"],
+  clusters: ["--file"],
+  kubeconfig: ["--file"],
 };
 
 /** Options whose value is the next word, so that it is not taken for the command. */
@@ -170,6 +177,8 @@ export interface SourceFacts {
   readonly shell?: string | undefined;
   readonly askpass?: string | undefined;
   readonly agent?: string | undefined;
+  /** What KUBECONFIG names. */
+  readonly kubeconfig?: string | undefined;
 }
 
 /** The flags of `deno run` for one command line from source: the narrowest that do. */
@@ -222,13 +231,17 @@ function toFlags(
 
 function fill(
   name: string,
-  { directories, self, sockets = [], shell, askpass, agent }: SourceFacts,
+  { directories, self, sockets = [], shell, askpass, agent, kubeconfig }: SourceFacts,
 ): readonly string[] {
   if (name === "{control}") return sockets.map((path) => `unix:${path}`);
   if (name === "{ssh}") return [`${directories.home}/.ssh`];
   if (name === "{shell}") return ["/bin/sh", ...(shell ? [shell] : [])];
   if (name === "{askpass}") return askpass ? [askpass] : [];
   if (name === "{agent}") return agent ? [agent] : [];
+  if (name === "{kube}") {
+    const [first = ""] = (kubeconfig ?? "").split(":");
+    return [`${directories.home}/.kube`, ...(first === "" ? [] : [directoryOf(first)])];
+  }
   const places: Record<string, string> = { ...directories, self };
   return [name.replace(/^\{(\w+)\}$/, (whole, place: string) => places[place] ?? whole)];
 }

@@ -32,6 +32,7 @@ export function sourceCommand(
     shell: env("SHELL"),
     askpass: env("SSH_ASKPASS"),
     agent: env("SSH_AUTH_SOCK"),
+    kubeconfig: env("KUBECONFIG"),
   };
   return ["run", ...runtimeFlags, "--quiet", "--config", config, ...flagsFor(args, facts)];
 }

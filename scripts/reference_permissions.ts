@@ -12,6 +12,7 @@ const places = [
   ["`{shell}`", "`/bin/sh` and what `$SHELL` names: they run `Match exec` and ProxyCommand"],
   ["`{askpass}`", "what `$SSH_ASKPASS` names"],
   ["`{agent}`", "the socket that `$SSH_AUTH_SOCK` names"],
+  ["`{kube}`", "`~/.kube`, and the directory of the file that `$KUBECONFIG` names first"],
   ["`{self}`", "the program itself, to start a door in the background"],
 ];
 
@@ -35,8 +36,8 @@ export function permissionsPage(): string {
     table(["command", ...permissionKinds], rows),
     '- "any" is not narrowed: a door connects to whatever its routes name, and the configuration may name files\n' +
     "  anywhere.\n" +
-    "- Options that name a file to be written (`--ready-file`, `--log-file`, `--listen-unix`, and `--config` of\n" +
-    "  `config`) add the directory of that file, and nothing else.\n" +
+    "- Options that name a file to be written (`--ready-file`, `--log-file`, `--listen-unix`, `--file`, and\n" +
+    "  `--config` of `config`) add the directory of that file, and nothing else.\n" +
     "- On Windows a door is controlled over `127.0.0.1` and not by a socket file.\n" +
     "- `env` counts the environment variables that the command may read; `scripts/permissions.ts` names them.",
     "The words in braces:",

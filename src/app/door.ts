@@ -144,7 +144,8 @@ export class Door implements AsyncDisposable {
     const chosen = doors.find(({ kind }) => kind !== "socks") ?? doors[0];
     if (!chosen) return undefined;
     const [user] = chosen.users;
-    return { address: reachableAt(chosen.endpoint), ...(user && { user }) };
+    const { endpoint, kind } = chosen;
+    return { address: reachableAt(endpoint), kind, ...(user && { user }) };
   }
 
   /** Binds. After it the door takes clients. */

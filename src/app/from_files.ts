@@ -97,5 +97,6 @@ async function configuredDoor(
   const [user] = await readUsers(world.files, listener, listen);
   const [{ endpoint }] = listener.address.sockets;
   const address = "port" in endpoint ? reachableAt(endpoint) : "127.0.0.1:12000";
-  return { address, ...(user && { user }) };
+  const kind = listener === listen.mixed?.[0] ? "mixed" : listener === listen.http?.[0] ? "http" : "socks";
+  return { address, kind, ...(user && { user }) };
 }

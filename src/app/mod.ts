@@ -22,5 +22,6 @@ export type { Overrides } from "./overrides.ts";
 export * from "./private_door.ts";
 export * from "./run_door.ts";
 export * from "./starter_config.ts";
+export * from "./temporary_kubeconfig.ts";
 export * from "./test_transports.ts";
 export type { TransportReport } from "./transport_reports.ts";

@@ -1,5 +1,5 @@
 import { formatTarget, PosternError } from "../core/mod.ts";
-import type { ProxyEnvironment } from "../listeners/mod.ts";
+import type { DoorKind, ProxyEnvironment } from "../listeners/mod.ts";
 import { type Client, noProxyFor } from "../routing/mod.ts";
 import type { Plan } from "./plan.ts";
 
@@ -7,6 +7,8 @@ import type { Plan } from "./plan.ts";
 export interface ToldDoor {
   /** `127.0.0.1:12000` */
   readonly address: string;
+  /** What it speaks; SOCKS and HTTP both when absent. */
+  readonly kind?: DoorKind;
   /** Who may use it; nobody is asked when absent. */
   readonly user?: { readonly name: string; readonly password: string };
 }
@@ -29,7 +31,7 @@ const clients: readonly Client[] = ["go", "curl", "java", "python"];
 /** What programs need to be told to use a door. */
 export function proxyEnvironment(
   { router, config }: Plan,
-  { address, user }: ToldDoor,
+  { address, kind, user }: ToldDoor,
   { credentials, client }: ProxyEnvironmentOptions,
 ): ProxyEnvironment {
   const { items, notes } = noProxyFor(
@@ -43,6 +45,8 @@ export function proxyEnvironment(
   return {
     http: `http://${login}${address}`,
     socks: `socks5h://${login}${address}`,
+    // Go sends names to be resolved by the proxy with either spelling.
+    proxyUrl: `${kind === "http" ? "http" : "socks5"}://${login}${address}`,
     noProxy: items,
     notes,
     needsAuth: user !== undefined,

@@ -1,8 +1,9 @@
 import type { Command } from "./command.ts";
 import list from "./clusters_list.ts";
+import { clusterKubeconfig } from "./kubeconfig.ts";
 
 /** What the second word of `postern clusters` makes of the first, which then is a NAME. */
-const verbs: Readonly<Record<string, Command>> = {};
+const verbs: Readonly<Record<string, Command>> = { kubeconfig: clusterKubeconfig };
 
 /** Options whose value is the next word. */
 const valued = [

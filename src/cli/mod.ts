@@ -10,6 +10,7 @@ import doctor from "./doctor.ts";
 import env from "./env.ts";
 import explain from "./explain.ts";
 import { helpCommand } from "./help.ts";
+import kubeconfig from "./kubeconfig.ts";
 import logs from "./logs.ts";
 import pac from "./pac.ts";
 import proxy from "./proxy.ts";
@@ -23,7 +24,7 @@ import version from "./version.ts";
 export const commandGroups: readonly CommandGroup[] = [
   { title: "The door", commands: [proxy, status, connections, reload, stop, logs] },
   { title: "Where connections go", commands: [explain, test, env, pac] },
-  { title: "Clusters", commands: [clusters] },
+  { title: "Clusters", commands: [clusters, kubeconfig] },
   {
     title: "Setting up",
     commands: [

@@ -9,6 +9,7 @@ export * from "./given_token.ts";
 export * from "./kharon_cache.ts";
 export * from "./known_clusters.ts";
 export * from "./kubeconfig.ts";
+export * from "./kubeconfig_file.ts";
 export * from "./lieutenant.ts";
 export * from "./open_browser.ts";
 export * from "./read_clusters.ts";

@@ -131,6 +131,8 @@ export interface ProxyEnvironment {
   readonly http: string;
   /** `socks5h://127.0.0.1:12000`. */
   readonly socks: string;
+  /** What a kubeconfig has as `proxy-url`: `socks5://127.0.0.1:12000`. A door of an older postern does not tell it. */
+  readonly proxyUrl?: string;
   readonly noProxy: readonly string[];
   /** For people: what was left out of `noProxy` and why. */
   readonly notes: readonly string[];
