@@ -12,8 +12,11 @@ export interface CodeRequest {
 }
 
 /** Begins the authorization code flow with PKCE (RFC 7636), a state and a nonce of its own. */
-export async function requestCode(provider: OidcProvider, redirectUri: string): Promise<CodeRequest> {
-  const { oauth, server, issuer, clientId, scopes } = provider;
+export async function requestCode(
+  provider: OidcProvider,
+  { redirectUri, scopes }: { redirectUri: string; scopes: readonly string[] },
+): Promise<CodeRequest> {
+  const { oauth, server, issuer, clientId } = provider;
   const state = oauth.generateRandomState();
   const nonce = oauth.generateRandomNonce();
   const verifier = oauth.generateRandomCodeVerifier();

@@ -22,9 +22,9 @@ export interface DeviceRequest {
 /** The first step of the device flow. */
 export async function requestDevice(
   provider: OidcProvider,
-  { signal }: { signal: AbortSignal },
+  { scopes, signal }: { scopes: readonly string[]; signal: AbortSignal },
 ): Promise<DeviceRequest> {
-  const { issuer, scopes } = provider;
+  const { issuer } = provider;
   const begun = await provider.call(signal, async ({ oauth, server, client, options }) => {
     if (server.device_authorization_endpoint === undefined) {
       throw new PosternError("auth", `Cannot sign in at ${issuer} with a code: it offers no device flow`, {

@@ -1,6 +1,29 @@
 import { PosternError } from "../core/mod.ts";
 import type { oauth as library } from "./oauth_library.ts";
 
+/** What a provider answers instead of tokens (RFC 6749, sections 4.1.2.1 and 5.2). */
+export class OidcRefusal extends PosternError {
+  /** The word for it: `access_denied`. */
+  readonly word: string;
+
+  constructor(word: string, message: string) {
+    super("auth", message, { hint: hintFor(word) });
+    this.word = word;
+  }
+}
+
+/**
+ * Whether a provider did not like that a token was asked for that outlives the person's session. Keycloak says
+ * `not_allowed` where the client or the person may not have one, and gives a shorter one to whoever does not ask.
+ */
+export function isOfflineRefused(error: unknown, scopes: readonly string[]): boolean {
+  return error instanceof OidcRefusal && scopes.includes(offlineAccess) &&
+    (error.word === "invalid_scope" || error.word === "not_allowed");
+}
+
+/** The scope for refresh tokens that outlive the session (OpenID Connect Core, section 11). */
+export const offlineAccess = "offline_access";
+
 /**
  * A failure of the library as one of ours. What it keeps as a cause may hold answers with tokens, or quote them: only
  * its sentence, and what the provider says for people, are taken over.
@@ -17,7 +40,7 @@ export function oidcFailure(
   if (error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ResponseBodyError) {
     const described = error.error_description === undefined ? "" : `: ${plainText(error.error_description)}`;
     const says = `${plainText(error.error)}${described}`;
-    return new PosternError("auth", `${what}: ${says}`, { hint: hintFor(error.error) });
+    return new OidcRefusal(error.error, `${what}: ${says}`);
   }
   if (error instanceof oauth.WWWAuthenticateChallengeError) {
     return new PosternError("auth", `${what}: it answered ${error.status}`, {

@@ -4,7 +4,7 @@ import { type HttpClient, placeOf } from "./http_client.ts";
 import { fetchWith } from "./http_fetch.ts";
 import type { oauth as library } from "./oauth_library.ts";
 import { isPlainLoopback, issuerOf, wellKnown } from "./oidc_addresses.ts";
-import { oidcFailure } from "./oidc_failure.ts";
+import { offlineAccess, oidcFailure } from "./oidc_failure.ts";
 import type { StoredTokens } from "./token_cache.ts";
 
 type Library = typeof library;
@@ -36,7 +36,7 @@ export interface OidcAnswer {
   readonly tokens: TokenEndpointResponse;
 }
 
-const usualScopes = ["openid", "email", "profile", "offline_access"];
+const usualScopes = ["openid", "email", "profile", offlineAccess];
 
 /**
  * An OpenID provider, as a public client uses it. Whatever way tokens are asked for, they come through `tokens`, which
@@ -62,7 +62,7 @@ export class OidcProvider {
     this.clientId = clientId;
     // One that lists what it knows may refuse a request for more.
     const known = server.scopes_supported;
-    this.scopes = scopes.filter((scope) => scope !== "offline_access" || !known || known.includes(scope));
+    this.scopes = scopes.filter((scope) => scope !== offlineAccess || !known || known.includes(scope));
     this.#parts = parts;
   }
 

@@ -16,6 +16,7 @@ import { decodeRequestHead, encodeResponseHead, Http1Problem, type RequestHead }
 import { portTaken } from "./sign_in_port_owner.ts";
 import {
   failedPage,
+  onwardPage,
   otherPage,
   signedInPage,
   type SignInPage,
@@ -28,6 +29,20 @@ export interface CallbackParts {
   readonly network: Network;
   readonly log: Log;
 }
+
+/** What a browser is sent away for. */
+export interface Errand<T> {
+  readonly url: URL;
+  /** What it has to bring back; nobody else knows it. */
+  readonly state: string;
+  /** The result of what it brought, and as whom; or another errand, on which it is sent at once. */
+  redeem(answer: URLSearchParams, options: { signal: AbortSignal }): Promise<Brought<T>>;
+}
+
+/** What comes of an errand. */
+export type Brought<T> =
+  | { readonly result: T; readonly name: string | undefined }
+  | { readonly next: Errand<T> };
 
 /** The most bytes of a request: codes are long where they are encrypted. */
 const mostRequest = 32 * 1024;
@@ -77,15 +92,8 @@ export class SignInCallback implements AsyncDisposable {
     }
   }
 
-  /**
-   * Waits for the browser that brings `state`, and hands what else it brings to `redeem`. The browser shows whether
-   * that worked, and as whom: `nameOf` reads it from the result.
-   */
-  async result<T>(
-    state: string,
-    redeem: (answer: URLSearchParams, options: { signal: AbortSignal }) => Promise<T>,
-    { signal, nameOf }: { signal: AbortSignal; nameOf: (result: T) => string | undefined },
-  ): Promise<T> {
+  /** Waits for the browser that comes back from an errand, and shows whether that worked. */
+  async result<T>(first: Errand<T>, { signal }: { signal: AbortSignal }): Promise<T> {
     const { clock, log } = this.#parts;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     await using tasks = new Tasks(
@@ -93,20 +101,26 @@ export class SignInCallback implements AsyncDisposable {
       (error) => log.debug("sign_in.client_gone", { reason: describe(error) }),
     );
     using _stop = whenAborted(signal, () => reject(signal.reason));
+    let errand = first;
     let isTaken = false;
     const respond = async (head: RequestHead): Promise<Reply> => {
       const answer = answerOf(head);
       if (!(answer instanceof URLSearchParams)) return { page: answer };
       // Another sign-in's, somebody's guess, or a person who looks what is here.
-      if (answer.getAll("state").length !== 1 || answer.get("state") !== state) {
+      if (answer.getAll("state").length !== 1 || answer.get("state") !== errand.state) {
         log.warn("sign_in.foreign_callback");
         return { page: strayPage() };
       }
       if (isTaken) return { page: usedPage() };
       isTaken = true;
       try {
-        const result = await redeem(answer, { signal });
-        return { page: signedInPage(nameOf(result)), done: () => resolve(result) };
+        const brought = await errand.redeem(answer, { signal });
+        if ("result" in brought) {
+          return { page: signedInPage(brought.name), done: () => resolve(brought.result) };
+        }
+        errand = brought.next;
+        isTaken = false;
+        return { page: onwardPage(errand.url) };
       } catch (error) {
         const reason = error instanceof PosternError ? error.message : "Something unexpected went wrong";
         return { page: failedPage(reason), done: () => reject(error) };

@@ -12,6 +12,12 @@ export function signedInPage(name: string | undefined): SignInPage {
   ]);
 }
 
+/** Sends the browser to the provider once more. */
+export function onwardPage(url: URL): SignInPage {
+  const { fields, body } = page(302, "On to the provider", [`It asks once more: ${url.origin}`]);
+  return { status: 302, fields: [["Location", url.href], ...fields], body };
+}
+
 /** The end of a sign-in that did not. */
 export function failedPage(reason: string): SignInPage {
   return page(403, "You are not signed in", [

@@ -1,9 +1,10 @@
 import { describe, type Log, pause, PosternError, type World } from "../core/mod.ts";
 import { requestCode } from "./oidc_code.ts";
 import { requestDevice } from "./oidc_device.ts";
+import { isOfflineRefused, offlineAccess } from "./oidc_failure.ts";
 import type { OidcProvider } from "./oidc_provider.ts";
 import { openBrowser } from "./open_browser.ts";
-import { SignInCallback } from "./sign_in_callback.ts";
+import { type Errand, SignInCallback } from "./sign_in_callback.ts";
 import { readClaims } from "./sign_in_claims.ts";
 import type { StoredTokens } from "./token_cache.ts";
 
@@ -25,20 +26,17 @@ export async function signInByBrowser(
 ): Promise<StoredTokens> {
   const { clock, network } = world;
   await using callback = await SignInCallback.open(port, { clock, network, log }, { signal });
-  const request = await requestCode(provider, callback.redirectUri);
+  const errand = await errandTo(provider, { redirectUri: callback.redirectUri, scopes: provider.scopes });
   const ending = new AbortController();
   const waiting = AbortSignal.any([signal, ending.signal]);
-  const coming = callback.result(request.state, request.redeem, {
-    signal: waiting,
-    nameOf: ({ idToken }) => readClaims(idToken)?.name,
-  });
+  const coming = callback.result(errand, { signal: waiting });
   // It is waited for below; until then a failure is nobody's surprise.
   coming.catch(() => {});
   try {
     await say(
-      `postern: sign in at ${provider.issuer} with your browser; if none opens, open this address:\n${request.url.href}\n`,
+      `postern: sign in at ${provider.issuer} with your browser; if none opens, open this address:\n${errand.url.href}\n`,
     );
-    using browser = await startBrowser(request.url, { world, log, say }, { signal });
+    using browser = await startBrowser(errand.url, { world, log, say }, { signal });
     browser?.watch();
     return await coming;
   } finally {
@@ -47,13 +45,51 @@ export async function signInByBrowser(
   }
 }
 
+async function errandTo(
+  provider: OidcProvider,
+  { redirectUri, scopes }: { redirectUri: string; scopes: readonly string[] },
+): Promise<Errand<StoredTokens>> {
+  const { url, state, redeem } = await requestCode(provider, { redirectUri, scopes });
+  return {
+    url,
+    state,
+    redeem: async (answer, options) => {
+      try {
+        const result = await redeem(answer, options);
+        return { result, name: readClaims(result.idToken)?.name };
+      } catch (error) {
+        if (!isOfflineRefused(error, scopes)) throw error;
+        return { next: await errandTo(provider, { redirectUri, scopes: online(scopes) }) };
+      }
+    },
+  };
+}
+
+function online(scopes: readonly string[]): readonly string[] {
+  return scopes.filter((scope) => scope !== offlineAccess);
+}
+
 /** Shows a code that the person types on some other device, and asks until that is done. */
 export async function signInByDevice(
   provider: OidcProvider,
-  { world: { clock }, say }: Pick<PersonParts, "world" | "say">,
+  parts: Pick<PersonParts, "world" | "say">,
   { signal }: { signal: AbortSignal },
 ): Promise<StoredTokens> {
-  const request = await requestDevice(provider, { signal });
+  const { scopes } = provider;
+  try {
+    return await oneDeviceCode(provider, parts, { scopes, signal });
+  } catch (error) {
+    if (!isOfflineRefused(error, scopes)) throw error;
+    return await oneDeviceCode(provider, parts, { scopes: online(scopes), signal });
+  }
+}
+
+async function oneDeviceCode(
+  provider: OidcProvider,
+  { world: { clock }, say }: Pick<PersonParts, "world" | "say">,
+  { scopes, signal }: { scopes: readonly string[]; signal: AbortSignal },
+): Promise<StoredTokens> {
+  const request = await requestDevice(provider, { scopes, signal });
   const end = clock.now() + request.expires;
   const complete = request.completeUrl === undefined ? "" : `\nor open this address: ${request.completeUrl}`;
   await say(`postern: sign in on any device: open ${request.url} and type ${request.userCode}${complete}\n`);

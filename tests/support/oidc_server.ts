@@ -11,6 +11,8 @@ export interface OidcLies {
   unsignedAs?: string;
   /** Fields of the discovery document in place of the right ones. */
   metadata?: Readonly<Record<string, unknown>>;
+  /** Gives no tokens to whoever has asked for offline access, at the page or at the token endpoint. */
+  refusesOffline?: "page" | "token";
   /** The answer of the token endpoint. */
   tokenAnswer?: WebAnswer;
   /** What the browser is sent back with, in place of a code. */
@@ -22,6 +24,7 @@ export interface OidcLies {
 }
 
 interface Code {
+  readonly isOffline: boolean;
   readonly nonce: string | null;
   readonly challenge: string;
   readonly redirectUri: string;
@@ -146,8 +149,12 @@ export class OidcServer implements AsyncDisposable {
     const redirectUri = query.get("redirect_uri") ?? "";
     const to = new URL(redirectUri);
     const code = `code-secret-${++this.#count}`;
-    const { redirect } = this.lies;
+    const isOffline = query.get("scope")?.includes("offline_access") ?? false;
+    const redirect = this.lies.refusesOffline === "page" && isOffline
+      ? { error: "invalid_scope" }
+      : this.lies.redirect;
     this.#codes.set(code, {
+      isOffline,
       nonce: query.get("nonce"),
       challenge: query.get("code_challenge") ?? "",
       redirectUri,
@@ -169,6 +176,9 @@ export class OidcServer implements AsyncDisposable {
         const challenge = base64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", verifier)));
         if (code?.challenge !== challenge || code.redirectUri !== form.get("redirect_uri")) {
           return jsonAnswer({ error: "invalid_grant", error_description: "no such code" }, 400);
+        }
+        if (this.lies.refusesOffline === "token" && code.isOffline) {
+          return jsonAnswer({ error: "not_allowed", error_description: "Offline tokens not allowed" }, 400);
         }
         return await this.#tokens({ nonce: code.nonce });
       }

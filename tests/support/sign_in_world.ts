@@ -61,8 +61,10 @@ export class SignInWorld implements AsyncDisposable {
 
   /** Signs in at the provider, and goes where it sends us. */
   async comeBack(address: string): Promise<void> {
-    const { fields } = await this.visit(address);
-    const answer = await this.visit(fields.get("location") ?? "");
+    let answer = await this.visit(address);
+    for (let hops = 0; hops < 10 && answer.status === 302; hops++) {
+      answer = await this.visit(answer.fields.get("location") ?? "");
+    }
     this.page = `${answer.status} ${new TextDecoder().decode(answer.body)}`;
   }
 

@@ -16,14 +16,20 @@ class Callback implements AsyncDisposable {
   readonly #ending = new AbortController();
   readonly result: Promise<string>;
 
-  constructor(redeem: (code: string | null) => Promise<string> = () => Promise.resolve("tokens")) {
+  constructor(
+    redeem: (code: string | null) => Promise<string> = () => Promise.resolve("tokens"),
+    { startsOver = false } = {},
+  ) {
     const open = SignInCallback.open(18000, this, { signal });
     this.result = open.then(async (callback) => {
       await using _callback = callback;
-      return await callback.result("right", (answer) => {
+      const redeemed = async (answer: URLSearchParams) => {
         this.codes.push(answer.get("code"));
-        return redeem(answer.get("code"));
-      }, { signal: this.#ending.signal, nameOf: () => "<b>alice</b>" });
+        return { result: await redeem(answer.get("code")), name: "<b>alice</b>" };
+      };
+      const next = { url: new URL("https://idp.example.net/again"), state: "right", redeem: redeemed };
+      const first = { ...next, state: "first", redeem: () => Promise.resolve({ next }) };
+      return await callback.result(startsOver ? first : next, this.#ending);
     });
     this.result.catch(() => {});
   }
@@ -138,6 +144,19 @@ Deno.test("SignInCallback takes an answer once", async () => {
   assert.match(await callback.get("/?code=other&state=right"), /^HTTP\/1.1 409 /);
   redeemed.resolve("tokens");
   assert.match(await first, /^HTTP\/1.1 200 /);
+  assert.equal(await callback.result, "tokens");
+  assert.deepEqual(callback.codes, ["good"]);
+});
+
+Deno.test("SignInCallback sends the browser on another errand, and takes only what that brings", async () => {
+  await using callback = new Callback(undefined, { startsOver: true });
+  assert.match(await callback.get("/?code=c&state=right"), /^HTTP\/1.1 400 /);
+  assert.match(
+    await callback.get("/?code=c&state=first"),
+    /^HTTP\/1.1 302 Found\r\nLocation: https:\/\/idp.example.net\/again\r\n/,
+  );
+  assert.match(await callback.get("/?code=c&state=first"), /^HTTP\/1.1 400 /);
+  await callback.get("/?code=good&state=right");
   assert.equal(await callback.result, "tokens");
   assert.deepEqual(callback.codes, ["good"]);
 });

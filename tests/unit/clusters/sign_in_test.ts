@@ -303,6 +303,22 @@ Deno.test("signIn() does not ask for offline access where the provider does not 
   assert.equal(signing.server.authorizations[0]?.get("scope"), "openid email profile");
 });
 
+for (const place of ["page", "token"] as const) {
+  Deno.test(`signIn() does without offline access where the ${place} refuses it`, async () => {
+    await using signing = new SignInWorld();
+    signing.server.lies.refusesOffline = place;
+    assert.equal((await signIn(signing.options, signing.parts, { signal })).from, "person");
+    assert.deepEqual(signing.server.authorizations.map((query) => query.get("scope")), [
+      "openid email profile offline_access",
+      "openid email profile",
+    ]);
+    assert.equal(new Set(signing.server.authorizations.map((query) => query.get("state"))).size, 2);
+    // One window for all.
+    assert.equal(signing.opened.length, 1);
+    assert.match(signing.page ?? "", /^200 [^]*You are signed in as alice@example.com/);
+  });
+}
+
 Deno.test("signIn() says when its port is taken, and by whom", async () => {
   await using first = new SignInWorld();
   const sent = withoutBrowser(first);
