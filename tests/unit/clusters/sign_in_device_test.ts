@@ -151,3 +151,10 @@ Deno.test("signIn() by device says where there is no such flow", async () => {
   signing.server.lies.metadata = { device_authorization_endpoint: undefined };
   await assert.rejects(signInWithCode(signing), /offers no device flow/);
 });
+
+Deno.test("signIn() by device asks again, for less, where offline access is refused", async () => {
+  await using signing = new SignInWorld();
+  signing.server.lies.deviceAnswers = [pending, jsonAnswer({ error: "not_allowed" }, 400), pending];
+  assert.equal((await signInWithCode(signing)).from, "person");
+  assert.equal(signing.said.match(/type WDJB-MJHT/g)?.length, 2);
+});
