@@ -4,8 +4,8 @@ export type PermissionKind = "net" | "read" | "write" | "env" | "run" | "sys";
 /**
  * Everything, or these names; `{state}` and the like stand for the platform's directories, `{self}` for the program,
  * `{control}` for the control sockets of the doors that run, `{ssh}` for the person's ssh directory, `{shell}` and
- * `{askpass}` for the programs that the environment names for that, `{agent}` for the socket of its ssh agent, `{kube}` for
- * the directories of kubeconfigs.
+ * `{askpass}` for the programs that the environment names for that, `{agent}` for the socket of its ssh agent,
+ * `{browser}` for what opens a web address, `{kube}` for the directories of kubeconfigs.
  */
 export type Grant = "any" | readonly string[];
 
@@ -82,6 +82,9 @@ const walker: Grants = {
   sys: sshFacts,
 };
 
+/** Signs in, with a browser, and asks an API, perhaps through a transport of the configuration. */
+const fetcher: Grants = { ...walker, run: ["{browser}", ...sshPrograms] };
+
 /** What each command may do. */
 export const commandGrants: Readonly<Record<string, Grants>> = {
   proxy: {
@@ -102,6 +105,9 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   test: walker,
   env: reader,
   pac: reader,
+  update: fetcher,
+  login: fetcher,
+  logout: { read: "any", write: ["{cache}"], env: "any", sys: ["uid"] },
   clusters: kubeconfigWriter,
   kubeconfig: kubeconfigWriter,
   config: { ...walker, net: ["{control}"], write: ["{config}", "{state}", "{cache}", "{runtime}"] },
@@ -144,8 +150,10 @@ export function kindsFor(
 ): PermissionKind[] {
   const command = commandOf(args);
   const grants = grantsFor(command, platform);
-  // A door starts itself to go into the background; all else that is run is named by the ssh configuration.
-  const mayRun = usesSsh || (command === "proxy" && args.includes("--background"));
+  // A door starts itself to go into the background, a sign-in a browser; all else that is run is named by the ssh
+  // configuration.
+  const mayRun = usesSsh || grants.run?.includes("{browser}") ||
+    (command === "proxy" && args.includes("--background"));
   return permissionKinds.filter((kind) => grants[kind] !== undefined && (kind !== "run" || mayRun));
 }
 
@@ -177,6 +185,8 @@ export interface SourceFacts {
   readonly shell?: string | undefined;
   readonly askpass?: string | undefined;
   readonly agent?: string | undefined;
+  /** What POSTERN_BROWSER, KHARON_BROWSER or BROWSER name, a command line. */
+  readonly browser?: string | undefined;
   /** What KUBECONFIG names. */
   readonly kubeconfig?: string | undefined;
 }
@@ -231,19 +241,27 @@ function toFlags(
 
 function fill(
   name: string,
-  { directories, self, sockets = [], shell, askpass, agent, kubeconfig }: SourceFacts,
+  { directories, self, platform, sockets = [], shell, askpass, agent, browser, kubeconfig }: SourceFacts,
 ): readonly string[] {
   if (name === "{control}") return sockets.map((path) => `unix:${path}`);
   if (name === "{ssh}") return [`${directories.home}/.ssh`];
   if (name === "{shell}") return ["/bin/sh", ...(shell ? [shell] : [])];
   if (name === "{askpass}") return askpass ? [askpass] : [];
   if (name === "{agent}") return agent ? [agent] : [];
+  if (name === "{browser}") return [browserProgram(browser, platform)];
   if (name === "{kube}") {
     const [first = ""] = (kubeconfig ?? "").split(":");
     return [`${directories.home}/.kube`, ...(first === "" ? [] : [directoryOf(first)])];
   }
   const places: Record<string, string> = { ...directories, self };
   return [name.replace(/^\{(\w+)\}$/, (whole, place: string) => places[place] ?? whole)];
+}
+
+/** The first word of what the environment says, else what the platform has for it. */
+function browserProgram(line: string | undefined, platform: string): string {
+  const [, quoted, word] = /^\s*(?:["']([^"']+)["']|(\S+))/.exec(line ?? "") ?? [];
+  const usual: Record<string, string> = { darwin: "open", windows: "rundll32" };
+  return quoted ?? word ?? usual[platform] ?? "xdg-open";
 }
 
 function directoriesNamed(args: readonly string[], options: readonly string[]): string[] {

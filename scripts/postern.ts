@@ -32,6 +32,7 @@ export function sourceCommand(
     shell: env("SHELL"),
     askpass: env("SSH_ASKPASS"),
     agent: env("SSH_AUTH_SOCK"),
+    browser: env("POSTERN_BROWSER") || env("KHARON_BROWSER") || env("BROWSER"),
     kubeconfig: env("KUBECONFIG"),
   };
   return ["run", ...runtimeFlags, "--quiet", "--config", config, ...flagsFor(args, facts)];

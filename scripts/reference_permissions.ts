@@ -12,6 +12,10 @@ const places = [
   ["`{shell}`", "`/bin/sh` and what `$SHELL` names: they run `Match exec` and ProxyCommand"],
   ["`{askpass}`", "what `$SSH_ASKPASS` names"],
   ["`{agent}`", "the socket that `$SSH_AUTH_SOCK` names"],
+  [
+    "`{browser}`",
+    "what `$POSTERN_BROWSER`, `$KHARON_BROWSER` or `$BROWSER` names, else the platform's opener",
+  ],
   ["`{kube}`", "`~/.kube`, and the directory of the file that `$KUBECONFIG` names first"],
   ["`{self}`", "the program itself, to start a door in the background"],
 ];
@@ -45,7 +49,7 @@ export function permissionsPage(): string {
     "## Compiled",
     "The places are not known when the program is compiled, so it has the union of all commands. Before it loads\n" +
     "anything foreign it gives up, for good, every kind that its command does not need. These remain, `run` only\n" +
-    "where the configuration may name an ssh host, and for a door that goes into the background:",
+    "where the configuration may name an ssh host, for a browser to sign in with, and for a door that goes into the\nbackground:",
     table(["command", "kinds"], given),
     "It is compiled with:",
     `\`\`\`text\n${

@@ -1,4 +1,5 @@
 export { jsonSchema } from "../config/mod.ts";
+export { errorInfo } from "../listeners/mod.ts";
 export type {
   ConnectionInfo,
   ControlClient,
@@ -20,8 +21,11 @@ export type { OnDemand } from "./handed_over.ts";
 export { connectInstance, type InstanceInfo, instances, logFile } from "./instance.ts";
 export type { Overrides } from "./overrides.ts";
 export * from "./private_door.ts";
+export type { InstanceReload } from "./reload_instances.ts";
 export * from "./run_door.ts";
+export { type CatalogueSignIn, signInToCatalogues, signOutOfCatalogues } from "./sign_in.ts";
 export * from "./starter_config.ts";
 export * from "./temporary_kubeconfig.ts";
 export * from "./test_transports.ts";
+export * from "./update_catalogues.ts";
 export type { TransportReport } from "./transport_reports.ts";

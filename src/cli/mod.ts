@@ -10,6 +10,8 @@ import doctor from "./doctor.ts";
 import env from "./env.ts";
 import explain from "./explain.ts";
 import { helpCommand } from "./help.ts";
+import login from "./login.ts";
+import logout from "./logout.ts";
 import kubeconfig from "./kubeconfig.ts";
 import logs from "./logs.ts";
 import pac from "./pac.ts";
@@ -18,12 +20,14 @@ import reload from "./reload.ts";
 import status from "./status.ts";
 import stop from "./stop.ts";
 import test from "./test.ts";
+import update from "./update.ts";
 import version from "./version.ts";
 
 /** All commands in the order of the help page. What is heavy, each of them imports when it runs. */
 export const commandGroups: readonly CommandGroup[] = [
   { title: "The door", commands: [proxy, status, connections, reload, stop, logs] },
   { title: "Where connections go", commands: [explain, test, env, pac] },
+  { title: "The catalogue", commands: [update, login, logout] },
   { title: "Clusters", commands: [clusters, kubeconfig] },
   {
     title: "Setting up",

@@ -58,6 +58,23 @@ export class TokenCache {
     await this.#files.remove(await this.#path(key));
   }
 
+  /** Forgets all tokens for an API, whoever gave them; how many there were. */
+  async forgetApi(apiUrl: string): Promise<number> {
+    const key = keyUrl(apiUrl);
+    let count = 0;
+    const names = await this.#files.info(this.#directory) ? await this.#files.list(this.#directory) : [];
+    for (const name of names.filter((name) => name.endsWith(".json"))) {
+      const path = `${this.#directory}/${name}`;
+      const content = parsed(
+        await this.#files.readTextIfThere(path, { limit: mostBytes }).catch(() => "") ?? "",
+      );
+      if (!isMapping(content) || content["apiUrl"] !== key) continue;
+      await this.#files.remove(path);
+      count++;
+    }
+    return count;
+  }
+
   /** Takes the lock on one sign-in; undefined while another process has it. */
   async lock(key: TokenKey): Promise<Disposable | undefined> {
     await this.#files.privateDirectory(this.#directory);

@@ -50,6 +50,10 @@ export class MemoryFiles implements Files {
 
   info(path: string): Promise<FileInfo | undefined> {
     const file = this.#files.get(path);
+    if (!file && [...this.#files.keys()].some((inside) => inside.startsWith(`${path}/`))) {
+      const [size, modified, mode] = [0, 0, 0o700];
+      return Promise.resolve({ kind: "directory", size, modified, mode, owner: undefined });
+    }
     return Promise.resolve(
       file && {
         kind: "file",

@@ -66,6 +66,24 @@ Deno.test("flagsFor() lets a door start itself and what an ssh configuration may
   assert.ok(flags.includes("--allow-run=/bin/deno,/bin/sh,/bin/zsh,ssh,/bin/ask"), flags.join(" "));
 });
 
+const browsers = [
+  { browser: undefined, platform: "linux", program: "xdg-open" },
+  { browser: undefined, platform: "darwin", program: "open" },
+  { browser: "firefox --private-window %s", platform: "linux", program: "firefox" },
+  { browser: "'/opt/my browser/b' %s", platform: "linux", program: "/opt/my browser/b" },
+];
+for (const { browser, platform, program } of browsers) {
+  Deno.test(`flagsFor() lets a sign-in start ${program} where ${browser ?? "nothing"} is named on ${platform}`, () => {
+    const flags = flagsFor(["login"], { ...here, platform, browser });
+    assert.ok(flags.includes(`--allow-run=${program},/bin/sh,ssh`), flags.join(" "));
+  });
+}
+
+Deno.test("kindsFor() leaves a sign-in its browser where no ssh is used, and a sign-out nothing to dial or run", () => {
+  for (const command of ["update", "login"]) assert.ok(kindsFor([command]).includes("run"), command);
+  assert.deepEqual(kindsFor(["logout"]), ["read", "write", "env", "sys"]);
+});
+
 Deno.test("flagsFor() lets a door speak to the ssh agent of its environment", () => {
   const flags = flagsFor(["proxy"], { ...here, agent: "/run/agent" });
   assert.ok(flags.includes("--allow-write=/s/postern,/k/postern,/r/postern,/home/me/.ssh,/run/agent"));

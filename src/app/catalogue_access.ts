@@ -1,0 +1,175 @@
+import type { CatalogueSettings, HttpClient, SignedIn, SignInOptions, SignInParts } from "../clusters/mod.ts";
+import { type Dialer, type Log, PosternError, type World } from "../core/mod.ts";
+import { closedDoor } from "./closed_door.ts";
+import { type ConfigSource, loadConfig, type LoadedConfig } from "./config_file.ts";
+
+/** How a person may be asked to sign in. */
+export interface SignInWay {
+  readonly log: Log;
+  /** By a code for another device, instead of a browser. */
+  readonly device?: boolean;
+  /** In place of the port that is registered. */
+  readonly port?: number;
+  /** Says something to the person; on stderr unless told. */
+  readonly say?: (text: string) => Promise<void>;
+}
+
+/** The catalogues that can be fetched, and the configuration that names them. */
+export interface CatalogueSources {
+  readonly config: LoadedConfig;
+  readonly catalogues: readonly CatalogueSettings[];
+}
+
+/** The catalogues of the configuration, or the one of the environment where it does not name the section. */
+export async function catalogueSources(
+  world: World,
+  source: ConfigSource,
+  { name }: { name?: string | undefined } = {},
+): Promise<CatalogueSources> {
+  const config = await loadConfig(world, { ...source, withoutCatalogues: true });
+  const { catalogueOfEnvironment } = await import("../clusters/mod.ts");
+  const ofEnvironment = config.settings.catalogues
+    ? undefined
+    : catalogueOfEnvironment((name) => world.process.env(name));
+  const all = config.settings.catalogues ?? (ofEnvironment ? [ofEnvironment] : []);
+  if (all.length === 0) {
+    throw new PosternError("config", "Cannot tell where the catalogue is: none is configured", {
+      hint:
+        "write into the configuration: catalogues: [{ lieutenant: https://api.syn.example.com }]; or set " +
+        "LIEUTENANT_URL",
+    });
+  }
+  const catalogues = name === undefined ? all : all.filter((one) => one.name === name);
+  if (catalogues.length > 0) return { config, catalogues };
+  throw new PosternError("usage", `Cannot find the catalogue "${name}": the configuration does not name it`, {
+    hint: `known are ${all.map(({ name }) => name).join(", ")}`,
+  });
+}
+
+/** One catalogue's API and the sign-in that it wants. Disposing ends what it was reached through. */
+export class CatalogueAccess implements AsyncDisposable {
+  readonly settings: CatalogueSettings;
+  readonly client: HttpClient;
+  readonly #world: World;
+  readonly #way: SignInWay;
+  readonly #parts: { readonly ca: string | undefined; readonly dial: Dialer | undefined };
+  readonly #held: AsyncDisposableStack;
+  #options: Promise<SignInOptions> | undefined;
+
+  private constructor(
+    settings: CatalogueSettings,
+    { client, world, way, ca, dial, held }: {
+      readonly client: HttpClient;
+      readonly world: World;
+      readonly way: SignInWay;
+      readonly ca: string | undefined;
+      readonly dial: Dialer | undefined;
+      readonly held: AsyncDisposableStack;
+    },
+  ) {
+    this.settings = settings;
+    this.client = client;
+    this.#world = world;
+    this.#way = way;
+    this.#parts = { ca, dial };
+    this.#held = held;
+  }
+
+  static async open(
+    world: World,
+    settings: CatalogueSettings,
+    { config, way }: { readonly config: LoadedConfig; readonly way: SignInWay },
+  ): Promise<CatalogueAccess> {
+    const { HttpClient } = await import("../clusters/mod.ts");
+    const ca = settings.ca === undefined ? undefined : await world.files.readText(settings.ca);
+    await using held = new AsyncDisposableStack();
+    const dial = settings.via === undefined
+      ? undefined
+      : dialerThrough(settings.via, { world, config, way, held });
+    const { clock, network } = world;
+    const client = new HttpClient({ clock, network, ...(dial && { dial }) }, ca === undefined ? {} : { ca });
+    return new CatalogueAccess(settings, { client, world, way, ca, dial, held: held.move() });
+  }
+
+  /** Signs in where no stored token does, and once more where the API does not take the token. */
+  async withToken<T>(use: (token: string) => Promise<T>, { signal }: { signal: AbortSignal }): Promise<T> {
+    const { withSignIn } = await import("../clusters/mod.ts");
+    return await withSignIn(
+      await this.#signInOptions(signal),
+      this.#signInParts,
+      { signal },
+      ({ idToken }) => use(idToken),
+    );
+  }
+
+  /** Has a person sign in, whatever is stored. */
+  async signIn({ signal }: { signal: AbortSignal }): Promise<SignedIn & { readonly provider: string }> {
+    const { signIn } = await import("../clusters/mod.ts");
+    const options = await this.#signInOptions(signal);
+    const signedIn = await signIn({ ...options, isAnew: true }, this.#signInParts, { signal });
+    return { ...signedIn, provider: new URL(options.discoveryUrl).host };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#held.disposeAsync();
+  }
+
+  get #signInParts(): SignInParts {
+    const { log, say } = this.#way;
+    const { dial } = this.#parts;
+    return { world: this.#world, log, ...(dial && { dial }), ...(say && { say }) };
+  }
+
+  #signInOptions(signal: AbortSignal): Promise<SignInOptions> {
+    return this.#options ??= this.#findSignIn(signal);
+  }
+
+  /** What the configuration says, and what it does not say the API. */
+  async #findSignIn(signal: AbortSignal): Promise<SignInOptions> {
+    const { lieutenant, name, oidc } = this.settings;
+    const { device, port } = this.#way;
+    const { ca } = this.#parts;
+    let clientId = oidc?.clientId;
+    let discoveryUrl = oidc?.discoveryUrl?.href;
+    if (clientId === undefined || discoveryUrl === undefined) {
+      const { discoverLieutenant } = await import("../clusters/mod.ts");
+      const told = await discoverLieutenant(lieutenant, { client: this.client }, { signal });
+      clientId ??= told.oidc?.clientId;
+      discoveryUrl ??= told.oidc?.discoveryUrl;
+    }
+    if (clientId === undefined || discoveryUrl === undefined) {
+      throw new PosternError(
+        "config",
+        `Cannot sign in for the catalogue "${name}": its API does not say where`,
+        {
+          hint:
+            "write it into the configuration: oidc: { clientId: …, discoveryUrl: … }; or give a token: --token-file",
+        },
+      );
+    }
+    return {
+      apiUrl: lieutenant.href,
+      clientId,
+      discoveryUrl,
+      way: device ? "device" : "browser",
+      ...(ca !== undefined && { ca }),
+      ...(port !== undefined && { port }),
+    };
+  }
+}
+
+/** Dials through a transport of the configuration. */
+function dialerThrough(
+  name: string,
+  { world, config, way, held }: {
+    readonly world: World;
+    readonly config: LoadedConfig;
+    readonly way: SignInWay;
+    readonly held: AsyncDisposableStack;
+  },
+): Dialer {
+  const door = held.use(closedDoor(world, config, way.log));
+  const built = door.plan.transports.byName.get(name);
+  if (!built) throw new PosternError("internal", `Cannot find the transport "${name}"`);
+  return (target, options) => built.transport.dial(target, options);
+}

@@ -1,0 +1,246 @@
+import type {
+  Catalogue,
+  CatalogueChanges,
+  CatalogueRoute,
+  CatalogueSettings,
+  FactWarning,
+  TokenSource,
+} from "../clusters/mod.ts";
+import { asPosternError, directoryOf, formatAge, PosternError, type World } from "../core/mod.ts";
+import { catalogueNotes, catalogueRules } from "../routing/mod.ts";
+import {
+  CatalogueAccess,
+  type CatalogueSources,
+  catalogueSources,
+  type SignInWay,
+} from "./catalogue_access.ts";
+import { type ConfigSource, loadConfig } from "./config_file.ts";
+import { type InstanceReload, reloadInstances } from "./reload_instances.ts";
+import { catalogueStore } from "./stored_fleet.ts";
+
+export interface UpdateOptions extends SignInWay {
+  readonly signal: AbortSignal;
+  /** Only this one. */
+  readonly name?: string | undefined;
+  /** Tells what would change, and changes nothing. */
+  readonly isDryRun?: boolean;
+  /** Leaves alone what is stored and not older than so many ms. */
+  readonly ifOlderThan?: number | undefined;
+  /** A token that somebody else has fetched, in the place of a sign-in. */
+  readonly token?: TokenSource | undefined;
+}
+
+/** What became of one catalogue. */
+export type CatalogueUpdate =
+  | UpdatedCatalogue
+  /** It was fetched not long ago. */
+  | { readonly name: string; readonly fetched: string; readonly isFresh: true }
+  | { readonly name: string; readonly error: PosternError };
+
+/** A catalogue as it was fetched. */
+export interface UpdatedCatalogue {
+  readonly name: string;
+  readonly source: string;
+  readonly fetched: string;
+  readonly clusters: number;
+  /** Whether nothing of this name was stored before. */
+  readonly isNew: boolean;
+  readonly changes: CatalogueChanges;
+  /** All that it routes and excludes. */
+  readonly routes: readonly CatalogueRoute[];
+  readonly warnings: readonly FactWarning[];
+  /** The clusters that ask not to be listed. */
+  readonly ignored: readonly string[];
+  readonly notes: readonly string[];
+}
+
+/** What an update did. */
+export interface UpdateReport {
+  readonly catalogues: readonly CatalogueUpdate[];
+  /** Where one cluster's facts take something from another's. */
+  readonly notes: readonly string[];
+  readonly instances: readonly InstanceReload[];
+}
+
+type Imported = Pick<UpdatedCatalogue, "warnings" | "ignored"> & { readonly catalogue: Catalogue };
+
+/** Fetches the catalogues, stores each whole or not at all, and has the running doors take them up. */
+export async function updateCatalogues(
+  world: World,
+  source: ConfigSource,
+  options: UpdateOptions,
+): Promise<UpdateReport> {
+  const { signal, token } = options;
+  const sources = await catalogueSources(world, source, options);
+  if (token !== undefined && sources.catalogues.length > 1) {
+    throw new PosternError("usage", "Cannot use one token for several catalogues", {
+      hint: `say which: postern update ${sources.catalogues[0]?.name} --token-file …`,
+    });
+  }
+  return await storeAll(world, sources.catalogues, {
+    ...options,
+    load: (settings) => fetchOne(world, settings, { sources, options, signal }),
+  });
+}
+
+/** Takes over what kharon has stored, in the place of a catalogue of our own. */
+export async function importKharon(
+  world: World,
+  source: ConfigSource,
+  { isDryRun, signal }: Pick<UpdateOptions, "isDryRun" | "signal">,
+): Promise<UpdateReport> {
+  const { settings } = await loadConfig(world, { ...source, withoutCatalogues: true });
+  const [{ name } = { name: "main" }] = settings.catalogues ?? [];
+  const directory = `${directoryOf(world.places.cache)}/io.vshn.kharon`;
+  const { readKharonCache } = await import("../clusters/mod.ts");
+  const imported = await readKharonCache({ files: world.files, directory, name });
+  if (!imported) {
+    throw new PosternError("config", `Cannot import: "${directory}" has nothing of kharon`, {
+      hint: "fetch the catalogue: postern update",
+    });
+  }
+  const stored = (await storedBefore(world)).catalogues.find((one) => one.name === name);
+  if (stored && /^https?:/.test(stored.source)) {
+    throw new PosternError(
+      "config",
+      `Cannot import: a catalogue "${name}" of ${ageOf(world, stored)} ago is stored already`,
+      { hint: "fetch it anew: postern update" },
+    );
+  }
+  return await storeAll<Named>(world, settings.catalogues?.slice(0, 1) ?? [{ name }], {
+    signal,
+    ...(isDryRun && { isDryRun }),
+    load: () => Promise.resolve(imported),
+  });
+}
+
+/** What `storeAll` has to know of a catalogue. */
+type Named = Pick<CatalogueSettings, "name"> & Partial<CatalogueSettings>;
+
+interface StoreOptions<S> extends Pick<UpdateOptions, "signal" | "isDryRun" | "ifOlderThan"> {
+  readonly load: (settings: S) => Promise<Imported>;
+}
+
+async function storeAll<S extends Named>(
+  world: World,
+  all: readonly S[],
+  { load, signal, isDryRun = false, ifOlderThan }: StoreOptions<S>,
+): Promise<UpdateReport> {
+  const store = await catalogueStore(world);
+  const before = await storedBefore(world);
+  const catalogues: CatalogueUpdate[] = [];
+  const updated: { readonly routes: readonly CatalogueRoute[]; readonly settings: S }[] = [];
+  for (const settings of all) {
+    const { name } = settings;
+    const old = before.catalogues.find((one) => one.name === name);
+    if (old && ifOlderThan !== undefined && age(world, old) < ifOlderThan) {
+      catalogues.push({ name, fetched: old.fetched, isFresh: true });
+      continue;
+    }
+    try {
+      const got = await load(settings);
+      const notes = isDryRun ? [] : await store.put(got.catalogue, { signal });
+      const one = await described(got, { old, settings, notes });
+      updated.push({ routes: one.routes, settings });
+      catalogues.push(one);
+    } catch (error) {
+      signal.throwIfAborted();
+      catalogues.push({ name, error: failureOf(error, old && ageOf(world, old)) });
+    }
+  }
+  const isStored = !isDryRun && updated.length > 0;
+  return {
+    catalogues,
+    notes: [...before.notes, ...notesOf(updated)],
+    instances: isStored ? await reloadInstances(world, { signal }) : [],
+  };
+}
+
+async function fetchOne(
+  world: World,
+  settings: CatalogueSettings,
+  { sources: { config }, options, signal }: {
+    readonly sources: CatalogueSources;
+    readonly options: UpdateOptions;
+    readonly signal: AbortSignal;
+  },
+): Promise<Imported> {
+  const { fetchCatalogue, givenToken } = await import("../clusters/mod.ts");
+  await using access = await CatalogueAccess.open(world, settings, { config, way: options });
+  const { name, lieutenant, tenant } = settings;
+  const request = { name, lieutenant, ...(tenant !== undefined && { tenant }) };
+  const parts = { clock: world.clock, client: access.client };
+  const ask = (token: string) => fetchCatalogue({ ...request, token }, parts, { signal });
+  if (options.token !== undefined) return await ask(await givenToken(options.token, world));
+  return await access.withToken(ask, { signal });
+}
+
+async function described(
+  { catalogue, warnings: ofClusters, ignored }: Imported,
+  { old, settings: { domainFacts }, notes }: {
+    readonly old: Catalogue | undefined;
+    readonly settings: Named;
+    readonly notes: readonly string[];
+  },
+): Promise<UpdatedCatalogue> {
+  const { catalogueChanges, routesOf } = await import("../clusters/mod.ts");
+  const facts = domainFacts ? { domainFacts } : {};
+  const { routes, warnings } = routesOf(catalogue, facts);
+  const before = old && { clusters: old.clusters, routes: routesOf(old, facts).routes };
+  const { name, source, fetched, clusters } = catalogue;
+  return {
+    name,
+    source,
+    fetched,
+    clusters: clusters.length,
+    isNew: !old,
+    changes: catalogueChanges(before, { clusters, routes }),
+    routes,
+    warnings: [...ofClusters, ...warnings],
+    ignored,
+    notes,
+  };
+}
+
+function notesOf(
+  updated: readonly { readonly routes: readonly CatalogueRoute[]; readonly settings: Named }[],
+): string[] {
+  return catalogueNotes(
+    updated.flatMap(({ routes, settings: { exclusions = "global" } }) =>
+      catalogueRules(routes, { exclusions, transportOf: ({ jumphost }) => jumphost })
+    ),
+  );
+}
+
+/** A store that cannot be read is no reason not to write a new one; that says what became of the old one. */
+async function storedBefore(
+  world: World,
+): Promise<{ readonly catalogues: readonly Catalogue[]; readonly notes: readonly string[] }> {
+  try {
+    return { catalogues: (await (await catalogueStore(world)).read()).catalogues, notes: [] };
+  } catch (error) {
+    return { catalogues: [], notes: [asPosternError(error).message] };
+  }
+}
+
+/** A failure that also tells what is still there. */
+function failureOf(thrown: unknown, stored: string | undefined): PosternError {
+  const error = asPosternError(thrown);
+  if (stored === undefined) return error;
+  const kept = `the catalogue of ${stored} ago is kept`;
+  const { code, detail, exit, hint } = error;
+  return new PosternError(code, error.message, {
+    cause: thrown,
+    hint: hint === undefined ? kept : `${hint}; ${kept}`,
+    ...(detail !== undefined && { detail }),
+    ...(exit !== undefined && { exit }),
+  });
+}
+
+function age({ clock }: World, { fetched }: Catalogue): number {
+  return clock.date().getTime() - Date.parse(fetched);
+}
+
+function ageOf(world: World, catalogue: Catalogue): string {
+  return formatAge(age(world, catalogue));
+}

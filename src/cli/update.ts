@@ -1,0 +1,138 @@
+import { object } from "@optique/core/constructs";
+import { optional } from "@optique/core/modifiers";
+import { argument, option } from "@optique/core/primitives";
+import { string } from "@optique/core/valueparser";
+import type { InstanceReload, UpdateReport } from "../app/mod.ts";
+import { formatAge, PosternError, type World } from "../core/mod.ts";
+import { defineCommand, type RunContext } from "./command.ts";
+import { durationValue, outputOption, pathValue, words } from "./options.ts";
+import { printValue } from "./print_value.ts";
+import { printable, printableLines } from "./printable.ts";
+import { changeLines, warningLines } from "./update_text.ts";
+
+/** `postern update`. */
+export default defineCommand({
+  name: "update",
+  summary: "fetches the catalogue of clusters, and has running doors take it up",
+  description:
+    "It signs in where no stored token does, fetches the clusters of each catalogue, stores them, and has every " +
+    "running door of this user read them. From then on nothing has to be reachable for that: what is stored " +
+    "counts until the next update. Where an update fails everything stays as it was.",
+  examples: [
+    ["postern update", "all catalogues of the configuration"],
+    ["LIEUTENANT_URL=https://api.syn.example.com postern update", "without a configuration"],
+    ["postern update --dry-run", "tells what would change"],
+    ["postern update --if-older-than 12h", "for a timer: mostly does nothing"],
+    ["postern update --token-file - < token", "where nobody can sign in"],
+  ],
+  parser: object({
+    name: optional(
+      argument(string({ metavar: "CATALOGUE" }), {
+        description: words("Only this one of the configuration."),
+      }),
+    ),
+    isDryRun: option("--dry-run", { description: words("Tells what would change, and changes nothing.") }),
+    ifOlderThan: optional(option("--if-older-than", durationValue(), {
+      description: words("Leaves alone what was fetched less than this ago, for example 12h."),
+    })),
+    fromKharon: option("--import-kharon", {
+      description: words("Takes over what kharon has stored; nothing is fetched."),
+    }),
+    device: option("--device", {
+      description: words("Where this machine has no browser: shows a code to be typed on another device."),
+    }),
+    tokenFile: optional(option("--token-file", pathValue("FILE"), {
+      description: words("A file with a token, instead of signing in; - is the standard input."),
+    })),
+    output: outputOption(["table", "json", "yaml"], "table"),
+  }),
+  async run(values, world, context) {
+    const report = await update(values, world, context);
+    if (values.output !== "table") await printValue(world, await valueOf(report), values.output);
+    else await show(report, values, world);
+    const failed = report.catalogues.find((one) => "error" in one) ??
+      report.instances.find((one) => "error" in one);
+    if (failed && "error" in failed) throw failed.error;
+  },
+});
+
+interface Values {
+  readonly name: string | undefined;
+  readonly isDryRun: boolean;
+  readonly ifOlderThan: number | undefined;
+  readonly fromKharon: boolean;
+  readonly device: boolean;
+  readonly tokenFile: string | undefined;
+}
+
+async function update(
+  { name, isDryRun, ifOlderThan, fromKharon, device, tokenFile }: Values,
+  world: World,
+  { globals: { config }, log, signal }: RunContext,
+): Promise<UpdateReport> {
+  const { importKharon, updateCatalogues } = await import("../app/mod.ts");
+  const source = config === undefined ? {} : { config };
+  if (fromKharon) {
+    const other = name ?? (device ? "--device" : tokenFile && "--token-file");
+    if (other !== undefined) {
+      throw new PosternError("usage", `Cannot use ${other} together with --import-kharon`, {
+        hint: "postern update --import-kharon",
+      });
+    }
+    return await importKharon(world, source, { isDryRun, signal });
+  }
+  const token = tokenFile === "-" ? "input" : tokenFile === undefined ? undefined : { file: tokenFile };
+  return await updateCatalogues(world, source, { name, isDryRun, ifOlderThan, device, token, log, signal });
+}
+
+async function show(
+  { catalogues, notes, instances }: UpdateReport,
+  { isDryRun }: Pick<Values, "isDryRun">,
+  world: World,
+): Promise<void> {
+  const { terminal } = world;
+  const say = (text: string) => terminal.err(`postern: ${printableLines(text)}\n`);
+  for (const note of notes) await say(note);
+  for (const one of catalogues) {
+    if ("error" in one) continue;
+    if ("isFresh" in one) {
+      const age = formatAge(world.clock.date().getTime() - Date.parse(one.fetched));
+      await say(`catalogue ${one.name}: fetched ${age} ago, nothing to do`);
+      continue;
+    }
+    await terminal.err(warningLines(one).map((line) => `postern: ${line}\n`).join(""));
+    await terminal.out(changeLines(one, { isDryRun }).map((line) => `${line}\n`).join(""));
+  }
+  for (const instance of instances) if (!("error" in instance)) await say(reloaded(instance));
+  await sayFailures({ catalogues, instances }, world);
+}
+
+/** All failures but the first one, with which the command ends. */
+async function sayFailures(
+  { catalogues, instances }: Pick<UpdateReport, "catalogues" | "instances">,
+  { terminal }: World,
+): Promise<void> {
+  const failures = [...catalogues, ...instances].flatMap((one) => "error" in one ? [one.error] : []);
+  for (const { message, hint } of failures.slice(1)) {
+    await terminal.err(`postern: error: ${printable(message)}\n`);
+    if (hint !== undefined) await terminal.err(`postern: hint: ${printable(hint)}\n`);
+  }
+}
+
+function reloaded({ id }: InstanceReload): string {
+  return `the door "${id}" has taken it up`;
+}
+
+/** The report as plain JSON. */
+async function valueOf({ catalogues, notes, instances }: UpdateReport): Promise<unknown> {
+  const { errorInfo } = await import("../app/mod.ts");
+  return {
+    catalogues: catalogues.map((one) =>
+      "error" in one ? { name: one.name, error: errorInfo(one.error) } : one
+    ),
+    notes,
+    instances: instances.map((one) =>
+      "error" in one ? { id: one.id, error: errorInfo(one.error) } : { id: one.id, ...one.report }
+    ),
+  };
+}

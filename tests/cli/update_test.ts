@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import { createNetwork } from "../../src/runtime/network.ts";
+import { systemClock } from "../../src/runtime/system_clock.ts";
+import { FakeLieutenant } from "../support/fake_lieutenant.ts";
+import { OidcServer } from "../support/oidc_server.ts";
+import { eventually } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import { Household } from "../support/postern_process.ts";
+
+/** A home with a Lieutenant API and its provider beside it, all on loopback. */
+class Company implements AsyncDisposable {
+  readonly home: Household;
+  readonly oidc: OidcServer;
+  readonly lieutenant: FakeLieutenant;
+
+  private constructor(home: Household) {
+    const network = createNetwork();
+    const listen = network.listen.bind(network);
+    this.home = home;
+    this.oidc = new OidcServer(listen({ host: "127.0.0.1", port: 0 }), { clock: systemClock });
+    this.lieutenant = new FakeLieutenant({ listen }, { discoveryUrl: this.oidc.discoveryUrl });
+    this.lieutenant.clusters = [cluster("c-a", "jump1"), cluster("c-b", "jump1")];
+  }
+
+  static async open(): Promise<Company> {
+    const home = await Household.open();
+    await Deno.writeTextFile(`${home.directory}/token`, "a-token\n");
+    return new Company(home);
+  }
+
+  update(...args: string[]) {
+    return this.home.run(["update", "--token-file", "token", ...args], {
+      env: { LIEUTENANT_URL: this.lieutenant.url },
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.lieutenant[Symbol.asyncDispose]();
+    await this.oidc[Symbol.asyncDispose]();
+    await this.home[Symbol.asyncDispose]();
+  }
+}
+
+const cluster = (id: string, jumphost: string) => ({
+  id,
+  tenant: "t-a",
+  facts: { jumphost },
+  dynamicFacts: { openshiftBaseDomain: `${id}.example.net` },
+  installURL: "https://api.example.net/install?token=SECRET",
+});
+
+Deno.test("postern update: from nothing to a door that knows the fleet, also when the API is gone", async () => {
+  await using company = await Company.open();
+  const { home, lieutenant } = company;
+  const none = await home.run(["proxy"]);
+  assert.equal(none.code, 4);
+  assert.match(
+    none.stderr,
+    /^postern: error: Cannot start: .*\npostern: hint: fetch a catalogue: postern update;/,
+  );
+  assert.deepEqual(await company.update(), {
+    code: 0,
+    stdout: `catalogue main: 2 clusters, 2 routes, 0 exclusions (${lieutenant.url}/)\n`,
+    stderr: "",
+  });
+  lieutenant.answer = { status: 503, body: '{"reason":"gone"}' };
+  const failed = await company.update();
+  assert.equal(failed.code, 6);
+  assert.match(
+    failed.stderr,
+    /^postern: error: Cannot read the clusters of .*: it answered 503: gone\npostern: hint: /,
+  );
+  assert.match(failed.stderr, /; the catalogue of \d+s ago is kept\n$/);
+  await using door = await home.door();
+  const [status] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
+  assert.deepEqual([status.catalogues[0].name, status.catalogues[0].clusters], ["main", 2]);
+  assert.match((await home.run(["status"])).stdout, /\n {2}catalogue main: 2 clusters, fetched \d+s ago\n/);
+  const explained = await home.run(["explain", "api.c-b.example.net:6443"]);
+  assert.match(
+    explained.stdout,
+    /because {2}rule "c-b\.example\.net" \(catalogue main: cluster c-b fact open/,
+  );
+  lieutenant.answer = undefined;
+  lieutenant.clusters = [cluster("c-b", "jump2"), cluster("c-c", "jump1")];
+  assert.deepEqual(await company.update(), {
+    code: 0,
+    stdout: [
+      `catalogue main: 2 clusters, 2 routes, 0 exclusions (${lieutenant.url}/)`,
+      "  cluster c-c is new",
+      "  cluster c-a is gone",
+      "  c-c.example.net goes through jump1",
+      "  c-b.example.net goes through jump2 (was jump1)",
+      "  c-a.example.net is routed no more",
+      "",
+    ].join("\n"),
+    stderr: 'postern: the door "default" has taken it up\n',
+  });
+  assert.match((await home.run(["explain", "c-b.example.net"])).stdout, /goes to jump2\n/);
+  door.kill("SIGTERM");
+  assert.equal((await door.ended).code, 0, door.stderr);
+  const fromFiles = await home.run(["explain", "c-c.example.net"]);
+  assert.match(fromFiles.stdout, /goes to jump1\n.*catalogue main: cluster c-c/);
+  for await (const text of textsIn(home.places.cache)) assert.ok(!text.includes("SECRET"));
+});
+
+Deno.test("postern update --dry-run, --if-older-than and -o json", async () => {
+  await using company = await Company.open();
+  const { home, lieutenant } = company;
+  const dry = await company.update("--dry-run");
+  assert.match(dry.stdout, /^catalogue main: 2 clusters, .* not stored \(/);
+  assert.equal((await home.run(["explain", "c-a.example.net"])).stdout.includes("jump1"), false);
+  lieutenant.clusters = [{
+    ...cluster("c-a", "jump1"),
+    facts: { jumphost: "jump1", jumphostDomains: "com" },
+  }];
+  const { stdout, stderr, code } = await company.update("-o", "json");
+  assert.deepEqual([code, stderr], [0, ""]);
+  const { catalogues: [main], instances } = JSON.parse(stdout);
+  assert.deepEqual(main.routes, [{
+    kind: "route",
+    pattern: "c-a.example.net",
+    jumphost: "jump1",
+    catalogue: "main",
+    cluster: "c-a",
+    fact: "openshiftBaseDomain",
+  }]);
+  assert.deepEqual([main.warnings[0].fact, main.isNew, instances], ["jumphostDomains", true, []]);
+  const asked = lieutenant.tokens.length;
+  const fresh = await company.update("--if-older-than", "1h");
+  assert.deepEqual([fresh.code, fresh.stdout], [0, ""]);
+  assert.match(fresh.stderr, /^postern: catalogue main: fetched \d+s ago, nothing to do\n$/);
+  assert.equal(lieutenant.tokens.length, asked);
+});
+
+Deno.test("postern update without a terminal, a browser or a token fails and says how to sign in", async () => {
+  await using company = await Company.open();
+  const { code, stderr } = await company.home.run(["update"], {
+    env: { LIEUTENANT_URL: company.lieutenant.url },
+  });
+  assert.equal(code, 5);
+  assert.match(
+    stderr,
+    /^postern: error: Cannot sign in at .* without asking a person\npostern: hint: .*postern login/,
+  );
+  const nothing = await company.home.run(["update"]);
+  assert.equal(nothing.code, 4);
+  assert.match(
+    nothing.stderr,
+    /Cannot tell where the catalogue is: none is configured\npostern: hint: .*LIEUTENANT_URL/,
+  );
+});
+
+peerTest("postern update, login and logout with a browser", ["curl"], async ({ curl }) => {
+  await using company = await Company.open();
+  const { home, lieutenant, oidc } = company;
+  await home.configure(`catalogues: [{ lieutenant: "${lieutenant.url}" }]\n`);
+  const env = { POSTERN_BROWSER: `${curl} --silent --location --noproxy * --output /dev/null` };
+  const first = await home.run(["update"], { env });
+  assert.equal(first.code, 0, first.stderr);
+  assert.match(first.stderr, /sign in at http/);
+  const second = await home.run(["update"], { env });
+  assert.deepEqual([second.code, second.stderr], [0, ""]);
+  assert.equal(oidc.authorizations.length, 1);
+  const login = await home.run(["login"], { env });
+  assert.match(
+    login.stderr,
+    /postern: signed in at 127\.0\.0\.1:\d+ as alice@example\.com for the catalogue main, until /,
+  );
+  assert.equal(oidc.authorizations.length, 2);
+  // A token that the API takes no more is replaced without a word, where that works without a person.
+  const [old = ""] = lieutenant.tokens.slice(-1);
+  lieutenant.refuses = (token) => token === old;
+  assert.equal((await home.run(["update"], { env })).code, 0);
+  assert.deepEqual(await home.run(["logout"]), {
+    code: 0,
+    stdout: "",
+    stderr: "postern: signed out of the catalogue main\n",
+  });
+  assert.match((await home.run(["logout"])).stderr, /nobody was signed in to the catalogue main/);
+});
+
+Deno.test("postern update reloads doors by their control socket, and leaves others' processes alone", async () => {
+  await using company = await Company.open();
+  await company.home.configure("listen: { mixed: 127.0.0.1:0 }\ntransports: { a: { ssh: a } }\n");
+  await using door = await company.home.door();
+  // It has a name that kharon's own pattern would find, and would die of SIGHUP.
+  const decoy = new Deno.Command(Deno.execPath(), {
+    args: ["eval", "setTimeout(() => {}, 60_000)", "kharon-x", "proxy", "postern", "proxy"],
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  try {
+    assert.match((await company.update()).stderr, /the door "default" has taken it up/);
+    await eventually("the door has reloaded", () => /config\.reloaded/.test(door.stderr));
+    assert.doesNotMatch(door.stderr, /SIGHUP/);
+    let isAlive = true;
+    decoy.status.then(() => isAlive = false);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.ok(isAlive);
+  } finally {
+    decoy.kill("SIGKILL");
+    await decoy.status;
+  }
+  door.kill("SIGTERM");
+  assert.equal((await door.ended).code, 0);
+});
+
+async function* textsIn(directory: string): AsyncGenerator<string> {
+  for await (const { name, isDirectory } of Deno.readDir(directory)) {
+    const path = `${directory}/${name}`;
+    if (isDirectory) yield* textsIn(path);
+    else yield new TextDecoder("latin1").decode(await Deno.readFile(path));
+  }
+}
