@@ -17,7 +17,7 @@ const { version } = settings;
 const [word, ...more] = Deno.args;
 
 // One client's mishap must not end the connections of all others: a door says so and goes on.
-const outlivesFaults = commandOf(Deno.args) === "proxy";
+const outlivesFaults = ["proxy", "shell", "kubectl", "oc"].includes(commandOf(Deno.args));
 
 globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();

@@ -85,6 +85,13 @@ const walker: Grants = {
 /** Signs in, with a browser, and asks an API, perhaps through a transport of the configuration. */
 const fetcher: Grants = { ...walker, run: ["{browser}", ...sshPrograms] };
 
+/** Starts whatever a person names, in a cluster, and where no door runs is one itself for as long. */
+const runner: Grants = {
+  ...walker,
+  write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}", "{kube}"],
+  run: "any",
+};
+
 /** What each command may do. */
 export const commandGrants: Readonly<Record<string, Grants>> = {
   proxy: {
@@ -110,6 +117,10 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   logout: { read: "any", write: ["{cache}"], env: "any", sys: ["uid"] },
   clusters: kubeconfigWriter,
   kubeconfig: kubeconfigWriter,
+  shell: runner,
+  kubectl: runner,
+  oc: runner,
+  console: { ...reader, run: ["{browser}"] },
   config: { ...walker, net: ["{control}"], write: ["{config}", "{state}", "{cache}", "{runtime}"] },
   doctor: walker,
   demo: { net: ["127.0.0.1", "[::1]", "localhost"], env: commonEnv, sys: ["uid"] },
@@ -124,6 +135,8 @@ const writingOptions: Readonly<Record<string, readonly string[]>> = {
   config: ["--config"],
   clusters: ["--file"],
   kubeconfig: ["--file"],
+  // A cluster may be called as one of its verbs is.
+  shell: ["--file"],
 };
 
 /** Options whose value is the next word, so that it is not taken for the command. */
@@ -135,9 +148,15 @@ export function commandOf(args: readonly string[]): string {
     const word = args[at] ?? "";
     if (valuedOptions.includes(word)) at++;
     else if (word === "--version") return "version";
+    else if (word === "clusters") return runsPrograms(args.slice(at + 1)) ? "shell" : word;
     else if (!word.startsWith("-")) return Object.hasOwn(commandGrants, word) ? word : "help";
   }
   return "help";
+}
+
+/** Whether `postern clusters` with these words may be one of the forms that start a program. */
+function runsPrograms(words: readonly string[]): boolean {
+  return words.some((word) => ["shell", "kubectl", "oc", "console", "--each"].includes(word));
 }
 
 /**
@@ -150,9 +169,9 @@ export function kindsFor(
 ): PermissionKind[] {
   const command = commandOf(args);
   const grants = grantsFor(command, platform);
-  // A door starts itself to go into the background, a sign-in a browser; all else that is run is named by the ssh
-  // configuration.
-  const mayRun = usesSsh || grants.run?.includes("{browser}") ||
+  // A door starts itself to go into the background, a sign-in a browser, a shell what a person says; all else that is
+  // run is named by the ssh configuration.
+  const mayRun = usesSsh || grants.run === "any" || grants.run?.includes("{browser}") ||
     (command === "proxy" && args.includes("--background"));
   return permissionKinds.filter((kind) => grants[kind] !== undefined && (kind !== "run" || mayRun));
 }

@@ -19,9 +19,31 @@ export function renderEnvironment(
     const { changes, notes } = undoEnvironment(current);
     return { text: shellLines(changes, shell), notes };
   }
+  const { changes, notes } = planOf(environment, current, client);
+  return { text: shellLines(changes, shell), notes: [...environment.notes, ...notes] };
+}
+
+/** The proxy variables of a program that we start ourselves, in the form that most programs understand. */
+export function environmentOfProgram(
+  { process }: Pick<World, "process">,
+  environment: ProxyEnvironment,
+): Record<string, string> {
+  const { changes } = planOf(environment, (name) => process.env(name));
+  const variables = changes.flatMap((change): [string, string][] => {
+    if ("set" in change) return [[change.set, change.value]];
+    return "copy" in change ? [[change.to, process.env(change.copy) ?? ""]] : [];
+  });
+  return Object.fromEntries(variables);
+}
+
+function planOf(
+  environment: ProxyEnvironment,
+  current: (name: string) => string | undefined,
+  client?: string,
+): ReturnType<typeof environmentFor> {
   const url = new URL(environment.http);
   const kind = clientNamed(client);
-  const { changes, notes } = environmentFor({
+  return environmentFor({
     door: url.host,
     ...(url.username !== "" && {
       credentials: { name: decodeURIComponent(url.username), password: decodeURIComponent(url.password) },
@@ -30,5 +52,4 @@ export function renderEnvironment(
     ...(kind !== undefined && { client: kind }),
     current,
   });
-  return { text: shellLines(changes, shell), notes: [...environment.notes, ...notes] };
 }

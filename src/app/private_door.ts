@@ -1,12 +1,12 @@
 import { type Log, PosternError, type World } from "../core/mod.ts";
 import { createPages, type ReloadReport } from "../listeners/mod.ts";
-import { loadConfig } from "./config_file.ts";
+import { type ConfigSource, loadConfig } from "./config_file.ts";
 import { Door } from "./door.ts";
 import { doorSource } from "./door_source.ts";
 
 export interface PrivateDoorOptions {
-  /** The configuration itself. */
-  readonly config: string;
+  /** The configuration itself, or where it is. */
+  readonly config: string | ConfigSource;
   readonly version: string;
   readonly log: Log;
 }
@@ -26,7 +26,7 @@ export class PrivateDoor implements AsyncDisposable {
 
   /** Builds and binds. */
   static async open(world: World, { config, version, log }: PrivateDoorOptions): Promise<PrivateDoor> {
-    const loaded = await loadConfig(world, { text: config });
+    const loaded = await loadConfig(world, typeof config === "string" ? { text: config } : config);
     let token = "";
     const door = new Door(world, loaded, {
       version,

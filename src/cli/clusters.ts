@@ -1,9 +1,26 @@
 import type { Command } from "./command.ts";
 import list from "./clusters_list.ts";
+import { clusterConsole } from "./cluster_console.ts";
+import { kubectl, oc, shell } from "./cluster_programs.ts";
+import { eachCluster, isForEach } from "./each_cluster.ts";
 import { clusterKubeconfig } from "./kubeconfig.ts";
 
+interface Verb {
+  readonly ofCluster: Command;
+  /** Whether all that stands behind it is its own, also what looks like an option of ours. */
+  readonly takesAll: boolean;
+}
+
 /** What the second word of `postern clusters` makes of the first, which then is a NAME. */
-const verbs: Readonly<Record<string, Command>> = { kubeconfig: clusterKubeconfig };
+const verbs: Readonly<Record<string, Verb>> = {
+  kubeconfig: { ofCluster: clusterKubeconfig, takesAll: false },
+  shell,
+  kubectl,
+  oc,
+  console: { ofCluster: clusterConsole, takesAll: false },
+};
+
+const each = eachCluster("clusters");
 
 /** Options whose value is the next word. */
 const valued = [
@@ -24,23 +41,31 @@ const valued = [
 export default {
   ...list,
   takesWordsAsTheyAre: true,
-  help: (width) => helpOf(list, Object.values(verbs), width),
+  help: (width) => helpOf(width),
   start(args, world, context) {
+    const asksForHelp = (words: readonly string[]) =>
+      words.some((word) => word === "--help" || word === "-h");
+    const help = async (command: Pick<Command, "help">) => {
+      await world.terminal.out(command.help(Math.max(40, world.terminal.columns)));
+      return 0;
+    };
+    const ours = args.slice(0, dashesIn(args));
+    if (isForEach(args)) return asksForHelp(ours) ? help(each) : each.start(args, world, context);
     const [first, second] = positions(args);
     const verb = second === undefined ? undefined : verbAt(args, second);
     if (verb && second !== undefined) {
-      // What stands behind the verb is its own; the words before it are ours.
-      return verb.start([...args.slice(0, second), ...args.slice(second + 1)], world, context);
+      const before = args.slice(0, second);
+      const after = args.slice(second + 1);
+      if (asksForHelp(verb.takesAll ? before : ours)) return help(verb.ofCluster);
+      return verb.ofCluster.start([...before, ...(verb.takesAll ? ["--"] : []), ...after], world, context);
     }
-    if (args.slice(0, dashesIn(args)).some((word) => word === "--help" || word === "-h")) {
-      return world.terminal.out(this.help(Math.max(40, world.terminal.columns))).then(() => 0);
-    }
+    if (asksForHelp(ours)) return help(this);
     const isList = first !== undefined && args[first] === "list";
     return list.start(isList ? args.toSpliced(first, 1) : args, world, context);
   },
 } satisfies Command;
 
-function verbAt(args: readonly string[], at: number): Command | undefined {
+function verbAt(args: readonly string[], at: number): Verb | undefined {
   const word = args[at] ?? "";
   return Object.hasOwn(verbs, word) ? verbs[word] : undefined;
 }
@@ -62,9 +87,11 @@ function dashesIn(args: readonly string[]): number {
   return at < 0 ? args.length : at;
 }
 
-function helpOf(list: Command, verbs: readonly Command[], width: number): string {
-  const forms = verbs.map(({ name, summary }) => `  postern ${name}\n      ${summary}`);
-  return forms.length === 0
-    ? list.help(width)
-    : `${list.help(width)}\nIn one cluster:\n${forms.join("\n")}\n`;
+function helpOf(width: number): string {
+  const forms = [...Object.values(verbs).map(({ ofCluster }) => ofCluster), {
+    ...each,
+    name: "clusters --each",
+  }];
+  const lines = forms.map(({ name, summary }) => `  postern ${name}\n      ${summary}\n`).join("");
+  return `${list.help(width)}\nBesides:\n${lines}`;
 }

@@ -1,5 +1,7 @@
 import type { World } from "../core/mod.ts";
 import type { Context } from "./command.ts";
+import { console } from "./cluster_console.ts";
+import { kubectl, oc, shell } from "./cluster_programs.ts";
 import clusters from "./clusters.ts";
 import { type CommandGroup, runCommandLine } from "./command_line.ts";
 import { completionCommand } from "./completion.ts";
@@ -28,7 +30,7 @@ export const commandGroups: readonly CommandGroup[] = [
   { title: "The door", commands: [proxy, status, connections, reload, stop, logs] },
   { title: "Where connections go", commands: [explain, test, env, pac] },
   { title: "The catalogue", commands: [update, login, logout] },
-  { title: "Clusters", commands: [clusters, kubeconfig] },
+  { title: "Clusters", commands: [clusters, kubeconfig, shell.alone, kubectl.alone, oc.alone, console] },
   {
     title: "Setting up",
     commands: [

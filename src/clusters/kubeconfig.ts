@@ -128,7 +128,7 @@ function userOf(
   const client = textOf(factOf(cluster, "oidcClientId"));
   if (issuer !== undefined && client !== undefined) return kubeloginUser(issuer, client, allowExec);
   if (factOf(cluster, "openshiftApiURL") === undefined) return { note: "no fact says how to sign in" };
-  return { note: "signing in to OpenShift is not there yet: postern clusters NAME oc login --web" };
+  return { note: "signing in to OpenShift is not there yet: use oc login in postern clusters NAME shell" };
 }
 
 /** The user of a cluster that signs in with OpenID Connect, as the plugin kubelogin does it. */

@@ -25,6 +25,7 @@ export type ErrorDetail =
   | "too_large"
   | "loop"
   | "no_instance"
+  | "no_program"
   | "damaged"
   | "newer";
 

@@ -49,12 +49,13 @@ function passOn(child: Deno.ChildProcess | undefined, name: SignalName): void {
 }
 
 /** The exit codes that shells have for a program that is missing, and for one that cannot be run. */
-function withExit(error: PosternError): PosternError {
-  const { code, message, cause, hint } = error;
-  const isMissing = /: no such program$/.test(message);
+function withExit({ code, message, cause, hint, detail }: PosternError): PosternError {
+  const isMissing = detail === "no_program";
   return new PosternError(code, message, {
-    cause,
+    // The system's words for it say the same.
+    ...(!isMissing && { cause }),
     ...(hint !== undefined && { hint }),
+    ...(detail !== undefined && { detail }),
     exit: isMissing ? 127 : 126,
   });
 }

@@ -67,6 +67,7 @@ export function programError(error: unknown, program: string): PosternError {
   if (error instanceof Deno.errors.NotFound || (error as { code?: unknown } | undefined)?.code === "ENOENT") {
     return new PosternError("config", `Cannot run "${program}": no such program`, {
       cause: error,
+      detail: "no_program",
       hint: "install it, or give its whole path",
     });
   }

@@ -55,7 +55,7 @@ for (const shell of shells) {
 
 const completions: readonly (readonly [string[], string[]])[] = [
   [["prox"], ["proxy"]],
-  [["con"], ["connections", "config"]],
+  [["con"], ["connections", "console", "config"]],
   [["config", ""], ["check", "show", "schema", "init"]],
   [["env", "--shell", ""], ["sh", "fish", "powershell", "json"]],
   [["proxy", "--listen-"], ["--listen-socks", "--listen-http", "--listen-unix"]],

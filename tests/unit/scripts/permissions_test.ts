@@ -32,6 +32,9 @@ const commandLines = [
   { args: ["-v", "-v", "explain", "stop"], command: "explain" },
   { args: ["--log-level", "debug", "stop"], command: "stop" },
   { args: ["porxy"], command: "help" },
+  { args: ["clusters", "c-a"], command: "clusters" },
+  { args: ["--config", "x", "clusters", "c-a", "kubectl", "get", "ns"], command: "shell" },
+  { args: ["clusters", "--each", "--", "true"], command: "shell" },
   { args: ["constructor"], command: "help" },
 ];
 
@@ -142,6 +145,23 @@ Deno.test("kindsFor() lets commands that walk the way start programs only where 
     assert.ok(kindsFor([command], { usesSsh: true }).includes("run"), command);
   }
   assert.ok(!kindsFor(["status"], { usesSsh: true }).includes("run"));
+});
+
+for (
+  const args of [["shell", "a"], ["kubectl", "a"], ["clusters", "a", "oc"], ["clusters", "a", "console"]]
+) {
+  Deno.test(`kindsFor() lets "${args.join(" ")}" start programs without ssh too`, () => {
+    assert.ok(kindsFor(args).includes("run"));
+    assert.ok(flagsFor(args, here).includes("--allow-run"));
+  });
+}
+
+Deno.test("flagsFor() lets kubeconfig write where kubectl does", () => {
+  const flags = flagsFor(["kubeconfig", "--merge"], { ...here, kubeconfig: "/x/config:/y/other" });
+  assert.ok(
+    flags.includes("--allow-write=/s/postern,/k/postern,/r/postern,/home/me/.kube,/x"),
+    flags.join(" "),
+  );
 });
 
 const sshCases = [

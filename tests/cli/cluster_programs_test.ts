@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import { storeClusters } from "../support/lab_clusters.ts";
+import { peerTest } from "../support/peers.ts";
+import { compiled, Household } from "../support/postern_process.ts";
+
+/** A directory with programs that print what they are given. */
+async function withPrograms(home: Household): Promise<Readonly<Record<string, string>>> {
+  const bin = `${home.directory}/bin`;
+  await Deno.mkdir(bin, { recursive: true });
+  const script = '#!/bin/sh\nfor word in "$0" "$@"; do printf "<%s>" "${word##*/}"; done; echo; exit 3\n';
+  for (const name of ["kubectl", "oc"]) await Deno.writeTextFile(`${bin}/${name}`, script, { mode: 0o755 });
+  return { PATH: `${bin}:/usr/bin:/bin` };
+}
+
+async function leftFiles(home: Household): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name } of Deno.readDir(`${home.places.runtime}/programs`)) names.push(name);
+  return names;
+}
+
+peerTest(
+  "postern clusters NAME kubectl gives its arguments as they are, and its exit code",
+  ["sh"],
+  async ({ sh }, t) => {
+    await using home = await Household.open();
+    await storeClusters(home);
+    await using _door = await home.door();
+    const env = await withPrograms(home);
+    const cases = [
+      {
+        args: ["clusters", "lab-1", "kubectl", "get", "-n", "a b", "--help"],
+        says: "<kubectl><get><-n><a b><--help>\n",
+      },
+      { args: ["clusters", "lab-1", "oc", "--", "--", "-o", ""], says: "<oc><--><--><-o><>\n" },
+      { args: ["kubectl", "lab-1", "--config", "x", "--each"], says: "<kubectl><--config><x><--each>\n" },
+      { args: ["oc", "--id", "default", "lab-1", "--version"], says: "<oc><--version>\n" },
+    ];
+    for (const { args, says } of cases) {
+      await t.step(args.join(" "), async () => {
+        const { code, stdout, stderr } = await home.run(args, { env });
+        assert.deepEqual([code, stdout], [3, says], stderr);
+      });
+    }
+    await t.step("the environment names the cluster and the door", async () => {
+      const script =
+        'cat "$KUBECONFIG"; echo "$POSTERN_CLUSTER $KHARON_SHELL $https_proxy $ALL_PROXY"; ls -l "$KUBECONFIG"';
+      const { code, stdout } = await home.run(["shell", "c-lab-1", "--", sh, "-c", script]);
+      assert.equal(code, 0);
+      assert.match(stdout, /server: "https:\/\/api\.c-lab-1\.example\.net:6443"/);
+      assert.match(stdout, /^c-lab-1 1 http:\/\/127\.0\.0\.1:[0-9]+ socks5h:\/\/127\.0\.0\.1:[0-9]+$/m);
+      assert.match(stdout, /^-rw------- /m);
+    });
+    await t.step("row 52: what begins with - is given to the person's shell", async () => {
+      const { code } = await home.run(["shell", "c-lab-1", "--", "-c", "exit 42"], { env: { SHELL: sh } });
+      assert.equal(code, 42);
+      const other = await home.run(["clusters", "c-lab-1", "shell", "--", "-c", "exit 41"], {
+        env: { SHELL: sh },
+      });
+      assert.equal(other.code, 41);
+    });
+    await t.step("nothing is left", async () => assert.deepEqual(await leftFiles(home), []));
+  },
+);
+
+Deno.test("postern shell fails with 125 before it starts, 126 and 127 for what cannot be run", async (t) => {
+  await using home = await Household.open();
+  await storeClusters(home);
+  await using _door = await home.door();
+  const cases = [
+    { args: ["shell", "c-lab", "--", "true"], code: 125, says: /may be c-lab-2, c-lab-1/ },
+    { args: ["shell", "no-such", "--", "true"], code: 125, says: /no cluster is called so/ },
+    { args: ["shell", "c-empty", "--", "true"], code: 125, says: /no fact has an address of its API/ },
+    { args: ["shell", "--nonsense", "c-lab-1"], code: 125, says: /--nonsense/ },
+    {
+      args: ["shell", "--id", "other", "c-lab-1", "--", "true"],
+      code: 125,
+      says: /the instance "other": none runs/,
+    },
+    { args: ["clusters", "--each"], code: 125, says: /what to run in each cluster/ },
+    {
+      args: ["shell", "c-lab-1", "--", "no-such-program"],
+      code: 127,
+      says: /no such program\npostern: hint: install it/,
+    },
+    { args: ["kubectl", "c-lab-1", "get", "ns"], code: 127, says: /Cannot run "kubectl": no such program/ },
+    { args: ["shell", "c-lab-1", "--", "/etc/passwd"], code: 126, says: /Cannot run "\/etc\/passwd"/ },
+    {
+      args: ["clusters", "--each", "--parallel", "2", "--", "no-such-program"],
+      code: 127,
+      says: /no such program/,
+    },
+  ];
+  for (const { args, code, says } of cases) {
+    await t.step(args.join(" "), async () => {
+      const ended = await home.run(args, { env: { PATH: "/nowhere" } });
+      assert.match(ended.stderr, says);
+      assert.equal(ended.code, code, ended.stderr);
+    });
+  }
+  assert.deepEqual(await leftFiles(home), []);
+});
+
+peerTest(
+  "postern clusters --each runs a command in each cluster, in turn or at once",
+  ["sh"],
+  async ({ sh }, t) => {
+    await using home = await Household.open();
+    await storeClusters(home);
+    await using _door = await home.door();
+    const command = [sh, "-c", 'echo "in $POSTERN_CLUSTER"; [ "$POSTERN_CLUSTER" != c-lab-1 ] || exit 9'];
+    const block = (name: string) => `--- # ${name}\nin ${name}\n`;
+    await t.step("row 53: in turn", async () => {
+      const { code, stdout, stderr } = await home.run(["shell", "--each", "c-lab-*", "--", ...command]);
+      assert.equal(stdout, block("c-lab-2") + block("c-lab-1"));
+      assert.match(stderr, /postern: failed in 1 of 2 clusters: c-lab-1 \(9\)\n$/);
+      assert.equal(code, 9);
+    });
+    await t.step("at once, each in one piece, and one that cannot be worked in fails alone", async () => {
+      const { code, stdout, stderr } = await home.run([
+        "clusters",
+        "--each",
+        "--parallel",
+        "4",
+        "--",
+        ...command,
+      ]);
+      assert.deepEqual(
+        stdout.split(/(?=---)/).sort(),
+        ["c-lab-1", "c-lab-2", "c-talos"].map(block),
+      );
+      assert.match(stderr, /failed in 2 of 4 clusters: c-lab-1 \(9\), c-empty \(125\)\n$/);
+      assert.equal(code, 9);
+    });
+    assert.deepEqual(await leftFiles(home), []);
+  },
+);
+
+peerTest("postern shell outlives what a terminal sends, passes on what is sent to it, and leaves nothing", [
+  "sh",
+], async ({ sh }, t) => {
+  await using home = await Household.open();
+  await storeClusters(home);
+  await using _door = await home.door();
+  const script = 'trap "echo heard; exit 5" TERM; echo "file $KUBECONFIG"; while :; do sleep 0.1; done';
+  for (const [signals, code] of [[["SIGINT", "SIGQUIT", "SIGTERM"], 5], [["SIGHUP"], 129]] as const) {
+    await t.step(signals.join(", "), async () => {
+      await using shell = home.start(["shell", "c-lab-1", "--", sh, "-c", script]);
+      const [, path = ""] = await shell.prints(/^file (.+)$/m);
+      assert.ok((await Deno.stat(path)).isFile);
+      for (const signal of signals) shell.kill(signal);
+      const ended = await shell.ended;
+      assert.equal(ended.code, code, ended.stderr);
+      await assert.rejects(Deno.stat(path), Deno.errors.NotFound);
+      assert.deepEqual(await leftFiles(home), []);
+    });
+  }
+  await t.step("what a killed one leaves, the next one removes", async () => {
+    await using shell = home.start(["shell", "c-lab-1", "--", sh, "-c", "echo file $KUBECONFIG; sleep 1"]);
+    const [, path = ""] = await shell.prints(/^file (.+)$/m);
+    shell.kill("SIGKILL");
+    await shell.ended;
+    assert.ok((await Deno.stat(path)).isFile);
+    assert.equal((await home.run(["shell", "c-lab-1", "--", sh, "-c", ":"])).code, 0);
+    assert.deepEqual(await leftFiles(home), []);
+  });
+});
+
+peerTest("postern clusters NAME console opens the address, or prints it", ["sh"], async ({ sh }) => {
+  await using home = await Household.open();
+  await storeClusters(home);
+  const printed = await home.run(["console", "c-lab-1", "--print"]);
+  assert.deepEqual([printed.code, printed.stdout], [0, "https://console.apps.c-lab-1.example.net/\n"]);
+  const opened = `${home.directory}/opened`;
+  const env = { POSTERN_BROWSER: `${sh} -c 'printf %s "$0" > ${opened}' %s` };
+  const { code, stderr } = await home.run(["clusters", "c-lab-1", "console"], { env });
+  assert.equal(code, 0, stderr);
+  assert.match(await Deno.readTextFile(opened), /^https:\/\/console\.apps\.c-lab-1\.example\.net\/?$/);
+  const none = await home.run(["console", "c-talos"]);
+  assert.equal(none.code, 4);
+  assert.match(none.stderr, /no fact has its address/);
+});
+
+peerTest(
+  "kubectl works where postern starts it, through a door of its own",
+  ["kubectl"],
+  async ({ kubectl }) => {
+    await using home = await Household.open();
+    await storeClusters(home);
+    await home.configure("default: reject\n");
+    const env = { PATH: `${kubectl.replace(/\/[^/]*$/, "")}:/usr/bin:/bin` };
+    const view = await home.run(["clusters", "lab-1", "kubectl", "config", "current-context"], { env });
+    assert.deepEqual([view.code, view.stdout], [0, "c-lab-1\n"], view.stderr);
+    const failed = await home.run(
+      ["clusters", "lab-1", "kubectl", "get", "--raw", "/version", "--request-timeout", "5s", "--token", "x"],
+      { env },
+    );
+    // The door refuses it by its route: kubectl says so, which only a door that it speaks to can tell it.
+    assert.equal(failed.code, 1);
+    assert.match(
+      failed.stderr,
+      /socks connect tcp 127\.0\.0\.1:[0-9]+->api\.c-lab-1\.example\.net:6443: .*not allowed/,
+    );
+    assert.deepEqual(await leftFiles(home), []);
+  },
+);
+
+Deno.test("postern clusters tells of its forms, and of each by itself", async () => {
+  await using home = await Household.open();
+  const helped = async (...args: string[]) => (await home.run(args)).stdout;
+  assert.match(await helped("clusters", "--help"), /postern clusters NAME kubectl\n/);
+  assert.match(await helped("clusters", "c-a", "shell", "--help"), /^Opens a shell that works in a cluster/);
+  assert.match(await helped("clusters", "--each", "--help"), /--parallel N/);
+  assert.match(await helped("kubectl", "--help"), /^Runs kubectl in a cluster/);
+  if (compiled() === undefined) assert.match(await helped("help", "shell"), /Opens a shell/);
+});
