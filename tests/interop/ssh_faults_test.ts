@@ -7,6 +7,7 @@ import { peerTest } from "../support/peers.ts";
 import { SshTransports } from "../support/ssh_transports.ts";
 import { SshLab, sshPeers } from "../support/sshd.ts";
 import { echoServer, TargetServer } from "../support/target_server.ts";
+import { sshHost } from "../support/ssh_host.ts";
 
 const signal = new AbortController().signal;
 
@@ -90,25 +91,7 @@ for (const { name, serve, code } of strange) {
     await using server = new TargetServer(async (client) => {
       await client.send(Uint8Array.from(serve as string, (character) => character.charCodeAt(0)));
     });
-    const host = {
-      alias: "strange",
-      hostName: "127.0.0.1",
-      port: server.port,
-      user: "me",
-      jumps: [],
-      identityFiles: [],
-      certificateFiles: [],
-      identitiesOnly: false,
-      userKnownHostsFiles: [],
-      globalKnownHostsFiles: [],
-      strictHostKeyChecking: "yes",
-      hashKnownHosts: false,
-      addressFamily: "any",
-      kbdInteractive: true,
-      password: true,
-      pubkey: true,
-      problems: [],
-    } as const;
+    const host = sshHost("strange", { port: server.port });
     await using ssh = new SshTransports([host]);
     const transport = ssh.to("strange");
     const error = await transport.dial({ host: "127.0.0.1", port: 1 }, { signal }).catch((error) => error);

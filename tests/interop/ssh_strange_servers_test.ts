@@ -4,33 +4,13 @@ import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
 import type { RawClient } from "../support/raw_client.ts";
 import { SshTransports } from "../support/ssh_transports.ts";
 import { TargetServer } from "../support/target_server.ts";
+import { sshHost } from "../support/ssh_host.ts";
 
 const signal = new AbortController().signal;
 const target = { host: "127.0.0.1", port: 1 };
 
-function hostAt(port: number, more: Partial<SshHost> = {}): SshHost {
-  return {
-    alias: "strange",
-    hostName: "127.0.0.1",
-    port,
-    user: "me",
-    jumps: [],
-    identityFiles: [],
-    certificateFiles: [],
-    identitiesOnly: false,
-    userKnownHostsFiles: [],
-    globalKnownHostsFiles: [],
-    strictHostKeyChecking: "yes",
-    hashKnownHosts: false,
-    connectTimeout: 700,
-    addressFamily: "any",
-    kbdInteractive: true,
-    password: true,
-    pubkey: true,
-    problems: [],
-    ...more,
-  };
-}
+const hostAt = (port: number, more: Partial<SshHost> = {}) =>
+  sshHost("strange", { port, connectTimeout: 700, ...more });
 
 /** A packet without encryption (RFC 4253, section 6), whatever its payload is. */
 function packet(payload: Uint8Array, { length }: { length?: number } = {}): Uint8Array {

@@ -8,6 +8,7 @@ import { peerTest } from "../support/peers.ts";
 import { SshTransports } from "../support/ssh_transports.ts";
 import { SshLab, sshPeers } from "../support/sshd.ts";
 import { echoServer, TargetServer } from "../support/target_server.ts";
+import { sshHost } from "../support/ssh_host.ts";
 
 const signal = new AbortController().signal;
 
@@ -231,26 +232,9 @@ peerTest("Ssh starts a sign-in that others may wait for, whoever gives up", sshP
 });
 
 Deno.test("Ssh finds jump hosts that lead back to themselves (K35)", async () => {
-  const base = {
-    hostName: "127.0.0.1",
-    port: 22,
-    user: "me",
-    identityFiles: [],
-    certificateFiles: [],
-    identitiesOnly: false,
-    userKnownHostsFiles: [],
-    globalKnownHostsFiles: [],
-    strictHostKeyChecking: "yes",
-    hashKnownHosts: false,
-    addressFamily: "any",
-    kbdInteractive: true,
-    password: true,
-    pubkey: true,
-    problems: [],
-  } as const;
   await using ssh = new SshTransports([
-    { ...base, alias: "a", jumps: [{ host: "b" }] },
-    { ...base, alias: "b", jumps: [{ host: "a" }] },
+    sshHost("a", { jumps: [{ host: "b" }] }),
+    sshHost("b", { jumps: [{ host: "a" }] }),
   ]);
   const transport = ssh.to("a");
   const [note] = await transport.prepare();

@@ -5,6 +5,7 @@ import { createProcess } from "../../src/runtime/process.ts";
 import { systemClock as clock } from "../../src/runtime/system_clock.ts";
 import { Openssh } from "../../src/transports/ssh/openssh.ts";
 import { OpensshDirectory } from "../../src/transports/ssh/openssh_directory.ts";
+import { sshHost } from "./ssh_host.ts";
 
 // A program to be killed: it signs in to a host with the ssh program, says so, and waits.
 const [parent = "", config = "", alias = ""] = Deno.args;
@@ -15,25 +16,7 @@ const log = silentLog;
 const directory = new OpensshDirectory({ parent, platform: process.platform, network, files, clock, log });
 const times = { keepalive: 3000, deadAfter: 6000, connectTimeout: 10_000 };
 const host = new Openssh({
-  host: {
-    alias,
-    hostName: alias,
-    port: 22,
-    user: "",
-    jumps: [],
-    identityFiles: [],
-    certificateFiles: [],
-    identitiesOnly: false,
-    userKnownHostsFiles: [],
-    globalKnownHostsFiles: [],
-    strictHostKeyChecking: "yes",
-    hashKnownHosts: false,
-    addressFamily: "any",
-    kbdInteractive: true,
-    password: true,
-    pubkey: true,
-    problems: [],
-  },
+  host: sshHost(alias, { hostName: alias }),
   target: { alias, config },
   deps: { network, files, process, clock, log, directory, times },
 });

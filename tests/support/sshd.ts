@@ -2,6 +2,7 @@ import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
 import { inNamespace, type Under } from "./namespaces.ts";
 import { eventually, freePort, runPeer } from "./peer_program.ts";
 import type { PeerPaths } from "./peers.ts";
+import { sshHost } from "./ssh_host.ts";
 
 /** What a lab of ssh servers is made with. */
 export const sshPeers = ["sshd", "ssh_keygen", "sh"] as const;
@@ -115,26 +116,13 @@ export class SshLab implements AsyncDisposable {
 
   /** The settings that lead to a server; the unlikely ones as OpenSSH has them by default. */
   host(server: Pick<Sshd, "name" | "port">, more: Partial<SshHost> = {}): SshHost {
-    return {
-      alias: server.name,
-      hostName: "127.0.0.1",
+    return sshHost(server.name, {
       port: server.port,
       user: this.user,
-      jumps: [],
       identityFiles: [this.key],
-      certificateFiles: [],
-      identitiesOnly: false,
       userKnownHostsFiles: [this.knownHosts],
-      globalKnownHostsFiles: [],
-      strictHostKeyChecking: "yes",
-      hashKnownHosts: false,
-      addressFamily: "any",
-      kbdInteractive: true,
-      password: true,
-      pubkey: true,
-      problems: [],
       ...more,
-    };
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

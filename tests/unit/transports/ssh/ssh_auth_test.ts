@@ -6,28 +6,11 @@ import type { Identities, Identity } from "../../../../src/transports/ssh/ssh_id
 import type { SignInAnswer, SignInLink } from "../../../../src/transports/ssh/ssh_sign_in.ts";
 import { SshReader } from "../../../../src/transports/ssh/ssh_writer.ts";
 import { blobOf } from "../../../support/ssh_public_keys.ts";
+import { sshHost } from "../../../support/ssh_host.ts";
 
 const signal = new AbortController().signal;
 
-const host: SshHost = {
-  alias: "jump",
-  hostName: "jump.example",
-  port: 22,
-  user: "me",
-  jumps: [],
-  identityFiles: [],
-  certificateFiles: [],
-  identitiesOnly: false,
-  userKnownHostsFiles: [],
-  globalKnownHostsFiles: [],
-  strictHostKeyChecking: "yes",
-  hashKnownHosts: false,
-  addressFamily: "any",
-  kbdInteractive: true,
-  password: true,
-  pubkey: true,
-  problems: [],
-};
+const host = sshHost("jump", { hostName: "jump.example" });
 
 /** A server that answers each message as the test says; it is told the method, or the answers to its questions. */
 class ScriptedLink implements SignInLink {

@@ -1,29 +1,10 @@
 import assert from "node:assert/strict";
 import { demandUsable, resolveChain } from "../../../../src/transports/ssh/ssh_chain.ts";
 import type { JumpSpec, SshHost } from "../../../../src/transports/ssh/ssh_host.ts";
+import { sshHost } from "../../../support/ssh_host.ts";
 
-function host(alias: string, more: Partial<SshHost> = {}): SshHost {
-  return {
-    alias,
-    hostName: `${alias}.example`,
-    port: 22,
-    user: "me",
-    jumps: [],
-    identityFiles: [],
-    certificateFiles: [],
-    identitiesOnly: false,
-    userKnownHostsFiles: [],
-    globalKnownHostsFiles: [],
-    strictHostKeyChecking: "yes",
-    hashKnownHosts: false,
-    addressFamily: "any",
-    kbdInteractive: true,
-    password: true,
-    pubkey: true,
-    problems: [],
-    ...more,
-  };
-}
+const host = (alias: string, more: Partial<SshHost> = {}) =>
+  sshHost(alias, { hostName: `${alias}.example`, ...more });
 
 async function chain(alias: string, jumps: Record<string, string>): Promise<string> {
   const read = (name: string, asked: { user?: string; port?: number }) =>

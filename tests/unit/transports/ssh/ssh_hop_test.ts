@@ -2,36 +2,17 @@ import assert from "node:assert/strict";
 import { type Conn, PosternError, silentLog } from "../../../../src/core/mod.ts";
 import { connectSsh, type SshHopDeps } from "../../../../src/transports/ssh/connect_ssh.ts";
 import { type HopSession, SshHop } from "../../../../src/transports/ssh/ssh_hop.ts";
-import type { SshHost } from "../../../../src/transports/ssh/ssh_host.ts";
 import { FakeClock, settle } from "../../../support/fake_clock.ts";
 import { MemoryFiles } from "../../../support/memory_files.ts";
 import { memoryPair } from "../../../support/memory_conn.ts";
 import { patternBytes } from "../../../support/pattern_bytes.ts";
 import { memoryCipher, MemorySshServer } from "../../../support/ssh_server.ts";
+import { sshHost } from "../../../support/ssh_host.ts";
 
 const signal = new AbortController().signal;
 const target = { host: "target.example", port: 80 };
 
-const host: SshHost = {
-  alias: "memory",
-  hostName: "127.0.0.1",
-  port: 22,
-  user: "me",
-  jumps: [],
-  identityFiles: [],
-  certificateFiles: [],
-  identitiesOnly: false,
-  userKnownHostsFiles: [],
-  globalKnownHostsFiles: [],
-  strictHostKeyChecking: "yes",
-  hashKnownHosts: false,
-  ciphers: [memoryCipher],
-  addressFamily: "any",
-  kbdInteractive: true,
-  password: true,
-  pubkey: true,
-  problems: [],
-};
+const host = sshHost("memory", { ciphers: [memoryCipher] });
 
 /** A hop whose host is whatever `reach` connects to. */
 function hopTo(reach: () => Promise<Conn>, clock = new FakeClock()): SshHop {

@@ -1,0 +1,25 @@
+import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
+
+/** The settings of a host as OpenSSH has them by default, without files of any person. */
+export function sshHost(alias: string, more: Partial<SshHost> = {}): SshHost {
+  return {
+    alias,
+    hostName: "127.0.0.1",
+    port: 22,
+    user: "me",
+    jumps: [],
+    identityFiles: [],
+    certificateFiles: [],
+    identitiesOnly: false,
+    userKnownHostsFiles: [],
+    globalKnownHostsFiles: [],
+    strictHostKeyChecking: "yes",
+    hashKnownHosts: false,
+    addressFamily: "any",
+    kbdInteractive: true,
+    password: true,
+    pubkey: true,
+    problems: [],
+    ...more,
+  };
+}
