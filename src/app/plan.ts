@@ -1,6 +1,6 @@
 import { PosternError, type Target } from "../core/mod.ts";
 import type { ListenerSettings } from "../listeners/mod.ts";
-import { parsePattern, type Route, Router, type Rule } from "../routing/mod.ts";
+import { parsePattern, type Route, Router, type Rule, type Tier } from "../routing/mod.ts";
 import { type BuildDeps, buildTransports, type BuiltTransport, type Transports } from "../transports/mod.ts";
 import type { LoadedConfig } from "./config_file.ts";
 import type { BoundListener } from "./listener_set.ts";
@@ -83,23 +83,36 @@ export function changesBetween(before: Plan, after: Plan): string[] {
 
 /** What is different between rules, a line each; a catalogue has too many of them to name all. */
 function ruleChanges(before: readonly Rule[], after: readonly Rule[]): string[] {
-  const changes: string[] = [];
-  const ofCatalogues: string[] = [];
-  const listFor = ({ tier }: Rule) => tier === "direct" || tier === "routes" ? changes : ofCatalogues;
-  const ways = (rules: readonly Rule[]) => new Map(rules.map((rule) => [`${rule.tier} ${rule.text}`, rule]));
-  const old = ways(before);
-  const now = ways(after);
-  for (const [key, rule] of now) {
-    const was = old.get(key);
-    if (!was) listFor(rule).push(`${rule.text} now goes to ${rule.transport}`);
-    else if (was.transport !== rule.transport) {
-      listFor(rule).push(`${rule.text} now goes to ${rule.transport} (was ${was.transport})`);
-    }
-  }
-  for (const [key, rule] of old) if (!now.has(key)) listFor(rule).push(`${rule.text} is no rule any more`);
+  const changes = [...tierChanges(before, after, "direct"), ...tierChanges(before, after, "routes")];
+  const ofCatalogues = [
+    ...tierChanges(before, after, "exclusions"),
+    ...tierChanges(before, after, "catalogue"),
+  ];
   const named = ofCatalogues.length > mostNamed ? ofCatalogues.slice(0, mostNamed) : ofCatalogues;
   const more = ofCatalogues.length - named.length;
   return [...changes, ...named, ...(more > 0 ? [`${more} more rules of catalogues are others now`] : [])];
+}
+
+function tierChanges(before: readonly Rule[], after: readonly Rule[], tier: Tier): string[] {
+  const changes: string[] = [];
+  const old = byText(before, tier);
+  const now = byText(after, tier);
+  for (const [text, { transport }] of now) {
+    const was = old.get(text);
+    if (!was) changes.push(`${text} now goes to ${transport}`);
+    else if (was.transport !== transport) {
+      changes.push(`${text} now goes to ${transport} (was ${was.transport})`);
+    }
+  }
+  for (const text of old.keys()) if (!now.has(text)) changes.push(`${text} is no rule any more`);
+  return changes;
+}
+
+/** The texts themselves are the keys: to put anything before them would cost more than all the rest. */
+function byText(rules: readonly Rule[], tier: Tier): Map<string, Rule> {
+  const found = new Map<string, Rule>();
+  for (const rule of rules) if (rule.tier === tier) found.set(rule.text, rule);
+  return found;
 }
 
 /** How many changed rules of catalogues are named. */

@@ -27,32 +27,38 @@ export interface CatalogueTime {
 export function catalogueChanges(before: CatalogueTime | undefined, after: CatalogueTime): CatalogueChanges {
   const oldClusters = new Set(before?.clusters.map(({ id }) => id));
   const newClusters = new Set(after.clusters.map(({ id }) => id));
-  const old = byDomain(before?.routes ?? []);
-  const now = byDomain(after.routes);
   const added: CatalogueRoute[] = [];
+  const removed: CatalogueRoute[] = [];
   const moved: MovedRoute[] = [];
-  for (const [key, route] of now) {
-    const was = old.get(key);
-    if (!was) added.push(route);
-    else if (route.kind === "route" && was.jumphost !== route.jumphost) {
-      moved.push({ ...route, was: was.jumphost ?? "" });
+  for (const kind of ["exclusion", "route"] as const) {
+    const old = byDomain(before?.routes ?? [], kind);
+    const now = byDomain(after.routes, kind);
+    for (const [pattern, route] of now) {
+      const was = old.get(pattern);
+      if (!was) added.push(route);
+      else if (kind === "route" && was.jumphost !== route.jumphost) {
+        moved.push({ ...route, was: was.jumphost ?? "" });
+      }
     }
+    for (const [pattern, route] of old) if (!now.has(pattern)) removed.push(route);
   }
   return {
     clusters: {
       added: [...newClusters].filter((id) => !oldClusters.has(id)),
       removed: [...oldClusters].filter((id) => !newClusters.has(id)),
     },
-    routes: { added, removed: [...old].filter(([key]) => !now.has(key)).map(([, route]) => route), moved },
+    routes: { added, removed, moved },
   };
 }
 
 /** Of equal ones the first counts, as for the router. */
-function byDomain(routes: readonly CatalogueRoute[]): Map<string, CatalogueRoute> {
+function byDomain(
+  routes: readonly CatalogueRoute[],
+  kind: CatalogueRoute["kind"],
+): Map<string, CatalogueRoute> {
   const found = new Map<string, CatalogueRoute>();
   for (const route of routes) {
-    const key = `${route.kind} ${route.pattern}`;
-    if (!found.has(key)) found.set(key, route);
+    if (route.kind === kind && !found.has(route.pattern)) found.set(route.pattern, route);
   }
   return found;
 }

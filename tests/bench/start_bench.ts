@@ -1,13 +1,18 @@
 // Prints how long commands take from source, beside a program that does nothing: the lowest and the median.
-// Run: deno run --allow-run --allow-read --allow-write --allow-env tests/bench/start_bench.ts
+// Run: deno run --allow-run --allow-read --allow-write --allow-env --allow-sys=uid --unstable-kv tests/bench/start_bench.ts
 
 import { sourceCommand } from "../../scripts/postern.ts";
+import { CatalogueStore } from "../../src/clusters/mod.ts";
+import { createWorld } from "../../src/runtime/mod.ts";
+import { storedCatalogue } from "../support/catalogue_program.ts";
 
 interface Start {
   readonly name: string;
   readonly args: readonly string[];
   /** What the door of the measurement is told, for `postern proxy`. */
   readonly config?: string;
+  /** Whether the catalogue is stored. */
+  readonly hasCatalogue?: boolean;
 }
 
 const names = Array.from({ length: 10_000 }, (_, at) => `apps.cluster-${at}.region${at % 17}.example.net`);
@@ -26,18 +31,27 @@ const starts: readonly Start[] = [
     args: ["proxy"],
     config: `${listen}routesFrom: list.txt\nroutes:\n${few}`,
   },
+  { name: "proxy, 10,000 rules of a catalogue", args: ["proxy"], config: listen, hasCatalogue: true },
   { name: "proxy, 10,000 rules in YAML", args: ["proxy"], config: `${listen}routes:\n${many}` },
 ];
 
 const rounds = 9;
 const directory = await Deno.makeTempDir({ prefix: "postern-start-" });
 try {
-  for (const name of ["config", "state", "cache", "run"]) {
+  for (const name of ["config", "state", "cache", "run", "filled"]) {
     await Deno.mkdir(`${directory}/${name}`, { mode: 0o700 });
   }
   await Deno.writeTextFile(`${directory}/empty.ts`, "");
   await Deno.writeTextFile(`${directory}/list.txt`, names.map((name) => `${name} direct\n`).join(""));
   const times = new Map(starts.map((start) => [start, new Array<number>()]));
+  const { clock, files, stores } = createWorld({ main: import.meta.url, flags: [] });
+  const store = new CatalogueStore({
+    clock,
+    files,
+    stores,
+    directory: `${directory}/filled/postern/catalogue`,
+  });
+  await store.put(storedCatalogue("main", 2026, 500), { signal: new AbortController().signal });
   // In turns, so that a busy moment of the machine is no one's alone.
   for (let round = 0; round < rounds; round++) {
     for (const [start, list] of times) list.push(await measure(start));
@@ -52,11 +66,12 @@ try {
 }
 
 /** From the start of the process to its first line for a door, else to its end. */
-async function measure({ args, config }: Start): Promise<number> {
+async function measure({ args, config, hasCatalogue }: Start): Promise<number> {
+  const cache = `${directory}/${hasCatalogue ? "filled" : "cache"}`;
   const places = {
     config: `${directory}/config/postern`,
     state: `${directory}/state/postern`,
-    cache: `${directory}/cache/postern`,
+    cache: `${cache}/postern`,
     runtime: `${directory}/run/postern`,
     home: directory,
   };
@@ -72,7 +87,7 @@ async function measure({ args, config }: Start): Promise<number> {
     env: {
       XDG_CONFIG_HOME: `${directory}/config`,
       XDG_STATE_HOME: `${directory}/state`,
-      XDG_CACHE_HOME: `${directory}/cache`,
+      XDG_CACHE_HOME: cache,
       XDG_RUNTIME_DIR: `${directory}/run`,
     },
     stdin: "null",
