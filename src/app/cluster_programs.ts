@@ -44,11 +44,6 @@ export class ClusterPrograms implements AsyncDisposable {
     return new ClusterPrograms(world, { fleet, door, files, held: held.move() });
   }
 
-  /** Whether the door is one of our own. */
-  get hasOwnDoor(): boolean {
-    return this.#door.isOwn;
-  }
-
   /** Writes the kubeconfig of a cluster, and gives the variables that name it and the door. */
   async environment(known: KnownCluster): Promise<ClusterEnvironment> {
     const { kubeconfigOf, writtenKubeconfig } = await import("../clusters/mod.ts");

@@ -17,8 +17,6 @@ export interface ProgramDoorOptions {
 /** The door that programs use which we start: the one that runs, else one of our own for their lifetime. */
 export interface ProgramDoor extends AsyncDisposable {
   readonly environment: ProxyEnvironment;
-  /** Whether it ends with us. */
-  readonly isOwn: boolean;
 }
 
 /** Asks the running door, and opens one of our own on a free port of loopback where none runs. */
@@ -30,7 +28,7 @@ export async function openProgramDoor(
     try {
       const client = await connectInstance(world, id ?? "default", { signal });
       const environment = await client.env({ credentials: true, signal });
-      return { environment, isOwn: false, [Symbol.asyncDispose]: () => Promise.resolve() };
+      return { environment, [Symbol.asyncDispose]: () => Promise.resolve() };
     } catch (error) {
       const isMissing = isPosternError(error, "refused") && error.detail === "no_instance";
       if (!isMissing || id !== undefined) throw error;
@@ -48,7 +46,6 @@ export async function openProgramDoor(
   }
   return {
     environment: proxyEnvironment(door.door.plan, told, { credentials: true }),
-    isOwn: true,
     [Symbol.asyncDispose]: () => door[Symbol.asyncDispose](),
   };
 }

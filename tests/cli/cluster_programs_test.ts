@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { storeClusters } from "../support/lab_clusters.ts";
 import { peerTest } from "../support/peers.ts";
+import { atTerminal } from "../support/pseudo_terminal.ts";
 import { compiled, Household } from "../support/postern_process.ts";
 
 /** A directory with programs that print what they are given. */
@@ -164,6 +165,25 @@ peerTest("postern shell outlives what a terminal sends, passes on what is sent t
     assert.deepEqual(await leftFiles(home), []);
   });
 });
+
+peerTest(
+  "postern shell at a terminal leaves Ctrl-C to the program, and ends with it",
+  ["python", "sh"],
+  async ({ python, sh }) => {
+    await using home = await Household.open();
+    await storeClusters(home);
+    await using _door = await home.door();
+    const script = 'trap "echo heard" INT; echo ready; read line || read line; echo "said $line"; exit 6';
+    const { command, env } = home.commandLine(["shell", "c-lab-1", "--", sh, "-c", script]);
+    const { screen, code } = await atTerminal(python, command, {
+      steps: [{ until: "ready", press: "\x03" }, { until: "heard", press: "hello\n" }],
+      env,
+    });
+    assert.match(screen, /said hello/);
+    assert.equal(code, 6, screen);
+    assert.deepEqual(await leftFiles(home), []);
+  },
+);
 
 peerTest("postern clusters NAME console opens the address, or prints it", ["sh"], async ({ sh }) => {
   await using home = await Household.open();
