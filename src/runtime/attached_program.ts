@@ -1,7 +1,7 @@
 import { type AttachedOptions, type Clock, PosternError, type SignalName } from "../core/mod.ts";
 import { ProgramEnd } from "./program_end.ts";
-import { programError } from "./run_program.ts";
 import { listenForSignal } from "./signals.ts";
+import { spawnProgram } from "./spawn_program.ts";
 
 /** What a terminal sends to the whole group: without a listener it would end us before the program. */
 const ofTerminal: readonly SignalName[] = ["SIGINT", "SIGQUIT"];
@@ -18,22 +18,15 @@ export async function runAttached(
   clock: Clock,
 ): Promise<number> {
   signal.throwIfAborted();
-  const [program = "", ...args] = command;
   using listening = new DisposableStack();
   let child: Deno.ChildProcess | undefined;
   // Before it is started: there is no moment in which such a signal ends us alone.
   for (const name of ofTerminal) listening.use(listenForSignal(name, () => {}));
   for (const name of passedOn) listening.use(listenForSignal(name, () => passOn(child, name)));
   try {
-    child = new Deno.Command(program, {
-      args,
-      ...(env && { env }),
-      stdin: "inherit",
-      stdout: "inherit",
-      stderr: "inherit",
-    }).spawn();
+    child = spawnProgram(command, { env, stdin: "inherit", stdout: "inherit", stderr: "inherit" });
   } catch (error) {
-    throw withExit(programError(error, program));
+    throw withExit(error);
   }
   using _end = new ProgramEnd(child, signal, clock);
   return (await child.status).code;
@@ -49,7 +42,9 @@ function passOn(child: Deno.ChildProcess | undefined, name: SignalName): void {
 }
 
 /** The exit codes that shells have for a program that is missing, and for one that cannot be run. */
-function withExit({ code, message, cause, hint, detail }: PosternError): PosternError {
+function withExit(error: unknown): unknown {
+  if (!(error instanceof PosternError)) return error;
+  const { code, message, cause, hint, detail } = error;
   const isMissing = detail === "no_program";
   return new PosternError(code, message, {
     // The system's words for it say the same.

@@ -1,6 +1,6 @@
 import type { AppendFile, Background, BackgroundOptions, Clock, Files } from "../core/mod.ts";
 import { ProgramEnd } from "./program_end.ts";
-import { programError } from "./run_program.ts";
+import { spawnProgram } from "./spawn_program.ts";
 
 /**
  * Starts a program in a session of its own, which goes on when we end, unless the signal has ended it by then. What it says on stderr is appended to the
@@ -14,20 +14,12 @@ export async function startBackground(
   { files, clock }: { files: Pick<Files, "append">; clock: Clock },
 ): Promise<Background> {
   const file = await files.append(log);
-  const [program = "", ...args] = command;
   let child: Deno.ChildProcess;
   try {
-    child = new Deno.Command(program, {
-      args,
-      ...(env ? { env } : {}),
-      stdin: "null",
-      stdout: "null",
-      stderr: "piped",
-      detached: true,
-    }).spawn();
+    child = spawnProgram(command, { env, stdin: "null", stdout: "null", stderr: "piped", detached: true });
   } catch (error) {
     file[Symbol.dispose]();
-    throw programError(error, program);
+    throw error;
   }
   const reader = child.stderr.getReader();
   const copied = copy(reader, file);

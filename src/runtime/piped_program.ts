@@ -9,8 +9,8 @@ import {
   writableOf,
 } from "../core/mod.ts";
 import { ProgramEnd } from "./program_end.ts";
-import { programError } from "./run_program.ts";
 import { socketError } from "./socket_error.ts";
+import { spawnProgram } from "./spawn_program.ts";
 
 /** How much of what a program says on stderr is kept: its last words tell why it ended. */
 const tailLimit = 8 * 1024;
@@ -27,23 +27,20 @@ export async function pipeProgram(
   clock: Clock,
 ): Promise<PipedProgram> {
   signal.throwIfAborted();
-  const [program = "", ...args] = command;
-  let child: Deno.ChildProcess;
-  try {
-    child = new Deno.Command(program, {
-      args,
-      ...(env ? { env } : {}),
-      stdin: "piped",
-      stdout: "piped",
-      stderr: "piped",
-      detached: true,
-    }).spawn();
-  } catch (error) {
-    throw programError(error, program);
-  }
+  const child = spawnProgram(command, {
+    env,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+    detached: true,
+  });
   const ending = new AbortController();
   const ended = endOf(child, ending.signal, clock);
-  const conn = new PipeConn(child, { peer: `pipe:${program}`, ended, end: (reason) => ending.abort(reason) });
+  const conn = new PipeConn(child, {
+    peer: `pipe:${command[0] ?? ""}`,
+    ended,
+    end: (reason) => ending.abort(reason),
+  });
   const stop = () => conn.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
   void ended.then(() => signal.removeEventListener("abort", stop));

@@ -1,6 +1,6 @@
 import { type Clock, PosternError, type RunOptions, type RunResult } from "../core/mod.ts";
-import { fileError } from "./file_error.ts";
 import { ProgramEnd } from "./program_end.ts";
+import { spawnProgram } from "./spawn_program.ts";
 import { writeAll } from "./write_all.ts";
 
 /** The most a program may say on one of its outputs where the caller names no limit. */
@@ -13,7 +13,12 @@ export async function runProgram(
   clock: Clock,
 ): Promise<RunResult> {
   signal.throwIfAborted();
-  const child = spawn(command, { env, hasInput: stdin !== undefined });
+  const child = spawnProgram(command, {
+    env,
+    stdin: stdin === undefined ? "null" : "piped",
+    stdout: "piped",
+    stderr: "piped",
+  });
   const ending = new AbortController();
   const stop = (reason: unknown) => ending.abort(reason);
   const pass = () => stop(signal.reason);
@@ -42,36 +47,6 @@ export async function runProgram(
     killing[Symbol.dispose]();
     signal.removeEventListener("abort", pass);
   }
-}
-
-function spawn(
-  command: readonly string[],
-  { env, hasInput }: { env: Record<string, string> | undefined; hasInput: boolean },
-): Deno.ChildProcess {
-  const [program = "", ...args] = command;
-  try {
-    return new Deno.Command(program, {
-      args,
-      ...(env ? { env } : {}),
-      stdin: hasInput ? "piped" : "null",
-      stdout: "piped",
-      stderr: "piped",
-    }).spawn();
-  } catch (error) {
-    throw programError(error, program);
-  }
-}
-
-/** What the system says of a program that cannot be started. */
-export function programError(error: unknown, program: string): PosternError {
-  if (error instanceof Deno.errors.NotFound || (error as { code?: unknown } | undefined)?.code === "ENOENT") {
-    return new PosternError("config", `Cannot run "${program}": no such program`, {
-      cause: error,
-      detail: "no_program",
-      hint: "install it, or give its whole path",
-    });
-  }
-  return fileError(error, `run "${program}"`);
 }
 
 async function feed(into: WritableStream<Uint8Array>, text: string): Promise<void> {
