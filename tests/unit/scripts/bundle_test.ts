@@ -72,6 +72,16 @@ async function sizeWithImports(directory: string, first: string): Promise<number
   return size;
 }
 
+Deno.test("nothing of the clusters is loaded before somebody has a catalogue", async () => {
+  const root = new URL("../../../", import.meta.url).href;
+  const isCluster = (specifier = "") => specifier.startsWith(`${root}src/clusters/`);
+  const importing = (await modulesOf(root)).flatMap(({ specifier, dependencies = [] }) =>
+    dependencies.some(({ code, isDynamic }) => !isDynamic && isCluster(code?.specifier)) ? [specifier] : []
+  );
+  assert.ok(importing.length > 0);
+  assert.deepEqual(importing.filter((specifier) => !isCluster(specifier)), []);
+});
+
 interface Module {
   readonly specifier?: string;
   readonly dependencies?: readonly Dependency[];
@@ -86,15 +96,19 @@ interface Dependency {
 /** What the program imports dynamically: files of the project by path, packages by name. */
 async function dynamicImports(): Promise<string[]> {
   const root = new URL("../../../", import.meta.url).href;
-  const { modules } = JSON.parse(await runDeno(["info", "--json", `${root}main.ts`]));
-  const found = (modules as Module[])
-    .filter((module) => module.specifier?.startsWith(root))
+  const found = (await modulesOf(root))
     .flatMap((module) => module.dependencies ?? [])
     .filter((dependency) => dependency.isDynamic && !dependency.specifier.startsWith("node:"))
     .map(({ code, specifier }) =>
       code?.specifier?.startsWith(root) ? code.specifier.slice(root.length) : specifier
     );
   return [...new Set(found)].sort();
+}
+
+/** The project's own modules. */
+async function modulesOf(root: string): Promise<Module[]> {
+  const { modules } = JSON.parse(await runDeno(["info", "--json", `${root}main.ts`]));
+  return (modules as Module[]).filter((module) => module.specifier?.startsWith(root));
 }
 
 /** The name that a chunk gets from its module. */

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { Dex, ScriptedBrowser } from "../support/dex.ts";
+import { Lieutenant } from "../support/lieutenant.ts";
+import { peerTest } from "../support/peers.ts";
+import { type Door, Household } from "../support/postern_process.ts";
+import { testTls } from "../support/tls_files.ts";
+
+const base = "c-prod01.example.net";
+const clusters = [
+  {
+    id: "c-prod01",
+    tenant: "t-a",
+    displayName: "Prod01",
+    facts: { jumphost: "jump1.example.net", jumphostSkipDomains: `apps.${base}` },
+    dynamicFacts: { openshiftBaseDomain: JSON.stringify(base) },
+    bootstrapToken: "SECRET-OF-THE-INSTALLATION",
+  },
+  { id: "c-bare02", tenant: "t-b", displayName: "Bare02" },
+] as const;
+
+/** Something besides a window: the test itself plays the browser, with the address that is shown. */
+const env = { POSTERN_BROWSER: "true" };
+
+peerTest(
+  "postern update against dex and Lieutenant: one sign-in, and then neither has to be there",
+  ["dex", "kubernetes", "lieutenant"],
+  async (paths, t) => {
+    await using home = await Household.open();
+    await using dex = await Dex.start(paths.dex, home.directory);
+    const { issuer, discoveryUrl } = dex;
+    const lieutenant = await Lieutenant.start({
+      ...paths,
+      clusters,
+      oidc: { issuer, clientId: "lieutenant", discoveryUrl },
+    });
+    await using _lieutenant = lieutenant;
+    await Deno.writeTextFile(`${home.directory}/ca.crt`, testTls.ca);
+    await home.configure(
+      `catalogues:\n  - { lieutenant: "${lieutenant.url.origin}", ca: "${home.directory}/ca.crt" }\n`,
+    );
+
+    await t.step("a person who may not is told so, by what Lieutenant says", async () => {
+      const { code, stderr } = await withBrowser(home.start(["update"], { env }), "mallory@example.com");
+      assert.equal(code, 5, stderr);
+      assert.match(stderr, /\npostern: error: Cannot read the clusters of .*: it answered 403/);
+    });
+    await t.step("the first update signs in with a browser", async () => {
+      const { code, stdout, stderr } = await withBrowser(home.start(["login"], { env }), "alice@example.com");
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, /postern: signed in at .* as alice@example\.com/);
+      assert.equal(stdout, "");
+      assert.deepEqual(await home.run(["update"]), {
+        code: 0,
+        stdout: `catalogue main: 2 clusters, 1 route, 1 exclusion (${lieutenant.url.href})\n`,
+        stderr: "",
+      });
+    });
+    await t.step("the second one within a minute asks nobody", async () => {
+      const { code, stdout, stderr } = await home.run(["update"]);
+      assert.deepEqual([code, stderr], [0, ""]);
+      assert.match(stdout, /, nothing has changed \(/);
+    });
+    await t.step("a token that Lieutenant takes no more is replaced without a person", async () => {
+      const directory = `${home.places.cache}/tokens`;
+      const [file = ""] = [...Deno.readDirSync(directory)].map(({ name }) => name).filter((name) =>
+        name.endsWith(".json")
+      );
+      const stored = JSON.parse(await Deno.readTextFile(`${directory}/${file}`));
+      // Everything is right but the signature, which only the other side looks at.
+      const idToken = `${stored.idToken.split(".").slice(0, 2).join(".")}.${"A".repeat(342)}`;
+      await Deno.writeTextFile(`${directory}/${file}`, JSON.stringify({ ...stored, idToken }));
+      const { code, stderr } = await home.run(["update"]);
+      assert.deepEqual([code, stderr], [0, ""]);
+    });
+    await lieutenant[Symbol.asyncDispose]();
+    await dex[Symbol.asyncDispose]();
+    await t.step("without Lieutenant and dex a door starts, and knows where things go", async () => {
+      await using door = await home.door();
+      const explained = await home.run(["explain", `api.${base}:6443`]);
+      assert.match(
+        explained.stdout,
+        /because {2}rule "c-prod01\.example\.net" \(catalogue main: cluster c-prod01 /,
+      );
+      assert.match((await home.run(["explain", `x.apps.${base}`])).stdout, /goes to direct\n/);
+      door.kill("SIGTERM");
+      assert.equal((await door.ended).code, 0);
+    });
+    await t.step("and an update says how old the catalogue is that stays", async () => {
+      const { code, stdout, stderr } = await home.run(["update"]);
+      assert.deepEqual([code, stdout], [6, ""]);
+      assert.match(stderr, /the catalogue of \d+s ago is kept\n$/);
+    });
+    await t.step("nothing secret is stored", async () => {
+      for (const name of ["catalogue.kv", "snapshot.json"]) {
+        const bytes = await Deno.readFile(`${home.places.cache}/catalogue/${name}`);
+        assert.ok(!new TextDecoder("latin1").decode(bytes).includes(clusters[0].bootstrapToken));
+      }
+    });
+  },
+);
+
+/** Lets a command come to its end with a person who signs in where it says. */
+async function withBrowser(command: Door, user: string) {
+  const [, address = ""] = await command.says(/open this address:\n(\S+)\n/);
+  await new ScriptedBrowser(user).visit(address);
+  return await command.ended;
+}
