@@ -112,6 +112,11 @@ export class Lieutenant implements AsyncDisposable {
     return new URL(`https://${this.#servers.lieutenant.address}`);
   }
 
+  /** Where the Kubernetes API behind it is: `127.0.0.1:6443`. */
+  get kubernetes(): string {
+    return this.#servers.api.address;
+  }
+
   /** Ends the Kubernetes API behind it. */
   async stopKubernetes(): Promise<void> {
     await this.#servers.api[Symbol.asyncDispose]();
