@@ -6,8 +6,8 @@ import { type ConfigSource, loadConfig, type LoadedConfig } from "./config_file.
 /** How a person may be asked to sign in. */
 export interface SignInWay {
   readonly log: Log;
-  /** By a code for another device, instead of a browser. */
-  readonly device?: boolean;
+  /** With a browser unless told; "none" asks nobody. */
+  readonly way?: "browser" | "device" | "none";
   /** In place of the port that is registered. */
   readonly port?: number;
   /** Says something to the person; on stderr unless told. */
@@ -127,7 +127,7 @@ export class CatalogueAccess implements AsyncDisposable {
   /** What the configuration says, and what it does not say the API. */
   async #findSignIn(signal: AbortSignal): Promise<SignInOptions> {
     const { lieutenant, name, oidc } = this.settings;
-    const { device, port } = this.#way;
+    const { way = "browser", port } = this.#way;
     const { ca } = this.#parts;
     let clientId = oidc?.clientId;
     let discoveryUrl = oidc?.discoveryUrl?.href;
@@ -151,7 +151,7 @@ export class CatalogueAccess implements AsyncDisposable {
       apiUrl: lieutenant.href,
       clientId,
       discoveryUrl,
-      way: device ? "device" : "browser",
+      way,
       ...(ca !== undefined && { ca }),
       ...(port !== undefined && { port }),
     };

@@ -18,7 +18,14 @@ import {
   serveControl,
   serveDoor,
 } from "../listeners/mod.ts";
-import { type ConfigReport, demandLoaded, type LoadedConfig, readConfig } from "./config_file.ts";
+import { CatalogueRefresh } from "./catalogue_refresh.ts";
+import {
+  type ConfigReport,
+  type ConfigSource,
+  demandLoaded,
+  type LoadedConfig,
+  readConfig,
+} from "./config_file.ts";
 import { ConfigWatch, type WatchedContents } from "./config_watch.ts";
 import { Door } from "./door.ts";
 import { doorSource } from "./door_source.ts";
@@ -70,6 +77,7 @@ class DoorRun implements AsyncDisposable {
   #nextReload: Promise<ReloadReport> | undefined;
   #door: Door | undefined;
   #watch: ConfigWatch | undefined;
+  #refresh: CatalogueRefresh | undefined;
   /** The files as they were read last, whether they could be used or not. */
   #texts: ConfigReport["texts"] = new Map();
 
@@ -107,6 +115,8 @@ class DoorRun implements AsyncDisposable {
     }
     if (source) await this.#serveControl(instance, source);
     this.#watch = this.#held.use(new ConfigWatch(this.#world, log, () => this.#reloadAndForget("file")));
+    const spawn = (work: (signal: AbortSignal) => Promise<void>) => this.#tasks.spawn(work);
+    this.#refresh = this.#held.use(new CatalogueRefresh(this.#world, { log, source: this.#source, spawn }));
     await this.#follow(door);
     if (readyFile !== undefined) this.#held.defer(() => this.#world.files.remove(readyFile));
     const addresses = await this.#tellAddresses(door);
@@ -153,12 +163,13 @@ class DoorRun implements AsyncDisposable {
     return this.#held.disposeAsync();
   }
 
-  async #load(): Promise<LoadedConfig> {
+  get #source(): ConfigSource {
     const { config, overrides } = this.#options;
-    const report = await readConfig(this.#world, {
-      ...(config !== undefined && { config }),
-      ...(overrides && { overrides }),
-    });
+    return { ...(config !== undefined && { config }), ...(overrides && { overrides }) };
+  }
+
+  async #load(): Promise<LoadedConfig> {
+    const report = await readConfig(this.#world, this.#source);
     this.#texts = report.texts;
     return demandLoaded(report);
   }
@@ -192,6 +203,7 @@ class DoorRun implements AsyncDisposable {
 
   /** Watches what the configuration was read from; which files of ssh that are is known a little later. */
   async #follow(door: Door): Promise<void> {
+    this.#refresh?.follow(door.plan.config);
     await this.#watch?.follow(this.#contents(door));
     this.#tasks.spawn(async () => {
       await door.prepared();

@@ -30,7 +30,8 @@ export default defineCommand({
   async run({ name, device }, world, { globals: { config }, log, signal }) {
     const { signInToCatalogues } = await import("../app/mod.ts");
     const source = config === undefined ? {} : { config };
-    for (const one of await signInToCatalogues(world, source, { name, device, log, signal })) {
+    const way = device ? "device" : "browser";
+    for (const one of await signInToCatalogues(world, source, { name, way, log, signal })) {
       const who = one.name === undefined ? "" : ` as ${one.name}`;
       const until = one.expires === undefined ? "" : `, until ${one.expires.toISOString()}`;
       await world.terminal.err(

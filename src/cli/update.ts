@@ -82,7 +82,8 @@ async function update(
     return await importKharon(world, source, { isDryRun, signal });
   }
   const token = tokenFile === "-" ? "input" : tokenFile === undefined ? undefined : { file: tokenFile };
-  return await updateCatalogues(world, source, { name, isDryRun, ifOlderThan, device, token, log, signal });
+  const way = device ? "device" : "browser";
+  return await updateCatalogues(world, source, { name, isDryRun, ifOlderThan, way, token, log, signal });
 }
 
 async function show(
