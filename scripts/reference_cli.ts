@@ -13,6 +13,8 @@ const exits = [
   ["5", "not signed in, or refused"],
   ["6", "cannot reach: network, name, proxy, target"],
   ["7", "`doctor` found a failure"],
+  ["125", "a command that runs another program failed before it started"],
+  ["126, 127", "that program cannot be run; it is missing"],
   ["130", "interrupted"],
 ];
 

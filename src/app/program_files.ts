@@ -2,6 +2,8 @@ import { PosternError, type World } from "../core/mod.ts";
 
 type FilesWorld = Pick<World, "files" | "places">;
 
+const mostTries = 10;
+
 /**
  * A directory for the files of the programs that we start, for their owner only, and gone with us. A lock beside it
  * tells whether we are there: what one leaves that was killed, the next one removes.
@@ -23,16 +25,20 @@ export class ProgramFiles implements AsyncDisposable {
     await files.privateDirectory(places.runtime);
     await files.privateDirectory(parent);
     await sweep(world, parent);
-    const directory = `${parent}/${crypto.randomUUID().slice(0, 13)}`;
-    const lock = await files.lock(`${directory}.lock`, { removes: true });
-    if (!lock) throw new PosternError("internal", `Cannot lock "${directory}": somebody else has it`);
-    try {
-      await files.privateDirectory(directory);
-    } catch (error) {
-      lock[Symbol.dispose]();
-      throw error;
+    for (let tries = 0; tries < mostTries; tries++) {
+      const directory = `${parent}/${crypto.randomUUID().slice(0, 13)}`;
+      const lock = await files.lock(`${directory}.lock`, { removes: true });
+      // Whoever sweeps just now may have found our lock before we held it.
+      if (!lock) continue;
+      try {
+        await files.privateDirectory(directory);
+      } catch (error) {
+        lock[Symbol.dispose]();
+        throw error;
+      }
+      return new ProgramFiles(world, directory, lock);
     }
-    return new ProgramFiles(world, directory, lock);
+    throw new PosternError("internal", `Cannot lock anything in "${parent}"`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -185,6 +185,19 @@ peerTest(
   },
 );
 
+peerTest("postern shell many times at once keeps each one's files apart", ["sh"], async ({ sh }) => {
+  await using home = await Household.open();
+  await storeClusters(home);
+  await using _door = await home.door();
+  const script = 'cat "$KUBECONFIG" >/dev/null && echo "$KUBECONFIG"';
+  const ended = await Promise.all(
+    Array.from({ length: 8 }, () => home.run(["shell", "c-lab-1", "--", sh, "-c", script])),
+  );
+  for (const { code, stderr } of ended) assert.equal(code, 0, stderr);
+  assert.equal(new Set(ended.map(({ stdout }) => stdout)).size, 8);
+  assert.deepEqual(await leftFiles(home), []);
+});
+
 peerTest("postern clusters NAME console opens the address, or prints it", ["sh"], async ({ sh }) => {
   await using home = await Household.open();
   await storeClusters(home);
