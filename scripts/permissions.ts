@@ -114,7 +114,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   pac: reader,
   update: fetcher,
   login: fetcher,
-  logout: { read: "any", write: ["{cache}"], env: "any", sys: ["uid"] },
+  logout: walker,
   clusters: kubeconfigWriter,
   kubeconfig: kubeconfigWriter,
   shell: runner,

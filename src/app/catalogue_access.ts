@@ -110,6 +110,19 @@ export class CatalogueAccess implements AsyncDisposable {
     return { ...signedIn, provider: new URL(options.discoveryUrl).host };
   }
 
+  /** Forgets every sign-in for this API, by what is stored of it: the API itself need not be there. */
+  async signOut({ signal }: { signal: AbortSignal }): Promise<boolean> {
+    const { signOut, TokenCache } = await import("../clusters/mod.ts");
+    const { log } = this.#way;
+    const { ca } = this.#parts;
+    const keys = await new TokenCache(this.#world, log).keysFor(this.settings.lieutenant.href);
+    for (const { issuer, clientId, apiUrl } of keys) {
+      const options = { apiUrl, clientId, discoveryUrl: issuer, ...(ca !== undefined && { ca }) };
+      await signOut(options, this.#signInParts, { signal });
+    }
+    return keys.length > 0;
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.#held.disposeAsync();
   }

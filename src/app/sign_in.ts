@@ -1,5 +1,5 @@
 import type { SignedIn } from "../clusters/mod.ts";
-import { silentLog, type World } from "../core/mod.ts";
+import type { World } from "../core/mod.ts";
 import { CatalogueAccess, catalogueSources, type SignInWay } from "./catalogue_access.ts";
 import type { ConfigSource } from "./config_file.ts";
 
@@ -33,19 +33,20 @@ export async function signInToCatalogues(
   return done;
 }
 
-/** Forgets the tokens of each catalogue, asking nobody; gives the names of those that had any. */
+/** Forgets the tokens of each catalogue, here and at their providers where those can be told. */
 export async function signOutOfCatalogues(
   world: World,
   source: ConfigSource,
-  request: { readonly name?: string | undefined },
+  request: SignInRequest,
 ): Promise<{ readonly signedOut: readonly string[]; readonly others: readonly string[] }> {
-  const { TokenCache } = await import("../clusters/mod.ts");
-  const cache = new TokenCache(world, silentLog);
+  const { signal } = request;
   const signedOut: string[] = [];
   const others: string[] = [];
-  for (const { name, lieutenant } of (await catalogueSources(world, source, request)).catalogues) {
-    const had = await cache.forgetApi(lieutenant.href) > 0;
-    (had ? signedOut : others).push(name);
+  const { catalogues, config } = await catalogueSources(world, source, request);
+  for (const settings of catalogues) {
+    await using access = await CatalogueAccess.open(world, settings, { config, way: request });
+    const had = await access.signOut({ signal });
+    (had ? signedOut : others).push(settings.name);
   }
   return { signedOut, others };
 }

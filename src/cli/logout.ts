@@ -11,8 +11,8 @@ export default defineCommand({
   name: "logout",
   summary: "forgets the tokens of a sign-in",
   description:
-    "Removes what is stored of a sign-in on this machine; nobody is asked for that. The catalogue stays, and what " +
-    "commodore has stored of its own sign-in stays too.",
+    "Removes what is stored of a sign-in on this machine, and has the provider forget it too, where it can be " +
+    "told. The catalogue stays, and what commodore has stored of its own sign-in stays too.",
   examples: [["postern logout", "for all catalogues"]],
   parser: object({
     name: optional(
@@ -21,10 +21,10 @@ export default defineCommand({
       }),
     ),
   }),
-  async run({ name }, world, { globals: { config } }) {
+  async run({ name }, world, { globals: { config }, log, signal }) {
     const { signOutOfCatalogues } = await import("../app/mod.ts");
     const source = config === undefined ? {} : { config };
-    const { signedOut, others } = await signOutOfCatalogues(world, source, { name });
+    const { signedOut, others } = await signOutOfCatalogues(world, source, { name, log, signal });
     const say = (text: string) => world.terminal.err(`postern: ${printable(text)}\n`);
     for (const name of signedOut) await say(`signed out of the catalogue ${name}`);
     for (const name of others) await say(`nobody was signed in to the catalogue ${name}`);

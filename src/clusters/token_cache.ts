@@ -58,21 +58,21 @@ export class TokenCache {
     await this.#files.remove(await this.#path(key));
   }
 
-  /** Forgets all tokens for an API, whoever gave them; how many there were. */
-  async forgetApi(apiUrl: string): Promise<number> {
+  /** The sign-ins for an API, whichever provider they are from. */
+  async keysFor(apiUrl: string): Promise<TokenKey[]> {
     const key = keyUrl(apiUrl);
-    let count = 0;
     const names = await this.#files.info(this.#directory) ? await this.#files.list(this.#directory) : [];
+    const keys: TokenKey[] = [];
     for (const name of names.filter((name) => name.endsWith(".json"))) {
       const path = `${this.#directory}/${name}`;
       const content = parsed(
         await this.#files.readTextIfThere(path, { limit: mostBytes }).catch(() => "") ?? "",
       );
-      if (!isMapping(content) || content["apiUrl"] !== key) continue;
-      await this.#files.remove(path);
-      count++;
+      const { issuer, clientId, apiUrl } = isMapping(content) ? content : {};
+      if (typeof issuer !== "string" || typeof clientId !== "string" || apiUrl !== key) continue;
+      keys.push({ issuer, clientId, apiUrl: key });
     }
-    return count;
+    return keys;
   }
 
   /** Takes the lock on one sign-in; undefined while another process has it. */

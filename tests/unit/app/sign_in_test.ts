@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { signInToCatalogues, signOutOfCatalogues } from "../../../src/app/mod.ts";
+import { PosternError } from "../../../src/core/mod.ts";
 import { UpdateWorld } from "../../support/update_world.ts";
 
 const { signal } = new AbortController();
@@ -18,16 +19,26 @@ Deno.test("signInToCatalogues() has a person sign in, whatever is stored", async
   assert.equal(update.signIn.opened.length, 2);
 });
 
-Deno.test("signOutOfCatalogues() forgets every token for the API, and asks nobody", async () => {
+Deno.test("signOutOfCatalogues() forgets every token for the API, here and at the provider", async () => {
   await using update = new UpdateWorld({ files: { "/config/config.yaml": config } });
   await update.update();
-  const asked = update.signIn.server.asked;
+  const { log, server, memory } = update.signIn;
   const left = async () =>
     (await update.world.files.list("/cache/tokens")).filter((name) => /json$/.test(name));
-  update.signIn.memory.files.put("/cache/tokens/other.json", '{"apiUrl":"https://other.example"}');
-  assert.equal((await left()).length, 2);
-  assert.deepEqual(await signOutOfCatalogues(update.world, {}, {}), { signedOut: ["main"], others: [] });
-  assert.deepEqual(await signOutOfCatalogues(update.world, {}, {}), { signedOut: [], others: ["main"] });
-  assert.deepEqual(await left(), ["other.json"]);
-  assert.equal(update.signIn.server.asked, asked);
+  memory.files.put("/cache/tokens/other.json", '{"apiUrl":"https://other.example"}');
+  assert.deepEqual([(await left()).length, server.refreshTokens.size], [2, 1]);
+  const request = { log, signal };
+  assert.deepEqual(await signOutOfCatalogues(update.world, {}, request), { signedOut: ["main"], others: [] });
+  assert.deepEqual(await signOutOfCatalogues(update.world, {}, request), { signedOut: [], others: ["main"] });
+  assert.deepEqual([await left(), server.refreshTokens.size], [["other.json"], 0]);
+});
+
+Deno.test("signOutOfCatalogues() needs neither the API nor the provider", async () => {
+  await using update = new UpdateWorld({ files: { "/config/config.yaml": config } });
+  await update.update();
+  const { log, memory } = update.signIn;
+  memory.network.faults.set("127.0.0.1", new PosternError("unreachable", "Cannot reach 127.0.0.1"));
+  const request = { log, signal };
+  assert.deepEqual((await signOutOfCatalogues(update.world, {}, request)).signedOut, ["main"]);
+  assert.equal(log.lines.at(-1)?.event, "sign_in.not_revoked");
 });
