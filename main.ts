@@ -7,6 +7,7 @@ import {
   flagsFor,
   kindsFor,
   mayUseSsh,
+  startsDoors,
 } from "./scripts/permissions.ts";
 import { runtimeFlags } from "./scripts/runtime_flags.ts";
 
@@ -46,8 +47,8 @@ async function main(args: readonly string[]): Promise<number> {
   const gather = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
   const log = new LineWriter({ sink: writeStderr, gather });
   const { run } = await import("./src/cli/mod.ts");
-  if (command === "proxy" && !world.process.isCompiled) {
-    // From source, a door in the background gets the flags of this command line again.
+  if (startsDoors(command) && !world.process.isCompiled) {
+    // From source, a door in the background gets the flags of this command line again, and a service those of a door.
     const places = {
       directories: world.places,
       self: Deno.execPath(),
@@ -55,7 +56,10 @@ async function main(args: readonly string[]): Promise<number> {
       shell: world.process.env("SHELL"),
       askpass: world.process.env("SSH_ASKPASS"),
     };
-    world = createWorld({ main: import.meta.url, flags: [...runtimeFlags, ...flagsFor(args, places)] });
+    world = createWorld({
+      main: import.meta.url,
+      flags: [...runtimeFlags, ...flagsFor(command === "proxy" ? args : ["proxy"], places)],
+    });
   }
   try {
     return await run(args, world, { version, writeLogLine: log.write });

@@ -5,7 +5,8 @@ export type PermissionKind = "net" | "read" | "write" | "env" | "run" | "sys";
  * Everything, or these names; `{state}` and the like stand for the platform's directories, `{self}` for the program,
  * `{control}` for the control sockets of the doors that run, `{ssh}` for the person's ssh directory, `{shell}` and
  * `{askpass}` for the programs that the environment names for that, `{agent}` for the socket of its ssh agent,
- * `{browser}` for what opens a web address, `{kube}` for the directories of kubeconfigs.
+ * `{browser}` for what opens a web address, `{kube}` for the directories of kubeconfigs,
+ * `{services}` for where the files of a person's services are.
  */
 export type Grant = "any" | readonly string[];
 
@@ -92,6 +93,22 @@ const runner: Grants = {
   run: "any",
 };
 
+/** Reads the configuration as a door would, writes the files of a service, and has the service manager read them. */
+const installer: Grants = {
+  read: "any",
+  write: ["{cache}", "{services}"],
+  env: "any",
+  run: ["systemctl", "launchctl"],
+  sys: ["uid"],
+};
+
+const uninstaller: Grants = { ...installer, read: ["{services}"], write: ["{services}"], env: commonEnv };
+
+/** Whether a command starts doors, itself or by a service: from source it hands on the flags of one. */
+export function startsDoors(command: string): boolean {
+  return command === "proxy" || commandGrants[command] === installer;
+}
+
 /** What each command may do. */
 export const commandGrants: Readonly<Record<string, Grants>> = {
   proxy: {
@@ -121,6 +138,10 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   kubectl: runner,
   oc: runner,
   console: { ...reader, run: ["{browser}"] },
+  "service-install": installer,
+  "service-uninstall": uninstaller,
+  service: installer,
+  install: installer,
   config: { ...walker, net: ["{control}"], write: ["{config}", "{state}", "{cache}", "{runtime}"] },
   doctor: walker,
   demo: { net: ["127.0.0.1", "[::1]", "localhost"], env: commonEnv, sys: ["uid"] },
@@ -169,10 +190,10 @@ export function kindsFor(
 ): PermissionKind[] {
   const command = commandOf(args);
   const grants = grantsFor(command, platform);
-  // A door starts itself to go into the background, a sign-in a browser, a shell what a person says; all else that is
-  // run is named by the ssh configuration.
+  // A door starts itself to go into the background, a sign-in a browser, a shell what a person says, a service its
+  // manager; all else that is run is named by the ssh configuration.
   const mayRun = usesSsh || grants.run === "any" || grants.run?.includes("{browser}") ||
-    (command === "proxy" && args.includes("--background"));
+    grants.run === installer.run || (command === "proxy" && args.includes("--background"));
   return permissionKinds.filter((kind) => grants[kind] !== undefined && (kind !== "run" || mayRun));
 }
 
@@ -266,6 +287,10 @@ function fill(
   if (name === "{ssh}") return [`${directories.home}/.ssh`];
   if (name === "{shell}") return ["/bin/sh", ...(shell ? [shell] : [])];
   if (name === "{askpass}") return askpass ? [askpass] : [];
+  if (name === "{services}") {
+    const directory = `${directoryOf(directories.config)}/systemd`;
+    return [platform === "darwin" ? `${directories.home}/Library/LaunchAgents` : directory];
+  }
   if (name === "{agent}") return agent ? [agent] : [];
   if (name === "{browser}") return [browserProgram(browser, platform)];
   if (name === "{kube}") {

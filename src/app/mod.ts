@@ -23,8 +23,10 @@ export { connectInstance, type InstanceInfo, instances, logFile } from "./instan
 export type { Overrides } from "./overrides.ts";
 export * from "./private_door.ts";
 export type { InstanceReload } from "./reload_instances.ts";
-export * from "./run_door.ts";
+export { runDoor, type RunDoorOptions } from "./run_door.ts";
 export { type CatalogueSignIn, signInToCatalogues, signOutOfCatalogues } from "./sign_in.ts";
+export * from "./service.ts";
+export { planRemoval, planService } from "./service_plan.ts";
 export * from "./starter_config.ts";
 export * from "./temporary_kubeconfig.ts";
 export * from "./test_transports.ts";

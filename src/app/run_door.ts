@@ -289,7 +289,7 @@ class DoorRun implements AsyncDisposable {
 const longestWait = 2 ** 31 - 1;
 
 /** A door that would send everything direct has been started by mistake. */
-function demandRoutes({ path, rules, settings, catalogues }: LoadedConfig): void {
+export function demandRoutes({ path, rules, settings, catalogues }: LoadedConfig): void {
   if (rules.length > 0 || settings.default !== "direct") return;
   if (settings.catalogues?.length && catalogues.every(({ fetchedAt }) => fetchedAt === undefined)) {
     throw new PosternError("config", "Cannot start: no catalogue is stored, so nothing would be routed", {

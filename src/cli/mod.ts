@@ -19,6 +19,9 @@ import logs from "./logs.ts";
 import pac from "./pac.ts";
 import proxy from "./proxy.ts";
 import reload from "./reload.ts";
+import service from "./service.ts";
+import { kharonInstall, serviceInstall } from "./service_install.ts";
+import serviceUninstall from "./service_uninstall.ts";
 import status from "./status.ts";
 import stop from "./stop.ts";
 import test from "./test.ts";
@@ -31,6 +34,7 @@ export const commandGroups: readonly CommandGroup[] = [
   { title: "Where connections go", commands: [explain, test, env, pac] },
   { title: "The catalogue", commands: [update, login, logout] },
   { title: "Clusters", commands: [clusters, kubeconfig, shell.alone, kubectl.alone, oc.alone, console] },
+  { title: "A service", commands: [serviceInstall, serviceUninstall, service, kharonInstall] },
   {
     title: "Setting up",
     commands: [

@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { launchdPlists } from "../../src/app/launchd_plist.ts";
+import { freePort, runPeer } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import { Household } from "../support/postern_process.ts";
+import { latin1, throughSocks5 } from "../support/raw_client.ts";
+import { echoServer } from "../support/target_server.ts";
+
+const linux = { platforms: ["linux"] as const };
+
+/** A household whose systemctl writes down what it is told. */
+async function household(
+  port: number,
+): Promise<{ home: Household; env: Record<string, string>; log: string }> {
+  const home = await Household.open();
+  await home.configure(
+    `listen: { mixed: 127.0.0.1:${port} }\nroutes: [{ to: 127.0.0.1, via: direct }]\ndefault: direct\n`,
+  );
+  const bin = `${home.directory}/bin`;
+  const log = `${home.directory}/systemctl.log`;
+  await Deno.mkdir(bin);
+  await Deno.writeTextFile(`${bin}/systemctl`, `#!/bin/sh\necho "$@" >>'${log}'\n`, { mode: 0o755 });
+  return { home, env: { PATH: `${bin}:/usr/bin:/bin` }, log };
+}
+
+/** The words of a unit's ExecStart, by the rules of systemd.service(5) as far as postern uses them. */
+function execStart(unit: string): string[] {
+  const line = /^ExecStart=(.*)$/m.exec(unit)?.[1] ?? assert.fail("no ExecStart");
+  return [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, plain]) =>
+    (quoted ?? plain ?? "").replace(/\\(.)/g, "$1").replaceAll("%%", "%").replaceAll("$$", "$")
+  );
+}
+
+peerTest(
+  "service-install writes units that systemd takes, and what they start serves on the socket",
+  ["systemd_analyze", "systemd_socket_activate"],
+  async ({ systemd_analyze: analyze, systemd_socket_activate: activate }) => {
+    const port = freePort();
+    const { home, env, log } = await household(port);
+    await using _home = home;
+    const asked = await home.run(["service-install"], { env });
+    assert.equal(asked.code, 2, asked.stderr);
+    assert.match(asked.stderr, /Cannot ask whether to do that: there is no terminal\n.*--yes/);
+    const done = await home.run(["service-install", "--yes"], { env });
+    assert.equal(done.code, 0, done.stderr);
+    const units = `${home.directory}/config/systemd/user`;
+    for (const name of ["service", "socket"]) {
+      assert.match(done.stderr, new RegExp(`^postern: wrote ${units}/postern\\.${name}$`, "m"));
+      const verified = await runPeer(analyze, ["--user", "verify", `${units}/postern.${name}`], {
+        env: { XDG_RUNTIME_DIR: `${home.directory}/run`, HOME: home.directory },
+      });
+      assert.deepEqual([verified.code, verified.stderr], [0, ""]);
+    }
+    assert.deepEqual(
+      (await Deno.readTextFile(log)).trimEnd().split("\n").at(-1),
+      "--user restart postern.socket",
+    );
+
+    const socket = await Deno.readTextFile(`${units}/postern.socket`);
+    assert.match(socket, new RegExp(`^ListenStream=127\\.0\\.0\\.1:${port}$`, "m"));
+    await using target = echoServer();
+    const own = home.commandLine([]).env;
+    const child = new Deno.Command(activate, {
+      args: [
+        ...["-l", `127.0.0.1:${port}`, `--fdname=${/^FileDescriptorName=(.*)$/m.exec(socket)?.[1]}`],
+        ...Object.keys(own).flatMap((name) => ["-E", name]),
+        ...execStart(await Deno.readTextFile(`${units}/postern.service`)),
+      ],
+      env: { ...own },
+      clearEnv: true,
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const said = child.stderr.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    while (!text.includes("Listening on")) text += (await said.read()).value ?? assert.fail(text);
+    using client = await throughSocks5(`127.0.0.1:${port}`, { host: "127.0.0.1", port: target.port });
+    await client.send("hello");
+    assert.deepEqual(await client.take(5), latin1("hello"));
+    client.close();
+    child.kill("SIGTERM");
+    assert.equal((await child.status).code, 0);
+    await Promise.all([said.cancel(), child.stdout.cancel()]);
+  },
+  linux,
+);
+
+peerTest(
+  "service-install --always and its timer are units that systemd takes; service-uninstall leaves nothing",
+  ["systemd_analyze"],
+  async ({ systemd_analyze: analyze }) => {
+    const { home, env } = await household(freePort());
+    await using _home = home;
+    const units = `${home.directory}/config/systemd/user`;
+    const done = await home.run(["service", "install", "--always", "--update-timer", "--yes"], { env });
+    assert.equal(done.code, 0, done.stderr);
+    const names = [...Deno.readDirSync(units)].map(({ name }) => name).sort();
+    assert.deepEqual(names, ["postern-update.service", "postern-update.timer", "postern.service"]);
+    const verified = await runPeer(
+      analyze,
+      ["--user", "verify", ...names.map((name) => `${units}/${name}`)],
+      {
+        env: { XDG_RUNTIME_DIR: `${home.directory}/run`, HOME: home.directory },
+      },
+    );
+    assert.deepEqual([verified.code, verified.stderr], [0, ""]);
+    const status = await home.run(["service", "status", "-o", "json"], { env });
+    assert.equal(status.code, 0, status.stderr);
+    assert.equal(JSON.parse(status.stdout).length, 3);
+    const gone = await home.run(["service-uninstall", "--yes"], { env });
+    assert.equal(gone.code, 0, gone.stderr);
+    assert.deepEqual([...Deno.readDirSync(units)], []);
+    assert.equal((await home.run(["service", "status"], { env })).code, 3);
+  },
+  linux,
+);
+
+Deno.test("service-install --print changes nothing, and without routes it says what is missing", async () => {
+  await using home = await Household.open();
+  const printed = await home.run(["install", "--print", "--on-demand"]);
+  if (Deno.build.os === "windows") return assert.equal(printed.code, 1);
+  assert.equal(printed.code, 0, printed.stderr);
+  assert.match(printed.stdout, /postern proxy|proxy/);
+  await assert.rejects(Deno.stat(`${home.directory}/config/systemd`), Deno.errors.NotFound);
+  const refused = await home.run(["service-install"]);
+  assert.equal(refused.code, 4);
+  assert.match(refused.stderr, /nothing would be routed/);
+});
+
+/** Prints what a plist says as JSON. */
+const parser = "import json,plistlib,sys; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))";
+
+peerTest("the agents for launchd are plists, whatever their paths hold", ["python"], async ({ python }) => {
+  const path = `/Users/me & <you>/50% "it"/config.yaml`;
+  for (const isAlways of [true, false]) {
+    const files = launchdPlists("/Users/me", {
+      isAlways,
+      self: ["/opt/postern"],
+      doorArguments: ["proxy", `--config=${path}`],
+      updateArguments: ["update"],
+      hasTimer: true,
+      addresses: ["127.0.0.1:12000", "[::1]:12000"],
+      drain: 30_000,
+    });
+    const parsed: unknown[] = [];
+    for (const { content } of files) {
+      const { code, stdout, stderr } = await runPeer(python, ["-c", parser], { stdin: content });
+      assert.equal(code, 0, stderr);
+      parsed.push(JSON.parse(stdout));
+    }
+    const log = "/Users/me/Library/Logs/local.postern.door.log";
+    assert.deepEqual(parsed[0], {
+      Label: "local.postern.door",
+      ProgramArguments: [
+        "/opt/postern",
+        "proxy",
+        `--config=${path}`,
+        ...(isAlways ? [] : [`--log-file=${log}`]),
+      ],
+      LimitLoadToSessionType: "Aqua",
+      ProcessType: "Interactive",
+      ExitTimeOut: 45,
+      SoftResourceLimits: { NumberOfFiles: 65536 },
+      ...(isAlways
+        ? {
+          RunAtLoad: true,
+          KeepAlive: true,
+          ThrottleInterval: 10,
+          StandardOutPath: log,
+          StandardErrorPath: log,
+        }
+        : {
+          inetdCompatibility: { Wait: true },
+          Sockets: {
+            Door: {
+              SockType: "stream",
+              SockFamily: "IPv4",
+              SockNodeName: "127.0.0.1",
+              SockServiceName: "12000",
+            },
+          },
+        }),
+    });
+    assert.equal((parsed[1] as { Label: string }).Label, "local.postern.update");
+  }
+});
+
+/** Does as launchd does for a program of inetd: the listening socket is its input and its outputs. */
+const inetd = `
+import os, socket, sys
+listening = socket.socket()
+listening.bind(("127.0.0.1", int(sys.argv[1])))
+listening.listen()
+for number in (0, 1, 2):
+    os.dup2(listening.fileno(), number)
+os.execvp(sys.argv[2], sys.argv[2:])
+`;
+
+peerTest(
+  "a door serves on a socket that it has as standard input, as launchd gives it",
+  ["python"],
+  async ({ python }) => {
+    const port = freePort();
+    const { home } = await household(port);
+    await using _home = home;
+    await using target = echoServer();
+    const log = `${home.directory}/door.log`;
+    const ready = `${home.directory}/ready`;
+    await using door = home.start(
+      ["proxy", "--on-demand", "launchd=Door", "--log-file", log, "--ready-file", ready, "--idle-exit", "0"],
+      { under: [python, "-c", inetd, `${port}`] },
+    );
+    let client;
+    for (let tries = 0; client === undefined; tries++) {
+      client = await throughSocks5(`127.0.0.1:${port}`, { host: "127.0.0.1", port: target.port }).catch(
+        (error) => {
+          if (tries > 500) throw error;
+        },
+      );
+      if (client === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await client.send("hello");
+    assert.deepEqual(await client.take(5), latin1("hello"));
+    client.close();
+    door.kill("SIGTERM");
+    assert.equal((await door.ended).code, 0, await Deno.readTextFile(log));
+  },
+  linux,
+);
