@@ -64,9 +64,18 @@ const transcripts: readonly Transcript[] = [
   { args: ["stop"], code: 3, err: /none runs/ },
   { args: ["stop", "--all"], code: 3, err: /none runs/ },
   { args: ["logs"], code: 3, err: /Cannot print the log of "default": there is none/ },
+  { args: ["clusters"], code: 4, err: /no catalogue is stored\npostern: hint: fetch it: postern update\n/ },
+  {
+    args: ["update"],
+    code: 4,
+    err: /Cannot tell where the catalogue is: none is configured\npostern: hint: /,
+  },
+  { args: ["login"], code: 4, err: /Cannot tell where the catalogue is/ },
+  { args: ["logout"], code: 4, err: /Cannot tell where the catalogue is/ },
+  { args: ["update", "--import-kharon"], code: 4, err: /has nothing of kharon/ },
+  { args: ["update", "--import-kharon", "--device"], code: 2, err: alone(/Cannot use --device together/) },
   // What later versions bring is not there yet, not even by name.
-  { args: ["clusters"], code: 2, err: /there is no such command/ },
-  { args: ["login"], code: 2, err: /there is no such command/ },
+  { args: ["konnectivity"], code: 2, err: /there is no such command/ },
 ];
 
 for (const { args, code, out = /^$/, err = /^$/ } of transcripts) {
