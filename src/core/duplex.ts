@@ -48,6 +48,8 @@ export interface DuplexConnOptions {
   readonly failure?: (error: unknown) => unknown;
   /** Told after bytes were taken from the stream, so that it has room again. */
   readonly onTaken?: () => void;
+  /** False where a subclass takes the bytes from the stream by itself. */
+  readonly isRead?: boolean;
 }
 
 /** The way back: a node Duplex (a TLS socket, a channel) as a connection. */
@@ -69,7 +71,7 @@ export class DuplexConn implements Conn {
 
   constructor(
     stream: Duplex,
-    { peer, local, carriesHalfClose, failure = (error) => error, onTaken }: DuplexConnOptions,
+    { peer, local, carriesHalfClose, failure = (error) => error, onTaken, isRead = true }: DuplexConnOptions,
   ) {
     this.#stream = stream;
     this.peer = peer;
@@ -78,7 +80,7 @@ export class DuplexConn implements Conn {
     this.#failure = failure;
     this.#onTaken = onTaken;
     const wake = () => this.#wake?.();
-    stream.on("readable", wake);
+    if (isRead) stream.on("readable", wake);
     stream.on("end", () => {
       this.#ended = true;
       wake();
@@ -91,6 +93,16 @@ export class DuplexConn implements Conn {
       if (!this.#ended) this.#error ??= new Error("The connection was closed");
       wake();
     });
+  }
+
+  /** Whether `abort` was called. */
+  protected get isAborted(): boolean {
+    return this.#isAborted;
+  }
+
+  /** Why nothing can be read or written any more. */
+  protected get error(): unknown {
+    return this.#error;
   }
 
   async read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {

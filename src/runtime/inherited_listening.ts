@@ -1,14 +1,7 @@
 // deno-lint-ignore rooms/imports -- only node's servers take a descriptor; what comes of it is a Conn
 import type { Server, Socket } from "node:net";
-import {
-  type Conn,
-  DuplexConn,
-  type Endpoint,
-  formatTarget,
-  type Listening,
-  PosternError,
-} from "../core/mod.ts";
-import { socketError } from "./socket_error.ts";
+import { type Conn, type Endpoint, formatTarget, type Listening, PosternError } from "../core/mod.ts";
+import { NodeSocketConn } from "./node_socket_conn.ts";
 import { SpareDescriptor, tooManyFiles } from "./spare_descriptor.ts";
 import { systemClock } from "./system_clock.ts";
 
@@ -64,11 +57,6 @@ function notTaken(error: unknown, options: NodeListenOptions): PosternError {
       ? "take a newer postern, or run the service always: postern service-install --always"
       : "give a stream socket of TCP: ListenStream=127.0.0.1:12000",
   });
-}
-
-/** `relay` moves its bytes with its own buffers: by web streams it was half as fast. */
-class NodeSocketConn extends DuplexConn {
-  readonly isSocket = true;
 }
 
 /**
@@ -130,21 +118,14 @@ class InheritedListening implements Listening {
   }
 
   #took(socket: Socket): void {
-    const { remoteAddress: host, remotePort: port, localAddress, localPort } = socket;
+    const { remoteAddress: host, remotePort: port } = socket;
     // A client that was gone before we took it is nobody's fault.
     if (this.#isClosed || host === undefined || port === undefined) {
       return void socket.on("error", () => {}).destroy();
     }
     this.#clients++;
     socket.once("close", () => this.#clients--);
-    const peer = formatTarget({ host, port });
-    const conn = new NodeSocketConn(socket, {
-      peer,
-      ...(localAddress !== undefined && localPort !== undefined && {
-        local: formatTarget({ host: localAddress, port: localPort }),
-      }),
-      failure: (error) => socketError(error, `the connection with ${peer}`),
-    });
+    const conn = new NodeSocketConn(socket, formatTarget({ host, port }));
     if (this.#waiting) this.#waiting.resolve(conn);
     else this.#queue.push(conn);
     this.#waiting = undefined;
