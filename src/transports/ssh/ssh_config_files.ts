@@ -72,7 +72,8 @@ export class SshConfigFiles {
       }
       found = next;
     }
-    return found;
+    // The root alone has no segment.
+    return found.map((path) => path || "/");
   }
 
   async #load(path: string): Promise<SshConfigFile> {

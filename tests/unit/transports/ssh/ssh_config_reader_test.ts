@@ -396,6 +396,16 @@ Deno.test("readSshHost() notes a directory among the files that are included", a
   assert.deepEqual([host.port, problemLines(host)], [7, ["note /home/me/.ssh/d/e:0 : it is a directory"]]);
 });
 
+Deno.test("readSshHost() passes over an included root as over any directory", async () => {
+  const world = new SshConfigWorld({ [config]: "Include /\nPort 7\n" });
+  const root = filesWith(world.files, "/", {
+    info: () => Promise.resolve({ kind: "directory", size: 0, modified: 0, mode: 0o755, owner: 0 }),
+  });
+  const { port, problems } = await world.read("host", { files: root });
+  assert.equal(port, 7);
+  assert.deepEqual(problems.map(({ severity, file }) => `${severity} ${file}`), ["note /"]);
+});
+
 Deno.test("readSshHost() takes /dev/null for an empty file", async () => {
   const world = new SshConfigWorld({ [config]: "Include /dev/null\nPort 7\n", "/dev/null": "" });
   const info = () => Promise.resolve({ kind: "other", size: 0, modified: 0, mode: 0o666, owner: 0 } as const);
