@@ -23,11 +23,19 @@ export function readOutcomes(report: string): TestOutcome[] {
   ) {
     const [, name = "", reason] = /^(.*?)(?: \[skipped: (.*)\])?$/s.exec(attribute(attributes, "name")) ?? [];
     const file = attribute(attributes, "classname");
-    if (outcomes.some((test) => test.file === file && name.startsWith(`${test.name} > `))) continue;
     const state = /<(failure|error)\b/.test(body) ? "failed" : /<skipped\b/.test(body) ? "skipped" : "passed";
     outcomes.push({ name, file, state, ...(reason !== undefined && { reason }) });
   }
-  return outcomes;
+  const names = new Set(outcomes.map(({ name }) => name));
+  return outcomes.filter(({ name }) => !isStep(name, names));
+}
+
+/** Whether it is a part of a test. Their files may differ: tests with peers are registered by one of their own. */
+function isStep(name: string, names: ReadonlySet<string>): boolean {
+  for (let at = name.indexOf(" > "); at >= 0; at = name.indexOf(" > ", at + 1)) {
+    if (names.has(name.slice(0, at))) return true;
+  }
+  return false;
 }
 
 /** The names in a list of tests: one a line, `#` begins a comment line. */

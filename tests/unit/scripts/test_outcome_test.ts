@@ -18,6 +18,10 @@ const report = `<?xml version="1.0" encoding="UTF-8"?>
         <testcase name="has steps &gt; in &gt; it" classname="./j_test.ts" time="0.000" line="3" col="43">
         </testcase>
     </testsuite>
+    <testsuite name="./k_test.ts" tests="1" disabled="0" errors="0" failures="0">
+        <testcase name="has steps &gt; elsewhere" classname="./k_test.ts" time="0.000" line="3" col="43">
+        </testcase>
+    </testsuite>
 </testsuites>`;
 
 Deno.test("readOutcomes() reads names and states and leaves steps out", () => {
