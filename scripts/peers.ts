@@ -85,10 +85,23 @@ async function makePython(packages: readonly string[]): Promise<string | undefin
   return failure;
 }
 
-/** Runs a program to its end; what it said when it failed. */
+/** Runs a program to its end, anew when it failed: a registry may be away for a moment. What it said at last. */
 async function run(
-  [program = "", ...args]: readonly string[],
+  command: readonly string[],
   options: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<string | undefined> {
+  for (const pause of [5000, 20_000]) {
+    const failure = await runOnce(command, options);
+    if (failure === undefined) return undefined;
+    console.error(`peers: ${failure}; again in ${pause / 1000} s`);
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+  return await runOnce(command, options);
+}
+
+async function runOnce(
+  [program = "", ...args]: readonly string[],
+  options: { cwd?: string; env?: Record<string, string> },
 ): Promise<string | undefined> {
   console.error(`peers: ${[program, ...args].join(" ")}`);
   const command = new Deno.Command(program, {

@@ -2,10 +2,18 @@ import { findPeers, peersDirectory } from "./find_peers.ts";
 import { type Found, foundPeersVariable } from "./peer_table.ts";
 import { runAsGroup } from "./process_group.ts";
 import { hiddenEnvironment, type TestGroup, testGroups } from "./test_groups.ts";
-import { readNames, readOutcomes, summarize, type TestSummary } from "./test_outcome.ts";
+import {
+  exactly,
+  readNames,
+  readOutcomes,
+  settle,
+  summarize,
+  type TestOutcome,
+  type TestSummary,
+} from "./test_outcome.ts";
 
 const usage =
-  `deno task test [--verbose] [--filter TEXT] [--cannot-pass FILE] [--limit SECONDS] [--summary FILE] [PATH…]`;
+  `deno task test [--verbose] [--filter TEXT] [--cannot-pass FILE] [--limit SECONDS] [--again COUNT] [--summary FILE] [PATH…]`;
 
 /** Runs the tests, each group with exactly its permissions, and says what was skipped and why. */
 if (import.meta.main) Deno.exit(await runTests(readOptions(Deno.args)));
@@ -17,6 +25,11 @@ interface TestOptions {
   readonly cannotPass: string | undefined;
   /** Seconds that one group may take: a test that hangs is a failure, not a wait. */
   readonly limit: number;
+  /**
+   * At most so many failed tests of a group are run once more, alone. One that passes then is told, and no failure:
+   * on a machine that others use too, a test with real programs may fail for want of the machine.
+   */
+  readonly again: number;
   /** A file that gets the numbers as JSON, for CI. */
   readonly summary: string | undefined;
   readonly paths: readonly string[];
@@ -31,6 +44,7 @@ function readOptions(args: readonly string[]): TestOptions {
     filter: value("--filter"),
     cannotPass: value("--cannot-pass"),
     limit: Number(value("--limit") ?? 1200),
+    again: Number(value("--again") ?? 0),
     summary: value("--summary"),
     paths: rest.map((path) => path.replace(/^\.\//, "")),
   };
@@ -99,7 +113,52 @@ interface GroupSummary extends TestSummary {
 
 async function runGroup(group: TestGroup, run: GroupRun): Promise<GroupSummary> {
   const { options } = run;
+  console.log(`== ${group.name}${options.isVerbose ? `: ${group.flags.join(" ")}` : ""}`);
+  const first = await runOnce(group, run, options.filter);
+  const cannotPass = options.cannotPass === undefined
+    ? []
+    : readNames(await Deno.readTextFile(options.cannotPass));
+  const outcomes = first.stopped
+    ? first.outcomes
+    : await tryAgain(group, run, { first: first.outcomes, cannotPass });
+  const summary = summarize(outcomes, {
+    mustRunAll: Deno.env.get("POSTERN_REQUIRE_PEERS") === "1",
+    cannotPass,
+    ...(options.filter !== undefined && { filter: options.filter }),
+  });
+  const { code, stopped } = first;
+  if (code === 0 || (first.outcomes.some((test) => test.state === "failed") && !stopped)) return summary;
+  const end = stopped === "late"
+    ? `hung: stopped after ${options.limit} s`
+    : stopped ?? `ended with exit code ${code} before its tests`;
+  const failures = [...summary.failures, `${group.name}: ${end}`];
+  return { ...summary, failures, isLast: stopped === "interrupted" };
+}
+
+async function tryAgain(
+  group: TestGroup,
+  run: GroupRun,
+  { first, cannotPass }: { first: readonly TestOutcome[]; cannotPass: readonly string[] },
+): Promise<readonly TestOutcome[]> {
+  const failed = first.filter(({ name, state }) => state === "failed" && !cannotPass.includes(name));
+  if (failed.length === 0 || failed.length > run.options.again) return first;
+  console.log(`\n== ${group.name}, once more: ${failed.map(({ name }) => name).join("; ")}`);
+  const second = await runOnce(group, run, exactly(failed.map(({ name }) => name)));
+  const { outcomes, recovered } = settle(first, second.outcomes);
+  for (const name of recovered) console.log(`\nunsteady: ${name}: failed, and passed when run once more`);
+  return outcomes;
+}
+
+interface GroupEnd {
+  readonly code: number;
+  readonly stopped: "late" | "interrupted" | undefined;
+  readonly outcomes: readonly TestOutcome[];
+}
+
+async function runOnce(group: TestGroup, run: GroupRun, filter: string | undefined): Promise<GroupEnd> {
+  const { options } = run;
   const report = `${run.temporary}/${group.name}.xml`;
+  await Deno.remove(report).catch(nothingWhenMissing);
   const flags = [
     ...group.flags,
     `--junit-path=${report}`,
@@ -109,27 +168,14 @@ async function runGroup(group: TestGroup, run: GroupRun): Promise<GroupSummary> 
   if (Deno.env.has("CI")) flags.push("--frozen");
   const environment = Object.entries(run.environment)
     .filter(([name]) => group.keepsEnvironment || !hiddenEnvironment.includes(name));
-  if (options.filter !== undefined) flags.push("--filter", options.filter);
-  console.log(`== ${group.name}${options.isVerbose ? `: ${group.flags.join(" ")}` : ""}`);
+  if (filter !== undefined) flags.push("--filter", filter);
   const { code, stopped } = await runAsGroup(Deno.execPath(), {
     args: ["test", "--no-prompt", "--quiet", ...flags, ...run.paths],
     env: Object.fromEntries(environment),
     clearEnv: true,
   }, { limit: options.limit, passOn });
   const outcomes = readOutcomes(await Deno.readTextFile(report).catch(nothingWhenMissing));
-  const summary = summarize(outcomes, {
-    mustRunAll: Deno.env.get("POSTERN_REQUIRE_PEERS") === "1",
-    cannotPass: options.cannotPass === undefined
-      ? []
-      : readNames(await Deno.readTextFile(options.cannotPass)),
-    ...(options.filter !== undefined && { filter: options.filter }),
-  });
-  if (code === 0 || (outcomes.some((test) => test.state === "failed") && !stopped)) return summary;
-  const end = stopped === "late"
-    ? `hung: stopped after ${options.limit} s`
-    : stopped ?? `ended with exit code ${code} before its tests`;
-  const failures = [...summary.failures, `${group.name}: ${end}`];
-  return { ...summary, failures, isLast: stopped === "interrupted" };
+  return { code, stopped, outcomes };
 }
 
 /** Shows what the tests say while they run, a row of dots on one line. */

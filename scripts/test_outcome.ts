@@ -43,6 +43,27 @@ export function readNames(list: string): string[] {
   return list.split("\n").map((line) => line.trim()).filter((line) => line !== "" && !line.startsWith("#"));
 }
 
+/** A filter of `deno test` that leaves just these tests. */
+export function exactly(names: readonly string[]): string {
+  return `/^(?:${names.map((name) => name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|")})$/`;
+}
+
+/** What holds after failed tests were run once more, and which of them passed then. */
+export function settle(
+  first: readonly TestOutcome[],
+  second: readonly TestOutcome[],
+): { outcomes: TestOutcome[]; recovered: string[] } {
+  const recovered: string[] = [];
+  const outcomes = first.map((outcome) => {
+    if (outcome.state !== "failed") return outcome;
+    const later = second.filter(({ name, file }) => name === outcome.name && file === outcome.file);
+    if (later.length !== 1 || later[0]?.state !== "passed") return outcome;
+    recovered.push(outcome.name);
+    return { ...outcome, state: "passed" as const };
+  });
+  return { outcomes, recovered };
+}
+
 export interface Expectations {
   /** A missing peer is a failure, as in CI. */
   readonly mustRunAll: boolean;

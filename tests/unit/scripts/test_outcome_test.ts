@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import { readNames, readOutcomes, skippedName, summarize } from "../../../scripts/test_outcome.ts";
+import {
+  exactly,
+  readNames,
+  readOutcomes,
+  settle,
+  skippedName,
+  summarize,
+} from "../../../scripts/test_outcome.ts";
 
 const report = `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="deno test" tests="6" failures="1" errors="0" time="0.011">
@@ -103,4 +110,42 @@ Deno.test("summarize() leaves out what was not asked for, and nothing else", () 
       skipped: ["a two: needs curl: x"],
     });
   }
+});
+
+Deno.test("exactly() leaves just the tests named, whatever their names hold", () => {
+  const names = ["a (b) [c]/d: 1.5 x?", "e|f", "g\\h"];
+  const expression = new RegExp(exactly(names).slice(1, -1));
+  for (const name of names) assert.ok(expression.test(name), name);
+  for (const other of ["a (b) [c]/d: 1x5 x?", "e", "f", "e|f more", "g"]) {
+    assert.ok(!expression.test(other), other);
+  }
+});
+
+Deno.test("settle() forgives a failed test only when the same one passed once more", () => {
+  const test = (name: string, state: "passed" | "failed" | "skipped", file = "f") => ({ name, file, state });
+  const first = [
+    test("good", "passed"),
+    test("shaky", "failed"),
+    test("bad", "failed"),
+    test("gone", "failed"),
+    test("elsewhere", "failed"),
+    test("left out", "failed"),
+  ];
+  const second = [
+    test("good", "skipped"),
+    test("shaky", "passed"),
+    test("bad", "failed"),
+    test("elsewhere", "passed", "another"),
+    test("left out", "skipped"),
+  ];
+  const { outcomes, recovered } = settle(first, second);
+  assert.deepEqual(recovered, ["shaky"]);
+  assert.deepEqual(outcomes.map(({ state }) => state), [
+    "passed",
+    "passed",
+    "failed",
+    "failed",
+    "failed",
+    "failed",
+  ]);
 });
