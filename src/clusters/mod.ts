@@ -14,6 +14,7 @@ export * from "./kubeconfig.ts";
 export * from "./kubeconfig_file.ts";
 export * from "./lieutenant.ts";
 export * from "./open_browser.ts";
+export * from "./openshift_sign_in.ts";
 export * from "./read_clusters.ts";
 export * from "./read_domain.ts";
 export * from "./select_clusters.ts";

@@ -6,7 +6,7 @@ import type { StoredTokens } from "./token_cache.ts";
 /** New tokens for a refresh token, of the same person as the former id_token. */
 export async function refreshTokens(
   provider: OidcProvider,
-  { refreshToken, idToken: former }: Required<StoredTokens>,
+  { refreshToken, idToken: former }: Required<Pick<StoredTokens, "idToken" | "refreshToken">>,
   { signal }: { signal: AbortSignal },
 ): Promise<StoredTokens> {
   const renewed = await provider.tokens(signal, async ({ oauth, server, client, options }) => {

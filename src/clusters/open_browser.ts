@@ -17,6 +17,12 @@ export function isBrowserAsked(process: Pick<Process, "env">): boolean {
   return Boolean(process.env("POSTERN_BROWSER"));
 }
 
+/** Whether there is a browser to open: one that is named, or a screen to show one on. */
+export function hasBrowser(process: Pick<Process, "platform" | "env" | "mayRun">): boolean {
+  const [program] = browserCommand(new URL("https://localhost/"), process) ?? [];
+  return program !== undefined && process.mayRun(program);
+}
+
 /**
  * Opens a web address as the person wants it: the program of POSTERN_BROWSER, KHARON_BROWSER or BROWSER, else the
  * platform's opener. Undefined where there is none. The address stands in the program's arguments, where others on

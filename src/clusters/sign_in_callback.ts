@@ -30,6 +30,19 @@ export interface CallbackParts {
   readonly log: Log;
 }
 
+/** Where a browser comes back to. */
+export interface CallbackPlace {
+  /** The addresses of loopback to listen on; a machine without IPv6 does without that one. */
+  readonly hosts: readonly string[];
+  /** The host as the provider knows it. */
+  readonly name: string;
+  /** The path as the provider knows it; "/" is left out of the address. */
+  readonly path: string;
+}
+
+/** As it is registered for tools of this kind: the root, under a name. */
+const usualPlace: CallbackPlace = { hosts: ["127.0.0.1", "::1"], name: "localhost", path: "/" };
+
 /** What a browser is sent away for. */
 export interface Errand<T> {
   readonly url: URL;
@@ -52,31 +65,35 @@ const patience = 10_000;
 const mostSilent = 16;
 
 /**
- * The place where a browser comes back to, on loopback of both families, for one sign-in only. Whatever else comes
- * there is answered and changes nothing.
+ * The place where a browser comes back to, on loopback only, for one sign-in only. Whatever else comes there is
+ * answered and changes nothing.
  */
 export class SignInCallback implements AsyncDisposable {
-  /** As it is registered with the provider: the root of this port. */
+  /** As it is registered with the provider. */
   readonly redirectUri: string;
   readonly #listening: readonly Listening[];
+  readonly #path: string;
   readonly #parts: CallbackParts;
   readonly #silent = new Set<Conn>();
 
-  private constructor(listening: readonly Listening[], port: number, parts: CallbackParts) {
+  private constructor(listening: readonly Listening[], { name, path }: CallbackPlace, parts: CallbackParts) {
     this.#listening = listening;
-    this.redirectUri = `http://localhost:${port}`;
+    const [first] = listening;
+    const port = first && "port" in first.endpoint ? first.endpoint.port : 0;
+    this.redirectUri = `http://${name}:${port}${path === "/" ? "" : path}`;
+    this.#path = path;
     this.#parts = parts;
   }
 
-  /** Binds the port; where it is taken, the failure says by whom as far as that can be told. */
+  /** Binds the port, 0 for any free one; where it is taken, the failure says by whom as far as that can be told. */
   static async open(
     port: number,
     parts: CallbackParts,
-    { signal }: { signal: AbortSignal },
+    { place = usualPlace, signal }: { place?: CallbackPlace; signal: AbortSignal },
   ): Promise<SignInCallback> {
     const listening: Listening[] = [];
     try {
-      for (const host of ["127.0.0.1", "::1"]) {
+      for (const host of place.hosts) {
         try {
           listening.push(parts.network.listen({ host, port }));
         } catch (error) {
@@ -85,7 +102,7 @@ export class SignInCallback implements AsyncDisposable {
           if (!isMissing || host !== "::1") throw error;
         }
       }
-      return new SignInCallback(listening, port, parts);
+      return new SignInCallback(listening, place, parts);
     } catch (error) {
       for (const one of listening) one.close();
       throw await portTaken(error, port, parts, { signal });
@@ -104,7 +121,7 @@ export class SignInCallback implements AsyncDisposable {
     let errand = first;
     let isTaken = false;
     const respond = async (head: RequestHead): Promise<Reply> => {
-      const answer = answerOf(head);
+      const answer = answerOf(head, this.#path);
       if (!(answer instanceof URLSearchParams)) return { page: answer };
       // Another sign-in's, somebody's guess, or a person who looks what is here.
       if (answer.getAll("state").length !== 1 || answer.get("state") !== errand.state) {
@@ -193,14 +210,14 @@ interface Reply {
 }
 
 /** What the browser brought, or the page for a request that brings nothing. */
-function answerOf({ method, target, fields }: RequestHead): URLSearchParams | SignInPage {
+function answerOf({ method, target, fields }: RequestHead, wanted: string): URLSearchParams | SignInPage {
   // A name that was made to point here belongs to somebody else's page.
   const host = URL.parse(`http://${fields.get("host") ?? ""}`)?.hostname ?? "";
   if (!isLoopbackHost(host)) return otherPage(421);
-  const path = target.split("?", 1)[0];
-  if (path !== "/") return otherPage(404);
+  const [path = "", query = ""] = target.split(/\?(.*)/s);
+  if (path !== wanted) return otherPage(404);
   if (method !== "GET") return otherPage(405);
-  return new URLSearchParams(target.slice(1));
+  return new URLSearchParams(query);
 }
 
 function pageBytes({ status, fields, body }: SignInPage, method: string): Uint8Array<ArrayBuffer> {

@@ -3,8 +3,8 @@ import { requestCode } from "./oidc_code.ts";
 import { requestDevice } from "./oidc_device.ts";
 import { isOfflineRefused, offlineAccess } from "./oidc_failure.ts";
 import type { OidcProvider } from "./oidc_provider.ts";
-import { openBrowser } from "./open_browser.ts";
-import { type Errand, SignInCallback } from "./sign_in_callback.ts";
+import { hasBrowser, openBrowser } from "./open_browser.ts";
+import { type CallbackPlace, type Errand, SignInCallback } from "./sign_in_callback.ts";
 import { readClaims } from "./sign_in_claims.ts";
 import type { StoredTokens } from "./token_cache.ts";
 
@@ -21,12 +21,42 @@ export const usualPort = 18000;
 /** Sends the person's browser to the provider and waits for it to come back. */
 export async function signInByBrowser(
   provider: OidcProvider,
-  { world, log, say }: PersonParts,
+  parts: PersonParts,
   { port = usualPort, signal }: { port?: number; signal: AbortSignal },
 ): Promise<StoredTokens> {
-  const { clock, network } = world;
-  await using callback = await SignInCallback.open(port, { clock, network, log }, { signal });
-  const errand = await errandTo(provider, { redirectUri: callback.redirectUri, scopes: provider.scopes });
+  const { scopes, issuer } = provider;
+  return await sendBrowser(parts, {
+    port,
+    at: issuer,
+    errand: (redirectUri) => errandTo(provider, { redirectUri, scopes }),
+    signal,
+  });
+}
+
+export interface BrowserErrand<T> {
+  /** Where the browser comes back to; 0 is any free port. */
+  readonly port: number;
+  readonly place?: CallbackPlace;
+  /** Who asks the person to sign in, for what is said. */
+  readonly at: string;
+  errand(redirectUri: string): Promise<Errand<T>>;
+  /** The failure where no browser can be opened here; without it, a person may open the address by hand. */
+  readonly withoutBrowser?: () => PosternError;
+  readonly signal: AbortSignal;
+}
+
+/** Sends the person's browser somewhere and waits for it to come back. */
+export async function sendBrowser<T>(
+  { world, log, say }: PersonParts,
+  { port, place, at, errand: errandFor, withoutBrowser, signal }: BrowserErrand<T>,
+): Promise<T> {
+  const { clock, network, process } = world;
+  if (withoutBrowser && !hasBrowser(process)) throw withoutBrowser();
+  await using callback = await SignInCallback.open(port, { clock, network, log }, {
+    ...(place && { place }),
+    signal,
+  });
+  const errand = await errandFor(callback.redirectUri);
   const ending = new AbortController();
   const waiting = AbortSignal.any([signal, ending.signal]);
   const coming = callback.result(errand, { signal: waiting });
@@ -34,9 +64,10 @@ export async function signInByBrowser(
   coming.catch(() => {});
   try {
     await say(
-      `postern: sign in at ${provider.issuer} with your browser; if none opens, open this address:\n${errand.url.href}\n`,
+      `postern: sign in at ${at} with your browser; if none opens, open this address:\n${errand.url.href}\n`,
     );
     using browser = await startBrowser(errand.url, { world, log, say }, { signal });
+    if (!browser && withoutBrowser) throw withoutBrowser();
     browser?.watch();
     return await coming;
   } finally {

@@ -9,8 +9,13 @@ export interface TokenKey {
 }
 
 export interface StoredTokens {
+  /** The bearer token: an id_token, which tells by itself how long it is good, or what a cluster takes. */
   readonly idToken: string;
   readonly refreshToken?: string;
+  /** How long a token is good that does not tell, in RFC 3339. */
+  readonly expires?: string;
+  /** When the cluster last took it, in RFC 3339. */
+  readonly checked?: string;
 }
 
 /** The most bytes of a file with tokens. */
@@ -45,10 +50,11 @@ export class TokenCache {
     return undefined;
   }
 
-  async write(key: TokenKey, { idToken, refreshToken }: StoredTokens): Promise<void> {
+  async write(key: TokenKey, tokens: StoredTokens): Promise<void> {
     await this.#files.privateDirectory(this.#directory);
     const { issuer, clientId, apiUrl } = key;
-    const content = { version, issuer, clientId, apiUrl, idToken, refreshToken };
+    const { idToken, refreshToken, expires, checked } = tokens;
+    const content = { version, issuer, clientId, apiUrl, idToken, refreshToken, expires, checked };
     await this.#files.replace(await this.#path(key), `${JSON.stringify(content, undefined, 2)}\n`, {
       mode: 0o600,
     });
@@ -123,10 +129,15 @@ export function keyUrl(text: string): string {
 function storedTokens(text: string, key: TokenKey): StoredTokens | undefined {
   const content = parsed(text);
   if (!isMapping(content) || content["version"] !== version) return undefined;
-  const { issuer, clientId, apiUrl, idToken, refreshToken } = content;
+  const { issuer, clientId, apiUrl, idToken, refreshToken, expires, checked } = content;
   if (issuer !== key.issuer || clientId !== key.clientId || apiUrl !== key.apiUrl) return undefined;
   if (typeof idToken !== "string") return undefined;
-  return { idToken, ...(typeof refreshToken === "string" && { refreshToken }) };
+  return {
+    idToken,
+    ...(typeof refreshToken === "string" && { refreshToken }),
+    ...(typeof expires === "string" && { expires }),
+    ...(typeof checked === "string" && { checked }),
+  };
 }
 
 function parsed(text: string): unknown {
