@@ -32,7 +32,7 @@ export class Generations {
 
   /** `newer` where a newer postern has written the store. */
   static async of(store: Store, path: string): Promise<Generations> {
-    demandKnownFormat(await store.get(formatKey), path);
+    demandKnownFormat(plain(await store.get(formatKey), path), path);
     return new Generations(store, path);
   }
 
@@ -57,9 +57,10 @@ export class Generations {
    */
   async write(catalogues: readonly Catalogue[]): Promise<void> {
     try {
-      const switches: StoreChange[] = [{ set: formatKey, value: storedFormat }];
+      const switches: StoreChange[] = [{ set: formatKey, value: written(storedFormat) }];
       for (const catalogue of catalogues) {
-        switches.push({ set: [...pointers, catalogue.name], value: await this.#writePieces(catalogue) });
+        const pointer = await this.#writePieces(catalogue);
+        switches.push({ set: [...pointers, catalogue.name], value: written(pointer) });
       }
       await this.#store.commit(switches);
     } finally {
@@ -107,7 +108,8 @@ export class Generations {
   }
 
   #pointer(value: unknown): Pointer {
-    const { generation, pieces, sha256 } = isMapping(value) ? value : {};
+    const pointer = plain(value, this.#path);
+    const { generation, pieces, sha256 } = isMapping(pointer) ? pointer : {};
     if (typeof generation === "string" && typeof pieces === "number" && typeof sha256 === "string") {
       return { generation, pieces, sha256 };
     }
@@ -124,6 +126,20 @@ export class Generations {
     for (let at = 0; at < left.length; at += commitChanges) {
       await this.#store.commit(left.slice(at, at + commitChanges).map(({ key }) => ({ remove: key })));
     }
+  }
+}
+
+/** A value as bytes of JSON: objects would be stored in a form that an older runtime cannot read. */
+function written(value: unknown): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+function plain(value: unknown, path: string): unknown {
+  if (!(value instanceof Uint8Array)) return value;
+  try {
+    return JSON.parse(new TextDecoder().decode(value));
+  } catch {
+    throw damagedStore(path, "it holds something that is no JSON");
   }
 }
 

@@ -117,6 +117,13 @@ function storeError(error: unknown, path: string): PosternError {
   if (/not a database|malformed|corrupt|no such (?:table|column)|invalid column/i.test(text)) {
     return damaged(path, text, error);
   }
+  // Deno writes values as its V8 does, and no V8 reads what a later one has written.
+  if (/could not deserialize|value encoding \d+ is unknown/i.test(text)) {
+    return new PosternError("config", `Cannot use "${path}": a newer postern has written it`, {
+      cause: error,
+      detail: "newer",
+    });
+  }
   if (/disk is full|file too large/i.test(text)) {
     return failure(
       "internal",

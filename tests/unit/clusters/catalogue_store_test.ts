@@ -123,6 +123,18 @@ const unusable: {
     aside: "newer-20260101T000000Z",
   },
   {
+    name: "of a newer postern, as this one would write it",
+    spoil: (place) => values(place).set('["format"]', new TextEncoder().encode("2")),
+    says: /it is of a newer postern \(format 2\)/,
+    aside: "newer-20260101T000000Z",
+  },
+  {
+    name: "whose pointer is no JSON",
+    spoil: (place) => values(place).set('["catalogue","main"]', Uint8Array.of(1, 2)),
+    says: /it is damaged: it holds something that is no JSON/,
+    aside: "damaged-20260101T000000Z",
+  },
+  {
     name: "without a piece that counts",
     spoil: (place) => {
       for (const key of values(place).keys()) if (key.startsWith('["piece"')) values(place).delete(key);
@@ -134,7 +146,7 @@ const unusable: {
     name: "with a piece that has changed",
     spoil: (place) => {
       for (const [key, value] of values(place)) {
-        if (value instanceof Uint8Array) {
+        if (key.startsWith('["piece"') && value instanceof Uint8Array) {
           values(place).set(
             key,
             value.map((byte) => byte ^ 1),

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
 import { PosternError, storeLimits } from "../../../src/core/mod.ts";
 import { createStores } from "../../../src/runtime/stores.ts";
 
@@ -79,6 +80,22 @@ for (const { name, damage } of damages) {
     assert.deepEqual(await store.list([]), []);
   });
 }
+
+Deno.test("createStores() calls a store newer whose values a later runtime has written", async () => {
+  await using place = await Place.make();
+  {
+    using store = await stores.open(place.path);
+    await store.commit([{ set: ["a"], value: { of: "V8" } }, { set: ["b"], value: Uint8Array.of(1) }]);
+  }
+  // The second byte is the version of V8's form; each V8 reads its own and older ones.
+  const database = new DatabaseSync(place.path);
+  database.exec("UPDATE kv SET v = CAST(x'ff63' || substr(v, 3) AS BLOB) WHERE v_encoding = 1");
+  database.close();
+  using store = await stores.open(place.path);
+  assert.deepEqual(await store.get(["b"]), Uint8Array.of(1));
+  await assert.rejects(store.get(["a"]), { code: "config", detail: "newer" });
+  await assert.rejects(store.list([]), { code: "config", detail: "newer" });
+});
 
 Deno.test("createStores() is config where there is no such directory, and not_allowed for a directory", async () => {
   await using place = await Place.make();
