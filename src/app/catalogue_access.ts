@@ -46,24 +46,29 @@ export async function catalogueSources(
   });
 }
 
+/** How a server is reached: whom to trust besides the system's, and through what. */
+interface Reach {
+  readonly ca?: string;
+  readonly dial?: Dialer;
+}
+
 /** One catalogue's API and the sign-in that it wants. Disposing ends what it was reached through. */
 export class CatalogueAccess implements AsyncDisposable {
   readonly settings: CatalogueSettings;
   readonly client: HttpClient;
   readonly #world: World;
   readonly #way: SignInWay;
-  readonly #parts: { readonly ca: string | undefined; readonly dial: Dialer | undefined };
+  readonly #provider: Reach;
   readonly #held: AsyncDisposableStack;
   #options: Promise<SignInOptions> | undefined;
 
   private constructor(
     settings: CatalogueSettings,
-    { client, world, way, ca, dial, held }: {
+    { client, world, way, provider, held }: {
       readonly client: HttpClient;
       readonly world: World;
       readonly way: SignInWay;
-      readonly ca: string | undefined;
-      readonly dial: Dialer | undefined;
+      readonly provider: Reach;
       readonly held: AsyncDisposableStack;
     },
   ) {
@@ -71,7 +76,7 @@ export class CatalogueAccess implements AsyncDisposable {
     this.client = client;
     this.#world = world;
     this.#way = way;
-    this.#parts = { ca, dial };
+    this.#provider = provider;
     this.#held = held;
   }
 
@@ -81,14 +86,25 @@ export class CatalogueAccess implements AsyncDisposable {
     { config, way }: { readonly config: LoadedConfig; readonly way: SignInWay },
   ): Promise<CatalogueAccess> {
     const { HttpClient } = await import("../clusters/mod.ts");
-    const ca = settings.ca === undefined ? undefined : await world.files.readText(settings.ca);
     await using held = new AsyncDisposableStack();
-    const dial = settings.via === undefined
-      ? undefined
-      : dialerThrough(settings.via, { world, config, way, held });
+    const ways = new Map<string, Dialer>();
+    const reach = async ({ ca, via }: { ca?: string | undefined; via?: string | undefined }) => {
+      const dial = via === undefined
+        ? undefined
+        : ways.get(via) ?? dialerThrough(via, { world, config, way, held });
+      if (via !== undefined && dial) ways.set(via, dial);
+      return {
+        ...(ca !== undefined && { ca: await world.files.readText(ca) }),
+        ...(dial && { dial }),
+      };
+    };
+    const { ca, via, oidc } = settings;
+    const api = await reach({ ca, via });
+    const provider = await reach({ ca: oidc?.ca ?? ca, via: oidc?.via ?? via });
     const { clock, network } = world;
-    const client = new HttpClient({ clock, network, ...(dial && { dial }) }, ca === undefined ? {} : { ca });
-    return new CatalogueAccess(settings, { client, world, way, ca, dial, held: held.move() });
+    const { dial, ...trust } = api;
+    const client = new HttpClient({ clock, network, ...(dial && { dial }) }, trust);
+    return new CatalogueAccess(settings, { client, world, way, provider, held: held.move() });
   }
 
   /** Signs in where no stored token does, and once more where the API does not take the token. */
@@ -114,7 +130,7 @@ export class CatalogueAccess implements AsyncDisposable {
   async signOut({ signal }: { signal: AbortSignal }): Promise<boolean> {
     const { signOut, TokenCache } = await import("../clusters/mod.ts");
     const { log } = this.#way;
-    const { ca } = this.#parts;
+    const { ca } = this.#provider;
     const keys = await new TokenCache(this.#world, log).keysFor(this.settings.lieutenant.href);
     for (const { issuer, clientId, apiUrl } of keys) {
       const options = { apiUrl, clientId, discoveryUrl: issuer, ...(ca !== undefined && { ca }) };
@@ -129,7 +145,7 @@ export class CatalogueAccess implements AsyncDisposable {
 
   get #signInParts(): SignInParts {
     const { log, say } = this.#way;
-    const { dial } = this.#parts;
+    const { dial } = this.#provider;
     return { world: this.#world, log, ...(dial && { dial }), ...(say && { say }) };
   }
 
@@ -141,7 +157,7 @@ export class CatalogueAccess implements AsyncDisposable {
   async #findSignIn(signal: AbortSignal): Promise<SignInOptions> {
     const { lieutenant, name, oidc } = this.settings;
     const { way = "browser", port } = this.#way;
-    const { ca } = this.#parts;
+    const { ca } = this.#provider;
     let clientId = oidc?.clientId;
     let discoveryUrl = oidc?.discoveryUrl?.href;
     if (clientId === undefined || discoveryUrl === undefined) {

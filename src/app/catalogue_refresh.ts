@@ -87,7 +87,9 @@ export class CatalogueRefresh implements Disposable {
     return (settings?.catalogues ?? []).flatMap(({ name, refresh }) => {
       if (refresh === 0) return [];
       const fetchedAt = catalogues.find((one) => one.name === name)?.fetchedAt;
-      const due = fetchedAt === undefined ? 0 : Date.parse(fetchedAt) + refresh;
+      const fetched = fetchedAt === undefined ? 0 : Date.parse(fetchedAt);
+      // What is of tomorrow was stored while the clock was wrong.
+      const due = fetched > this.#now() + 60_000 ? 0 : fetched + refresh;
       return [{ name, refresh, due: Math.max(due, this.#notBefore.get(name) ?? 0) }];
     });
   }

@@ -22,7 +22,9 @@ export function wayProblems(value: unknown): Problem[] {
   }
   check(value.default, ["default"]);
   for (const [index, catalogue] of (Array.isArray(value.catalogues) ? value.catalogues : []).entries()) {
-    if (isMapping(catalogue)) check(catalogue.via, ["catalogues", index, "via"]);
+    if (!isMapping(catalogue)) continue;
+    check(catalogue.via, ["catalogues", index, "via"]);
+    if (isMapping(catalogue.oidc)) check(catalogue.oidc.via, ["catalogues", index, "oidc", "via"]);
   }
   return problems;
 }

@@ -26,6 +26,8 @@ export interface UpdateOptions extends SignInWay {
   readonly isDryRun?: boolean;
   /** Leaves alone what is stored and not older than so many ms. */
   readonly ifOlderThan?: number | undefined;
+  /** Whether a list without clusters may take the place of one with some. */
+  readonly allowsEmpty?: boolean;
   /** A token that somebody else has fetched, in the place of a sign-in. */
   readonly token?: TokenSource | undefined;
 }
@@ -62,7 +64,10 @@ export interface UpdateReport {
   readonly instances: readonly InstanceReload[];
 }
 
-type Imported = Pick<UpdatedCatalogue, "warnings" | "ignored"> & { readonly catalogue: Catalogue };
+type Imported = Pick<UpdatedCatalogue, "warnings" | "ignored"> & {
+  readonly catalogue: Catalogue;
+  readonly notes?: readonly string[];
+};
 
 /** Fetches the catalogues, stores each whole or not at all, and has the running doors take them up. */
 export async function updateCatalogues(
@@ -70,7 +75,7 @@ export async function updateCatalogues(
   source: ConfigSource,
   options: UpdateOptions,
 ): Promise<UpdateReport> {
-  const { signal, token } = options;
+  const { signal, token, allowsEmpty = false } = options;
   const sources = await catalogueSources(world, source, options);
   if (token !== undefined && sources.catalogues.length > 1) {
     throw new PosternError("usage", "Cannot use one token for several catalogues", {
@@ -79,7 +84,11 @@ export async function updateCatalogues(
   }
   return await storeAll(world, sources.catalogues, {
     ...options,
-    load: (settings) => fetchOne(world, settings, { sources, options, signal }),
+    load: async (settings, old) => {
+      const got = await fetchOne(world, settings, { sources, options, signal });
+      if (!allowsEmpty) demandClusters(got, old);
+      return got;
+    },
   });
 }
 
@@ -118,7 +127,7 @@ export async function importKharon(
 type Named = Pick<CatalogueSettings, "name"> & Partial<CatalogueSettings>;
 
 interface StoreOptions<S> extends Pick<UpdateOptions, "signal" | "isDryRun" | "ifOlderThan"> {
-  readonly load: (settings: S) => Promise<Imported>;
+  readonly load: (settings: S, old: Catalogue | undefined) => Promise<Imported>;
 }
 
 async function storeAll<S extends Named>(
@@ -133,13 +142,14 @@ async function storeAll<S extends Named>(
   for (const settings of all) {
     const { name } = settings;
     const old = before.catalogues.find((one) => one.name === name);
-    if (old && ifOlderThan !== undefined && age(world, old) < ifOlderThan) {
+    if (old && ifOlderThan !== undefined && isYounger(age(world, old), ifOlderThan)) {
       catalogues.push({ name, fetched: old.fetched, isFresh: true });
       continue;
     }
     try {
-      const got = await load(settings);
-      const notes = isDryRun ? [] : await store.put(got.catalogue, { signal });
+      const got = await load(settings, old);
+      const stored = isDryRun ? [] : await store.put(got.catalogue, { signal });
+      const notes = [...got.notes ?? [], ...movedNotes(got.catalogue, old), ...stored];
       const one = await described(got, { old, settings, notes });
       updated.push({ routes: one.routes, settings });
       catalogues.push(one);
@@ -165,13 +175,17 @@ async function fetchOne(
     readonly signal: AbortSignal;
   },
 ): Promise<Imported> {
-  const { fetchCatalogue, givenToken } = await import("../clusters/mod.ts");
+  const { fetchCatalogue, givenToken, tokenFileNote } = await import("../clusters/mod.ts");
   await using access = await CatalogueAccess.open(world, settings, { config, way: options });
   const { name, lieutenant, tenant } = settings;
   const request = { name, lieutenant, ...(tenant !== undefined && { tenant }) };
   const parts = { clock: world.clock, client: access.client };
   const ask = (token: string) => fetchCatalogue({ ...request, token }, parts, { signal });
-  if (options.token !== undefined) return await ask(await givenToken(options.token, world));
+  if (options.token !== undefined) {
+    const got = await ask(await givenToken(options.token, world));
+    const note = await tokenFileNote(options.token, world);
+    return { ...got, notes: note === undefined ? [] : [note] };
+  }
   return await access.withToken(ask, { signal });
 }
 
@@ -223,6 +237,30 @@ async function storedBefore(
   }
 }
 
+/**
+ * A list without clusters is what a wrong tenant and a lost right look like too, and costs the way to every cluster:
+ * only a person takes it for true.
+ */
+function demandClusters({ catalogue, ignored }: Imported, old: Catalogue | undefined): void {
+  const before = old?.clusters.length ?? 0;
+  if (catalogue.clusters.length > 0 || before === 0) return;
+  const { name, source } = catalogue;
+  const left = ignored.length === 0 ? "" : ` besides ${ignored.length} with kharonIgnore`;
+  throw new PosternError(
+    "protocol",
+    `Cannot take the catalogue "${name}": ${source} gives no clusters${left}, and ${before} are stored`,
+    {
+      hint:
+        "check the tenant in the configuration and who is signed in; where they are all gone: postern update --allow-empty",
+    },
+  );
+}
+
+function movedNotes({ name, source }: Catalogue, old: Catalogue | undefined): string[] {
+  if (!old || old.source === source) return [];
+  return [`catalogue ${name}: it was of ${old.source} before`];
+}
+
 /** A failure that also tells what is still there. */
 function failureOf(thrown: unknown, stored: string | undefined): PosternError {
   const error = asPosternError(thrown);
@@ -235,6 +273,11 @@ function failureOf(thrown: unknown, stored: string | undefined): PosternError {
     ...(detail !== undefined && { detail }),
     ...(exit !== undefined && { exit }),
   });
+}
+
+/** What is of tomorrow was stored while the clock was wrong, and tells nothing. */
+function isYounger(age: number, limit: number): boolean {
+  return age > -60_000 && age < limit;
 }
 
 function age({ clock }: World, { fetched }: Catalogue): number {

@@ -35,6 +35,9 @@ export default defineCommand({
     ifOlderThan: optional(option("--if-older-than", durationValue(), {
       description: words("Leaves alone what was fetched less than this ago, for example 12h."),
     })),
+    allowsEmpty: option("--allow-empty", {
+      description: words("Takes a list without clusters for true where some are stored."),
+    }),
     fromKharon: option("--import-kharon", {
       description: words("Takes over what kharon has stored; nothing is fetched."),
     }),
@@ -60,13 +63,14 @@ interface Values {
   readonly name: string | undefined;
   readonly isDryRun: boolean;
   readonly ifOlderThan: number | undefined;
+  readonly allowsEmpty: boolean;
   readonly fromKharon: boolean;
   readonly device: boolean;
   readonly tokenFile: string | undefined;
 }
 
 async function update(
-  { name, isDryRun, ifOlderThan, fromKharon, device, tokenFile }: Values,
+  { name, isDryRun, ifOlderThan, allowsEmpty, fromKharon, device, tokenFile }: Values,
   world: World,
   { globals: { config }, log, signal }: RunContext,
 ): Promise<UpdateReport> {
@@ -83,7 +87,8 @@ async function update(
   }
   const token = tokenFile === "-" ? "input" : tokenFile === undefined ? undefined : { file: tokenFile };
   const way = device ? "device" : "browser";
-  return await updateCatalogues(world, source, { name, isDryRun, ifOlderThan, way, token, log, signal });
+  const what = { name, isDryRun, ifOlderThan, allowsEmpty };
+  return await updateCatalogues(world, source, { ...what, way, token, log, signal });
 }
 
 async function show(

@@ -4,6 +4,8 @@ import { printable } from "./printable.ts";
 
 /** How many changes of one kind are named; `-o json` has them all. */
 const mostNamed = 20;
+/** How many warnings are shown; `-o json` has more. */
+const mostWarnings = 50;
 
 /** What an update changed, a line each, for a person to read. */
 export function changeLines(
@@ -44,18 +46,15 @@ export function changeLines(
 export function warningLines({ name, warnings, ignored, notes }: UpdatedCatalogue): string[] {
   const skipped = ignored.length === 0 ? [] : [
     `catalogue ${name}: ${counted(ignored.length, "cluster")} left out by kharonIgnore: ${
-      ignored.join(", ")
+      some(ignored, (id) => id, "others").join(", ")
     }`,
   ];
-  return [
-    ...notes,
-    ...skipped,
-    ...warnings.map(({ cluster, fact, message }) =>
-      `warning: catalogue ${name}: cluster ${cluster}: ${
-        fact === undefined ? "" : `fact ${fact}: `
-      }${message}`
-    ),
-  ].map(printable);
+  const shown = warnings.slice(0, mostWarnings).map(({ cluster, fact, message }) =>
+    `warning: catalogue ${name}: cluster ${cluster}: ${fact === undefined ? "" : `fact ${fact}: `}${message}`
+  );
+  const left = warnings.length - shown.length;
+  const more = left > 0 ? [`catalogue ${name}: ${left} more warnings: postern update -o json has them`] : [];
+  return [...notes, ...skipped, ...shown, ...more].map(printable);
 }
 
 function some<T>(all: readonly T[], line: (one: T) => string, more: string): string[] {

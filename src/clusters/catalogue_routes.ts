@@ -1,4 +1,5 @@
 import type { Catalogue, Cluster, FactWarning } from "./cluster.ts";
+import { FactWarnings } from "./fact_warnings.ts";
 import { readDomain } from "./read_domain.ts";
 import { shownText } from "./shown_text.ts";
 
@@ -54,7 +55,7 @@ export function routesOf(
   { domainFacts = usualDomainFacts }: RoutesOptions = {},
 ): CatalogueRoutes {
   const routes: CatalogueRoute[] = [];
-  const warnings: FactWarning[] = [];
+  const warnings = new FactWarnings();
   for (const cluster of clusters) {
     const reader = new FactReader(cluster, name, warnings);
     for (const route of reader.routes(domainFacts)) routes.push(route);
@@ -63,7 +64,7 @@ export function routesOf(
   const mapped = (kind: CatalogueRoute["kind"], written: string, jumphost?: string) => {
     const read = readDomain(written);
     if ("problem" in read) {
-      warnings.push({
+      warnings.add({
         cluster: "of the mapping",
         message: `${shownText(written)} is left out: ${read.problem}`,
       });
@@ -80,11 +81,11 @@ export function routesOf(
     if (hostForm.test(jumphost)) mapped("route", suffix, jumphost);
     else {
       const message = `${shownText(suffix)} is left out: ${shownText(jumphost)} is not an ssh Host`;
-      warnings.push({ cluster: "of the mapping", message });
+      warnings.add({ cluster: "of the mapping", message });
     }
   }
   for (const suffix of mapping?.direct ?? []) mapped("exclusion", suffix);
-  return { routes: routes.sort(strongestFirst), warnings };
+  return { routes: routes.sort(strongestFirst), warnings: warnings.all };
 }
 
 /** Of equal length the order of the alphabet: the same facts give the same list. */
@@ -99,9 +100,9 @@ function strongestFirst(a: CatalogueRoute, b: CatalogueRoute): number {
 class FactReader {
   readonly #cluster: Cluster;
   readonly #catalogue: string;
-  readonly #warnings: FactWarning[];
+  readonly #warnings: FactWarnings;
 
-  constructor(cluster: Cluster, catalogue: string, warnings: FactWarning[]) {
+  constructor(cluster: Cluster, catalogue: string, warnings: FactWarnings) {
     this.#cluster = cluster;
     this.#catalogue = catalogue;
     this.#warnings = warnings;
@@ -123,7 +124,9 @@ class FactReader {
     add("exclusion", "jumphostSkipDomains", ownFact(facts, "jumphostSkipDomains"));
     add("route", "jumphostDomains", ownFact(facts, "jumphostDomains"));
     for (const fact of domainFacts) {
-      add("route", fact, ownFact(dynamicFacts, fact) ?? ownFact(facts, fact));
+      // Programs go by what a person wrote down where both are there; what the cluster reports is no less its own.
+      add("route", fact, ownFact(facts, fact));
+      add("route", fact, ownFact(dynamicFacts, fact));
     }
     return [...routes.values()];
   }
@@ -138,14 +141,13 @@ class FactReader {
 
   #domains(fact: string, value: unknown): string[] {
     const domains: string[] = [];
-    const problems: string[] = [];
+    let bad = 0;
     for (const item of this.#items(fact, value)) {
       const read = readDomain(item);
       if ("pattern" in read) domains.push(read.pattern);
-      else problems.push(`${shownText(item)} is left out: ${read.problem}`);
+      else if (++bad <= mostNamed) this.#warn(fact, `${shownText(item)} is left out: ${read.problem}`);
     }
-    for (const problem of problems.slice(0, mostNamed)) this.#warn(fact, problem);
-    if (problems.length > mostNamed) this.#warn(fact, `${problems.length - mostNamed} more are left out`);
+    if (bad > mostNamed) this.#warn(fact, `${bad - mostNamed} more are left out`);
     return domains;
   }
 
@@ -159,7 +161,7 @@ class FactReader {
   }
 
   #warn(fact: string, message: string): void {
-    this.#warnings.push({ cluster: this.#cluster.id, fact, message });
+    this.#warnings.add({ cluster: this.#cluster.id, fact, message });
   }
 }
 

@@ -52,6 +52,14 @@ const settings = record({
     optional(record({
       clientId: described(optional(text()), "The client as which a person signs in."),
       discoveryUrl: described(optional(secureUrl()), "The provider's discovery document."),
+      ca: described(
+        optional(file()),
+        "PEM certificates trusted besides the system's, for the sign-in; those of the API unless told.",
+      ),
+      via: described(
+        optional(text()),
+        "The transport through which the provider is reached; that of the API unless told.",
+      ),
     })),
     "Where to sign in; what is not said here the API tells.",
   ),

@@ -38,3 +38,18 @@ export async function givenToken(
   }
   return token;
 }
+
+/**
+ * What a person should know of the file that a token came from: whoever can read it is us for as long as it counts. A
+ * pipe has a mode too, but nobody else reads from it.
+ */
+export async function tokenFileNote(
+  source: TokenSource,
+  { files }: { readonly files: Pick<World["files"], "info"> },
+): Promise<string | undefined> {
+  if (source === "input") return undefined;
+  const { file } = source;
+  const { kind, mode = 0 } = await files.info(file) ?? {};
+  if (kind !== "file" || (mode & 0o077) === 0) return undefined;
+  return `others may read the token in "${file}": chmod 600 ${file}`;
+}

@@ -1,6 +1,7 @@
 import { isMapping } from "../config/mod.ts";
 import { PosternError } from "../core/mod.ts";
 import type { Cluster, Facts, FactWarning } from "./cluster.ts";
+import { FactWarnings } from "./fact_warnings.ts";
 import { shownText } from "./shown_text.ts";
 
 /** The clusters of a list, and what of it could not be used. */
@@ -26,11 +27,11 @@ export function readClusters(value: unknown): ReadClusters {
     throw new PosternError("protocol", "Cannot read the clusters: the answer is not a list");
   }
   const clusters = new Map<string, Cluster>();
-  const warnings: FactWarning[] = [];
+  const warnings = new FactWarnings();
   const ignored: string[] = [];
   for (const [index, item] of value.entries()) {
     const warn = (cluster: string, message: string, fact?: string) =>
-      void warnings.push({ cluster, message, ...(fact !== undefined && { fact }) });
+      warnings.add({ cluster, message, ...(fact !== undefined && { fact }) });
     const place = `number ${index + 1}`;
     if (!isMapping(item)) {
       warn(place, "is left out: it is not an object");
@@ -56,7 +57,7 @@ export function readClusters(value: unknown): ReadClusters {
     if (isSet(cluster.facts["kharonIgnore"]) || isSet(cluster.dynamicFacts["kharonIgnore"])) ignored.push(id);
     else clusters.set(id, cluster);
   }
-  return { clusters: [...clusters.values()], warnings, ignored };
+  return { clusters: [...clusters.values()], warnings: warnings.all, ignored };
 }
 
 function readFacts(value: unknown, warn: (message: string, fact?: string) => void): Facts {

@@ -13,7 +13,8 @@ const registry = /^(?:ac|co|com|edu|gob|gov|go|ltd|mil|ne|net|nom|or|org|plc)\.[
 const label = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /** What nearly every item of a large catalogue is: at least three labels, which no registry and no address is. */
-const plainDomain = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){2,}[a-z]{2,63}$/;
+const plainDomain =
+  /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){2,}(?!local(?:host|domain)$)[a-z]{2,63}$/;
 
 /**
  * Reads the domain that a fact names: in any case, with a trailing dot, or as a URL. `*.x` and `.x` are what is below.
@@ -37,6 +38,9 @@ export function readDomain(written: string): ReadDomain {
     return { problem: name.includes("*") ? "it has a * that is not in front" : "it is not a domain" };
   }
   if (labels.length === 1) return { problem: "it has only one label, and would match far too much" };
+  if (labels.at(-1) === "localhost" || labels.at(-1) === "localdomain") {
+    return { problem: "it is this machine's own" };
+  }
   if (registry.test(name)) return { problem: "everybody's domains are below it" };
   return { pattern: isBelow ? `.${name}` : name };
 }

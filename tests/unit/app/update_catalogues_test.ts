@@ -120,6 +120,54 @@ Deno.test("updateCatalogues() leaves alone what is fresh enough", async () => {
   assert.equal(only(await update.update({ ifOlderThan: 60_000 })).fetched, "2026-01-01T00:01:01.000Z");
 });
 
+Deno.test("updateCatalogues() takes what was stored with a wrong clock for old", async () => {
+  await using update = worldWith();
+  await update.update();
+  const { clock } = update.signIn.memory;
+  const date = clock.date.bind(clock);
+  clock.date = () => new Date(date().getTime() - 86_400_000);
+  update.signIn.server.lifetime = 172_800;
+  assert.equal(only(await update.update({ ifOlderThan: 3_600_000 })).fetched, "2025-12-31T00:00:00.000Z");
+});
+
+const empties = [
+  { name: "no cluster", clusters: [], says: /: http:\S+ gives no clusters, and 2 are stored$/ },
+  {
+    name: "only clusters that ask not to be listed",
+    clusters: [{ id: "c-a", facts: { kharonIgnore: "true" } }],
+    says: /gives no clusters besides 1 with kharonIgnore, and 2 are stored$/,
+  },
+  { name: "nothing that is a cluster", clusters: [[], 5], says: /gives no clusters, and 2 are stored$/ },
+];
+for (const { name, clusters, says } of empties) {
+  Deno.test(`updateCatalogues() takes ${name} for true only where it is told to`, async () => {
+    await using update = worldWith();
+    update.lieutenant.clusters = clusters;
+    assert.equal(only(await update.update()).clusters, 0, "where nothing is stored there is nothing to lose");
+    update.lieutenant.clusters = [cluster("c-a", "jump1"), cluster("c-b", "jump1")];
+    await update.update();
+    update.lieutenant.clusters = clusters;
+    for (const isDryRun of [true, false]) {
+      const { catalogues: [failed], instances } = await update.update({ isDryRun });
+      assert.ok(failed && "error" in failed && failed.error.code === "protocol");
+      assert.match(failed.error.message, says);
+      assert.match(failed.error.hint ?? "", /--allow-empty; the catalogue of 0s ago is kept$/);
+      assert.deepEqual(instances, []);
+    }
+    assert.equal((await stored(update))[0]?.clusters.length, 2);
+    assert.equal(only(await update.update({ allowsEmpty: true })).clusters, 0);
+  });
+}
+
+Deno.test("updateCatalogues() says when a catalogue comes from elsewhere than before", async () => {
+  await using update = worldWith("", { LIEUTENANT_URL: lieutenant });
+  assert.deepEqual(only(await update.update()).notes, []);
+  const other = `catalogues:\n  - { lieutenant: "http://localhost:8080" }\n`;
+  update.signIn.memory.files.put(path, other);
+  const { notes } = only(await update.update());
+  assert.deepEqual(notes, [`catalogue main: it was of ${lieutenant}/ before`]);
+});
+
 const failures = [
   {
     name: "that is down",
@@ -164,11 +212,19 @@ Deno.test("updateCatalogues() signs in again, once, where the API refuses a toke
 Deno.test("updateCatalogues() uses a token from a file, and asks nobody", async () => {
   await using update = worldWith();
   update.signIn.memory.files.put("/token", "some-token\n");
-  only(await update.update({ token: { file: "/token" } }));
+  assert.deepEqual(only(await update.update({ token: { file: "/token" } })).notes, []);
   assert.deepEqual([update.lieutenant.tokens, update.signIn.opened, update.signIn.server.asked], [
     ["some-token"],
     [],
     0,
+  ]);
+});
+
+Deno.test("updateCatalogues() says when others may read the file of a token", async () => {
+  await using update = worldWith();
+  update.signIn.memory.files.put("/token", "some-token\n", 0o644);
+  assert.deepEqual(only(await update.update({ token: { file: "/token" } })).notes, [
+    'others may read the token in "/token": chmod 600 /token',
   ]);
 });
 

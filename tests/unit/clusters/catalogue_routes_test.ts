@@ -121,6 +121,9 @@ const hostile: { readonly name: string; readonly value: unknown; readonly says: 
     value: "co.uk",
     says: /"co.uk" is left out: everybody's domains are below it/,
   },
+  { name: "this machine", value: "localhost.", says: /only one label/ },
+  { name: "what is below this machine", value: "x.y.localhost", says: /it is this machine's own/ },
+  { name: "this machine's domain", value: "a.LocalDomain", says: /it is this machine's own/ },
   { name: "a star", value: "*", says: /"\*" is left out/ },
   { name: "a star with a dot", value: "*.", says: /left out/ },
   { name: "a star below a top-level domain", value: "*.com", says: /only one label/ },
@@ -192,6 +195,23 @@ Deno.test("routesOf() names only the first of many bad items", () => {
   assert.deepEqual(routes.map(({ pattern }) => pattern), ["a.example.com"]);
   assert.equal(warnings.length, 4);
   assert.equal(warnings.at(-1)?.message, "997 more are left out");
+});
+
+Deno.test("routesOf() keeps a thousand warnings, and counts the others", () => {
+  const facts = { jumphost: "jump1", jumphostDomains: "com" };
+  const clusters = Array.from({ length: 1234 }, (_, at) => ({ id: `c-${at}`, facts }));
+  const { warnings } = routesOf(catalogue(clusters));
+  const none = { cluster: "none", message: "is there" };
+  assert.equal(warnings.length, 1001);
+  assert.match(describeWarning(warnings[999] ?? none), /^cluster c-999: fact jumphostDomains: "com"/);
+  assert.equal(describeWarning(warnings[1000] ?? none), "cluster and others: 234 more warnings are not kept");
+});
+
+Deno.test("routesOf() routes a fact as people wrote it down and as the cluster reports it", () => {
+  const facts = { jumphost: "jump1", openshiftApiURL: "https://api.old.example.net:6443" };
+  const dynamicFacts = { openshiftApiURL: "https://api.new.example.net:6443" };
+  const { routes } = routesOf(catalogue([{ id: "c-a", facts, dynamicFacts }]));
+  assert.deepEqual(routes.map(({ pattern }) => pattern), ["api.new.example.net", "api.old.example.net"]);
 });
 
 Deno.test("routesOf() routes only the facts that are asked for", () => {
