@@ -38,8 +38,14 @@ export interface Network {
 export interface SecureOptions {
   /** The name to ask for and to check; an IP literal is checked, not sent. */
   readonly serverName: string;
-  /** PEM certificates trusted besides the system's. */
+  /** PEM certificates to trust. */
   readonly ca?: string;
+  /**
+   * Who may have signed the peer's certificate: a CA of the system or of `ca` (the default), one of `ca` alone, or
+   * anybody at all, whatever name it carries.
+   */
+  readonly trust?: "system" | "ca" | "anybody";
+  /** Who we are, for a peer that asks; PEM. */
   readonly cert?: string;
   readonly key?: string;
   readonly alpn?: readonly string[];

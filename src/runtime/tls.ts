@@ -1,23 +1,18 @@
 import type { PeerCertificate, TLSSocket } from "node:tls";
-import {
-  type Conn,
-  duplex,
-  DuplexConn,
-  parseIp,
-  PosternError,
-  type SecureOptions,
-  whenAborted,
-} from "../core/mod.ts";
+import { type Conn, parseIp, PosternError, type SecureOptions, whenAborted } from "../core/mod.ts";
+import { BelowTls } from "./below_tls.ts";
+import { TlsConn } from "./tls_conn.ts";
 import { tlsError } from "./tls_error.ts";
 import { trustedCertificates } from "./trusted_certificates.ts";
 
 /**
  * TLS as a client over any connection, with node's TLS because Deno's own takes sockets only. The peer must be
- * signed by a CA of the system, of SSL_CERT_FILE or of `ca`, and named `serverName`. An IP literal is compared with
- * the certificate's IP addresses and never sent (RFC 6066, section 3). On failure `conn` is dropped.
+ * signed by a CA of the system, of SSL_CERT_FILE or of `ca`, unless `trust` says otherwise, and named `serverName`. An
+ * IP literal is compared with the certificate's IP addresses and never sent (RFC 6066, section 3). On failure `conn`
+ * is dropped.
  */
 export async function secure(conn: Conn, options: SecureOptions & { signal: AbortSignal }): Promise<Conn> {
-  const { serverName, ca, cert, key, alpn, signal } = options;
+  const { serverName, ca, cert, key, alpn, signal, trust: whom = "system" } = options;
   if (signal.aborted) {
     conn.abort(signal.reason);
     throw signal.reason;
@@ -28,20 +23,18 @@ export async function secure(conn: Conn, options: SecureOptions & { signal: Abor
     const secureContext = createSecureContext({
       ...(cert === undefined ? {} : { cert }),
       ...(key === undefined ? {} : { key }),
+      // Without this, even empty, there is what Deno brings.
+      ...(whom === "ca" ? { ca: [] } : {}),
     });
-    const trusted = await trustedCertificates();
+    const trusted = whom === "system" ? await trustedCertificates() : [];
     trust(secureContext, ca === undefined ? trusted : [...trusted, ca]);
-    // Deno's TLS takes all there is, whether anybody reads or not: the connection below has to wait for its reader.
-    let isRead: (() => void) | undefined;
-    const mayRead = () => {
-      if (socket.readableLength < socket.readableHighWaterMark) return undefined;
-      return new Promise<void>((resolve) => isRead = resolve);
-    };
+    const below = new BelowTls(conn);
     const socket: TLSSocket = connect({
-      socket: await duplex(conn, { mayRead }),
+      socket: below.stream,
       servername: parseIp(serverName) ? "" : serverName,
       secureContext,
       ...(alpn ? { ALPNProtocols: [...alpn] } : {}),
+      ...(whom === "anybody" ? { rejectUnauthorized: false } : {}),
       checkServerIdentity: (_host: string, peer: PeerCertificate) => checkServerIdentity(serverName, peer),
     });
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -56,14 +49,7 @@ export async function secure(conn: Conn, options: SecureOptions & { signal: Abor
     } finally {
       socket.off("error", reject).off("close", closed);
     }
-    return new DuplexConn(socket, {
-      peer: conn.peer,
-      ...(conn.local === undefined ? {} : { local: conn.local }),
-      // close_notify ends one direction from TLS 1.3 on (RFC 8446, section 6.1); before, it ends both (RFC 5246, 7.2.1).
-      carriesHalfClose: socket.getProtocol() === "TLSv1.3",
-      failure: (error) => tlsError(error, serverName),
-      onTaken: () => isRead?.(),
-    });
+    return new TlsConn({ socket, below, conn, failure: (error) => tlsError(error, serverName) });
   } catch (error) {
     conn.abort(error);
     if (signal.aborted) throw signal.reason;

@@ -59,6 +59,24 @@ export function connContract(name: string, makePair: () => Promise<Pair>, { igno
     assert.equal(text(await readAll(far)), "last words");
   });
 
+  check("gives every byte before the end to a reader that is slow and comes late", async (near, far) => {
+    const sent = patternBytes(300_000);
+    const writing = near.write(sent).then(() => near.closeWrite());
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
+    assert.deepEqual(await readSlowly(far), sent);
+    await writing;
+  });
+
+  check("ends after its last byte, though the peer has ended and reads late", async (near, far) => {
+    const sent = patternBytes(90_000);
+    await far.closeWrite();
+    assert.equal(await near.read(new Uint8Array(1)), null);
+    const writing = near.write(sent).then(() => near.closeWrite());
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
+    assert.deepEqual(await readSlowly(far), sent);
+    await writing;
+  });
+
   check("reads on after its own half-close", async (near, far) => {
     await near.write(bytes("question"));
     await near.closeWrite();
@@ -185,6 +203,18 @@ export function connContract(name: string, makePair: () => Promise<Pair>, { igno
     assert.notEqual(near.peer, "");
     return Promise.resolve();
   });
+}
+
+/** Reads to the end in odd pieces, with a pause before each. */
+async function readSlowly(conn: Conn): Promise<Uint8Array<ArrayBuffer>> {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  while (true) {
+    await nextTurn();
+    const into = new Uint8Array(4099);
+    const count = await conn.read(into);
+    if (count === null) return new Uint8Array(await new Blob(pieces).arrayBuffer());
+    pieces.push(into.subarray(0, count));
+  }
 }
 
 /** More than all buffers on any way. */

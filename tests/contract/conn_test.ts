@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { TLSSocket } from "node:tls";
 import { ContinuedConn, duplex, DuplexConn, type Endpoint, Messages } from "../../src/core/mod.ts";
+import { BelowTls } from "../../src/runtime/below_tls.ts";
 import { inheritListening } from "../../src/runtime/inherited_listening.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
+import { TlsConn } from "../../src/runtime/tls_conn.ts";
 import { memoryPair } from "../support/memory_conn.ts";
 import { connContract, type Pair } from "./conn_contract.ts";
 
@@ -54,11 +56,12 @@ connContract(`a unix socket${hasUnix ? "" : " (skipped: needs --allow-net withou
 /** Reading the certificates needs a permission that the memory suites do without. */
 const hasFiles = Deno.permissions.querySync({ name: "read", path: "." }).state === "granted";
 connContract(`TLS${hasFiles ? "" : " (skipped: needs --allow-read)"}`, async () => {
-  const [a, b] = memoryPair();
+  // Narrow, so that the end of TLS comes while bytes are still on their way below.
+  const [a, b] = memoryPair({ capacity: 7000 });
   const { testTls } = await import("../support/tls_files.ts");
-  const server = new TLSSocket(await duplex(b), { isServer: true, ...testTls.server });
-  // The far end is the one that the suite lets wait for its reader: ours.
-  const near = new DuplexConn(server, { peer: b.peer });
+  const below = new BelowTls(b);
+  const server = new TLSSocket(below.stream, { isServer: true, ...testTls.server });
+  const near = new TlsConn({ socket: server, below, conn: b, failure: (error) => error });
   const far = await createNetwork().secure(a, {
     serverName: "site.example.net",
     ca: testTls.ca,

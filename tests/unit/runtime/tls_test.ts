@@ -179,6 +179,28 @@ Deno.test("secure() trusts the certificates of SSL_CERT_FILE", () =>
     assert.equal(new TextDecoder().decode(await readAll(secured)), "hello");
   }));
 
+Deno.test("secure() trusts nobody but `ca` when told so", () =>
+  withServer({}, async (conn) => {
+    using _variable = setSslCertFile(fileURLToPath(new URL("../../support/tls/ca.crt", import.meta.url)));
+    await assert.rejects(
+      secure(conn, { serverName: site.serverName, trust: "ca", signal }),
+      failing("auth", /no CA that is trusted/),
+    );
+  }));
+
+Deno.test("secure() trusts `ca` alone", () =>
+  withServer({ serve: (socket) => socket.end("hello") }, async (conn) => {
+    await using secured = await secure(conn, { ...site, trust: "ca", signal });
+    assert.equal(new TextDecoder().decode(await readAll(secured)), "hello");
+  }));
+
+Deno.test("secure() trusts anybody of any name only when told so", () =>
+  withServer({ serve: (socket) => socket.end("hello") }, async (conn) => {
+    const options = { serverName: "other.example.net", trust: "anybody" } as const;
+    await using secured = await secure(conn, { ...options, signal });
+    assert.equal(new TextDecoder().decode(await readAll(secured)), "hello");
+  }));
+
 Deno.test("secure() says when SSL_CERT_FILE names no file", () =>
   withServer({}, async (conn) => {
     using _variable = setSslCertFile("missing.pem");
