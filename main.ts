@@ -7,7 +7,9 @@ import {
   flagsFor,
   kindsFor,
   mayUseSsh,
+  plugin,
   startsDoors,
+  writesKubeconfigs,
 } from "./scripts/permissions.ts";
 import { runtimeFlags } from "./scripts/runtime_flags.ts";
 
@@ -47,18 +49,25 @@ async function main(args: readonly string[]): Promise<number> {
   const gather = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
   const log = new LineWriter({ sink: writeStderr, gather });
   const { run } = await import("./src/cli/mod.ts");
-  if (startsDoors(command) && !world.process.isCompiled) {
-    // From source, a door in the background gets the flags of this command line again, and a service those of a door.
+  if ((startsDoors(command) || writesKubeconfigs(command)) && !world.process.isCompiled) {
+    // From source, a door in the background gets the flags of this command line again, a service those of a door, and
+    // the plugin that a kubeconfig names its own.
     const places = {
       directories: world.places,
       self: Deno.execPath(),
       platform: Deno.build.os,
       shell: world.process.env("SHELL"),
       askpass: world.process.env("SSH_ASKPASS"),
+      browser: ["POSTERN_BROWSER", "KHARON_BROWSER", "BROWSER"].map((name) => world.process.env(name)).find(
+        Boolean,
+      ),
     };
     world = createWorld({
       main: import.meta.url,
-      flags: [...runtimeFlags, ...flagsFor(command === "proxy" ? args : ["proxy"], places)],
+      flags: [
+        ...runtimeFlags,
+        ...flagsFor(command === "proxy" ? args : [writesKubeconfigs(command) ? plugin : "proxy"], places),
+      ],
     });
   }
   try {

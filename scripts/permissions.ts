@@ -109,6 +109,15 @@ export function startsDoors(command: string): boolean {
   return command === "proxy" || commandGrants[command] === installer;
 }
 
+/** The command that kubeconfigs name as the way to sign in. */
+export const plugin = "exec-credential";
+
+/** Whether a command writes kubeconfigs that name the plugin. */
+export function writesKubeconfigs(command: string): boolean {
+  const grants = commandGrants[command];
+  return grants === kubeconfigWriter || grants === runner;
+}
+
 /** What each command may do. */
 export const commandGrants: Readonly<Record<string, Grants>> = {
   proxy: {
@@ -137,6 +146,8 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   shell: runner,
   kubectl: runner,
   oc: runner,
+  // What a cluster names as its sign-in is reached through the door, or as a door would reach it.
+  "exec-credential": fetcher,
   console: { ...reader, run: ["{browser}"] },
   "service-install": installer,
   "service-uninstall": uninstaller,

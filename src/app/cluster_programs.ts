@@ -51,6 +51,7 @@ export class ClusterPrograms implements AsyncDisposable {
     const { kubeconfig, notes } = kubeconfigOf([known], {
       proxyUrl: environment.proxyUrl ?? environment.socks.replace(/^socks5h:/, "socks5:"),
       credentials: true,
+      self: this.#world.process.self,
       rulesFor: this.#fleet.rulesFor,
     });
     if (kubeconfig.clusters.length === 0) {

@@ -12,6 +12,7 @@ export type {
   Status,
 } from "../listeners/mod.ts";
 export * from "./background.ts";
+export * from "./cluster_credential.ts";
 export * from "./cluster_programs.ts";
 export { configPath, type ConfigSource } from "./config_file.ts";
 export * from "./doctor.ts";

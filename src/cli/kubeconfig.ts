@@ -88,7 +88,12 @@ async function giveKubeconfig(
   const proxyUrl = await doorAddress(world, values.id ?? "default", { credentials, context });
   const { kubeconfigOf } = await import("../clusters/mod.ts");
   const { rulesFor } = fleet;
-  const { kubeconfig, notes } = kubeconfigOf(clusters, { proxyUrl, credentials, rulesFor });
+  const { kubeconfig, notes } = kubeconfigOf(clusters, {
+    proxyUrl,
+    credentials,
+    self: world.process.self,
+    rulesFor,
+  });
   await tellNotes(world, notes);
   if (kubeconfig.clusters.length === 0) {
     throw new PosternError("config", "Cannot write a kubeconfig: the address of no API is known");

@@ -10,6 +10,7 @@ import connections from "./connections.ts";
 import demo from "./demo.ts";
 import doctor from "./doctor.ts";
 import env from "./env.ts";
+import execCredential from "./exec_credential.ts";
 import explain from "./explain.ts";
 import { helpCommand } from "./help.ts";
 import kubeconfig from "./kubeconfig.ts";
@@ -33,7 +34,10 @@ export const commandGroups: readonly CommandGroup[] = [
   { title: "The door", commands: [proxy, status, connections, reload, stop, logs] },
   { title: "Where connections go", commands: [explain, test, env, pac] },
   { title: "The catalogue", commands: [update, login, logout] },
-  { title: "Clusters", commands: [clusters, kubeconfig, shell.alone, kubectl.alone, oc.alone, console] },
+  {
+    title: "Clusters",
+    commands: [clusters, kubeconfig, shell.alone, kubectl.alone, oc.alone, console, execCredential],
+  },
   { title: "A service", commands: [serviceInstall, serviceUninstall, service, kharonInstall] },
   {
     title: "Setting up",

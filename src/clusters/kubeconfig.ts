@@ -37,6 +37,8 @@ export interface KubeconfigOptions {
   readonly proxyUrl: string;
   /** Whether tokens, passwords and keys that facts hold are written too. */
   readonly credentials: boolean;
+  /** The command line that starts postern: the plugin that signs in to OpenShift is a part of it. */
+  readonly self: readonly string[];
   /** By the name of the catalogue. */
   readonly rulesFor: (catalogue: string) => SignInRules;
 }
@@ -95,7 +97,7 @@ function entryOf(known: KnownCluster, options: KubeconfigOptions, notes: string[
       `${name} has no certificate authority: the fact talosAPICertificateAuthorityData is not PEM in base64`,
     );
   }
-  const user = userOf(known, options);
+  const user = userOf(known, api, options);
   if ("note" in user) notes.push(`${name} has no user: ${user.note}`);
   return {
     name,
@@ -112,7 +114,8 @@ type FoundUser = { readonly user: AuthInfo } | { readonly note: string };
 
 function userOf(
   { cluster, catalogue }: KnownCluster,
-  { credentials, rulesFor }: KubeconfigOptions,
+  api: URL,
+  { credentials, self, rulesFor }: KubeconfigOptions,
 ): FoundUser {
   const { authInfoFact, allowExec } = rulesFor(catalogue.name);
   const fact = authInfoFact === undefined ? undefined : factOf(cluster, authInfoFact);
@@ -124,11 +127,26 @@ function userOf(
     if (!read.isSecret || credentials) return { user: read.user };
     return { note: `the fact ${authInfoFact} holds credentials: add --with-credentials` };
   }
+  if (addressesOf(cluster).platform === "openshift") return { user: openShiftUser(api, self) };
   const issuer = textOf(factOf(cluster, "oidcIssuer"));
   const client = textOf(factOf(cluster, "oidcClientId"));
   if (issuer !== undefined && client !== undefined) return kubeloginUser(issuer, client, allowExec);
-  if (factOf(cluster, "openshiftApiURL") === undefined) return { note: "no fact says how to sign in" };
-  return { note: "signing in to OpenShift is not there yet: use oc login in postern clusters NAME shell" };
+  return { note: "no fact says how to sign in" };
+}
+
+/** The user of an OpenShift cluster: our own plugin, told of the cluster by whoever starts it. */
+function openShiftUser(api: URL, [command = "", ...before]: readonly string[]): AuthInfo {
+  return {
+    exec: {
+      apiVersion: "client.authentication.k8s.io/v1",
+      command,
+      args: [...before, "exec-credential", `--server=${api.origin}`],
+      // Certificate authority and door stand in the kubeconfig only.
+      provideClusterInfo: true,
+      // It has a browser to ask with: what kubectl reads is kubectl's.
+      interactiveMode: "Never",
+    },
+  };
 }
 
 /** The user of a cluster that signs in with OpenID Connect, as the plugin kubelogin does it. */

@@ -6,6 +6,7 @@ export * from "./catalogue_store.ts";
 export * from "./cluster.ts";
 export * from "./cluster_facts.ts";
 export type * from "./cluster_view.ts";
+export * from "./exec_info.ts";
 export * from "./given_token.ts";
 export * from "./kharon_cache.ts";
 export * from "./known_clusters.ts";

@@ -1,4 +1,4 @@
-import type { AuthorizationServer } from "oauth4webapi";
+import type { AuthorizationServer, ClientAuth } from "oauth4webapi";
 import { PosternError } from "../core/mod.ts";
 import type { HttpClient } from "./http_client.ts";
 import { fetchWith } from "./http_fetch.ts";
@@ -51,7 +51,7 @@ export async function requestOpenShiftCode(
         const response = await oauth.authorizationCodeGrantRequest(
           server,
           client,
-          oauth.None(),
+          withoutSecret,
           checked,
           redirectUri,
           verifier,
@@ -70,6 +70,12 @@ export async function requestOpenShiftCode(
     },
   };
 }
+
+/** Its server wants the client named as one with a secret is, and takes an empty one; as oc sends it. */
+const withoutSecret: ClientAuth = (_server, { client_id: id }, body, headers) => {
+  body.set("client_id", id);
+  headers.set("authorization", `Basic ${btoa(`${id}:`)}`);
+};
 
 /** The next thing to try is another one than for the sign-in of a catalogue. */
 function refused(error: unknown): unknown {

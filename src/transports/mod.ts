@@ -8,6 +8,7 @@ import { transportsSchemaOf, type TransportsSettings } from "./transports_schema
 
 export type { BuildDeps, BuiltTransport, Transports } from "./build_transports.ts";
 export { defineTransport, type TransportDeps, type TransportKind } from "./define_transport.ts";
+export { dialerThroughProxy } from "./dialer_through_proxy.ts";
 export { resolveChain } from "./ssh/ssh_chain.ts";
 export type { SshHost } from "./ssh/ssh_host.ts";
 export { sshOfPerson, type SshPerson } from "./ssh/ssh_of_person.ts";

@@ -16,18 +16,21 @@ import type { Asking } from "./proxy_asking.ts";
 import { type ProxySettings, proxySettings } from "./proxy_settings.ts";
 import { socks5Connect } from "./socks5_connect.ts";
 
+/** What it needs of what every transport is made with. */
+export type ProxyDeps = Pick<TransportDeps, "name" | "network" | "dialer" | "files">;
+
 /** Dials through another proxy: HTTP CONNECT, over TLS or not, or SOCKS5. */
 export class Proxy implements Transport {
   readonly name: string;
   readonly #settings: ProxySettings;
-  readonly #deps: TransportDeps;
+  readonly #deps: ProxyDeps;
   /** How sentences name it. */
   readonly #label: string;
   readonly #passwordFile: FreshText | undefined;
   readonly #ca: FreshText | undefined;
   #state: TransportStatus = { state: "idle" };
 
-  constructor(settings: ProxySettings, deps: TransportDeps) {
+  constructor(settings: ProxySettings, deps: ProxyDeps) {
     const { host, port, passwordFile, ca } = settings;
     this.name = deps.name;
     this.#settings = settings;

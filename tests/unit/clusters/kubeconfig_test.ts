@@ -35,15 +35,28 @@ Deno.test("kubeconfigOf() calls cluster, context and user as the cluster is, and
       },
     ],
     contexts: [
-      { name: "c-a", context: { cluster: "c-a" } },
+      { name: "c-a", context: { cluster: "c-a", user: "c-a" } },
       { name: "c-b", context: { cluster: "c-b", user: "c-b" } },
     ],
-    users: [{ name: "c-b", user: { exec: exec() } }],
+    users: [
+      {
+        name: "c-a",
+        user: {
+          exec: {
+            apiVersion: "client.authentication.k8s.io/v1",
+            command: "/bin/postern",
+            args: ["run", "exec-credential", "--server=https://api.c-a.example.net:6443"],
+            provideClusterInfo: true,
+            interactiveMode: "Never",
+          },
+        },
+      },
+      { name: "c-b", user: { exec: exec() } },
+    ],
     "current-context": "c-b",
   });
-  assert.equal(notes.length, 2);
-  assert.match(notes[0] ?? "", /^c-a has no user: signing in to OpenShift is not there yet/);
-  assert.match(notes[1] ?? "", /^c-none is left out: no fact has an address of its API/);
+  assert.equal(notes.length, 1);
+  assert.match(notes[0] ?? "", /^c-none is left out: no fact has an address of its API/);
 });
 
 Deno.test("kubeconfigOf() gives Talos clusters kubelogin and their certificate authority", () => {
@@ -121,6 +134,7 @@ function made(clusters: readonly Cluster[], options: Partial<KubeconfigOptions> 
   return kubeconfigOf(known, {
     proxyUrl: "socks5://127.0.0.1:1",
     credentials: false,
+    self: ["/bin/postern", "run"],
     rulesFor: () => rules,
     ...options,
   });

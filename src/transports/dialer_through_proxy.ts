@@ -1,0 +1,27 @@
+import { rootContext } from "../config/mod.ts";
+import { type Dialer, PosternError, type World } from "../core/mod.ts";
+import { Direct } from "./direct.ts";
+import { Proxy } from "./proxy.ts";
+import { proxySettings } from "./proxy_settings.ts";
+
+/** Dials through a proxy that is known by its URL only, as a kubeconfig names one; `name` is for messages. */
+export function dialerThroughProxy(
+  url: string,
+  { name, world }: { readonly name: string; readonly world: Pick<World, "clock" | "files" | "network"> },
+): Dialer {
+  const settings = proxySettings.parse({ url }, rootContext({ base: "/" }));
+  if (!settings) {
+    throw new PosternError("config", `Cannot use "${name}": its URL is not that of a proxy`, {
+      hint: "write it as socks5://HOST:PORT, http://HOST:PORT or https://HOST:PORT",
+    });
+  }
+  const { clock, files, network } = world;
+  const direct = new Direct({ clock, network });
+  const proxy = new Proxy(settings, {
+    name,
+    files,
+    network,
+    dialer: (target, options) => direct.dial(target, options),
+  });
+  return (target, options) => proxy.dial(target, options);
+}
