@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { PosternError } from "../../src/core/mod.ts";
+import { PortForwardV4, spdy, SpdySession, webSocket } from "../../src/wire/mod.ts";
+import { Inflate } from "../../src/wire/inflate.ts";
+import { spdyDictionary } from "../../src/wire/spdy_dictionary.ts";
+import { fuzzRuns } from "../support/fuzz_runs.ts";
+
+const { WebSocketReader, clientFrame, closePayload, opcodes, serverFrame } = webSocket;
+type Bytes = Uint8Array<ArrayBuffer>;
+
+const payload = fc.uint8Array({ maxLength: 300 }).map((bytes) => Uint8Array.from(bytes));
+const junk = fc.uint8Array({ maxLength: 400 }).map((bytes) => Uint8Array.from(bytes));
+const cuts = fc.array(fc.nat({ max: 400 }), { maxLength: 8 });
+const word = fc.string({ unit: fc.constantFrom(..."abcxyz-"), minLength: 1, maxLength: 20 });
+
+function joined(parts: readonly Uint8Array[]): Bytes {
+  return new Uint8Array(parts.flatMap((part) => [...part]));
+}
+
+/** The same bytes in other pieces. */
+function cutUp(bytes: Bytes, places: readonly number[]): Bytes[] {
+  const sorted = [0, ...places.filter((place) => place < bytes.length), bytes.length].sort((a, b) => a - b);
+  return sorted.slice(1).map((end, index) => bytes.slice(sorted[index], end));
+}
+
+/** What came, as one line for each thing, the parts of one thing joined. */
+interface Reading {
+  readonly receive: (bytes: Bytes) => readonly { readonly key: string; readonly bytes?: Uint8Array }[];
+}
+
+function readAll({ receive }: Reading, chunks: readonly Bytes[]): string[] {
+  const lines: string[] = [];
+  for (const chunk of chunks) {
+    for (const { key, bytes } of receive(chunk)) {
+      const hex = bytes ? bytes.toHex() : "";
+      const last = lines.at(-1);
+      if (bytes && last?.startsWith(`${key} `)) lines[lines.length - 1] = last + hex;
+      else lines.push(`${key} ${hex}`);
+    }
+  }
+  return lines;
+}
+
+/** All there is to read with, each with bytes that mean something to it. */
+const readers: Record<string, { make: () => Reading; valid: fc.Arbitrary<Bytes> }> = {
+  "WebSocketReader of a client": { make: () => webSocketReading("client"), valid: messages("server") },
+  "WebSocketReader of a server": { make: () => webSocketReading("server"), valid: messages("client") },
+  "SpdySession of a client": { make: () => spdyReading("client"), valid: spdyBytes("server") },
+  "SpdySession of a server": { make: () => spdyReading("server"), valid: spdyBytes("client") },
+  "PortForwardV4": { make: forwardReading, valid: v4Bytes() },
+};
+
+for (const [name, { make, valid }] of Object.entries(readers)) {
+  Deno.test(`${name} reads the same in any pieces`, () => {
+    fc.assert(
+      fc.property(valid, cuts, (bytes, places) => {
+        const whole = readAll(make(), [bytes]);
+        assert.deepEqual(readAll(make(), cutUp(bytes, places)), whole);
+        assert.deepEqual(readAll(make(), Array.from(bytes, (byte) => Uint8Array.of(byte))), whole);
+      }),
+      { numRuns: fuzzRuns(300) },
+    );
+  });
+
+  Deno.test(`${name} gives something or throws protocol for junk, and for a byte that was changed`, () => {
+    fc.assert(
+      fc.property(fc.oneof(junk, valid), fc.nat(), fc.nat({ max: 255 }), cuts, (bytes, at, value, places) => {
+        if (bytes.length > 0) bytes[at % bytes.length] = value;
+        orProtocol(() => readAll(make(), cutUp(bytes, places)));
+      }),
+      { numRuns: fuzzRuns(300) },
+    );
+  });
+}
+
+Deno.test("Inflate gives something or throws protocol for junk, never more than it may", () => {
+  const begin = new Uint8Array(spdyHeaders().slice(0, 6));
+  fc.assert(
+    fc.property(junk, fc.boolean(), (bytes, isStream) => {
+      const stream = new Inflate({ dictionary: spdyDictionary(), limit: 1000 });
+      const piece = isStream ? joined([begin, bytes]) : bytes;
+      orProtocol(() => assert.ok(stream.take(piece).length <= 1000));
+    }),
+    { numRuns: fuzzRuns(300) },
+  );
+});
+
+function orProtocol(read: () => void): void {
+  try {
+    read();
+  } catch (error) {
+    if (!(error instanceof PosternError)) throw error;
+    assert.equal(error.code, "protocol");
+  }
+}
+
+function webSocketReading(role: "client" | "server"): Reading {
+  const reader = new WebSocketReader(role);
+  let message = 0;
+  return {
+    receive: (bytes) =>
+      reader.receive(bytes).map((effect) => {
+        if (effect.kind === "close") return { key: `close ${effect.code} ${effect.reason}` };
+        if (effect.kind !== "data") return { key: `${effect.kind} ${message}.${effect.bytes.toHex()}` };
+        if (effect.isStart) message++;
+        return { key: `${message}.${effect.isText}`, bytes: effect.bytes };
+      }),
+  };
+}
+
+function spdyReading(role: "client" | "server"): Reading {
+  const session = new SpdySession(role);
+  if (role === "client") { for (let index = 0; index < 4; index++) session.open([["port", "80"]]); }
+  return {
+    receive: (bytes) =>
+      session.receive(bytes).map((effect) => {
+        if (effect.kind === "data") return { key: `data ${effect.stream}`, bytes: effect.bytes };
+        if (effect.kind === "opened") return { key: `opened ${JSON.stringify([...effect.headers])}` };
+        return {
+          key: JSON.stringify({ ...effect, ...("bytes" in effect && { bytes: effect.bytes.toHex() }) }),
+        };
+      }),
+  };
+}
+
+function forwardReading(): Reading {
+  const reader = new WebSocketReader("client");
+  const forward = new PortForwardV4();
+  return {
+    receive: (bytes) =>
+      reader.receive(bytes).flatMap((part) => forward.receive(part)).map((effect) =>
+        effect.kind === "ended"
+          ? { key: `ended ${effect.code} ${effect.reason}` }
+          : { key: effect.kind, bytes: effect.bytes }
+      ),
+  };
+}
+
+/** Messages, whole or in fragments, with control frames between them. */
+function messages(sender: "client" | "server"): fc.Arbitrary<Bytes> {
+  const frame = (opcode: number, bytes: Bytes, isFinal = true) => {
+    const made = sender === "server"
+      ? serverFrame(opcode, bytes)
+      : clientFrame(opcode, bytes.length, (into) => into.set(bytes));
+    if (!isFinal) made[0] = (made[0] ?? 0) & 0x7f;
+    return made;
+  };
+  const small = fc.uint8Array({ maxLength: 125 }).map((bytes) => Uint8Array.from(bytes));
+  const message = fc.oneof(
+    payload.map((bytes) => frame(opcodes.binary, bytes)),
+    small.map((bytes) => frame(opcodes.ping, bytes)),
+    fc.tuple(payload, small, payload).map(([first, ping, second]) =>
+      joined([
+        frame(opcodes.text, first, false),
+        frame(opcodes.ping, ping),
+        frame(opcodes.continuation, second),
+      ])
+    ),
+    fc.constant(frame(opcodes.close, closePayload(1000, "done"))),
+  );
+  return fc.array(message, { maxLength: 6 }).map(joined);
+}
+
+/** Frames as a peer may send them. */
+function spdyBytes(sender: "client" | "server"): fc.Arbitrary<Bytes> {
+  const stream = fc.constantFrom(1, 2, 3, 4, 5);
+  const frame = fc.oneof(
+    fc.tuple(stream, payload).map(([id, bytes]) => joined([spdy.dataHead(id, bytes.length), bytes])),
+    stream.map((id) => spdy.dataHead(id, 0, spdy.flagFin)),
+    stream.map((id) => spdy.rstStreamFrame(id, spdy.resetCodes.cancel)),
+    fc.nat({ max: 9 }).map((id) => spdy.pingFrame(id)),
+    stream.map((id) => spdy.goAwayFrame(id)),
+  );
+  const opens = fc.array(fc.tuple(word, word), { maxLength: 4 }).map((headers) => {
+    const opening = new SpdySession(sender);
+    return opening.open(new Map(headers)).bytes;
+  });
+  return fc.tuple(opens, fc.array(frame, { maxLength: 8 })).map(([open, frames]) =>
+    joined([open, ...frames])
+  );
+}
+
+/** The compressed headers of a first stream. */
+function spdyHeaders(): Uint8Array {
+  return new SpdySession("client").open([["port", "80"]]).bytes.subarray(18);
+}
+
+function v4Bytes(): fc.Arbitrary<Bytes> {
+  const message = fc.tuple(fc.constantFrom(0, 1), payload).map(([channel, bytes]) =>
+    serverFrame(opcodes.binary, Uint8Array.of(channel, ...bytes))
+  );
+  return fc.array(message, { maxLength: 6 }).map(joined);
+}
