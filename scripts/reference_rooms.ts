@@ -10,6 +10,7 @@ const holds: Readonly<Record<string, string>> = {
   runtime: "the only room that touches `Deno.*`: adapters without decisions",
   clusters: "kubeconfig, API, Service names, catalogue, sign-in",
   egress: "a cluster's own outbound proxy",
+  sessions: "multiplexed protocols over a connection: HTTP/2 with its streams, gRPC",
   transports: "ways out, one file each",
   listeners: "ways in, one file each; pages and control socket",
   app: "builds the running door: plan, reload, drain, status",

@@ -87,6 +87,7 @@ export function testGroups(place: TestPlace): TestGroup[] {
     group("memory", [
       "unit/clusters",
       "unit/listeners",
+      "unit/sessions",
       "unit/transports",
       "unit/app",
       "unit/cli",

@@ -10,6 +10,7 @@ import type { ListenerDeps, Serve } from "../../src/listeners/mod.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { type MemoryConn, memoryPair } from "./memory_conn.ts";
 import { recordingLog } from "./recording_log.ts";
+export { fromHex, toHex } from "./hex.ts";
 
 /** A dial that was made: the target's end of it, and how it ended. */
 export interface FakeDialed {
@@ -115,16 +116,6 @@ export async function readUntil(conn: Conn, end: string): Promise<string> {
     text += String.fromCharCode(byte[0] ?? 0);
   }
   return text;
-}
-
-/** `"05 01 00"` as bytes. */
-export function fromHex(hex: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(hex.replaceAll(" ", "").match(/../g) ?? [], (pair) => parseInt(pair, 16));
-}
-
-/** Bytes as `"050100"`. */
-export function toHex(bytes: Uint8Array): string {
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** Text as bytes. */

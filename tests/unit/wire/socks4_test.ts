@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { PosternError } from "../../../src/core/mod.ts";
 import { socks4 } from "../../../src/wire/mod.ts";
-
-function fromHex(hex: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(hex.replaceAll(" ", "").match(/../g) ?? [], (pair) => parseInt(pair, 16));
-}
+import { fromHex } from "../../support/hex.ts";
 
 const cases = [
   {

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { type Decode, PosternError, socks5Reply } from "../../../src/core/mod.ts";
 import { socks5 } from "../../../src/wire/mod.ts";
-
-function fromHex(hex: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(hex.replaceAll(" ", "").match(/../g) ?? [], (pair) => parseInt(pair, 16));
-}
+import { fromHex } from "../../support/hex.ts";
 
 const nameOf255 = "n".repeat(251) + ".com";
 const hexOf255 = [...new TextEncoder().encode(nameOf255)].map((byte) => byte.toString(16)).join("");

@@ -1,0 +1,215 @@
+import { PosternError, whenAborted } from "../core/mod.ts";
+import { type HeaderField, http2Codes, type Http2Session } from "../wire/mod.ts";
+import { ByteQueue, type Bytes } from "./byte_queue.ts";
+
+/** What an exchange needs of the connection it is part of. */
+export interface ExchangeHost {
+  readonly session: Http2Session;
+  readonly isFull: boolean;
+  readonly peer: string;
+  flush(): void;
+  /** Wakes this exchange's writer when there may be room for more. */
+  tellRoom(exchange: Http2Exchange): void;
+  forget(exchange: Http2Exchange): void;
+}
+
+/** One stream of an HTTP/2 connection: a request, its answer, and bytes both ways, each with an end of its own. */
+export class Http2Exchange {
+  readonly id: number;
+  /** The request, where we are the server. */
+  readonly requestFields: readonly HeaderField[];
+  readonly #host: ExchangeHost;
+  readonly #queue = new ByteQueue();
+  readonly #answer = Promise.withResolvers<readonly HeaderField[]>();
+  readonly #over = Promise.withResolvers<void>();
+  #trailers: readonly HeaderField[] = [];
+  #reading:
+    | { into: Bytes; resolve: (count: number | null) => void; reject: (why: unknown) => void }
+    | undefined;
+  #wakeWriter: (() => void) | undefined;
+  #hasEnded: boolean;
+  #peerEnded = false;
+  #failure: unknown;
+  #isForgotten = false;
+
+  constructor(
+    id: number,
+    host: ExchangeHost,
+    { fields, hasEnded }: { fields: readonly HeaderField[] | undefined; hasEnded: boolean },
+  ) {
+    this.id = id;
+    this.#host = host;
+    this.requestFields = fields ?? [];
+    this.#hasEnded = hasEnded;
+    // Whoever never asks for the answer has heard of the failure elsewhere.
+    this.#answer.promise.catch(() => {});
+  }
+
+  get peer(): string {
+    return this.#host.peer;
+  }
+
+  /** The fields of the answer, where we are the client. */
+  get answer(): Promise<readonly HeaderField[]> {
+    return this.#answer.promise;
+  }
+
+  /** What came after the bytes; whole once `read()` gave null. */
+  get trailers(): readonly HeaderField[] {
+    return this.#trailers;
+  }
+
+  /** Resolves when the exchange is over, however it ended. */
+  get over(): Promise<void> {
+    return this.#over.promise;
+  }
+
+  /** Sends the answer. */
+  respond(fields: readonly HeaderField[], { isEnd = false }: { isEnd?: boolean } = {}): void {
+    this.#throwIfFailed();
+    this.#host.session.sendFields(this.id, fields, isEnd);
+    if (isEnd) this.#weEnd();
+    this.#host.flush();
+  }
+
+  /** Fills the front of `into`; null at the peer's end. One reader at a time. */
+  read(into: Bytes): Promise<number | null> {
+    if (this.#queue.length > 0) {
+      const count = this.#queue.take(into);
+      this.#used(count);
+      return Promise.resolve(count);
+    }
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    if (this.#peerEnded) return Promise.resolve(null);
+    return new Promise((resolve, reject) => this.#reading = { into, resolve, reject });
+  }
+
+  /** Sends all of `bytes` as fast as the peer takes them. One writer at a time. */
+  async write(bytes: Bytes, { isEnd = false }: { isEnd?: boolean } = {}): Promise<void> {
+    let at = 0;
+    while (true) {
+      this.#throwIfFailed();
+      if (this.#hasEnded) throw new PosternError("internal", "Cannot write after the end of a stream");
+      if (!this.#host.isFull) {
+        at += this.#host.session.sendData(this.id, bytes.subarray(at), isEnd);
+        this.#host.flush();
+        if (at === bytes.length) break;
+      }
+      await this.#room();
+    }
+    if (isEnd) this.#weEnd();
+    // Whoever writes much waits until it is on its way.
+    if (this.#host.isFull) await this.#room();
+  }
+
+  /** Says no more. */
+  end(trailers?: readonly HeaderField[]): void {
+    if (this.#hasEnded || this.#failure !== undefined) return;
+    if (trailers) this.#host.session.sendFields(this.id, trailers, true);
+    else this.#host.session.sendData(this.id, none, true);
+    this.#weEnd();
+    this.#host.flush();
+  }
+
+  /** Ends both directions at once. */
+  reset(reason?: unknown, code: number = http2Codes.cancel): void {
+    if (this.#isForgotten) return;
+    this.#host.session.reset(this.id, code);
+    this.#host.flush();
+    this.takeFailure(reason ?? new PosternError("cancelled", "The stream was ended"));
+  }
+
+  /** Ends it when a signal does. */
+  resetWhen(signal: AbortSignal): Disposable {
+    return whenAborted(signal, () => this.reset(signal.reason));
+  }
+
+  // What the connection tells.
+
+  takeFields(fields: readonly HeaderField[], kind: "response" | "trailers"): void {
+    if (kind === "response") this.#answer.resolve(fields);
+    else this.#trailers = fields;
+  }
+
+  takeData(bytes: Bytes): void {
+    const reading = this.#reading;
+    if (reading) {
+      this.#reading = undefined;
+      const count = Math.min(bytes.length, reading.into.length);
+      reading.into.set(bytes.subarray(0, count));
+      this.#queue.add(bytes.subarray(count));
+      this.#used(count);
+      reading.resolve(count);
+    } else this.#queue.add(bytes);
+  }
+
+  takeEnd(): void {
+    this.#peerEnded = true;
+    const reading = this.#reading;
+    this.#reading = undefined;
+    reading?.resolve(null);
+    this.#answer.reject(new PosternError("protocol", `${this.peer} ended a stream without an answer`));
+    this.#forgetIfDone();
+  }
+
+  takeReset(code: number, what: string): void {
+    const isDone = code === http2Codes.noError && this.#peerEnded;
+    const isRefused = code === http2Codes.refusedStream;
+    this.takeFailure(
+      new PosternError(isRefused ? "unreachable" : "protocol", `${this.peer} ended the stream: ${what}`, {
+        ...!isDone && { detail: "reset" as const },
+      }),
+    );
+  }
+
+  takeFailure(why: unknown): void {
+    if (this.#isForgotten) return;
+    this.#failure ??= why;
+    this.#answer.reject(why);
+    const reading = this.#reading;
+    this.#reading = undefined;
+    reading?.reject(why);
+    this.wakeWriter();
+    this.#forget();
+  }
+
+  wakeWriter(): void {
+    const wake = this.#wakeWriter;
+    this.#wakeWriter = undefined;
+    wake?.();
+  }
+
+  #room(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wakeWriter = resolve;
+    this.#host.tellRoom(this);
+    return promise;
+  }
+
+  #weEnd(): void {
+    this.#hasEnded = true;
+    this.#forgetIfDone();
+  }
+
+  #forgetIfDone(): void {
+    if (this.#hasEnded && this.#peerEnded) this.#forget();
+  }
+
+  #forget(): void {
+    if (this.#isForgotten) return;
+    this.#isForgotten = true;
+    this.#host.forget(this);
+    this.#over.resolve();
+  }
+
+  #used(count: number): void {
+    this.#host.session.consumed(this.id, count);
+    this.#host.flush();
+  }
+
+  #throwIfFailed(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+}
+
+const none: Bytes = new Uint8Array(0);

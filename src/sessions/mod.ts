@@ -1,0 +1,2 @@
+export * from "./http2_connection.ts";
+export * from "./http2_exchange.ts";

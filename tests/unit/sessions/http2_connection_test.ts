@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { type HeaderField, http2Codes } from "../../../src/wire/mod.ts";
+import { Http2Connection, type Http2Exchange } from "../../../src/sessions/mod.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
+import { memoryPair } from "../../support/memory_conn.ts";
+import { patternBytes } from "../../support/pattern_bytes.ts";
+
+const request: readonly HeaderField[] = [
+  [":method", "POST"],
+  [":scheme", "https"],
+  [":authority", "test"],
+  [":path", "/echo"],
+];
+const { signal } = new AbortController();
+
+type Serve = (exchange: Http2Exchange) => Promise<void>;
+
+/** A client and a server over memory, and whatever the server's work threw. */
+function pair(serve: Serve, options: { streamWindow?: number; maxStreams?: number; capacity?: number } = {}) {
+  const { capacity, ...limits } = options;
+  const clock = new FakeClock();
+  const [near, far] = memoryPair(capacity === undefined ? {} : { capacity });
+  const failures: unknown[] = [];
+  const work: Promise<void>[] = [];
+  const server = new Http2Connection(far, {
+    role: "server",
+    clock,
+    ...limits,
+    onRequest: (exchange) => void work.push(serve(exchange).catch((error) => void failures.push(error))),
+  });
+  const client = new Http2Connection(near, { role: "client", clock, ...limits });
+  return {
+    clock,
+    client,
+    server,
+    failures,
+    far,
+    async [Symbol.asyncDispose]() {
+      await client[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+      await Promise.all(work);
+    },
+  };
+}
+
+async function echo(exchange: Http2Exchange): Promise<void> {
+  exchange.respond([[":status", "200"], ["x-first", "1"]]);
+  const buffer = new Uint8Array(30_000);
+  let all = 0;
+  for (let count; (count = await exchange.read(buffer)) !== null; all += count) {
+    await exchange.write(buffer.subarray(0, count));
+  }
+  exchange.end([["x-all", String(all)]]);
+}
+
+async function readAll(exchange: Http2Exchange, size: number): Promise<Uint8Array> {
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (let count; (count = await exchange.read(all.subarray(at))) !== null; at += count) {
+    if (at === size) break;
+  }
+  return all.subarray(0, at);
+}
+
+for (
+  const { name, size, ...options } of [
+    { name: "small", size: 10 },
+    { name: "larger than all windows", size: 3_000_000, streamWindow: 65_535 },
+    { name: "through a narrow line", size: 300_000, capacity: 1000 },
+  ]
+) {
+  Deno.test(`Http2Connection carries a request and its answer: ${name}`, async () => {
+    await using world = pair(echo, options);
+    const exchange = await world.client.request(request, { signal });
+    const sent = patternBytes(size);
+    const sending = exchange.write(sent).then(() => exchange.end());
+    assert.deepEqual((await exchange.answer)[1], ["x-first", "1"]);
+    const received = await readAll(exchange, size + 1);
+    assert.ok(Buffer.from(received).equals(sent));
+    await sending;
+    assert.deepEqual(exchange.trailers, [["x-all", String(size)]]);
+    await exchange.over;
+    assert.deepEqual([world.client.openStreams, world.server.openStreams], [0, 0]);
+  });
+}
+
+Deno.test("a reader that stalls keeps nobody else waiting", async () => {
+  await using world = pair(echo, { streamWindow: 65_535 });
+  const stalled = await world.client.request(request, { signal });
+  const much = stalled.write(new Uint8Array(1_000_000)).catch(() => {});
+  for (let round = 0; round < 20; round++) {
+    const other = await world.client.request(request, { signal });
+    await other.write(patternBytes(50_000), { isEnd: true });
+    assert.equal((await readAll(other, 50_001)).length, 50_000);
+  }
+  stalled.reset();
+  await much;
+  while (world.failures.length === 0) await new Promise<void>((resolve) => setTimeout(resolve));
+  assert.match(String(world.failures[0]), /cancel/);
+});
+
+Deno.test("a client waits while the server allows no more streams", async () => {
+  await using world = pair(echo, { maxStreams: 2 });
+  const first = await world.client.request(request, { signal });
+  await world.client.request(request, { signal });
+  const third = world.client.request(request, { signal });
+  const early = await Promise.race([third, first.answer.then(() => "answered")]);
+  assert.equal(early, "answered");
+  first.end();
+  assert.equal(await first.read(new Uint8Array(1)), null);
+  await (await third).answer;
+});
+
+Deno.test("a request that waits for its turn ends with its signal", async () => {
+  await using world = pair(echo, { maxStreams: 1 });
+  const first = await world.client.request(request, { signal });
+  await first.answer;
+  const stop = new AbortController();
+  const second = world.client.request(request, { signal: stop.signal });
+  stop.abort(new Error("enough"));
+  await assert.rejects(second, /enough/);
+});
+
+Deno.test("a reset reaches the other side, both ways", async () => {
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  await using world = pair((exchange) => exchange.read(new Uint8Array(1)).then(() => {}, resolve));
+  const exchange = await world.client.request(request, { signal });
+  exchange.reset(new Error("mine"));
+  await assert.rejects(exchange.answer, /mine/);
+  assert.match(String(await promise), /cancel/);
+});
+
+Deno.test("drain() lets streams end and begins no more", async () => {
+  await using world = pair(echo);
+  const exchange = await world.client.request(request, { signal });
+  await exchange.answer;
+  const drained = world.server.drain({ signal });
+  while (world.client.isOpen) await Promise.resolve();
+  await assert.rejects(world.client.request(request, { signal }), /has ended/);
+  await exchange.write(patternBytes(100), { isEnd: true });
+  assert.equal((await readAll(exchange, 101)).length, 100);
+  await drained;
+});
+
+Deno.test("ping() is answered, or fails in time", async () => {
+  await using world = pair(echo);
+  await world.client.ping({ signal, ms: 1000 });
+  world.far.read = () => new Promise(() => {});
+  await using frozen = pair(echo);
+  const [near] = memoryPair();
+  await using lonely = new Http2Connection(near, { role: "client", clock: frozen.clock });
+  const late = assert.rejects(lonely.ping({ signal, ms: 1000 }), { code: "timeout" });
+  await frozen.clock.advance(1000);
+  await late;
+  const closed = lonely[Symbol.asyncDispose]();
+  await frozen.clock.advance(200);
+  await closed;
+});
+
+Deno.test("a fault is told to the peer and ends every stream", async () => {
+  const clock = new FakeClock();
+  const [near, far] = memoryPair();
+  await using client = new Http2Connection(near, { role: "client", clock });
+  await far.write(Uint8Array.of(0, 0, 0, 4, 0, 0, 0, 0, 0));
+  const exchange = await client.request(request, { signal });
+  await far.write(Uint8Array.of(0, 0, 1, 6, 0, 0, 0, 0, 0, 7));
+  await assert.rejects(exchange.answer, /a ping has a wrong size/);
+  assert.match(String(await client.ended), /frame size error/);
+  const said: number[] = [];
+  const buffer = new Uint8Array(4096);
+  for (let count; (count = await far.read(buffer).catch(() => null)) !== null;) {
+    said.push(...buffer.subarray(0, count));
+  }
+  const at = said.findIndex((byte, at) => byte === 7 && said[at + 1] === 0 && said[at + 9] === 0);
+  assert.ok(at > 0);
+  assert.equal(said[at + 13], http2Codes.frameSizeError);
+});
+
+Deno.test("the end of a connection ends its streams", async () => {
+  await using world = pair(echo);
+  const exchange = await world.client.request(request, { signal });
+  await exchange.answer;
+  const reading = exchange.read(new Uint8Array(1));
+  world.far.abort();
+  await assert.rejects(reading, { code: "unreachable" });
+  await assert.rejects(exchange.write(new Uint8Array(1)), { code: "unreachable" });
+});
