@@ -76,8 +76,13 @@ export function tlsFront(
   const listener = Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...tls });
   return new TargetServer(async (client) => {
     using behind = await RawClient.connect(address);
-    await Promise.all([copy(client, behind), copy(behind, client)]);
+    await copyBetween(client, behind);
   }, listener);
+}
+
+/** Joins two connections until both directions have ended. */
+export async function copyBetween(one: RawClient, other: RawClient): Promise<void> {
+  await Promise.all([copy(one, other), copy(other, one)]);
 }
 
 async function copy(from: RawClient, to: RawClient): Promise<void> {

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { storeClusters } from "../support/lab_clusters.ts";
+import { Lieutenant } from "../support/lieutenant.ts";
+import { OpenShiftApi } from "../support/openshift_api.ts";
+import { peerTest } from "../support/peers.ts";
+import { Door, Household } from "../support/postern_process.ts";
+import { testTls } from "../support/tls_files.ts";
+
+/** A browser that is there and shows nothing: the test plays it, with the address that is said. */
+const browser = { POSTERN_BROWSER: "true" };
+const whoAmI = ["auth", "whoami", "-o", "jsonpath={.status.userInfo.username}"];
+
+peerTest(
+  "kubectl signs in by postern exec-credential at a stand-in for OpenShift's OAuth server, and a real API server takes it",
+  ["kubectl", "kubernetes", "lieutenant"],
+  async ({ kubectl, ...paths }, t) => {
+    await using server = await Lieutenant.start({ ...paths, clusters: [] });
+    await using api = await OpenShiftApi.start(server.kubernetes);
+    await using home = await Household.open();
+    await storeClusters(home, [{
+      id: "c-shift",
+      displayName: "Shift",
+      facts: {},
+      dynamicFacts: {
+        openshiftApiURL: api.url,
+        talosAPICertificateAuthorityData: btoa(testTls.ca),
+      },
+    }]);
+    await home.configure(api.config);
+    const env = { PATH: `${kubectl.replace(/\/[^/]*$/, "")}:/usr/bin:/bin` };
+    await using _door = await home.door();
+    const wrapped = ["clusters", "shift", "kubectl", ...whoAmI];
+    const person = (name: string) => `system:serviceaccount:default:${name}`;
+
+    await t.step("without a browser it says what to do, and asks nobody", async () => {
+      const { code, stdout, stderr } = await home.run(wrapped, { env });
+      assert.equal(stdout, "");
+      assert.match(stderr, /postern: error: Cannot sign in to .*: no browser can be opened here/);
+      assert.match(stderr, /failed with exit code 5/);
+      assert.equal(code, 1);
+      assert.deepEqual(api.oauth.authorizations, []);
+    });
+    await t.step("the first kubectl asks the person, in the browser", async () => {
+      const { code, stdout, stderr } = await browse(
+        api,
+        home.start(wrapped, { env: { ...env, ...browser } }),
+      );
+      assert.deepEqual([code, stdout], [0, person("person-1")], stderr);
+    });
+    await t.step("the next one does not, also from a kubeconfig that was written to a file", async () => {
+      const path = `${home.directory}/k.yaml`;
+      const written = await home.run(["kubeconfig", "--file", path]);
+      assert.equal(written.code, 0, written.stderr);
+      const { command, env: ours } = home.commandLine([]);
+      assert.ok((await Deno.readTextFile(path)).includes(command[0] ?? "?"));
+      const { code, stdout, stderr } = await new Deno.Command(kubectl, {
+        args: ["--kubeconfig", path, ...whoAmI],
+        env: { ...ours, ...env },
+        clearEnv: true,
+      }).output();
+      const text = new TextDecoder();
+      assert.deepEqual([code, text.decode(stdout)], [0, person("person-1")], text.decode(stderr));
+      assert.equal(api.oauth.authorizations.length, 1);
+    });
+    await t.step("a token that the cluster takes no more leads to the person again", async () => {
+      await api.account("person-2");
+      await spoilt(home);
+      const { code, stdout, stderr } = await browse(
+        api,
+        home.start(wrapped, { env: { ...env, ...browser } }),
+      );
+      assert.deepEqual([code, stdout], [0, person("person-2")], stderr);
+    });
+    await t.step("several at the same time ask once", async () => {
+      await Deno.remove(await tokenFile(home));
+      const before = api.oauth.authorizations.length;
+      const running = [1, 2, 3, 4].map(() => home.start(wrapped, { env: { ...env, ...browser } }));
+      const address = await Promise.any(running.map((one) => one.says(/open this address:\n(\S+)\n/)));
+      await api.browse(address[1] ?? "");
+      for (const one of running) {
+        const { code, stdout, stderr } = await one.ended;
+        assert.deepEqual([code, stdout], [0, person("person-2")], stderr);
+      }
+      assert.equal(api.oauth.authorizations.length, before + 1);
+    });
+    await t.step("a token from elsewhere does where no browser is", async () => {
+      await Deno.rename(await tokenFile(home), `${home.directory}/stored`);
+      const { idToken } = JSON.parse(await Deno.readTextFile(`${home.directory}/stored`));
+      await Deno.writeTextFile(`${home.directory}/token`, `${idToken}\n`);
+      const given = await home.run(["exec-credential", "--token-file", `${home.directory}/token`], {
+        env: { KUBERNETES_EXEC_INFO: execInfo(api), ...noScreen },
+      });
+      assert.deepEqual([given.code, given.stdout], [0, ""], given.stderr);
+      const { code, stdout, stderr } = await home.run(wrapped, { env });
+      assert.deepEqual([code, stdout], [0, person("person-2")], stderr);
+    });
+    await t.step("a client of version v1beta1 is answered in its own", async () => {
+      const { code, stdout, stderr } = await home.run(["exec-credential"], {
+        env: { KUBERNETES_EXEC_INFO: execInfo(api, "v1beta1") },
+      });
+      assert.equal(code, 0, stderr);
+      const { apiVersion, kind, status } = JSON.parse(stdout);
+      assert.deepEqual([apiVersion, kind], ["client.authentication.k8s.io/v1beta1", "ExecCredential"]);
+      assert.match(status.token, /^[A-Za-z0-9_.-]{100,}$/);
+    });
+  },
+);
+
+const noScreen = { DISPLAY: "", WAYLAND_DISPLAY: "" };
+
+/** Opens the address that a command says, and gives its end. */
+async function browse(api: OpenShiftApi, running: Door) {
+  const [, address = ""] = await running.says(/open this address:\n(\S+)\n/);
+  assert.match(await api.browse(address), /^200 [^]*You are signed in/);
+  return await running.ended;
+}
+
+function execInfo(api: OpenShiftApi, version = "v1"): string {
+  return JSON.stringify({
+    apiVersion: `client.authentication.k8s.io/${version}`,
+    kind: "ExecCredential",
+    spec: {
+      interactive: false,
+      cluster: { server: api.url, "certificate-authority-data": btoa(testTls.ca) },
+    },
+  });
+}
+
+async function tokenFile({ places }: Household): Promise<string> {
+  const names: string[] = [];
+  for await (const { name } of Deno.readDir(`${places.cache}/tokens`)) {
+    if (name.endsWith(".json")) names.push(name);
+  }
+  assert.equal(names.length, 1);
+  return `${places.cache}/tokens/${names[0]}`;
+}
+
+/** Makes the stored token one that only the cluster can tell from a good one, and its word for it an hour old. */
+async function spoilt(home: Household): Promise<void> {
+  const path = await tokenFile(home);
+  const stored = JSON.parse(await Deno.readTextFile(path));
+  assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
+  const [header, claims] = stored.idToken.split(".");
+  const idToken = `${header}.${claims}.${"A".repeat(342)}`;
+  const checked = new Date(Date.parse(stored.checked) - 3_600_000).toISOString();
+  await Deno.writeTextFile(path, JSON.stringify({ ...stored, idToken, checked }));
+}
