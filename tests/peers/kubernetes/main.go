@@ -1,4 +1,6 @@
-// kubernetes is a real Kubernetes API server, and with "etcd" as its first argument the store that it needs.
+// kubernetes is a real Kubernetes control plane in one program: without a word in front of its options it is the API
+// server; "etcd" is the store that it needs, "controllers" the controller manager, and "kubelet" a node whose pods'
+// bytes come from local addresses. "certificates" makes what they all trust each other with.
 package main
 
 import (
@@ -9,13 +11,26 @@ import (
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
-	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "etcd" {
-		etcdmain.Main(os.Args[1:])
-		return
+	part := ""
+	if len(os.Args) > 1 {
+		part = os.Args[1]
 	}
-	os.Exit(cli.Run(app.NewAPIServerCommand()))
+	switch part {
+	case "etcd":
+		etcdmain.Main(os.Args[1:])
+	case "certificates":
+		makeCertificates(os.Args[2:])
+	case "controllers":
+		os.Args = os.Args[1:]
+		os.Exit(cli.Run(controllers.NewControllerManagerCommand()))
+	case "kubelet":
+		runKubelet(os.Args[2:])
+	default:
+		os.Exit(cli.Run(apiserver.NewAPIServerCommand()))
+	}
 }
