@@ -86,6 +86,12 @@ const walker: Grants = {
 /** Signs in, with a browser, and asks an API, perhaps through a transport of the configuration. */
 const fetcher: Grants = { ...walker, run: ["{browser}", ...sshPrograms] };
 
+/** Asks services where the rules lead, and adds to the kubeconfig of the person, where it is told to. */
+const emergency: Grants = {
+  ...walker,
+  write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}", "{kube}"],
+};
+
 /** Starts whatever a person names, in a cluster, and where no door runs is one itself for as long. */
 const runner: Grants = {
   ...walker,
@@ -149,6 +155,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   // What a cluster names as its sign-in is reached through the door, or as a door would reach it.
   "exec-credential": fetcher,
   console: { ...reader, run: ["{browser}"] },
+  "emergency-credentials": emergency,
   "service-install": installer,
   "service-uninstall": uninstaller,
   service: installer,
@@ -167,6 +174,7 @@ const writingOptions: Readonly<Record<string, readonly string[]>> = {
   config: ["--config"],
   clusters: ["--file"],
   kubeconfig: ["--file"],
+  "emergency-credentials": ["--file"],
   // A cluster may be called as one of its verbs is.
   shell: ["--file"],
 };
@@ -180,15 +188,16 @@ export function commandOf(args: readonly string[]): string {
     const word = args[at] ?? "";
     if (valuedOptions.includes(word)) at++;
     else if (word === "--version") return "version";
-    else if (word === "clusters") return runsPrograms(args.slice(at + 1)) ? "shell" : word;
+    else if (word === "clusters") return clustersForm(args.slice(at + 1));
     else if (!word.startsWith("-")) return Object.hasOwn(commandGrants, word) ? word : "help";
   }
   return "help";
 }
 
-/** Whether `postern clusters` with these words may be one of the forms that start a program. */
-function runsPrograms(words: readonly string[]): boolean {
-  return words.some((word) => ["shell", "kubectl", "oc", "console", "--each"].includes(word));
+/** `postern clusters` may be one of the forms that start a program or ask services: words of it alone do not tell. */
+function clustersForm(words: readonly string[]): string {
+  if (words.some((word) => ["shell", "kubectl", "oc", "console", "--each"].includes(word))) return "shell";
+  return words.includes("emergency-credentials") ? "emergency-credentials" : "clusters";
 }
 
 /**

@@ -16,6 +16,7 @@ export * from "./cluster_credential.ts";
 export * from "./cluster_programs.ts";
 export { configPath, type ConfigSource } from "./config_file.ts";
 export * from "./doctor.ts";
+export * from "./emergency_credentials.ts";
 export * from "./environment_text.ts";
 export * from "./fleet.ts";
 export * from "./from_files.ts";

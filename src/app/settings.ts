@@ -1,4 +1,4 @@
-import type { CatalogueSettings } from "../clusters/mod.ts";
+import type { CatalogueSettings, EmergencySettings } from "../clusters/mod.ts";
 import {
   described,
   type Infer,
@@ -33,17 +33,19 @@ const withoutCatalogues = record(parts);
 export type Settings = Infer<typeof withoutCatalogues> & {
   /** Absent where the file does not name the section. */
   readonly catalogues?: readonly CatalogueSettings[];
+  readonly emergency?: EmergencySettings;
 };
 
 /** The whole configuration file; each part comes from the room that knows it. */
 export async function settingsSchema(): Promise<Schema<Settings>> {
-  const { cataloguesSchema } = await import("../clusters/mod.ts");
+  const { cataloguesSchema, emergencySchema } = await import("../clusters/mod.ts");
   return record({
     ...parts,
     catalogues: described(
       optional(cataloguesSchema()),
       "Where clusters and the ways to them are learned from; what is stored counts unless told.",
     ),
+    emergency: described(optional(emergencySchema()), "Where the emergency credentials of clusters are."),
   });
 }
 

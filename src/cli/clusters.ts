@@ -3,6 +3,7 @@ import list from "./clusters_list.ts";
 import { clusterConsole } from "./cluster_console.ts";
 import { kubectl, oc, shell } from "./cluster_programs.ts";
 import { eachCluster, isForEach } from "./each_cluster.ts";
+import { clusterEmergencyCredentials } from "./emergency_credentials.ts";
 import { clusterKubeconfig } from "./kubeconfig.ts";
 
 interface Verb {
@@ -18,6 +19,7 @@ const verbs: Readonly<Record<string, Verb>> = {
   kubectl,
   oc,
   console: { ofCluster: clusterConsole, takesAll: false },
+  "emergency-credentials": { ofCluster: clusterEmergencyCredentials, takesAll: false },
 };
 
 const each = eachCluster("clusters");
@@ -35,6 +37,8 @@ const valued = [
   "--id",
   "--parallel",
   "--file",
+  "--private-key",
+  "--passphrase-file",
 ];
 
 /** `postern clusters …`: a verb as the second word makes the first a NAME, else all words are patterns. */

@@ -9,6 +9,7 @@ import config from "./config.ts";
 import connections from "./connections.ts";
 import demo from "./demo.ts";
 import doctor from "./doctor.ts";
+import { emergencyCredentials } from "./emergency_credentials.ts";
 import env from "./env.ts";
 import execCredential from "./exec_credential.ts";
 import explain from "./explain.ts";
@@ -36,7 +37,16 @@ export const commandGroups: readonly CommandGroup[] = [
   { title: "The catalogue", commands: [update, login, logout] },
   {
     title: "Clusters",
-    commands: [clusters, kubeconfig, shell.alone, kubectl.alone, oc.alone, console, execCredential],
+    commands: [
+      clusters,
+      kubeconfig,
+      shell.alone,
+      kubectl.alone,
+      oc.alone,
+      console,
+      emergencyCredentials,
+      execCredential,
+    ],
   },
   { title: "A service", commands: [serviceInstall, serviceUninstall, service, kharonInstall] },
   {

@@ -16,6 +16,7 @@ export interface Kubeconfig {
 
 export interface KubeconfigCluster {
   readonly server: string;
+  readonly "tls-server-name"?: string;
   readonly "certificate-authority-data"?: string;
   readonly "proxy-url": string;
 }
@@ -23,6 +24,7 @@ export interface KubeconfigCluster {
 export interface KubeconfigContext {
   readonly cluster: string;
   readonly user?: string;
+  readonly namespace?: string;
 }
 
 /** What a catalogue's settings say of how its clusters are signed in to. */

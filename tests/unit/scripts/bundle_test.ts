@@ -7,6 +7,7 @@ const loadedLater = [
   "src/app/mod.ts",
   "src/cli/mod.ts",
   "src/cli/yaml_text.ts",
+  "src/clusters/emergency/open_pgp_library.ts",
   "src/clusters/kubeconfig_text.ts",
   "src/clusters/mod.ts",
   "src/clusters/oauth_library.ts",
