@@ -1,7 +1,9 @@
 export * from "./basic_credentials.ts";
 export * from "./chunked.ts";
 export * from "./decoder.ts";
+export * as dns from "./dns.ts";
 export * from "./fields.ts";
+export * from "./grpc.ts";
 export * from "./host.ts";
 export * from "./http1.ts";
 export * from "./http1_body.ts";
@@ -14,6 +16,7 @@ export * from "./http2_session.ts";
 export * from "./known_host_names.ts";
 export * from "./known_hosts.ts";
 export * from "./port_forward_v4.ts";
+export * as konnectivity from "./konnectivity.ts";
 export * from "./prometheus.ts";
 export * as socks4 from "./socks4.ts";
 export * as socks5 from "./socks5.ts";

@@ -1,0 +1,129 @@
+import { type ErrorCode, PosternError } from "../core/mod.ts";
+import {
+  grpcCodes,
+  type GrpcStatus,
+  grpcStatus,
+  grpcTrailers,
+  type HeaderField,
+  messageHeadSize,
+  readMessageHead,
+  writeMessageHead,
+} from "../wire/mod.ts";
+import type { Bytes } from "./byte_queue.ts";
+import type { Http2Exchange } from "./http2_exchange.ts";
+
+/** The messages of one gRPC call, either side of it. */
+export class GrpcStream {
+  readonly exchange: Http2Exchange;
+  readonly #mostBytes: number;
+  #buffer: Bytes = new Uint8Array(4096);
+  #start = 0;
+  #end = 0;
+
+  /** `mostBytes` is the size of the largest message that is taken. */
+  constructor(exchange: Http2Exchange, { mostBytes = 4 << 20 }: { mostBytes?: number } = {}) {
+    this.exchange = exchange;
+    this.#mostBytes = mostBytes;
+  }
+
+  /** Sends one message; the first five bytes of `frame` are free for its head. */
+  send(frame: Bytes): Promise<void> {
+    writeMessageHead(frame);
+    return this.exchange.write(frame);
+  }
+
+  /**
+   * The next message, valid until the one after it is asked for; undefined at the end of the peer's. A message too
+   * large or compressed is `protocol`.
+   */
+  async receive(): Promise<Bytes | undefined> {
+    if (!await this.#fill(messageHeadSize)) {
+      if (this.#end > this.#start) {
+        throw new PosternError("protocol", `${this.exchange.peer} ended within a message`);
+      }
+      return undefined;
+    }
+    const { isPlain, length } = readMessageHead(this.#buffer, this.#start);
+    if (!isPlain) throw new PosternError("protocol", `${this.exchange.peer} sent a compressed message`);
+    if (length > this.#mostBytes) {
+      throw new PosternError("protocol", `${this.exchange.peer} sent a message of ${length} bytes`, {
+        detail: "too_large",
+      });
+    }
+    if (!await this.#fill(messageHeadSize + length)) {
+      throw new PosternError("protocol", `${this.exchange.peer} ended within a message`);
+    }
+    const message = this.#buffer.subarray(
+      this.#start + messageHeadSize,
+      this.#start + messageHeadSize + length,
+    );
+    this.#start += messageHeadSize + length;
+    return message;
+  }
+
+  /** How the peer ended the call, once `receive()` gave undefined. */
+  async status(): Promise<GrpcStatus> {
+    const status = grpcStatus(this.exchange.trailers) ?? grpcStatus(await this.exchange.answer);
+    return status ?? { code: grpcCodes.unknown, message: "the call ended without a status" };
+  }
+
+  /** Ends a call as its server. */
+  end(status: GrpcStatus = { code: grpcCodes.ok, message: "" }): void {
+    this.exchange.end(grpcTrailers(status));
+  }
+
+  /** Whether so many bytes are there now; false at the end. */
+  async #fill(count: number): Promise<boolean> {
+    while (this.#end - this.#start < count) {
+      this.#makeRoom(count);
+      const read = await this.exchange.read(this.#buffer.subarray(this.#end));
+      if (read === null) return false;
+      this.#end += read;
+    }
+    return true;
+  }
+
+  #makeRoom(count: number): void {
+    const held = this.#end - this.#start;
+    if (held === 0) this.#start = this.#end = 0;
+    const needed = Math.max(count, held + 1);
+    if (this.#start + needed <= this.#buffer.length && this.#end < this.#buffer.length) return;
+    // What comes in full buffers comes in large ones; what was handed out stays as it is.
+    const size = Math.max(needed, Math.min(this.#buffer.length * 2, largestUsual));
+    const next = new Uint8Array(size);
+    next.set(this.#buffer.subarray(this.#start, this.#end));
+    this.#buffer = next;
+    this.#start = 0;
+    this.#end = held;
+  }
+}
+
+/** The answer that begins a gRPC call's messages. */
+export function grpcAnswer(metadata: readonly HeaderField[] = []): HeaderField[] {
+  return [[":status", "200"], ["content-type", "application/grpc"], ...metadata];
+}
+
+/** An answer that ends a call before any message. */
+export function grpcRefusal(status: GrpcStatus): HeaderField[] {
+  return [...grpcAnswer(), ...grpcTrailers(status)];
+}
+
+/** A status as an error. */
+export function grpcError({ code, message }: GrpcStatus, peer: string): PosternError {
+  return new PosternError(
+    errorCodes.get(code) ?? "protocol",
+    `${peer} ended the call: ${message || `status ${code}`}`,
+    {
+      ...code === grpcCodes.resourceExhausted && { detail: "too_large" as const },
+    },
+  );
+}
+
+const errorCodes = new Map<number, ErrorCode>([
+  [grpcCodes.unavailable, "unreachable"],
+  [grpcCodes.deadlineExceeded, "timeout"],
+  [grpcCodes.unauthenticated, "auth"],
+  [grpcCodes.permissionDenied, "auth"],
+]);
+
+const largestUsual = 128 * 1024;

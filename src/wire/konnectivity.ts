@@ -1,0 +1,140 @@
+import { ProtobufWriter, readProtobuf } from "./protobuf.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** Where each of the two services of a Konnectivity server is found. */
+export const proxyPath = "/ProxyService/Proxy";
+export const agentPath = "/AgentService/Connect";
+
+/** What clients, servers and agents of Konnectivity say to each other. Ids are signed numbers of 64 bits. */
+export type Packet =
+  /** `random` tells the asker's requests apart until there is a `connectId`. */
+  | {
+    readonly type: "dialRequest";
+    readonly protocol: string;
+    readonly address: string;
+    readonly random: bigint;
+  }
+  | {
+    readonly type: "dialResponse";
+    readonly error: string;
+    readonly connectId: bigint;
+    readonly random: bigint;
+  }
+  | { readonly type: "closeRequest"; readonly connectId: bigint }
+  | { readonly type: "closeResponse"; readonly error: string; readonly connectId: bigint }
+  | { readonly type: "data"; readonly connectId: bigint; readonly error: string; readonly data: Bytes }
+  /** Takes a dial back that was not answered yet. */
+  | { readonly type: "closeDial"; readonly random: bigint }
+  /** The agent wants no more connections. */
+  | { readonly type: "drain" }
+  /**
+   * Of postern alone, and only to those who said that they know it: the sender takes `bytes` more of this connection's
+   * data. So one connection that is not read keeps no other waiting.
+   */
+  | { readonly type: "window"; readonly connectId: bigint; readonly bytes: number }
+  | { readonly type: "unknown"; readonly number: bigint };
+
+/** Numbers of the packets, and the field that holds each one's content. */
+const kinds = {
+  dialRequest: { number: 0n, field: 2 },
+  dialResponse: { number: 1n, field: 3 },
+  closeRequest: { number: 2n, field: 5 },
+  closeResponse: { number: 3n, field: 6 },
+  data: { number: 4n, field: 4 },
+  closeDial: { number: 5n, field: 7 },
+  drain: { number: 6n, field: 8 },
+  window: { number: 1001n, field: 1001 },
+} as const;
+
+/** Writes a packet, with `before` bytes left free in front of it. */
+export function encodePacket(packet: Exclude<Packet, { type: "unknown" }>, before = 0): Bytes {
+  const { number, field } = kinds[packet.type];
+  const whole = new ProtobufWriter().number(1, number).message(field, contentOf(packet));
+  const bytes = new Uint8Array(before + whole.length);
+  whole.writeInto(bytes, before);
+  return bytes;
+}
+
+function contentOf(packet: Exclude<Packet, { type: "unknown" }>): ProtobufWriter {
+  const content = new ProtobufWriter();
+  switch (packet.type) {
+    case "dialRequest":
+      return content.text(1, packet.protocol).text(2, packet.address).number(3, packet.random);
+    case "dialResponse":
+      return content.text(1, packet.error).number(2, packet.connectId).number(3, packet.random);
+    case "closeRequest":
+      return content.number(1, packet.connectId);
+    case "closeResponse":
+      return content.text(1, packet.error).number(2, packet.connectId);
+    case "data":
+      return content.number(1, packet.connectId).text(2, packet.error).bytes(3, packet.data);
+    case "closeDial":
+      return content.number(1, packet.random);
+    case "window":
+      return content.number(1, packet.connectId).number(2, packet.bytes);
+    case "drain":
+      return content;
+  }
+}
+
+/** Reads a packet; its data are a view of `bytes`. What is missing is zero or empty, as protobuf has it. */
+export function decodePacket(bytes: Bytes): Packet {
+  let number = 0n;
+  const contents = new Map<number, Bytes>();
+  for (const field of readProtobuf(bytes)) {
+    if (field.number === 1 && field.kind === "number") number = field.value;
+    else if (field.kind === "bytes") contents.set(field.number, field.value);
+  }
+  const type = typeOf.get(number);
+  if (type === undefined) return { type: "unknown", number };
+  const content = new Content(contents.get(kinds[type].field) ?? nothing);
+  switch (type) {
+    case "dialRequest":
+      return { type, protocol: content.text(1), address: content.text(2), random: content.id(3) };
+    case "dialResponse":
+      return { type, error: content.text(1), connectId: content.id(2), random: content.id(3) };
+    case "closeRequest":
+      return { type, connectId: content.id(1) };
+    case "closeResponse":
+      return { type, error: content.text(1), connectId: content.id(2) };
+    case "data":
+      return { type, connectId: content.id(1), error: content.text(2), data: content.bytes(3) };
+    case "closeDial":
+      return { type, random: content.id(1) };
+    case "window":
+      return { type, connectId: content.id(1), bytes: Number(content.id(2)) };
+    case "drain":
+      return { type };
+  }
+}
+
+const typeOf = new Map(
+  Object.entries(kinds).map(([type, { number }]) => [number as bigint, type as keyof typeof kinds]),
+);
+const nothing: Bytes = new Uint8Array(0);
+
+/** The fields of one packet's content, the last of each. */
+class Content {
+  readonly #numbers = new Map<number, bigint>();
+  readonly #bytes = new Map<number, Bytes>();
+
+  constructor(bytes: Bytes) {
+    for (const field of readProtobuf(bytes)) {
+      if (field.kind === "number") this.#numbers.set(field.number, field.value);
+      else this.#bytes.set(field.number, field.value);
+    }
+  }
+
+  id(field: number): bigint {
+    return BigInt.asIntN(64, this.#numbers.get(field) ?? 0n);
+  }
+
+  bytes(field: number): Bytes {
+    return this.#bytes.get(field) ?? nothing;
+  }
+
+  text(field: number): string {
+    return new TextDecoder().decode(this.bytes(field));
+  }
+}

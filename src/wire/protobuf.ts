@@ -1,0 +1,125 @@
+import { malformed } from "./decoder.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+// A message is a row of fields: a number that holds the field's number and kind, then the value.
+// Kinds: 0 a number (7 bits a byte, low ones first), 1 eight bytes, 2 a length and bytes, 5 four bytes.
+
+/** A field of a message: numbers as bigint of 64 bits, all else as bytes. */
+export type ProtobufField =
+  | { readonly number: number; readonly kind: "number"; readonly value: bigint }
+  | { readonly number: number; readonly kind: "bytes"; readonly value: Bytes };
+
+/** The fields of a message in their order; `protocol` when it is none. Values of fixed size are left out. */
+export function* readProtobuf(bytes: Bytes): Generator<ProtobufField> {
+  let at = 0;
+  while (at < bytes.length) {
+    const [key, afterKey] = readNumber(bytes, at);
+    const number = Number(key >> 3n), kind = Number(key & 7n);
+    if (number === 0 || number > 0x1fff_ffff) throw malformed(`a protobuf field has the number ${number}`);
+    at = afterKey;
+    if (kind === 0) {
+      const [value, end] = readNumber(bytes, at);
+      at = end;
+      yield { number, kind: "number", value };
+      continue;
+    }
+    let length: number;
+    if (kind === 2) {
+      const [said, start] = readNumber(bytes, at);
+      // What is larger than any message is cut off below.
+      length = said > 0xffff_ffffn ? 0xffff_ffff : Number(said);
+      at = start;
+    } else if (kind === 1 || kind === 5) length = kind === 1 ? 8 : 4;
+    else throw malformed(`a protobuf field is of kind ${kind}`);
+    if (at + length > bytes.length) throw malformed("a protobuf message ends within a field");
+    if (kind === 2) yield { number, kind: "bytes", value: bytes.subarray(at, at + length) };
+    at += length;
+  }
+}
+
+function readNumber(bytes: Bytes, from: number): [value: bigint, end: number] {
+  // Nearly all numbers fit into four bytes of seven bits.
+  let small = 0;
+  for (let count = 0; count < 4; count++) {
+    const byte = byteAt(bytes, from + count);
+    small |= (byte & 0x7f) << 7 * count;
+    if (byte < 0x80) return [BigInt(small), from + count + 1];
+  }
+  let value = BigInt(small);
+  for (let count = 4; count < 10; count++) {
+    const byte = byteAt(bytes, from + count);
+    value |= BigInt(byte & 0x7f) << BigInt(7 * count);
+    if (byte < 0x80) return [BigInt.asUintN(64, value), from + count + 1];
+  }
+  throw malformed("a protobuf number has more than ten bytes");
+}
+
+function byteAt(bytes: Bytes, at: number): number {
+  const byte = bytes[at];
+  if (byte === undefined) throw malformed("a protobuf message ends within a number");
+  return byte;
+}
+
+/** Puts a message together. Fields that are zero or empty are left out, as everybody does. */
+export class ProtobufWriter {
+  #parts: Uint8Array[] = [];
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  number(field: number, value: bigint | number): this {
+    if (BigInt(value) === 0n) return this;
+    return this.#add(encodeNumber(BigInt(field) << 3n)).#add(encodeNumber(BigInt(value)));
+  }
+
+  text(field: number, value: string): this {
+    return value === "" ? this : this.bytes(field, new TextEncoder().encode(value));
+  }
+
+  bytes(field: number, value: Uint8Array): this {
+    return value.length === 0 ? this : this.#head(field, value.length).#add(value);
+  }
+
+  /** A message within the message; it is there even when it is empty. */
+  message(field: number, inner: ProtobufWriter): this {
+    this.#head(field, inner.#length);
+    for (const part of inner.#parts) this.#add(part);
+    return this;
+  }
+
+  /** Writes it into `into`, from `at`. */
+  writeInto(into: Uint8Array, at: number): void {
+    for (const part of this.#parts) {
+      into.set(part, at);
+      at += part.length;
+    }
+  }
+
+  #head(field: number, length: number): this {
+    return this.#add(encodeNumber(BigInt(field) << 3n | 2n)).#add(encodeNumber(BigInt(length)));
+  }
+
+  #add(part: Uint8Array): this {
+    this.#parts.push(part);
+    this.#length += part.length;
+    return this;
+  }
+}
+
+function encodeNumber(value: bigint): Uint8Array {
+  const bytes: number[] = [];
+  let rest = BigInt.asUintN(64, value);
+  // Small ones without big arithmetic.
+  if (rest < 0x1000_0000n) {
+    let small = Number(rest);
+    for (; small >= 0x80; small >>>= 7) bytes.push(small & 0x7f | 0x80);
+    bytes.push(small);
+    return Uint8Array.from(bytes);
+  }
+  for (; rest >= 0x80n; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
+  bytes.push(Number(rest));
+  return Uint8Array.from(bytes);
+}
