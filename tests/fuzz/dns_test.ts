@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { formatIp, PosternError } from "../../src/core/mod.ts";
+import { dns } from "../../src/wire/mod.ts";
+import { fuzzRuns } from "../support/fuzz_runs.ts";
+
+const plain = { noNullPrototype: true };
+const label = fc.string({ unit: fc.constantFrom(..."abcXYZ019-_*"), minLength: 1, maxLength: 20 });
+const odd = fc.constantFrom("\\046", "\\000", "\\255", "a\\032b", "\\092");
+const name = fc.array(fc.oneof({ weight: 9, arbitrary: label }, odd), { maxLength: 8 })
+  .map((labels) => labels.join(".")).filter(dns.isDnsName);
+const u16 = fc.integer({ min: 0, max: 0xffff });
+const u32 = fc.integer({ min: 0, max: 0xffffffff });
+const ip = (length: number) =>
+  fc.uint8Array({ minLength: length, maxLength: length }).map((b) => formatIp(b));
+const raw = fc.uint8Array({ maxLength: 40 }).map((bytes) => Uint8Array.from(bytes));
+/** A number of a type for which there is no name. */
+const strange = u16.filter((code) => !Object.values<number>(dns.typeCodes).includes(code));
+
+const data: fc.Arbitrary<dns.DnsData> = fc.oneof(
+  fc.record({ type: fc.constant("A" as const), address: ip(4) }, plain),
+  fc.record({ type: fc.constant("AAAA" as const), address: ip(16) }, plain),
+  fc.record({ type: fc.constantFrom("NS" as const, "CNAME" as const, "PTR" as const), target: name }, plain),
+  fc.record(
+    { type: fc.constant("SRV" as const), priority: u16, weight: u16, port: u16, target: name },
+    plain,
+  ),
+  fc.record({
+    type: fc.constant("SOA" as const),
+    primary: name,
+    mailbox: name,
+    serial: u32,
+    refresh: u32,
+    retry: u32,
+    expire: u32,
+    minimum: u32,
+  }, plain),
+  fc.record({ type: strange, data: raw }, plain),
+);
+const record: fc.Arbitrary<dns.DnsRecord> = fc.tuple(
+  fc.record({ name, ttl: u32 }, plain),
+  fc.option(u16.filter((kind) => kind !== 1), { nil: undefined }),
+  data,
+).map(([owned, kind, data]) => ({ ...owned, ...(kind !== undefined && { class: kind }), ...data }));
+const records = fc.array(record, { maxLength: 5 });
+const question: fc.Arbitrary<dns.DnsQuestion> = fc.record({
+  name,
+  type: fc.oneof(fc.constantFrom("A" as const, "AAAA" as const, "SRV" as const, "ANY" as const), strange),
+  class: u16,
+}, plain);
+const edns = fc.record({
+  size: u16,
+  version: fc.integer({ min: 0, max: 255 }),
+  wantsDnssec: fc.boolean(),
+  options: raw,
+}, plain);
+const header = {
+  id: u16,
+  isResponse: fc.boolean(),
+  opcode: fc.integer({ min: 0, max: 15 }),
+  isAuthoritative: fc.boolean(),
+  isTruncated: fc.boolean(),
+  wantsRecursion: fc.boolean(),
+  offersRecursion: fc.boolean(),
+  isAuthentic: fc.boolean(),
+  isUnchecked: fc.boolean(),
+  questions: fc.array(question, { maxLength: 3 }),
+  answers: records,
+  authorities: records,
+  additionals: records,
+};
+const message: fc.Arbitrary<dns.DnsMessage> = fc.oneof(
+  fc.record({ ...header, rcode: fc.integer({ min: 0, max: 15 }) }, plain),
+  fc.record({ ...header, rcode: fc.integer({ min: 0, max: 4095 }), edns }, plain),
+);
+
+Deno.test("dns reads what it writes, whatever follows, and asks for more at any cut", () => {
+  fc.assert(
+    fc.property(message, (value) => {
+      const bytes = dns.encodeMessage(value);
+      assert.deepEqual(dns.decodeMessage(bytes), { value, used: bytes.length });
+      assert.deepEqual(dns.decodeMessage(Uint8Array.of(...bytes, 0xc0, 0)), { value, used: bytes.length });
+      for (let cut = 0; cut < bytes.length; cut++) {
+        assert.equal(dns.decodeMessage(bytes.subarray(0, cut)), undefined);
+      }
+    }),
+    { numRuns: fuzzRuns(200) },
+  );
+});
+
+Deno.test("encodeMessage() keeps to its limit, and what it writes then can be read", () => {
+  fc.assert(
+    fc.property(message, fc.integer({ min: 512, max: 1500 }), (value, limit) => {
+      const bytes = dns.encodeMessage(value, { limit });
+      const read = dns.decodeMessage(bytes);
+      assert.equal(read?.used, bytes.length);
+      const fixed = 12 + 3 * 260 + 11 + 40;
+      assert(bytes.length <= Math.max(limit, fixed));
+      const { answers = [], authorities = [] } = read?.value ?? {};
+      assert.deepEqual(answers, value.answers.slice(0, answers.length));
+      const isWhole = answers.length === value.answers.length &&
+        authorities.length === value.authorities.length;
+      assert.equal(read?.value.isTruncated, value.isTruncated || !isWhole);
+    }),
+    { numRuns: fuzzRuns(300) },
+  );
+});
+
+/** Messages with some bytes changed, behind a plausible head, and plain junk. */
+const input = fc.oneof(
+  fc.tuple(message, fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { maxLength: 4 }))
+    .map(([value, edits]) => {
+      const bytes = dns.encodeMessage(value);
+      for (const [at, byte] of edits) bytes[at % bytes.length] = byte;
+      return bytes;
+    }),
+  fc.array(fc.constantFrom(0, 1, 12, 41, 63, 192, 255), { maxLength: 200 })
+    .map((tail) => Uint8Array.of(1, 2, 1, 0, 0, 1, 0, 2, 0, 0, 0, 1, ...tail)),
+  fc.uint8Array({ maxLength: 300 }).map((bytes) => Uint8Array.from(bytes)),
+);
+
+Deno.test("decodeMessage() gives a value, asks for more or throws protocol for junk", () => {
+  fc.assert(
+    fc.property(input, (bytes) => {
+      try {
+        const decoded = dns.decodeMessage(bytes);
+        if (!decoded) return;
+        assert(decoded.used >= 12 && decoded.used <= bytes.length);
+        // What was read can be written, and is the same then.
+        const again = dns.decodeMessage(dns.encodeMessage(decoded.value))?.value;
+        assert.deepEqual(again, decoded.value);
+      } catch (error) {
+        assert(error instanceof PosternError && error.code === "protocol", String(error));
+      }
+    }),
+    { numRuns: fuzzRuns(3000) },
+  );
+});
+
+Deno.test("decodeMessage() takes no more than its bytes allow for pointers in a row", () => {
+  // The most that 64 KiB can hold: questions that are all pointers to one long name.
+  const long = Uint8Array.from({ length: 254 }, (_, at) => at % 2 === 0 ? 1 : 97);
+  const count = Math.floor((0xffff - 12 - 259) / 6);
+  const bytes = new Uint8Array(12 + 259 + 6 * count);
+  bytes.set([0, 0, 1, 0, (count + 1) >> 8, (count + 1) & 255]);
+  bytes.set(long, 12);
+  for (let at = 12 + 259; at < bytes.length; at += 6) bytes.set([0xc0, 12, 0, 1, 0, 1], at);
+  const decoded = dns.decodeMessage(bytes);
+  assert.equal(decoded?.value.questions.length, count + 1);
+  assert.equal(decoded?.value.questions.at(-1)?.name.length, 253);
+});
