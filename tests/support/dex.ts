@@ -2,6 +2,7 @@ import { type HttpAnswer, HttpClient, type HttpRequest } from "../../src/cluster
 import { createNetwork } from "../../src/runtime/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { freePort, PeerServer } from "./peer_program.ts";
+import type { Door, Ended } from "./postern_process.ts";
 import { testTls } from "./tls_files.ts";
 
 /** Dex with a public client "lieutenant", and alice and mallory, whose password is "password". */
@@ -85,6 +86,13 @@ export class ScriptedBrowser {
     }
     return answer;
   }
+}
+
+/** Lets a command that signs in come to its end, with a person who signs in where it says. */
+export async function signedInBy(command: Door, user?: string): Promise<Ended> {
+  const [, address = ""] = await command.says(/open this address:\n(\S+)\n/);
+  await new ScriptedBrowser(user).visit(address);
+  return await command.ended;
 }
 
 function textOf({ body }: HttpAnswer): string {

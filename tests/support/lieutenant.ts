@@ -19,7 +19,8 @@ export interface SynCluster {
 export interface LieutenantOptions {
   readonly kubernetes: string;
   readonly lieutenant: string;
-  readonly clusters: readonly SynCluster[];
+  /** Those that there are at first; of the address of the Kubernetes API where that is one of them. */
+  readonly clusters: readonly SynCluster[] | ((kubernetes: string) => readonly SynCluster[]);
   /** A provider whose tokens are good as well: the claim `email` is the user, behind `oidc:`. */
   readonly oidc?: { readonly issuer: string; readonly clientId: string; readonly discoveryUrl: string };
 }
@@ -28,8 +29,8 @@ const namespace = "lieutenant";
 
 /**
  * The real Lieutenant API over a real Kubernetes API and etcd, all on loopback. Of the definitions of clusters and
- * tenants it has the parts that the API uses. `alice` and `oidc:alice@example.com` may list clusters; `mallory` and
- * `oidc:mallory@example.com` are known, and may not.
+ * tenants it has the parts that the API uses. `alice` and `oidc:alice@example.com` may list clusters and namespaces;
+ * `mallory` and `oidc:mallory@example.com` are known, and may not.
  */
 export class Lieutenant implements AsyncDisposable {
   static readonly tokens = { alice: "token-of-alice", mallory: "token-of-mallory" };
@@ -92,7 +93,8 @@ export class Lieutenant implements AsyncDisposable {
         : [],
     ], { patience: 60_000 });
     started.use(api);
-    await fill(new KubernetesApi(api.address), clusters);
+    const first = typeof clusters === "function" ? clusters(api.address) : clusters;
+    await fill(new KubernetesApi(api.address), first);
     const kubeconfig = await file("kubeconfig", kubeconfigFor(api.address, ca));
     const server = await PeerServer.start(lieutenant, (port) => [`127.0.0.1:${port}`], {
       env: {
@@ -115,6 +117,16 @@ export class Lieutenant implements AsyncDisposable {
   /** Where the Kubernetes API behind it is: `127.0.0.1:6443`. */
   get kubernetes(): string {
     return this.#servers.api.address;
+  }
+
+  /** Has one more cluster from now on. */
+  async add(cluster: SynCluster): Promise<void> {
+    await addCluster(new KubernetesApi(this.kubernetes), cluster);
+  }
+
+  /** Ends Lieutenant alone: the Kubernetes API behind it stays. */
+  async stop(): Promise<void> {
+    await this.#servers.lieutenant[Symbol.asyncDispose]();
   }
 
   /** Ends the Kubernetes API behind it. */
@@ -161,35 +173,57 @@ async function fill(api: KubernetesApi, clusters: readonly SynCluster[]): Promis
     await api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(kind));
   }
   await api.create("/api/v1/namespaces", { metadata: { name: namespace } });
-  const access = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
-  const metadata = { name: "lieutenant-reader", namespace };
-  const rules = [{
-    apiGroups: ["syn.tools"],
-    resources: ["clusters", "tenants"],
-    verbs: ["get", "list", "watch"],
-  }];
-  await api.create(`${access}/roles`, { metadata, rules });
-  await api.create(`${access}/rolebindings`, {
-    metadata,
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: metadata.name },
-    subjects: ["alice", "oidc:alice@example.com"].map((name) => ({ kind: "User", name })),
-  });
-  const path = `/apis/syn.tools/v1alpha1/namespaces/${namespace}/clusters`;
-  await api.untilServed(path);
-  for (const { id, tenant, displayName, facts, dynamicFacts, bootstrapToken } of clusters) {
-    const metadata = { name: id, namespace, labels: { "syn.tools/tenant": tenant } };
-    const gitRepoURL = `ssh://git@git.example.net/${tenant}/${id}.git`;
-    const object = { apiVersion: "syn.tools/v1alpha1", kind: "Cluster", metadata };
-    await api.create(path, {
-      ...object,
-      spec: { displayName, tenantRef: { name: tenant }, gitRepoURL, ...(facts && { facts }) },
+  await allowReading(api);
+  await api.untilServed(clustersPath);
+  for (const cluster of clusters) await addCluster(api, cluster);
+}
+
+/** Lets alice read what Lieutenant reads for her, and the names of all namespaces. */
+async function allowReading(api: KubernetesApi): Promise<void> {
+  const subjects = ["alice", "oidc:alice@example.com"].map((name) => ({ kind: "User", name }));
+  const apiGroup = "rbac.authorization.k8s.io";
+  const allowed = [
+    {
+      within: `namespaces/${namespace}/`,
+      kind: "Role",
+      apiGroups: ["syn.tools"],
+      resources: ["clusters", "tenants"],
+    },
+    { within: "", kind: "ClusterRole", apiGroups: [""], resources: ["namespaces"] },
+  ];
+  for (const { within, kind, apiGroups, resources } of allowed) {
+    const path = `/apis/${apiGroup}/v1/${within}${kind.toLowerCase()}`;
+    const metadata = { name: "lieutenant-reader" };
+    await api.create(`${path}s`, {
+      metadata,
+      rules: [{ apiGroups, resources, verbs: ["get", "list", "watch"] }],
     });
-    const validUntil = new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+/, "");
-    await api.patchStatus(`${path}/${id}`, {
-      ...(dynamicFacts && { facts: dynamicFacts }),
-      ...(bootstrapToken && { bootstrapToken: { token: bootstrapToken, tokenValid: true, validUntil } }),
+    await api.create(`${path}bindings`, {
+      metadata,
+      subjects,
+      roleRef: { apiGroup, kind, name: metadata.name },
     });
   }
+}
+
+const clustersPath = `/apis/syn.tools/v1alpha1/namespaces/${namespace}/clusters`;
+
+async function addCluster(
+  api: KubernetesApi,
+  { id, tenant, displayName, facts, dynamicFacts, bootstrapToken }: SynCluster,
+): Promise<void> {
+  const metadata = { name: id, namespace, labels: { "syn.tools/tenant": tenant } };
+  const gitRepoURL = `ssh://git@git.example.net/${tenant}/${id}.git`;
+  const object = { apiVersion: "syn.tools/v1alpha1", kind: "Cluster", metadata };
+  await api.create(clustersPath, {
+    ...object,
+    spec: { displayName, tenantRef: { name: tenant }, gitRepoURL, ...(facts && { facts }) },
+  });
+  const validUntil = new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+/, "");
+  await api.patchStatus(`${clustersPath}/${id}`, {
+    ...(dynamicFacts && { facts: dynamicFacts }),
+    ...(bootstrapToken && { bootstrapToken: { token: bootstrapToken, tokenValid: true, validUntil } }),
+  });
 }
 
 /** The parts of the real definition that are used here. */

@@ -4,8 +4,10 @@ export interface PeerOptions {
   /** The whole environment besides PATH: nothing of ours reaches a peer by accident. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** How long it may take until it listens, in ms; 10 s unless told. */
+  /** How long it may take until it listens, in ms; a minute unless told. */
   readonly patience?: number;
+  /** Where a server listens; any free port unless told. */
+  readonly port?: number;
 }
 
 /** Runs a peer to its end; `stdin` is closed after what is given. */
@@ -47,7 +49,7 @@ export class PeerServer implements AsyncDisposable {
     args: (port: number) => readonly string[],
     options: PeerOptions = {},
   ): Promise<PeerServer> {
-    const port = freePort();
+    const port = options.port ?? freePort();
     const server = new PeerServer(path, { args: args(port), port, options });
     try {
       await server.#untilListening(path, options.patience);
@@ -60,6 +62,15 @@ export class PeerServer implements AsyncDisposable {
 
   get address(): string {
     return `127.0.0.1:${this.port}`;
+  }
+
+  /** Whether it has ended, and what it has said then. */
+  get ended(): Promise<string> {
+    return this.#ended.then(() => this.#said);
+  }
+
+  kill(signal: Deno.Signal): void {
+    this.#child.kill(signal);
   }
 
   async #untilListening(path: string, patience?: number): Promise<void> {
@@ -82,11 +93,11 @@ export class PeerServer implements AsyncDisposable {
   }
 }
 
-/** Asks until the answer is yes; fails after ten seconds of no, or as many ms as are told. */
+/** Asks until the answer is yes; fails after a minute of no, which a busy machine may need, or as many ms as are told. */
 export async function eventually(
   what: string,
   isSo: () => boolean | Promise<boolean>,
-  patience = 10_000,
+  patience = 60_000,
 ): Promise<void> {
   const end = performance.now() + patience;
   while (!await isSo()) {
