@@ -57,7 +57,7 @@ connContract(`a unix socket${hasUnix ? "" : " (skipped: needs --allow-net withou
 const hasFiles = Deno.permissions.querySync({ name: "read", path: "." }).state === "granted";
 connContract(`TLS${hasFiles ? "" : " (skipped: needs --allow-read)"}`, async () => {
   // Narrow, so that the end of TLS comes while bytes are still on their way below.
-  const [a, b] = memoryPair({ capacity: 7000 });
+  const [a, b] = memoryPair({ capacity: 1000 });
   const { testTls } = await import("../support/tls_files.ts");
   const below = new BelowTls(b);
   const server = new TLSSocket(below.stream, { isServer: true, ...testTls.server });

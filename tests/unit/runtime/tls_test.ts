@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { createServer, type TlsOptions, type TLSSocket } from "node:tls";
+import { createServer, type TlsOptions, TLSSocket } from "node:tls";
 import { fileURLToPath } from "node:url";
 import type { Conn, ErrorCode, PosternError, SecureOptions } from "../../../src/core/mod.ts";
+import { BelowTls } from "../../../src/runtime/below_tls.ts";
 import { createNetwork } from "../../../src/runtime/network.ts";
 import { secure, trust } from "../../../src/runtime/tls.ts";
+import { TlsConn } from "../../../src/runtime/tls_conn.ts";
 import { memoryPair, readAll } from "../../support/memory_conn.ts";
 import { testTls } from "../../support/tls_files.ts";
 
@@ -126,6 +128,19 @@ Deno.test("secure() moves a megabyte each way unchanged", () =>
     await secured.closeWrite();
     assert.deepEqual(await back, bytes);
   }));
+
+Deno.test("a TlsConn writes what is under way when both sides have ended", async () => {
+  const [a, b] = memoryPair({ capacity: 1000 });
+  const below = new BelowTls(b);
+  const socket = new TLSSocket(below.stream, { isServer: true, ...testTls.server });
+  await using server = new TlsConn({ socket, below, conn: b, failure: (error) => error });
+  await using client = await secure(a, { ...site, signal });
+  await client.closeWrite();
+  const answering = server.write(new Uint8Array(29_000)).then(() => server.closeWrite());
+  await new Promise<void>((resolve) => socket.once("end", resolve));
+  assert.equal((await readAll(client)).length, 29_000);
+  await answering;
+});
 
 Deno.test("secure() shows a client certificate", () =>
   withServer({
