@@ -98,5 +98,5 @@ async function giveKubeconfig(
   if (kubeconfig.clusters.length === 0) {
     throw new PosternError("config", "Cannot write a kubeconfig: the address of no API is known");
   }
-  await giveOut(world, kubeconfig, values);
+  await giveOut(world, kubeconfig, values, context);
 }

@@ -49,6 +49,7 @@ export async function giveOut(
   world: World,
   kubeconfig: Kubeconfig,
   { file, merge, temp, force }: OutputWords,
+  { signal }: Pick<RunContext, "signal">,
 ): Promise<void> {
   const { terminal, files } = world;
   const { mergeKubeconfigFile, writeKubeconfigFile, writtenKubeconfig } = await import("../clusters/mod.ts");
@@ -59,7 +60,8 @@ export async function giveOut(
   }
   if (file === undefined && !merge) return await terminal.out(await writtenKubeconfig(kubeconfig));
   const path = file ?? usualKubeconfig(world);
-  await (merge ? mergeKubeconfigFile : writeKubeconfigFile)(files, path, kubeconfig, { force });
+  if (merge) await mergeKubeconfigFile(world, path, kubeconfig, { force, signal });
+  else await writeKubeconfigFile(files, path, kubeconfig, { force });
   const done = merge ? "added to" : "written to";
   await terminal.err(
     `postern: ${counted(kubeconfig.clusters.length, "cluster")} ${done} ${printableLines(path)}\n`,

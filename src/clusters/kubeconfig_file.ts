@@ -1,5 +1,6 @@
-import { directoryOf, type Files, PosternError } from "../core/mod.ts";
+import { directoryOf, type Files, pause, PosternError, type World } from "../core/mod.ts";
 import type { Kubeconfig } from "./kubeconfig.ts";
+import { withKubeconfigLock } from "./kubeconfig_lock.ts";
 
 /** The most bytes of a kubeconfig that is looked into. */
 const longest = 16 * 1024 * 1024;
@@ -38,19 +39,41 @@ export async function writeKubeconfigFile(
   await files.replace(path, kubeconfigText(kubeconfig));
 }
 
-/** Adds a kubeconfig to one that may have been written by anybody; a symbolic link there stays one. */
+export interface MergeKubeconfigOptions extends KubeconfigFileOptions {
+  readonly signal: AbortSignal;
+}
+
+/** How often entries are put back that somebody has taken out at the same time. */
+const mostRounds = 5;
+/** How long kubectl may be between reading a file and locking it, in ms. */
+const settling = 150;
+
+/**
+ * Adds a kubeconfig to one that may have been written by anybody; a symbolic link there stays one. It is changed under
+ * kubectl's lock. A kubectl that has read the file before that and locks it after takes out what it has not seen, so
+ * it is looked at once more.
+ */
 export async function mergeKubeconfigFile(
-  files: Files,
+  { clock, files }: Pick<World, "clock" | "files">,
   path: string,
   kubeconfig: Kubeconfig,
-  { force }: KubeconfigFileOptions,
+  { force, signal }: MergeKubeconfigOptions,
 ): Promise<void> {
-  const { mergedKubeconfig } = await import("./kubeconfig_text.ts");
+  const { holdsKubeconfig, mergedKubeconfig } = await import("./kubeconfig_text.ts");
   const directory = directoryOf(path);
   if (directory !== path && !await files.info(directory)) await files.privateDirectory(directory);
   const real = await files.info(path) ? await files.real(path) : path;
-  const text = await files.readTextIfThere(real, { limit: longest }) ?? "";
-  await files.replace(real, mergedKubeconfig(text, kubeconfig, { path, force }));
+  const read = async () => await files.readTextIfThere(real, { limit: longest }) ?? "";
+  for (let round = 0; round < mostRounds; round++) {
+    await withKubeconfigLock({ clock, files }, [path, real], { signal }, async () => {
+      await files.replace(real, mergedKubeconfig(await read(), kubeconfig, { path, force }));
+    });
+    await pause(clock, settling, { signal });
+    if (holdsKubeconfig(await read(), kubeconfig)) return;
+  }
+  throw new PosternError("internal", `Cannot add to "${path}": another program takes it out each time`, {
+    hint: "see which program changes it, and try again",
+  });
 }
 
 async function beginsWith(files: Files, path: string, mark: string): Promise<boolean> {

@@ -69,6 +69,16 @@ export function mergedKubeconfig(
   return document.toString({ lineWidth: 0 });
 }
 
+/** Whether a kubeconfig still has the entries of another one that was put into it. */
+export function holdsKubeconfig(text: string, { clusters, contexts, users }: Kubeconfig): boolean {
+  const document = parseDocument(text);
+  return clusters.every(({ name, cluster }) =>
+    entryIn(document, "clusters", name)?.getIn(["cluster", "server"]) === cluster.server
+  ) &&
+    contexts.every(({ name }) => entryIn(document, "contexts", name)) &&
+    users.every(({ name }) => entryIn(document, "users", name));
+}
+
 function put(document: Document, list: string, name: string, entry: unknown): void {
   const node = document.createNode(entry, { aliasDuplicateObjects: false });
   visit(node, {

@@ -85,6 +85,8 @@ export interface Files {
   readFrom(path: string, offset: number, count: number): Promise<Uint8Array<ArrayBuffer>>;
   /** To a temporary file beside it, then renamed. Mode 0600 unless told otherwise. */
   replace(path: string, content: string | Uint8Array, options?: { mode?: number }): Promise<void>;
+  /** Makes an empty file where nothing is, as a mark for other programs; false where something is. */
+  create(path: string): Promise<boolean>;
   info(path: string): Promise<FileInfo | undefined>;
   list(path: string): Promise<readonly string[]>;
   /** Makes a directory with its parents; the last one gets `mode` (0700). An existing one must be ours and closed to others. */

@@ -16,6 +16,7 @@ export function createFiles(clock: Clock): Files {
     readTextIfThere,
     readFrom,
     replace,
+    create,
     info,
     list,
     privateDirectory,
@@ -135,6 +136,17 @@ function replace(path: string, content: string | Uint8Array, { mode = 0o600 } = 
       throw error;
     }
   });
+}
+
+async function create(path: string): Promise<boolean> {
+  try {
+    const file = await Deno.open(path, { write: true, createNew: true, mode: 0o600 });
+    file.close();
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) return false;
+    throw fileError(error, `make "${path}"`);
+  }
 }
 
 async function info(path: string): Promise<FileInfo | undefined> {

@@ -48,6 +48,12 @@ export class MemoryFiles implements Files {
     return Promise.resolve();
   }
 
+  create(path: string): Promise<boolean> {
+    if (this.#files.has(path)) return Promise.resolve(false);
+    this.put(path, "");
+    return Promise.resolve(true);
+  }
+
   info(path: string): Promise<FileInfo | undefined> {
     const file = this.#files.get(path);
     if (!file && [...this.#files.keys()].some((inside) => inside.startsWith(`${path}/`))) {

@@ -5,8 +5,10 @@ import {
   writeKubeconfigFile,
   writtenKubeconfig,
 } from "../../../src/clusters/mod.ts";
-import { isPosternError } from "../../../src/core/mod.ts";
+import { type Files, isPosternError } from "../../../src/core/mod.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
 import { MemoryFiles } from "../../support/memory_files.ts";
+import { passTime } from "../../support/sign_in_world.ts";
 
 const kubeconfig: Kubeconfig = {
   apiVersion: "v1",
@@ -59,6 +61,14 @@ Deno.test("writeKubeconfigFile() replaces what postern has written, and nothing 
   assert.equal(await files.readText("/mine"), text);
 });
 
+async function merge(files: Files, path: string, kubeconfig: Kubeconfig, { force }: { force: boolean }) {
+  const clock = new FakeClock();
+  const { signal } = new AbortController();
+  const merged = mergeKubeconfigFile({ clock, files }, path, kubeconfig, { force, signal });
+  await passTime(clock, merged, 500);
+  await merged;
+}
+
 const own = `# mine
 apiVersion: v1
 kind: Config
@@ -78,15 +88,15 @@ users:
 
 Deno.test("mergeKubeconfigFile() keeps remarks, other entries and the current context", async () => {
   const files = new MemoryFiles({ "/k": own });
-  const merge = () => mergeKubeconfigFile(files, "/k", kubeconfig, { force: false });
-  await merge();
+  const again = () => merge(files, "/k", kubeconfig, { force: false });
+  await again();
   const merged = await files.readText("/k");
   for (const line of own.trim().split("\n")) {
     const words = line.replaceAll(/[{}-]/g, " ").trim().replaceAll(/ +/g, " ");
     assert.ok(merged.replaceAll(/[{}-]/g, " ").replaceAll(/ +/g, " ").includes(words), `${line}\n${merged}`);
   }
   assert.match(merged, /name: "?c-a"?\n {4}cluster:\n {6}server: "https:/);
-  await merge();
+  await again();
   assert.equal(await files.readText("/k"), merged);
 });
 
@@ -96,7 +106,7 @@ Deno.test("mergeKubeconfigFile() keeps the user and the namespace that a context
   });
   const { users: _, ...rest } = kubeconfig;
   const contexts = [{ name: "c-a", context: { cluster: "c-a" } }];
-  await mergeKubeconfigFile(files, "/k", { ...rest, users: [], contexts }, { force: false });
+  await merge(files, "/k", { ...rest, users: [], contexts }, { force: false });
   const merged = await files.readText("/k");
   assert.match(merged, /cluster: c-a, user: mine, namespace: shop/);
   assert.match(merged, /current-context: "?c-a/);
@@ -108,21 +118,57 @@ Deno.test("mergeKubeconfigFile() replaces a cluster of the same name that leads 
     "/k": "clusters: [{name: c-a, cluster: {server: https://else.example}}]\n",
   });
   await assert.rejects(
-    mergeKubeconfigFile(files, "/k", kubeconfig, { force: false }),
+    merge(files, "/k", kubeconfig, { force: false }),
     (error) => isPosternError(error, "not_allowed") && /lead elsewhere: c-a$/.test(error.message),
   );
-  await mergeKubeconfigFile(files, "/k", kubeconfig, { force: true });
+  await merge(files, "/k", kubeconfig, { force: true });
   assert.match(await files.readText("/k"), /api\.c-a\.example\.net/);
 });
 
 Deno.test("mergeKubeconfigFile() makes a file where there is none, and refuses what is no kubeconfig", async () => {
   const files = new MemoryFiles({ "/list": "- a\n", "/broken": "a: [\n" });
-  await mergeKubeconfigFile(files, "/new", kubeconfig, { force: false });
+  await merge(files, "/new", kubeconfig, { force: false });
   assert.equal(await files.readText("/new"), text);
   for (const path of ["/list", "/broken"]) {
     await assert.rejects(
-      mergeKubeconfigFile(files, path, kubeconfig, { force: true }),
+      merge(files, path, kubeconfig, { force: true }),
       (error) => isPosternError(error, "config"),
     );
   }
+});
+
+Deno.test("mergeKubeconfigFile() waits for kubectl's lock, and leaves none of its own", async () => {
+  const files = new MemoryFiles({ "/k": own, "/k.lock": "" });
+  const clock = new FakeClock();
+  const { signal } = new AbortController();
+  const merging = mergeKubeconfigFile({ clock, files }, "/k", kubeconfig, { force: false, signal });
+  await clock.advance(200);
+  assert.equal(await files.readText("/k"), own);
+  await files.remove("/k.lock");
+  await passTime(clock, merging, 20);
+  await merging;
+  assert.match(await files.readText("/k"), /api\.c-a\.example\.net/);
+  assert.equal(await files.info("/k.lock"), undefined);
+});
+
+Deno.test("mergeKubeconfigFile() says how to go on where a lock was left", async () => {
+  const files = new MemoryFiles({ "/k": own, "/k.lock": "" });
+  await assert.rejects(
+    merge(files, "/k", kubeconfig, { force: false }),
+    (error) => isPosternError(error, "config") && /remove "\/k\.lock"$/.test(error.hint ?? ""),
+  );
+  assert.ok(await files.info("/k.lock"));
+  assert.equal(await files.readText("/k"), own);
+});
+
+Deno.test("mergeKubeconfigFile() puts back what a kubectl has taken out that had not seen it", async () => {
+  const files = new MemoryFiles({ "/k": own });
+  const clock = new FakeClock();
+  const { signal } = new AbortController();
+  const merging = mergeKubeconfigFile({ clock, files }, "/k", kubeconfig, { force: false, signal });
+  while (await files.readText("/k") === own) await new Promise((resolve) => setTimeout(resolve, 0));
+  files.put("/k", own);
+  await passTime(clock, merging, 50);
+  await merging;
+  assert.match(await files.readText("/k"), /api\.c-a\.example\.net/);
 });
