@@ -29,6 +29,7 @@ import { ConnectionTable } from "./connection_table.ts";
 import { DialCounts } from "./dial_counts.ts";
 import { DoorMetrics } from "./door_metrics.ts";
 import { explanationOf } from "./explanation.ts";
+import { grantedProcess } from "./granted_process.ts";
 import { ListenerSet } from "./listener_set.ts";
 import { withoutLoops } from "./loop_guard.ts";
 import { allowedBy, changesBetween, listenerChanges, makePlan, type Plan, transportOf } from "./plan.ts";
@@ -90,7 +91,7 @@ export class Door implements AsyncDisposable {
       clock,
       files: world.files,
       log,
-      process: world.process,
+      process: grantedProcess(world.process),
       places: world.places,
       terminal: options.asks === "nobody" ? undefined : world.terminal,
       isUnattended: options.asks !== "anybody",
@@ -180,7 +181,6 @@ export class Door implements AsyncDisposable {
     let plan: Plan | undefined;
     try {
       const config = await load();
-      this.#demandPrograms(config);
       plan = makePlan(config, this.buildDeps, before);
       const listening = this.#listeners.bound;
       await this.#listeners.apply(listenOf(config.settings), plan.limits);
@@ -206,19 +206,6 @@ export class Door implements AsyncDisposable {
       this.#retired.add([...plan?.transports.byName.values() ?? []].filter((built) => !known.has(built)));
       throw error;
     }
-  }
-
-  /** Where there was no ssh host at the start, the right to run what an ssh configuration names was given up. */
-  #demandPrograms({ settings }: LoadedConfig): void {
-    const ssh = Object.entries(settings.transports).find(([, { kind }]) => kind === "ssh");
-    if (!ssh || this.#world.process.mayRun("/bin/sh")) return;
-    throw new PosternError(
-      "config",
-      `Cannot take up the transport "${
-        ssh[0]
-      }": this door gave up the right to start programs, which ssh may need`,
-      { hint: "restart the door" },
-    );
   }
 
   /** Takes no more clients, lets the live connections end within the limit, and drops what is left. */

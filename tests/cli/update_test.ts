@@ -24,7 +24,7 @@ class Company implements AsyncDisposable {
 
   static async open(): Promise<Company> {
     const home = await Household.open();
-    await Deno.writeTextFile(`${home.directory}/token`, "a-token\n");
+    await Deno.writeTextFile(`${home.directory}/token`, "a-token\n", { mode: 0o600 });
     return new Company(home);
   }
 
@@ -204,6 +204,48 @@ Deno.test("postern update reloads doors by their control socket, and leaves othe
   }
   door.kill("SIGTERM");
   assert.equal((await door.ended).code, 0);
+});
+
+Deno.test("postern update gives a door its first catalogue, though it began without an ssh host", async () => {
+  await using company = await Company.open();
+  const { home, lieutenant } = company;
+  lieutenant.clusters = [cluster("c-a", "jump1.invalid")];
+  await home.configure("routes: [{ to: x.example, via: reject }]\n");
+  await using door = await home.door();
+  const { code, stderr } = await company.update();
+  assert.deepEqual([code, stderr], [0, 'postern: the door "default" has taken it up\n']);
+  const [{ problem, catalogues }] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
+  assert.deepEqual([problem, catalogues[0].clusters], [undefined, 1]);
+  const { stdout } = await home.run(["explain", "--dial", "c-a.example.net"]);
+  assert.match(
+    stdout,
+    /goes to jump1\.invalid\n[^]*failed: Cannot reach ssh jump1\.invalid .*Cannot resolve/,
+  );
+  door.kill("SIGTERM");
+  assert.equal((await door.ended).code, 0);
+});
+
+Deno.test("postern update takes no empty list for true, and shows a screen of warnings at most", async () => {
+  await using company = await Company.open();
+  const { home, lieutenant } = company;
+  await Deno.chmod(`${home.directory}/token`, 0o644);
+  const first = await company.update();
+  assert.match(first.stderr, /^postern: others may read the token in "token": chmod 600 token\n$/);
+  await Deno.chmod(`${home.directory}/token`, 0o600);
+  lieutenant.clusters = [];
+  const empty = await company.update();
+  assert.deepEqual([empty.code, empty.stdout], [1, ""]);
+  assert.match(empty.stderr, /gives no clusters, and 2 are stored\npostern: hint: .*--allow-empty; the cat/);
+  lieutenant.answer = { body: `[${"{},".repeat(100_000)}{}]` };
+  const junk = await company.update("--allow-empty");
+  assert.equal(junk.code, 0);
+  assert.equal(junk.stderr.split("\n").length, 52);
+  assert.match(
+    junk.stderr,
+    /\npostern: catalogue main: 951 more warnings: postern update -o json has them\n$/,
+  );
+  const { catalogues: [main] } = JSON.parse((await company.update("-o", "json")).stdout);
+  assert.equal(main.warnings.at(-1).message, "99001 more warnings are not kept");
 });
 
 async function* textsIn(directory: string): AsyncGenerator<string> {
