@@ -6,6 +6,10 @@ export interface Peer {
   readonly debian?: string;
   /** Built from `tests/peers/` with Go; one that needs much has a module of its own there, named as the program. */
   readonly go?: "shared" | "own";
+  /** A zip of Maven's central repository, and with what its program makes itself ready. */
+  readonly maven?: { readonly artifact: string; readonly build: readonly string[] };
+  /** Whether a machine may do without: its tests are then left out, also where all others must run. */
+  readonly isOptional?: true;
   /** Python with these packages, in an environment of its own. */
   readonly python?: readonly string[];
 }
@@ -23,10 +27,26 @@ export const peers = {
   fish: { program: "fish", debian: "fish" },
   goclient: { program: "goclient", go: "shared" },
   gosocks5: { program: "gosocks5", go: "shared" },
+  gpg: { program: "gpg", debian: "gnupg" },
+  java: { program: "java", debian: "default-jre-headless", isOptional: true },
+  keycloak: {
+    program: "keycloak/bin/kc.sh",
+    maven: {
+      artifact: "org.keycloak:keycloak-quarkus-dist:26.0.7:zip",
+      // What the tests do without would only make it slower to start.
+      build: [
+        "build",
+        "--db=dev-mem",
+        "--features-disabled=account,admin,ciba,kerberos,organization,web-authn",
+      ],
+    },
+    isOptional: true,
+  },
   kubectl: { program: "kubectl", go: "own" },
   kubernetes: { program: "kubernetes", go: "own" },
   lieutenant: { program: "lieutenant", go: "own" },
   loadgen: { program: "loadgen", go: "shared" },
+  maven: { program: "mvn", debian: "maven", isOptional: true },
   microsocks: { program: "microsocks", debian: "microsocks" },
   openssl: { program: "openssl", debian: "openssl" },
   promcheck: { program: "promcheck", go: "shared" },
@@ -40,6 +60,7 @@ export const peers = {
   systemd_analyze: { program: "systemd-analyze", debian: "systemd" },
   systemd_socket_activate: { program: "systemd-socket-activate", debian: "systemd" },
   tinyproxy: { program: "tinyproxy", debian: "tinyproxy" },
+  versitygw: { program: "versitygw", go: "own" },
   zsh: { program: "zsh", debian: "zsh" },
 } as const satisfies Readonly<Record<string, Peer>>;
 

@@ -1,3 +1,4 @@
+import { unpackMaven } from "./maven_peer.ts";
 import { findPeer, findProgram, peersDirectory } from "./find_peers.ts";
 import { type Peer, peerList, type PeerName } from "./peer_table.ts";
 
@@ -20,6 +21,7 @@ async function installPeers(names: readonly string[]): Promise<boolean> {
   // Always: Go knows best what has changed, and is quick when nothing has.
   await buildGo(asked.filter(([, peer]) => peer.go), reasons);
   await installPython(await missingOf(asked.filter(([, peer]) => peer.python)), reasons);
+  await installMaven(await missingOf(asked.filter(([, peer]) => peer.maven)), reasons);
   return await report(asked, reasons);
 }
 
@@ -85,6 +87,17 @@ async function makePython(packages: readonly string[]): Promise<string | undefin
   return failure;
 }
 
+async function installMaven(wanted: readonly Wanted[], reasons: Map<PeerName, string>): Promise<void> {
+  for (const [name, peer] of wanted) {
+    const mvn = await findProgram("mvn");
+    const failure = mvn === undefined
+      ? "no mvn here"
+      : await unpackMaven(peer, { mvn, into: peersDirectory(), run });
+    if (failure === undefined) reasons.delete(name);
+    else reasons.set(name, failure);
+  }
+}
+
 /** Runs a program to its end, anew when it failed: a registry may be away for a moment. What it said at last. */
 async function run(
   command: readonly string[],
@@ -125,8 +138,9 @@ async function report(asked: readonly Wanted[], reasons: Map<PeerName, string>):
       console.log(`${name}: ${found.path}`);
       continue;
     }
-    isComplete = false;
-    console.log(`${name}: missing: ${reasons.get(name) ?? "not found after it was installed"}`);
+    isComplete &&= peer.isOptional === true;
+    const missing = peer.isOptional ? "missing, and its tests are left out" : "missing";
+    console.log(`${name}: ${missing}: ${reasons.get(name) ?? "not found after it was installed"}`);
   }
   return isComplete;
 }

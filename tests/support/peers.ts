@@ -1,4 +1,10 @@
-import { type Found, foundPeersVariable, type PeerName } from "../../scripts/peer_table.ts";
+import {
+  type Found,
+  foundPeersVariable,
+  type Peer,
+  type PeerName,
+  peers as known,
+} from "../../scripts/peer_table.ts";
 import { skippedName } from "../../scripts/test_outcome.ts";
 
 /** The paths of the peers a test asked for. */
@@ -21,11 +27,17 @@ export function peerTest<Name extends PeerName>(
   options: PeerTestOptions = {},
 ): void {
   const found = peers.map((peer) => [peer, findPeer(peer)] as const);
-  const missing = found.flatMap(([peer, at]) => "missing" in at ? [`needs ${peer}: ${at.missing}`] : []);
+  const missing = found.flatMap(([peer, at]) => "missing" in at ? [reasonFor(peer, at.missing)] : []);
   const reason = platformReason(options.platforms) ?? missing[0];
   if (reason !== undefined) return skippedTest(name, reason);
   const paths = Object.fromEntries(found.flatMap(([peer, at]) => "path" in at ? [[peer, at.path]] : []));
   Deno.test(name, (context) => test(paths as PeerPaths<Name>, context));
+}
+
+/** A test may be left out where a machine may do without its peer. */
+function reasonFor(name: PeerName, missing: string): string {
+  const { isOptional }: Peer = known[name];
+  return isOptional ? `only on a machine with ${name}: ${missing}` : `needs ${name}: ${missing}`;
 }
 
 /** Registers a test that does not run here. `scripts/test.ts` reads the reason, prints it and counts it. */

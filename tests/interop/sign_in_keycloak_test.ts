@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { Keycloak, KeycloakBrowser, keycloakPeers } from "../support/keycloak.ts";
+import { Lieutenant } from "../support/lieutenant.ts";
+import { peerTest } from "../support/peers.ts";
+import { type Door, type Ended, Household } from "../support/postern_process.ts";
+import { signInTurn } from "../support/sign_in_port.ts";
+import { testTls } from "../support/tls_files.ts";
+
+/** Something besides a window: the test itself plays the browser, with the address that is shown. */
+const env = { POSTERN_BROWSER: "true" };
+const cluster = { id: "c-prod01", tenant: "t-a", displayName: "Prod01" };
+
+peerTest(
+  "postern update against Keycloak and Lieutenant",
+  [...keycloakPeers, "kubernetes", "lieutenant"],
+  async (paths, t) => {
+    await using home = await Household.open();
+    await using keycloak = await Keycloak.start(paths);
+    const { issuer, discoveryUrl } = keycloak;
+    const oidc = { issuer, clientId: "lieutenant", discoveryUrl };
+    await using lieutenant = await Lieutenant.start({ ...paths, clusters: [cluster], oidc });
+    const tokens = new StoredTokens(`${home.places.cache}/tokens`);
+    const configure = (more: string) =>
+      home.configure(
+        `catalogues:\n  - { lieutenant: "${lieutenant.url.origin}", ca: "${home.directory}/ca.crt"${more} }\n`,
+      );
+    await Deno.writeTextFile(`${home.directory}/ca.crt`, testTls.ca);
+    await configure("");
+    /** Without a terminal and a browser nobody can be asked. */
+    const silent = (...args: string[]) => home.run(args);
+
+    await t.step("the first update signs in with a browser, the second one asks nobody", async () => {
+      using _turn = await signInTurn();
+      const first = await withBrowser(home.start(["update"], { env }), "alice");
+      assert.equal(first.code, 0, first.stderr);
+      assert.match(first.stdout, /^catalogue main: 1 cluster, 0 routes, /);
+      const second = await silent("update");
+      assert.deepEqual([second.code, second.stderr], [0, ""]);
+    });
+    await t.step("a token that Lieutenant refuses is renewed, with each refresh token once", async () => {
+      const seen = new Set<string>();
+      for (let time = 0; time < 3; time++) {
+        const { refreshToken } = await tokens.read();
+        seen.add(refreshToken);
+        await tokens.spoil();
+        const { code, stderr } = await silent("update");
+        assert.deepEqual([code, stderr], [0, ""]);
+      }
+      assert.equal(seen.size, 3, "Keycloak has given a new one each time");
+    });
+    await t.step("what commodore has stored counts, and its file is left alone", async () => {
+      const { idToken, refreshToken } = await tokens.read();
+      await tokens.remove();
+      const file = `${home.directory}/cache/commodore/token`;
+      await Deno.mkdir(`${home.directory}/cache/commodore`);
+      const content = JSON.stringify({
+        [lieutenant.url.origin]: { id_token: idToken, refresh_token: refreshToken, token_type: "Bearer" },
+      });
+      await Deno.writeTextFile(file, content, { mode: 0o600 });
+      const { code, stderr } = await silent("update");
+      assert.deepEqual([code, stderr], [0, ""]);
+      assert.equal(await Deno.readTextFile(file), content);
+      await tokens.write({ idToken, refreshToken });
+      await Deno.remove(file);
+    });
+    await t.step(
+      "a token for another client is refused by Lieutenant, and a person is asked once",
+      async () => {
+        using _turn = await signInTurn();
+        await configure(", oidc: { clientId: other }");
+        const asked = home.start(["update"], { env });
+        const { code, stderr } = await withBrowser(asked, "alice");
+        assert.equal(code, 5, stderr);
+        assert.match(stderr, /error: Cannot read the clusters of .* it answered (?:401|500): .*Unauthorized/);
+        assert.equal(stderr.match(/open this address/g)?.length, 1);
+        const again = await silent("update");
+        assert.equal(again.code, 5, again.stderr);
+        assert.match(again.stderr, /it answered (?:401|500): .*Unauthorized\npostern: hint: sign in again: /);
+        await configure("");
+      },
+    );
+    await t.step("logout has Keycloak forget the sign-in", async () => {
+      const former = await tokens.read();
+      assert.equal((await silent("logout")).stderr, "postern: signed out of the catalogue main\n");
+      assert.match((await silent("logout")).stderr, /nobody was signed in/);
+      await tokens.write(former);
+      await tokens.spoil();
+      const { code, stderr } = await silent("update");
+      assert.equal(code, 5, stderr);
+      assert.match(
+        stderr,
+        /Cannot sign in at https:.*\/realms\/lab without asking a person\n.*postern login/,
+      );
+      await tokens.remove();
+    });
+    await t.step("who may have no token that outlives the session gets a shorter one", async () => {
+      using _turn = await signInTurn();
+      const login = await withBrowser(home.start(["login"], { env }), "mallory");
+      assert.equal(login.code, 0, login.stderr);
+      assert.match(
+        login.stderr,
+        /signed in at 127\.0\.0\.1:\d+ as mallory@example\.com for the catalogue main/,
+      );
+      const { code, stderr } = await silent("update");
+      assert.equal(code, 5, stderr);
+      assert.match(stderr, /it answered 403: .*mallory@example\.com.*\npostern: hint: ask whoever runs it/);
+    });
+    await t.step("with a code on another device", async () => {
+      const login = home.start(["login", "--device"], { env });
+      const [, address = ""] = await login.says(/or open this address: (\S+)\n/);
+      assert.match(await new KeycloakBrowser().visit(address), /^200 [^]*Device Login Successful/);
+      const { code, stderr } = await login.ended;
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, /signed in at .* as alice@example\.com/);
+      assert.equal((await silent("update")).code, 0);
+    });
+  },
+);
+
+/** Lets a command come to its end with a person who signs in where it says. */
+async function withBrowser(command: Door, user: string): Promise<Ended> {
+  const [, address = ""] = await command.says(/open this address:\n(\S+)\n/);
+  const page = await new KeycloakBrowser(user).visit(address);
+  assert.match(page, /You can close this window/);
+  return await command.ended;
+}
+
+interface Tokens {
+  readonly idToken: string;
+  readonly refreshToken: string;
+}
+
+/** The one file of tokens of a household. */
+class StoredTokens {
+  readonly #directory: string;
+  #path = "";
+  #rest: Readonly<Record<string, unknown>> = {};
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  async read(): Promise<Tokens> {
+    for await (const { name } of Deno.readDir(this.#directory)) {
+      if (!name.endsWith(".json")) continue;
+      this.#path = `${this.#directory}/${name}`;
+      const { idToken, refreshToken, ...rest } = JSON.parse(await Deno.readTextFile(this.#path));
+      this.#rest = rest;
+      return { idToken, refreshToken };
+    }
+    throw new Error("nobody is signed in");
+  }
+
+  async write(tokens: Tokens): Promise<void> {
+    await Deno.writeTextFile(this.#path, JSON.stringify({ ...this.#rest, ...tokens }), { mode: 0o600 });
+  }
+
+  /** Everything of the token stays right but the signature, which only the other side looks at. */
+  async spoil(): Promise<void> {
+    const { idToken, refreshToken } = await this.read();
+    const [head, claims] = idToken.split(".");
+    await this.write({ idToken: `${head}.${claims}.${"A".repeat(342)}`, refreshToken });
+  }
+
+  async remove(): Promise<void> {
+    await Deno.remove(this.#path);
+  }
+}
