@@ -27,7 +27,8 @@ export type ErrorDetail =
   | "no_instance"
   | "no_program"
   | "damaged"
-  | "newer";
+  | "newer"
+  | "vanished";
 
 export interface ErrorOptions {
   readonly cause?: unknown;

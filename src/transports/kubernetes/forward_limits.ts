@@ -1,0 +1,34 @@
+/** What bounds the sessions of a pool. Times in milliseconds. */
+export interface ForwardLimits {
+  /** Without a byte, after something was said, until the server is asked. */
+  readonly quiet: number;
+  /** Without a byte after that question until the session counts as gone. */
+  readonly patience: number;
+  /** Of silence until the server is asked though nothing was said. */
+  readonly keepalive: number;
+  /** For a session to open. */
+  readonly opening: number;
+  /** A session without forwards is closed after so long. */
+  readonly idle: number;
+  /** A session as old takes no more forwards: some load balancers cut what is an hour old. */
+  readonly age: number;
+  /** Sessions for one pod, besides those in which somebody does not read. */
+  readonly sessions: number;
+  /** Forwards in one session. */
+  readonly streams: number;
+  /** Connections for one pod where each forward has its own. */
+  readonly connections: number;
+}
+
+/** What is usual. */
+export const usualForwardLimits: ForwardLimits = {
+  quiet: 3_000,
+  patience: 12_000,
+  keepalive: 30_000,
+  opening: 30_000,
+  idle: 120_000,
+  age: 30 * 60_000,
+  sessions: 2,
+  streams: 1024,
+  connections: 64,
+};

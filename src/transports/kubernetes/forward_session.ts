@@ -1,0 +1,294 @@
+import { type Clock, type Conn, describe, PosternError } from "../../core/mod.ts";
+import { type SpdyEffect, SpdySession, webSocket } from "../../wire/mod.ts";
+import { type HalfClose, podName, type PodPort } from "./forward_api.ts";
+import { ForwardCrowd } from "./forward_crowd.ts";
+import { ForwardOutput } from "./forward_output.ts";
+import { ForwardPair } from "./forward_pair.ts";
+import { ForwardPulse } from "./forward_pulse.ts";
+import { ForwardStream } from "./forward_stream.ts";
+
+export interface ForwardSessionOptions {
+  readonly clock: Clock;
+  readonly pod: Pick<PodPort, "namespace" | "pod">;
+  /** Whether SPDY goes in the messages of a WebSocket. */
+  readonly isWebSocket: boolean;
+  readonly halfClose: HalfClose;
+  /** Milliseconds; see `ForwardPulse`. */
+  readonly pulse: { readonly quiet: number; readonly patience: number; readonly keepalive: number };
+  /** Told when the number of its streams falls, or when it can or cannot take more. */
+  readonly onChange: () => void;
+  /** Told once that it is over, with the error where it broke, and how many forwards it carried. */
+  readonly onOver: (error: unknown, carried: number) => void;
+}
+
+/**
+ * Forwards to the ports of one pod over one connection to its API server (SPDY/3.1, in the messages of a WebSocket or
+ * plainly). A forward is a pair of streams, one for errors and one for data; opening one waits for nothing.
+ */
+export class ForwardSession implements AsyncDisposable {
+  readonly openedAt: number;
+  readonly #conn: Conn;
+  readonly #options: ForwardSessionOptions;
+  readonly #spdy = new SpdySession("client");
+  readonly #webSocket: webSocket.WebSocketReader | undefined;
+  readonly #output: ForwardOutput;
+  readonly #pulse: ForwardPulse;
+  readonly #crowd: ForwardCrowd;
+  /** By the numbers of both streams. */
+  readonly #pairs = new Map<number, ForwardPair>();
+  #requests = 0;
+  #takesMore = true;
+  #isOver = false;
+  #resume: (() => void) | undefined;
+  readonly #reading: Promise<void>;
+
+  constructor(conn: Conn, options: ForwardSessionOptions) {
+    this.#conn = conn;
+    this.#options = options;
+    const { clock, isWebSocket, onChange, pod } = options;
+    this.openedAt = clock.now();
+    this.#webSocket = isWebSocket ? new webSocket.WebSocketReader("client") : undefined;
+    this.#output = new ForwardOutput(conn, {
+      isWebSocket,
+      onFailure: (error) => this.#break(error),
+      onWritten: () => {},
+    });
+    this.#pulse = new ForwardPulse({
+      clock,
+      ...options.pulse,
+      ask: () => this.#send(this.#spdy.ping().bytes),
+      onDead: (silence) =>
+        this.#break(
+          new PosternError(
+            "timeout",
+            `Cannot go on with the pod "${podName(pod)}": nothing was heard for ${
+              Math.round(silence / 1000)
+            } s`,
+            { detail: "reset" },
+          ),
+        ),
+    });
+    this.#crowd = new ForwardCrowd({
+      clock,
+      onChange: () => {
+        if (!this.#crowd.mustWait) this.#resume?.();
+        onChange();
+      },
+    });
+    this.#reading = this.#read();
+  }
+
+  /** How many forwards it carries. */
+  get streams(): number {
+    return this.#crowd.size;
+  }
+
+  /** Whether it can take another forward. */
+  get takesMore(): boolean {
+    return this.#takesMore && !this.#isOver && this.#spdy.nextStream < lastNumber;
+  }
+
+  /** Whether a forward waits for its reader, so that another one would wait behind it. */
+  get isCrowded(): boolean {
+    return this.#crowd.isFull;
+  }
+
+  /** A connection to a port of the pod. Nothing is waited for: whether the pod refuses shows on the connection. */
+  open(port: number): Conn {
+    const { clock, pod, halfClose } = this.#options;
+    const requestId = String(this.#requests++);
+    const headers = (type: string) =>
+      [["streamtype", type], ["port", String(port)], ["requestid", requestId]] as const;
+    // We have nothing to say on the stream for errors.
+    const errors = this.#spdy.open(headers("error"), { isLast: true });
+    const data = this.#spdy.open(headers("data"));
+    const stream = new ForwardStream({
+      send: (bytes) => {
+        this.#output.add(this.#spdy.dataHead(data.stream, bytes.length));
+        this.#send(bytes);
+      },
+      sendEnd: () => {
+        if (halfClose === "pass" || pair.hasEnded) this.#sendIf(this.#spdy.end(data.stream));
+      },
+      sendReset: () => {
+        this.#sendIf(this.#spdy.reset(data.stream));
+        this.#sendIf(this.#spdy.reset(errors.stream));
+      },
+      room: () => this.#output.room(),
+      onTaken: () => this.#crowd.onTaken(stream),
+      onOver: () => {
+        pair[Symbol.dispose]();
+        // What was held back so far.
+        this.#sendIf(this.#spdy.end(data.stream));
+        this.#pairs.delete(data.stream);
+        this.#pairs.delete(errors.stream);
+        this.#crowd.leave(stream);
+      },
+    }, { peer: `${podName(pod)}:${port}` });
+    const pair = new ForwardPair({
+      clock,
+      target: { ...pod, port },
+      stream,
+      numbers: { data: data.stream, errors: errors.stream },
+      drop: () => this.#sendIf(this.#spdy.reset(data.stream)),
+    });
+    this.#pairs.set(data.stream, pair);
+    this.#pairs.set(errors.stream, pair);
+    this.#crowd.enter(stream);
+    this.#output.add(errors.bytes);
+    this.#send(data.bytes);
+    return stream;
+  }
+
+  /** Takes no more forwards; ends when the last one has ended. */
+  retire(): void {
+    this.#takesMore = false;
+    if (this.streams === 0) this.#end();
+  }
+
+  /** Finds out soon whether it is still there. */
+  check(): void {
+    this.#pulse.check();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#end();
+    await this.#conn[Symbol.asyncDispose]();
+    await this.#reading;
+  }
+
+  async #read(): Promise<void> {
+    const into = new Uint8Array(readSize);
+    try {
+      while (!this.#isOver) {
+        const count = await this.#conn.read(into);
+        if (count === null) {
+          throw new PosternError("unreachable", "Cannot go on: the API server closed the connection", {
+            detail: "reset",
+          });
+        }
+        this.#pulse.onHeard();
+        this.#receive(into.subarray(0, count));
+        if (this.#crowd.mustWait) await this.#untilTaken();
+      }
+    } catch (error) {
+      this.#break(error);
+    }
+  }
+
+  async #untilTaken(): Promise<void> {
+    this.#pulse.deaf(true);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#resume = resolve;
+    await promise;
+    this.#resume = undefined;
+    this.#pulse.deaf(false);
+  }
+
+  #receive(bytes: Uint8Array<ArrayBuffer>): void {
+    if (!this.#webSocket) return this.#receiveSpdy(bytes);
+    for (const effect of this.#webSocket.receive(bytes)) {
+      if (effect.kind === "data") {
+        if (effect.isText) throw new PosternError("protocol", "Cannot read a port-forward: it is in text");
+        this.#receiveSpdy(effect.bytes);
+      } else if (effect.kind === "ping") {
+        const { bytes } = effect;
+        const fill = (into: Uint8Array) => into.set(bytes);
+        this.#output.addControl(webSocket.clientFrame(webSocket.opcodes.pong, bytes.length, fill));
+      } else if (effect.kind === "close") {
+        const why = `${effect.code}${effect.reason === "" ? "" : ` ${effect.reason}`}`;
+        throw new PosternError("unreachable", `Cannot go on: the API server closed the WebSocket: ${why}`, {
+          detail: "reset",
+        });
+      }
+    }
+  }
+
+  #receiveSpdy(bytes: Uint8Array<ArrayBuffer>): void {
+    for (const effect of this.#spdy.receive(bytes)) this.#do(effect);
+  }
+
+  #do(effect: SpdyEffect): void {
+    switch (effect.kind) {
+      case "send":
+        return this.#send(effect.bytes);
+      case "data":
+      case "ended":
+      case "reset": {
+        const pair = this.#pairs.get(effect.stream);
+        if (!pair) return;
+        pair.receive(effect);
+        if (effect.kind === "data") this.#crowd.onHeld(pair.stream);
+        return;
+      }
+      case "opened":
+        // A server opens none.
+        return this.#sendIf(this.#spdy.reset(effect.stream));
+      case "goingAway":
+        return this.#onGoingAway(effect.lastStream);
+    }
+  }
+
+  #onGoingAway(lastStream: number): void {
+    this.#takesMore = false;
+    for (const pair of new Set(this.#pairs.values())) {
+      if (pair.numbers.data > lastStream) pair.onNotServed();
+    }
+    if (this.streams === 0) this.#end();
+    else this.#options.onChange();
+  }
+
+  #send(bytes: Uint8Array): void {
+    this.#output.add(bytes);
+    this.#pulse.onSaid();
+  }
+
+  #sendIf(bytes: Uint8Array | undefined): void {
+    if (bytes && !this.#isOver) this.#send(bytes);
+  }
+
+  /** Ends with a word to the server. */
+  #end(): void {
+    if (this.#isOver) return;
+    const closed = new PosternError("cancelled", "The session was closed");
+    this.#over(closed);
+    this.#options.onOver(undefined, 0);
+    const farewell = this.#webSocket
+      ? webSocket.clientFrame(webSocket.opcodes.close, 2, (into) => into.set(webSocket.closePayload(1000)))
+      : this.#spdy.goAway();
+    if (!this.#output.isBusy) {
+      this.#conn.write(farewell).catch(() => {}).finally(() => this.#conn[Symbol.asyncDispose]());
+    } else this.#conn.abort(closed);
+    this.#output.close();
+  }
+
+  #break(error: unknown): void {
+    if (this.#isOver) return;
+    const { pod } = this.#options;
+    const failure = error instanceof PosternError && error.detail === "reset" ? error : new PosternError(
+      error instanceof PosternError ? error.code : "unreachable",
+      `Cannot go on with the pod "${podName(pod)}": ${describe(error)}`,
+      { detail: "reset", cause: error },
+    );
+    const carried = this.streams;
+    this.#over(failure);
+    this.#output.close();
+    this.#conn.abort(failure);
+    this.#options.onOver(failure, carried);
+  }
+
+  /** All forwards share one error: a thousand of them would make a thousand stacks. */
+  #over(error: unknown): void {
+    this.#isOver = true;
+    this.#takesMore = false;
+    this.#pulse[Symbol.dispose]();
+    for (const pair of new Set(this.#pairs.values())) pair.stream.onFailure(error);
+    this.#pairs.clear();
+    this.#crowd[Symbol.dispose]();
+    this.#resume?.();
+  }
+}
+
+const readSize = 128 * 1024;
+/** Far from the end of the numbers. */
+const lastNumber = 0x4000_0000;

@@ -1,0 +1,222 @@
+import { type Conn, PosternError, readableOf, writableOf } from "../../core/mod.ts";
+import { HeldBytes } from "../ssh/held_bytes.ts";
+
+/** What a stream needs of what carries it. */
+export interface ForwardLink {
+  /** Sends data of the stream, which is copied. */
+  send(bytes: Uint8Array<ArrayBuffer>): void;
+  /** Says that no more data comes. */
+  sendEnd(): void;
+  /** Says that the stream is over in both directions. */
+  sendReset(): void;
+  /** Waits until more may be sent; undefined where it may. Never fails. */
+  room(): Promise<void> | undefined;
+  /** Told after the reader took bytes. */
+  onTaken(): void;
+  /** Told once the stream needs nothing more. */
+  onOver(): void;
+}
+
+export interface ForwardStreamOptions {
+  readonly peer: string;
+  /** False where the protocol cannot say that one direction has ended. */
+  readonly carriesHalfClose?: boolean;
+}
+
+/** A connection into a pod, one of those that a session carries. Who carries it bounds what it holds. */
+export class ForwardStream implements Conn {
+  readonly peer: string;
+  /** `relay` reads it best with its own growing buffers, as a socket. */
+  readonly isSocket = true;
+  readonly carriesHalfClose: boolean;
+  onAbort: ((reason: unknown) => void) | undefined = undefined;
+  readonly #link: ForwardLink;
+  readonly #held = new HeldBytes();
+  #reader: Reader | undefined;
+  #received = 0;
+  #taken = 0;
+  #hasPeerEnded = false;
+  #haveEnded = false;
+  #isOver = false;
+  #failure: unknown;
+  #wakeWriter: (() => void) | undefined;
+  #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
+  #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
+
+  constructor(link: ForwardLink, { peer, carriesHalfClose = true }: ForwardStreamOptions) {
+    this.#link = link;
+    this.peer = peer;
+    this.carriesHalfClose = carriesHalfClose;
+  }
+
+  /** How many bytes wait to be read. */
+  get held(): number {
+    return this.#held.length;
+  }
+
+  /** How many bytes came so far. */
+  get received(): number {
+    return this.#received;
+  }
+
+  /** How many bytes were read so far. */
+  get taken(): number {
+    return this.#taken;
+  }
+
+  read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
+    if (this.#held.length > 0) {
+      const count = this.#held.take(into);
+      this.#taken += count;
+      this.#link.onTaken();
+      return Promise.resolve(count);
+    }
+    if (this.#hasPeerEnded) return Promise.resolve(null);
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    return new Promise((resolve, reject) => this.#reader = { into, resolve, reject });
+  }
+
+  write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    if (bytes.length > largestPart || this.#writeFailure !== undefined || this.#link.room()) {
+      return this.#writeSlowly(bytes);
+    }
+    if (bytes.length > 0) this.#link.send(bytes);
+    return done;
+  }
+
+  async #writeSlowly(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    for (let at = 0; at < bytes.length;) {
+      const failure = this.#writeFailure;
+      if (failure !== undefined) throw failure;
+      const room = this.#link.room();
+      if (room) {
+        await this.#woken(room);
+        continue;
+      }
+      this.#link.send(bytes.subarray(at, at + largestPart));
+      at += largestPart;
+    }
+    const failure = this.#writeFailure;
+    if (failure !== undefined) throw failure;
+  }
+
+  /** An abort must not wait for a session that stands still. */
+  #woken(room: Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wakeWriter = resolve;
+      room.then(resolve);
+    });
+  }
+
+  get #writeFailure(): unknown {
+    if (this.#failure !== undefined) return this.#failure;
+    return this.#haveEnded ? new Error("write after the end") : undefined;
+  }
+
+  closeWrite(): Promise<void> {
+    if (this.#haveEnded || this.#isOver) return done;
+    this.#haveEnded = true;
+    this.#link.sendEnd();
+    if (this.#hasPeerEnded) this.#finish();
+    return done;
+  }
+
+  abort(reason: unknown = dropped): void {
+    if (this.#failure === undefined) this.#fail(reason, { dropsHeld: true });
+    this.#drop();
+    const tell = this.onAbort;
+    this.onAbort = undefined;
+    tell?.(reason);
+  }
+
+  get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#readable ??= readableOf(this);
+  }
+
+  get writable(): WritableStream<Uint8Array<ArrayBuffer>> {
+    return this.#writable ??= writableOf(this);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    // What has ended on both sides is over already, without an error that nobody would see.
+    if (!this.#isOver || this.#held.length > 0 || this.#reader) {
+      this.#fail(closedHere, { dropsHeld: true });
+      this.#drop();
+    }
+    this.#failure ??= closedHere;
+    return done;
+  }
+
+  /** Data of the pod, which is copied: it is a view of a buffer that is used again. */
+  onData(data: Uint8Array<ArrayBuffer>): void {
+    if (this.#failure !== undefined || this.#hasPeerEnded || data.length === 0) return;
+    this.#received += data.length;
+    const reader = this.#reader;
+    if (!reader) return this.#held.push(data.slice());
+    this.#reader = undefined;
+    const { into, resolve } = reader;
+    const count = Math.min(into.length, data.length);
+    into.set(count < data.length ? data.subarray(0, count) : data);
+    if (count < data.length) this.#held.push(data.slice(count));
+    this.#taken += count;
+    resolve(count);
+  }
+
+  /** The pod sends nothing more. */
+  onEnd(): void {
+    if (this.#hasPeerEnded || this.#failure !== undefined) return;
+    this.#hasPeerEnded = true;
+    this.#reader?.resolve(null);
+    this.#reader = undefined;
+    if (this.#haveEnded) this.#finish();
+  }
+
+  /** The stream has failed; what came before can still be read. */
+  onFailure(error: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (!(this.#hasPeerEnded && this.#haveEnded)) this.#fail(error, { dropsHeld: false });
+    this.#link.onOver();
+  }
+
+  #fail(error: unknown, { dropsHeld }: { dropsHeld: boolean }): void {
+    this.#failure ??= error;
+    if (dropsHeld) this.#held.clear();
+    this.#reader?.reject(this.#failure);
+    this.#reader = undefined;
+    this.#wake();
+  }
+
+  #finish(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#wake();
+    this.#link.onOver();
+  }
+
+  #drop(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#link.sendReset();
+    this.#link.onOver();
+  }
+
+  #wake(): void {
+    const wake = this.#wakeWriter;
+    this.#wakeWriter = undefined;
+    wake?.();
+  }
+}
+
+interface Reader {
+  readonly into: Uint8Array<ArrayBuffer>;
+  resolve(count: number | null): void;
+  reject(error: unknown): void;
+}
+
+const done: Promise<void> = Promise.resolve();
+/** One frame: the streams of a session take turns by frames. */
+const largestPart = 64 * 1024;
+/** Made once: connections end often, and nobody reads the stack. */
+const dropped = new DOMException("The connection was dropped", "AbortError");
+const closedHere = new PosternError("cancelled", "The connection was closed here");
