@@ -84,7 +84,7 @@ function refused(answer: HttpAnswer, bucket: Bucket, clock: Clock): undefined {
     throw redirected(answer, told, bucket);
   }
   const named = code === undefined ? `status ${status}` : `${shownText(code)}, status ${status}`;
-  if (status === 401 || status === 403) {
+  if (status === 401 || status === 403 || hints[code ?? ""]) {
     const hint = hints[code ?? ""] ?? "check the access key and what it may read in the bucket";
     throw new PosternError("auth", `Cannot read the bucket ${where}: it refuses us (${named})`, { hint });
   }
@@ -105,10 +105,12 @@ function refused(answer: HttpAnswer, bucket: Bucket, clock: Clock): undefined {
   throw new PosternError("protocol", `Cannot read the bucket ${where}: ${named}`);
 }
 
+/** What to do about the errors that are about keys. */
 const hints: Readonly<Record<string, string>> = {
   AccessDenied:
     "the key may not read the object; for a key that may not list the bucket a missing one looks the same",
   InvalidAccessKeyId: "the service does not know the access key: check accessKeyFile",
+  XAdminUserNotFound: "the service does not know the access key: check accessKeyFile",
   SignatureDoesNotMatch: "check secretKeyFile and region",
 };
 

@@ -28,15 +28,16 @@ func main() {
 	backend, err := posix.New(*root, sidecar, posix.PosixOpts{SideCarDir: *attributes})
 	check(err)
 	check(embedgw.RunVersityGW(context.Background(), backend, &embedgw.Config{
-		RootUserAccess: *access,
-		RootUserSecret: os.Getenv("SECRET_KEY"),
-		Region:         *region,
-		Ports:          []string{*listen},
-		MaxConnections: 100,
-		MaxRequests:    100,
-		CertFile:       *cert,
-		KeyFile:        *key,
-		Quiet:          true,
+		RootUserAccess:    *access,
+		RootUserSecret:    os.Getenv("SECRET_KEY"),
+		Region:            *region,
+		Ports:             []string{*listen},
+		MaxConnections:    100,
+		MaxRequests:       100,
+		CertFile:          *cert,
+		KeyFile:           *key,
+		MultipartMaxParts: 10000,
+		Quiet:             true,
 	}))
 }
 
