@@ -18,6 +18,7 @@ import {
 export function withoutLoops(network: Network, ownEndpoints: () => Iterable<Endpoint>): Network {
   return {
     listen: (endpoint) => network.listen(endpoint),
+    datagrams: (endpoint) => network.datagrams(endpoint),
     inherit: (descriptor) => network.inherit(descriptor),
     lookup: (name, options) => network.lookup(name, options),
     addresses: () => network.addresses(),

@@ -25,6 +25,8 @@ export interface Network {
   connect(endpoint: Endpoint, options: { signal: AbortSignal; from?: string }): Promise<Conn>;
   /** Binds at once; a taken address is `config` with the owner named where known. */
   listen(endpoint: Endpoint): Listening;
+  /** Binds a UDP socket; fails as `listen` does. */
+  datagrams(endpoint: { readonly host: string; readonly port: number }): Promise<Datagrams>;
   /** Takes over a listening TCP socket that whoever started us opened, by the number of its descriptor. */
   inherit(descriptor: number): Promise<Listening>;
   /** All addresses of a name by the system's resolver, in its order; never empty; else `name_not_found`. */
@@ -65,6 +67,22 @@ export interface Listening extends AsyncDisposable {
   keepSpare?(): boolean;
   /** Stops listening; a pending accept gives undefined. */
   close(): void;
+}
+
+/** A bound UDP socket. */
+export interface Datagrams extends AsyncDisposable {
+  readonly endpoint: { readonly host: string; readonly port: number };
+  /** The next datagram; undefined once closed. Those that nobody waits for are kept up to a bound, then lost. */
+  receive(): Promise<Datagram | undefined>;
+  /** Sends one; that nobody is there to receive it is no failure. */
+  send(bytes: Uint8Array<ArrayBuffer>, to: { readonly host: string; readonly port: number }): Promise<void>;
+  /** Stops receiving; a pending receive gives undefined. */
+  close(): void;
+}
+
+export interface Datagram {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly from: { readonly host: string; readonly port: number };
 }
 
 export interface FileInfo {

@@ -12,6 +12,7 @@ import {
 import { connectFrom } from "./connect_from.ts";
 import { fileError } from "./file_error.ts";
 import { inheritListening } from "./inherited_listening.ts";
+import { listenError } from "./listen_error.ts";
 import { SocketConn } from "./socket_conn.ts";
 import { socketError } from "./socket_error.ts";
 import { SpareDescriptor } from "./spare_descriptor.ts";
@@ -25,6 +26,10 @@ export function createNetwork(): Network {
         ? connectFrom(from, endpoint, { signal })
         : connect(endpoint, signal, spare),
     listen: (endpoint) => listen(endpoint, spare),
+    async datagrams(endpoint) {
+      const { bindDatagrams } = await import("./datagrams.ts");
+      return await bindDatagrams(endpoint);
+    },
     inherit: (descriptor) => inheritListening({ fd: descriptor }, spare),
     lookup,
     addresses,
@@ -68,37 +73,8 @@ function listen(endpoint: Endpoint, spare: SpareDescriptor): Listening {
       : Deno.listen({ hostname: endpoint.host, port: endpoint.port });
     return new SocketListening(listener, spare);
   } catch (error) {
-    const what = endpointText(endpoint);
-    if (error instanceof Deno.errors.AddrInUse) {
-      throw new PosternError("config", `Cannot listen on ${what}: the address is in use`, {
-        cause: error,
-        exit: 1,
-        detail: "in_use",
-        hint: "path" in endpoint ? `remove ${endpoint.path} if nothing uses it` : ownerHint(endpoint.port),
-      });
-    }
-    if (error instanceof Deno.errors.AddrNotAvailable) {
-      throw new PosternError("config", `Cannot listen on ${what}: this machine has no such address`, {
-        cause: error,
-        exit: 1,
-        detail: "network",
-      });
-    }
-    if (error instanceof Deno.errors.PermissionDenied) {
-      throw new PosternError("config", `Cannot listen on ${what}: the system does not allow it`, {
-        cause: error,
-        exit: 1,
-        hint: "take a port of 1024 or more",
-      });
-    }
-    throw socketError(error, what);
+    throw listenError(error, endpoint);
   }
-}
-
-function ownerHint(port: number): string {
-  return Deno.build.os === "windows"
-    ? `see who has it: netstat -ano | findstr :${port}`
-    : `see who has it: lsof -iTCP:${port} -sTCP:LISTEN`;
 }
 
 class SocketListening implements Listening {

@@ -66,6 +66,7 @@ function resolving(network: MemoryNetwork): Network {
   return {
     listen: (endpoint) => network.listen(endpoint),
     inherit: (descriptor) => network.inherit(descriptor),
+    datagrams: (endpoint) => network.datagrams(endpoint),
     lookup: (name, options) => network.lookup(name, options),
     addresses: () => network.addresses(),
     secure: (conn, options) => network.secure(conn, options),

@@ -1,5 +1,7 @@
 import {
   type Conn,
+  type Datagram,
+  type Datagrams,
   type Endpoint,
   formatTarget,
   type Listening,
@@ -33,6 +35,7 @@ export class MemoryNetwork implements Network {
   /** Stands in for TLS; refused while undefined. */
   tls: ((conn: Conn, options: SecureOptions) => Promise<Conn>) | undefined;
   readonly #listeners = new Map<string, MemoryListening>();
+  readonly #datagrams = new Map<string, MemoryDatagrams>();
   readonly #isSocket: boolean;
   #nextPort = 49152;
 
@@ -78,6 +81,24 @@ export class MemoryNetwork implements Network {
     const listening = new MemoryListening(bound, () => this.#listeners.delete(key));
     this.#listeners.set(key, listening);
     return listening;
+  }
+
+  datagrams(endpoint: Address): Promise<MemoryDatagrams> {
+    const bound = endpoint.port === 0 ? { host: endpoint.host, port: this.#nextPort++ } : endpoint;
+    const key = keyOf(bound);
+    if (this.#datagrams.has(key)) {
+      const error = new PosternError("config", `Cannot listen on ${key} for UDP: it is taken`, {
+        detail: "in_use",
+        exit: 1,
+      });
+      return Promise.reject(error);
+    }
+    const datagrams = new MemoryDatagrams(bound, {
+      deliver: (datagram, to) => this.#datagrams.get(keyOf(to))?.take(datagram),
+      onClose: () => this.#datagrams.delete(key),
+    });
+    this.#datagrams.set(key, datagrams);
+    return Promise.resolve(datagrams);
   }
 
   inherit(descriptor: number): Promise<Listening> {
@@ -138,6 +159,59 @@ class MemoryListening implements Listening {
     this.#onClose();
     this.#waiting?.(undefined);
     for (const conn of this.#queue.splice(0)) conn.abort();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+    return Promise.resolve();
+  }
+}
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A UDP socket of a memory network; what is sent to nobody is lost. */
+export class MemoryDatagrams implements Datagrams {
+  readonly endpoint: Address;
+  readonly #deliver: (datagram: Datagram, to: Address) => void;
+  readonly #onClose: () => void;
+  readonly #queue: Datagram[] = [];
+  #waiting: ((datagram: Datagram | undefined) => void) | undefined;
+  #isClosed = false;
+
+  constructor(
+    endpoint: Address,
+    { deliver, onClose }: { deliver: (datagram: Datagram, to: Address) => void; onClose: () => void },
+  ) {
+    this.endpoint = endpoint;
+    this.#deliver = deliver;
+    this.#onClose = onClose;
+  }
+
+  take(datagram: Datagram): void {
+    if (this.#waiting) this.#waiting(datagram);
+    else this.#queue.push(datagram);
+    this.#waiting = undefined;
+  }
+
+  receive(): Promise<Datagram | undefined> {
+    const datagram = this.#queue.shift();
+    if (datagram || this.#isClosed) return Promise.resolve(datagram);
+    return new Promise((resolve) => this.#waiting = resolve);
+  }
+
+  send(bytes: Uint8Array<ArrayBuffer>, to: Address): Promise<void> {
+    if (!this.#isClosed) this.#deliver({ bytes: bytes.slice(), from: this.endpoint }, to);
+    return Promise.resolve();
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#onClose();
+    this.#waiting?.(undefined);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -14,6 +14,7 @@ const loadedLater = [
   "src/config/yaml_library.ts",
   "src/core/mod.ts",
   "src/demo/mod.ts",
+  "src/runtime/datagrams.ts",
   "src/runtime/mod.ts",
   "src/runtime/tls.ts",
   "src/transports/ssh/open_ssh_session.ts",
