@@ -53,7 +53,10 @@ export type Serve = (
 ) => Promise<void>;
 
 /** Drops the client unless it has said what it wants in time. */
-export function handshakeDeadline(client: Conn, { deadlines, limits }: ListenerDeps): Disposable {
+export function handshakeDeadline(
+  client: Conn,
+  { deadlines, limits }: Pick<ListenerDeps, "deadlines" | "limits">,
+): Disposable {
   return deadlines.add(limits.handshake, () => {
     client.abort(
       new PosternError("timeout", `Cannot wait for the request any longer: ${limits.handshake} ms passed`),

@@ -34,6 +34,9 @@ export const queryOpcode = 0;
 /** The class of the Internet, and the one that stands for any. */
 export const classes = { internet: 1, any: 255 } as const;
 
+/** The most bytes of a message. */
+const mostBytes = 0xffff;
+
 /** What is asked. */
 export interface DnsQuestion {
   readonly name: string;
@@ -104,10 +107,14 @@ export function decodeMessage(bytes: Uint8Array<ArrayBuffer>): ReturnType<Decode
   return decoder((cursor) => readMessage(cursor, bytes))(bytes);
 }
 
-/** Reads a message that comes over a connection, behind its length (RFC 1035, section 4.2.2). */
-export const decodeFrame: Decode<Uint8Array<ArrayBuffer>> = decoder((cursor) =>
-  cursor.take(cursor.u16()).slice()
-);
+/** Reads messages that come over a connection, each behind its length (RFC 1035, section 4.2.2), of at most `most` bytes. */
+export function frameDecoder(most = mostBytes): Decode<Uint8Array<ArrayBuffer>> {
+  return decoder((cursor) => {
+    const length = cursor.u16();
+    if (length > most) throw malformed(`a message of ${length} bytes`);
+    return cursor.take(length).slice();
+  });
+}
 
 /** Writes a message for a connection, behind its length. */
 export function encodeFrame(message: Uint8Array): Uint8Array<ArrayBuffer> {
@@ -188,9 +195,6 @@ function readRecord(
   const data = readData(type, length, { cursor, message });
   return { name, ttl, ...(kind !== classes.internet && { class: kind }), ...data };
 }
-
-/** The most bytes of a message over a connection. */
-const mostBytes = 0xffff;
 
 /**
  * Writes a message of at most `limit` bytes: additional records that do not fit are left out, and of the others what

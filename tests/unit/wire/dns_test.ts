@@ -264,14 +264,12 @@ Deno.test("encodeMessage() refuses what is no name and no address", () => {
   }
 });
 
-Deno.test("decodeFrame() takes a message out of a stream", () => {
+Deno.test("frameDecoder() takes messages out of a stream, and none that is too long", () => {
   const frame = dns.encodeFrame(Uint8Array.of(1, 2, 3));
   assert.deepEqual([...frame], [0, 3, 1, 2, 3]);
-  for (let cut = 0; cut < frame.length; cut++) {
-    assert.equal(dns.decodeFrame(frame.subarray(0, cut)), undefined);
-  }
-  assert.deepEqual(dns.decodeFrame(Uint8Array.of(...frame, 0, 9)), {
-    value: Uint8Array.of(1, 2, 3),
-    used: 5,
-  });
+  const decode = dns.frameDecoder(3);
+  for (let cut = 0; cut < frame.length; cut++) assert.equal(decode(frame.subarray(0, cut)), undefined);
+  assert.deepEqual(decode(Uint8Array.of(...frame, 0, 9)), { value: Uint8Array.of(1, 2, 3), used: 5 });
+  assert.throws(() => decode(Uint8Array.of(0, 4)), PosternError);
+  assert.equal(dns.frameDecoder()(Uint8Array.of(255, 255)), undefined);
 });
