@@ -107,7 +107,7 @@ class Joint {
       if (large) giveBack(large);
       giveBack(small);
       failing = to;
-      const closing = this.#closeWrite(to);
+      const closing = this.#passEnd(from, to);
       if (closing) await closing;
     } catch (error) {
       this.#fail(failing, error);
@@ -129,7 +129,7 @@ class Joint {
         this.#count(from, value.length);
       }
       failing = to;
-      const closing = this.#closeWrite(to);
+      const closing = this.#passEnd(from, to);
       if (closing) await closing;
     } catch (error) {
       this.#fail(failing, error);
@@ -146,11 +146,13 @@ class Joint {
   }
 
   /** Passes the end of one direction on; nothing to wait for when that is done by closing everything. */
-  #closeWrite(to: Conn): Promise<void> | undefined {
+  #passEnd(from: Conn, to: Conn): Promise<void> | undefined {
     // The second end closes both sides anyway.
     if (--this.#moving === 0 || this.#end) return undefined;
-    if (to.carriesHalfClose !== false) return to.closeWrite();
-    if (to === this.#target) this.#startLinger();
+    // Who has no half-close has ended both ways: nobody there reads what the other one may still say.
+    if (from.carriesHalfClose === false) this.#finish();
+    else if (to.carriesHalfClose !== false) return to.closeWrite();
+    else if (to === this.#target) this.#startLinger();
     // A client whose way has no half-close learns of the target's end by the end of everything.
     else this.#finish();
     return undefined;

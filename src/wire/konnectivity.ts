@@ -33,6 +33,8 @@ export type Packet =
    * data. So one connection that is not read keeps no other waiting.
    */
   | { readonly type: "window"; readonly connectId: bigint; readonly bytes: number }
+  /** As that: the sender says no more on this connection, and goes on listening. */
+  | { readonly type: "end"; readonly connectId: bigint }
   | { readonly type: "unknown"; readonly number: bigint };
 
 /** Numbers of the packets, and the field that holds each one's content. */
@@ -45,6 +47,7 @@ const kinds = {
   closeDial: { number: 5n, field: 7 },
   drain: { number: 6n, field: 8 },
   window: { number: 1001n, field: 1001 },
+  end: { number: 1002n, field: 1002 },
 } as const;
 
 /** Writes a packet, with `before` bytes left free in front of it. */
@@ -64,6 +67,7 @@ function contentOf(packet: Exclude<Packet, { type: "unknown" }>): ProtobufWriter
     case "dialResponse":
       return content.text(1, packet.error).number(2, packet.connectId).number(3, packet.random);
     case "closeRequest":
+    case "end":
       return content.number(1, packet.connectId);
     case "closeResponse":
       return content.text(1, packet.error).number(2, packet.connectId);
@@ -95,6 +99,7 @@ export function decodePacket(bytes: Bytes): Packet {
     case "dialResponse":
       return { type, error: content.text(1), connectId: content.id(2), random: content.id(3) };
     case "closeRequest":
+    case "end":
       return { type, connectId: content.id(1) };
     case "closeResponse":
       return { type, error: content.text(1), connectId: content.id(2) };

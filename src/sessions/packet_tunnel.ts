@@ -1,0 +1,242 @@
+import { type Clock, type Conn, PosternError, readableOf, writableOf } from "../core/mod.ts";
+import { ByteQueue, type Bytes } from "./byte_queue.ts";
+import type { PacketStream } from "./packet_stream.ts";
+
+/** What a tunnel needs of whoever keeps the tunnels of a stream. */
+export interface TunnelHost {
+  readonly stream: PacketStream;
+  readonly clock: Clock;
+  /** Who asked for the connection says that it should be closed, who made it says that it is. */
+  readonly side: "dialing" | "answering";
+  /** Whether other tunnels wait when this one is not read. */
+  readonly isShared: boolean;
+  forget(tunnel: PacketTunnel): void;
+}
+
+/** One connection among the packets of a stream. Between two posterns it has a window and a half-close of its own. */
+export class PacketTunnel implements Conn {
+  onAbort: ((reason: unknown) => void) | undefined = undefined;
+  readonly carriesHalfClose: boolean;
+  readonly isSocket = true;
+  readonly peer: string;
+  readonly connectId: bigint;
+  readonly #host: TunnelHost;
+  readonly #queue = new ByteQueue();
+  #reading:
+    | { into: Bytes; resolve: (count: number | null) => void; reject: (why: unknown) => void }
+    | undefined;
+  /** Bytes that were read and not yet told to a peer that keeps to a window. */
+  #untold = 0;
+  #mayRead: (() => void) | undefined;
+  #credit = windowSize;
+  #mayWrite: (() => void) | undefined;
+  #stall: Disposable | undefined;
+  #peerEnded = false;
+  #peerClosed = false;
+  #isClosed = false;
+  #failure: unknown;
+  #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
+  #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
+
+  constructor(connectId: bigint, host: TunnelHost, peer: string) {
+    this.connectId = connectId;
+    this.#host = host;
+    this.peer = peer;
+    this.carriesHalfClose = host.stream.isPostern;
+  }
+
+  read(into: Bytes): Promise<number | null> {
+    if (this.#queue.length > 0) {
+      const count = this.#queue.take(into);
+      this.#used(count);
+      return Promise.resolve(count);
+    }
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    if (this.#peerEnded) return Promise.resolve(null);
+    return new Promise((resolve, reject) => this.#reading = { into, resolve, reject });
+  }
+
+  async write(bytes: Bytes): Promise<void> {
+    const { stream } = this.#host;
+    for (let at = 0; at < bytes.length;) {
+      if (this.#failure !== undefined) throw this.#failure;
+      if (this.#peerClosed || this.#isClosed) throw gone(this.peer);
+      if (this.#credit === 0) {
+        await new Promise<void>((resolve) => this.#mayWrite = resolve);
+        continue;
+      }
+      const data = bytes.subarray(at, at + Math.min(pieceSize, this.#credit));
+      at += data.length;
+      if (stream.isPostern) this.#credit -= data.length;
+      await stream.send({ type: "data", connectId: this.connectId, error: "", data });
+    }
+  }
+
+  async closeWrite(): Promise<void> {
+    if (!this.carriesHalfClose || this.#isClosed || this.#peerClosed) return;
+    await this.#host.stream.send({ type: "end", connectId: this.connectId });
+  }
+
+  abort(reason: unknown = new DOMException("The connection was dropped", "AbortError")): void {
+    this.#failure ??= reason;
+    this.#close();
+    this.#queue.clear();
+    const tell = this.onAbort;
+    this.onAbort = undefined;
+    tell?.(reason);
+  }
+
+  get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#readable ??= readableOf(this);
+  }
+
+  get writable(): WritableStream<Uint8Array<ArrayBuffer>> {
+    return this.#writable ??= writableOf(this);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#close();
+    return Promise.resolve();
+  }
+
+  // What the stream brings.
+
+  /** Keeps the data for the reader. Where many share the stream without windows, it may take until there is room. */
+  takeData(bytes: Bytes): void | Promise<void> {
+    if (this.#isClosed || this.#peerEnded) return;
+    const reading = this.#reading;
+    let rest = bytes;
+    if (reading) {
+      this.#reading = undefined;
+      const count = Math.min(bytes.length, reading.into.length);
+      reading.into.set(bytes.subarray(0, count));
+      rest = bytes.subarray(count);
+      this.#queue.add(rest);
+      this.#used(count);
+      reading.resolve(count);
+    } else this.#queue.add(rest);
+    const { isPostern } = this.#host.stream;
+    if (this.#queue.length <= (isPostern ? 2 * windowSize : this.#mostKept)) return;
+    if (isPostern) {
+      return this.abort(new PosternError("protocol", `${this.peer} sends more than its window has`));
+    }
+    return this.#waitForReader();
+  }
+
+  takeWindow(bytes: number): void {
+    this.#credit = Math.min(this.#credit + Math.max(0, bytes), 2 ** 31);
+    this.#wakeWriter();
+  }
+
+  /** The peer says no more. */
+  takeEnd(): void {
+    this.#peerEnded = true;
+    const reading = this.#reading;
+    this.#reading = undefined;
+    reading?.resolve(null);
+  }
+
+  /** The peer has closed it both ways. */
+  takeClose(error: string): void {
+    this.#peerClosed = true;
+    if (error !== "") {
+      this.#failure ??= new PosternError("unreachable", `${this.peer} broke off: ${error.slice(0, 200)}`, {
+        detail: "reset",
+      });
+      this.#failReader(this.#failure);
+    } else this.takeEnd();
+    this.#wakeWriter();
+    this.#host.forget(this);
+  }
+
+  /** The stream is no more. */
+  takeFailure(why: unknown): void {
+    this.#peerClosed = true;
+    this.#failure ??= why;
+    this.#failReader(why);
+    this.#wakeWriter();
+    this.#mayRead?.();
+    const tell = this.onAbort;
+    this.onAbort = undefined;
+    tell?.(why);
+  }
+
+  #close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#failReader(this.#failure ?? gone(this.peer));
+    this.#wakeWriter();
+    this.#mayRead?.();
+    if (this.#peerClosed) return;
+    const { stream, side } = this.#host;
+    const { connectId } = this;
+    const type = side === "dialing" ? "closeRequest" : "closeResponse";
+    // A stream that is gone has told everybody already.
+    stream.send({ type, connectId, error: "" }).catch(() => {});
+    this.#host.forget(this);
+  }
+
+  #failReader(why: unknown): void {
+    const reading = this.#reading;
+    this.#reading = undefined;
+    reading?.reject(why);
+  }
+
+  #wakeWriter(): void {
+    const wake = this.#mayWrite;
+    this.#mayWrite = undefined;
+    wake?.();
+  }
+
+  #used(count: number): void {
+    const { stream } = this.#host;
+    if (!stream.isPostern) {
+      if (this.#mayRead && this.#queue.length <= this.#mostKept / 2) this.#mayRead();
+      else if (this.#mayRead) this.#watchReader();
+      return;
+    }
+    this.#untold += count;
+    if (this.#untold < windowSize / 2 || this.#isClosed || this.#peerClosed) return;
+    const bytes = this.#untold;
+    this.#untold = 0;
+    stream.send({ type: "window", connectId: this.connectId, bytes }).catch(() => {});
+  }
+
+  /** The peer knows no windows, so all its tunnels wait with this one; a reader that takes nothing at all is dropped. */
+  #waitForReader(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#mayRead = () => {
+      this.#mayRead = undefined;
+      this.#stall?.[Symbol.dispose]();
+      resolve();
+    };
+    if (this.#host.isShared) this.#watchReader();
+    return promise;
+  }
+
+  /** How much is kept of what a sender without windows sends. */
+  get #mostKept(): number {
+    return this.#host.isShared ? 8 << 20 : 256 << 10;
+  }
+
+  #watchReader(): void {
+    if (!this.#host.isShared) return;
+    this.#stall?.[Symbol.dispose]();
+    this.#stall = this.#host.clock.after(stallLimit, () => {
+      this.abort(
+        new PosternError("timeout", "Its reader takes nothing while others wait", { detail: "reset" }),
+      );
+    });
+  }
+}
+
+function gone(peer: string): PosternError {
+  return new PosternError("unreachable", `The connection through ${peer} was closed`, { detail: "reset" });
+}
+
+/** How much may be on its way for one connection between two posterns. */
+const windowSize = 1 << 20;
+/** How long, in ms, a reader may take nothing of what is kept while a stream waits for it. */
+const stallLimit = 1000;
+/** The data of one packet; others refuse more than 4 MiB. */
+const pieceSize = 32 * 1024;

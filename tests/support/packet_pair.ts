@@ -1,0 +1,96 @@
+import { type Conn, PosternError, relay } from "../../src/core/mod.ts";
+import {
+  type Answer,
+  grpcAnswer,
+  GrpcStream,
+  Http2Connection,
+  PacketAnswerer,
+  PacketDialer,
+  PacketStream,
+} from "../../src/sessions/mod.ts";
+import { grpcRequest } from "../../src/wire/mod.ts";
+import { FakeClock } from "./fake_clock.ts";
+import { memoryPair } from "./memory_conn.ts";
+
+export interface PacketPairOptions {
+  /** Both know windows and half-closes. */
+  readonly isPostern: boolean;
+  readonly isShared?: boolean;
+  readonly answer: Answer;
+  /** Leaves the asking side to the test, which says what it likes by `stream`. */
+  readonly isRaw?: boolean;
+}
+
+/** Both sides of one stream of packets, over HTTP/2 over memory. */
+export async function packetPair({ isPostern, isShared = true, answer, isRaw = false }: PacketPairOptions) {
+  const clock = new FakeClock();
+  const { signal } = new AbortController();
+  const [near, far] = memoryPair();
+  const errors: unknown[] = [];
+  const arrived = Promise.withResolvers<PacketAnswerer>();
+  let answering: Promise<void> = Promise.resolve();
+  const server = new Http2Connection(far, {
+    role: "server",
+    clock,
+    onRequest: (exchange) => {
+      exchange.respond(grpcAnswer());
+      const stream = new PacketStream(new GrpcStream(exchange), { isPostern });
+      const answerer = new PacketAnswerer(stream, {
+        clock,
+        answer,
+        isShared,
+        most: 100,
+        onError: (error) => errors.push(error),
+      });
+      answering = answerer.run({ signal }).catch((error) => void errors.push(error));
+      arrived.resolve(answerer);
+    },
+  });
+  const client = new Http2Connection(near, { role: "client", clock });
+  const exchange = await client.request(grpcRequest({ path: "/p", authority: "a", scheme: "http" }), {
+    signal,
+  });
+  await exchange.answer;
+  let drains = 0;
+  const stream = new PacketStream(new GrpcStream(exchange), { isPostern });
+  const dialer = new PacketDialer(stream, {
+    clock,
+    isShared,
+    onDrain: () => drains++,
+  });
+  const dialing = isRaw ? undefined : dialer.run();
+  return {
+    clock,
+    client,
+    server,
+    exchange,
+    stream,
+    dialer,
+    errors,
+    answerer: await arrived.promise,
+    get drains() {
+      return drains;
+    },
+    async [Symbol.asyncDispose]() {
+      await client[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+      await Promise.all([dialing, answering]);
+    },
+  };
+}
+
+/** Answers every dial with one end of a memory connection; the other end is for `serve`. */
+export function memoryAnswer(serve: (target: Conn, host: string) => Promise<void>, clock: FakeClock): Answer {
+  return ({ host }) => {
+    if (host === "refused.test") {
+      return Promise.reject(new PosternError("refused", "Cannot reach refused.test:80: it refused"));
+    }
+    const [ours, theirs] = memoryPair();
+    const served = serve(theirs, host).catch(() => {});
+    return Promise.resolve(async (asker) => {
+      const tally = { up: 0, down: 0 };
+      await relay(asker, ours, { clock, tally, halfCloseLinger: 1000 });
+      await served;
+    });
+  };
+}

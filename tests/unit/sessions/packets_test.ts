@@ -1,0 +1,252 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import type { Conn } from "../../../src/core/mod.ts";
+import type { konnectivity } from "../../../src/wire/mod.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
+import { readAll } from "../../support/memory_conn.ts";
+import { memoryAnswer, packetPair } from "../../support/packet_pair.ts";
+import { patternBytes } from "../../support/pattern_bytes.ts";
+
+type Said = Exclude<konnectivity.Packet, { type: "unknown" }>;
+
+const { signal } = new AbortController();
+const somewhere = { host: "a.test", port: 80 };
+const clock = new FakeClock();
+
+async function echo(target: Conn): Promise<void> {
+  const buffer = new Uint8Array(20_000);
+  for (let count; (count = await target.read(buffer)) !== null;) {
+    await target.write(buffer.subarray(0, count));
+  }
+  await target.closeWrite();
+}
+
+/** Sends without end, as fast as it is read. */
+async function gush(target: Conn): Promise<void> {
+  while (true) await target.write(new Uint8Array(50_000));
+}
+
+async function readExactly(conn: Conn, count: number): Promise<Uint8Array> {
+  const all = new Uint8Array(count);
+  for (let at = 0; at < count;) {
+    const read = await conn.read(all.subarray(at));
+    if (read === null) return all.subarray(0, at);
+    at += read;
+  }
+  return all;
+}
+
+async function settle(isDone: () => boolean): Promise<void> {
+  while (!isDone()) await new Promise<void>((resolve) => setTimeout(resolve));
+}
+
+for (const isPostern of [true, false]) {
+  const who = isPostern ? "between two posterns" : "with others";
+
+  Deno.test(`a tunnel carries bytes both ways, ${who}`, async () => {
+    await using pair = await packetPair({ isPostern, answer: memoryAnswer(echo, clock) });
+    const tunnel = await pair.dialer.dial(somewhere, { signal });
+    const sent = patternBytes(4_000_000);
+    const sending = tunnel.write(sent);
+    assert.ok(Buffer.from(await readExactly(tunnel, sent.length)).equals(sent));
+    await sending;
+    await tunnel[Symbol.asyncDispose]();
+    await pair.answerer.idle;
+    assert.equal(pair.dialer.tunnels, 0);
+    assert.deepEqual(pair.errors, []);
+  });
+
+  Deno.test(`a dial that fails tells why, ${who}`, async () => {
+    await using pair = await packetPair({ isPostern, answer: memoryAnswer(echo, clock) });
+    await assert.rejects(pair.dialer.dial({ host: "refused.test", port: 80 }, { signal }), {
+      code: "refused",
+    });
+    assert.equal(pair.answerer.size, 0);
+  });
+
+  Deno.test(`a dial that is given up leaves nothing behind, ${who}`, async () => {
+    const stop = new AbortController();
+    let asked: AbortSignal | undefined;
+    await using pair = await packetPair({
+      isPostern,
+      answer: (_target, { signal }) => {
+        asked = signal;
+        return new Promise((_resolve, reject) =>
+          signal.addEventListener("abort", () => reject(signal.reason))
+        );
+      },
+    });
+    const dial = pair.dialer.dial(somewhere, { signal: stop.signal });
+    await settle(() => asked !== undefined);
+    stop.abort(new Error("enough"));
+    await assert.rejects(dial, /enough/);
+    await pair.answerer.idle;
+    assert.ok(asked?.aborted);
+    assert.equal(pair.dialer.pending, 0);
+  });
+
+  Deno.test(`a dial that is answered after it was given up is closed, ${who}`, async () => {
+    const stop = new AbortController();
+    const connected = Promise.withResolvers<void>();
+    let served = 0;
+    await using pair = await packetPair({
+      isPostern,
+      answer: async () => {
+        await connected.promise;
+        return async (asker) => {
+          served++;
+          await asker.read(new Uint8Array(1)).catch(() => {});
+          await asker[Symbol.asyncDispose]();
+        };
+      },
+    });
+    const dial = pair.dialer.dial(somewhere, { signal: stop.signal });
+    await settle(() => pair.answerer.size === 1);
+    stop.abort(new Error("enough"));
+    await assert.rejects(dial, /enough/);
+    connected.resolve();
+    await settle(() => served === 1);
+    await pair.answerer.idle;
+  });
+
+  Deno.test(`the end of the stream ends its tunnels, ${who}`, async () => {
+    await using pair = await packetPair({ isPostern, answer: memoryAnswer(echo, clock) });
+    const tunnel = await pair.dialer.dial(somewhere, { signal });
+    const reading = tunnel.read(new Uint8Array(1));
+    const failed = assert.rejects(reading);
+    pair.exchange.reset();
+    await failed;
+    await assert.rejects(tunnel.write(new Uint8Array(1)));
+    await pair.answerer.idle;
+  });
+}
+
+Deno.test("half-closes are kept between two posterns", async () => {
+  const answer = memoryAnswer(async (target) => {
+    const all = await readAll(target);
+    await target.write(new TextEncoder().encode(`got ${all.length} bytes`));
+    await target.closeWrite();
+  }, clock);
+  await using pair = await packetPair({ isPostern: true, answer });
+  const tunnel = await pair.dialer.dial(somewhere, { signal });
+  assert.equal(tunnel.carriesHalfClose, true);
+  await tunnel.write(patternBytes(1000));
+  await tunnel.closeWrite();
+  assert.equal(new TextDecoder().decode(await readAll(tunnel)), "got 1000 bytes");
+});
+
+Deno.test("with others the target's end closes both ways, after all that it said", async () => {
+  const answer = memoryAnswer(async (target) => {
+    await target.write(patternBytes(500_000));
+    await target.closeWrite();
+    await target.read(new Uint8Array(1));
+  }, clock);
+  await using pair = await packetPair({ isPostern: false, answer });
+  const tunnel = await pair.dialer.dial(somewhere, { signal });
+  assert.equal(tunnel.carriesHalfClose, false);
+  assert.equal((await readAll(tunnel)).length, 500_000);
+  await pair.answerer.idle;
+  await assert.rejects(tunnel.write(new Uint8Array(1)), { detail: "reset" });
+});
+
+Deno.test("between two posterns a tunnel that is not read keeps nobody waiting, and is not lost", async () => {
+  const answer = memoryAnswer((target, host) => host === "gush.test" ? gush(target) : echo(target), clock);
+  await using pair = await packetPair({ isPostern: true, answer });
+  const stalled = await pair.dialer.dial({ host: "gush.test", port: 80 }, { signal });
+  for (let round = 0; round < 30; round++) {
+    const tunnel = await pair.dialer.dial(somewhere, { signal });
+    await tunnel.write(patternBytes(10_000));
+    assert.equal((await readExactly(tunnel, 10_000)).length, 10_000);
+    await tunnel[Symbol.asyncDispose]();
+  }
+  assert.equal((await readExactly(stalled, 5_000_000)).length, 5_000_000);
+  stalled.abort();
+});
+
+Deno.test("with others a tunnel whose reader takes nothing is dropped after a second, and the rest goes on", async () => {
+  const answer = memoryAnswer((target, host) => host === "gush.test" ? gush(target) : echo(target), clock);
+  await using pair = await packetPair({ isPostern: false, answer });
+  const stalled = await pair.dialer.dial({ host: "gush.test", port: 80 }, { signal });
+  let isDropped = false;
+  stalled.onAbort = () => isDropped = true;
+  await settle(() => pair.clock.waiting > 0);
+  const other = pair.dialer.dial(somewhere, { signal });
+  await pair.clock.advance(1000);
+  await settle(() => isDropped);
+  await (await other)[Symbol.asyncDispose]();
+  await assert.rejects(stalled.read(new Uint8Array(1)), { code: "timeout" });
+});
+
+Deno.test("with others a tunnel that is read slowly holds the stream back and is kept", async () => {
+  const answer = memoryAnswer(gush, clock);
+  await using pair = await packetPair({ isPostern: false, answer });
+  const slow = await pair.dialer.dial(somewhere, { signal });
+  await settle(() => pair.clock.waiting > 0);
+  for (let second = 0; second < 5; second++) {
+    await pair.clock.advance(900);
+    assert.equal((await readExactly(slow, 100_000)).length, 100_000);
+  }
+  slow.abort();
+});
+
+/** Says packets one after another and tells what comes back to each. */
+async function conversation(packets: readonly Said[]): Promise<string[]> {
+  await using pair = await packetPair({ isPostern: false, isRaw: true, answer: memoryAnswer(echo, clock) });
+  const heard: string[] = [];
+  for (const packet of packets) {
+    await pair.stream.send(packet);
+    const answer = await pair.stream.receive();
+    if (answer?.type === "data") {
+      heard.push(`data ${answer.connectId}: ${new TextDecoder().decode(answer.data)}`);
+    } else if (answer && "error" in answer) heard.push(`${answer.type} ${answer.connectId}: ${answer.error}`);
+    else heard.push(String(answer?.type));
+  }
+  return heard;
+}
+
+const dial = (address: string, random: bigint, protocol = "tcp"): Said => {
+  return { type: "dialRequest", protocol, address, random };
+};
+const data = (connectId: bigint, text: string): Said => {
+  return { type: "data", connectId, error: "", data: new TextEncoder().encode(text) };
+};
+
+for (
+  const { name, packets, heard } of [
+    {
+      name: "refuses what is not tcp",
+      packets: [dial("/run/x", 1n, "unix"), dial("a.test:53", 2n, "udp")],
+      heard: [
+        'dialResponse 0: protocol "unix" is not supported',
+        'dialResponse 0: protocol "udp" is not supported',
+      ],
+    },
+    {
+      name: "speaks of a refused target as Go does",
+      packets: [dial("refused.test:80", 1n)],
+      heard: ["dialResponse 0: dial tcp refused.test:80: connect: connection refused"],
+    },
+    {
+      name: "answers data before a dial",
+      packets: [data(1n, "x")],
+      heard: ["closeResponse 1: unknown connection"],
+    },
+    {
+      name: "answers the close of what is not there",
+      packets: [{ type: "closeRequest", connectId: 9n } as const],
+      heard: ["closeResponse 9: unknown connection"],
+    },
+    {
+      name: "serves two dials on one stream",
+      packets: [dial("a.test:80", 1n), dial("b.test:80", 2n), data(2n, "two"), data(1n, "one")],
+      heard: ["dialResponse 1: ", "dialResponse 2: ", "data 2: two", "data 1: one"],
+    },
+  ]
+) {
+  Deno.test(`PacketAnswerer ${name}`, async () => assert.deepEqual(await conversation(packets), heard));
+}
+
+Deno.test("PacketAnswerer refuses a target that is none", async () => {
+  const [heard] = await conversation([dial("nonsense", 1n)]);
+  assert.match(heard ?? "", /^dialResponse 0: .*port/);
+});
