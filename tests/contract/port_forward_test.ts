@@ -1,0 +1,36 @@
+import { ForwardPool } from "../../src/transports/kubernetes/forward_pool.ts";
+import type { ForwardForm } from "../../src/transports/kubernetes/forward_forms.ts";
+import { FakeClock } from "../support/fake_clock.ts";
+import { ForwardStandIn, PodEnds } from "../support/forward_stand_in.ts";
+import { connContract, type Pair } from "./conn_contract.ts";
+
+const signal = new AbortController().signal;
+
+async function forward(form: ForwardForm, { piece }: { piece?: number } = {}): Promise<Pair> {
+  const pod = new PodEnds();
+  const api = new ForwardStandIn({
+    forms: [form],
+    connect: pod.connect,
+    ...(piece !== undefined && { piece }),
+  });
+  const pool = new ForwardPool({ clock: new FakeClock(), api, halfClose: "pass" });
+  const near = await pool.open({ namespace: "shop", pod: "web-0", port: 80 }, { signal });
+  // The streams are opened with the next write; the pod's end is there once the server has read that.
+  while (pod.ends.length === 0) await new Promise((resolve) => setTimeout(resolve));
+  const close = async () => {
+    await pool[Symbol.asyncDispose]();
+    for (const connection of api.connections) {
+      connection.close();
+      await connection.done;
+    }
+  };
+  return { near, far: pod.last, close };
+}
+
+connContract("a port-forward by SPDY over a WebSocket", () => forward("websocket"));
+connContract("a port-forward by SPDY", () => forward("spdy"));
+connContract("a port-forward in pieces of 999 bytes", () => forward("websocket", { piece: 999 }));
+connContract("a port-forward, seen from the pod", async () => {
+  const { near, far, close } = await forward("websocket");
+  return { near: far, far: near, ...(close && { close }) };
+});
