@@ -4,6 +4,7 @@ import {
   grpcAnswer,
   GrpcStream,
   Http2Connection,
+  type Http2Exchange,
   PacketAnswerer,
   PacketDialer,
   PacketStream,
@@ -21,8 +22,23 @@ export interface PacketPairOptions {
   readonly isRaw?: boolean;
 }
 
+export interface PacketPair extends AsyncDisposable {
+  readonly clock: FakeClock;
+  readonly exchange: Http2Exchange;
+  /** The asking side's. */
+  readonly stream: PacketStream;
+  readonly dialer: PacketDialer;
+  readonly answerer: PacketAnswerer;
+  /** What failed on the answering side. */
+  readonly errors: readonly unknown[];
+  /** How often the answering side asked for no more. */
+  readonly drains: number;
+}
+
 /** Both sides of one stream of packets, over HTTP/2 over memory. */
-export async function packetPair({ isPostern, isShared = true, answer, isRaw = false }: PacketPairOptions) {
+export async function packetPair(
+  { isPostern, isShared = true, answer, isRaw = false }: PacketPairOptions,
+): Promise<PacketPair> {
   const clock = new FakeClock();
   const { signal } = new AbortController();
   const [near, far] = memoryPair();
@@ -61,8 +77,6 @@ export async function packetPair({ isPostern, isShared = true, answer, isRaw = f
   const dialing = isRaw ? undefined : dialer.run();
   return {
     clock,
-    client,
-    server,
     exchange,
     stream,
     dialer,
