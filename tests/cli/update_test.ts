@@ -1,53 +1,8 @@
 import assert from "node:assert/strict";
-import { createNetwork } from "../../src/runtime/network.ts";
-import { systemClock } from "../../src/runtime/system_clock.ts";
-import { FakeLieutenant } from "../support/fake_lieutenant.ts";
-import { OidcServer } from "../support/oidc_server.ts";
+import { Company, companyCluster as cluster } from "../support/company.ts";
 import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
-import { Household } from "../support/postern_process.ts";
-
-/** A home with a Lieutenant API and its provider beside it, all on loopback. */
-class Company implements AsyncDisposable {
-  readonly home: Household;
-  readonly oidc: OidcServer;
-  readonly lieutenant: FakeLieutenant;
-
-  private constructor(home: Household) {
-    const network = createNetwork();
-    const listen = network.listen.bind(network);
-    this.home = home;
-    this.oidc = new OidcServer(listen({ host: "127.0.0.1", port: 0 }), { clock: systemClock });
-    this.lieutenant = new FakeLieutenant({ listen }, { discoveryUrl: this.oidc.discoveryUrl });
-    this.lieutenant.clusters = [cluster("c-a", "jump1"), cluster("c-b", "jump1")];
-  }
-
-  static async open(): Promise<Company> {
-    const home = await Household.open();
-    await Deno.writeTextFile(`${home.directory}/token`, "a-token\n", { mode: 0o600 });
-    return new Company(home);
-  }
-
-  update(...args: string[]) {
-    return this.home.run(["update", "--token-file", "token", ...args], {
-      env: { LIEUTENANT_URL: this.lieutenant.url },
-    });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.lieutenant[Symbol.asyncDispose]();
-    await this.oidc[Symbol.asyncDispose]();
-    await this.home[Symbol.asyncDispose]();
-  }
-}
-
-const cluster = (id: string, jumphost: string) => ({
-  id,
-  tenant: "t-a",
-  facts: { jumphost },
-  dynamicFacts: { openshiftBaseDomain: `${id}.example.net` },
-  installURL: "https://api.example.net/install?token=SECRET",
-});
+import { signInTurn } from "../support/sign_in_port.ts";
 
 Deno.test("postern update: from nothing to a door that knows the fleet, also when the API is gone", async () => {
   await using company = await Company.open();
@@ -152,6 +107,7 @@ Deno.test("postern update without a terminal, a browser or a token fails and say
 
 peerTest("postern update, login and logout with a browser", ["curl"], async ({ curl }) => {
   await using company = await Company.open();
+  using _turn = await signInTurn();
   const { home, lieutenant, oidc } = company;
   await home.configure(`catalogues: [{ lieutenant: "${lieutenant.url}" }]\n`);
   const env = { POSTERN_BROWSER: `${curl} --silent --location --noproxy * --output /dev/null` };
@@ -214,7 +170,7 @@ Deno.test("postern update gives a door its first catalogue, though it began with
   await using door = await home.door();
   const { code, stderr } = await company.update();
   assert.deepEqual([code, stderr], [0, 'postern: the door "default" has taken it up\n']);
-  const [{ problem, catalogues }] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
+  const [{ config: { problem }, catalogues }] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
   assert.deepEqual([problem, catalogues[0].clusters], [undefined, 1]);
   const { stdout } = await home.run(["explain", "--dial", "c-a.example.net"]);
   assert.match(

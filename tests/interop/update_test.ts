@@ -3,6 +3,7 @@ import { Dex, ScriptedBrowser } from "../support/dex.ts";
 import { Lieutenant } from "../support/lieutenant.ts";
 import { peerTest } from "../support/peers.ts";
 import { type Door, Household } from "../support/postern_process.ts";
+import { signInTurn } from "../support/sign_in_port.ts";
 import { testTls } from "../support/tls_files.ts";
 
 const base = "c-prod01.example.net";
@@ -26,6 +27,7 @@ peerTest(
   ["dex", "kubernetes", "lieutenant"],
   async (paths, t) => {
     await using home = await Household.open();
+    using _turn = await signInTurn();
     await using dex = await Dex.start(paths.dex, home.directory);
     const { issuer, discoveryUrl } = dex;
     const lieutenant = await Lieutenant.start({
