@@ -2,7 +2,7 @@ import { merge, object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
 import type { Cluster } from "../clusters/mod.ts";
-import { PosternError, type World } from "../core/mod.ts";
+import { isPosternError, PosternError, type World } from "../core/mod.ts";
 import { clusterName, readClusters, tellNotes } from "./cluster_options.ts";
 import { type Command, defineCommand, type RunContext } from "./command.ts";
 import { doorAddress, giveOut, goesToFile, outputWords } from "./kubeconfig_output.ts";
@@ -67,7 +67,7 @@ function commandNamed(name: string, form: (rest: string) => string): Command {
       const { emergencyKubeconfig } = await import("../clusters/mod.ts");
       const made = await emergencyKubeconfig(text, { ...meant, proxyUrl });
       await tellNotes(world, made.notes);
-      await giveOut(world, made.kubeconfig, output);
+      await giveOut(world, made.kubeconfig, output, context);
     },
   });
 }
@@ -81,12 +81,14 @@ interface MeantCluster {
 
 /** The cluster of that name; an emergency without any catalogue must do with the id alone. */
 async function meantCluster(name: string, world: World, context: RunContext): Promise<MeantCluster> {
-  const { clusters, rulesFor } = await readClusters(world, context);
   const { findCluster, usualExec } = await import("../clusters/mod.ts");
-  if (clusters.length > 0) {
+  try {
+    const { clusters, rulesFor } = await readClusters(world, context);
     const { name: shown, cluster, catalogue } = findCluster(clusters, name);
     return { id: cluster.id, name: shown, cluster, allowExec: rulesFor(catalogue.name).allowExec };
+  } catch (error) {
+    if (!isPosternError(error, "config") || error.detail !== "no_catalogue") throw error;
+    await tellNotes(world, [`no catalogue is stored: "${name}" is taken for the whole id`]);
+    return { id: name, name, allowExec: usualExec };
   }
-  await tellNotes(world, [`no cluster is known here: ${name} is taken for the whole id`]);
-  return { id: name, name, allowExec: usualExec };
 }

@@ -16,6 +16,7 @@ export async function storedCatalogues(
   const imported = await readKharonCache({ files, directory, name: "kharon" });
   if (!imported || imported.catalogue.clusters.length === 0) {
     throw new PosternError("config", "Cannot tell which clusters there are: no catalogue is stored", {
+      detail: "no_catalogue",
       hint: "fetch it: postern update",
     });
   }

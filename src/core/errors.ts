@@ -24,6 +24,7 @@ export type ErrorDetail =
   | "overloaded"
   | "too_large"
   | "loop"
+  | "no_catalogue"
   | "no_instance"
   | "no_program"
   | "damaged"

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { emergencyObjectName } from "../../src/clusters/mod.ts";
 import { GpgHome } from "../support/gpg_home.ts";
 import { labCluster, storeClusters } from "../support/lab_clusters.ts";
 import { peerTest } from "../support/peers.ts";
@@ -65,7 +66,6 @@ peerTest(
         [ecc],
       ),
     ]);
-    const { emergencyObjectName } = await import("../../src/clusters/mod.ts");
     await s3.put("emergency", await emergencyObjectName("c-html"), "<html><body>sign in</body></html>");
     await s3.put("emergency", await emergencyObjectName("c-huge"), " ".repeat(10_000_000));
     const config = async ({ more = "", secret = S3Server.keys.secret, region = "rma1" } = {}) => {
