@@ -1,0 +1,227 @@
+import assert from "node:assert/strict";
+import { GpgHome } from "../support/gpg_home.ts";
+import { storeClusters } from "../support/lab_clusters.ts";
+import { PassboltStandIn } from "../support/passbolt_stand_in.ts";
+import { peerTest } from "../support/peers.ts";
+import { Household } from "../support/postern_process.ts";
+import { S3Server } from "../support/s3_server.ts";
+import { testTls } from "../support/tls_files.ts";
+
+const token = "TOKEN-OF-THE-EMERGENCY-ACCOUNT";
+const id = "8bb80df5-700c-48ce-b568-85a60fc3c8f2";
+const another = "11111111-700c-48ce-b568-85a60fc3c8f2";
+const metadataKey = "22222222-700c-48ce-b568-85a60fc3c8f2";
+
+peerTest(
+  "postern emergency-credentials asks a stand-in of Passbolt where the buckets are",
+  ["gpg", "versitygw"],
+  async ({ gpg, versitygw }, t) => {
+    await using home = await Household.open();
+    const people = await GpgHome.open(gpg, `${home.directory}/g`);
+    const alice = await people.key("alice", "rsa", "pass of alice");
+    const stranger = await people.key("bob", "ecc", "");
+    const shared = await people.key("shared", "ecc", "");
+    const own = await people.key("passbolt", "ecc", "");
+    await using s3 = await S3Server.start(versitygw, {
+      directory: home.directory,
+      region: "rma1",
+      buckets: ["emergency"],
+    });
+    await s3.putSecrets("emergency", "c-lab", [await people.encrypt(token, [alice])]);
+    await storeClusters(home, [{
+      id: "c-lab",
+      displayName: "Lab",
+      facts: {},
+      dynamicFacts: { openshiftApiURL: "https://api.c-lab.example.net:6443" },
+    }]);
+    const user = { key: alice, code: "123456" };
+    await using passbolt = new PassboltStandIn(people, own, [user]);
+    const list = (more = "") =>
+      `buckets:
+- endpoint: ${new URL(s3.endpoint).host}
+  bucket: emergency
+  region: rma1
+  accessKeyId: ${S3Server.keys.access}
+  secretAccessKey: ${S3Server.keys.secret}
+  addedLater: 1
+${more}`;
+    const json = JSON.stringify({
+      password: list("  objectNameTemplate: em-{{ .Context.ClusterId | sha256sum }}\n"),
+      description: "",
+    });
+    const configure = (more = "") =>
+      home.configure(`listen: { mixed: 127.0.0.1:3132 }
+emergency: { passbolt: { url: "${passbolt.url}"${more} } }
+`);
+    const secure = { SSL_CERT_FILE: `${home.directory}/ca.pem` };
+    await Deno.writeTextFile(secure.SSL_CERT_FILE, testTls.ca);
+    const env = {
+      ...secure,
+      KHARON_PASSBOLT_KEY: alice.secret,
+      KHARON_PASSBOLT_PASSPHRASE: alice.passphrase,
+      KHARON_PASSBOLT_TOTP: "123456",
+    };
+    const get = async (more: Record<string, string> = {}) => {
+      passbolt.asked.length = 0;
+      const ended = await home.run(["clusters", "c-lab", "emergency-credentials"], {
+        env: { ...env, ...more },
+      });
+      for (const secret of [alice.passphrase, S3Server.keys.secret, "123456"]) {
+        assert.ok(!(ended.stderr + ended.stdout).includes(secret), ended.stderr);
+      }
+      assert.equal(passbolt.sessions, 0);
+      return ended;
+    };
+    const succeeds = async (more?: Record<string, string>) => {
+      const { code, stdout, stderr } = await get(more);
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, new RegExp(`token: "${token}"`));
+    };
+
+    await configure();
+    await t.step("a resource by its usual name, with a second factor", async () => {
+      passbolt.resources.push(
+        { id: another, name: "something else", secret: "-" },
+        { id, name: "emergency-cedentials-buckets", secret: json },
+      );
+      await succeeds();
+      assert.deepEqual(passbolt.asked, [
+        "POST /auth/login.json",
+        "POST /auth/login.json",
+        "GET /resources.json",
+        "GET /mfa/verify/error.json",
+        "POST /mfa/verify/totp.json",
+        "GET /resources.json",
+        `GET /secrets/resource/${id}.json`,
+        "GET /auth/logout.json",
+      ]);
+    });
+    await t.step("a resource by its id, whose secret is the list alone", async () => {
+      await configure(`, resource: ${id}`);
+      passbolt.resources.splice(0, 2, { id, secret: list() });
+      await succeeds();
+      assert.ok(!passbolt.asked.includes("GET /resources.json"));
+    });
+    await t.step("names that are encrypted for the person, and with a shared key", async () => {
+      await configure(", resource: buckets of the fleet");
+      const metadata = async (name: string, type: "user_key" | "shared_key") => ({
+        data: await people.encrypt(
+          JSON.stringify({ object_type: "PASSBOLT_RESOURCE_METADATA", name }),
+          [type === "user_key" ? alice : shared],
+        ),
+        keyId: metadataKey,
+        type,
+      });
+      const copy = {
+        object_type: "PASSBOLT_METADATA_PRIVATE_KEY",
+        armored_key: shared.secret,
+        passphrase: "",
+      };
+      passbolt.metadataKeys.push({ id: metadataKey, copy: JSON.stringify(copy) });
+      for (const type of ["user_key", "shared_key"] as const) {
+        passbolt.resources.splice(
+          0,
+          2,
+          { id: another, metadata: await metadata("something else", type), secret: "-" },
+          { id, metadata: await metadata("buckets of the fleet", type), secret: json },
+        );
+        await succeeds();
+      }
+    });
+    await t.step("a server that proves its key, and one that has another one", async () => {
+      passbolt.resources.splice(0, 2, { id, name: "emergency-cedentials-buckets", secret: json });
+      await configure(`, fingerprint: ${own.fingerprint}`);
+      await succeeds();
+      assert.equal(passbolt.asked[1], "POST /auth/verify.json");
+      await configure(`, fingerprint: ${stranger.fingerprint}`);
+      const { code, stderr } = await get();
+      assert.equal(code, 5, stderr);
+      assert.match(stderr, /its key is not the one of emergency\.passbolt\.fingerprint/);
+    });
+
+    await t.step("Passbolt is not asked where a bucket of the configuration has it", async () => {
+      await Deno.writeTextFile(`${home.places.config}/access`, S3Server.keys.access);
+      await Deno.writeTextFile(`${home.places.config}/secret`, S3Server.keys.secret);
+      const bucket =
+        `{ endpoint: "${s3.endpoint}", region: rma1, bucket: emergency, accessKeyFile: access, ` +
+        "secretKeyFile: secret }";
+      await home.configure(`emergency: { buckets: [${bucket}], passbolt: { url: "${passbolt.url}" } }\n`);
+      await succeeds({ KHARON_PASSBOLT_TOTP: "" });
+      assert.deepEqual(passbolt.asked, []);
+    });
+
+    await configure();
+    const failures: readonly Failure[] = [
+      {
+        name: "a wrong code",
+        env: { KHARON_PASSBOLT_TOTP: "999999" },
+        code: 5,
+        says: /does not take the code of KHARON_PASSBOLT_TOTP/,
+      },
+      {
+        name: "no code",
+        env: { KHARON_PASSBOLT_TOTP: "" },
+        code: 5,
+        says: /it asks for a one-time code\n.*KHARON_PASSBOLT_TOTP/,
+      },
+      {
+        name: "a stranger's key",
+        env: { KHARON_PASSBOLT_KEY: stranger.secret },
+        code: 5,
+        says: /it knows nobody with the key [0-9A-F]{40}/,
+      },
+      {
+        name: "a challenge that is somebody's secret",
+        lies: { challenge: "something that was encrypted for alice" },
+        code: 1,
+        says: /its challenge is none/,
+      },
+      {
+        name: "a web page",
+        lies: { answer: { body: "<html>" } },
+        code: 1,
+        says: /it is none of Passbolt's \(status 200\)/,
+      },
+      {
+        name: "a redirect to somebody else",
+        lies: { answer: { status: 302, fields: [["Location", "https://sso.example.net/?secret"]] } },
+        code: 1,
+        says: /it is none of Passbolt's \(status 302\)/,
+      },
+      { name: "no such resource", resources: [], code: 4, says: /none of that name is shared with you/ },
+      {
+        name: "a list without keys",
+        resources: [{
+          id,
+          name: "emergency-cedentials-buckets",
+          secret: "buckets: [{ endpoint: x.example, bucket: b-1 }]",
+        }],
+        code: 4,
+        says:
+          /2 problems\nbuckets\[0\]\.accessKeyId: is missing.*\nbuckets\[0\]\.secretAccessKey: is missing/,
+      },
+    ];
+    for (const { name, env, lies = {}, resources, code, says } of failures) {
+      await t.step(`${name} fails with ${code}`, async () => {
+        const kept = passbolt.resources.splice(0);
+        passbolt.resources.push(...resources ?? kept);
+        Object.assign(passbolt.lies, lies);
+        const ended = await get(env);
+        for (const key of Object.keys(passbolt.lies)) delete passbolt.lies[key as keyof typeof passbolt.lies];
+        passbolt.resources.splice(0, 9, ...kept);
+        assert.equal(ended.code, code, ended.stderr);
+        assert.match(ended.stderr, says);
+        assert.equal(ended.stdout, "");
+      });
+    }
+  },
+);
+
+interface Failure {
+  readonly name: string;
+  readonly env?: Record<string, string>;
+  readonly lies?: PassboltStandIn["lies"];
+  readonly resources?: PassboltStandIn["resources"];
+  readonly code: number;
+  readonly says: RegExp;
+}
