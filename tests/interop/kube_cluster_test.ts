@@ -7,8 +7,10 @@ import { peerTest } from "../support/peers.ts";
 peerTest("KubeCluster is a whole cluster", ["kubernetes", "kubectl"], async ({ kubernetes, kubectl }, t) => {
   await using cluster = await KubeCluster.start(kubernetes);
   const kubeconfig = await cluster.writeKubeconfig();
+  // Without a home kubectl keeps what it learns where it is started.
+  const env = { HOME: cluster.directory };
   const kube = async (...args: string[]) => {
-    const { code, stdout, stderr } = await runPeer(kubectl, ["--kubeconfig", kubeconfig, ...args]);
+    const { code, stdout, stderr } = await runPeer(kubectl, ["--kubeconfig", kubeconfig, ...args], { env });
     assert.equal(code, 0, stderr);
     return stdout.trim();
   };
