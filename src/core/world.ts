@@ -35,6 +35,17 @@ export interface Network {
   addresses(): readonly string[];
   /** TLS as a client over any connection. */
   secure(conn: Conn, options: SecureOptions & { signal: AbortSignal }): Promise<Conn>;
+  /** TLS as a server over any connection. */
+  secureAsServer(conn: Conn, options: ServeSecureOptions & { signal: AbortSignal }): Promise<Conn>;
+}
+
+export interface ServeSecureOptions {
+  /** PEM. */
+  readonly cert: string;
+  readonly key: string;
+  /** PEM certificates of which one must have signed the client's; nobody is asked for one when absent. */
+  readonly clientCa?: string;
+  readonly alpn?: readonly string[];
 }
 
 export interface SecureOptions {

@@ -8,6 +8,7 @@ import {
   type Network,
   PosternError,
   type SecureOptions,
+  type ServeSecureOptions,
 } from "../../src/core/mod.ts";
 import { type MemoryConn, memoryPair } from "./memory_conn.ts";
 
@@ -126,6 +127,13 @@ export class MemoryNetwork implements Network {
     this.secured.push(options);
     if (!this.tls) throw new PosternError("protocol", "Cannot speak TLS in a memory network");
     return await this.tls(conn, options);
+  }
+
+  /** Nothing is encrypted in memory. */
+  async secureAsServer(conn: Conn, { signal }: ServeSecureOptions & { signal: AbortSignal }): Promise<Conn> {
+    await Promise.resolve();
+    signal.throwIfAborted();
+    return conn;
   }
 }
 
