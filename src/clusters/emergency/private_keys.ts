@@ -10,6 +10,9 @@ export type Opened =
   | { readonly otherKeys: readonly string[] }
   | { readonly problem: string };
 
+/** One key or more as text, as far as a file may have such blocks one after the other. */
+const armor = /-----BEGIN PGP PRIVATE KEY BLOCK-----.*?-----END PGP PRIVATE KEY BLOCK-----/gs;
+
 /** How many keys a file may have: a person has one, and another one for a while. */
 const mostKeys = 20;
 
@@ -33,12 +36,13 @@ export class PrivateKeys {
   static async read(bytes: Uint8Array, { from }: { from: string }): Promise<PrivateKeys> {
     const library = await import("./open_pgp_library.ts");
     const text = new TextDecoder().decode(bytes);
-    const isArmored = /-----BEGIN PGP /.test(text);
-    let keys: readonly PrivateKey[];
+    const blocks = text.match(armor);
+    const keys: PrivateKey[] = [];
     try {
-      keys = isArmored
-        ? await library.readPrivateKeys({ armoredKeys: text })
-        : await library.readPrivateKeys({ binaryKeys: bytes });
+      if (!blocks) keys.push(...await library.readPrivateKeys({ binaryKeys: bytes }));
+      for (const armoredKeys of blocks?.slice(0, mostKeys + 1) ?? []) {
+        keys.push(...await library.readPrivateKeys({ armoredKeys }));
+      }
     } catch {
       // The library's reason may hold a piece of what it has read.
       throw unusable(from, /BEGIN PGP PUBLIC KEY/.test(text) ? "it is a public key" : "it is no private key");
@@ -102,9 +106,10 @@ export class PrivateKeys {
       });
       const opened = String(text);
       return opened.length > mostText ? { problem: "it is too long" } : { text: opened };
-    } catch {
+    } catch (error) {
       if (isHidden) return { otherKeys: ids };
-      return { problem: "it is for our key, and damaged" };
+      const isLong = /maximum decompressed/i.test(String(error));
+      return { problem: isLong ? "it is too long" : "it is for our key, and damaged" };
     }
   }
 }
