@@ -86,9 +86,12 @@ async function configText(
   return await files.readTextIfThere(path, { limit: 2_000_000 }).catch(() => undefined);
 }
 
-/** Whether a catalogue is stored, which names ssh hosts. */
-function hasCatalogue({ files, places }: World): Promise<boolean> {
-  return files.info(`${places.cache}/catalogue`).then(Boolean, () => false);
+/** Whether a catalogue is stored, ours or kharon's, which names ssh hosts. */
+async function hasCatalogue({ files, places: { cache } }: World): Promise<boolean> {
+  for (const directory of [`${cache}/catalogue`, `${cache.replace(/[\\/][^\\/]*$/, "")}/io.vshn.kharon`]) {
+    if (await files.info(directory).catch(() => undefined)) return true;
+  }
+  return false;
 }
 
 /** What nobody caught is our own fault: one sentence, and out, unless others depend on this process. */

@@ -23,6 +23,7 @@ export function withoutLoops(network: Network, ownEndpoints: () => Iterable<Endp
     lookup: (name, options) => network.lookup(name, options),
     addresses: () => network.addresses(),
     secure: (conn, options) => network.secure(conn, options),
+    secureAsServer: (conn, options) => network.secureAsServer(conn, options),
     async connect(endpoint, options) {
       const conn = await network.connect(endpoint, options);
       if (!leadsBack(conn, ownEndpoints())) return conn;

@@ -1,5 +1,5 @@
 import type { Catalogue, CatalogueSettings, CatalogueStore } from "../clusters/mod.ts";
-import type { World } from "../core/mod.ts";
+import { describe, directoryOf as parentOf, type World } from "../core/mod.ts";
 import type { CatalogueState } from "../listeners/mod.ts";
 import { catalogueRules, type Rule } from "../routing/mod.ts";
 import { implicitNames, type TransportsSettings } from "../transports/mod.ts";
@@ -38,8 +38,11 @@ export async function storedFleet(
   { catalogues: named, transports }: Settings,
 ): Promise<StoredFleet> {
   if (named?.length === 0) return emptyFleet;
-  if (!await isStored(world)) return named ? missingFleet(named) : emptyFleet;
-  const { catalogues, notes } = await (await catalogueStore(world)).read();
+  const stored = await isStored(world);
+  if (!stored && named) return missingFleet(named);
+  const { catalogues, notes } = stored
+    ? await (await catalogueStore(world)).read()
+    : await leftByKharon(world);
   const chosen = chosenOf(catalogues, named);
   const missing = missingFleet(
     (named ?? []).filter(({ name }) => !catalogues.some((one) => one.name === name)),
@@ -78,6 +81,26 @@ async function isStored({ files, places }: World): Promise<boolean> {
     if (await files.info(`${directory}/${name}`)) return true;
   }
   return false;
+}
+
+/** Who comes from kharon has its catalogue until the first update. What of it is bad ends no door. */
+async function leftByKharon(
+  { files, places }: World,
+): Promise<{ readonly catalogues: readonly Catalogue[]; readonly notes: readonly string[] }> {
+  const directory = `${parentOf(places.cache)}/io.vshn.kharon`;
+  if (!await files.info(directory)) return { catalogues: [], notes: [] };
+  try {
+    const { readKharonCache } = await import("../clusters/mod.ts");
+    const imported = await readKharonCache({ files, directory, name: "kharon" });
+    if (!imported) return { catalogues: [], notes: [] };
+    const { catalogue } = imported;
+    return {
+      catalogues: [catalogue],
+      notes: [`no catalogue of our own is stored: "${catalogue.source}" is used: postern update fetches one`],
+    };
+  } catch (error) {
+    return { catalogues: [], notes: [describe(error)] };
+  }
 }
 
 const emptyFleet: StoredFleet = { rules: [], transports: {}, states: [], warnings: [] };

@@ -26,6 +26,25 @@ Deno.test("K39: without any routing information a door ends at once, before it l
   assert.doesNotMatch(stderr, /listener\.ready/);
 });
 
+Deno.test("K39: what kharon has stored is routing information, until the first update", async () => {
+  await using company = await Company.open();
+  const { home } = company;
+  const directory = `${home.directory}/cache/io.vshn.kharon`;
+  await Deno.mkdir(`${directory}/proxy`, { recursive: true });
+  const clusters = [companyCluster("c-old", "jump8")];
+  await Deno.writeTextFile(`${directory}/inventory.json`, JSON.stringify({ version: 1, clusters }));
+  const mapping = { version: 1, mapping: { "mapped.example.net": "jump9" } };
+  await Deno.writeTextFile(`${directory}/proxy/domain_jumphost_mapping.json`, JSON.stringify(mapping));
+  await using door = await home.door();
+  const way = async (host: string) => (await home.run(["explain", host])).stdout.split("\n")[0];
+  assert.equal(await way("c-old.example.net"), "c-old.example.net:443 goes to jump8");
+  assert.equal(await way("x.mapped.example.net"), "x.mapped.example.net:443 goes to jump9");
+  assert.equal((await company.update()).code, 0);
+  assert.equal(await way("c-a.example.net"), "c-a.example.net:443 goes to jump1");
+  assert.equal(await way("c-old.example.net"), "c-old.example.net:443 goes to direct");
+  await end(door);
+});
+
 Deno.test("K40: a damaged cache ends a start with its name, and a running door keeps what it has", async () => {
   await using company = await Company.open();
   const { home } = company;

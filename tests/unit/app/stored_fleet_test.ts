@@ -205,6 +205,34 @@ Deno.test("runDoor() names only some of the many rules that a catalogue changes"
   await door.ended;
 });
 
+const inventory = "//io.vshn.kharon/inventory.json";
+
+Deno.test("readConfig() routes what kharon has left where nothing of ours is stored and no catalogue is named", async () => {
+  for (const config of [undefined, "default: direct\n", one]) {
+    const world = await worldWith(config === undefined ? {} : { config });
+    world.files.put(inventory, JSON.stringify({ version: 1, clusters: [prod] }));
+    const { catalogues, warnings } = await loadConfig(world, {});
+    if (config === one) {
+      assert.equal(catalogues[0]?.problem, "not fetched yet: postern update");
+      continue;
+    }
+    assert.deepEqual(await ways(world, hosts.slice(0, 1)), ["jump1.example.net"]);
+    assert.deepEqual([catalogues[0]?.name, catalogues[0]?.clusters], ["kharon", 1]);
+    assert.match(
+      warnings.join(),
+      /^no catalogue of our own is stored: ".*" is used: postern update fetches one$/,
+    );
+  }
+});
+
+Deno.test("readConfig() goes on where what kharon has left cannot be read", async () => {
+  const world = await worldWith({ config: "default: direct\n" });
+  world.files.put(inventory, "{");
+  const { catalogues, warnings } = await loadConfig(world, {});
+  assert.deepEqual(catalogues, []);
+  assert.match(warnings.join(), /^Cannot read ".*inventory\.json": it is not JSON: /);
+});
+
 Deno.test("runDoor() without a fetched catalogue names the command that fetches it", async () => {
   const cases = [
     { config: one, message: "Cannot start: no catalogue is stored, so nothing would be routed" },
