@@ -1,0 +1,46 @@
+/**
+ * A context as one or more labels of a host name: `kind-dev` as it is, `arn:aws:eks:eu:1:cluster/web` and `a@b` with
+ * dashes for what no label may have.
+ */
+export function contextLabels(context: string): string {
+  return context.toLowerCase().split(".").map((label) =>
+    label.replace(/[^a-z0-9-]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 63)
+  ).filter((label) => label !== "").join(".");
+}
+
+/** A host below a context's labels: `web.shop.lab.k8s.internal` is `web.shop` of `lab`. */
+export interface ContextName {
+  readonly context: string;
+  readonly name: string;
+}
+
+/**
+ * The context that a name of `NAME.CONTEXT` means, the one with the longest name first; undefined for none, and for
+ * one that is called as another.
+ */
+export function findContext(name: string, contexts: readonly string[]): ContextName | undefined {
+  const lower = name.toLowerCase();
+  let best: (ContextName & { readonly length: number }) | undefined;
+  let isTwice = false;
+  for (const context of contexts) {
+    const labels = contextLabels(context);
+    if (labels === "" || !lower.endsWith(`.${labels}`)) continue;
+    if (best && best.length > labels.length) continue;
+    isTwice = best?.length === labels.length;
+    best = { context, name: name.slice(0, -labels.length - 1), length: labels.length };
+  }
+  return best && !isTwice ? { context: best.context, name: best.name } : undefined;
+}
+
+/** Contexts whose labels are those of another one, with that one. */
+export function ambiguousContexts(contexts: readonly string[]): (readonly [string, string])[] {
+  const first = new Map<string, string>();
+  const found: (readonly [string, string])[] = [];
+  for (const context of contexts) {
+    const labels = contextLabels(context);
+    const other = first.get(labels);
+    if (other === undefined) first.set(labels, context);
+    else found.push([other, context]);
+  }
+  return found;
+}
