@@ -48,6 +48,10 @@ export class DemoFiles implements Files {
     return unchangeable(path);
   }
 
+  create(path: string): Promise<boolean> {
+    return unchangeable(path);
+  }
+
   privateDirectory(path: string): Promise<void> {
     return unchangeable(path);
   }
