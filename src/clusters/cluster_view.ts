@@ -18,8 +18,8 @@ export interface ClusterView extends AsyncDisposable {
   byClusterIp(ip: string): ServiceRecord | undefined;
   /** The slices of a Service: pod and port must be taken from the same one. */
   endpoints(namespace: string, service: string): readonly SliceRecord[];
-  /** Names of the Services that are held, for lists and completion. */
-  services(namespace: string): Iterable<ServiceRecord>;
+  /** The Services that are held, of one namespace or of all, for tables, lists and completion. */
+  services(namespace?: string): Iterable<ServiceRecord>;
   /** One pod, read from the server; the answer, also that there is none, is kept for 5 s unless `isFresh` is asked. */
   podByName(
     namespace: string,
