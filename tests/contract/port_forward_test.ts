@@ -1,7 +1,10 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { ForwardPool } from "../../src/transports/kubernetes/forward_pool.ts";
 import type { ForwardForm } from "../../src/transports/kubernetes/forward_forms.ts";
+import { RetriedConn } from "../../src/transports/kubernetes/retried_conn.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { ForwardStandIn, PodEnds } from "../support/forward_stand_in.ts";
+import { memoryPair } from "../support/memory_conn.ts";
 import { connContract, type Pair } from "./conn_contract.ts";
 
 const signal = new AbortController().signal;
@@ -16,7 +19,7 @@ async function forward(form: ForwardForm, { piece }: { piece?: number } = {}): P
   const pool = new ForwardPool({ clock: new FakeClock(), api, halfClose: "pass" });
   const near = await pool.open({ namespace: "shop", pod: "web-0", port: 80 }, { signal });
   // The streams are opened with the next write; the pod's end is there once the server has read that.
-  while (pod.ends.length === 0) await new Promise((resolve) => setTimeout(resolve));
+  while (pod.ends.length === 0) await nextTurn();
   const close = async () => {
     await pool[Symbol.asyncDispose]();
     for (const connection of api.connections) {
@@ -33,4 +36,21 @@ connContract("a port-forward in pieces of 999 bytes", () => forward("websocket",
 connContract("a port-forward, seen from the pod", async () => {
   const { near, far, close } = await forward("websocket");
   return { near: far, far: near, ...(close && { close }) };
+});
+
+connContract("RetriedConn", () => {
+  const [first, far] = memoryPair();
+  return Promise.resolve({
+    near: new RetriedConn({ first, next: () => Promise.resolve(undefined) }),
+    far,
+  });
+});
+connContract("RetriedConn on its second way", async () => {
+  const [failed, gone] = memoryPair();
+  const [second, far] = memoryPair();
+  gone.abort(new Error("gone"));
+  const near = new RetriedConn({ first: failed, next: () => Promise.resolve(second) });
+  await near.write(Uint8Array.of(1));
+  await far.read(new Uint8Array(1));
+  return { near, far };
 });

@@ -15,12 +15,14 @@ export interface ForwardCrowdOptions {
  */
 export class ForwardCrowd implements Disposable {
   readonly #options: ForwardCrowdOptions;
-  #wasFull = false;
   readonly #streams = new Set<ForwardStream>();
-  /** Those that hold more than a little. */
-  readonly #slow = new Set<ForwardStream>();
+  /** Those that hold more than a little, and how much. */
+  readonly #slow = new Map<ForwardStream, number>();
+  /** What the slow ones hold together. */
+  #held = 0;
   #patience: Disposable | undefined;
   #mustWait = false;
+  #wasFull = false;
 
   constructor(options: ForwardCrowdOptions) {
     this.#options = options;
@@ -47,35 +49,41 @@ export class ForwardCrowd implements Disposable {
 
   leave(stream: ForwardStream): void {
     this.#streams.delete(stream);
-    this.#slow.delete(stream);
+    this.#note(stream, 0);
     this.#judge({ hasChanged: true });
   }
 
   /** A stream was given data. */
   onHeld(stream: ForwardStream): void {
-    if (stream.held <= little) return;
-    this.#slow.add(stream);
+    if (stream.held <= little || !this.#streams.has(stream)) return;
+    this.#note(stream, stream.held);
     this.#judge();
   }
 
   /** A reader took data. */
   onTaken(stream: ForwardStream): void {
     if (!this.#slow.has(stream)) return;
-    if (stream.held <= little / 2) this.#slow.delete(stream);
+    this.#note(stream, stream.held <= little / 2 ? 0 : stream.held);
     this.#judge();
   }
 
   [Symbol.dispose](): void {
     this.#streams.clear();
     this.#slow.clear();
+    this.#held = 0;
     this.#judge();
+  }
+
+  #note(stream: ForwardStream, held: number): void {
+    this.#held += held - (this.#slow.get(stream) ?? 0);
+    if (held === 0) this.#slow.delete(stream);
+    else this.#slow.set(stream, held);
   }
 
   #judge({ hasChanged = false } = {}): void {
     const didWait = this.#mustWait;
     const hasCompany = this.#streams.size > this.#slow.size;
-    const most = hasCompany ? much : little;
-    this.#mustWait = [...this.#slow].some((stream) => stream.held > most);
+    this.#mustWait = this.#held > (hasCompany ? much : little * this.#slow.size);
     if (this.#mustWait && hasCompany) this.#lose();
     else {
       this.#patience?.[Symbol.dispose]();
@@ -89,11 +97,11 @@ export class ForwardCrowd implements Disposable {
   /** Loses, after a while, those whose readers take nothing. */
   #lose(): void {
     if (this.#patience) return;
-    const before = new Map([...this.#slow].map((stream) => [stream, stream.taken]));
+    const before = new Map([...this.#slow.keys()].map((stream) => [stream, stream.taken]));
     this.#patience = this.#options.clock.after(patience, () => {
       this.#patience = undefined;
       for (const [stream, taken] of before) {
-        if (!this.#slow.has(stream) || stream.held <= much || stream.taken > taken) continue;
+        if (!this.#mustWait || !this.#slow.has(stream) || stream.taken > taken) continue;
         const others = this.#streams.size - 1;
         stream.abort(
           new PosternError(
@@ -110,8 +118,8 @@ export class ForwardCrowd implements Disposable {
   }
 }
 
-/** Held for a reader whose stream is alone in its session. */
+/** Held for each reader, where all are slow and nobody is held up but they. */
 const little = 1024 * 1024;
-/** Held for a reader whose stream has company. */
+/** Held for all readers of a session together. */
 const much = 16 * 1024 * 1024;
 const patience = 10_000;
