@@ -15,6 +15,7 @@ const commands: readonly { args: readonly string[]; code: number }[] = [
   { args: ["env", "--shell", "sh"], code: 0 },
   { args: ["pac"], code: 0 },
   { args: ["completion", "bash"], code: 0 },
+  { args: ["clusters", "c-lab", "emergency-credentials"], code: 4 },
   { args: ["status"], code: 3 },
   { args: ["connections"], code: 3 },
   { args: ["reload"], code: 3 },

@@ -164,6 +164,16 @@ Deno.test("flagsFor() lets kubeconfig write where kubectl does", () => {
   );
 });
 
+for (const args of [["emergency-credentials", "a"], ["clusters", "a", "emergency-credentials"]]) {
+  Deno.test(`flagsFor() lets "${args.join(" ")}" ask anybody, and write where it is told`, () => {
+    const flags = flagsFor([...args, "--file", "/x/em.yaml"], here);
+    assert.ok(flags.includes("--allow-net"));
+    const writes = flags.find((flag) => flag.startsWith("--allow-write="))?.split("=")[1]?.split(",");
+    assert.ok(writes?.includes("/x") && writes.includes("/home/me/.kube") && !writes.includes("/c/postern"));
+    assert.ok(!flags.includes("--allow-run"));
+  });
+}
+
 const sshCases = [
   { args: ["proxy"], text: "transports: { a: { ssh: jump } }", uses: true },
   { args: ["proxy"], text: "transports: { a: { proxy: { url: http://p } } }", uses: false },
