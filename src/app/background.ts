@@ -69,7 +69,9 @@ async function readyAddresses(
       const { state, listeners, pid: answering } = await client.status({ signal });
       // Another door may have the id: ours will end and say so.
       if (state === "ready" && answering === pid) {
-        return { ready: listeners.filter(({ kind }) => kind !== "admin").map(({ address }) => address) };
+        const ready = listeners.filter(({ kind }) => kind !== "admin")
+          .map(({ kind, address }) => kind === "dns" ? `dns:${address}` : address);
+        return { ready };
       }
     } catch (error) {
       if (signal.aborted) throw signal.reason;

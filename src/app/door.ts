@@ -25,8 +25,9 @@ import type {
 } from "../listeners/mod.ts";
 import { type BuildDeps, sshOfPerson, type SshServices } from "../transports/mod.ts";
 import type { LoadedConfig } from "./config_file.ts";
-import { ConnectionTable } from "./connection_table.ts";
+import { ConnectionTable, type TakenRoute } from "./connection_table.ts";
 import { DialCounts } from "./dial_counts.ts";
+import { DnsHelper } from "./dns_helper.ts";
 import { DoorMetrics } from "./door_metrics.ts";
 import { explanationOf } from "./explanation.ts";
 import { grantedProcess } from "./granted_process.ts";
@@ -73,6 +74,7 @@ export class Door implements AsyncDisposable {
   readonly #ssh: SshServices;
   readonly #tasks: Tasks;
   readonly #care: TransportCare;
+  readonly #dns: DnsHelper;
   #dropping: Disposable | undefined;
 
   /** Builds everything and starts nothing. */
@@ -99,6 +101,7 @@ export class Door implements AsyncDisposable {
     this.#tasks = new Tasks(undefined, (error) => log.error("door.task_failed", { reason: describe(error) }));
     this.#care = new TransportCare({ clock, network: world.network, log });
     this.#plan = makePlan(config, this.buildDeps);
+    this.#dns = new DnsHelper({ world, log, id: options.id, plan: () => this.#plan });
     this.#listeners = new ListenerSet({
       network: world.network,
       files: world.files,
@@ -133,6 +136,11 @@ export class Door implements AsyncDisposable {
     return this.#listeners.bound.filter(({ kind }) => kind !== "admin").map(({ endpoint }) => endpoint);
   }
 
+  /** Where it answers DNS. */
+  get dnsEndpoints(): DnsHelper["endpoints"] {
+    return this.#dns.endpoints;
+  }
+
   get listeners(): ListenerSet["bound"] {
     return this.#listeners.bound;
   }
@@ -151,7 +159,7 @@ export class Door implements AsyncDisposable {
 
   /** Binds. After it the door takes clients. */
   async open(): Promise<void> {
-    await this.#listeners.apply(listenOf(this.#plan.config.settings), this.#plan.limits);
+    await this.#listen(this.#plan.config.settings, this.#plan.limits);
     this.#phase = "ready";
     // Nobody has to wait for that: a dial that needs it does.
     this.#tasks.spawn(async () => void await this.#care.tend(this.#plan.transports));
@@ -183,7 +191,7 @@ export class Door implements AsyncDisposable {
       const config = await load();
       plan = makePlan(config, this.buildDeps, before);
       const listening = this.#listeners.bound;
-      await this.#listeners.apply(listenOf(config.settings), plan.limits);
+      await this.#listen(config.settings, plan.limits);
       this.#plan = plan;
       this.#problem = undefined;
       const changes = [
@@ -208,6 +216,18 @@ export class Door implements AsyncDisposable {
     }
   }
 
+  /** Binds all that the settings name, or nothing new. */
+  async #listen(settings: LoadedConfig["settings"], limits: Plan["limits"]): Promise<void> {
+    const dns = await this.#dns.prepare(settings);
+    try {
+      await this.#listeners.apply(listenOf(settings), limits);
+    } catch (error) {
+      await this.#dns.discard(dns);
+      throw error;
+    }
+    this.#dns.use(dns, limits);
+  }
+
   /** Takes no more clients, lets the live connections end within the limit, and drops what is left. */
   async drain(limit = this.#plan.limits.drain): Promise<void> {
     this.#phase = "draining";
@@ -217,12 +237,13 @@ export class Door implements AsyncDisposable {
       log.warn("door.drain_ended", { connections: this.connections.counts.open });
       this.dropAll(new PosternError("cancelled", "The door was closed"));
     });
-    await this.#listeners.drain();
+    await Promise.all([this.#listeners.drain(), this.#dns.drain()]);
   }
 
   /** Ends all connections now; clients that have none get a moment for what they are being told. */
   dropAll(reason: PosternError): void {
     this.connections.closeAll(reason);
+    this.#dns.drop(reason);
     this.#dropping ??= this.#world.clock.after(lastMoment, () => this.#listeners.drop(reason));
   }
 
@@ -231,6 +252,7 @@ export class Door implements AsyncDisposable {
     this.#dropping?.[Symbol.dispose]();
     this.#care[Symbol.dispose]();
     await this.#listeners[Symbol.asyncDispose]();
+    await this.#dns[Symbol.asyncDispose]();
     this.#deadlines[Symbol.dispose]();
     this.connections.closeAll(new PosternError("cancelled", "The door was closed"));
     for (const { transport } of this.#plan.transports.byName.values()) await transport[Symbol.asyncDispose]();
@@ -245,13 +267,14 @@ export class Door implements AsyncDisposable {
     { signal }: { signal: AbortSignal },
   ): Promise<Dialed> {
     const plan = this.#plan;
-    const route = plan.router.route(request.target);
-    const record = this.connections.begin(request, route);
+    const { target, by, error: meaningless } = this.#dns.meaningOf(request.target);
+    if (meaningless) throw this.#refused(request, { because: "dns.fakeRange", error: meaningless });
+    const route = plan.router.route(target);
+    const record = this.connections.begin({ ...request, target }, asAsked(route, by));
     const { dialling } = record;
     const cancel = () => dialling.abort(signal.reason);
     if (signal.aborted) cancel();
     signal.addEventListener("abort", cancel, { once: true });
-    const { target } = request;
     const { dial: limit } = plan.limits;
     const deadline = this.#deadlines.add(limit, () => dialling.abort(dialTimeout(target, limit)));
     try {
@@ -274,6 +297,12 @@ export class Door implements AsyncDisposable {
     }
   }
 
+  /** What a target means: a door that is not opened looks into the file of one that was. */
+  async meaningOf(target: Target): Promise<ReturnType<DnsHelper["meaningOf"]>> {
+    if (this.#phase === "starting") await this.#dns.look(this.#plan.config.settings);
+    return this.#dns.meaningOf(target);
+  }
+
   /** Where a target would go, and with `dial` whether it can be reached. */
   async explain(
     target: Target,
@@ -282,11 +311,14 @@ export class Door implements AsyncDisposable {
     await this.prepared();
     signal.throwIfAborted();
     const plan = this.#plan;
-    const explanation = explanationOf(plan, target);
+    const { target: meant, by, error } = await this.meaningOf(target);
+    if (error) throw error;
+    const explained = explanationOf(plan, meant);
+    const explanation = { ...explained, because: asAsked(explained, by).because };
     if (!dial) return explanation;
-    const { transport } = transportOf(plan, plan.router.route(target));
+    const { transport } = transportOf(plan, plan.router.route(meant));
     const { clock } = this.#world;
-    const report = await tryDial(transport, target, { clock, limit: plan.limits.dial, signal });
+    const report = await tryDial(transport, meant, { clock, limit: plan.limits.dial, signal });
     return { ...explanation, dial: report };
   }
 
@@ -305,11 +337,14 @@ export class Door implements AsyncDisposable {
       pid: this.#world.process.pid,
       startedAt: this.startedAt.toISOString(),
       state: this.#phase,
-      listeners: this.#listeners.bound.map(({ kind, address, hasAuth }) => ({
-        kind,
-        address,
-        auth: hasAuth,
-      })),
+      listeners: [
+        ...this.#listeners.bound.map(({ kind, address, hasAuth }) => ({ kind, address, auth: hasAuth })),
+        ...this.#dns.endpoints.map((endpoint) => ({
+          kind: "dns",
+          address: formatTarget(endpoint),
+          auth: false,
+        })),
+      ],
       transports: [...this.#plan.transports.byName.values()].map((built) => this.#dials.state(built)),
       config: {
         ...(config.path !== undefined && { path: config.path }),
@@ -324,24 +359,36 @@ export class Door implements AsyncDisposable {
   }
 
   collect(): Metric[] {
-    return this.metrics.collect(this.connections.live, this.#world.process.memory());
+    return [
+      ...this.metrics.collect(this.connections.live, this.#world.process.memory()),
+      ...this.#dns.collect(),
+    ];
   }
 
   #dialFor(listener: ListenerSettings): Dial {
     const allows = allowedBy(listener);
     if (!allows) return (request, options) => this.dial(request, options);
     return (request, options) => {
-      if (allows(request.target)) return this.dial(request, options);
-      const record = this.connections.begin(request, { transport: "reject", because: "listener" });
+      if (allows(this.#dns.meaningOf(request.target).target)) return this.dial(request, options);
       const error = new PosternError(
         "not_allowed",
         `Cannot reach ${formatTarget(request.target)}: this listener is not for it`,
         { hint: "see listen … only in the configuration" },
       );
-      record.failed(error);
-      return Promise.reject(error);
+      return Promise.reject(this.#refused(request, { because: "listener", error }));
     };
   }
+
+  /** Leaves the line in the log of a request that is not dialled. */
+  #refused(request: DialRequest, { because, error }: { because: string; error: PosternError }): PosternError {
+    this.connections.begin(request, { transport: "reject", because }).failed(error);
+    return error;
+  }
+}
+
+/** A route with the address that was asked for, where it stands for a name. */
+function asAsked({ transport, because }: TakenRoute, by: string | undefined): TakenRoute {
+  return { transport, because: by === undefined ? because : `${because}, asked for as ${by}` };
 }
 
 /** How long a client that is dropped may take to read its last answer, in ms. */

@@ -1,5 +1,5 @@
 import { formatPath, masked } from "../config/mod.ts";
-import type { Target, World } from "../core/mod.ts";
+import { silentLog, type Target, type World } from "../core/mod.ts";
 import type { ExplanationInfo, ProxyEnvironment } from "../listeners/mod.ts";
 import { pacFile } from "../routing/mod.ts";
 import { closedDoor } from "./closed_door.ts";
@@ -56,10 +56,10 @@ export async function showConfig(world: World, source: ConfigSource): Promise<un
 export async function explainFromFiles(
   world: World,
   source: ConfigSource,
-  { target, dial, signal }: { target: Target; dial: boolean; signal: AbortSignal },
+  { target, dial, id, signal }: { target: Target; dial: boolean; id?: string; signal: AbortSignal },
 ): Promise<ExplanationInfo> {
-  await using door = closedDoor(world, await loadConfig(world, source));
-  await prepareWay(door.plan, target);
+  await using door = closedDoor(world, await loadConfig(world, source), silentLog, id);
+  await prepareWay(door.plan, (await door.meaningOf(target)).target);
   return await door.explain(target, { dial, signal });
 }
 

@@ -10,6 +10,7 @@ export interface Overrides {
   readonly listenSocks?: readonly string[];
   readonly listenHttp?: readonly string[];
   readonly listenUnix?: readonly string[];
+  readonly listenDns?: readonly string[];
   /** `PATTERN=TRANSPORT`, the transport by its name or in place: `any=proxy:http://127.0.0.1:3128`. */
   readonly routes?: readonly string[];
   readonly allowOpen?: boolean;
@@ -55,17 +56,18 @@ export function overridden(value: unknown, overrides: Overrides): Overridden {
 }
 
 interface NamedDoor {
-  readonly kind: DoorKind;
+  readonly kind: DoorKind | "dns";
   readonly option: string;
   readonly addresses: readonly string[];
 }
 
-function doorsOf({ listen, listenSocks, listenHttp, listenUnix }: Overrides): NamedDoor[] {
+function doorsOf({ listen, listenSocks, listenHttp, listenUnix, listenDns }: Overrides): NamedDoor[] {
   const named: NamedDoor[] = [
     { kind: "mixed", option: "--listen", addresses: listen ?? [] },
     { kind: "socks", option: "--listen-socks", addresses: listenSocks ?? [] },
     { kind: "http", option: "--listen-http", addresses: listenHttp ?? [] },
     { kind: "unix", option: "--listen-unix", addresses: listenUnix ?? [] },
+    { kind: "dns", option: "--listen-dns", addresses: listenDns ?? [] },
   ];
   // An address that cannot be read is a mistake in the command, not in the configuration.
   for (const { kind, addresses } of named) if (kind !== "unix") addresses.forEach(parseListenAddress);
@@ -75,8 +77,10 @@ function doorsOf({ listen, listenSocks, listenHttp, listenUnix }: Overrides): Na
 function listenOf(listen: unknown, doors: readonly NamedDoor[], { allowOpen }: Overrides): unknown {
   const kept = isMapping(listen) ? listen : {};
   if (doors.length === 0) return allowOpen ? { ...kept, allowOpen } : listen;
-  // Doors named on the command line stand for all doors of the file; who may use them and how much stays.
-  const others = Object.entries(kept).filter(([key]) => !doorKinds.some((kind) => kind === key));
+  // Doors named on the command line stand for all doors of the file; who may use them and how much stays. DNS is no
+  // door: it stands beside them.
+  const isDoor = doors.some(({ kind }) => kind !== "dns");
+  const others = Object.entries(kept).filter(([key]) => !isDoor || !doorKinds.some((kind) => kind === key));
   const given = doors.map(({ kind, addresses }) => [kind, addresses]);
   return { ...Object.fromEntries([...others, ...given]), ...(allowOpen && { allowOpen }) };
 }

@@ -1,6 +1,7 @@
 import {
   Deadlines,
   describe,
+  formatTarget,
   type Listening,
   type Log,
   PosternError,
@@ -143,7 +144,10 @@ class DoorRun implements AsyncDisposable {
   /** Writes the ready file where one is wanted. */
   async #tellAddresses(door: Door): Promise<string[]> {
     const { readyFile } = this.#options;
-    const addresses = door.listeners.filter(({ kind }) => kind !== "admin").map(({ address }) => address);
+    const addresses = [
+      ...door.listeners.filter(({ kind }) => kind !== "admin").map(({ address }) => address),
+      ...door.dnsEndpoints.map((endpoint) => `dns:${formatTarget(endpoint)}`),
+    ];
     if (readyFile !== undefined) {
       await this.#world.files.replace(readyFile, addresses.map((address) => `${address}\n`).join(""));
     }

@@ -10,6 +10,7 @@ import {
 } from "../config/mod.ts";
 import {
   defaultLimits,
+  dnsSection,
   doorKinds,
   type ListenerLimits,
   type ListenSettings,
@@ -23,6 +24,12 @@ const parts = {
   transports: described(optional(transportsSchema(), {}), "The ways out, by name."),
   ssh: optional(
     described(sshSection, "How ssh hosts are reached, beside what the ssh configuration says of them."),
+  ),
+  dns: optional(
+    described(
+      dnsSection,
+      "Which names the DNS helper answers, and with what addresses; listen.dns says where.",
+    ),
   ),
   ...routeSettings,
 };

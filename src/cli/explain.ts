@@ -39,7 +39,7 @@ export default defineCommand({
     const explanation = await fromInstanceOrFiles(world, id, context, {
       instance: (client) => client.explain(asked, { dial, signal }),
       files: ({ explainFromFiles }, sources) =>
-        explainFromFiles(world, sources, { target: asked, dial, signal }),
+        explainFromFiles(world, sources, { target: asked, dial, id, signal }),
     });
     if (output !== "table") await printValue(world, explanation, output);
     else await world.terminal.out(explanationText(explanation, paintFor(world, "out")));

@@ -27,6 +27,11 @@ const options = object({
   listenUnix: multiple(option("--listen-unix", pathValue("PATH"), {
     description: words("A door on a unix socket."),
   })),
+  listenDns: multiple(option("--listen-dns", address, {
+    description: words(
+      "A DNS server, beside the doors, for the names of clusters and of dns.domains; loopback only.",
+    ),
+  })),
   routes: multiple(option("--route", string({ metavar: "PATTERN=TRANSPORT" }), {
     description: words(
       "Sends what the pattern matches through a transport: its name, or one in place (x.example=ssh:jump1, *=proxy:http://127.0.0.1:3128).",
@@ -90,7 +95,7 @@ async function runInForeground(options: ProxyOptions, world: World, context: Run
   const { runDoor } = await import("../app/mod.ts");
   const { id = "default", logFile, readyFile, onDemand } = options;
   const idleExit = options.idleExit ?? (onDemand ? idleOnDemand : undefined);
-  const { listen, listenSocks, listenHttp, listenUnix, routes, allowOpen } = options;
+  const { listen, listenSocks, listenHttp, listenUnix, listenDns, routes, allowOpen } = options;
   const { globals, version, signal } = context;
   await using file = logFile === undefined ? undefined : await logToFile(world, logFile);
   const log = file ? globals.createLog(world, { level: "info", write: file.write }) : context.log;
@@ -98,7 +103,7 @@ async function runInForeground(options: ProxyOptions, world: World, context: Run
     version,
     id,
     log,
-    overrides: { listen, listenSocks, listenHttp, listenUnix, routes, allowOpen },
+    overrides: { listen, listenSocks, listenHttp, listenUnix, listenDns, routes, allowOpen },
     ...(globals.config === undefined ? {} : { config: globals.config }),
     ...(readyFile === undefined ? {} : { readyFile }),
     ...(onDemand === undefined ? {} : { onDemand }),
@@ -154,7 +159,8 @@ function onDemandValue(): ValueParser<"sync", OnDemand> {
 
 /** The command line of the same door in the foreground. */
 export function foregroundArguments(
-  { listen, listenSocks, listenHttp, listenUnix, routes, allowOpen, id, readyFile, idleExit }: ProxyOptions,
+  { listen, listenSocks, listenHttp, listenUnix, listenDns, routes, allowOpen, id, readyFile, idleExit }:
+    ProxyOptions,
   { globals }: Pick<RunContext, "globals">,
 ): string[] {
   const each = (name: string, values: readonly (string | undefined)[]) =>
@@ -169,6 +175,7 @@ export function foregroundArguments(
     ...each("--listen-socks", listenSocks),
     ...each("--listen-http", listenHttp),
     ...each("--listen-unix", listenUnix),
+    ...each("--listen-dns", listenDns),
     ...each("--route", routes),
     ...(allowOpen ? ["--allow-open"] : []),
     ...each("--id", [id]),

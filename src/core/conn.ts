@@ -1,3 +1,4 @@
+import type { FarNames } from "./far_names.ts";
 import type { Target } from "./target.ts";
 
 /** A two-way byte stream. Disposing drops both directions and may be done twice. */
@@ -49,6 +50,8 @@ export interface Transport extends AsyncDisposable {
   connect?(options: DialOptions): Promise<void>;
   /** Asks whether what it is connected to is still there: after a sleep, or when the network has changed. */
   check?(): void;
+  /** The names of its far side, where it has any of its own. */
+  readonly names?: FarNames | undefined;
 }
 
 /** What a transport has to say of what it read. `blocking` makes it unusable. */

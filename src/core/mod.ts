@@ -5,6 +5,7 @@ export * from "./conn.ts";
 export * from "./continued_conn.ts";
 export * from "./duplex.ts";
 export * from "./errors.ts";
+export type * from "./far_names.ts";
 export * from "./line_writer.ts";
 export * from "./log.ts";
 export * from "./messages.ts";

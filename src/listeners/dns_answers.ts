@@ -1,5 +1,9 @@
 import type { dns } from "../wire/mod.ts";
 
+/** A record, and its data by type. */
+export type DnsRecord = dns.DnsRecord;
+export type DnsData = dns.DnsData;
+
 /** What somebody asks for. */
 export interface DnsAsked {
   /** In lower case, without its last dot. */

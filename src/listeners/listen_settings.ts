@@ -94,6 +94,12 @@ const listen = record({
   socks: optional(described(oneOrMore(listener(listenAddress())), "SOCKS4, SOCKS4a and SOCKS5 only.")),
   http: optional(described(oneOrMore(listener(listenAddress())), "HTTP proxy, PAC and pages only.")),
   unix: optional(described(oneOrMore(listener(unixPath())), "The mixed door on a unix socket.")),
+  dns: optional(
+    described(
+      admin,
+      "A DNS server for the names of clusters and of dns.domains, over UDP and TCP; loopback only.",
+    ),
+  ),
   admin: optional(described(admin, "/healthz, /readyz and /metrics only.")),
   allowOpen: optional(
     described(flag(), "Allows a door on other addresses than loopback without authentication."),
@@ -124,7 +130,7 @@ export type DoorKind = typeof doorKinds[number];
 
 function checkListeners(settings: ListenSettings, context: Context): void {
   const taken = new Map<string, string>();
-  for (const kind of [...doorKinds, "admin"] as const) {
+  for (const kind of [...doorKinds, "dns", "admin"] as const) {
     for (const [index, { address, auth }] of (settings[kind] ?? []).entries()) {
       const place = placeOf(context, kind, index, settings[kind]?.length ?? 0);
       for (const { endpoint } of address.sockets) {
@@ -136,7 +142,8 @@ function checkListeners(settings: ListenSettings, context: Context): void {
         }
         taken.set(text, kind);
       }
-      if (kind === "admin" || address.isLoopback) continue;
+      if (kind === "dns") checkDns(address, place);
+      if (kind === "admin" || kind === "dns" || address.isLoopback) continue;
       const users = (auth ?? settings.auth)?.users.length ?? 0;
       if (users > 0) continue;
       if (settings.allowOpen) {
@@ -148,6 +155,16 @@ function checkListeners(settings: ListenSettings, context: Context): void {
         );
       }
     }
+  }
+}
+
+/** DNS asks nobody who they are, and what it tells is private: so no `allowOpen` opens it. */
+function checkDns({ sockets: [{ endpoint }], isLoopback, text }: ListenAddress, place: Context): void {
+  if ("path" in endpoint) place.report(`must be an address with a port: DNS has no socket file ("${text}")`);
+  else if (!isLoopback) {
+    place.report(
+      `must be a loopback address: ${text} would tell others what is private, and DNS has no passwords`,
+    );
   }
 }
 

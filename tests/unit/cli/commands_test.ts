@@ -58,7 +58,7 @@ const completions: readonly (readonly [string[], string[]])[] = [
   [["con"], ["connections", "console", "config"]],
   [["config", ""], ["check", "show", "schema", "init"]],
   [["env", "--shell", ""], ["sh", "fish", "powershell", "json"]],
-  [["proxy", "--listen-"], ["--listen-socks", "--listen-http", "--listen-unix"]],
+  [["proxy", "--listen-"], ["--listen-socks", "--listen-http", "--listen-unix", "--listen-dns"]],
   [["proxy", "--listen", "127.0.0.1:0", "--list"], [
     "--listen",
     "--listen-socks",
