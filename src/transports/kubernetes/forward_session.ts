@@ -72,7 +72,8 @@ export class ForwardSession implements AsyncDisposable {
       clock,
       onChange: () => {
         if (!this.#crowd.mustWait) this.#resume?.();
-        onChange();
+        if (!this.#takesMore && this.streams === 0) this.#end();
+        else onChange();
       },
     });
     this.#reading = this.#read();

@@ -31,7 +31,7 @@ export class PodForwards implements AsyncDisposable {
   readonly #options: PodForwardsOptions;
   /** Each with the timer that ends it while it carries nothing. */
   readonly #sessions = new Map<ForwardSession, Disposable | undefined>();
-  #opening: Promise<unknown> | undefined;
+  #opening: Promise<Conn | undefined> | undefined;
   /** How many forwards have a connection of their own, or are about to. */
   #singles = 0;
   readonly #single = new Set<Conn>();
@@ -77,6 +77,7 @@ export class PodForwards implements AsyncDisposable {
     for (const conn of this.#single) conn.abort();
     await Promise.all([...this.#sessions.keys()].map((session) => session[Symbol.asyncDispose]()));
     this.#changed();
+    await this.#opening?.catch(() => {});
   }
 
   /** The session for the next forward; undefined where there is none, and one has to be opened or waited for. */
