@@ -53,15 +53,29 @@ export class CatalogueStore {
   async read(): Promise<StoredCatalogues> {
     if (!await this.#files.info(this.#path)) return { catalogues: await this.#copy() ?? [], notes: [] };
     try {
-      using store = await this.#stores.open(this.#path);
-      const generations = await Generations.of(store, this.#path);
-      return { catalogues: await generations.read(), notes: [] };
+      return { catalogues: await this.#readSettled(), notes: [] };
     } catch (error) {
       const copy = await this.#copy().catch(() => undefined);
       if (!copy) throw withHint(error);
       // A place that is read-only is nothing to talk about: the copy says the same.
       const isRemarkable = error instanceof PosternError && error.detail !== undefined;
       return { catalogues: copy, notes: isRemarkable ? [`${describe(error)}: its copy is used`] : [] };
+    }
+  }
+
+  /** A store that another process makes in this moment looks damaged until that is done. */
+  async #readSettled(): Promise<readonly Catalogue[]> {
+    const read = async () => {
+      using store = await this.#stores.open(this.#path);
+      return await (await Generations.of(store, this.#path)).read();
+    };
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof PosternError) || error.detail !== "damaged") throw error;
+      // Where no lock can be had nobody writes either.
+      using _lock = await this.#lock(new AbortController().signal).catch(() => undefined);
+      return await read();
     }
   }
 
@@ -94,6 +108,7 @@ export class CatalogueStore {
     const { generations } = opened;
     const restored = opened.isEmpty ? await this.#copy().catch(() => undefined) : undefined;
     await work(generations, restored ?? []);
+    await this.#sweep();
     const catalogues = await generations.read();
     try {
       await this.#files.replace(this.#copyPath, JSON.stringify({ format: storedFormat, catalogues }));
@@ -101,6 +116,15 @@ export class CatalogueStore {
       notes.push(`${describe(error)}: the copy of the catalogue is an older one`);
     }
     return notes;
+  }
+
+  /** What killed updates have left of their copies: nobody writes one now but us, who have the lock. */
+  async #sweep(): Promise<void> {
+    for (const name of await this.#files.list(this.#directory)) {
+      if (/^snapshot\.json\.[0-9a-f]{8}\.tmp$/.test(name)) {
+        await this.#files.remove(`${this.#directory}/${name}`);
+      }
+    }
   }
 
   /** Nothing is lost: what this postern cannot use may be what another one needs, so it is set aside. */

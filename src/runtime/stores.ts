@@ -131,6 +131,14 @@ function storeError(error: unknown, path: string): PosternError {
       "make room on that disk (df -h) or raise the limit it stands for",
     );
   }
+  // What SQLite says where the files beside a store cannot grow: a full disk, most of all.
+  if (/disk i\/o error/i.test(text)) {
+    return failure(
+      "internal",
+      "the disk is full, or fails",
+      "see how full it is: df -h; and what the system says of it: dmesg",
+    );
+  }
   if (/readonly|read-only|unable to open/i.test(text)) {
     return failure(
       "not_allowed",

@@ -237,6 +237,38 @@ Deno.test("CatalogueStore reads the copy without a word where it may not open th
   await assert.rejects(place.put(catalogue("main", 2027, 1)), { code: "not_allowed" });
 });
 
+Deno.test("CatalogueStore waits for a store that is being made, which looks damaged until then", async () => {
+  const place = new Place();
+  const { clock, files, stores } = place.world;
+  await place.put(catalogue("main", 2026, 1));
+  const made = stores.all.get(path);
+  assert.ok(made instanceof Map);
+  await files.remove(copy);
+  stores.all.set(
+    path,
+    new PosternError("config", `Cannot use "${path}": it is damaged`, { detail: "damaged" }),
+  );
+  const lock = await files.lock(`${directory}/lock`);
+  const reading = place.names();
+  await clock.advance(1000);
+  stores.all.set(path, made);
+  lock?.[Symbol.dispose]();
+  await clock.advance(1000);
+  assert.deepEqual(await reading, ["main 2026"]);
+});
+
+Deno.test("CatalogueStore removes what a killed update has left of a copy, and nothing else", async () => {
+  const place = new Place();
+  const { files } = place.world;
+  const names = ["snapshot.json.0a1b2c3d.tmp", "snapshot.json.mine", "catalogue.kv.damaged-1"];
+  for (const name of names) files.put(`${directory}/${name}`, "x");
+  await place.put(catalogue("main", 2026, 1));
+  const left = await Promise.all(
+    names.map(async (name) => Boolean(await files.info(`${directory}/${name}`))),
+  );
+  assert.deepEqual(left, [false, true, true]);
+});
+
 Deno.test("CatalogueStore waits for another update, and not for ever", async () => {
   const place = new Place();
   using lock = await place.world.files.lock(`${directory}/lock`);

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { Company, type CompanyCluster, companyCluster } from "../support/company.ts";
+import { isLongRun } from "../support/long_runs.ts";
+import { namespaceTest } from "../support/namespaces.ts";
+import { peerTest } from "../support/peers.ts";
+
+/** So many clusters with twenty domains each; all of one time are called the same. */
+function fleet(count: number, time: string): readonly CompanyCluster[] {
+  return Array.from({ length: count }, (_, at) => ({
+    ...companyCluster(`c-${at}`, "jump1"),
+    displayName: time,
+    facts: {
+      jumphost: "jump1",
+      jumphostDomains: Array.from({ length: 19 }, (_, name) => `s${name}.x${at}.example.com`).join(),
+    },
+  }));
+}
+
+/** How many clusters are stored, and of which times they are: of one, or half of an update would be there. */
+async function stored(
+  { home }: Company,
+): Promise<{ readonly count: number; readonly times: readonly string[] }> {
+  const { code, stdout, stderr } = await home.run(["clusters", "-o", "json"]);
+  assert.equal(code, 0, stderr);
+  const { clusters } = JSON.parse(stdout) as { clusters: { displayName: string }[] };
+  return { count: clusters.length, times: [...new Set(clusters.map(({ displayName }) => displayName))] };
+}
+
+Deno.test("postern update that is killed at any moment leaves the old catalogue or the new one", async () => {
+  await using company = await Company.open();
+  const { home, lieutenant, env } = company;
+  lieutenant.clusters = fleet(1000, "first");
+  const start = performance.now();
+  assert.equal((await company.update()).code, 0);
+  const whole = performance.now() - start;
+  let [count, time] = [1000, "first"];
+  const rounds = isLongRun() ? 60 : 8;
+  for (let round = 1; round <= rounds; round++) {
+    lieutenant.clusters = fleet(1000 + round, `time ${round}`);
+    const update = home.start(["update", "--token-file", "token"], { env });
+    // Most of its time it only starts: the moments that matter are in the second half.
+    await new Promise((resolve) => setTimeout(resolve, whole * (0.4 + 0.7 * round / rounds)));
+    await update[Symbol.asyncDispose]();
+    const now = await stored(company);
+    if (now.count !== count) [count, time] = [1000 + round, `time ${round}`];
+    assert.deepEqual(now, { count, times: [time] });
+  }
+  assert.equal((await company.update()).code, 0);
+  const names = [...Deno.readDirSync(`${home.places.cache}/catalogue`)].map(({ name }) => name);
+  assert.deepEqual(
+    names.filter((name) => !/^(?:lock|snapshot\.json|catalogue\.kv(?:-wal|-shm)?)$/.test(name)),
+    [],
+  );
+});
+
+Deno.test("postern update three times at once: each succeeds, and one of them is stored", async () => {
+  await using company = await Company.open();
+  const { lieutenant } = company;
+  lieutenant.clusters = fleet(500, "same");
+  const all = await Promise.all([1, 2, 3].map(() => company.update()));
+  assert.deepEqual(all.map(({ code, stderr }) => [code, stderr]), [[0, ""], [0, ""], [0, ""]]);
+  assert.deepEqual(await stored(company), { count: 500, times: ["same"] });
+});
+
+peerTest("postern update under a limit of file sizes keeps the old catalogue", ["bash"], async ({ bash }) => {
+  await using company = await Company.open();
+  company.lieutenant.clusters = fleet(20, "old");
+  assert.equal((await company.update()).code, 0);
+  company.lieutenant.clusters = fleet(3000, "new");
+  // The system ends who writes more than it may; kilobytes in bash.
+  const under = [bash, "-c", 'ulimit -f 600; exec "$@"', "bash"];
+  assert.notEqual((await company.updateUnder({ under })).code, 0);
+  assert.deepEqual(await stored(company), { count: 20, times: ["old"] });
+  assert.equal((await company.update()).code, 0);
+  assert.deepEqual(await stored(company), { count: 3000, times: ["new"] });
+});
+
+namespaceTest(
+  "postern update with a read-only cache says so, and what is stored can be used",
+  "--mount",
+  async (wrap) => {
+    await using company = await Company.open();
+    const { home } = company;
+    company.lieutenant.clusters = fleet(20, "old");
+    assert.equal((await company.update()).code, 0);
+    const { cache } = home.places;
+    const under = wrap(`mount --bind ${cache} ${cache} && mount -o remount,ro,bind ${cache}`);
+    const { code, stdout, stderr } = await company.updateUnder({ under });
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(
+      stderr,
+      /the file system is read-only.*\npostern: hint: the catalogue of \d+s ago is kept\n$/,
+    );
+    const listed = await home.run(["clusters"], { under });
+    assert.deepEqual([listed.code, listed.stdout.split("\n").length], [0, 22], listed.stderr);
+    await using door = await home.door([], { under });
+    assert.match((await home.run(["explain", "c-7.example.net"])).stdout, /goes to jump1\n/);
+    door.kill("SIGTERM");
+    assert.equal((await door.ended).code, 0);
+  },
+);
+
+namespaceTest(
+  "postern update on a full disk says so, and goes on when there is room",
+  "--mount",
+  async (wrap, bash) => {
+    await using company = await Company.open();
+    const { home, lieutenant } = company;
+    const { cache } = home.places;
+    await Deno.mkdir(cache, { recursive: true, mode: 0o700 });
+    const program = (...args: string[]) => {
+      const { command } = home.commandLine(["update", "--token-file", "token", ...args]);
+      return command.map((word) => `"${word}"`).join(" ");
+    };
+    // One mount for all that follows: it is gone with its namespace.
+    const script = [
+      program(),
+      `dd if=/dev/zero of="${cache}/filler" bs=4096 2>/dev/null`,
+      `${program()} && exit 9`,
+      `rm "${cache}/filler"`,
+      program(),
+    ].join("\n");
+    let asked = 0;
+    lieutenant.refuses = () => {
+      lieutenant.clusters = fleet(asked++ === 0 ? 20 : 400, `time ${asked}`);
+      return false;
+    };
+    const { env } = home.commandLine([], { env: company.env });
+    const [path = "", ...args] = wrap(`mount -t tmpfs -o size=4m,mode=0700 tmpfs ${cache}`);
+    const { code, stdout, stderr } = await new Deno.Command(path, {
+      args: [...args, bash, "-c", script],
+      env: { ...env },
+      clearEnv: true,
+      cwd: home.directory,
+    }).output();
+    const [said, told] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+    assert.equal(code, 0, told);
+    assert.match(
+      told ?? "",
+      /error: Cannot .*: (?:no space left|the disk is full, or fails).*\npostern: hint: .*; the catalogue of \d+s ago is kept\n/,
+    );
+    assert.deepEqual(said?.match(/^catalogue main: \d+ clusters/gm), [
+      "catalogue main: 20 clusters",
+      "catalogue main: 400 clusters",
+    ]);
+  },
+);
