@@ -1,13 +1,16 @@
-import { object } from "@optique/core/constructs";
-import { multiple, optional } from "@optique/core/modifiers";
-import { argument, option } from "@optique/core/primitives";
-import { string } from "@optique/core/valueparser";
-import type { TransportTest } from "../app/mod.ts";
+import { merge, object } from "@optique/core/constructs";
+import { optional } from "@optique/core/modifiers";
+import { option } from "@optique/core/primitives";
+import { integer } from "@optique/core/valueparser";
+import type { FleetTest } from "../app/mod.ts";
+import { clusterWords, tellNotes } from "./cluster_options.ts";
 import { defineCommand } from "./command.ts";
-import { durationValue, outputOption, words } from "./options.ts";
-import { type Paint, paintFor } from "./paint.ts";
+import { durationValue, instanceOption, outputOption, words } from "./options.ts";
+import { paintFor } from "./paint.ts";
 import { printValue } from "./print_value.ts";
 import { printable } from "./printable.ts";
+import { Progress } from "./progress.ts";
+import { countsText, testText } from "./test_text.ts";
 
 /** The exit code of a test that failed. */
 const foundFailure = 7;
@@ -15,65 +18,76 @@ const foundFailure = 7;
 /** `postern test`. */
 export default defineCommand({
   name: "test",
-  summary: "signs in to every jump host, all at once",
+  summary: "tries every jump host and every cluster, several at once",
   description:
-    "Each line is one ssh transport of the configuration, as soon as it is known how it went, with the time that " +
-    "each host on the way took. It makes sessions of its own and leaves a running door alone. The exit code is 7 " +
-    "when one failed and 4 when the configuration is wrong.",
+    "Signs in to each jump host, with sessions of its own, and asks each cluster's API, console and OAuth server, " +
+    "through the door that runs or, where none does, through these sessions. A line each, as soon as it is known " +
+    "how it went, with the time it took. Any answer of a cluster is good, also one that says no; 500 and more is " +
+    "not. A pattern is the name of a transport or of an ssh host, or what postern clusters takes; with a cluster " +
+    "the jump hosts on the way to it are tried too. The exit code is 7 when one failed and 4 when the " +
+    "configuration is wrong.",
   examples: [
-    ["postern test", "every ssh transport"],
+    ["postern test", "all jump hosts and clusters"],
     ["postern test 'jump*' --timeout 5s", "those whose name, or a host on whose way, matches"],
-    ["postern test -o json", "for programs"],
+    ["postern test -l cloud=exoscale --parallel 40", "clusters with this fact, many at once"],
+    ["postern test -o json | jq .counts", "for programs"],
   ],
-  parser: object({
-    patterns: multiple(argument(string({ metavar: "PATTERN" }), {
-      description: words("The name of a transport or of an ssh host; * and ? stand for any characters."),
-    })),
-    timeout: optional(option("--timeout", durationValue(), {
-      description: words("How long each may take (default: what is configured for each host)."),
-    })),
-    output: outputOption(["table", "json", "yaml"], "table"),
-  }),
-  async run({ patterns, timeout: limit, output }, world, { signal, globals, log }) {
-    const { testTransports } = await import("../app/mod.ts");
+  parser: merge(
+    clusterWords,
+    object({
+      timeout: optional(option("--timeout", durationValue(), {
+        description: words(
+          "How long each may take (default: for a cluster 30s, for a host what is configured).",
+        ),
+      })),
+      parallel: optional(option("--parallel", integer({ metavar: "N", min: 1, max: 256 }), {
+        description: words("How many at once (default: 16)."),
+      })),
+      alone: optional(option("--own-sessions", {
+        description: words("Asks the clusters through sessions of its own, also where a door runs."),
+      })),
+      id: instanceOption("The door to ask the clusters through (default: default)."),
+      output: outputOption(["table", "json", "yaml"], "table"),
+    }),
+  ),
+  async run({ timeout, parallel = 16, alone = false, id, output, ...wanted }, world, context) {
+    const { signal, globals: { config }, log } = context;
+    const { countsOf, testFleet } = await import("../app/mod.ts");
     const paint = paintFor(world, "out");
-    const { config } = globals;
-    const tests: TransportTest[] = [];
-    let order: readonly string[] = [];
-    await testTransports(world, {
-      patterns,
+    const isTable = output === "table";
+    const tests: FleetTest[] = [];
+    await testFleet(world, {
+      ...wanted,
+      parallel,
+      isAlone: alone,
       log,
-      ...(limit !== undefined && { limit }),
+      ...(id !== undefined && { id }),
+      ...(timeout !== undefined && { limit: timeout }),
       ...(config !== undefined && { config }),
     }, {
       signal,
-      async look({ names, ended }) {
-        const width = Math.max(0, ...names.map((name) => printable(name).length));
-        order = names;
-        for await (const test of ended) {
-          tests.push(test);
-          if (output === "table") await world.terminal.out(testText(test, { width, paint }));
+      async look({ names, notes, ended }) {
+        await tellNotes(world, notes);
+        const width = Math.min(40, Math.max(0, ...names.map((name) => printable(name).length)));
+        await using progress = new Progress(world);
+        let count = 0;
+        await progress.show(`0 of ${names.length}`);
+        for await (const { at, test } of ended) {
+          tests[at] = test;
+          if (isTable) {
+            await progress.clear();
+            await world.terminal.out(testText(test, { width, paint }));
+          }
+          await progress.show(`${++count} of ${names.length}`);
         }
       },
     });
-    tests.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
-    if (output !== "table") await printValue(world, tests, output);
-    else if (tests.length === 0) {
-      await world.terminal.err("postern: the configuration has no ssh transport\n");
-    }
-    return tests.every(({ ok }) => ok) ? 0 : foundFailure;
+    const counts = countsOf(tests);
+    if (!isTable) await printValue(world, { counts, tests }, output);
+    else if (tests.length > 0) await world.terminal.err(`postern: ${countsText(counts)}\n`);
+    else {await world.terminal.err(
+        "postern: the configuration has no ssh transport, and no cluster is known\n",
+      );}
+    return counts.failed === 0 ? 0 : foundFailure;
   },
 });
-
-function testText(
-  { name, ok, ms, hops, error }: TransportTest,
-  { width, paint: { green, red, dim } }: { readonly width: number; readonly paint: Paint },
-): string {
-  const state = ok ? green("ok    ") : red("FAILED");
-  const way = hops.map(({ host, ms }) => ms === undefined ? host : `${host} ${ms} ms`).join(" > ");
-  const line = [state, printable(name).padEnd(width), `${ms.toFixed(0).padStart(6)} ms`, printable(way)];
-  const indent = " ".repeat(8);
-  const more = error === undefined ? "" : `${indent}${printable(error.message)}\n` +
-    (error.hint === undefined ? "" : `${indent}${dim(printable(error.hint))}\n`);
-  return `${line.join("  ").trimEnd()}\n${more}`;
-}

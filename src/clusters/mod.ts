@@ -4,6 +4,7 @@ export * from "./catalogue_routes.ts";
 export * from "./catalogue_settings.ts";
 export * from "./catalogue_store.ts";
 export * from "./cluster.ts";
+export * from "./cluster_endpoints.ts";
 export * from "./cluster_facts.ts";
 export type * from "./cluster_view.ts";
 export * from "./exec_info.ts";

@@ -100,24 +100,33 @@ peerTest("test signs in everywhere at once, beside a door that runs", sshPeers, 
   await using door = await home.door();
   const { code, stdout, stderr } = await home.run(["test"]);
   assert.equal(code, 7, stdout + stderr + door.stderr);
-  assert.match(stdout, /^ok {6}far +\d+ ms {2}near \d+ ms > far \d+ ms$/m);
+  assert.match(stdout, /^ok {7}far +jump host +\d+ ms {2}near \d+ ms > far \d+ ms$/m);
   assert.match(
     stdout,
-    /^FAILED {2}odd +\d+ ms\n +Cannot use ssh odd: .*KnownHostsCommand.*\n +use engine: openssh/m,
+    /^FAILED {3}odd +jump host +\d+ ms\n +Cannot use ssh odd: .*KnownHostsCommand.*\n +use engine: openssh/m,
   );
-  assert.match(stdout, /^FAILED {2}locked +\d+ ms {2}locked\n +Cannot sign in .*\n +.*ssh-add \S+locked$/m);
+  assert.match(
+    stdout,
+    /^FAILED {3}locked +jump host +\d+ ms {2}locked\n +Cannot sign in .*\n +.*ssh-add \S+locked$/m,
+  );
 
   const far = await home.run(["test", "f?r", "-o", "json", "--timeout", "20s"]);
   assert.equal(far.code, 0, far.stdout + far.stderr);
-  const [{ name, ok, hops }, ...more] = JSON.parse(far.stdout);
-  assert.deepEqual([name, ok, hops.map(({ host }: Hop) => host), more], ["far", true, ["near", "far"], []]);
+  const [{ name, outcome, hops }, ...more] = JSON.parse(far.stdout).tests;
+  assert.deepEqual([name, outcome, hops.map(({ host }: Hop) => host), more], [
+    "far",
+    "ok",
+    ["near", "far"],
+    [],
+  ]);
   // A host on the way is a name for those who pass through it.
   assert.equal((await home.run(["test", "near"])).code, 0);
   const all = JSON.parse((await home.run(["test", "-o", "json"])).stdout);
-  assert.deepEqual(all.map(({ name, ok }: { name: string; ok: boolean }) => [name, ok]), [
-    ["far", true],
-    ["odd", false],
-    ["locked", false],
+  assert.deepEqual(all.counts, { ok: 1, failed: 2, skipped: 0 });
+  assert.deepEqual(all.tests.map(({ name, outcome }: { name: string; outcome: string }) => [name, outcome]), [
+    ["far", "ok"],
+    ["odd", "failed"],
+    ["locked", "failed"],
   ]);
   const status = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
   assert.ok(status[0].transports.every(({ dials }: { dials: number }) => dials === 0));
@@ -133,7 +142,7 @@ peerTest("test gives up a silent host after --timeout", sshPeers, async (paths) 
   });
   const { code, stdout } = await home.run(["test", "--timeout", "300ms"]);
   assert.equal(code, 7);
-  assert.match(stdout, /^FAILED {2}silent .*\n +Cannot connect "silent": not done within 0\.3 s$/m);
+  assert.match(stdout, /^FAILED {3}silent .*\n +Cannot connect "silent": not done within 0\.3 s$/m);
 });
 
 peerTest("config check and doctor tell what of ssh cannot be used", sshPeers, async (paths) => {
@@ -220,7 +229,7 @@ peerTest("what the ssh program serves is reported like the rest", [...sshPeers, 
   const doctor = await home.run(["doctor"]);
   assert.match(doctor.stdout, /^ok {6}ssh program: OpenSSH_/m);
   const test = await home.run(["test"]);
-  assert.match(test.stdout, /^ok {6}near +\d+ ms {2}near \d+ ms$/m, test.stdout + test.stderr);
+  assert.match(test.stdout, /^ok {7}near +jump host +\d+ ms {2}near \d+ ms$/m, test.stdout + test.stderr);
   const explained = await home.run(["explain", "--dial", site.address]);
   assert.equal(explained.code, 0, explained.stdout + explained.stderr);
   assert.match(explained.stdout, /way {6}here > near \(ssh near/);
