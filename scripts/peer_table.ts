@@ -5,13 +5,19 @@ export interface Peer {
   /** The Debian package that has it. */
   readonly debian?: string;
   /** Built from `tests/peers/` with Go; one that needs much has a module of its own there, named as the program. */
-  readonly go?: "shared" | "own";
+  readonly go?: "shared" | "own" | GoPackage;
   /** A zip of Maven's central repository, and with what its program makes itself ready. */
   readonly maven?: { readonly artifact: string; readonly build: readonly string[] };
   /** Whether a machine may do without: its tests are then left out, also where all others must run. */
   readonly isOptional?: true;
   /** Python with these packages, in an environment of its own. */
   readonly python?: readonly string[];
+}
+
+/** A program of somebody else's module, by the path of its package; `module` in `tests/peers/` has the versions. */
+export interface GoPackage {
+  readonly module: string;
+  readonly path: string;
 }
 
 /** The name a test uses for a peer. */
@@ -28,6 +34,10 @@ export const peers = {
   goclient: { program: "goclient", go: "shared" },
   gosocks5: { program: "gosocks5", go: "shared" },
   gpg: { program: "gpg", debian: "gnupg" },
+  h2spec: {
+    program: "h2spec",
+    go: { module: "h2spec", path: "github.com/summerwind/h2spec/cmd/h2spec" },
+  },
   java: { program: "java", debian: "default-jre-headless", isOptional: true },
   keycloak: {
     program: "keycloak/bin/kc.sh",
@@ -42,7 +52,24 @@ export const peers = {
     },
     isOptional: true,
   },
+  konn_agent: {
+    program: "konn-agent",
+    go: { module: "konnectivity", path: "sigs.k8s.io/apiserver-network-proxy/cmd/agent" },
+  },
+  konn_client: {
+    program: "konn-client",
+    go: { module: "konnectivity", path: "sigs.k8s.io/apiserver-network-proxy/cmd/test-client" },
+  },
+  konn_server: {
+    program: "konn-server",
+    go: { module: "konnectivity", path: "sigs.k8s.io/apiserver-network-proxy/cmd/server" },
+  },
+  konn_test_server: {
+    program: "konn-test-server",
+    go: { module: "konnectivity", path: "sigs.k8s.io/apiserver-network-proxy/cmd/test-server" },
+  },
   kubectl: { program: "kubectl", go: "own" },
+  kubelogin: { program: "kubelogin", go: "own" },
   kubernetes: { program: "kubernetes", go: "own" },
   lieutenant: { program: "lieutenant", go: "own" },
   loadgen: { program: "loadgen", go: "shared" },

@@ -58,14 +58,18 @@ async function buildGo(wanted: readonly Wanted[], reasons: Map<PeerName, string>
   const bin = `${peersDirectory()}/bin`;
   await Deno.mkdir(bin, { recursive: true });
   for (const [name, peer] of wanted) {
-    const [cwd, path] = peer.go === "own"
-      ? [`${source}/${peer.program}`, "."]
-      : [source, `./${peer.program}`];
+    const [cwd, path] = placeOf(peer, source);
     const failure = go === undefined
       ? "no Go here"
       : await run([go, "build", "-trimpath", "-o", `${bin}/${peer.program}`, path], { cwd });
     if (failure !== undefined) reasons.set(name, failure);
   }
+}
+
+/** Where a program is built, and which package it is. */
+function placeOf({ go, program }: Peer, source: string): readonly [directory: string, path: string] {
+  if (typeof go === "object") return [`${source}/${go.module}`, go.path];
+  return go === "own" ? [`${source}/${program}`, "."] : [source, `./${program}`];
 }
 
 async function installPython(wanted: readonly Wanted[], reasons: Map<PeerName, string>): Promise<void> {
