@@ -22,6 +22,7 @@ export class Http2Exchange {
   readonly #queue = new ByteQueue();
   readonly #answer = Promise.withResolvers<readonly HeaderField[]>();
   readonly #over = Promise.withResolvers<void>();
+  #answerFields: readonly HeaderField[] | undefined;
   #trailers: readonly HeaderField[] = [];
   #reading:
     | { into: Bytes; resolve: (count: number | null) => void; reject: (why: unknown) => void }
@@ -54,9 +55,19 @@ export class Http2Exchange {
     return this.#answer.promise;
   }
 
+  /** The same, where they have come. */
+  get answerFields(): readonly HeaderField[] | undefined {
+    return this.#answerFields;
+  }
+
   /** What came after the bytes; whole once `read()` gave null. */
   get trailers(): readonly HeaderField[] {
     return this.#trailers;
+  }
+
+  /** Whether it has ended, however it did. */
+  get isOver(): boolean {
+    return this.#isForgotten;
   }
 
   /** Resolves when the exchange is over, however it ended. */
@@ -127,8 +138,10 @@ export class Http2Exchange {
   // What the connection tells.
 
   takeFields(fields: readonly HeaderField[], kind: "response" | "trailers"): void {
-    if (kind === "response") this.#answer.resolve(fields);
-    else this.#trailers = fields;
+    if (kind === "response") {
+      this.#answerFields = fields;
+      this.#answer.resolve(fields);
+    } else this.#trailers = fields;
   }
 
   takeData(bytes: Bytes): void {

@@ -6,14 +6,20 @@ type Known = Exclude<konnectivity.Packet, { type: "unknown" }>;
 /** The packets of one Konnectivity stream, whichever side of it we are. Many may send at once, in the order they ask. */
 export class PacketStream {
   readonly grpc: GrpcStream;
-  /** Whether the other side knows what only postern says: windows of single connections, and their half-closes. */
-  readonly isPostern: boolean;
   #waiting: (() => void)[] = [];
   #isSending = false;
 
-  constructor(grpc: GrpcStream, { isPostern }: { isPostern: boolean }) {
+  constructor(grpc: GrpcStream) {
     this.grpc = grpc;
-    this.isPostern = isPostern;
+  }
+
+  /**
+   * Whether the other side knows what only postern says: windows of single connections, and their half-closes. A
+   * client knows when the first packet has come.
+   */
+  get isPostern(): boolean {
+    const { requestFields, answerFields } = this.grpc.exchange;
+    return [...requestFields, ...answerFields ?? []].some(([name]) => name === posternMark[0]);
   }
 
   get peer(): string {

@@ -17,6 +17,8 @@ export interface TunnelHost {
 export class PacketTunnel implements Conn {
   onAbort: ((reason: unknown) => void) | undefined = undefined;
   readonly carriesHalfClose: boolean;
+  /** Called once when it is closed both ways, by whichever side. */
+  onClosed: (() => void) | undefined = undefined;
   readonly isSocket = true;
   readonly peer: string;
   readonly connectId: bigint;
@@ -146,7 +148,7 @@ export class PacketTunnel implements Conn {
       this.#failReader(this.#failure);
     } else this.takeEnd();
     this.#wakeWriter();
-    this.#host.forget(this);
+    this.#forget();
   }
 
   /** The stream is no more. */
@@ -172,8 +174,16 @@ export class PacketTunnel implements Conn {
     const { connectId } = this;
     const type = side === "dialing" ? "closeRequest" : "closeResponse";
     // A stream that is gone has told everybody already.
-    stream.send({ type, connectId, error: "" }).catch(() => {});
+    const told = stream.send({ type, connectId, error: "" }).catch(() => {});
+    // Whoever ends the stream then has said this before.
+    told.then(() => this.#forget());
+  }
+
+  #forget(): void {
     this.#host.forget(this);
+    const tell = this.onClosed;
+    this.onClosed = undefined;
+    tell?.();
   }
 
   #failReader(why: unknown): void {

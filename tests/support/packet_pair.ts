@@ -8,6 +8,7 @@ import {
   PacketAnswerer,
   PacketDialer,
   PacketStream,
+  posternMark,
 } from "../../src/sessions/mod.ts";
 import { grpcRequest } from "../../src/wire/mod.ts";
 import { FakeClock } from "./fake_clock.ts";
@@ -42,6 +43,7 @@ export async function packetPair(
   const clock = new FakeClock();
   const { signal } = new AbortController();
   const [near, far] = memoryPair();
+  const metadata = isPostern ? [posternMark] : [];
   const errors: unknown[] = [];
   const arrived = Promise.withResolvers<PacketAnswerer>();
   let answering: Promise<void> = Promise.resolve();
@@ -49,8 +51,8 @@ export async function packetPair(
     role: "server",
     clock,
     onRequest: (exchange) => {
-      exchange.respond(grpcAnswer());
-      const stream = new PacketStream(new GrpcStream(exchange), { isPostern });
+      exchange.respond(grpcAnswer(metadata));
+      const stream = new PacketStream(new GrpcStream(exchange));
       const answerer = new PacketAnswerer(stream, {
         clock,
         answer,
@@ -63,12 +65,15 @@ export async function packetPair(
     },
   });
   const client = new Http2Connection(near, { role: "client", clock });
-  const exchange = await client.request(grpcRequest({ path: "/p", authority: "a", scheme: "http" }), {
-    signal,
-  });
+  const exchange = await client.request(
+    grpcRequest({ path: "/p", authority: "a", scheme: "http", metadata }),
+    {
+      signal,
+    },
+  );
   await exchange.answer;
   let drains = 0;
-  const stream = new PacketStream(new GrpcStream(exchange), { isPostern });
+  const stream = new PacketStream(new GrpcStream(exchange));
   const dialer = new PacketDialer(stream, {
     clock,
     isShared,

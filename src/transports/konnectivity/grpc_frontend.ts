@@ -1,0 +1,149 @@
+import {
+  type Clock,
+  type Conn,
+  type DialOptions,
+  PosternError,
+  type Target,
+  unlessAborted,
+  within,
+} from "../../core/mod.ts";
+import {
+  grpcError,
+  GrpcStream,
+  Http2Connection,
+  type Http2Exchange,
+  PacketDialer,
+  PacketStream,
+  posternMark,
+} from "../../sessions/mod.ts";
+import { grpcCodes, grpcRequest, konnectivity } from "../../wire/mod.ts";
+import type { FrontendReach } from "./reach_frontend.ts";
+
+interface Session {
+  readonly opening: Promise<Http2Connection>;
+  /** What it was opened with. */
+  readonly certificates: string;
+}
+
+/** Dials through a server's gRPC frontend: one connection to it for all, a stream for each dial. */
+export class GrpcFrontend implements AsyncDisposable {
+  readonly #reach: FrontendReach;
+  readonly #clock: Clock;
+  #session: Session | undefined;
+  /** All that are open, also those that new dials do not use any more. */
+  readonly #connections = new Set<Http2Connection>();
+  readonly #stop = new AbortController();
+
+  constructor(reach: FrontendReach, { clock }: { clock: Clock }) {
+    this.#reach = reach;
+    this.#clock = clock;
+  }
+
+  /** Connections to the server, and streams on them. */
+  get counts(): { sessions: number; streams: number } {
+    let streams = 0;
+    for (const connection of this.#connections) streams += connection.openStreams;
+    return { sessions: this.#connections.size, streams };
+  }
+
+  async dial(target: Target, { signal, onStep }: DialOptions): Promise<Conn> {
+    const exchange = await this.#exchange({ signal, ...(onStep && { onStep }) });
+    const grpc = new GrpcStream(exchange);
+    const dialer = new PacketDialer(new PacketStream(grpc), { clock: this.#clock, isShared: false });
+    const ended = dialer.run().then((failure) => failure ?? statusFailure(grpc, this.#reach.label));
+    try {
+      const tunnel = await dialer.dial(target, { signal });
+      // The stream is of this one connection only.
+      tunnel.onClosed = () => exchange.end();
+      return tunnel;
+    } catch (error) {
+      if (exchange.isOver) throw await ended.then((why) => why ?? error);
+      exchange.reset();
+      throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new PosternError("cancelled", "The transport was closed"));
+    await this.#session?.opening.catch(() => {});
+    this.#session = undefined;
+    await Promise.all([...this.#connections].map((connection) => connection[Symbol.asyncDispose]()));
+  }
+
+  async #exchange({ signal, onStep }: DialOptions): Promise<Http2Exchange> {
+    const fields = grpcRequest({
+      path: konnectivity.proxyPath,
+      authority: this.#reach.authority,
+      scheme: this.#reach.isSecure ? "https" : "http",
+      metadata: [posternMark],
+    });
+    const first = await this.#connection({ signal, ...(onStep && { onStep }) });
+    onStep?.(`reached ${this.#reach.label}`);
+    try {
+      return await first.request(fields, { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      // It ended between two dials: that is seen only when it is used.
+      if (first.isOpen) throw error;
+      const second = await this.#connection({ signal, ...(onStep && { onStep }) });
+      return await second.request(fields, { signal });
+    }
+  }
+
+  /** The connection that new dials share. */
+  async #connection(options: DialOptions): Promise<Http2Connection> {
+    const certificates = await this.#reach.certificates();
+    const session = this.#session;
+    if (session?.certificates === certificates) {
+      const connection = await unlessAborted(session.opening, options.signal).catch(() => undefined);
+      if (connection?.isOpen && await this.#answers(connection)) return connection;
+      options.signal.throwIfAborted();
+    }
+    // Others may have begun a new one meanwhile.
+    if (this.#session === session || !this.#session) {
+      this.#session = { opening: this.#open(options), certificates };
+      // Whoever waits for it hears of its failure.
+      this.#session.opening.catch(() => {});
+    }
+    return await unlessAborted(this.#session.opening, options.signal);
+  }
+
+  /** A connection that was silent for a while may be gone without a word. */
+  async #answers(connection: Http2Connection): Promise<boolean> {
+    if (this.#clock.now() - connection.heard < freshFor) return true;
+    try {
+      await connection.ping({ signal: this.#stop.signal, ms: pingLimit });
+      return true;
+    } catch (error) {
+      connection.abort(error);
+      return false;
+    }
+  }
+
+  /** It is for all who wait, so no single one of them ends it. */
+  async #open({ onStep }: DialOptions): Promise<Http2Connection> {
+    const late = () => new PosternError("timeout", `Cannot reach ${this.#reach.label}: it does not answer`);
+    const conn = await within(
+      { clock: this.#clock, ms: openLimit, signal: this.#stop.signal, error: late },
+      (signal) => this.#reach.connect(["h2"], { signal, ...(onStep && { onStep }) }),
+    );
+    const connection = new Http2Connection(conn, { role: "client", clock: this.#clock });
+    this.#connections.add(connection);
+    connection.ended.then(async () => {
+      this.#connections.delete(connection);
+      await connection[Symbol.asyncDispose]();
+    });
+    return connection;
+  }
+}
+
+/** Why a server ended a stream, where it says so. */
+async function statusFailure(grpc: GrpcStream, peer: string): Promise<PosternError | undefined> {
+  const status = await grpc.status().catch(() => undefined);
+  return status && status.code !== grpcCodes.ok ? grpcError(status, peer) : undefined;
+}
+
+/** For how long a connection that was heard of is believed to be there, in ms. */
+const freshFor = 5000;
+const pingLimit = 3000;
+const openLimit = 10_000;

@@ -1,0 +1,97 @@
+import {
+  type Conn,
+  type DialOptions,
+  formatTarget,
+  PosternError,
+  type Target,
+  whenAborted,
+} from "../../core/mod.ts";
+import type { TransportDeps } from "../define_transport.ts";
+import { FreshText } from "../fresh_text.ts";
+import type { KonnectivitySettings } from "./konnectivity_settings.ts";
+
+/** Connects to a Konnectivity server's frontend: over TLS with the certificates as they are now, or over its socket. */
+export class FrontendReach {
+  readonly #settings: KonnectivitySettings;
+  readonly #deps: Pick<TransportDeps, "network" | "dialer" | "files">;
+  readonly #ca: FreshText | undefined;
+  readonly #cert: FreshText | undefined;
+  readonly #key: FreshText | undefined;
+
+  constructor(settings: KonnectivitySettings, deps: Pick<TransportDeps, "network" | "dialer" | "files">) {
+    const fresh = (path: string | undefined) =>
+      path === undefined ? undefined : new FreshText(path, deps.files);
+    this.#settings = settings;
+    this.#deps = deps;
+    this.#ca = fresh(settings.ca);
+    this.#cert = fresh(settings.cert);
+    this.#key = fresh(settings.key);
+  }
+
+  /** Where the server is, for sentences. */
+  get label(): string {
+    const { server } = this.#settings;
+    return `the Konnectivity server ${"path" in server ? server.path : formatTarget(server.target)}`;
+  }
+
+  /** The name that requests give the server. */
+  get authority(): string {
+    const { server, serverName } = this.#settings;
+    if ("path" in server) return "localhost";
+    return serverName === undefined ? formatTarget(server.target) : `${serverName}:${server.target.port}`;
+  }
+
+  get isSecure(): boolean {
+    return "target" in this.#settings.server;
+  }
+
+  /** What a connection is made with; it changes when certificates were renewed. */
+  async certificates(): Promise<string> {
+    const texts = await Promise.all([this.#ca, this.#cert, this.#key].map((text) => text?.read()));
+    return texts.join("\0");
+  }
+
+  async connect(alpn: readonly string[], options: DialOptions): Promise<Conn> {
+    const { server } = this.#settings;
+    try {
+      if ("path" in server) return await this.#deps.network.connect(server, options);
+      const conn = await this.#deps.dialer(server.target, options);
+      return await this.#secured(conn, server.target, { alpn, signal: options.signal });
+    } catch (error) {
+      options.signal.throwIfAborted();
+      throw error instanceof PosternError ? this.#named(error) : error;
+    }
+  }
+
+  async #secured(
+    conn: Conn,
+    { host }: Target,
+    { alpn, signal }: { alpn: readonly string[]; signal: AbortSignal },
+  ): Promise<Conn> {
+    using _drop = whenAborted(signal, () => conn.abort(signal.reason));
+    try {
+      const [ca, cert, key] = await Promise.all([this.#ca?.read(), this.#cert?.read(), this.#key?.read()]);
+      return await this.#deps.network.secure(conn, {
+        serverName: this.#settings.serverName ?? host,
+        ...(ca !== undefined && { ca }),
+        ...(cert !== undefined && { cert }),
+        ...(key !== undefined && { key }),
+        ...(alpn.length > 0 && { alpn }),
+        signal,
+      });
+    } catch (error) {
+      conn.abort(error);
+      throw error;
+    }
+  }
+
+  /** "Refused" and "unknown name" would be taken for an answer about the target. */
+  #named(error: PosternError): PosternError {
+    const code = error.code === "refused" || error.code === "name_not_found" ? "unreachable" : error.code;
+    return new PosternError(code, `Cannot reach ${this.label}: ${error.message}`, {
+      cause: error,
+      ...(error.detail && { detail: error.detail }),
+      ...(error.hint !== undefined && { hint: error.hint }),
+    });
+  }
+}

@@ -1,0 +1,233 @@
+import { eventually, PeerServer, runPeer } from "./peer_program.ts";
+import type { PeerPaths } from "./peers.ts";
+
+/** What a lab of Konnectivity is made with. */
+export const konnectivityPeers = [
+  "konn_server",
+  "konn_agent",
+  "konn_client",
+  "konn_test_server",
+  "openssl",
+] as const;
+
+/** What a frontend speaks, and over what. */
+export interface Frontend {
+  readonly mode: "grpc" | "http-connect";
+  readonly isSocket: boolean;
+}
+
+/** The four ways into a server. */
+export const frontends: readonly (Frontend & { name: string })[] = [
+  { name: "gRPC over TLS", mode: "grpc", isSocket: false },
+  { name: "gRPC over a socket", mode: "grpc", isSocket: true },
+  { name: "CONNECT over TLS", mode: "http-connect", isSocket: false },
+  { name: "CONNECT over a socket", mode: "http-connect", isSocket: true },
+];
+
+/** A certificate with its key, as files. */
+export interface Pair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Certificates, upstream's programs, and the page that they fetch. */
+export class KonnectivityLab implements AsyncDisposable {
+  readonly directory: string;
+  readonly #paths: PeerPaths<typeof konnectivityPeers[number]>;
+  readonly #running: AsyncDisposable[] = [];
+
+  private constructor(directory: string, paths: PeerPaths<typeof konnectivityPeers[number]>) {
+    this.directory = directory;
+    this.#paths = paths;
+  }
+
+  static async create(paths: PeerPaths<typeof konnectivityPeers[number]>): Promise<KonnectivityLab> {
+    const lab = new KonnectivityLab(await Deno.makeTempDir({ prefix: "konn" }), paths);
+    for (const side of ["frontend", "agent", "stranger"]) {
+      await lab.#makeCa(side);
+      await lab.#makePair(side, "server", "serverAuth");
+      await lab.#makePair(side, "client", "clientAuth");
+    }
+    return lab;
+  }
+
+  ca(side: "frontend" | "agent" | "stranger"): string {
+    return `${this.directory}/${side}-ca.crt`;
+  }
+
+  pair(side: "frontend" | "agent" | "stranger", role: "server" | "client"): Pair {
+    const name = `${this.directory}/${side}-${role}`;
+    return { cert: `${name}.crt`, key: `${name}.key` };
+  }
+
+  /** Starts one of upstream's programs that listens on `port`. */
+  async #start(path: string, args: readonly string[], port: number): Promise<PeerServer> {
+    const server = await PeerServer.start(path, () => args, { port, env: { GODEBUG: "asyncpreemptoff=1" } });
+    this.#running.push(server);
+    return server;
+  }
+
+  /** The page of upstream's own tests, and its port. */
+  async page(): Promise<number> {
+    const port = plainPort();
+    await this.#start(this.#paths.konn_test_server, [`--server-port=${port}`], port);
+    return port;
+  }
+
+  async goServer(frontend: Frontend, more: readonly string[] = []): Promise<RunningServer> {
+    const [port, agents, health, admin] = [plainPort(), plainPort(), plainPort(), plainPort()];
+    const socket = `${this.directory}/${port}.sock`;
+    const { cert, key } = this.pair("frontend", "server");
+    const tls = [`--server-ca-cert=${this.ca("frontend")}`, `--server-cert=${cert}`, `--server-key=${key}`];
+    const cluster = this.pair("agent", "server");
+    const server = await this.#start(this.#paths.konn_server, [
+      `--mode=${frontend.mode}`,
+      ...frontend.isSocket ? ["--server-port=0", `--uds-name=${socket}`] : [`--server-port=${port}`, ...tls],
+      `--agent-port=${agents}`,
+      `--health-port=${health}`,
+      `--admin-port=${admin}`,
+      "--server-bind-address=127.0.0.1",
+      "--agent-bind-address=127.0.0.1",
+      "--health-bind-address=127.0.0.1",
+      `--cluster-ca-cert=${this.ca("agent")}`,
+      `--cluster-cert=${cluster.cert}`,
+      `--cluster-key=${cluster.key}`,
+      ...more,
+    ], health);
+    return { server, front: frontend.isSocket ? { path: socket } : { port }, agents, health };
+  }
+
+  async goAgent(server: { readonly agents: number }, more: readonly string[] = []): Promise<PeerServer> {
+    const [health, admin] = [plainPort(), plainPort()];
+    const { cert, key } = this.pair("agent", "client");
+    return await this.#start(this.#paths.konn_agent, [
+      "--proxy-server-host=127.0.0.1",
+      `--proxy-server-port=${server.agents}`,
+      "--health-server-host=127.0.0.1",
+      `--health-server-port=${health}`,
+      `--admin-server-port=${admin}`,
+      `--ca-cert=${this.ca("agent")}`,
+      `--agent-cert=${cert}`,
+      `--agent-key=${key}`,
+      ...more,
+    ], health);
+  }
+
+  /** Has upstream's client fetch a page; what it said. */
+  async goClient(
+    frontend: Frontend,
+    front: RunningServer["front"],
+    { port, more = [] }: { port: number; more?: readonly string[] },
+  ): Promise<{ code: number; said: string }> {
+    const { cert, key } = this.pair("frontend", "client");
+    const way = "path" in front ? ["--proxy-host=", "--proxy-port=0", `--proxy-uds=${front.path}`] : [
+      "--proxy-host=127.0.0.1",
+      `--proxy-port=${front.port}`,
+      `--ca-cert=${this.ca("frontend")}`,
+      `--client-cert=${cert}`,
+      `--client-key=${key}`,
+    ];
+    const { code, stdout, stderr } = await runPeer(this.#paths.konn_client, [
+      "--request-host=127.0.0.1",
+      `--request-port=${port}`,
+      `--mode=${frontend.mode}`,
+      ...way,
+      ...more,
+    ], { env: { GODEBUG: "asyncpreemptoff=1" } });
+    return { code, said: stdout + stderr };
+  }
+
+  async #makeCa(side: string): Promise<void> {
+    const file = `${this.directory}/${side}-ca`;
+    await this.#openssl([
+      "req",
+      "-x509",
+      ...newKey,
+      "-days",
+      "2",
+      "-subj",
+      `/CN=${side} CA`,
+      "-addext",
+      "basicConstraints=critical,CA:TRUE",
+      "-keyout",
+      `${file}.key`,
+      "-out",
+      `${file}.crt`,
+    ]);
+  }
+
+  async #makePair(side: string, role: string, usage: string): Promise<void> {
+    const file = `${this.directory}/${side}-${role}`, ca = `${this.directory}/${side}-ca`;
+    await this.#openssl([
+      "req",
+      "-x509",
+      ...newKey,
+      "-days",
+      "2",
+      "-subj",
+      `/CN=${role}`,
+      "-CA",
+      `${ca}.crt`,
+      "-CAkey",
+      `${ca}.key`,
+      "-addext",
+      "basicConstraints=critical,CA:FALSE",
+      "-addext",
+      `extendedKeyUsage=${usage}`,
+      "-addext",
+      "subjectAltName=DNS:localhost,DNS:konnectivity-server-local,IP:127.0.0.1",
+      "-keyout",
+      `${file}.key`,
+      "-out",
+      `${file}.crt`,
+    ]);
+  }
+
+  async #openssl(args: readonly string[]): Promise<void> {
+    const { code, stderr } = await runPeer(this.#paths.openssl, args);
+    if (code !== 0) throw new Error(`openssl: ${stderr}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const program of this.#running.reverse()) await program[Symbol.asyncDispose]();
+    await Deno.remove(this.directory, { recursive: true });
+  }
+}
+
+/** A server, where its clients and agents find it, and its health port. */
+export interface RunningServer {
+  readonly server: AsyncDisposable;
+  readonly front: { readonly port: number } | { readonly path: string };
+  readonly agents: number;
+  readonly health: number;
+}
+
+/** Waits until a server or an agent says that it is ready. */
+export async function untilReady(health: number, path = "/readyz"): Promise<void> {
+  await eventually(`127.0.0.1:${health}${path} says ok`, async () => {
+    try {
+      const answer = await fetch(`http://127.0.0.1:${health}${path}`);
+      await answer.body?.cancel();
+      return answer.ok;
+    } catch (error) {
+      if (error instanceof TypeError) return false;
+      throw error;
+    }
+  });
+}
+
+/** A free port that upstream's programs take: they refuse those from 49152 on. */
+export function plainPort(): number {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    try {
+      Deno.listen({ hostname: "127.0.0.1", port }).close();
+      return port;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    }
+  }
+  throw new Error("no free port from 20000 to 31999");
+}
+
+const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
