@@ -164,8 +164,15 @@ function kubeloginUser(issuer: string, client: string, allowExec: readonly strin
       exec: {
         apiVersion: "client.authentication.k8s.io/v1",
         command: "kubelogin",
-        // An issuer is compared letter by letter.
-        args: ["get-token", `--oidc-issuer-url=${issuer}`, `--oidc-client-id=${client}`],
+        args: [
+          "get-token",
+          // An issuer is compared letter by letter.
+          `--oidc-issuer-url=${issuer}`,
+          `--oidc-client-id=${client}`,
+          // What API servers tell people by. kubelogin asks for neither, and not every provider gives them unasked.
+          "--oidc-extra-scope=email",
+          "--oidc-extra-scope=profile",
+        ],
         installHint: "kubelogin is needed to sign in: https://github.com/int128/kubelogin",
         provideClusterInfo: false,
         interactiveMode: "IfAvailable",

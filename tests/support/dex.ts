@@ -24,7 +24,7 @@ export class Dex implements AsyncDisposable {
     await Deno.writeTextFile(cert, testTls.server.cert);
     await Deno.writeTextFile(key, testTls.server.key);
     const callback = freePort();
-    const redirects = `http://localhost:18000,http://localhost:${callback}`;
+    const redirects = `http://localhost:8000,http://localhost:18000,http://localhost:${callback}`;
     const server = await PeerServer.start(path, (port) => [
       ...["-issuer", `https://127.0.0.1:${port}/dex`, "-redirects", redirects],
       ...["-cert", cert, "-key", key],

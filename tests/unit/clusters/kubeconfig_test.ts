@@ -69,6 +69,8 @@ Deno.test("kubeconfigOf() gives Talos clusters kubelogin and their certificate a
     "get-token",
     "--oidc-issuer-url=https://sso.example.net/realms/a",
     "--oidc-client-id=c-talos",
+    "--oidc-extra-scope=email",
+    "--oidc-extra-scope=profile",
   ]);
 });
 
