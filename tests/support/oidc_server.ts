@@ -58,6 +58,11 @@ export class OidcServer implements AsyncDisposable {
     this.issuer = issuer ?? `http://127.0.0.1:${this.#server.port}/oidc`;
   }
 
+  /** Of loopback, whatever its issuer says. */
+  get port(): number {
+    return this.#server.port;
+  }
+
   get discoveryUrl(): string {
     return `${this.issuer}/.well-known/openid-configuration`;
   }
