@@ -10,12 +10,14 @@ export interface ForwardCrowdOptions {
 /**
  * The streams of one session, and how much they hold for readers that are slow. The server knows no windows: whatever
  * it sends must be taken in, or nobody gets anything. So a reader that is slow and alone makes the server wait; one
- * that has company may hold more, and when that is full too, the others wait for a moment only: a reader that takes
- * nothing at all meanwhile loses its connection.
+ * that has company may hold more, and when that is full too, those who wait for an answer do so for a moment only: a
+ * reader that takes nothing at all meanwhile loses its connection.
  */
 export class ForwardCrowd implements Disposable {
   readonly #options: ForwardCrowdOptions;
   readonly #streams = new Set<ForwardStream>();
+  /** Those that got much. */
+  readonly #bulk = new Set<ForwardStream>();
   /** Those that hold more than a little, and how much. */
   readonly #slow = new Map<ForwardStream, number>();
   /** What the slow ones hold together. */
@@ -37,6 +39,11 @@ export class ForwardCrowd implements Disposable {
     return this.#slow.size > 0;
   }
 
+  /** Whether somebody gets so much that others would feel it. */
+  get hasBulk(): boolean {
+    return this.#bulk.size > 0;
+  }
+
   /** Whether nothing more can be taken from the server. */
   get mustWait(): boolean {
     return this.#mustWait;
@@ -49,12 +56,14 @@ export class ForwardCrowd implements Disposable {
 
   leave(stream: ForwardStream): void {
     this.#streams.delete(stream);
+    this.#bulk.delete(stream);
     this.#note(stream, 0);
     this.#judge({ hasChanged: true });
   }
 
   /** A stream was given data. */
   onHeld(stream: ForwardStream): void {
+    if (stream.received > bulk && this.#streams.has(stream)) this.#bulk.add(stream);
     if (stream.held <= little || !this.#streams.has(stream)) return;
     this.#note(stream, stream.held);
     this.#judge();
@@ -70,6 +79,7 @@ export class ForwardCrowd implements Disposable {
   [Symbol.dispose](): void {
     this.#streams.clear();
     this.#slow.clear();
+    this.#bulk.clear();
     this.#held = 0;
     this.#judge();
   }
@@ -94,32 +104,37 @@ export class ForwardCrowd implements Disposable {
     this.#options.onChange();
   }
 
-  /** Loses, after a while, those whose readers take nothing. */
+  /** Loses, after a while in which somebody waited, those whose readers take nothing. */
   #lose(): void {
     if (this.#patience) return;
     const before = new Map([...this.#slow.keys()].map((stream) => [stream, stream.taken]));
     this.#patience = this.#options.clock.after(patience, () => {
       this.#patience = undefined;
       for (const [stream, taken] of before) {
-        if (!this.#mustWait || !this.#slow.has(stream) || stream.taken > taken) continue;
-        const others = this.#streams.size - 1;
-        stream.abort(
-          new PosternError(
-            "timeout",
-            `Cannot go on with ${stream.peer}: nothing was read for ${
-              patience / 1000
-            } s, and ${others} others wait behind it`,
-            { detail: "reset" },
-          ),
-        );
+        const waiting = [...this.#streams].filter((other) =>
+          other.isExpectant && !this.#slow.has(other)
+        ).length;
+        if (!this.#mustWait || waiting === 0) break;
+        if (this.#slow.has(stream) && stream.taken === taken) stream.abort(tooSlow(stream, waiting));
       }
       this.#judge();
     });
   }
 }
 
+function tooSlow({ peer }: ForwardStream, waiting: number): PosternError {
+  const others = waiting === 1 ? "another one waits" : `${waiting} others wait`;
+  return new PosternError(
+    "timeout",
+    `Cannot go on with ${peer}: nothing was read for ${patience / 1000} s, and ${others} behind it`,
+    { detail: "reset" },
+  );
+}
+
 /** Held for each reader, where all are slow and nobody is held up but they. */
 const little = 1024 * 1024;
 /** Held for all readers of a session together. */
 const much = 16 * 1024 * 1024;
-const patience = 10_000;
+/** Got by a stream that is there for more than an answer. */
+const bulk = 4 * 1024 * 1024;
+const patience = 3000;

@@ -94,6 +94,11 @@ export class ForwardSession implements AsyncDisposable {
     return this.#crowd.isFull;
   }
 
+  /** Whether a forward gets so much that others would feel it. */
+  get hasBulk(): boolean {
+    return this.#crowd.hasBulk;
+  }
+
   /** A connection to a port of the pod. Nothing is waited for: whether the pod refuses shows on the connection. */
   open(port: number): Conn {
     const { clock, pod, halfClose } = this.#options;

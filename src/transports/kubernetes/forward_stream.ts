@@ -35,6 +35,7 @@ export class ForwardStream implements Conn {
   #reader: Reader | undefined;
   #received = 0;
   #taken = 0;
+  #isExpectant = false;
   #hasPeerEnded = false;
   #haveEnded = false;
   #isOver = false;
@@ -64,6 +65,11 @@ export class ForwardStream implements Conn {
     return this.#taken;
   }
 
+  /** Whether the client said something after which nothing has come. */
+  get isExpectant(): boolean {
+    return this.#isExpectant;
+  }
+
   read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
     if (this.#held.length > 0) {
       const count = this.#held.take(into);
@@ -80,8 +86,14 @@ export class ForwardStream implements Conn {
     if (bytes.length > largestPart || this.#writeFailure !== undefined || this.#link.room()) {
       return this.#writeSlowly(bytes);
     }
-    if (bytes.length > 0) this.#link.send(bytes);
+    this.#send(bytes);
     return done;
+  }
+
+  #send(bytes: Uint8Array<ArrayBuffer>): void {
+    if (bytes.length === 0) return;
+    this.#isExpectant = true;
+    this.#link.send(bytes);
   }
 
   async #writeSlowly(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
@@ -93,7 +105,7 @@ export class ForwardStream implements Conn {
         await this.#woken(room);
         continue;
       }
-      this.#link.send(bytes.subarray(at, at + largestPart));
+      this.#send(bytes.subarray(at, at + largestPart));
       at += largestPart;
     }
     const failure = this.#writeFailure;
@@ -151,6 +163,7 @@ export class ForwardStream implements Conn {
   onData(data: Uint8Array<ArrayBuffer>): void {
     if (this.#failure !== undefined || this.#hasPeerEnded || data.length === 0) return;
     this.#received += data.length;
+    this.#isExpectant = false;
     const reader = this.#reader;
     if (!reader) return this.#held.push(data.slice());
     this.#reader = undefined;

@@ -87,11 +87,13 @@ export class PodForwards implements AsyncDisposable {
     for (const session of sessions) if (clock.now() - session.openedAt >= limits.age) session.retire();
     const open = sessions.filter(({ takesMore, streams }) => takesMore && streams < limits.streams);
     const free = open.filter(({ isCrowded }) => !isCrowded);
-    const [best] = (free.length > 0 ? free : open).sort((a, b) => a.streams - b.streams);
+    const [best] = (free.length > 0 ? free : open).sort((a, b) =>
+      Number(a.hasBulk) - Number(b.hasBulk) || a.streams - b.streams
+    );
     if (!best) return undefined;
     if (best.isCrowded) return sessions.length < limits.sessions + mostCrowded ? undefined : best;
     // Not waited for: it serves those that come after this one.
-    const isMore = best.streams >= many && free.length < limits.sessions;
+    const isMore = (best.streams >= many || best.hasBulk) && free.length < limits.sessions;
     if (isMore && !this.#opening) this.#openShared(0).then((conn) => conn?.abort(), () => {});
     return best;
   }
