@@ -72,13 +72,12 @@ peerTest(
       await files(home, {
         "access": `${S3Server.keys.access}\n`,
         "secret": `${secret}\n`,
-        "ca.pem": testTls.ca,
         "alice.asc": rsa.secret,
         "alice.pass": `${rsa.passphrase}\n`,
       });
       const bucket = (name: string) =>
         `{ endpoint: "${s3.endpoint}", region: ${region}, bucket: ${name}, accessKeyFile: access, ` +
-        "secretKeyFile: secret, ca: ca.pem }";
+        "secretKeyFile: secret }";
       await home.configure(`listen: { mixed: 127.0.0.1:3131 }
 default: direct
 emergency:
@@ -100,7 +99,7 @@ ${more}`);
       assert.match(stdout, /^ +proxy-url: "socks5:\/\/127\.0\.0\.1:3131"$/m);
       assert.match(stdout, /^ +namespace: "kube-system"$/m);
       assert.match(stdout, /^current-context: "emergency-credentials\/c-lab"$/m);
-      assert.match(stderr, /note: nothing of c-lab is in "empty" at https:/);
+      assert.match(stderr, /note: nothing of c-lab is in "empty" at http:/);
       assert.ok(!stderr.includes(token));
     });
     await t.step("the same by the short form", async () => {

@@ -5,7 +5,6 @@ import { PassboltStandIn } from "../support/passbolt_stand_in.ts";
 import { peerTest } from "../support/peers.ts";
 import { Household } from "../support/postern_process.ts";
 import { S3Server } from "../support/s3_server.ts";
-import { testTls } from "../support/tls_files.ts";
 
 const token = "TOKEN-OF-THE-EMERGENCY-ACCOUNT";
 const id = "8bb80df5-700c-48ce-b568-85a60fc3c8f2";
@@ -43,6 +42,7 @@ peerTest(
   region: rma1
   accessKeyId: ${S3Server.keys.access}
   secretAccessKey: ${S3Server.keys.secret}
+  insecure: true
   addedLater: 1
 ${more}`;
     const json = JSON.stringify({
@@ -53,10 +53,7 @@ ${more}`;
       home.configure(`listen: { mixed: 127.0.0.1:3132 }
 emergency: { passbolt: { url: "${passbolt.url}"${more} } }
 `);
-    const secure = { SSL_CERT_FILE: `${home.directory}/ca.pem` };
-    await Deno.writeTextFile(secure.SSL_CERT_FILE, testTls.ca);
     const env = {
-      ...secure,
       KHARON_PASSBOLT_KEY: alice.secret,
       KHARON_PASSBOLT_PASSPHRASE: alice.passphrase,
       KHARON_PASSBOLT_TOTP: "123456",

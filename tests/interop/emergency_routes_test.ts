@@ -13,7 +13,7 @@ import { S3Server } from "../support/s3_server.ts";
 import { testTls } from "../support/tls_files.ts";
 
 peerTest(
-  "emergency credentials come by the door's routes, and kubectl works with them at a real API server",
+  "emergency credentials come by the door's routes over TLS, and kubectl works with them at a real API server",
   ["gpg", "kubectl", "kubernetes", "lieutenant", "versitygw"],
   async ({ gpg, kubectl, versitygw, ...paths }, t) => {
     await using server = await Lieutenant.start({
@@ -27,6 +27,7 @@ peerTest(
       directory: home.directory,
       region: "us-east-1",
       buckets: ["emergency"],
+      isSecure: true,
     });
     // Only behind the proxy has the service that name.
     await using proxy = new ProxyServer(behind("site.example.net"), { host: "127.0.0.1", port: 0 }, {
@@ -140,7 +141,7 @@ peerTest(
         accessKey: S3Server.keys.access,
         secretKey: S3Server.keys.secret,
       };
-      const client = new HttpClient({ clock: systemClock, network }, { ca: testTls.ca });
+      const client = new HttpClient({ clock: systemClock, network });
       const signal = new AbortController().signal;
       await assert.rejects(
         readObject(bucket, "em-x", { client, clock: late }, { signal }),

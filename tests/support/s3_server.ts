@@ -7,20 +7,28 @@ export interface S3ServerOptions {
   readonly directory: string;
   readonly region: string;
   readonly buckets: readonly string[];
+  /** Whether it speaks TLS, with the certificate of the tests. */
+  readonly isSecure?: boolean;
 }
 
 /** The real S3 gateway versitygw over a directory, with one account. */
 export class S3Server implements AsyncDisposable {
   static readonly keys = { access: "AKIAPOSTERN", secret: "secret-of-the-bucket" };
+  /** Its address. */
+  readonly endpoint: string;
   readonly #server: PeerServer;
   readonly #directory: string;
 
-  private constructor(server: PeerServer, directory: string) {
+  private constructor(server: PeerServer, directory: string, scheme: string) {
     this.#server = server;
     this.#directory = directory;
+    this.endpoint = `${scheme}://${server.address}`;
   }
 
-  static async start(path: string, { directory, region, buckets }: S3ServerOptions): Promise<S3Server> {
+  static async start(
+    path: string,
+    { directory, region, buckets, isSecure = false }: S3ServerOptions,
+  ): Promise<S3Server> {
     const below = (name: string) => `${directory}/${name}`;
     for (const bucket of buckets) await Deno.mkdir(below(`root/${bucket}`), { recursive: true });
     await Deno.mkdir(below("attributes"));
@@ -29,13 +37,9 @@ export class S3Server implements AsyncDisposable {
     const server = await PeerServer.start(path, (port) => [
       ...["-listen", `127.0.0.1:${port}`, "-region", region, "-access", S3Server.keys.access],
       ...["-root", below("root"), "-attributes", below("attributes")],
-      ...["-cert", below("s3.crt"), "-key", below("s3.key")],
+      ...(isSecure ? ["-cert", below("s3.crt"), "-key", below("s3.key")] : []),
     ], { env: { SECRET_KEY: S3Server.keys.secret }, patience: 60_000 });
-    return new S3Server(server, directory);
-  }
-
-  get endpoint(): string {
-    return `https://${this.#server.address}`;
+    return new S3Server(server, directory, isSecure ? "https" : "http");
   }
 
   /** Puts an object under any name. */
