@@ -13,11 +13,8 @@ export interface KubeApi extends AsyncDisposable {
   request(request: KubeRequest, options: { readonly signal: AbortSignal }): Promise<KubeAnswer>;
   /** The object of an answer of 2xx; any other is an error that names the cluster and, where it is 403, the right. */
   json(request: KubeRequest, options: { readonly signal: AbortSignal }): Promise<unknown>;
-  /**
-   * The objects of a watch, a line each, until the server ends the answer. A server that says nothing for `silence`
-   * is `timeout`; an answer that is not 2xx fails as in `json`.
-   */
-  lines(request: KubeLinesRequest, options: { readonly signal: AbortSignal }): AsyncIterable<unknown>;
+  /** An answer that goes on for long, on a connection of its own: a watch. It is the caller's to end. */
+  stream(request: KubeStreamRequest, options: { readonly signal: AbortSignal }): Promise<KubeStream>;
   /** Asks for another protocol on a connection of its own, which is the caller's from a 101 on. */
   upgrade(request: KubeRequest, options: { readonly signal: AbortSignal }): Promise<KubeUpgrade>;
   status(): KubeApiStatus;
@@ -38,10 +35,26 @@ export interface KubeRequest {
   readonly timeout?: number;
 }
 
-export interface KubeLinesRequest extends Omit<KubeRequest, "limit" | "timeout"> {
-  /** How long nothing may come, in ms. */
+export interface KubeStreamRequest extends Omit<KubeRequest, "limit" | "timeout"> {
+  /** How long nothing may come before a read fails with `timeout`, in ms. */
   readonly silence: number;
 }
+
+/** A long answer of 2xx, or one that is not; then `text` is the begin of what the server says of it. */
+export type KubeStream =
+  & AsyncDisposable
+  & ({
+    readonly status: number;
+    readonly fields: Fields;
+    readonly text?: undefined;
+    /** The next bytes, which are valid until the next call; undefined at the end. */
+    read(): Promise<Uint8Array<ArrayBuffer> | undefined>;
+  } | {
+    readonly status: number;
+    readonly fields: Fields;
+    readonly text: string;
+    readonly read?: undefined;
+  });
 
 export interface KubeAnswer {
   readonly status: number;
@@ -64,7 +77,7 @@ export interface KubeApiStatus {
   readonly version?: string;
   /** Answered so far, of any status. */
   readonly requests: number;
-  /** Connections to it now: idle ones, those of requests, watches, and upgraded ones that are open. */
+  /** Connections to it now: idle ones, and those of requests and watches; whoever upgraded one counts it. */
   readonly connections: number;
   /** Why the last request that failed did; absent after one that did not. */
   readonly lastError?: string;
