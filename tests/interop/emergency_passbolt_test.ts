@@ -90,7 +90,7 @@ emergency: { passbolt: { url: "${passbolt.url}"${more} } }
         "POST /mfa/verify/totp.json",
         "GET /resources.json",
         `GET /secrets/resource/${id}.json`,
-        "GET /auth/logout.json",
+        "POST /auth/logout.json",
       ]);
     });
     await t.step("a resource by its id, whose secret is the list alone", async () => {

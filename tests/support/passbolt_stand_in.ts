@@ -39,11 +39,11 @@ interface Session {
  * A stand-in for Passbolt, written from its published API (GPGAuth, MFA, resources, secrets, metadata): a real one
  * needs PHP, a database and a mail server. It checks what a real one checks: the challenge is encrypted by the real gpg
  * and taken once; nothing is told without a session; where a user has a second factor nothing is told without it; a
- * POST that is not a sign-in has to repeat the token of its cookie.
+ * POST that is not a sign-in has to repeat the token of its cookie; a session is ended by a POST only.
  */
 export class PassboltStandIn implements AsyncDisposable {
   readonly lies: PassboltLies = {};
-  /** `GET /resources.json`, in order. */
+  /** What was asked for, in order: `GET /resources.json`. */
   readonly asked: string[] = [];
   readonly resources: PassboltResource[] = [];
   /** Keys of metadata that are shared: what is decrypted of the copy for the user. */
@@ -91,6 +91,9 @@ export class PassboltStandIn implements AsyncDisposable {
       }
     }
     if (path === "/auth/logout.json") {
+      if (request.method === "GET") {
+        return failed(404, "The logout route should only be accessed with POST method.");
+      }
       this.#sessions.delete(cookies.get("passbolt_session") ?? "");
       return { status: 302, fields: [["Location", "/tenant/auth/login"]] };
     }
@@ -105,7 +108,7 @@ export class PassboltStandIn implements AsyncDisposable {
     if (!isVerified) {
       return { status: 302, fields: [["Location", `${this.url}/mfa/verify/error.json`]] };
     }
-    return await this.#shown(path, session.user);
+    return this.#withCsrf(await this.#shown(path, session.user));
   }
 
   async #verify({ method, body }: WebRequest): Promise<WebAnswer> {
@@ -160,9 +163,9 @@ export class PassboltStandIn implements AsyncDisposable {
     ]);
   }
 
-  async #shown(path: string, { key }: PassboltUser): Promise<WebAnswer> {
+  async #shown(path: string, { key }: PassboltUser): Promise<JsonAnswer> {
     if (path === "/resources.json") {
-      return this.#withCsrf(succeeded(this.resources.map(({ id, name, metadata }) => ({
+      return succeeded(this.resources.map(({ id, name, metadata }) => ({
         id,
         ...(name !== undefined && { name }),
         ...(metadata && {
@@ -170,7 +173,7 @@ export class PassboltStandIn implements AsyncDisposable {
           metadata_key_id: metadata.keyId,
           metadata_key_type: metadata.type,
         }),
-      }))));
+      })));
     }
     if (path === "/metadata/keys.json") {
       const keys = this.metadataKeys.map(async ({ id, copy }) => ({

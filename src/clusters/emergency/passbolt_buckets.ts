@@ -49,7 +49,7 @@ export async function passboltBuckets(
   try {
     return await readBucketList(await passwordOf(session, resource, { keys, signal }));
   } finally {
-    await session.ask("GET", "/auth/logout.json", { signal }).catch((error) => {
+    await session.signOut({ signal }).catch((error) => {
       // What was wanted is here; the session ends by itself.
       log.debug("passbolt.logout_failed", { reason: describe(error) });
     });

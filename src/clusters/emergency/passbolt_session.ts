@@ -18,6 +18,12 @@ export interface PassboltAnswer {
   readonly http: HttpAnswer;
 }
 
+interface AskOptions {
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly signal: AbortSignal;
+}
+
 /** The most cookies that are kept, and the most characters of each. */
 const mostCookies = 20;
 const mostCookie = 4096;
@@ -52,11 +58,25 @@ export class PassboltSession {
   }
 
   /** One exchange, whatever comes of it. */
-  async ask(
-    method: "GET" | "POST",
-    path: string,
-    { body, signal }: { readonly body?: unknown; readonly signal: AbortSignal },
-  ): Promise<PassboltAnswer> {
+  async ask(method: "GET" | "POST", path: string, options: AskOptions): Promise<PassboltAnswer> {
+    const http = await this.#exchange(method, path, options);
+    // The second factor is asked for by a redirect to what says so.
+    const location = URL.parse(http.fields.get("location") ?? "", http.url.href);
+    if (
+      http.status === 302 && location?.pathname.endsWith(askingForCode) && location.origin === this.url.origin
+    ) {
+      return answerOf(await this.#exchange("GET", askingForCode, options));
+    }
+    return answerOf(http);
+  }
+
+  /** Ends the session; the answer is a redirect to the page where one signs in. */
+  async signOut({ signal }: { signal: AbortSignal }): Promise<void> {
+    const http = await this.#exchange("POST", "/auth/logout.json", { signal });
+    if (http.status >= 400) throw refused(answerOf(http));
+  }
+
+  async #exchange(method: "GET" | "POST", path: string, { body, signal }: AskOptions): Promise<HttpAnswer> {
     const { client, url } = this.#options;
     const csrf = this.#cookies.get("csrfToken");
     const cookies = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; ");
@@ -70,15 +90,10 @@ export class PassboltSession {
         ...(csrf === undefined ? [] : [["X-CSRF-Token", csrf] as const]),
         ...(body === undefined ? [] : [["Content-Type", "application/json"] as const]),
       ],
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(method === "POST" && { body: body === undefined ? "" : JSON.stringify(body) }),
     }, { signal });
     this.#keepCookies(http);
-    // The second factor is asked for by a redirect to what says so.
-    const location = URL.parse(http.fields.get("location") ?? "", http.url.href);
-    if (http.status === 302 && location?.pathname.endsWith(askingForCode) && location.origin === url.origin) {
-      return await this.ask("GET", askingForCode, { signal });
-    }
-    return answerOf(http);
+    return http;
   }
 
   #keepCookies({ fields }: HttpAnswer): void {
