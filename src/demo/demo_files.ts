@@ -1,8 +1,10 @@
-import { type AppendFile, type FileInfo, type Files, PosternError } from "../core/mod.ts";
+import { type AppendFile, directoryOf, type FileInfo, type Files, PosternError } from "../core/mod.ts";
 
 /** Files that are in memory only. Nothing else is there, so that no file of the person's is ever read or written. */
 export class DemoFiles implements Files {
-  readonly #files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+  readonly #files: Map<string, Uint8Array<ArrayBuffer>>;
+  readonly #directories = new Set<string>();
+  readonly #locked = new Set<string>();
 
   constructor(texts: Readonly<Record<string, string>>) {
     const encoder = new TextEncoder();
@@ -33,7 +35,8 @@ export class DemoFiles implements Files {
   }
 
   list(path: string): Promise<readonly string[]> {
-    return missing(path);
+    const names = [...this.#files.keys()].filter((name) => directoryOf(name) === path);
+    return Promise.resolve(names.map((name) => name.slice(path.length + 1)));
   }
 
   real(path: string): Promise<string> {
@@ -44,35 +47,47 @@ export class DemoFiles implements Files {
     return { [Symbol.dispose]() {} };
   }
 
-  replace(path: string): Promise<void> {
-    return unchangeable(path);
+  replace(path: string, content: string | Uint8Array): Promise<void> {
+    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content.slice();
+    this.#files.set(path, new Uint8Array(bytes));
+    return Promise.resolve();
   }
 
   create(path: string): Promise<boolean> {
-    return unchangeable(path);
+    const isNew = !this.#files.has(path);
+    if (isNew) this.#files.set(path, new Uint8Array());
+    return Promise.resolve(isNew);
   }
 
   privateDirectory(path: string): Promise<void> {
-    return unchangeable(path);
+    this.#directories.add(path);
+    return Promise.resolve();
+  }
+
+  publicDirectory(path: string): Promise<boolean> {
+    const isNew = !this.#directories.has(path);
+    this.#directories.add(path);
+    return Promise.resolve(isNew);
   }
 
   remove(path: string): Promise<void> {
-    return unchangeable(path);
+    this.#files.delete(path);
+    return Promise.resolve();
   }
 
   append(path: string): Promise<AppendFile> {
-    return unchangeable(path);
+    return Promise.reject(
+      new PosternError("not_allowed", `Cannot write to "${path}": the demo has no log of its own`),
+    );
   }
 
   lock(path: string): Promise<Disposable | undefined> {
-    return unchangeable(path);
+    if (this.#locked.has(path)) return Promise.resolve(undefined);
+    this.#locked.add(path);
+    return Promise.resolve({ [Symbol.dispose]: () => void this.#locked.delete(path) });
   }
 }
 
 function missing(path: string): Promise<never> {
   return Promise.reject(new PosternError("config", `Cannot read "${path}": no such file in the demo`));
-}
-
-function unchangeable(path: string): Promise<never> {
-  return Promise.reject(new PosternError("not_allowed", `Cannot change "${path}": the demo writes no file`));
 }

@@ -1,33 +1,9 @@
-import type { PrivateDoor } from "../app/mod.ts";
-import {
-  type Conn,
-  formatTarget,
-  isPosternError,
-  Messages,
-  parseTarget,
-  type Target,
-  type World,
-} from "../core/mod.ts";
-import { buildTransports } from "../transports/mod.ts";
+import { type Conn, formatTarget, isPosternError, Messages, type Target } from "../core/mod.ts";
 import { socks4 } from "../wire/mod.ts";
 import { ask } from "./demo_client.ts";
-import { archiveName, bigSize, type FarSide, greeting, hiddenName } from "./far_side.ts";
-import type { JumpHost } from "./jump_host.ts";
-
-/** One thing that the demo tries; its result is a sentence, or it throws. */
-export interface DemoStep {
-  readonly title: string;
-  run(signal: AbortSignal): Promise<string>;
-}
-
-export interface DemoStage {
-  readonly world: World;
-  readonly door: PrivateDoor;
-  readonly far: FarSide;
-  readonly jump: JumpHost;
-  /** The configuration again with another rule in it. */
-  readonly otherConfig: string;
-}
+import { type DemoStage, type DemoStep, expect } from "./demo_stage.ts";
+import { DoorClient } from "./door_client.ts";
+import { archiveName, bigSize, greeting, hiddenName } from "./far_side.ts";
 
 const site: Target = { host: hiddenName, port: 80 };
 const archive: Target = { host: archiveName, port: 80 };
@@ -182,43 +158,6 @@ export function demoSteps(stage: DemoStage): DemoStep[] {
       },
     },
   ];
-}
-
-function expect(isRight: boolean, otherwise: string): void {
-  if (!isRight) throw new Error(otherwise);
-}
-
-/** Programs as the door knows them: they speak one of its protocols. */
-class DoorClient {
-  readonly #stage: DemoStage;
-
-  constructor(stage: DemoStage) {
-    this.#stage = stage;
-  }
-
-  connect(signal: AbortSignal): Promise<Conn> {
-    return this.#stage.world.network.connect(parseTarget(this.#stage.door.address), { signal });
-  }
-
-  async dial(scheme: "socks5" | "http", target: Target, signal: AbortSignal): Promise<Conn> {
-    const { host, port } = parseTarget(this.#stage.door.address);
-    const settings = { door: { kind: "proxy", settings: { scheme, host, port } } };
-    // The door's own network refuses to go to the door.
-    const { network } = this.#stage.world;
-    const { byName } = buildTransports(settings, { ...this.#stage.door.door.buildDeps, network });
-    const transport = byName.get("door")?.transport;
-    if (!transport) throw new Error("the demo has no client");
-    return await transport.dial(target, { signal });
-  }
-
-  async page(path: string, signal: AbortSignal, token?: string) {
-    const conn = await this.connect(signal);
-    return await ask(conn, {
-      target: path,
-      host: this.#stage.door.address,
-      ...(token !== undefined && { token }),
-    });
-  }
 }
 
 async function refusalOf(dial: Promise<Conn>): Promise<string> {

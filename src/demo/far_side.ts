@@ -25,6 +25,8 @@ import {
 export const hiddenName = "intranet.demo.internal";
 /** The name of the archive: only the jump host knows it. */
 export const archiveName = "archive.demo.internal";
+/** A name of a cluster: only the jump host knows it. */
+export const shopName = "shop.apps.c-demo01.demo.internal";
 /** What the hidden site says. */
 export const greeting = "Hello from the far side.";
 /** How much `/big` sends, in bytes. */
@@ -72,16 +74,16 @@ export class FarSide implements AsyncDisposable {
 
   readonly #dial: Dial = async ({ target }, { signal }): Promise<Dialed> => {
     this.asked.push(formatTarget(target));
-    const conn = await this.connect(target, { name: hiddenName, signal });
+    const conn = await this.connect(target, { names: [hiddenName], signal });
     return { conn, tally: { up: 0, down: 0 }, finish: () => void conn[Symbol.asyncDispose]() };
   };
 
-  /** The far side's own resolver and network, from a place where one name is known. */
+  /** The far side's own resolver and network, from a place where some names are known. */
   async connect(
     target: Target,
-    { name, signal }: { readonly name: string; readonly signal: AbortSignal },
+    { names, signal }: { readonly names: readonly string[]; readonly signal: AbortSignal },
   ): Promise<Conn> {
-    if (normalHost(target.host) !== name) {
+    if (!names.includes(normalHost(target.host))) {
       throw new PosternError(
         "name_not_found",
         `Cannot resolve "${target.host}": no such name on the far side`,

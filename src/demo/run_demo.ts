@@ -1,8 +1,11 @@
 import { PrivateDoor } from "../app/mod.ts";
 import { createLog, describe, LineWriter, PosternError, whenAborted, type World } from "../core/mod.ts";
+import { DemoLieutenant } from "./demo_lieutenant.ts";
+import type { DemoStage } from "./demo_stage.ts";
 import { demoSteps } from "./demo_steps.ts";
 import { demoWorld } from "./demo_world.ts";
-import { archiveName, FarSide, hiddenName } from "./far_side.ts";
+import { archiveName, FarSide, hiddenName, shopName } from "./far_side.ts";
+import { fleetSteps } from "./fleet_steps.ts";
 import { JumpHost, sshConfigPath } from "./jump_host.ts";
 
 export interface DemoOptions {
@@ -13,7 +16,10 @@ export interface DemoOptions {
   readonly listen?: string;
 }
 
-/** Hidden sites, a proxy and a jump host that lead to them, and a door in front: all in this process, on loopback. */
+/**
+ * Hidden sites, a proxy and a jump host that lead to them, the list of a company's clusters, and a door in front: all in
+ * this process, on loopback.
+ */
 export async function runDemo(
   world: World,
   { version, once, listen }: DemoOptions,
@@ -34,12 +40,14 @@ export async function runDemo(
     await using far = new FarSide(world, log);
     await using jump = await JumpHost.open(world, {
       log,
-      connect: (target, { signal }) => far.connect(target, { name: archiveName, signal }),
+      connect: (target, { signal }) => far.connect(target, { names: [archiveName, shopName], signal }),
     });
     const config = demoConfig(listen ?? "127.0.0.1:0", far.proxyPort);
     const own = demoWorld(world, jump.sshFiles);
     await using door = await PrivateDoor.open(own, { config, version, log });
-    await tryAll(world, { door, far, jump, config }, signal);
+    await using lieutenant = new DemoLieutenant(world, log);
+    const otherConfig = `${config}  - { to: other.demo.internal, via: far }\n`;
+    await tryAll({ world, own, door, far, jump, lieutenant, config, otherConfig }, signal);
     if (!staysOpen) return;
     isInUse = true;
     await showAndWait(world, door, config, signal);
@@ -60,22 +68,10 @@ routes:
 `;
 }
 
-interface Stage {
-  readonly door: PrivateDoor;
-  readonly far: FarSide;
-  readonly jump: JumpHost;
-  readonly config: string;
-}
-
-async function tryAll(
-  world: World,
-  { door, far, jump, config }: Stage,
-  signal: AbortSignal,
-): Promise<void> {
-  const { terminal, clock } = world;
+async function tryAll(stage: DemoStage, signal: AbortSignal): Promise<void> {
+  const { terminal, clock } = stage.world;
   const begun = clock.now();
-  const otherConfig = `${config}  - { to: other.demo.internal, via: far }\n`;
-  const steps = demoSteps({ world, door, far, jump, otherConfig });
+  const steps = [...demoSteps(stage), ...fleetSteps(stage)];
   for (const [index, { title, run }] of steps.entries()) {
     const place = `${String(index + 1).padStart(2)}/${steps.length}`;
     try {
@@ -108,9 +104,9 @@ async function showAndWait(
 function invitation({ address, token }: PrivateDoor, config: string): string {
   const indented = config.trimEnd().split("\n").map((line) => `    ${line}`).join("\n");
   return `
-The door stays open at ${address}. Behind it are two web sites that this machine knows no name for: one
-behind a proxy, and one behind an ssh server. Its ssh configuration and keys are made for this run and in memory
-only; yours have no part in it.
+The door stays open at ${address}. Behind it are web sites that this machine knows no name for: one behind a
+proxy, one behind an ssh server, and one of a cluster, which it has learnt of from a list that has ended since. Its
+ssh configuration and keys are made for this run and in memory only; yours have no part in it.
 
 Its configuration:
 
@@ -123,6 +119,7 @@ Try, in another terminal:
     curl -x http://${address} http://${hiddenName}/
     curl -p -x http://${address} http://${hiddenName}/
     curl -x socks5h://${address} http://${archiveName}/       (by ssh)
+    curl -x socks5h://${address} http://${shopName}/       (of a cluster, as its facts say)
     curl http://${address}/proxy.pac
 
 In a browser: http://${address}/?token=${token}

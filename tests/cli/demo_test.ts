@@ -8,6 +8,12 @@ Deno.test("postern demo --once tries every step and exits 0", async () => {
   const steps = stdout.split("\n").filter((line) => /^ *\d+\/\d+ /.test(line));
   assert.ok(steps.length > 5 && steps.every((line) => /^ *\d+\/\d+ +ok /.test(line)), stdout);
   assert.match(stdout, / ok +through an ssh host, by its own ssh configuration: signed in with a key, /);
+  assert.match(stdout, / ok +update signs in, and fetches the clusters of the company: 2 clusters; /);
+  assert.match(
+    stdout,
+    / ok +what a cluster's facts say is routed: .* because of rule .*catalogue main: cluster c-demo01/,
+  );
+  assert.match(stdout, / ok +all that goes on without the list: /);
 });
 
 Deno.test("postern demo has no part in the ssh files and the agent of the person", async () => {
@@ -19,6 +25,10 @@ Deno.test("postern demo has no part in the ssh files and the agent of the person
   assert.equal(code, 0, stdout + stderr);
   const left = [...Deno.readDirSync(`${home.directory}/.ssh`)].map(({ name }) => name);
   assert.deepEqual(left, ["config"]);
+  // Nor does it keep what it has fetched, or the tokens of its sign-in.
+  for (const name of ["cache", "state", "config"]) {
+    await assert.rejects(Deno.stat(`${home.directory}/${name}`), Deno.errors.NotFound);
+  }
 });
 
 Deno.test("postern demo does not stay where nobody could end it", async () => {

@@ -1,0 +1,92 @@
+import { Deadlines, describe, type Listening, type Log, Tasks, type World } from "../core/mod.ts";
+import { type PageRequest, type PageResponse, serveDoor, serveOnlyPages } from "../listeners/mod.ts";
+import { clientId, DemoSignIn, jsonPage } from "./demo_sign_in.ts";
+
+/** The base domain of the cluster behind the jump host. */
+export const clusterDomain = "c-demo01.demo.internal";
+
+/** The clusters of the demo, in the form in which Lieutenant tells them. */
+const clusters = [
+  {
+    id: "c-demo01",
+    tenant: "t-demo",
+    displayName: "Demo, behind a jump host",
+    facts: { cloud: "demo", jumphost: "jump", jumphostSkipDomains: `public.${clusterDomain}` },
+    dynamicFacts: {
+      openshiftBaseDomain: clusterDomain,
+      openshiftApiURL: `https://api.${clusterDomain}:6443`,
+      openshiftConsoleURL: `https://console.apps.${clusterDomain}`,
+    },
+  },
+  {
+    id: "c-demo02",
+    tenant: "t-demo",
+    displayName: "Demo, reached without one",
+    facts: { cloud: "demo" },
+    dynamicFacts: { talosApiURL: "https://api.c-demo02.demo.internal:6443" },
+  },
+];
+
+/**
+ * A stand-in for the Lieutenant API of a company, with two clusters and a stand-in for its OpenID provider: on a
+ * loopback port, and only what `postern update` asks for.
+ */
+export class DemoLieutenant implements AsyncDisposable {
+  readonly #tasks: Tasks;
+  readonly #listening: Listening;
+  readonly #deadlines: Deadlines;
+  readonly #signIn: Promise<DemoSignIn>;
+
+  constructor({ clock, network }: Pick<World, "clock" | "network">, log: Log) {
+    this.#tasks = new Tasks(undefined, (error) => log.error("demo.failed", { reason: describe(error) }));
+    this.#deadlines = new Deadlines(clock);
+    this.#listening = network.listen({ host: "127.0.0.1", port: 0 });
+    this.#signIn = DemoSignIn.open(`${this.url}/sso`, () => clock.date());
+    const deps = {
+      dial: () => Promise.reject(new Error("it is no door")),
+      clock,
+      log,
+      deadlines: this.#deadlines,
+      limits: { connections: 16, handshake: 10_000, halfCloseLinger: 5000 },
+    };
+    const pages = (request: PageRequest) => this.#page(request);
+    this.#tasks.spawn((signal) =>
+      serveDoor(
+        this.#listening,
+        (client, messages, deps, { signal }) => serveOnlyPages(client, messages, pages, deps, { signal }),
+        deps,
+        { signal },
+      )
+    );
+  }
+
+  /** `http://127.0.0.1:12345` */
+  get url(): string {
+    const { endpoint } = this.#listening;
+    return `http://127.0.0.1:${"port" in endpoint ? endpoint.port : 0}`;
+  }
+
+  async #page(request: PageRequest): Promise<PageResponse> {
+    const { path, fields } = request;
+    const signIn = await this.#signIn;
+    if (path === "/") {
+      const discoveryUrl = `${this.url}/sso/.well-known/openid-configuration`;
+      return jsonPage({ apiVersion: "demo", oidc: { clientId, discoveryUrl } });
+    }
+    if (path === "/clusters") {
+      const token = /^Bearer (.+)$/.exec(fields.get("authorization") ?? "")?.[1];
+      if (token === undefined) return jsonPage({ reason: "missing or malformed jwt" }, 400);
+      return signIn.knows(token) ? jsonPage(clusters) : jsonPage({ reason: "Unauthorized" }, 401);
+    }
+    const found = path.startsWith("/sso/")
+      ? await signIn.page(path.slice("/sso".length), request)
+      : undefined;
+    return found ?? jsonPage({ reason: "not found" }, 404);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listening.close();
+    await this.#tasks[Symbol.asyncDispose]();
+    this.#deadlines[Symbol.dispose]();
+  }
+}
