@@ -6,7 +6,7 @@ export type PermissionKind = "net" | "read" | "write" | "env" | "run" | "sys";
  * `{control}` for the control sockets of the doors that run, `{ssh}` for the person's ssh directory, `{shell}` and
  * `{askpass}` for the programs that the environment names for that, `{agent}` for the socket of its ssh agent,
  * `{browser}` for what opens a web address, `{kube}` for the directories of kubeconfigs,
- * `{services}` for where the files of a person's services are.
+ * `{services}` for where the files of a person's services are, `{resolver}` for what the system's resolver reads.
  */
 export type Grant = "any" | readonly string[];
 
@@ -39,6 +39,7 @@ const commonEnv = [
   "TMP",
   "TEMP",
   "POSTERN_CONFIG",
+  "POSTERN_ROOT",
   "NO_COLOR",
   "LOG_TOKENS",
   "LOG_STREAM",
@@ -64,8 +65,12 @@ const reader: Grants = {
   env: "any",
 };
 
-/** Adds to the kubeconfig of the person, where it is told to. */
-const kubeconfigWriter: Grants = { ...reader, write: ["{state}", "{cache}", "{runtime}", "{kube}"] };
+/** Adds to the kubeconfig of the person, where it is told to; asks API servers for their certificates through the door. */
+const kubeconfigWriter: Grants = {
+  ...reader,
+  net: "any",
+  write: ["{state}", "{cache}", "{runtime}", "{kube}"],
+};
 
 /** What the ssh configuration may have run: `Match exec` and ProxyCommand by a shell, `engine: openssh`, SSH_ASKPASS. */
 const sshPrograms = ["{shell}", "ssh", "{askpass}"];
@@ -130,7 +135,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
     net: "any",
     read: "any",
     // Host keys that are accepted are written down where ssh would.
-    write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}"],
+    write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}", "{resolver}"],
     env: "any",
     run: ["{self}", ...sshPrograms],
     sys: sshFacts,
@@ -156,6 +161,14 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   "exec-credential": fetcher,
   console: { ...reader, run: ["{browser}"] },
   "emergency-credentials": emergency,
+  dns: { ...reader, write: ["{state}", "{cache}", "{runtime}", "{resolver}"], run: ["systemctl"] },
+  cleanup: {
+    ...client,
+    net: ["{control}", "127.0.0.1", "[::1]"],
+    read: ["{config}", "{state}", "{runtime}", "{resolver}"],
+    write: ["{state}", "{runtime}", "{resolver}"],
+    run: ["systemctl"],
+  },
   "service-install": installer,
   "service-uninstall": uninstaller,
   service: installer,
@@ -213,7 +226,8 @@ export function kindsFor(
   // A door starts itself to go into the background, a sign-in a browser, a shell what a person says, a service its
   // manager; all else that is run is named by the ssh configuration.
   const mayRun = usesSsh || grants.run === "any" || grants.run?.includes("{browser}") ||
-    grants.run === installer.run || (command === "proxy" && args.includes("--background"));
+    grants.run === installer.run || grants.run?.includes("systemctl") ||
+    (command === "proxy" && args.includes("--background"));
   return permissionKinds.filter((kind) => grants[kind] !== undefined && (kind !== "run" || mayRun));
 }
 
@@ -247,6 +261,8 @@ export interface SourceFacts {
   readonly agent?: string | undefined;
   /** What POSTERN_BROWSER, KHARON_BROWSER or BROWSER name, a command line. */
   readonly browser?: string | undefined;
+  /** Where the system's files begin, if not at the root. */
+  readonly system?: string | undefined;
   /** What KUBECONFIG names. */
   readonly kubeconfig?: string | undefined;
 }
@@ -301,7 +317,8 @@ function toFlags(
 
 function fill(
   name: string,
-  { directories, self, platform, sockets = [], shell, askpass, agent, browser, kubeconfig }: SourceFacts,
+  { directories, self, platform, sockets = [], system = "", shell, askpass, agent, browser, kubeconfig }:
+    SourceFacts,
 ): readonly string[] {
   if (name === "{control}") return sockets.map((path) => `unix:${path}`);
   if (name === "{ssh}") return [`${directories.home}/.ssh`];
@@ -311,6 +328,7 @@ function fill(
     const directory = `${directoryOf(directories.config)}/systemd`;
     return [platform === "darwin" ? `${directories.home}/Library/LaunchAgents` : directory];
   }
+  if (name === "{resolver}") return resolverDirectories.map((directory) => `${system}${directory}`);
   if (name === "{agent}") return agent ? [agent] : [];
   if (name === "{browser}") return [browserProgram(browser, platform)];
   if (name === "{kube}") {
@@ -320,6 +338,9 @@ function fill(
   const places: Record<string, string> = { ...directories, self };
   return [name.replace(/^\{(\w+)\}$/, (whole, place: string) => places[place] ?? whole)];
 }
+
+/** What systemd-resolved and the resolver of macOS read, as `dns --apply` writes it. */
+const resolverDirectories = ["/etc/systemd/resolved.conf.d", "/etc/systemd/dns-delegate.d", "/etc/resolver"];
 
 /** The first word of what the environment says, else what the platform has for it. */
 function browserProgram(line: string | undefined, platform: string): string {

@@ -34,6 +34,7 @@ export function sourceCommand(
     agent: env("SSH_AUTH_SOCK"),
     browser: env("POSTERN_BROWSER") || env("KHARON_BROWSER") || env("BROWSER"),
     kubeconfig: env("KUBECONFIG"),
+    system: env("POSTERN_ROOT"),
   };
   return ["run", ...runtimeFlags, "--quiet", "--config", config, ...flagsFor(args, facts)];
 }

@@ -8,9 +8,10 @@ import {
   type Target,
   type World,
 } from "../core/mod.ts";
-import type { DnsReply, FakeRange, ListenerLimits } from "../listeners/mod.ts";
+import type { DnsInfo, DnsReply, FakeRange, ListenerLimits } from "../listeners/mod.ts";
 import { DnsNames } from "./dns_names.ts";
 import { type DnsSocket, DnsSockets } from "./dns_sockets.ts";
+import { dnsDomains } from "./dns_wish.ts";
 import { FakeAddresses, fakeAddressFile } from "./fake_addresses.ts";
 import type { Plan } from "./plan.ts";
 import type { Settings } from "./settings.ts";
@@ -102,6 +103,16 @@ export class DnsHelper implements AsyncDisposable {
       hint: "look the name up again: addresses of dns.fakeRange are given out by this door's DNS",
     });
     return { target, error };
+  }
+
+  /** What `status` shows; undefined where no DNS is answered. */
+  info(): DnsInfo | undefined {
+    if (this.endpoints.length === 0) return undefined;
+    return {
+      addresses: this.endpoints,
+      domains: dnsDomains(this.#deps.plan()),
+      ...(this.#fakes && { fakeAddresses: this.#fakes.size }),
+    };
   }
 
   collect(): Metric[] {

@@ -28,6 +28,7 @@ import type { LoadedConfig } from "./config_file.ts";
 import { ConnectionTable, type TakenRoute } from "./connection_table.ts";
 import { DialCounts } from "./dial_counts.ts";
 import { DnsHelper } from "./dns_helper.ts";
+import type { DnsWish } from "./dns_system.ts";
 import { DoorMetrics } from "./door_metrics.ts";
 import { explanationOf } from "./explanation.ts";
 import { grantedProcess } from "./granted_process.ts";
@@ -124,8 +125,8 @@ export class Door implements AsyncDisposable {
 
   /** What its transports are built from. */
   get buildDeps(): BuildDeps {
-    const { clock, files } = this.#world;
-    return { network: this.#network, clock, files, log: this.#options.log, ssh: this.#ssh };
+    const { clock, files, process } = this.#world;
+    return { network: this.#network, clock, files, process, log: this.#options.log, ssh: this.#ssh };
   }
 
   get phase(): DoorPhase {
@@ -139,6 +140,13 @@ export class Door implements AsyncDisposable {
   /** Where it answers DNS. */
   get dnsEndpoints(): DnsHelper["endpoints"] {
     return this.#dns.endpoints;
+  }
+
+  /** What the system may be told to ask it for. */
+  get dnsWish(): DnsWish | undefined {
+    const info = this.#dns.info();
+    const [server] = info?.addresses ?? [];
+    return info && server && info.domains.length > 0 ? { server, domains: info.domains } : undefined;
   }
 
   get listeners(): ListenerSet["bound"] {
@@ -326,6 +334,7 @@ export class Door implements AsyncDisposable {
     const { version, id } = this.#options;
     const { config, loadedAt } = this.#plan;
     const { catalogues } = config;
+    const dns = this.#dns.info();
     const moved = this.metrics.total;
     for (const { tally } of this.connections.live) {
       moved.up += tally.up;
@@ -352,6 +361,7 @@ export class Door implements AsyncDisposable {
         ...(this.#problem !== undefined && { problem: this.#problem }),
       },
       ...(catalogues.length > 0 && { catalogues }),
+      ...(dns && { dns }),
       connections: this.connections.counts,
       bytes: moved,
       memory: { resident: this.#world.process.memory() },

@@ -11,10 +11,15 @@ export type {
   ReloadReport,
   Status,
 } from "../listeners/mod.ts";
+export * from "./api_authorities.ts";
 export * from "./background.ts";
 export * from "./cluster_credential.ts";
 export * from "./cluster_programs.ts";
 export { configPath, type ConfigSource } from "./config_file.ts";
+export { appliedDnsFiles, applyDns, type DnsChange, systemdVersion, undoDns } from "./dns_applied.ts";
+export { applyCommand, cleanUp } from "./dns_leftovers.ts";
+export { type DnsSystem, dnsSystemFiles, type DnsWish, nrptCommands } from "./dns_system.ts";
+export { checkedWish, dnsWishFromFiles, dnsWishOf } from "./dns_wish.ts";
 export * from "./doctor.ts";
 export * from "./emergency_credentials.ts";
 export * from "./environment_text.ts";

@@ -28,6 +28,7 @@ import {
   readConfig,
 } from "./config_file.ts";
 import { ConfigWatch, type WatchedContents } from "./config_watch.ts";
+import { repairDns } from "./dns_leftovers.ts";
 import { Door } from "./door.ts";
 import { doorSource } from "./door_source.ts";
 import { type OnDemand, takeHandedOver } from "./handed_over.ts";
@@ -120,6 +121,7 @@ class DoorRun implements AsyncDisposable {
     this.#refresh = this.#held.use(new CatalogueRefresh(this.#world, { log, source: this.#source, spawn }));
     await this.#follow(door);
     if (readyFile !== undefined) this.#held.defer(() => this.#world.files.remove(readyFile));
+    this.#tasks.spawn((signal) => repairDns(this.#world, door.dnsWish, { log, signal }));
     const addresses = await this.#tellAddresses(door);
     log.info("door.ready", { id, addresses: addresses.join(" "), pid: this.#world.process.pid });
     await onReady(addresses);

@@ -2,12 +2,14 @@ import type { World } from "../core/mod.ts";
 import type { Context } from "./command.ts";
 import { console } from "./cluster_console.ts";
 import { kubectl, oc, shell } from "./cluster_programs.ts";
+import cleanup from "./cleanup.ts";
 import clusters from "./clusters.ts";
 import { type CommandGroup, runCommandLine } from "./command_line.ts";
 import { completionCommand } from "./completion.ts";
 import config from "./config.ts";
 import connections from "./connections.ts";
 import demo from "./demo.ts";
+import dns from "./dns.ts";
 import doctor from "./doctor.ts";
 import { emergencyCredentials } from "./emergency_credentials.ts";
 import env from "./env.ts";
@@ -33,7 +35,7 @@ import version from "./version.ts";
 /** All commands in the order of the help page. What is heavy, each of them imports when it runs. */
 export const commandGroups: readonly CommandGroup[] = [
   { title: "The door", commands: [proxy, status, connections, reload, stop, logs] },
-  { title: "Where connections go", commands: [explain, test, env, pac] },
+  { title: "Where connections go", commands: [explain, test, env, pac, dns] },
   { title: "The catalogue", commands: [update, login, logout] },
   {
     title: "Clusters",
@@ -54,6 +56,7 @@ export const commandGroups: readonly CommandGroup[] = [
     commands: [
       config,
       doctor,
+      cleanup,
       demo,
       completionCommand(() => commandGroups),
       version,

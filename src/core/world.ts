@@ -62,6 +62,15 @@ export interface SecureOptions {
   readonly cert?: string;
   readonly key?: string;
   readonly alpn?: readonly string[];
+  /** Told what the peer has shown of itself, its own certificate first. */
+  readonly onChain?: (chain: readonly ShownCertificate[]) => void;
+}
+
+/** A certificate that a peer has shown. */
+export interface ShownCertificate {
+  readonly pem: string;
+  /** Whether it is one that signs others. */
+  readonly isAuthority: boolean;
 }
 
 /** A bound socket. */
@@ -120,6 +129,8 @@ export interface Files {
   list(path: string): Promise<readonly string[]>;
   /** Makes a directory with its parents; the last one gets `mode` (0700). An existing one must be ours and closed to others. */
   privateDirectory(path: string): Promise<void>;
+  /** Makes a directory that everybody may read, in one that is there; false where it is there already. */
+  publicDirectory(path: string): Promise<boolean>;
   /** No failure when it is missing. */
   remove(path: string): Promise<void>;
   /** Appends to a log file; the file is made 0600. */
@@ -271,6 +282,8 @@ export interface Places {
   /** Sockets and locks: gone at log-out. */
   readonly runtime: string;
   readonly temporary: string;
+  /** Where the system's own files begin: at the root where it is absent, elsewhere for images and in tests. */
+  readonly system?: string;
 }
 
 /** How a transport makes its own connections: straight, or through the transport its `via` names. */

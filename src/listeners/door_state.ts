@@ -26,13 +26,24 @@ export interface Status {
   readonly transports: readonly TransportState[];
   readonly config: ConfigState;
   readonly catalogues?: readonly CatalogueState[];
+  /** Absent where it answers no DNS. */
+  readonly dns?: DnsInfo;
   readonly connections: { readonly open: number; readonly total: number; readonly failed: number };
   readonly bytes: { readonly up: number; readonly down: number };
   readonly memory: { readonly resident: number };
 }
 
+/** What a door answers of DNS. */
+export interface DnsInfo {
+  readonly addresses: readonly { readonly host: string; readonly port: number }[];
+  /** The domains whose names are its own. */
+  readonly domains: readonly string[];
+  /** How many names have an address of the fake range. */
+  readonly fakeAddresses?: number;
+}
+
 export interface ListenerState {
-  /** `mixed`, `socks`, `http`, `unix`, `admin`. */
+  /** `mixed`, `socks`, `http`, `unix`, `dns`, `admin`. */
   readonly kind: string;
   readonly address: string;
   /** Whether it asks for a user and a password. */

@@ -20,6 +20,7 @@ export function createFiles(clock: Clock): Files {
     info,
     list,
     privateDirectory,
+    publicDirectory,
     remove,
     append,
     lock: (path, options) => lockFile(path, clock, options),
@@ -178,6 +179,16 @@ async function remove(path: string): Promise<void> {
     await Deno.remove(path);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw fileError(error, `remove "${path}"`);
+  }
+}
+
+async function publicDirectory(path: string): Promise<boolean> {
+  try {
+    await Deno.mkdir(path, { mode: 0o755 });
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) return false;
+    throw fileError(error, `make the directory "${path}"`);
   }
 }
 

@@ -7,7 +7,12 @@ export interface PlacesOptions {
 }
 
 /** The platform's directories for postern: XDG on Linux, the Library on macOS, the profile on Windows. */
-export function placesFor({ platform, env, uid }: PlacesOptions): Places {
+export function placesFor(options: PlacesOptions): Places {
+  const system = absolute(options.env("POSTERN_ROOT"))?.replace(/\/+$/, "");
+  return { ...ownPlaces(options), ...(system && { system }) };
+}
+
+function ownPlaces({ platform, env, uid }: PlacesOptions): Places {
   if (platform === "windows") return windowsPlaces(env);
   const home = absolute(env("HOME"));
   if (home === undefined) throw homeless("HOME");

@@ -54,6 +54,10 @@ export class MemoryFiles implements Files {
     return Promise.resolve(true);
   }
 
+  async publicDirectory(path: string): Promise<boolean> {
+    return await this.info(path) === undefined;
+  }
+
   info(path: string): Promise<FileInfo | undefined> {
     const file = this.#files.get(path);
     if (!file && [...this.#files.keys()].some((inside) => inside.startsWith(`${path}/`))) {

@@ -64,6 +64,7 @@ const completions: readonly (readonly [string[], string[]])[] = [
     "--listen-socks",
     "--listen-http",
     "--listen-unix",
+    "--listen-dns",
   ]],
   [["status", "-o", "j"], ["json"]],
   [["status", "--help"], []],

@@ -87,9 +87,21 @@ Deno.test("kindsFor() leaves a sign-in its browser where no ssh is used, and a s
   assert.ok(!kindsFor(["logout"]).includes("run"));
 });
 
+/** What a door puts right that was killed while the system was told to ask it. */
+const ofResolver = "/etc/systemd/resolved.conf.d,/etc/systemd/dns-delegate.d,/etc/resolver";
+
+Deno.test("flagsFor() gives dns, cleanup and a door the files of the system's resolver, below POSTERN_ROOT", () => {
+  for (const command of ["dns", "cleanup", "proxy"]) {
+    const flags = flagsFor([command], { ...here, system: "/image" }).join(" ");
+    assert.match(flags, /--allow-write=\S*,\/image\/etc\/systemd\/resolved\.conf\.d,/);
+  }
+  assert.deepEqual(kindsFor(["cleanup"]).includes("run"), true);
+});
+
 Deno.test("flagsFor() lets a door speak to the ssh agent of its environment", () => {
   const flags = flagsFor(["proxy"], { ...here, agent: "/run/agent" });
-  assert.ok(flags.includes("--allow-write=/s/postern,/k/postern,/r/postern,/home/me/.ssh,/run/agent"));
+  const written = `/s/postern,/k/postern,/r/postern,/home/me/.ssh,/run/agent,${ofResolver}`;
+  assert.ok(flags.includes(`--allow-write=${written}`), flags.join(" "));
 });
 
 Deno.test("flagsFor() adds the directories of the files that the person wants made", () => {
@@ -102,7 +114,7 @@ Deno.test("flagsFor() adds the directories of the files that the person wants ma
     "l",
   ], here);
   assert.ok(
-    flags.includes("--allow-write=/s/postern,/k/postern,/r/postern,/home/me/.ssh,/x,/y,,z,."),
+    flags.includes(`--allow-write=/s/postern,/k/postern,/r/postern,/home/me/.ssh,${ofResolver},/x,/y,,z,.`),
     flags.join(" "),
   );
 });

@@ -1,0 +1,30 @@
+import { object } from "@optique/core/constructs";
+import { isPosternError, PosternError } from "../core/mod.ts";
+import { defineCommand } from "./command.ts";
+import { tellDnsChange } from "./dns_change.ts";
+
+/** `postern cleanup`. */
+export default defineCommand({
+  name: "cleanup",
+  summary: "removes what a door that was killed has left",
+  description:
+    "Sockets and locks of doors that are dead, and files that dns --apply has written for a door that answers no " +
+    "more. What a running door needs stays. For the files of the system it has to be run as root.",
+  examples: [["postern cleanup", "needs no running door"], [
+    "sudo postern cleanup",
+    "files of the system too",
+  ]],
+  parser: object({}),
+  async run(_, world, { signal }) {
+    const { cleanUp } = await import("../app/mod.ts");
+    try {
+      await tellDnsChange(world, await cleanUp(world, { signal }));
+    } catch (error) {
+      if (!isPosternError(error, "not_allowed")) throw error;
+      throw new PosternError("not_allowed", error.message, {
+        cause: error,
+        hint: "run as root: sudo postern cleanup",
+      });
+    }
+  },
+});
