@@ -28,7 +28,7 @@ const timeout = 120_000;
  */
 export async function emergencyCredentials(
   world: World,
-  { clusterId, log, privateKeyFile, passphraseFile, ...source }: EmergencyOptions,
+  { clusterId, log, privateKeyFile, passphraseFile, say, ...source }: EmergencyOptions,
   { signal }: { signal: AbortSignal },
 ): Promise<EmergencyCredentials> {
   const config = await loadConfig(world, source);
@@ -44,7 +44,7 @@ export async function emergencyCredentials(
   const search = new Search(world, emergency, {
     clusterId,
     log,
-    key: new EmergencyKey(world, emergency, { privateKeyFile, passphraseFile }),
+    key: new EmergencyKey(world, emergency, { privateKeyFile, passphraseFile, say }),
     clientFor: (ca) =>
       new HttpClient({ clock: world.clock, network: world.network, dial }, {
         timeout,

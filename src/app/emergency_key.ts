@@ -5,6 +5,8 @@ import { directoryOf, PosternError, type World } from "../core/mod.ts";
 export interface KeySources {
   readonly privateKeyFile?: string | undefined;
   readonly passphraseFile?: string | undefined;
+  /** Tells the person what is worth a word. */
+  readonly say: (note: string) => Promise<void>;
 }
 
 /** The most bytes of a private key file: a key with a photo in it may be large. */
@@ -60,7 +62,7 @@ export class EmergencyKey {
       if (passphrase === undefined) break;
       const unlocked = await keys.unlocked(passphrase);
       if (unlocked) return unlocked;
-      await this.#world.terminal.err("postern: that is not its passphrase\n");
+      await this.#sources.say("that is not its passphrase");
     }
     throw new PosternError("auth", `Cannot unlock the private key of ${from}: its passphrase is not known`, {
       hint: "name a file with it: --passphrase-file FILE; or set KHARON_PASSBOLT_PASSPHRASE",
@@ -70,10 +72,11 @@ export class EmergencyKey {
   /** The key as it was written, and by what it was found. */
   async #written(signal: AbortSignal): Promise<{ readonly bytes: Uint8Array; readonly from: string }> {
     const { files, process, places, terminal } = this.#world;
-    const read = async (path: string) => ({
-      bytes: await files.read(path, { limit: mostKey }),
-      from: `"${path}"`,
-    });
+    const read = async (path: string) => {
+      const bytes = await files.read(path, { limit: mostKey });
+      await this.#tellIfOpen(path);
+      return { bytes, from: `"${path}"` };
+    };
     const named = this.#sources.privateKeyFile ?? this.#settings.privateKeyFile;
     if (named !== undefined) return await read(named);
     const ofEnvironment = process.env("KHARON_PASSBOLT_KEY");
@@ -93,9 +96,18 @@ export class EmergencyKey {
     const path = this.#sources.passphraseFile ?? this.#settings.passphraseFile;
     if (path !== undefined) {
       const text = await files.readText(path, { limit: mostPassphrase });
+      await this.#tellIfOpen(path);
       return { passphrase: text.replace(/\r?\n$/, ""), from: `"${path}"` };
     }
     const passphrase = process.env("KHARON_PASSBOLT_PASSPHRASE");
     return passphrase ? { passphrase, from: "KHARON_PASSBOLT_PASSPHRASE" } : undefined;
+  }
+
+  /** Says that others may read a secret: the emergency goes on. */
+  async #tellIfOpen(path: string): Promise<void> {
+    const { files, process } = this.#world;
+    const info = await files.info(path);
+    if (process.platform === "windows" || ((info?.mode ?? 0) & 0o077) === 0) return;
+    await this.#sources.say(`others may read "${path}": chmod 600 it`);
   }
 }

@@ -7,6 +7,7 @@ import { clusterName, readClusters, tellNotes } from "./cluster_options.ts";
 import { type Command, defineCommand, type RunContext } from "./command.ts";
 import { doorAddress, giveOut, goesToFile, outputWords } from "./kubeconfig_output.ts";
 import { pathValue, words } from "./options.ts";
+import { printable } from "./printable.ts";
 
 /** `postern emergency-credentials NAME`. */
 export const emergencyCredentials: Command = commandNamed(
@@ -61,6 +62,7 @@ function commandNamed(name: string, form: (rest: string) => string): Command {
         privateKeyFile,
         passphraseFile,
         log,
+        say: (note) => tellNotes(world, [note]),
         ...(config !== undefined && { config }),
       }, { signal });
       await tellNotes(world, notes);
@@ -68,6 +70,9 @@ function commandNamed(name: string, form: (rest: string) => string): Command {
       const made = await emergencyKubeconfig(text, { ...meant, proxyUrl });
       await tellNotes(world, made.notes);
       await giveOut(world, made.kubeconfig, output, context);
+      if (!output.merge) return;
+      const added = printable(made.kubeconfig["current-context"]);
+      await world.terminal.err(`postern: use it with: kubectl --context ${added}\n`);
     },
   });
 }

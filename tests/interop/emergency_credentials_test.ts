@@ -179,7 +179,10 @@ ${more}`);
       assert.deepEqual([written.code, written.stdout], [0, ""], written.stderr);
       const merged = `${home.directory}/merged.yaml`;
       for (const what of ["kubeconfig", "emergency-credentials"]) {
-        assert.equal((await run(["clusters", "c-lab", what, "--merge", "--file", merged])).code, 0);
+        const { code, stderr } = await run(["clusters", "c-lab", what, "--merge", "--file", merged]);
+        assert.equal(code, 0, stderr);
+        const isTold = /use it with: kubectl --context emergency-credentials\/c-lab\n/.test(stderr);
+        assert.equal(isTold, what === "emergency-credentials");
       }
       const text = await Deno.readTextFile(merged);
       assert.match(text, /name: "c-lab"[^]*name: "emergency-credentials\/c-lab"/);

@@ -28,12 +28,14 @@ interface Lab {
   readonly env?: Readonly<Record<string, string>>;
   readonly config?: string;
   readonly files?: Readonly<Record<string, string>>;
+  /** Of files that are not for their owner only. */
+  readonly modes?: Readonly<Record<string, number>>;
   /** What is typed, in order. */
   readonly typed?: readonly string[];
 }
 
 /** Searches in a world of memory; what was asked of whom. */
-async function search({ buckets, env = {}, config = "", files = {}, typed = [] }: Lab) {
+async function search({ buckets, env = {}, config = "", files = {}, modes = {}, typed = [] }: Lab) {
   const world = new MemoryWorld({
     files: {
       "/config/config.yaml": `emergency:\n  buckets: [${
@@ -47,6 +49,9 @@ async function search({ buckets, env = {}, config = "", files = {}, typed = [] }
     },
     env,
   });
+  for (const [path, mode] of Object.entries(modes)) {
+    world.files.put(path, await world.files.readText(path), mode);
+  }
   const answers = [...typed];
   const asked: Question[] = [];
   world.terminal.ask = (question) => {
@@ -63,12 +68,14 @@ async function search({ buckets, env = {}, config = "", files = {}, typed = [] }
   for (const way of ["put", "replace", "create", "append"] as const) {
     world.files[way] = (path: string) => assert.fail(`${way} ${written.push(path)} ${path}`);
   }
-  const outcome = await emergencyCredentials(world, { clusterId: "c-lab", log }, { signal }).then(
+  const said: string[] = [];
+  const say = (note: string) => Promise.resolve(void said.push(note));
+  const outcome = await emergencyCredentials(world, { clusterId: "c-lab", log, say }, { signal }).then(
     ({ text, notes }) => ({ text, notes }),
     (error: unknown) => error instanceof PosternError ? error : assert.fail(String(error)),
   );
   assert.deepEqual(written, []);
-  return { outcome, asked, requests: server.requests.map(({ url }) => url.pathname) };
+  return { outcome, asked, said, requests: server.requests.map(({ url }) => url.pathname) };
 }
 
 const byEnvironment = { KHARON_PASSBOLT_KEY: alice.privateKey, KHARON_PASSBOLT_PASSPHRASE: passphrase };
@@ -124,6 +131,16 @@ for (const { name, lab, asks } of ways) {
     }
   });
 }
+
+Deno.test("emergencyCredentials() says which secrets others may read, and goes on", async () => {
+  const { outcome, said } = await search({
+    buckets: { one: found },
+    config: "  privateKeyFile: /alice.asc\n  passphraseFile: /pass\n",
+    modes: { "/pass": 0o640 },
+  });
+  assert.ok("text" in outcome, String(outcome));
+  assert.deepEqual(said, ['others may read "/pass": chmod 600 it']);
+});
 
 Deno.test("emergencyCredentials() asks nobody for a passphrase where there is nothing to open", async () => {
   const { outcome, asked } = await search({ buckets: { one: missing }, typed: ["/alice.asc", passphrase] });
