@@ -1,4 +1,5 @@
 import type { FarNames } from "./far_names.ts";
+import type { FarTables } from "./far_table.ts";
 import type { Target } from "./target.ts";
 
 /** A two-way byte stream. Disposing drops both directions and may be done twice. */
@@ -52,6 +53,10 @@ export interface Transport extends AsyncDisposable {
   check?(): void;
   /** The names of its far side, where it has any of its own. */
   readonly names?: FarNames | undefined;
+  /** What rules with `<services>` and `<clusterips>` look up. */
+  readonly tables?: FarTables | undefined;
+  /** Where a target would end on the far side, by what is known without asking. */
+  locate?(target: Target): string | undefined;
 }
 
 /** What a transport has to say of what it read. `blocking` makes it unusable. */

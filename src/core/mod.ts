@@ -6,6 +6,7 @@ export * from "./continued_conn.ts";
 export * from "./duplex.ts";
 export * from "./errors.ts";
 export type * from "./far_names.ts";
+export type * from "./far_table.ts";
 export * from "./line_writer.ts";
 export * from "./log.ts";
 export * from "./messages.ts";

@@ -5,6 +5,7 @@ import {
   type Log,
   type Network,
   PosternError,
+  type Process,
   type Transport,
 } from "../core/mod.ts";
 import type { TransportKind } from "./define_transport.ts";
@@ -20,6 +21,7 @@ export interface BuildDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly files: Files;
+  readonly process: Pick<Process, "run" | "mayRun">;
   /** Outlives every set: what a reload does not change stays connected. */
   readonly ssh: SshServices;
 }

@@ -1,5 +1,5 @@
 import type { Schema } from "../config/mod.ts";
-import type { Clock, Dialer, Files, Log, Network, Transport } from "../core/mod.ts";
+import type { Clock, Dialer, Files, Log, Network, Process, Transport } from "../core/mod.ts";
 import type { SshServices } from "./ssh/ssh_services.ts";
 
 /** What every transport is made with. */
@@ -14,6 +14,8 @@ export interface TransportDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly files: Files;
+  /** For programs that sign in, as a kubeconfig names them. */
+  readonly process: Pick<Process, "run" | "mayRun">;
   /** What all ssh transports share. */
   readonly ssh: SshServices;
 }

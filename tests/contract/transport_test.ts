@@ -15,6 +15,7 @@ import { readAll } from "../support/memory_conn.ts";
 import { idleSshServices } from "../support/idle_ssh_services.ts";
 import { MemoryFiles } from "../support/memory_files.ts";
 import { MemoryNetwork } from "../support/memory_network.ts";
+import { noPrograms } from "../support/no_programs.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";
 import { ProxyServer, type ProxyServerOptions } from "../support/proxy_server.ts";
 import { recordingLog } from "../support/recording_log.ts";
@@ -45,7 +46,11 @@ function setting(settings: TransportsSettings, servers: readonly ProxyServerOpti
   });
   const files = new MemoryFiles({ "/password": "secret\n" });
   const parts = { network, clock: new FakeClock(), log: recordingLog(), files };
-  const transports = buildTransports(settings, { ...parts, ssh: idleSshServices(parts) });
+  const transports = buildTransports(settings, {
+    ...parts,
+    process: noPrograms,
+    ssh: idleSshServices(parts),
+  });
   const target = network.listen(address);
   return {
     network,
@@ -328,7 +333,7 @@ Deno.test("direct and proxies carry a megabyte each way over real sockets", asyn
     const parts = { network, clock: new FakeClock(), log: recordingLog(), files: new MemoryFiles() };
     const { byName } = buildTransports(
       proxy ? { it: { kind: "proxy", settings: { scheme: protocol, ...proxy.endpoint } } } : {},
-      { ...parts, ssh: idleSshServices(parts) },
+      { ...parts, process: noPrograms, ssh: idleSshServices(parts) },
     );
     const transport = byName.get(protocol ? "it" : "direct")?.transport ?? assert.fail("no transport");
     tasks.spawn(async () => {

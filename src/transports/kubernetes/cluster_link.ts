@@ -20,8 +20,8 @@ import {
   PosternError,
   type Target,
 } from "../../core/mod.ts";
-import type { HalfClose } from "./forward_api.ts";
-import { podName } from "./forward_api.ts";
+import { ClusterTable } from "./cluster_table.ts";
+import { type HalfClose, podName } from "./forward_api.ts";
 import { neverReachedPod } from "./forward_failure.ts";
 import { ForwardPool } from "./forward_pool.ts";
 import { RetriedConn } from "./retried_conn.ts";
@@ -44,6 +44,7 @@ export class ClusterLink implements AsyncDisposable {
   readonly api: KubeApi;
   readonly view: ClusterView;
   readonly forwards: ForwardPool;
+  readonly table: ClusterTable;
   readonly #options: ClusterLinkOptions;
   readonly #ended = new AbortController();
 
@@ -52,6 +53,7 @@ export class ClusterLink implements AsyncDisposable {
     this.#options = options;
     this.api = api;
     this.view = view;
+    this.table = new ClusterTable(view, options.names.namespace);
     this.forwards = new ForwardPool({
       clock,
       api,
@@ -60,6 +62,11 @@ export class ClusterLink implements AsyncDisposable {
       onBroken: (pod, error) =>
         log.warn("kubernetes.session_broken", { cluster: api.name, pod, reason: describe(error) }),
     });
+  }
+
+  /** Holds the namespace of names without one, as the first dial does. */
+  async connect(options: { readonly signal: AbortSignal }): Promise<void> {
+    await this.view.ready(this.#options.names.namespace, options);
   }
 
   /** Connects to what a host, without its context, and a port mean in this cluster. */
@@ -119,6 +126,7 @@ export class ClusterLink implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended.abort(new PosternError("cancelled", "The transport was closed"));
+    this.table[Symbol.dispose]();
     await this.forwards[Symbol.asyncDispose]();
     await this.view[Symbol.asyncDispose]();
     await this.api[Symbol.asyncDispose]();

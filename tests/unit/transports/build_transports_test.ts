@@ -14,6 +14,7 @@ import { FakeClock } from "../../support/fake_clock.ts";
 import { idleSshServices } from "../../support/idle_ssh_services.ts";
 import { MemoryFiles } from "../../support/memory_files.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";
+import { noPrograms } from "../../support/no_programs.ts";
 import { ProxyServer } from "../../support/proxy_server.ts";
 import { recordingLog } from "../../support/recording_log.ts";
 
@@ -21,7 +22,7 @@ const signal = new AbortController().signal;
 
 function depsOver(network: MemoryNetwork): BuildDeps {
   const parts = { network, clock: new FakeClock(), log: recordingLog(), files: new MemoryFiles() };
-  return { ...parts, ssh: idleSshServices(parts) };
+  return { ...parts, process: noPrograms, ssh: idleSshServices(parts) };
 }
 
 function upstream(port: number, via?: string): TransportsSettings[string] {

@@ -1,0 +1,80 @@
+import type { ClusterView } from "../../clusters/mod.ts";
+import {
+  type FarTable,
+  type FarTables,
+  formatIp,
+  isPosternError,
+  parseIp,
+  unmapped,
+} from "../../core/mod.ts";
+
+/** The Services of a cluster and the addresses of what is behind them, for rules with `<services>` and `<clusterips>`. */
+export class ClusterTable implements FarTables, Disposable {
+  readonly #view: ClusterView;
+  readonly #namespace: string;
+  readonly #listeners = new Set<() => void>();
+  #following: Disposable | undefined;
+  #current: FarTable | undefined;
+
+  constructor(view: ClusterView, namespace: string) {
+    this.#view = view;
+    this.#namespace = namespace;
+  }
+
+  get current(): FarTable | undefined {
+    return this.#current;
+  }
+
+  /** The whole cluster where that is allowed, else the namespace of names without one. */
+  async follow(options: { readonly signal: AbortSignal }): Promise<void> {
+    if (this.#current) return;
+    try {
+      await this.#view.ready(undefined, options);
+    } catch (error) {
+      if (!isPosternError(error, "not_allowed")) throw error;
+      await this.#view.ready(this.#namespace, options);
+    }
+    this.#following ??= this.#view.onChange(() => this.#make());
+    if (!this.#current) this.#make();
+  }
+
+  onChange(changed: () => void): Disposable {
+    this.#listeners.add(changed);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(changed) };
+  }
+
+  [Symbol.dispose](): void {
+    this.#following?.[Symbol.dispose]();
+    this.#listeners.clear();
+  }
+
+  #make(): void {
+    this.#current = tableOf(this.#view, this.#namespace);
+    for (const changed of this.#listeners) changed();
+  }
+}
+
+/** Everything that is held, as rules look it up. */
+export function tableOf(view: Pick<ClusterView, "services" | "endpoints">, usual: string): FarTable {
+  const services = new Set<string>();
+  const addresses = new Set<string>();
+  for (const { namespace, name, clusterIps } of view.services()) {
+    services.add(`${name}.${namespace}`);
+    if (namespace === usual) services.add(name);
+    for (const ip of clusterIps) addresses.add(canonical(ip));
+    for (const { addressType, endpoints } of view.endpoints(namespace, name)) {
+      if (addressType === "FQDN") continue;
+      for (const { addresses: [ip], pod } of endpoints) {
+        if (ip !== undefined && pod !== undefined) addresses.add(canonical(ip));
+      }
+    }
+  }
+  return { services, addresses };
+}
+
+function canonical(ip: string): string {
+  // Nearly all are, and of IPv4 all.
+  if (!ip.includes(":")) return ip;
+  const bytes = parseIp(ip);
+  return bytes ? formatIp(unmapped(bytes)) : ip;
+}

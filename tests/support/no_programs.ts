@@ -1,0 +1,7 @@
+import type { Process } from "../../src/core/mod.ts";
+
+/** A process that may start nothing. */
+export const noPrograms: Pick<Process, "run" | "mayRun"> = {
+  mayRun: () => false,
+  run: () => Promise.reject(new Error("this test runs no program")),
+};
