@@ -25,14 +25,15 @@ export async function clusterCredential(
   world: World,
   { cluster, given, source, log, signal }: CredentialRequest,
 ): Promise<ClusterToken> {
-  const { mayHaveCredentials, signInToOpenShift } = await import("../clusters/mod.ts");
+  const { mayHaveCredentials, signInToOpenShift, trustedAuthority } = await import("../clusters/mod.ts");
   const api = URL.parse(cluster.server);
   if (!api || !mayHaveCredentials(api)) {
     throw new PosternError("usage", "Cannot sign in: the server is no address that begins with https://");
   }
+  const ca = cluster.ca ?? await trustedAuthority(world, api);
   await using way = new Way(world, { cluster, source, log });
   return await signInToOpenShift(
-    { api, ...(cluster.ca !== undefined && { ca: cluster.ca }), ...(given !== undefined && { given }) },
+    { api, ...(ca !== undefined && { ca }), ...(given !== undefined && { given }) },
     { world, log, dial: way.dial, say: (text) => world.terminal.err(text) },
     { signal },
   );

@@ -1,5 +1,6 @@
 import type { KnownCluster } from "../clusters/mod.ts";
 import { PosternError, type World } from "../core/mod.ts";
+import { apiAuthorities } from "./api_authorities.ts";
 import { environmentOfProgram } from "./environment_text.ts";
 import type { Fleet } from "./fleet.ts";
 import { openProgramDoor, type ProgramDoor, type ProgramDoorOptions } from "./program_door.ts";
@@ -13,6 +14,11 @@ export interface ClusterEnvironment {
   readonly notes: readonly string[];
 }
 
+export interface ClusterProgramsOptions extends ProgramDoorOptions {
+  /** Whether the authority of an API server is believed when it is first asked. */
+  readonly trustsFirstUse?: boolean;
+}
+
 /** What programs need to work in clusters, for as long as they run: a door, and files of their own. */
 export class ClusterPrograms implements AsyncDisposable {
   readonly #world: World;
@@ -20,14 +26,16 @@ export class ClusterPrograms implements AsyncDisposable {
   readonly #door: ProgramDoor;
   readonly #files: ProgramFiles;
   readonly #held: AsyncDisposableStack;
+  readonly #options: ClusterProgramsOptions;
 
   private constructor(
     world: World,
-    { fleet, door, files, held }: {
+    { fleet, door, files, held, options }: {
       readonly fleet: Fleet;
       readonly door: ProgramDoor;
       readonly files: ProgramFiles;
       readonly held: AsyncDisposableStack;
+      readonly options: ClusterProgramsOptions;
     },
   ) {
     this.#world = world;
@@ -35,22 +43,27 @@ export class ClusterPrograms implements AsyncDisposable {
     this.#door = door;
     this.#files = files;
     this.#held = held;
+    this.#options = options;
   }
 
-  static async open(world: World, fleet: Fleet, options: ProgramDoorOptions): Promise<ClusterPrograms> {
+  static async open(world: World, fleet: Fleet, options: ClusterProgramsOptions): Promise<ClusterPrograms> {
     await using held = new AsyncDisposableStack();
     const files = held.use(await ProgramFiles.open(world));
     const door = held.use(await openProgramDoor(world, options));
-    return new ClusterPrograms(world, { fleet, door, files, held: held.move() });
+    return new ClusterPrograms(world, { fleet, door, files, held: held.move(), options });
   }
 
   /** Writes the kubeconfig of a cluster, and gives the variables that name it and the door. */
   async environment(known: KnownCluster): Promise<ClusterEnvironment> {
     const { kubeconfigOf, writtenKubeconfig } = await import("../clusters/mod.ts");
     const { environment } = this.#door;
+    const proxyUrl = environment.proxyUrl ?? environment.socks.replace(/^socks5h:/, "socks5:");
+    const { signal, trustsFirstUse = false } = this.#options;
+    const authorities = await apiAuthorities(this.#world, [known], { proxyUrl, trustsFirstUse, signal });
     const { kubeconfig, notes } = kubeconfigOf([known], {
-      proxyUrl: environment.proxyUrl ?? environment.socks.replace(/^socks5h:/, "socks5:"),
+      proxyUrl,
       credentials: true,
+      authorities: authorities.byName,
       self: this.#world.process.self,
       rulesFor: this.#fleet.rulesFor,
     });
@@ -70,7 +83,7 @@ export class ClusterPrograms implements AsyncDisposable {
         POSTERN_CLUSTER: known.name,
         KHARON_SHELL: "1",
       },
-      notes,
+      notes: [...authorities.notes, ...notes],
     };
   }
 

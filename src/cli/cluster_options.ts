@@ -40,6 +40,14 @@ export const clusterName = argument(string({ metavar: "NAME" }), {
   ),
 });
 
+/** `--trust-on-first-use`. */
+export const trustOption = option("--trust-on-first-use", {
+  description: words(
+    "Where neither a fact nor the system knows its certificate authority, asks the API server for it and believes it " +
+      "from then on.",
+  ),
+});
+
 /** The clusters that are known here; what there is to say of where they come from goes to stderr. */
 export async function readClusters(
   world: World,

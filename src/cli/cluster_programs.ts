@@ -3,7 +3,7 @@ import { multiple } from "@optique/core/modifiers";
 import { argument } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
 import type { World } from "../core/mod.ts";
-import { clusterName, readClusters, tellNotes } from "./cluster_options.ts";
+import { clusterName, readClusters, tellNotes, trustOption } from "./cluster_options.ts";
 import { type Command, defineCommand, type Example, type RunContext } from "./command.ts";
 import { eachCluster, isForEach } from "./each_cluster.ts";
 import { instanceOption, words } from "./options.ts";
@@ -22,7 +22,11 @@ const exitCodes =
   "run, 127 one that is missing. Where no door runs, one is opened for as long as the program runs; it asks nobody " +
   "for passphrases.";
 
-const target = object({ name: clusterName, id: instanceOption("The door to use (default: default).") });
+const target = object({
+  name: clusterName,
+  trustsFirstUse: trustOption,
+  id: instanceOption("The door to use (default: default)."),
+});
 
 /** `postern kubectl`. */
 export const kubectl: ClusterCommand = wrapped("kubectl", ["get namespaces", "exec -it pod/web -- sh"]);
@@ -69,7 +73,7 @@ function programNamed(name: string, program: string, [first = "", second = ""]: 
     examples: [[first, `what ${program} prints, and its exit code`], [second, "options are not looked at"]],
     parser: merge(target, object({ args: programWords(`What ${program} is given.`) })),
     handlesSignals: true,
-    run: ({ name, id, args }, world, context) => runIn(world, [program, ...args], { name, id }, context),
+    run: ({ args, ...where }, world, context) => runIn(world, [program, ...args], where, context),
   }));
 }
 
@@ -91,11 +95,11 @@ function shellNamed(name: string, form: string): Command {
       object({ args: programWords("A command behind --; what begins with - is given to your shell.") }),
     ),
     handlesSignals: true,
-    run: ({ name, id, args }, world, context) =>
+    run: ({ args, ...where }, world, context) =>
       runIn(
         world,
         args[0]?.startsWith("-") === false ? args : [usualShell(world), ...args],
-        { name, id },
+        where,
         context,
       ),
   }));
@@ -115,7 +119,11 @@ function withEach(command: Command): Command {
 async function runIn(
   world: World,
   command: readonly string[],
-  { name, id }: { readonly name: string; readonly id: string | undefined },
+  { name, id, trustsFirstUse }: {
+    readonly name: string;
+    readonly id: string | undefined;
+    readonly trustsFirstUse: boolean;
+  },
   context: RunContext,
 ): Promise<number> {
   using guard = new SignalGuard(world);
@@ -128,6 +136,7 @@ async function runIn(
   await using programs = await ClusterPrograms.open(world, fleet, {
     ...(config !== undefined && { config }),
     ...(id !== undefined && { id }),
+    trustsFirstUse,
     version,
     log,
     signal,

@@ -5,7 +5,7 @@ import { integer } from "@optique/core/valueparser";
 import type { ClusterPrograms } from "../app/mod.ts";
 import type { KnownCluster } from "../clusters/mod.ts";
 import { asPosternError, counted, describe, PosternError, type World } from "../core/mod.ts";
-import { chosenClusters, clusterWords, readClusters, tellNotes } from "./cluster_options.ts";
+import { chosenClusters, clusterWords, readClusters, tellNotes, trustOption } from "./cluster_options.ts";
 import { type Command, defineCommand } from "./command.ts";
 import { instanceOption, words } from "./options.ts";
 import { printable } from "./printable.ts";
@@ -50,11 +50,12 @@ function defineEach(name: string, command: readonly string[]): Command {
         parallel: optional(option("--parallel", integer({ metavar: "N", min: 1, max: 64 }), {
           description: words("How many at once (default: 1)."),
         })),
+        trustsFirstUse: trustOption,
         id: instanceOption("The door to use (default: default)."),
       }),
     ),
     handlesSignals: true,
-    async run({ parallel = 1, id, ...wanted }, world, context) {
+    async run({ parallel = 1, id, trustsFirstUse, ...wanted }, world, context) {
       if (command.length === 0) {
         throw new PosternError("usage", "Cannot tell what to run in each cluster", {
           hint: `write it behind --, for example: postern ${name} --each -- kubectl get nodes`,
@@ -70,6 +71,7 @@ function defineEach(name: string, command: readonly string[]): Command {
       await using programs = await ClusterPrograms.open(world, fleet, {
         ...(config !== undefined && { config }),
         ...(id !== undefined && { id }),
+        trustsFirstUse,
         version,
         log,
         signal,

@@ -3,13 +3,21 @@ import { option } from "@optique/core/primitives";
 import type { Fleet } from "../app/mod.ts";
 import type { KnownCluster } from "../clusters/mod.ts";
 import { PosternError, type World } from "../core/mod.ts";
-import { chosenClusters, clusterName, clusterWords, readClusters, tellNotes } from "./cluster_options.ts";
+import {
+  chosenClusters,
+  clusterName,
+  clusterWords,
+  readClusters,
+  tellNotes,
+  trustOption,
+} from "./cluster_options.ts";
 import { defineCommand, type RunContext } from "./command.ts";
 import { doorAddress, giveOut, goesToFile, type OutputWords, outputWords } from "./kubeconfig_output.ts";
 import { words } from "./options.ts";
 
 /** Where a kubeconfig goes, and what is in it. */
 interface KubeconfigWords extends OutputWords {
+  readonly trustsFirstUse: boolean;
   readonly credentials: boolean;
   readonly show: boolean;
 }
@@ -23,6 +31,7 @@ const kubeconfigWords = merge(
       ),
     }),
     show: option("--show", { description: words("Allows --with-credentials on a terminal.") }),
+    trustsFirstUse: trustOption,
   }),
 );
 
@@ -87,10 +96,16 @@ async function giveKubeconfig(
   const credentials = isFile || values.credentials;
   const proxyUrl = await doorAddress(world, values.id ?? "default", { credentials, context });
   const { kubeconfigOf } = await import("../clusters/mod.ts");
+  const { apiAuthorities } = await import("../app/mod.ts");
+  const { trustsFirstUse } = values;
+  const { signal } = context;
+  const authorities = await apiAuthorities(world, clusters, { proxyUrl, trustsFirstUse, signal });
+  await tellNotes(world, authorities.notes);
   const { rulesFor } = fleet;
   const { kubeconfig, notes } = kubeconfigOf(clusters, {
     proxyUrl,
     credentials,
+    authorities: authorities.byName,
     self: world.process.self,
     rulesFor,
   });

@@ -1,6 +1,6 @@
 import { type AuthInfo, readAuthInfo } from "./auth_info.ts";
 import { certificateData } from "./certificate_data.ts";
-import { factOf } from "./cluster.ts";
+import { type Cluster, factOf } from "./cluster.ts";
 import { addressesOf, textOf } from "./cluster_facts.ts";
 import type { KnownCluster } from "./known_clusters.ts";
 
@@ -39,10 +39,19 @@ export interface KubeconfigOptions {
   readonly proxyUrl: string;
   /** Whether tokens, passwords and keys that facts hold are written too. */
   readonly credentials: boolean;
+  /** Certificate authorities of which no fact tells: PEM by the name of the cluster. */
+  readonly authorities?: ReadonlyMap<string, string>;
   /** The command line that starts postern: the plugin that signs in to OpenShift is a part of it. */
   readonly self: readonly string[];
   /** By the name of the catalogue. */
   readonly rulesFor: (catalogue: string) => SignInRules;
+}
+
+const authorityFact = "talosAPICertificateAuthorityData";
+
+/** The certificate authority of which the facts of a cluster tell, as a kubeconfig has it. */
+export function authorityInFacts(cluster: Cluster): string | undefined {
+  return certificateData(factOf(cluster, authorityFact));
 }
 
 /** A kubeconfig, and what a person should know of it. */
@@ -92,11 +101,11 @@ function entryOf(known: KnownCluster, options: KubeconfigOptions, notes: string[
     notes.push(`${name} is left out: no fact has an address of its API that begins with https://`);
     return undefined;
   }
-  const written = factOf(cluster, "talosAPICertificateAuthorityData");
-  const ca = certificateData(written);
+  const written = factOf(cluster, authorityFact);
+  const ca = authorityInFacts(cluster) ?? certificateData(options.authorities?.get(name));
   if (ca === undefined && textOf(written) !== undefined) {
     notes.push(
-      `${name} has no certificate authority: the fact talosAPICertificateAuthorityData is not PEM in base64`,
+      `${name} has no certificate authority: the fact ${authorityFact} is not PEM in base64`,
     );
   }
   const user = userOf(known, api, options);

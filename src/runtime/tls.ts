@@ -1,6 +1,7 @@
 import type { PeerCertificate, TLSSocket } from "node:tls";
 import { type Conn, parseIp, PosternError, type SecureOptions, whenAborted } from "../core/mod.ts";
 import { BelowTls } from "./below_tls.ts";
+import { shownChain } from "./shown_chain.ts";
 import { TlsConn } from "./tls_conn.ts";
 import { tlsError } from "./tls_error.ts";
 import { trustedCertificates } from "./trusted_certificates.ts";
@@ -49,6 +50,7 @@ export async function secure(conn: Conn, options: SecureOptions & { signal: Abor
     } finally {
       socket.off("error", reject).off("close", closed);
     }
+    options.onChain?.(shownChain(socket));
     return new TlsConn({ socket, below, conn, failure: (error) => tlsError(error, serverName) });
   } catch (error) {
     conn.abort(error);

@@ -25,6 +25,11 @@ peerTest(
         openshiftApiURL: api.url,
         talosAPICertificateAuthorityData: btoa(testTls.ca),
       },
+    }, {
+      id: "c-new",
+      displayName: "Of which nobody has written the authority",
+      facts: {},
+      dynamicFacts: { openshiftApiURL: api.url },
     }]);
     await home.configure(api.config);
     const env = { PATH: `${kubectl.replace(/\/[^/]*$/, "")}:/usr/bin:/bin` };
@@ -49,7 +54,7 @@ peerTest(
     });
     await t.step("the next one does not, also from a kubeconfig that was written to a file", async () => {
       const path = `${home.directory}/k.yaml`;
-      const written = await home.run(["kubeconfig", "--file", path]);
+      const written = await home.run(["kubeconfig", "c-shift", "--file", path]);
       assert.equal(written.code, 0, written.stderr);
       const { command, env: ours } = home.commandLine([]);
       assert.ok((await Deno.readTextFile(path)).includes(command[0] ?? "?"));
@@ -102,6 +107,35 @@ peerTest(
       const { apiVersion, kind, status } = JSON.parse(stdout);
       assert.deepEqual([apiVersion, kind], ["client.authentication.k8s.io/v1beta1", "ExecCredential"]);
       assert.match(status.token, /^[A-Za-z0-9_.-]{100,}$/);
+    });
+    const kubeconfig = (...args: string[]) => home.run(["clusters", "c-new", "kubeconfig", ...args]);
+    const authority = /certificate-authority-data: "([^"]+)"/;
+    await t.step("the authority of an API server is believed only when it is asked to be", async () => {
+      const { code, stdout, stderr } = await kubeconfig();
+      assert.deepEqual([code, authority.exec(stdout)], [0, null], stderr);
+      const args = ["clusters", "--trust-on-first-use", "c-new", "kubectl", ...whoAmI];
+      const first = await home.run(args, { env });
+      assert.deepEqual([first.code, first.stdout], [0, person("person-2")], first.stderr);
+      assert.match(
+        first.stderr,
+        /note: c-new: its certificate authority is believed from now on: SHA-256 (?:[0-9A-F]{2}:){31}/,
+      );
+    });
+    await t.step("then it is the one, asked or not", async () => {
+      for (const args of [[], ["--trust-on-first-use"]]) {
+        const { code, stdout, stderr } = await kubeconfig(...args);
+        assert.deepEqual([code, stderr], [0, ""]);
+        const [, data = ""] = authority.exec(stdout) ?? [];
+        assert.equal(atob(data).replaceAll(/\s/g, ""), testTls.ca.replaceAll(/\s/g, ""));
+      }
+    });
+    await t.step("and another one is not", async () => {
+      const [file = ""] = [...Deno.readDirSync(`${home.places.state}/first-use`)].map(({ name }) => name);
+      await Deno.writeTextFile(`${home.places.state}/first-use/${file}`, testTls.client.cert);
+      const { code, stdout, stderr } = await kubeconfig("--trust-on-first-use");
+      assert.deepEqual([code, stdout], [5, ""], stderr);
+      assert.match(stderr, /not signed by the authority that it had when it was first used/);
+      assert.match(stderr, /hint: .* remove ".*\/first-use\/site\.example\.net_[0-9]+\.pem"/);
     });
   },
 );

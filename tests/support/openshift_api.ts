@@ -32,7 +32,10 @@ export class OpenShiftApi implements AsyncDisposable {
       () => `https://oauth.apps.example.net:${this.#front.port}`,
       () => this.#newToken(),
     );
-    const listener = Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...testTls.server });
+    const { cert, key } = testTls.server;
+    // It shows its authority too, as API servers do.
+    const tls = { cert: `${cert}\n${testTls.ca}`, key };
+    const listener = Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...tls });
     this.#front = new TargetServer((client) => this.#serve(client), listener);
     const network = createNetwork();
     const near: typeof network = {

@@ -263,3 +263,15 @@ Deno.test("trust() says of a runtime that is too old that it is, and what to do"
     return true;
   });
 });
+
+Deno.test("secure() tells what the peer has shown of itself", async () => {
+  const cert = `${testTls.server.cert}\n${testTls.ca}`;
+  const plain = (pem: string) => pem.replaceAll(/\s/g, "");
+  await withServer({ cert }, async (conn) => {
+    const shown: { pem: string; isAuthority: boolean }[] = [];
+    const onChain: NonNullable<SecureOptions["onChain"]> = (chain) => shown.push(...chain);
+    await using _secured = await secure(conn, { ...site, trust: "anybody", onChain, signal });
+    assert.deepEqual(shown.map(({ isAuthority }) => isAuthority), [false, true]);
+    assert.deepEqual(shown.map(({ pem }) => plain(pem)), [testTls.server.cert, testTls.ca].map(plain));
+  });
+});
