@@ -1,4 +1,5 @@
 import { startPeers, startPostern } from "./bench_doors.ts";
+import { benchFleet } from "./bench_fleet.ts";
 import { type BenchPlace, field, measure, type Measurement, told, type Want } from "./bench_measure.ts";
 import { benchSsh } from "./bench_ssh.ts";
 import { judge, type Sample, type Verdict } from "./bench_table.ts";
@@ -38,6 +39,7 @@ const smoke: Size = {
 const parts: readonly { readonly name: string; readonly run: (place: BenchPlace) => Promise<Verdict[]> }[] = [
   { name: "door", run: benchDoor },
   { name: "ssh", run: benchSsh },
+  { name: "fleet", run: benchFleet },
 ];
 
 /** More clients at once than a laptop has: the usual limit would turn some of the idle ones away. */

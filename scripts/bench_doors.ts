@@ -113,13 +113,15 @@ async function startReady(
 export async function startOnPort(
   name: string,
   commandFor: (port: number) => readonly string[] | Promise<readonly string[]>,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<BenchDoor> {
   const probe = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = probe.addr;
   probe.close();
   const [program = "", ...args] = await commandFor(port);
   const start = performance.now();
-  const child = new Deno.Command(program, { args, stdin: "null", stdout: "null", stderr: "null" }).spawn();
+  const child = new Deno.Command(program, { args, env, stdin: "null", stdout: "null", stderr: "null" })
+    .spawn();
   let hasEnded = false;
   child.status.then(() => hasEnded = true);
   while (!await accepts(port)) {
