@@ -46,6 +46,16 @@ export default {
   ...list,
   takesWordsAsTheyAre: true,
   help: (width) => helpOf(width),
+  completing(words) {
+    const [first, second] = positions(words);
+    const verb = second === undefined ? undefined : verbAt(words, second);
+    if (verb && second !== undefined) {
+      return { parser: verb.ofCluster.parser, words: words.toSpliced(second, 1), besides: [] };
+    }
+    const isVerb = first !== undefined && second === undefined && words[first] !== "list";
+    const besides = Object.entries(verbs).map(([name, { ofCluster: { summary } }]) => ({ name, summary }));
+    return { parser: list.parser, words, besides: isVerb ? besides : [] };
+  },
   start(args, world, context) {
     const asksForHelp = (words: readonly string[]) =>
       words.some((word) => word === "--help" || word === "-h");

@@ -35,11 +35,22 @@ export interface Command {
   readonly parser: ArgumentParser;
   /** True where `--help` among the arguments is not meant for this command (`completion`). */
   readonly takesWordsAsTheyAre?: boolean;
+  /** What completes the words so far, where that is not the parser alone. */
+  readonly completing?: (words: readonly string[]) => Completing;
   /** The first word after the command may choose a part of it (`config check`). */
   help(width: number, words?: readonly string[]): string;
   usage(width: number): string;
   /** Reads the arguments and does the work; the answer is the exit code. */
   start(args: readonly string[], world: World, context: Context): Promise<number>;
+}
+
+/** Who knows what may follow. */
+export interface Completing {
+  readonly parser: ArgumentParser;
+  /** The words that the parser is given. */
+  readonly words: readonly string[];
+  /** Words besides those of the parser. */
+  readonly besides: readonly Pick<Command, "name" | "summary">[];
 }
 
 /** A command as its file writes it. */

@@ -66,12 +66,23 @@ function suggestions(typed: readonly string[], groups: readonly CommandGroup[]):
   const { before, name, after } = splitCommandLine(typed.slice(0, -1));
   if (name !== undefined) {
     const command = commands.find((candidate) => candidate.name === name);
-    return command ? suggestSync(command.parser, nonEmpty([...before, ...after], current)) : [];
+    if (!command) return [];
+    const all = [...before, ...after];
+    const { parser, words, besides } = command.completing?.(all) ?? { ...command, words: all, besides: [] };
+    return [...startingWith(current, besides), ...suggestSync(parser, nonEmpty(words, current))];
   }
   const options = suggestSync(globalOptions, nonEmpty(before, current));
   if (expectsValue(before)) return options;
-  const names = commands.filter((command) => command.name.startsWith(current));
-  return [...names.map(({ name, summary }) => literal(name, summary)), ...options];
+  return [...startingWith(current, commands), ...options];
+}
+
+function startingWith(
+  current: string,
+  commands: readonly Pick<Command, "name" | "summary">[],
+): readonly Suggestion[] {
+  return commands.filter(({ name }) => name.startsWith(current)).map(({ name, summary }) =>
+    literal(name, summary)
+  );
 }
 
 /** The words as the parser's type wants them: never none. */
