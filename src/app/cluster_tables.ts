@@ -9,6 +9,7 @@ import {
   PosternError,
   type Target,
   Tasks,
+  whenAborted,
   within,
 } from "../core/mod.ts";
 import type { Router, Tables } from "../routing/mod.ts";
@@ -84,14 +85,10 @@ export class ClusterTables implements AsyncDisposable {
       return one.following && !one.isLate ? [one.following] : [];
     });
     if (waits.length === 0) return;
-    const { promise, reject } = Promise.withResolvers<never>();
-    const stop = () => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-    try {
-      await Promise.race([Promise.all(waits), promise]);
-    } finally {
-      signal.removeEventListener("abort", stop);
-    }
+    // Who gives up is told so by what comes next.
+    const { promise, resolve } = Promise.withResolvers<void>();
+    using _stop = whenAborted(signal, () => resolve());
+    await Promise.race([Promise.all(waits), promise]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

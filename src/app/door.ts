@@ -24,6 +24,7 @@ import type {
   Status,
 } from "../listeners/mod.ts";
 import { type BuildDeps, sshOfPerson, type SshServices } from "../transports/mod.ts";
+import { ClusterTables } from "./cluster_tables.ts";
 import type { LoadedConfig } from "./config_file.ts";
 import { ConnectionTable, type TakenRoute } from "./connection_table.ts";
 import { DialCounts } from "./dial_counts.ts";
@@ -75,6 +76,7 @@ export class Door implements AsyncDisposable {
   readonly #ssh: SshServices;
   readonly #tasks: Tasks;
   readonly #care: TransportCare;
+  readonly #tables: ClusterTables;
   readonly #dns: DnsHelper;
   #dropping: Disposable | undefined;
 
@@ -101,7 +103,12 @@ export class Door implements AsyncDisposable {
     }, config.settings.ssh);
     this.#tasks = new Tasks(undefined, (error) => log.error("door.task_failed", { reason: describe(error) }));
     this.#care = new TransportCare({ clock, network: world.network, log });
-    this.#plan = makePlan(config, this.buildDeps);
+    this.#tables = new ClusterTables({
+      clock,
+      log,
+      changed: (tables) => this.#plan = { ...this.#plan, router: this.#plan.router.withTables(tables) },
+    });
+    this.#plan = this.#withTables(makePlan(config, this.buildDeps));
     this.#dns = new DnsHelper({ world, log, id: options.id, plan: () => this.#plan });
     this.#listeners = new ListenerSet({
       network: world.network,
@@ -200,7 +207,7 @@ export class Door implements AsyncDisposable {
       plan = makePlan(config, this.buildDeps, before);
       const listening = this.#listeners.bound;
       await this.#listen(config.settings, plan.limits);
-      this.#plan = plan;
+      this.#plan = plan = this.#withTables(plan);
       this.#problem = undefined;
       const changes = [
         ...changesBetween(before, plan),
@@ -259,6 +266,7 @@ export class Door implements AsyncDisposable {
     this.#phase = "draining";
     this.#dropping?.[Symbol.dispose]();
     this.#care[Symbol.dispose]();
+    await this.#tables[Symbol.asyncDispose]();
     await this.#listeners[Symbol.asyncDispose]();
     await this.#dns[Symbol.asyncDispose]();
     this.#deadlines[Symbol.dispose]();
@@ -274,9 +282,10 @@ export class Door implements AsyncDisposable {
     request: DialRequest,
     { signal }: { signal: AbortSignal },
   ): Promise<Dialed> {
-    const plan = this.#plan;
     const { target, by, error: meaningless } = this.#dns.meaningOf(request.target);
     if (meaningless) throw this.#refused(request, { because: "dns.fakeRange", error: meaningless });
+    if (this.#tables.mayDecide(target)) await this.#tables.known({ signal });
+    const plan = this.#plan;
     const route = plan.router.route(target);
     const record = this.connections.begin({ ...request, target }, asAsked(route, by));
     const { dialling } = record;
@@ -318,8 +327,9 @@ export class Door implements AsyncDisposable {
   ): Promise<ExplanationInfo> {
     await this.prepared();
     signal.throwIfAborted();
-    const plan = this.#plan;
     const { target: meant, by, error } = await this.meaningOf(target);
+    if (this.#tables.mayDecide(meant)) await this.#tables.known({ signal });
+    const plan = this.#plan;
     if (error) throw error;
     const explained = explanationOf(plan, meant);
     const explanation = { ...explained, because: asAsked(explained, by).because };
@@ -373,6 +383,11 @@ export class Door implements AsyncDisposable {
       ...this.metrics.collect(this.connections.live, this.#world.process.memory()),
       ...this.#dns.collect(),
     ];
+  }
+
+  /** The plan with what is known of the clusters that its rules ask. */
+  #withTables(plan: Plan): Plan {
+    return { ...plan, router: plan.router.withTables(this.#tables.follow(plan.router, plan.transports)) };
   }
 
   #dialFor(listener: ListenerSettings): Dial {

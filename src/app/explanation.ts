@@ -15,7 +15,7 @@ export function explanationOf(plan: Plan, target: Target): ExplanationInfo {
     target: formatTarget(target),
     transport: explanation.transport,
     because: explanation.because,
-    hops: hopsOf(plan, explanation).map(hopInfo),
+    hops: hopsOf(plan, explanation).map((built, at) => hopInfo(built, at === 0 ? target : undefined)),
     losers: explanation.losers.map(({ rule, why }) => ({
       rule: rule.text,
       source: rule.source,
@@ -25,9 +25,12 @@ export function explanationOf(plan: Plan, target: Target): ExplanationInfo {
   };
 }
 
-function hopInfo({ name, type, transport }: BuiltTransport): HopInfo {
+/** `target` is that of the transport which reaches it. */
+function hopInfo({ name, type, transport }: BuiltTransport, target: Target | undefined): HopInfo {
   const status: Partial<TransportStatus> = transport.status?.() ?? {};
-  const { detail, state, lastError, hint, hops = [] } = status;
+  const { state, lastError, hint, hops = [] } = status;
+  const place = target && transport.locate?.(target);
+  const detail = place === undefined ? status["detail"] : `${status["detail"]}: ${place}`;
   return {
     name,
     type,

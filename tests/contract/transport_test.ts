@@ -75,6 +75,7 @@ function resolving(network: MemoryNetwork): Network {
     lookup: (name, options) => network.lookup(name, options),
     addresses: () => network.addresses(),
     secure: (conn, options) => network.secure(conn, options),
+    secureAsServer: (conn, options) => network.secureAsServer(conn, options),
     connect: async (endpoint, options) => {
       if ("path" in endpoint || /^[0-9]/.test(endpoint.host)) return await network.connect(endpoint, options);
       const [host = ""] = await network.lookup(endpoint.host, options);
