@@ -217,7 +217,7 @@ class SignIn {
         hint: "sign in once in a terminal: postern login",
       });
     }
-    const say = this.#parts.say ?? ((text) => world.terminal.err(text));
+    const say = this.#say;
     const tokens = way === "device"
       ? await signInByDevice(provider, { world, say }, { signal })
       : await signInByBrowser(provider, { world, log, say }, { signal, ...(port !== undefined && { port }) });
@@ -256,6 +256,18 @@ class SignIn {
     }
   }
 
+  get #say(): (text: string) => Promise<void> {
+    const { say, world } = this.#parts;
+    return say ?? ((text) => world.terminal.err(text));
+  }
+
+  /** It may be some other window's browser that a person has forgotten about. */
+  async #tellWaiting(): Promise<void> {
+    this.#parts.log.info("sign_in.waiting", { reason: "another postern signs in now" });
+    if (this.#options.way === "none") return;
+    await this.#say(`postern: another postern is signing in at ${this.#issuer} now: waiting for it\n`);
+  }
+
   /** Waits for the one who signs in now; undefined where locks cannot be had, which must not keep anybody out. */
   async #lock(signal: AbortSignal): Promise<Disposable | undefined> {
     const { world: { clock }, log } = this.#parts;
@@ -263,7 +275,7 @@ class SignIn {
       for (let isTold = false;; isTold = true) {
         const lock = await this.#cache.lock(this.#key);
         if (lock) return lock;
-        if (!isTold) log.info("sign_in.waiting", { reason: "another postern signs in now" });
+        if (!isTold) await this.#tellWaiting();
         await pause(clock, 200, { signal });
       }
     } catch (error) {

@@ -413,6 +413,7 @@ Deno.test("signIn() of two at once asks the person once", async () => {
   assert.equal(one?.idToken, two?.idToken);
   assert.deepEqual([one?.from, two?.from].sort(), ["cache", "person"]);
   assert.equal(signing.opened.length, 1);
+  assert.equal(signing.said.match(/another postern is signing in at \S+ now: waiting for it\n/g)?.length, 1);
 });
 
 Deno.test("signIn() is not kept from its token by a disk that takes none", async () => {
