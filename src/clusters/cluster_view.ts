@@ -36,6 +36,8 @@ export interface ClusterView extends AsyncDisposable {
   ): Promise<readonly PodRecord[]>;
   /** A dial met something else than what was held: forgets what is kept of pods. */
   forgetPods(): void;
+  /** We have slept, or the network has changed: watches are resumed on new connections. */
+  check(): void;
   /** Calls `changed` after events that changed Services or endpoints, gathered for a moment. */
   onChange(changed: () => void): Disposable;
   status(): ClusterViewStatus;

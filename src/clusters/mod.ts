@@ -21,6 +21,7 @@ export * from "./given_token.ts";
 export * from "./kharon_cache.ts";
 export * from "./known_clusters.ts";
 export type * from "./kube_api.ts";
+export { loadKubernetes } from "./load_kubernetes.ts";
 export type { KubeConfig } from "./kube_config.ts";
 export type { KubeContext } from "./kube_context.ts";
 export * from "./kubeconfig.ts";
