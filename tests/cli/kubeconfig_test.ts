@@ -13,12 +13,12 @@ Deno.test("postern kubeconfig names the running door, and says what is left out"
   assert.deepEqual([...stdout.matchAll(/^ {2}- name: "(.*)"$/gm)].map(([, name]) => name), [
     ...["c-lab-1", "c-lab-2", "c-talos"],
     ...["c-lab-1", "c-lab-2", "c-talos"],
-    "c-talos",
+    ...["c-lab-1", "c-lab-2", "c-talos"],
   ]);
   assert.equal(stdout.match(/proxy-url: ".*"/)?.[0], `proxy-url: "socks5://${address}"`);
   assert.match(stdout, /^current-context: "c-lab-2"$/m);
   assert.match(stderr, /note: c-empty is left out: /);
-  assert.match(stderr, /note: c-lab-1 has no user: /);
+  assert.match(stdout, /exec-credential"\n +- "--server=https:\/\/api\.c-lab-1\.example\.net:6443"/);
   assert.equal((await home.run(["kubeconfig"])).stdout, stdout);
 });
 
@@ -123,9 +123,10 @@ peerTest("row 51: kubectl reads what postern kubeconfig prints", ["kubectl"], as
   const names = ["c-lab-1", "c-lab-2", "c-odd", "c-talos"];
   assert.deepEqual(config.clusters.map(({ name }: { name: string }) => name), names);
   assert.deepEqual(config.contexts.map(({ name }: { name: string }) => name), names);
-  assert.deepEqual(config.users.map(({ name }: { name: string }) => name), ["c-odd", "c-talos"]);
-  assert.deepEqual(config.users[0].user, { username: "no", password: "1e3" });
-  assert.equal(config.users[1].user.exec.command, "kubelogin");
+  assert.deepEqual(config.users.map(({ name }: { name: string }) => name), names);
+  assert.deepEqual(config.users[0].user.exec.provideClusterInfo, true);
+  assert.deepEqual(config.users[2].user, { username: "no", password: "1e3" });
+  assert.equal(config.users[3].user.exec.command, "kubelogin");
   assert.equal(config.clusters[0].cluster["proxy-url"], "socks5://127.0.0.1:3132");
   assert.equal(config["current-context"], "c-lab-2");
 });
