@@ -71,7 +71,8 @@ export class SpdySession {
           this.#onOpen(frame, effects);
           break;
         case "reply":
-          if (this.#streams.has(frame.stream)) effects.push({ kind: "accepted", stream: frame.stream });
+          // Also of a stream that is over for us: it tells how far the peer has come.
+          effects.push({ kind: "accepted", stream: frame.stream });
           if (frame.isLast) this.#onEnd(frame.stream, effects);
           break;
         case "headers":
@@ -106,11 +107,6 @@ export class SpdySession {
       stream,
       bytes: synStreamFrame(stream, this.#headers.write(headers), { flags: isLast ? flagFin : 0 }),
     };
-  }
-
-  /** Leaves out the number of a stream. */
-  skip(): void {
-    this.#nextStream += 2;
   }
 
   /** Accepts a stream of the peer. */

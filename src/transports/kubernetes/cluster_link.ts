@@ -53,7 +53,7 @@ export class ClusterLink implements AsyncDisposable {
     this.#options = options;
     this.api = api;
     this.view = view;
-    this.table = new ClusterTable(view, options.names.namespace);
+    this.table = new ClusterTable(view, { namespace: options.names.namespace, clock });
     this.forwards = new ForwardPool({
       clock,
       api,
@@ -62,6 +62,11 @@ export class ClusterLink implements AsyncDisposable {
       onBroken: (pod, error) =>
         log.warn("kubernetes.session_broken", { cluster: api.name, pod, reason: describe(error) }),
     });
+  }
+
+  /** What names mean in it. */
+  get names(): ServiceNameOptions {
+    return this.#options.names;
   }
 
   /** Holds the namespace of names without one, as the first dial does. */

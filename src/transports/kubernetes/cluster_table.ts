@@ -16,9 +16,17 @@ export class ClusterTable implements FarTables, Disposable {
   #following: Disposable | undefined;
   #current: FarTable | undefined;
 
-  constructor(view: ClusterView, namespace: string) {
+  readonly #clock: Clock;
+  readonly #ended = new AbortController();
+  #resting: Disposable | undefined;
+
+  constructor(
+    view: ClusterView,
+    { namespace, clock }: { readonly namespace: string; readonly clock: Clock },
+  ) {
     this.#view = view;
     this.#namespace = namespace;
+    this.#clock = clock;
   }
 
   get current(): FarTable | undefined {
@@ -28,12 +36,9 @@ export class ClusterTable implements FarTables, Disposable {
   /** The whole cluster where that is allowed, else the namespace of names without one. */
   async follow(options: { readonly signal: AbortSignal }): Promise<void> {
     if (this.#current) return;
-    try {
-      await this.#view.ready(undefined, options);
-    } catch (error) {
-      if (!isPosternError(error, "not_allowed")) throw error;
-      await this.#view.ready(this.#namespace, options);
-    }
+    await this.#hold(options.signal);
+    this.#ended.signal.throwIfAborted();
+    this.#resting ??= this.#clock.after(askedEvery, this.#ask);
     this.#following ??= this.#view.onChange(() => this.#make());
     if (!this.#current) this.#make();
   }
@@ -44,15 +49,36 @@ export class ClusterTable implements FarTables, Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#ended.abort(new DOMException("The cluster was given up", "AbortError"));
+    this.#resting?.[Symbol.dispose]();
     this.#following?.[Symbol.dispose]();
     this.#listeners.clear();
   }
+
+  async #hold(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#view.ready(undefined, { signal });
+    } catch (error) {
+      if (!isPosternError(error, "not_allowed")) throw error;
+      await this.#view.ready(this.#namespace, { signal });
+    }
+  }
+
+  /** What nobody asks for is not held for ever; a table is of use only while it is. */
+  readonly #ask = (): void => {
+    this.#resting = this.#clock.after(askedEvery, this.#ask);
+    // That a watch has trouble is told by the view's status.
+    this.#hold(this.#ended.signal).catch(() => {});
+  };
 
   #make(): void {
     this.#current = tableOf(this.#view, this.#namespace);
     for (const changed of this.#listeners) changed();
   }
 }
+
+/** In ms. */
+const askedEvery = 5 * 60_000;
 
 /** Everything that is held, as rules look it up. */
 export function tableOf(view: Pick<ClusterView, "services" | "endpoints">, usual: string): FarTable {

@@ -2,6 +2,7 @@ import { type Clock, type Conn, describe, PosternError } from "../../core/mod.ts
 import { type SpdyEffect, SpdySession, webSocket } from "../../wire/mod.ts";
 import { type HalfClose, podName, type PodPort } from "./forward_api.ts";
 import { ForwardCrowd } from "./forward_crowd.ts";
+import { ForwardLanes } from "./forward_lanes.ts";
 import { ForwardOutput } from "./forward_output.ts";
 import { ForwardPair } from "./forward_pair.ts";
 import { ForwardPulse } from "./forward_pulse.ts";
@@ -34,6 +35,7 @@ export class ForwardSession implements AsyncDisposable {
   readonly #output: ForwardOutput;
   readonly #pulse: ForwardPulse;
   readonly #crowd: ForwardCrowd;
+  readonly #lanes: ForwardLanes;
   /** By the numbers of both streams. */
   readonly #pairs = new Map<number, ForwardPair>();
   #requests = 0;
@@ -56,7 +58,7 @@ export class ForwardSession implements AsyncDisposable {
     this.#pulse = new ForwardPulse({
       clock,
       ...options.pulse,
-      ask: () => this.#send(this.#spdy.ping().bytes),
+      ask: () => this.#lanes.ping(),
       onDead: (silence) =>
         this.#break(
           new PosternError(
@@ -67,6 +69,14 @@ export class ForwardSession implements AsyncDisposable {
             { detail: "reset" },
           ),
         ),
+    });
+    this.#lanes = new ForwardLanes({
+      clock,
+      ping: () => {
+        const { id, bytes } = this.#spdy.ping();
+        this.#send(bytes);
+        return id;
+      },
     });
     this.#crowd = new ForwardCrowd({
       clock,
@@ -89,9 +99,9 @@ export class ForwardSession implements AsyncDisposable {
     return this.#takesMore && !this.#isOver && this.#spdy.nextStream < lastNumber;
   }
 
-  /** Whether a forward waits for its reader, so that another one would wait behind it. */
+  /** Whether a forward waits for its reader, here or in the pod, so that another one might wait behind it. */
   get isCrowded(): boolean {
-    return this.#crowd.isFull;
+    return this.#crowd.isFull || this.#lanes.isStuck;
   }
 
   /** Whether a forward gets so much that others would feel it. */
@@ -112,20 +122,21 @@ export class ForwardSession implements AsyncDisposable {
       send: (bytes) => {
         this.#output.add(this.#spdy.dataHead(data.stream, bytes.length));
         this.#send(bytes);
+        this.#lanes.onSaid(data.stream, bytes.length);
       },
       sendEnd: () => {
-        if (halfClose === "pass" || pair.hasEnded) this.#sendIf(this.#spdy.end(data.stream));
+        if (halfClose === "pass" || pair.hasEnded) this.#sendIf(data.stream, this.#spdy.end(data.stream));
       },
       sendReset: () => {
-        this.#sendIf(this.#spdy.reset(data.stream));
-        this.#sendIf(this.#spdy.reset(errors.stream));
+        this.#sendIf(data.stream, this.#spdy.reset(data.stream));
+        this.#sendIf(errors.stream, this.#spdy.reset(errors.stream));
       },
-      room: () => this.#output.room(),
+      room: () => this.#isOver ? undefined : this.#lanes.room(data.stream) ?? this.#output.room(),
       onTaken: () => this.#crowd.onTaken(stream),
       onOver: () => {
         pair[Symbol.dispose]();
         // What was held back so far.
-        this.#sendIf(this.#spdy.end(data.stream));
+        this.#sendIf(data.stream, this.#spdy.end(data.stream));
         this.#pairs.delete(data.stream);
         this.#pairs.delete(errors.stream);
         this.#crowd.leave(stream);
@@ -136,13 +147,15 @@ export class ForwardSession implements AsyncDisposable {
       target: { ...pod, port },
       stream,
       numbers: { data: data.stream, errors: errors.stream },
-      drop: () => this.#sendIf(this.#spdy.reset(data.stream)),
+      drop: () => this.#sendIf(data.stream, this.#spdy.reset(data.stream)),
     });
     this.#pairs.set(data.stream, pair);
     this.#pairs.set(errors.stream, pair);
     this.#crowd.enter(stream);
     this.#output.add(errors.bytes);
     this.#send(data.bytes);
+    this.#lanes.onOpened(errors.stream);
+    this.#lanes.onOpened(data.stream);
     return stream;
   }
 
@@ -221,6 +234,8 @@ export class ForwardSession implements AsyncDisposable {
       case "data":
       case "ended":
       case "reset": {
+        // A stream that is refused is done with as one that is accepted.
+        if (effect.kind === "reset") this.#lanes.onAccepted(effect.stream);
         const pair = this.#pairs.get(effect.stream);
         if (!pair) return;
         pair.receive(effect);
@@ -229,7 +244,11 @@ export class ForwardSession implements AsyncDisposable {
       }
       case "opened":
         // A server opens none.
-        return this.#sendIf(this.#spdy.reset(effect.stream));
+        return this.#sendIf(effect.stream, this.#spdy.reset(effect.stream));
+      case "accepted":
+        return this.#lanes.onAccepted(effect.stream);
+      case "pong":
+        return this.#lanes.onPong(effect.id);
       case "goingAway":
         return this.#onGoingAway(effect.lastStream);
     }
@@ -249,8 +268,10 @@ export class ForwardSession implements AsyncDisposable {
     this.#pulse.onSaid();
   }
 
-  #sendIf(bytes: Uint8Array | undefined): void {
-    if (bytes && !this.#isOver) this.#send(bytes);
+  #sendIf(stream: number, bytes: Uint8Array | undefined): void {
+    if (!bytes || this.#isOver) return;
+    this.#send(bytes);
+    this.#lanes.onSaid(stream, 0);
   }
 
   /** Ends with a word to the server. */
@@ -291,6 +312,7 @@ export class ForwardSession implements AsyncDisposable {
     for (const pair of new Set(this.#pairs.values())) pair.stream.onFailure(error);
     this.#pairs.clear();
     this.#crowd[Symbol.dispose]();
+    this.#lanes.close();
     this.#resume?.();
   }
 }
