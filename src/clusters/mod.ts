@@ -33,6 +33,7 @@ export * from "./read_clusters.ts";
 export * from "./read_domain.ts";
 export * from "./select_clusters.ts";
 export * from "./selector.ts";
+export * from "./service_dns.ts";
 export * from "./service_names.ts";
 export * from "./service_ports.ts";
 export * from "./service_targets.ts";
