@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
+import { fetchCatalogue, HttpClient } from "../../src/clusters/mod.ts";
+import { readClaims } from "../../src/clusters/sign_in_claims.ts";
+import { createNetwork } from "../../src/runtime/network.ts";
+import { systemClock as clock } from "../../src/runtime/system_clock.ts";
 import { Keycloak, KeycloakBrowser, keycloakPeers } from "../support/keycloak.ts";
 import { Lieutenant } from "../support/lieutenant.ts";
+import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { type Door, type Ended, Household } from "../support/postern_process.ts";
 import { signInTurn } from "../support/sign_in_port.ts";
@@ -79,6 +84,25 @@ peerTest(
         await configure("");
       },
     );
+    await t.step("a token that has expired is refused, and a sign-in would help", async () => {
+      using _turn = await signInTurn();
+      await configure(", oidc: { clientId: brief }");
+      const login = await withBrowser(home.start(["login"], { env }), "alice");
+      assert.equal(login.code, 0, login.stderr);
+      const files = await tokens.all();
+      const token = files.find((one) => readClaims(one.idToken)?.audience.includes("brief"))?.idToken ?? "";
+      const { expires, audience } = readClaims(token) ?? {};
+      assert.deepEqual([...audience ?? []].sort(), ["brief", "lieutenant"]);
+      assert.ok(expires);
+      await eventually("it has expired", () => Date.now() > expires.getTime() + 1000);
+      const client = new HttpClient({ clock, network: createNetwork() }, { ca: testTls.ca });
+      const request = { name: "main", lieutenant: lieutenant.url, token };
+      await assert.rejects(
+        fetchCatalogue(request, { clock, client }, { signal: new AbortController().signal }),
+        { code: "auth", message: /it answered (?:401|500): .*Unauthorized/ },
+      );
+      await configure("");
+    });
     await t.step("logout has Keycloak forget the sign-in", async () => {
       const former = await tokens.read();
       assert.equal((await silent("logout")).stderr, "postern: signed out of the catalogue main\n");
@@ -130,7 +154,7 @@ interface Tokens {
   readonly refreshToken: string;
 }
 
-/** The one file of tokens of a household. */
+/** The files of tokens of a household. */
 class StoredTokens {
   readonly #directory: string;
   #path = "";
@@ -140,15 +164,22 @@ class StoredTokens {
     this.#directory = directory;
   }
 
+  async all(): Promise<readonly (Tokens & { readonly path: string; readonly clientId: string })[]> {
+    const names = (await Array.fromAsync(Deno.readDir(this.#directory))).map(({ name }) => name);
+    const paths = names.filter((name) => name.endsWith(".json")).map((name) => `${this.#directory}/${name}`);
+    return await Promise.all(
+      paths.map(async (path) => ({ path, ...JSON.parse(await Deno.readTextFile(path)) })),
+    );
+  }
+
+  /** Those of the client "lieutenant". */
   async read(): Promise<Tokens> {
-    for await (const { name } of Deno.readDir(this.#directory)) {
-      if (!name.endsWith(".json")) continue;
-      this.#path = `${this.#directory}/${name}`;
-      const { idToken, refreshToken, ...rest } = JSON.parse(await Deno.readTextFile(this.#path));
-      this.#rest = rest;
-      return { idToken, refreshToken };
-    }
-    throw new Error("nobody is signed in");
+    const found = (await this.all()).find(({ clientId }) => clientId === "lieutenant");
+    if (!found) throw new Error("nobody is signed in");
+    const { path, idToken, refreshToken, ...rest } = found;
+    this.#path = path;
+    this.#rest = rest;
+    return { idToken, refreshToken };
   }
 
   async write(tokens: Tokens): Promise<void> {

@@ -13,8 +13,9 @@ const inOwnDirectory =
   'whole=$1; java=$2; shift 2; for name in bin conf lib providers themes; do ln -s "$whole/$name" "$name"; done; exec "$java" "$@"';
 
 /**
- * Keycloak with a realm "lab", the public client "lieutenant" with device flow, another one "other", and alice and
- * mallory, whose password is "password". It takes half a minute and half a gigabyte: start it once in a file.
+ * Keycloak with a realm "lab", the public client "lieutenant" with device flow, another one "other", a third one
+ * "brief" whose tokens are for lieutenant too and good for two seconds, and alice and mallory, whose password is
+ * "password". It takes half a minute and half a gigabyte: start it once in a file.
  */
 export class Keycloak implements AsyncDisposable {
   readonly issuer: string;
@@ -80,14 +81,20 @@ function realm({ callbackPort, tokenLifetime }: {
   readonly callbackPort: number;
   readonly tokenLifetime: number;
 }): string {
-  const client = (clientId: string) => ({
+  const client = (clientId: string, attributes: Readonly<Record<string, string>> = {}) => ({
     clientId,
     enabled: true,
     publicClient: true,
     standardFlowEnabled: true,
     // Exactly these, as Lieutenant's operators register them.
     redirectUris: ["http://localhost:18000", `http://localhost:${callbackPort}`],
-    attributes: { "oauth2.device.authorization.grant.enabled": "true" },
+    attributes: { "oauth2.device.authorization.grant.enabled": "true", ...attributes },
+    protocolMappers: [{
+      name: "also for lieutenant",
+      protocol: "openid-connect",
+      protocolMapper: "oidc-audience-mapper",
+      config: { "included.client.audience": "lieutenant", "id.token.claim": String(clientId === "brief") },
+    }],
   });
   const user = (username: string) => ({
     username,
@@ -106,7 +113,7 @@ function realm({ callbackPort, tokenLifetime }: {
     accessTokenLifespan: tokenLifetime,
     revokeRefreshToken: true,
     refreshTokenMaxReuse: 0,
-    clients: [client("lieutenant"), client("other")],
+    clients: [client("lieutenant"), client("other"), client("brief", { "access.token.lifespan": "2" })],
     users: [user("alice"), user("mallory")],
   });
 }
