@@ -75,8 +75,10 @@ export class KubeView implements ClusterView {
     return this.#tableOf(namespace)?.service(namespace, name);
   }
 
-  services(namespace: string): Iterable<ServiceRecord> {
-    return this.#tableOf(namespace)?.services(namespace) ?? [];
+  *services(namespace?: string): Iterable<ServiceRecord> {
+    const scopes = this.#cluster?.isSynced ? [this.#cluster] : [...this.#scopes.values()];
+    if (namespace !== undefined) yield* this.#tableOf(namespace)?.services(namespace) ?? [];
+    else for (const { table } of scopes) yield* table.services();
   }
 
   endpoints(namespace: string, service: string): readonly SliceRecord[] {

@@ -14,8 +14,10 @@ export class ServiceTable {
     return this.#services.get(namespace)?.get(name);
   }
 
-  services(namespace: string): Iterable<ServiceRecord> {
-    return this.#services.get(namespace)?.values() ?? [];
+  /** Of one namespace, or all. */
+  *services(namespace?: string): Iterable<ServiceRecord> {
+    const some = namespace === undefined ? this.#services.values() : [this.#services.get(namespace)];
+    for (const services of some) if (services) yield* services.values();
   }
 
   /** By an address in its normal form. */

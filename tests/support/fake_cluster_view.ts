@@ -71,6 +71,8 @@ export class FakeClusterView implements ClusterView {
 
   forgetPods(): void {}
 
+  check(): void {}
+
   onChange(changed: () => void): Disposable {
     this.#listeners.add(changed);
     return { [Symbol.dispose]: () => void this.#listeners.delete(changed) };

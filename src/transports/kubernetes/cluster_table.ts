@@ -1,5 +1,6 @@
 import type { ClusterView } from "../../clusters/mod.ts";
 import {
+  type Clock,
   type FarTable,
   type FarTables,
   formatIp,

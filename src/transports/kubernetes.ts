@@ -1,0 +1,225 @@
+import { type ClusterView, type KubeApi, type KubeContext, loadKubernetes } from "../clusters/mod.ts";
+import {
+  asPosternError,
+  type Conn,
+  describe,
+  type Dialer,
+  type DialOptions,
+  type FarNames,
+  type FarTables,
+  PosternError,
+  type Target,
+  type Transport,
+  type TransportNote,
+  type TransportStatus,
+  unlessAborted,
+} from "../core/mod.ts";
+import { defineTransport, type TransportDeps } from "./define_transport.ts";
+import { dialerThroughProxy } from "./dialer_through_proxy.ts";
+import type { ClusterNames } from "./kubernetes/cluster_names.ts";
+import type { ClusterSet, ContextUse } from "./kubernetes/cluster_set.ts";
+import { type ClusterState, clusterState } from "./kubernetes/cluster_state.ts";
+import { type KubernetesSettings, kubernetesSettings } from "./kubernetes_settings.ts";
+import { LateTables } from "./kubernetes/late_tables.ts";
+
+/** Goes into a cluster, or several of one kubeconfig, by nothing but its API server. */
+export class Kubernetes implements Transport {
+  readonly name: string;
+  readonly #settings: KubernetesSettings;
+  readonly #deps: TransportDeps;
+  readonly #tables: LateTables | undefined;
+  /** From the first dial on: until then nothing of all this is loaded. */
+  #loading: Promise<ClusterSet> | undefined;
+  #set: ClusterSet | undefined;
+  #names: ClusterNames | undefined;
+  #failure: PosternError | undefined;
+  #lastError: PosternError | undefined;
+  #isDisposed = false;
+
+  constructor(settings: KubernetesSettings, deps: TransportDeps) {
+    this.name = deps.name;
+    this.#settings = settings;
+    this.#deps = deps;
+    if (settings.contexts === undefined) {
+      this.#tables = new LateTables(async (signal) => {
+        const set = await this.#clusters(signal);
+        return set.single?.table;
+      });
+    }
+  }
+
+  get tables(): FarTables | undefined {
+    return this.#tables;
+  }
+
+  /** What its clusters' own DNS would say. */
+  get names(): FarNames {
+    return {
+      find: async (name, options) => {
+        await this.#clusters(options.signal);
+        return await this.#names?.find(name, options);
+      },
+      nameOf: (address) => this.#names?.nameOf(address),
+    };
+  }
+
+  async dial(target: Target, options: DialOptions): Promise<Conn> {
+    try {
+      const conn = await (await this.#clusters(options.signal)).dial(target, options);
+      this.#lastError = undefined;
+      return conn;
+    } catch (error) {
+      if (!options.signal.aborted) this.#lastError = asPosternError(error);
+      throw error;
+    }
+  }
+
+  /** Reads the kubeconfig; what has changed in it holds for new connections. */
+  async prepare(): Promise<readonly TransportNote[]> {
+    const { kubeconfig, context, contexts } = this.#settings;
+    try {
+      const { readKubeConfig } = await loadKubernetes();
+      const config = await readKubeConfig(this.#deps.files, [kubeconfig]);
+      const named = contexts === "all" ? [] : contexts ?? [context ?? config.currentContext];
+      for (const name of named) {
+        if (name !== undefined) config.context(name);
+        else {throw new PosternError("config", `"${kubeconfig}" has no current-context`, {
+            hint: "name a context",
+          });}
+      }
+      this.#set?.renew(config);
+      this.#failure = undefined;
+      return [];
+    } catch (error) {
+      this.#failure = asPosternError(error);
+      const { message, hint } = this.#failure;
+      return [{ severity: "blocking", text: message, ...(hint !== undefined && { hint }) }];
+    }
+  }
+
+  /** Asks the API servers that are in use whether they are there, and holds the usual namespace. */
+  async connect({ signal, onStep }: DialOptions): Promise<void> {
+    const set = await this.#clusters(signal);
+    const links = set.single ? [set.single] : set.links;
+    for (const link of links) {
+      await link.connect({ signal });
+      const { version } = link.api.status();
+      onStep?.(`${link.api.name} answers${version === undefined ? "" : `: Kubernetes ${version}`}`);
+    }
+  }
+
+  check(): void {
+    for (const { view, forwards } of this.#set?.links ?? []) {
+      view.check();
+      forwards.check();
+    }
+  }
+
+  locate({ host, port }: Target): string | undefined {
+    const set = this.#set;
+    try {
+      const found = set?.find(host);
+      return found?.link.locate({ host: found.host, port });
+    } catch (error) {
+      if (error instanceof PosternError) return undefined;
+      throw error;
+    }
+  }
+
+  status(): TransportStatus & { readonly clusters: readonly ClusterState[] } {
+    const clusters = this.#set?.links.map(clusterState) ?? [];
+    const detail = { detail: detailOf(this.#settings), clusters };
+    if (this.#failure) {
+      const { hint } = this.#failure;
+      return {
+        state: "unusable",
+        lastError: describe(this.#failure),
+        ...(hint !== undefined && { hint }),
+        ...detail,
+      };
+    }
+    const lastError = this.#lastError?.message ?? clusters.find(({ lastError }) => lastError)?.lastError;
+    const hint = this.#lastError?.hint;
+    const isFailing = clusters.some(({ state }) => state === "failing") ||
+      (clusters.length === 0 && this.#lastError !== undefined);
+    const state = isFailing ? "failing" : clusters.length === 0 ? "idle" : "ready";
+    return {
+      state,
+      ...(lastError !== undefined && { lastError }),
+      ...(hint !== undefined && isFailing && { hint }),
+      ...detail,
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
+    this.#tables?.[Symbol.dispose]();
+    // One that is still being made is told by `isDisposed`.
+    await this.#set?.[Symbol.asyncDispose]();
+  }
+
+  async #clusters(signal: AbortSignal): Promise<ClusterSet> {
+    if (this.#isDisposed) throw new PosternError("cancelled", `The transport "${this.name}" was closed`);
+    if (this.#set) return this.#set;
+    this.#loading ??= this.#load().finally(() => this.#loading = undefined);
+    return await unlessAborted(this.#loading, signal);
+  }
+
+  async #load(): Promise<ClusterSet> {
+    const [tools, { ClusterSet }, { ClusterLink }, { ClusterNames }] = await Promise.all([
+      loadKubernetes(),
+      import("./kubernetes/cluster_set.ts"),
+      import("./kubernetes/cluster_link.ts"),
+      import("./kubernetes/cluster_names.ts"),
+    ]);
+    const settings = this.#settings;
+    const { clock, log, files } = this.#deps;
+    const config = await tools.readKubeConfig(files, [settings.kubeconfig]);
+    if (this.#isDisposed) throw new PosternError("cancelled", `The transport "${this.name}" was closed`);
+    const set = new ClusterSet({
+      settings,
+      clock,
+      config,
+      link: ({ context, namespace, suffix }: ContextUse) => {
+        const dial = this.#dialerFor(context);
+        const api: KubeApi = new tools.KubeClient(context, { ...this.#deps, dial });
+        const view: ClusterView = new tools.KubeView({ api, clock });
+        return new ClusterLink({
+          clock,
+          log,
+          api,
+          view,
+          names: { namespace, clusterDomain: settings.clusterDomain, suffix },
+          halfClose: settings.halfClose,
+          outside: settings.externalName === "dial" ? dial : undefined,
+        });
+      },
+    });
+    this.#names = new ClusterNames(set, settings.contexts === undefined ? undefined : settings.suffix);
+    return this.#set = set;
+  }
+
+  /** With `via` a kubeconfig's proxy counts no more: it is often this very door. */
+  #dialerFor({ cluster: { proxyUrl } }: KubeContext): Dialer {
+    const { via, dialer, name, network, clock, files } = this.#deps;
+    if (via !== undefined || !proxyUrl) return dialer;
+    return dialerThroughProxy(proxyUrl.href, {
+      name: `the proxy-url of ${name}`,
+      world: { network, clock, files },
+    });
+  }
+}
+
+function detailOf({ kubeconfig, context, contexts }: KubernetesSettings): string {
+  if (contexts === "all") return `every context of ${kubeconfig}`;
+  return contexts
+    ? `${contexts.join(", ")} of ${kubeconfig}`
+    : `${context ?? "the current context"} of ${kubeconfig}`;
+}
+
+/** `kubernetes: CONTEXT`, or `{ kubeconfig, context, namespace, clusterDomain, suffix, … }`. */
+export default defineTransport({
+  type: "kubernetes",
+  settings: kubernetesSettings,
+  create: (settings, deps) => new Kubernetes(settings, deps),
+});
