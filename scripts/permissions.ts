@@ -195,6 +195,11 @@ const writingOptions: Readonly<Record<string, readonly string[]>> = {
 /** Options whose value is the next word, so that it is not taken for the command. */
 const valuedOptions = ["--config", "--log-level", "--log-format"];
 
+/** A file of suffix to jump host alone is a door; all else is a mistake. */
+function otherwise(word: string): string {
+  return word.endsWith(".json") ? "proxy" : "help";
+}
+
 /** The command a command line asks for; "help" when it names none that we know. */
 export function commandOf(args: readonly string[]): string {
   for (let at = 0; at < args.length; at++) {
@@ -202,7 +207,7 @@ export function commandOf(args: readonly string[]): string {
     if (valuedOptions.includes(word)) at++;
     else if (word === "--version") return "version";
     else if (word === "clusters") return clustersForm(args.slice(at + 1));
-    else if (!word.startsWith("-")) return Object.hasOwn(commandGrants, word) ? word : "help";
+    else if (!word.startsWith("-")) return Object.hasOwn(commandGrants, word) ? word : otherwise(word);
   }
   return "help";
 }
@@ -244,7 +249,8 @@ export function configNamed(args: readonly string[]): string | undefined {
 export function mayUseSsh(args: readonly string[], configText: string | undefined): boolean {
   // What `config init` writes explains ssh in remarks.
   const config = (configText ?? "").replace(/^\s*#.*$/gm, "");
-  return [...args, config].some((text) => /\bssh\b/.test(text)) || /\bcatalogues\b/.test(config);
+  const isMapping = args.some((word) => word.startsWith("--mapping-file") || word.endsWith(".json"));
+  return isMapping || [...args, config].some((text) => /\bssh\b/.test(text)) || /\bcatalogues\b/.test(config);
 }
 
 /** What is only known where a command is run from source. */

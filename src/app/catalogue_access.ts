@@ -24,14 +24,19 @@ export interface CatalogueSources {
 export async function catalogueSources(
   world: World,
   source: ConfigSource,
-  { name }: { name?: string | undefined } = {},
+  { name, lieutenantUrl }: { name?: string | undefined; lieutenantUrl?: string | undefined } = {},
 ): Promise<CatalogueSources> {
   const config = await loadConfig(world, { ...source, withoutCatalogues: true });
   const { catalogueOfEnvironment } = await import("../clusters/mod.ts");
-  const ofEnvironment = config.settings.catalogues
-    ? undefined
-    : catalogueOfEnvironment((name) => world.process.env(name));
-  const all = config.settings.catalogues ?? (ofEnvironment ? [ofEnvironment] : []);
+  const named = lieutenantUrl === undefined
+    ? config.settings.catalogues
+    // What the configuration says of that API counts; of the others none is meant.
+    : withAddress(config.settings.catalogues ?? [], lieutenantUrl);
+  const ofEnvironment = named ? undefined : catalogueOfEnvironment((variable) =>
+    // A person who names one means that one.
+    variable === "LIEUTENANT_URL" && lieutenantUrl !== undefined ? lieutenantUrl : world.process.env(variable)
+  );
+  const all = named ?? (ofEnvironment ? [ofEnvironment] : []);
   if (all.length === 0) {
     throw new PosternError("config", "Cannot tell where the catalogue is: none is configured", {
       hint:
@@ -50,6 +55,15 @@ export async function catalogueSources(
 interface Reach {
   readonly ca?: string;
   readonly dial?: Dialer;
+}
+
+function withAddress(
+  catalogues: readonly CatalogueSettings[],
+  url: string,
+): readonly CatalogueSettings[] | undefined {
+  const wanted = URL.parse(url)?.href.replace(/\/$/, "");
+  const found = catalogues.filter(({ lieutenant }) => lieutenant.href.replace(/\/$/, "") === wanted);
+  return found.length > 0 ? found : undefined;
 }
 
 /** One catalogue's API and the sign-in that it wants. Disposing ends what it was reached through. */

@@ -16,7 +16,7 @@ import { conflictLines, missingFiles, ownDoorProblems, wayLines, wayProblems } f
 import { onlyProblems, readPasswords } from "./listener_checks.ts";
 import { overridden, type Overrides } from "./overrides.ts";
 import { listenOf, type Settings, settingsSchemaFor } from "./settings.ts";
-import { storedFleet } from "./stored_fleet.ts";
+import { fleetOfMapping, type StoredFleet, storedFleet } from "./stored_fleet.ts";
 
 export interface ConfigSource {
   /** The file; where the environment or the platform says when absent. */
@@ -63,7 +63,7 @@ const listLimit = 64 * 1024 * 1024;
 export function configPath(world: World, named?: string): string {
   const written = named ?? world.process.env("POSTERN_CONFIG");
   if (!written) return `${world.places.config}/config.yaml`;
-  return /^(?:[/\\]|[A-Za-z]:[/\\])/.test(written) ? written : `${world.process.directory}/${written}`;
+  return isAbsolute(written) ? written : `${world.process.directory}/${written}`;
 }
 
 /** Reads and checks the configuration without starting anything; throws `config` with all problems. */
@@ -98,7 +98,7 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
     ...lists.problems,
   ];
   const lines = [...lists.errors];
-  const texts = new Map([[path, text], ...lists.texts]);
+  const texts = new Map<string, string | undefined>([[path, text], ...lists.texts]);
   let rules: readonly Rule[] = [];
   if (parsed?.settings) {
     const { settings } = parsed;
@@ -137,14 +137,22 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
   const config = { ...(text !== undefined && { path }), settings, rules, warnings, catalogues: [] };
   // A configuration without a file of its own has nothing to do with what this person has stored.
   const isAlone = source.text !== undefined && !settings.catalogues;
-  if (source.withoutCatalogues || isAlone) return { ...report, loaded: config };
-  const loaded = await withCatalogues(world, config);
+  const { mappingFile } = source.overrides ?? {};
+  if (mappingFile === undefined && (source.withoutCatalogues || isAlone)) {
+    return { ...report, loaded: config };
+  }
+  const fleet = mappingFile === undefined
+    ? await storedFleet(world, settings)
+    : await fleetOfFile(world, mappingFile, { transports: settings.transports, texts });
+  const loaded = withFleet(config, fleet);
   return { ...report, warnings: loaded.warnings, loaded };
 }
 
 /** A configuration with what is stored of its catalogues behind its own rules and transports. */
-async function withCatalogues(world: World, config: LoadedConfig): Promise<LoadedConfig> {
-  const { rules, transports, states, warnings } = await storedFleet(world, config.settings);
+function withFleet(
+  config: LoadedConfig,
+  { rules, transports, states, warnings }: StoredFleet,
+): LoadedConfig {
   return {
     ...config,
     settings: { ...config.settings, transports: { ...config.settings.transports, ...transports } },
@@ -152,6 +160,26 @@ async function withCatalogues(world: World, config: LoadedConfig): Promise<Loade
     catalogues: states,
     warnings: [...config.warnings, ...warnings],
   };
+}
+
+/** The file is watched as those of the configuration are. */
+async function fleetOfFile(
+  { files, process }: World,
+  named: string,
+  { transports, texts }: {
+    readonly transports: Settings["transports"];
+    readonly texts: Map<string, string | undefined>;
+  },
+): Promise<StoredFleet> {
+  const path = isAbsolute(named) ? named : `${process.directory}/${named}`;
+  texts.set(path, undefined);
+  const text = await files.readText(path, { limit: listLimit });
+  texts.set(path, text);
+  return await fleetOfMapping(text, { path, transports });
+}
+
+function isAbsolute(path: string): boolean {
+  return /^(?:[/\\]|[A-Za-z]:[/\\])/.test(path);
 }
 
 async function documentText({ files }: World, path: string): Promise<string | undefined> {

@@ -14,6 +14,8 @@ export interface Overrides {
   /** `PATTERN=TRANSPORT`, the transport by its name or in place: `any=proxy:http://127.0.0.1:3128`. */
   readonly routes?: readonly string[];
   readonly allowOpen?: boolean;
+  /** A mapping of kharon, suffix to jump host, in the place of the catalogues. */
+  readonly mappingFile?: string;
 }
 
 type Raw = Readonly<Record<string, unknown>>;

@@ -47,8 +47,32 @@ export async function storedFleet(
   const missing = missingFleet(
     (named ?? []).filter(({ name }) => !catalogues.some((one) => one.name === name)),
   );
+  const fleet = await fleetOf(chosen, transports);
+  return {
+    ...fleet,
+    states: [...fleet.states, ...missing.states],
+    warnings: [...notes, ...missing.warnings, ...fleet.warnings],
+  };
+}
+
+/** What a mapping of kharon adds, which a person has named. */
+export async function fleetOfMapping(
+  text: string,
+  { path, transports }: { readonly path: string; readonly transports: TransportsSettings },
+): Promise<StoredFleet> {
+  const { readKharonMapping } = await import("../clusters/mod.ts");
+  const mapping = readKharonMapping(text, path);
+  const catalogue = { name: "mapping", source: path, fetched: "", clusters: [], mapping };
+  // It belongs to no source that could be asked again.
+  return { ...await fleetOf([{ catalogue }], transports), states: [] };
+}
+
+async function fleetOf(
+  chosen: readonly ChosenCatalogue[],
+  transports: TransportsSettings,
+): Promise<StoredFleet> {
   const jumphosts = new JumpHosts(transports);
-  const warnings = [...notes, ...missing.warnings];
+  const warnings: string[] = [];
   const rules: Rule[] = [];
   for (const one of chosen) {
     const read = await rulesOf(one, jumphosts);
@@ -60,7 +84,7 @@ export async function storedFleet(
     fetchedAt: fetched,
     clusters: clusters.length,
   }));
-  return { rules, transports: jumphosts.made, states: [...states, ...missing.states], warnings };
+  return { rules, transports: jumphosts.made, states, warnings };
 }
 
 /** The catalogues that count, in the order in which the configuration names them. */

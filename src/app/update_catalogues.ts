@@ -22,6 +22,8 @@ export interface UpdateOptions extends SignInWay {
   readonly signal: AbortSignal;
   /** Only this one. */
   readonly name?: string | undefined;
+  /** Only the catalogue of this API, in the configuration or not. */
+  readonly lieutenantUrl?: string | undefined;
   /** Tells what would change, and changes nothing. */
   readonly isDryRun?: boolean;
   /** Leaves alone what is stored and not older than so many ms. */

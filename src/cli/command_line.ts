@@ -54,7 +54,12 @@ async function dispatch(
     await world.terminal.err(`${overview(groups, width)}\n`);
     throw new PosternError("usage", "Cannot tell what to do: no command", { hint: "postern help" });
   }
+  // kharon's first form: the door, and nothing but a file that says where things go.
+  if (isMappingFile(name) && after.length === 0) {
+    return await find(groups, "proxy").start([...before, "--mapping-file", name], world, context);
+  }
   const command = await known(groups, name, world);
+  demandNoLevel(command.takesWordsAsTheyAre ? before : [...before, ...beforeDashes(after)], name);
   if (!command.takesWordsAsTheyAre && [...before, ...beforeDashes(after)].some(isHelp)) {
     await world.terminal.out(command.help(width, after.filter((word) => !word.startsWith("-")).slice(0, 1)));
     return 0;
@@ -90,11 +95,7 @@ export function find(groups: readonly CommandGroup[], name: string): Command {
   const commands = groups.flatMap((group) => group.commands);
   const command = commands.find((candidate) => candidate.name === name);
   if (command) return command;
-  if (/^-?[0-9]+$/.test(name)) {
-    throw new PosternError("usage", `Cannot run "${name.slice(0, 60)}": there is no such command`, {
-      hint: "-v takes no number: repeat it (-v -v), or write --log-level debug",
-    });
-  }
+  if (isNumber(name)) throw withLevel(`Cannot run "${name.slice(0, 60)}": there is no such command`);
   const meant = closest(name, commands.map((candidate) => candidate.name));
   throw new PosternError("usage", `Cannot run "${name.slice(0, 60)}": there is no such command`, {
     hint: meant ? `did you mean postern ${meant}?` : "postern help",
@@ -130,6 +131,30 @@ const examples: readonly Example[] = [
   ["postern explain db.example.net:5432", "says where a connection would go, and why"],
   ['eval "$(postern env)"', "points the programs of this shell at the door"],
 ];
+
+/** Other tools' -v N. */
+function demandNoLevel(words: readonly string[], name: string): void {
+  const isLevel = (word: string, at: number) =>
+    isNumber(word) && ["-v", "--verbose", "--verbosity"].includes(words[at - 1] ?? "");
+  const level = words.find(isLevel) ?? words.find((word) => /^--verbosity=/.test(word));
+  if (level !== undefined) {
+    throw withLevel(`Cannot run "postern ${name}": unexpected "${level.slice(0, 60)}"`);
+  }
+}
+
+function withLevel(message: string): PosternError {
+  return new PosternError("usage", message, {
+    hint: "-v takes no number: repeat it (-v -v), or write --log-level debug",
+  });
+}
+
+function isNumber(word: string): boolean {
+  return /^-?[0-9]+$/.test(word);
+}
+
+function isMappingFile(word: string): boolean {
+  return /[^/\\]\.json$/.test(word);
+}
 
 function isHelp(word: string): boolean {
   return word === "--help" || word === "-h";

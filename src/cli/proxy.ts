@@ -37,6 +37,11 @@ const options = object({
       "Sends what the pattern matches through a transport: its name, or one in place (x.example=ssh:jump1, *=proxy:http://127.0.0.1:3128).",
     ),
   })),
+  mappingFile: optional(option("--mapping-file", pathValue("FILE"), {
+    description: words(
+      "A JSON file of suffix to jump host, as kharon has it, in the place of the catalogues.",
+    ),
+  })),
   allowOpen: option("--allow-open", {
     description: words("Lets a door without authentication listen on an address other machines can reach."),
   }),
@@ -95,7 +100,7 @@ async function runInForeground(options: ProxyOptions, world: World, context: Run
   const { runDoor } = await import("../app/mod.ts");
   const { id = "default", logFile, readyFile, onDemand } = options;
   const idleExit = options.idleExit ?? (onDemand ? idleOnDemand : undefined);
-  const { listen, listenSocks, listenHttp, listenUnix, listenDns, routes, allowOpen } = options;
+  const { listen, listenSocks, listenHttp, listenUnix, listenDns, routes, allowOpen, mappingFile } = options;
   const { globals, version, signal } = context;
   await using file = logFile === undefined ? undefined : await logToFile(world, logFile);
   const log = file ? globals.createLog(world, { level: "info", write: file.write }) : context.log;
@@ -103,7 +108,16 @@ async function runInForeground(options: ProxyOptions, world: World, context: Run
     version,
     id,
     log,
-    overrides: { listen, listenSocks, listenHttp, listenUnix, listenDns, routes, allowOpen },
+    overrides: {
+      listen,
+      listenSocks,
+      listenHttp,
+      listenUnix,
+      listenDns,
+      routes,
+      allowOpen,
+      ...(mappingFile !== undefined && { mappingFile }),
+    },
     ...(globals.config === undefined ? {} : { config: globals.config }),
     ...(readyFile === undefined ? {} : { readyFile }),
     ...(onDemand === undefined ? {} : { onDemand }),
@@ -159,8 +173,19 @@ function onDemandValue(): ValueParser<"sync", OnDemand> {
 
 /** The command line of the same door in the foreground. */
 export function foregroundArguments(
-  { listen, listenSocks, listenHttp, listenUnix, listenDns, routes, allowOpen, id, readyFile, idleExit }:
-    ProxyOptions,
+  {
+    listen,
+    listenSocks,
+    listenHttp,
+    listenUnix,
+    listenDns,
+    routes,
+    mappingFile,
+    allowOpen,
+    id,
+    readyFile,
+    idleExit,
+  }: ProxyOptions,
   { globals }: Pick<RunContext, "globals">,
 ): string[] {
   const each = (name: string, values: readonly (string | undefined)[]) =>
@@ -177,6 +202,7 @@ export function foregroundArguments(
     ...each("--listen-unix", listenUnix),
     ...each("--listen-dns", listenDns),
     ...each("--route", routes),
+    ...each("--mapping-file", [mappingFile]),
     ...(allowOpen ? ["--allow-open"] : []),
     ...each("--id", [id]),
     ...each("--ready-file", [readyFile]),

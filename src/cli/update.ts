@@ -31,6 +31,9 @@ export default defineCommand({
         description: words("Only this one of the configuration."),
       }),
     ),
+    lieutenantUrl: optional(option("--lieutenant-url", string({ metavar: "URL" }), {
+      description: words("Only the catalogue of this API, in the configuration or not."),
+    })),
     isDryRun: option("--dry-run", { description: words("Tells what would change, and changes nothing.") }),
     ifOlderThan: optional(option("--if-older-than", durationValue(), {
       description: words("Leaves alone what was fetched less than this ago, for example 12h."),
@@ -60,6 +63,7 @@ export default defineCommand({
 });
 
 interface Values {
+  readonly lieutenantUrl: string | undefined;
   readonly name: string | undefined;
   readonly isDryRun: boolean;
   readonly ifOlderThan: number | undefined;
@@ -70,14 +74,15 @@ interface Values {
 }
 
 async function update(
-  { name, isDryRun, ifOlderThan, allowsEmpty, fromKharon, device, tokenFile }: Values,
+  { name, lieutenantUrl, isDryRun, ifOlderThan, allowsEmpty, fromKharon, device, tokenFile }: Values,
   world: World,
   { globals: { config }, log, signal }: RunContext,
 ): Promise<UpdateReport> {
   const { importKharon, updateCatalogues } = await import("../app/mod.ts");
   const source = config === undefined ? {} : { config };
   if (fromKharon) {
-    const other = name ?? (device ? "--device" : tokenFile && "--token-file");
+    const other = name ?? (lieutenantUrl && "--lieutenant-url") ??
+      (device ? "--device" : tokenFile && "--token-file");
     if (other !== undefined) {
       throw new PosternError("usage", `Cannot use ${other} together with --import-kharon`, {
         hint: "postern update --import-kharon",
@@ -87,7 +92,7 @@ async function update(
   }
   const token = tokenFile === "-" ? "input" : tokenFile === undefined ? undefined : { file: tokenFile };
   const way = device ? "device" : "browser";
-  const what = { name, isDryRun, ifOlderThan, allowsEmpty };
+  const what = { name, lieutenantUrl, isDryRun, ifOlderThan, allowsEmpty };
   return await updateCatalogues(world, source, { ...what, way, token, log, signal });
 }
 

@@ -36,6 +36,7 @@ const commandLines = [
   { args: ["--config", "x", "clusters", "c-a", "kubectl", "get", "ns"], command: "shell" },
   { args: ["clusters", "--each", "--", "true"], command: "shell" },
   { args: ["constructor"], command: "help" },
+  { args: ["mapping.json"], command: "proxy" },
 ];
 
 for (const { args, command } of commandLines) {
