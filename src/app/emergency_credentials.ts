@@ -1,4 +1,4 @@
-import type { Bucket, EmergencySettings } from "../clusters/mod.ts";
+import type { Bucket, EmergencySettings, HttpClient } from "../clusters/mod.ts";
 import { asPosternError, counted, type Log, PosternError, type World } from "../core/mod.ts";
 import { closedDoor } from "./closed_door.ts";
 import { type ConfigSource, loadConfig } from "./config_file.ts";
@@ -44,6 +44,7 @@ export async function emergencyCredentials(
   const search = new Search(world, emergency, {
     clusterId,
     log,
+    say,
     key: new EmergencyKey(world, emergency, { privateKeyFile, passphraseFile, say }),
     clientFor: (ca) =>
       new HttpClient({ clock: world.clock, network: world.network, dial }, {
@@ -59,9 +60,8 @@ interface SearchOptions {
   readonly clusterId: string;
   readonly log: Log;
   readonly key: EmergencyKey;
-  readonly clientFor: (ca: string | undefined) => InstanceType<
-    typeof import("../clusters/mod.ts").HttpClient
-  >;
+  readonly clientFor: (ca: string | undefined) => HttpClient;
+  readonly say: (note: string) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -113,7 +113,7 @@ class Search {
   async #ofPassbolt(): Promise<readonly EmergencyPlace[]> {
     const { passbolt } = this.#settings;
     if (!passbolt) return [];
-    const { key, clientFor, log, clusterId, signal } = this.#options;
+    const { key, clientFor, log, clusterId, say, signal } = this.#options;
     const keys = await key.unlocked({ signal });
     const found = await this.#trying(async () => {
       const ca = passbolt.ca === undefined ? undefined : await this.#world.files.readText(passbolt.ca);
@@ -122,6 +122,7 @@ class Search {
         keys,
         clusterId,
         log,
+        say,
         signal,
       });
     });

@@ -68,6 +68,8 @@ export interface PassboltOptions {
   readonly keys: PrivateKeys;
   readonly clusterId: string;
   readonly log: Log;
+  /** Tells the person what is worth a word. */
+  readonly say: (note: string) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -75,12 +77,18 @@ export interface PassboltOptions {
 export async function placesOfPassbolt(
   world: World,
   settings: PassboltSettings,
-  { client, keys, clusterId, log, signal }: PassboltOptions,
+  { client, keys, clusterId, log, say, signal }: PassboltOptions,
 ): Promise<readonly EmergencyPlace[]> {
   const { passboltBuckets, shownBucket } = await import("../clusters/mod.ts");
-  const buckets = await passboltBuckets(settings, { client, keys, log, code: codeOf(world, signal) }, {
+  const { buckets, problems } = await passboltBuckets(settings, {
+    client,
+    keys,
+    log,
+    code: codeOf(world, signal),
+  }, {
     signal,
   });
+  for (const problem of problems) await say(`of the list of buckets in Passbolt: ${problem}`);
   const places: EmergencyPlace[] = [];
   for (const { objectName, ...bucket } of buckets) {
     places.push({

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readBucketList } from "../../../../src/clusters/emergency/passbolt_buckets.ts";
+import { readBucketList } from "../../../../src/clusters/emergency/bucket_list.ts";
 import { emergencyObjectName } from "../../../../src/clusters/mod.ts";
 import { isPosternError } from "../../../../src/core/mod.ts";
 
@@ -11,7 +11,7 @@ const bucket = {
 };
 
 Deno.test("readBucketList() reads what other tools write", async () => {
-  const [first, second] = await readBucketList(`
+  const { buckets: [first, second], problems } = await readBucketList(`
 buckets:
   - endpoint: objects.rma1.example.net
     bucket: emergency
@@ -21,6 +21,7 @@ buckets:
   - { endpoint: "127.0.0.1:9000", bucket: other, accessKeyId: a, secretAccessKey: b, region: rma1, insecure: true }
 more: 1
 `);
+  assert.deepEqual(problems, []);
   assert.deepEqual(
     [first?.endpoint.href, first?.region, first?.accessKey, first?.secretKey],
     ["https://objects.rma1.example.net/", "us-east-1", "KEY-ID", "SECRET-KEY"],
@@ -42,10 +43,24 @@ const templates = [
 for (const { template, object } of templates) {
   Deno.test(`readBucketList() ${object === undefined ? "refuses" : "understands"} ${template}`, async () => {
     const list = readBucketList(JSON.stringify({ buckets: [{ ...bucket, objectNameTemplate: template }] }));
-    if (object === undefined) await assert.rejects(list, /objectNameTemplate: must have \.ClusterId/);
-    else assert.equal(await (await list)[0]?.objectName("c-lab"), object);
+    if (object === undefined) await assert.rejects(list, /objectNameTemplate must have \.ClusterId/);
+    else assert.equal(await (await list).buckets[0]?.objectName("c-lab"), object);
   });
 }
+
+Deno.test("readBucketList() leaves out a bucket that is wrong, and says why", async () => {
+  const list = [
+    { ...bucket, endpoint: "999.1.1.1" },
+    { ...bucket, objectNameTemplate: "{{ .Name }}" },
+    bucket,
+  ];
+  const { buckets, problems } = await readBucketList(JSON.stringify({ buckets: list }));
+  assert.equal(buckets.length, 1);
+  assert.deepEqual(problems, [
+    "buckets[0].endpoint must be a host, with a port where it has another one",
+    "buckets[1].objectNameTemplate must have .ClusterId, with | sha256sum or without, and no other words",
+  ]);
+});
 
 const wrong = [
   { name: "no YAML", list: "buckets: [{ SECRET-KEY" },
