@@ -72,6 +72,9 @@ function missingRight(message: string): { user: string; right: string; rule: str
   return {
     user: user === "" ? "this user" : `"${user}"`,
     right: `${verb} ${full} ${where}`,
-    rule: `apiGroups: ["${group}"], resources: ["${resource}"], verbs: ["${verb}"]`,
+    // Whoever watches lists too, and would be told of that next.
+    rule: `apiGroups: ["${group}"], resources: ["${resource}"], verbs: [${
+      verb === "watch" ? '"list", "watch"' : `"${verb}"`
+    }]`,
   };
 }

@@ -1,0 +1,174 @@
+import type { Conn, Dialer } from "../../src/core/mod.ts";
+import { Messages } from "../../src/core/mod.ts";
+import {
+  decodeRequestHead,
+  encodeChunk,
+  encodeLastChunk,
+  encodeResponseHead,
+  type RequestHead,
+} from "../../src/wire/mod.ts";
+import { type MemoryConn, memoryPair } from "./memory_conn.ts";
+
+/** A request that came to the stand-in. */
+export interface FakeRequest extends RequestHead {
+  /** The path without its query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly conn: Conn;
+}
+
+/** What the stand-in does with a request. */
+export type FakeAnswer =
+  | {
+    readonly status: number;
+    readonly body?: unknown;
+    readonly fields?: readonly (readonly [string, string])[];
+  }
+  /** A watch: what is put into it goes out as lines. */
+  | FakeWatch
+  /** Bytes as they are; the connection stays open. */
+  | { readonly raw: string }
+  | "silent"
+  | "close";
+
+/**
+ * Stands in for an API server over connections in memory, for what a real one does not do when it is told to: to be
+ * silent, to end in the middle, to say things twice. It speaks HTTP without TLS and knows nothing of Kubernetes.
+ */
+export class FakeKubeApi implements AsyncDisposable {
+  readonly requests: FakeRequest[] = [];
+  readonly conns: MemoryConn[] = [];
+  /** Everything is sent in pieces of so many bytes. */
+  pieces = Infinity;
+  readonly #answer: (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer>;
+  readonly #serving: Promise<void>[] = [];
+  readonly #watches = new Set<FakeWatch>();
+
+  constructor(answer: (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer>) {
+    this.#answer = answer;
+  }
+
+  readonly dial: Dialer = (_target, { signal }) => {
+    signal.throwIfAborted();
+    const [near, far] = memoryPair();
+    this.conns.push(near);
+    this.#serving.push(this.#serve(far).catch(() => {}));
+    return Promise.resolve(near);
+  };
+
+  /** How many connections the client has not closed. */
+  get open(): number {
+    return this.conns.filter((conn) => !conn.isClosed).length;
+  }
+
+  /** What was asked for, in order: `GET /api/v1/pods`. */
+  get asked(): readonly string[] {
+    return this.requests.map(({ method, path }) => `${method} ${path}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const conn of this.conns) conn.abort();
+    for (const watch of this.#watches) watch.cut();
+    await Promise.all(this.#serving);
+  }
+
+  async #serve(conn: Conn): Promise<void> {
+    await using _end = conn;
+    const messages = new Messages(conn);
+    while (true) {
+      const head = await messages.read(decodeRequestHead);
+      if (!head) return;
+      const length = Number(head.fields.get("content-length") ?? 0);
+      if (length > 0) {
+        await messages.read((bytes) => bytes.length < length ? undefined : { value: true, used: length });
+      }
+      const url = new URL(head.target, "http://kube");
+      const request = { ...head, path: url.pathname, query: url.searchParams, conn };
+      this.requests.push(request);
+      const answer = await this.#answer(request);
+      if (answer === "close") return;
+      if (answer === "silent") {
+        await messages.fill();
+        return;
+      }
+      if (answer instanceof FakeWatch) {
+        await this.#watch(conn, answer);
+        if (answer.isCut) return;
+      } else if ("raw" in answer) await this.#write(conn, new TextEncoder().encode(answer.raw));
+      else await this.#respond(conn, answer);
+    }
+  }
+
+  async #respond(
+    conn: Conn,
+    { status, body, fields = [] }: Exclude<FakeAnswer, string | FakeWatch | { raw: string }>,
+  ) {
+    const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body);
+    const bytes = new TextEncoder().encode(text);
+    await this.#write(
+      conn,
+      encodeResponseHead({ status, fields: [["Content-Length", String(bytes.length)], ...fields] }),
+    );
+    await this.#write(conn, bytes);
+  }
+
+  async #watch(conn: Conn, watch: FakeWatch): Promise<void> {
+    this.#watches.add(watch);
+    await this.#write(conn, encodeResponseHead({ status: 200, fields: [["Transfer-Encoding", "chunked"]] }));
+    for await (const line of watch.lines()) {
+      await this.#write(conn, encodeChunk(new TextEncoder().encode(line)));
+    }
+    if (!watch.isCut) await this.#write(conn, encodeLastChunk());
+  }
+
+  async #write(conn: Conn, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    for (let at = 0; at < bytes.length; at += this.pieces) {
+      await conn.write(bytes.slice(at, Math.min(bytes.length, at + this.pieces)));
+    }
+  }
+}
+
+/** A watch that a test speaks for. */
+export class FakeWatch {
+  readonly #lines: string[] = [];
+  #wake: (() => void) | undefined;
+  #isEnded = false;
+  /** Ended by closing the connection in the middle. */
+  isCut = false;
+
+  constructor(...events: readonly unknown[]) {
+    this.say(...events);
+  }
+
+  say(...events: readonly unknown[]): void {
+    for (const event of events) this.#lines.push(`${JSON.stringify(event)}\n`);
+    this.#wake?.();
+  }
+
+  /** Sends a text as it is. */
+  raw(text: string): void {
+    this.#lines.push(text);
+    this.#wake?.();
+  }
+
+  /** Ends the answer as a server does whose time is up. */
+  end(): void {
+    this.#isEnded = true;
+    this.#wake?.();
+  }
+
+  /** Closes the connection in the middle of the answer. */
+  cut(): void {
+    this.isCut = true;
+    this.end();
+  }
+
+  async *lines(): AsyncIterable<string> {
+    while (true) {
+      const line = this.#lines.shift();
+      if (line !== undefined) yield line;
+      else if (this.#isEnded) return;
+      else await new Promise<void>((resolve) => this.#wake = resolve);
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { type CredentialParts } from "../../src/clusters/kube_credentials.ts";
+import { KubeClient } from "../../src/clusters/kube_client.ts";
+import { readKubeConfig } from "../../src/clusters/kube_config.ts";
+import type { RunOptions, RunResult } from "../../src/core/mod.ts";
+import { FakeClock } from "./fake_clock.ts";
+import { type FakeAnswer, FakeKubeApi, type FakeRequest } from "./fake_kube_api.ts";
+import { MemoryFiles } from "./memory_files.ts";
+import { MemoryNetwork } from "./memory_network.ts";
+
+/** A client of a stand-in for an API server, in a world that stands still. */
+export interface KubeWorld extends AsyncDisposable {
+  readonly client: KubeClient;
+  readonly api: FakeKubeApi;
+  readonly clock: FakeClock;
+  readonly files: MemoryFiles;
+  /** The credential plugins that were run, with what they were asked. */
+  readonly runs: { readonly command: readonly string[]; readonly options: RunOptions }[];
+}
+
+export interface KubeWorldOptions {
+  readonly answer: (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer>;
+  readonly user?: Readonly<Record<string, unknown>>;
+  readonly files?: Readonly<Record<string, string>>;
+  /** What a credential plugin does. */
+  readonly run?: (options: RunOptions) => Promise<RunResult>;
+  readonly server?: string;
+}
+
+export async function kubeWorld(
+  { answer, user = { token: "secret" }, files: some = {}, run, server = "http://kube.example.net" }:
+    KubeWorldOptions,
+): Promise<KubeWorld> {
+  const clock = new FakeClock();
+  const api = new FakeKubeApi(answer);
+  const files = new MemoryFiles({ "/kube/config": kubeconfigOf({ server, user }), ...some });
+  const runs: { command: readonly string[]; options: RunOptions }[] = [];
+  const process: CredentialParts["process"] = {
+    mayRun: () => true,
+    run: (command, options) => {
+      runs.push({ command, options });
+      return run ? run(options) : Promise.reject(new Error("this test runs no program"));
+    },
+  };
+  const context = (await readKubeConfig(files, ["/kube/config"])).context("lab");
+  const client = new KubeClient(context, {
+    clock,
+    files,
+    process,
+    network: new MemoryNetwork(),
+    dial: api.dial,
+    random: () => 0.5,
+  });
+  const dispose = async () => {
+    await client[Symbol.asyncDispose]();
+    await api[Symbol.asyncDispose]();
+  };
+  return { client, api, clock, files, runs, [Symbol.asyncDispose]: dispose };
+}
+
+/** A kubeconfig of one context, `lab`. */
+export function kubeconfigOf(
+  { server = "https://kube.example.net", user = {}, cluster = {}, context = {} }: {
+    readonly server?: string;
+    readonly user?: Readonly<Record<string, unknown>>;
+    readonly cluster?: Readonly<Record<string, unknown>>;
+    readonly context?: Readonly<Record<string, unknown>>;
+  },
+): string {
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "c", cluster: { server, ...cluster } }],
+    users: [{ name: "u", user }],
+    contexts: [{ name: "lab", context: { cluster: "c", user: "u", ...context } }],
+    "current-context": "lab",
+  });
+}
