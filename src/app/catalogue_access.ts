@@ -28,10 +28,8 @@ export async function catalogueSources(
 ): Promise<CatalogueSources> {
   const config = await loadConfig(world, { ...source, withoutCatalogues: true });
   const { catalogueOfEnvironment } = await import("../clusters/mod.ts");
-  const named = lieutenantUrl === undefined
-    ? config.settings.catalogues
-    // What the configuration says of that API counts; of the others none is meant.
-    : withAddress(config.settings.catalogues ?? [], lieutenantUrl);
+  const { catalogues: written } = config.settings;
+  const named = lieutenantUrl === undefined ? written : written && withAddress(written, lieutenantUrl);
   const ofEnvironment = named ? undefined : catalogueOfEnvironment((variable) =>
     // A person who names one means that one.
     variable === "LIEUTENANT_URL" && lieutenantUrl !== undefined ? lieutenantUrl : world.process.env(variable)
@@ -57,13 +55,19 @@ interface Reach {
   readonly dial?: Dialer;
 }
 
-function withAddress(
-  catalogues: readonly CatalogueSettings[],
-  url: string,
-): readonly CatalogueSettings[] | undefined {
+/** Where the configuration names catalogues, another one would be stored in the place of one of them. */
+function withAddress(catalogues: readonly CatalogueSettings[], url: string): readonly CatalogueSettings[] {
   const wanted = URL.parse(url)?.href.replace(/\/$/, "");
   const found = catalogues.filter(({ lieutenant }) => lieutenant.href.replace(/\/$/, "") === wanted);
-  return found.length > 0 ? found : undefined;
+  if (found.length > 0) return found;
+  const known = catalogues.map(({ lieutenant }) => lieutenant.origin).join(", ");
+  throw new PosternError(
+    "usage",
+    "Cannot find the catalogue of this API: the configuration does not name it",
+    {
+      hint: `known are ${known}`,
+    },
+  );
 }
 
 /** One catalogue's API and the sign-in that it wants. Disposing ends what it was reached through. */

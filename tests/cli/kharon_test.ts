@@ -68,4 +68,10 @@ Deno.test("what kharon would not start with, postern says too", async (t) => {
       assert.equal(ended.code, code, ended.stderr);
     });
   }
+  await t.step("an API that the configuration does not name beside others", async () => {
+    await home.configure("catalogues: [{ lieutenant: https://api.syn.example.net }]\n");
+    const ended = await home.run(["update", "--lieutenant-url", "https://other.example.net"]);
+    assert.match(ended.stderr, /does not name it\npostern: hint: known are https:\/\/api\.syn\.example\.net/);
+    assert.equal(ended.code, 2);
+  });
 });
