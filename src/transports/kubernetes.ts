@@ -1,9 +1,7 @@
-import { type ClusterView, type KubeApi, type KubeContext, loadKubernetes } from "../clusters/mod.ts";
 import {
   asPosternError,
   type Conn,
   describe,
-  type Dialer,
   type DialOptions,
   type FarNames,
   type FarTables,
@@ -15,9 +13,8 @@ import {
   unlessAborted,
 } from "../core/mod.ts";
 import { defineTransport, type TransportDeps } from "./define_transport.ts";
-import { dialerThroughProxy } from "./dialer_through_proxy.ts";
 import type { ClusterNames } from "./kubernetes/cluster_names.ts";
-import type { ClusterSet, ContextUse } from "./kubernetes/cluster_set.ts";
+import type { ClusterSet } from "./kubernetes/cluster_set.ts";
 import { type ClusterState, clusterState } from "./kubernetes/cluster_state.ts";
 import { type KubernetesSettings, kubernetesSettings } from "./kubernetes_settings.ts";
 import { LateTables } from "./kubernetes/late_tables.ts";
@@ -76,17 +73,9 @@ export class Kubernetes implements Transport {
 
   /** Reads the kubeconfig; what has changed in it holds for new connections. */
   async prepare(): Promise<readonly TransportNote[]> {
-    const { kubeconfig, context, contexts } = this.#settings;
     try {
-      const { readKubeConfig } = await loadKubernetes();
-      const config = await readKubeConfig(this.#deps.files, [kubeconfig]);
-      const named = contexts === "all" ? [] : contexts ?? [context ?? config.currentContext];
-      for (const name of named) {
-        if (name !== undefined) config.context(name);
-        else {throw new PosternError("config", `"${kubeconfig}" has no current-context`, {
-            hint: "name a context",
-          });}
-      }
+      const { readContexts } = await import("./kubernetes/open_clusters.ts");
+      const config = await readContexts(this.#settings, this.#deps);
       this.#set?.renew(config);
       this.#failure = undefined;
       return [];
@@ -166,47 +155,12 @@ export class Kubernetes implements Transport {
   }
 
   async #load(): Promise<ClusterSet> {
-    const [tools, { ClusterSet }, { ClusterLink }, { ClusterNames }] = await Promise.all([
-      loadKubernetes(),
-      import("./kubernetes/cluster_set.ts"),
-      import("./kubernetes/cluster_link.ts"),
-      import("./kubernetes/cluster_names.ts"),
-    ]);
-    const settings = this.#settings;
-    const { clock, log, files } = this.#deps;
-    const config = await tools.readKubeConfig(files, [settings.kubeconfig]);
+    const { ClusterNames, openClusters } = await import("./kubernetes/open_clusters.ts");
+    const { contexts, suffix } = this.#settings;
+    const set = await openClusters(this.#settings, this.#deps);
     if (this.#isDisposed) throw new PosternError("cancelled", `The transport "${this.name}" was closed`);
-    const set = new ClusterSet({
-      settings,
-      clock,
-      config,
-      link: ({ context, namespace, suffix }: ContextUse) => {
-        const dial = this.#dialerFor(context);
-        const api: KubeApi = new tools.KubeClient(context, { ...this.#deps, dial });
-        const view: ClusterView = new tools.KubeView({ api, clock });
-        return new ClusterLink({
-          clock,
-          log,
-          api,
-          view,
-          names: { namespace, clusterDomain: settings.clusterDomain, suffix },
-          halfClose: settings.halfClose,
-          outside: settings.externalName === "dial" ? dial : undefined,
-        });
-      },
-    });
-    this.#names = new ClusterNames(set, settings.contexts === undefined ? undefined : settings.suffix);
+    this.#names = new ClusterNames(set, contexts === undefined ? undefined : suffix);
     return this.#set = set;
-  }
-
-  /** With `via` a kubeconfig's proxy counts no more: it is often this very door. */
-  #dialerFor({ cluster: { proxyUrl } }: KubeContext): Dialer {
-    const { via, dialer, name, network, clock, files } = this.#deps;
-    if (via !== undefined || !proxyUrl) return dialer;
-    return dialerThroughProxy(proxyUrl.href, {
-      name: `the proxy-url of ${name}`,
-      world: { network, clock, files },
-    });
   }
 }
 

@@ -104,11 +104,7 @@ export class ClusterSet implements AsyncDisposable {
 
   #contextName(): string {
     const { context, kubeconfig } = this.#options.settings;
-    const name = context ?? this.#config.currentContext;
-    if (name !== undefined) return name;
-    throw new PosternError("config", `Cannot choose a context: "${kubeconfig}" has no current-context`, {
-      hint: `name one: ${this.#config.contextNames.slice(0, 20).join(", ") || "it has none"}`,
-    });
+    return context ?? currentContextOf(this.#config, kubeconfig);
   }
 
   #linkOf(name: string): ClusterLink {
@@ -151,4 +147,12 @@ function madeOf(config: KubeConfig, name: string): string {
   } catch (error) {
     return String(error);
   }
+}
+
+/** The context that counts where none is named. */
+export function currentContextOf({ currentContext, contextNames }: KubeConfig, kubeconfig: string): string {
+  if (currentContext !== undefined) return currentContext;
+  throw new PosternError("config", `Cannot choose a context: "${kubeconfig}" has no current-context`, {
+    hint: `name one: ${contextNames.slice(0, 20).join(", ") || "it has none"}`,
+  });
 }

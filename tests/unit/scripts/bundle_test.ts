@@ -9,6 +9,7 @@ const loadedLater = [
   "src/cli/yaml_text.ts",
   "src/clusters/emergency/open_pgp_library.ts",
   "src/clusters/kubeconfig_text.ts",
+  "src/clusters/kubernetes.ts",
   "src/clusters/mod.ts",
   "src/clusters/oauth_library.ts",
   "src/config/yaml_library.ts",
@@ -17,6 +18,7 @@ const loadedLater = [
   "src/runtime/datagrams.ts",
   "src/runtime/mod.ts",
   "src/runtime/tls.ts",
+  "src/transports/kubernetes/open_clusters.ts",
   "src/transports/ssh/open_ssh_session.ts",
   "src/transports/ssh/ssh_identities.ts",
   "src/transports/ssh/ssh_private_key.ts",
@@ -74,14 +76,21 @@ async function sizeWithImports(directory: string, first: string): Promise<number
   return size;
 }
 
-Deno.test("nothing of the clusters is loaded before somebody has a catalogue", async () => {
+Deno.test("nothing of the clusters is loaded before somebody has a catalogue, or uses a cluster", async () => {
   const root = new URL("../../../", import.meta.url).href;
-  const isCluster = (specifier = "") => specifier.startsWith(`${root}src/clusters/`);
-  const importing = (await modulesOf(root)).flatMap(({ specifier, dependencies = [] }) =>
-    dependencies.some(({ code, isDynamic }) => !isDynamic && isCluster(code?.specifier)) ? [specifier] : []
-  );
-  assert.ok(importing.length > 0);
-  assert.deepEqual(importing.filter((specifier) => !isCluster(specifier)), []);
+  const isCluster = (specifier: string) =>
+    specifier.startsWith(`${root}src/clusters/`) ||
+    specifier === `${root}src/transports/kubernetes/open_clusters.ts`;
+  const modules = new Map((await modulesOf(root)).map((module) => [module.specifier ?? "", module]));
+  const later = (await dynamicImports()).map((path) => `${root}${path}`).filter((file) => modules.has(file));
+  const loaded = new Set([`${root}main.ts`, ...later.filter((file) => !isCluster(file))]);
+  for (const file of loaded) {
+    for (const { code, isDynamic } of modules.get(file)?.dependencies ?? []) {
+      if (!isDynamic && code?.specifier !== undefined) loaded.add(code.specifier);
+    }
+  }
+  assert.ok(loaded.size > 100);
+  assert.deepEqual([...loaded].filter(isCluster), []);
 });
 
 interface Module {

@@ -1,0 +1,52 @@
+// All that a cluster is used with: a file that is loaded when the first one is.
+import { type KubeConfig, loadKubernetes } from "../../clusters/mod.ts";
+import type { Dialer } from "../../core/mod.ts";
+import type { TransportDeps } from "../define_transport.ts";
+import { dialerThroughProxy } from "../dialer_through_proxy.ts";
+import type { KubernetesSettings } from "../kubernetes_settings.ts";
+import { ClusterLink } from "./cluster_link.ts";
+import { ClusterSet, currentContextOf } from "./cluster_set.ts";
+
+export { ClusterNames } from "./cluster_names.ts";
+
+/** The contexts that the settings name, by what the kubeconfig says now; dials nothing. */
+export async function openClusters(settings: KubernetesSettings, deps: TransportDeps): Promise<ClusterSet> {
+  const { clock, log } = deps;
+  const { KubeClient, KubeView, readKubeConfig } = await loadKubernetes();
+  return new ClusterSet({
+    settings,
+    clock,
+    config: await readKubeConfig(deps.files, [settings.kubeconfig]),
+    link: ({ context, namespace, suffix }) => {
+      const dial = dialerFor(context.cluster.proxyUrl, deps);
+      const api = new KubeClient(context, { ...deps, dial });
+      return new ClusterLink({
+        clock,
+        log,
+        api,
+        view: new KubeView({ api, clock }),
+        names: { namespace, clusterDomain: settings.clusterDomain, suffix },
+        halfClose: settings.halfClose,
+        outside: settings.externalName === "dial" ? dial : undefined,
+      });
+    },
+  });
+}
+
+/** Reads the kubeconfig again. What is wrong with the contexts that the settings name is `config`. */
+export async function readContexts(
+  { kubeconfig, context, contexts }: KubernetesSettings,
+  { files }: Pick<TransportDeps, "files">,
+): Promise<KubeConfig> {
+  const { readKubeConfig } = await loadKubernetes();
+  const config = await readKubeConfig(files, [kubeconfig]);
+  const named = contexts === "all" ? [] : contexts ?? [context ?? currentContextOf(config, kubeconfig)];
+  for (const name of named) config.context(name);
+  return config;
+}
+
+/** With `via` a kubeconfig's proxy counts no more: it is often this very door. */
+function dialerFor(proxy: URL | undefined, { via, dialer, name, ...world }: TransportDeps): Dialer {
+  if (via !== undefined || !proxy) return dialer;
+  return dialerThroughProxy(proxy.href, { name: `the proxy-url of ${name}`, world });
+}
