@@ -16,7 +16,6 @@ export interface TunnelHost {
 /** One connection among the packets of a stream. Between two posterns it has a window and a half-close of its own. */
 export class PacketTunnel implements Conn {
   onAbort: ((reason: unknown) => void) | undefined = undefined;
-  readonly carriesHalfClose: boolean;
   /** Called once when it is closed both ways, by whichever side. */
   onClosed: (() => void) | undefined = undefined;
   readonly isSocket = true;
@@ -44,7 +43,11 @@ export class PacketTunnel implements Conn {
     this.connectId = connectId;
     this.#host = host;
     this.peer = peer;
-    this.carriesHalfClose = host.stream.isPostern;
+  }
+
+  /** Also false once the peer has closed it both ways: then its end is no half-close. */
+  get carriesHalfClose(): boolean {
+    return this.#host.stream.isPostern && !this.#peerClosed;
   }
 
   read(into: Bytes): Promise<number | null> {

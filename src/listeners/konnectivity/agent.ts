@@ -1,0 +1,241 @@
+import {
+  type Clock,
+  type Conn,
+  describe,
+  type Dial,
+  type Log,
+  pause,
+  PosternError,
+  relay,
+  Tasks,
+  unlessAborted,
+} from "../../core/mod.ts";
+import {
+  GrpcStream,
+  Http2Connection,
+  PacketAnswerer,
+  PacketStream,
+  posternMark,
+} from "../../sessions/mod.ts";
+import { grpcRequest, grpcStatus, type HeaderField, konnectivity } from "../../wire/mod.ts";
+
+export interface AgentOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Connects to a server, whichever a balancer chooses. */
+  readonly connect: (options: { signal: AbortSignal }) => Promise<Conn>;
+  /** The name that requests give the server. */
+  readonly authority: string;
+  readonly id: string;
+  /** What it says of itself: `host=a&ipv4=10.0.0.1`. */
+  readonly identifiers: string;
+  /** Its token, read anew for each connection. */
+  readonly token?: () => Promise<string>;
+  /** How many servers there are besides what they say themselves. */
+  readonly servers?: () => number;
+  readonly dial: Dial;
+  readonly halfCloseLinger: number;
+  /** How many connections one server may have it make at once. */
+  readonly most: number;
+  /** How long, in ms, between two tries: the first time, and at most. */
+  readonly retry: { readonly first: number; readonly most: number };
+  readonly random: () => number;
+}
+
+/** A connection to one server. */
+interface ServerLink {
+  readonly serverId: string;
+  readonly answerer: PacketAnswerer;
+  readonly connection: Http2Connection;
+}
+
+/** The agent of Konnectivity: keeps a connection to every server and makes the connections that they ask for. */
+export class KonnectivityAgent {
+  readonly #options: AgentOptions;
+  readonly #links = new Map<string, ServerLink>();
+  /** What servers say of their number. */
+  #known = 1;
+  #isDraining = false;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+  }
+
+  /** The servers it is connected to. */
+  get servers(): readonly string[] {
+    return [...this.#links.keys()];
+  }
+
+  /** How many servers it looks for. */
+  get wanted(): number {
+    return Math.max(this.#known, this.#options.servers?.() ?? 0, 1);
+  }
+
+  get isReady(): boolean {
+    return this.#links.size > 0;
+  }
+
+  /** Connections that it has made and that are open. */
+  get connections(): number {
+    let sum = 0;
+    for (const { answerer } of this.#links.values()) sum += answerer.size;
+    return sum;
+  }
+
+  /** Keeps connections to all servers until the signal ends. */
+  async run({ signal }: { signal: AbortSignal }): Promise<void> {
+    const { clock, log, retry, random } = this.#options;
+    await using tasks = new Tasks(signal, (error) => log.error("agent.failed", { reason: describe(error) }));
+    let wait = retry.first;
+    while (!signal.aborted) {
+      try {
+        if (!this.#isDraining && this.#links.size < this.wanted) {
+          const link = await this.#join({ signal });
+          wait = retry.first;
+          if (link) {
+            tasks.spawn((signal) => this.#serve(link, { signal }));
+            continue;
+          }
+        } else {
+          await unlessAborted(this.#changed.promise, signal);
+          continue;
+        }
+      } catch (error) {
+        if (signal.aborted) break;
+        log.warn("server.unreachable", { reason: describe(error), retry_ms: Math.round(wait) });
+      }
+      await pause(clock, wait * (1 + 0.1 * random()), { signal }).catch(() => {});
+      wait = Math.min(retry.most, wait * 1.5);
+    }
+    signal.throwIfAborted();
+  }
+
+  /** Asks every server for no more, and waits until all connections have ended. */
+  async drain({ signal }: { signal: AbortSignal }): Promise<void> {
+    this.#isDraining = true;
+    const links = [...this.#links.values()];
+    await Promise.all(links.map(async ({ answerer }) => {
+      await answerer.stream.send({ type: "drain" }).catch(() => {});
+      await unlessAborted(answerer.idle, signal);
+    }));
+  }
+
+  /** Connects to a server; undefined when it is one that we are connected to. */
+  async #join({ signal }: { signal: AbortSignal }): Promise<ServerLink | undefined> {
+    const { clock, log, authority, most } = this.#options;
+    const conn = await this.#options.connect({ signal });
+    const connection = new Http2Connection(conn, { role: "client", clock });
+    try {
+      const fields = grpcRequest({
+        path: konnectivity.agentPath,
+        authority,
+        scheme: "https",
+        metadata: await this.#metadata(),
+      });
+      const exchange = await connection.request(fields, { signal });
+      const answer = await unlessAborted(exchange.answer, signal);
+      const { id: serverId, count } = readServer(answer, connection.peer);
+      this.#known = count;
+      if (this.#links.has(serverId)) {
+        await connection[Symbol.asyncDispose]();
+        return undefined;
+      }
+      const answerer = new PacketAnswerer(new PacketStream(new GrpcStream(exchange)), {
+        clock,
+        isShared: true,
+        most,
+        onError: (error) => log.error("connection.failed", { reason: describe(error) }),
+        answer: (target, { signal }) => this.#answer(target, { signal, client: serverId }),
+      });
+      const link = { serverId, answerer, connection };
+      this.#links.set(serverId, link);
+      log.info("server.joined", { server: serverId, peer: connection.peer, servers: count });
+      return link;
+    } catch (error) {
+      connection.abort(error);
+      await connection[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async #serve(
+    { serverId, answerer, connection }: ServerLink,
+    { signal }: { signal: AbortSignal },
+  ): Promise<void> {
+    const { log } = this.#options;
+    const stop = () => connection.abort(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      const watching = this.#watch(connection, signal);
+      await answerer.run({ signal });
+      connection.abort();
+      await watching;
+      log.info("server.left", { server: serverId });
+    } catch (error) {
+      log.warn("server.lost", { server: serverId, reason: describe(error) });
+    } finally {
+      signal.removeEventListener("abort", stop);
+      this.#links.delete(serverId);
+      connection.abort();
+      await connection[Symbol.asyncDispose]();
+      this.#changed.resolve();
+      this.#changed = Promise.withResolvers();
+    }
+  }
+
+  /** Drops a server that does not answer any more. */
+  async #watch(connection: Http2Connection, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const stop = new AbortController();
+    connection.ended.then(() => stop.abort());
+    const both = AbortSignal.any([signal, stop.signal]);
+    try {
+      while (connection.isOpen) {
+        await pause(clock, pulse, { signal: both });
+        if (clock.now() - connection.heard >= pulse) await connection.ping({ signal: both, ms: deadAfter });
+      }
+    } catch (error) {
+      if (!both.aborted) connection.abort(error);
+    }
+  }
+
+  async #answer(
+    target: { readonly host: string; readonly port: number },
+    { signal, client }: { signal: AbortSignal; client: string },
+  ): Promise<(asker: Conn) => Promise<void>> {
+    const { clock, dial, halfCloseLinger } = this.#options;
+    const dialed = await dial({ target, client, protocol: "konnectivity" }, { signal });
+    return async (asker) => {
+      const { conn, tally } = dialed;
+      const { outcome, error } = await relay(asker, conn, { clock, tally, halfCloseLinger });
+      dialed.finish(outcome, error);
+    };
+  }
+
+  async #metadata(): Promise<HeaderField[]> {
+    const { id, identifiers, token } = this.#options;
+    const metadata: HeaderField[] = [["agentid", id]];
+    if (identifiers !== "") metadata.push(["agentidentifiers", identifiers]);
+    if (token) metadata.push(["authorization", `Bearer ${(await token()).trim()}`]);
+    return [...metadata, posternMark];
+  }
+}
+
+/** Who the server says that it is; without that it is none, or refuses us. */
+function readServer(answer: readonly HeaderField[], peer: string): { id: string; count: number } {
+  const field = (name: string) => answer.find(([other]) => other === name)?.[1];
+  const id = field("serverid");
+  if (id !== undefined) {
+    const count = Number(field("servercount") ?? "1");
+    return { id, count: Number.isInteger(count) && count > 0 && count <= 1000 ? count : 1 };
+  }
+  const status = grpcStatus(answer);
+  const why = status && status.code !== 0 ? `: ${status.message || `status ${status.code}`}` : "";
+  throw new PosternError("auth", `Cannot join ${peer}: it does not say which server it is${why}`, {
+    hint: "check this agent's certificate or token, and that the port is the one for agents",
+  });
+}
+
+const pulse = 3000;
+const deadAfter = 4000;

@@ -1,0 +1,152 @@
+import { type Clock, type Conn, describe, type Log, pause } from "../../core/mod.ts";
+import {
+  grpcAnswer,
+  grpcRefusal,
+  GrpcStream,
+  Http2Connection,
+  type Http2Exchange,
+  PacketDialer,
+  PacketStream,
+  posternMark,
+} from "../../sessions/mod.ts";
+import { grpcCodes, type GrpcStatus, konnectivity } from "../../wire/mod.ts";
+import { readIdentifiers } from "./agent_identifiers.ts";
+import type { AgentLink, Agents } from "./agents.ts";
+
+export interface AgentPortDeps {
+  readonly agents: Agents;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What agents are told, so that each finds all servers. */
+  readonly server: { readonly id: string; count(): number };
+  /** Judges an agent's token where certificates do not; `auth` when it is refused. Without it tokens are not asked for. */
+  readonly authenticate?: (token: string, options: { signal: AbortSignal }) => Promise<void>;
+}
+
+/** Serves an agent's connection until it ends: each of its streams makes it one agent that can be dialled through. */
+export async function serveAgent(
+  conn: Conn,
+  deps: AgentPortDeps,
+  { signal }: { signal: AbortSignal },
+): Promise<void> {
+  const serving = new Set<Promise<void>>();
+  await using connection = new Http2Connection(conn, {
+    role: "server",
+    clock: deps.clock,
+    maxStreams: 100,
+    onRequest: (exchange) => {
+      const served = serveStream(exchange, deps, { signal }).finally(() => serving.delete(served));
+      serving.add(served);
+    },
+  });
+  const stop = () => connection.abort(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    await Promise.race([connection.ended, watch(connection, deps, signal)]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+    connection.abort(signal.aborted ? signal.reason : undefined);
+    await Promise.all(serving);
+  }
+}
+
+/** An agent that does not answer is left out: its connection is dropped, and with that what goes through it. */
+async function watch(
+  connection: Http2Connection,
+  { clock, log }: AgentPortDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    while (connection.isOpen) {
+      await pause(clock, pulse, { signal });
+      if (clock.now() - connection.heard >= pulse) await connection.ping({ signal, ms: deadAfter });
+    }
+    await connection.ended;
+  } catch (error) {
+    if (signal.aborted) return;
+    log.warn("agent.lost", { peer: connection.peer, reason: describe(error) });
+    connection.abort(error);
+  }
+}
+
+async function serveStream(
+  exchange: Http2Exchange,
+  deps: AgentPortDeps,
+  { signal }: { signal: AbortSignal },
+): Promise<void> {
+  const { agents, clock, log, server } = deps;
+  try {
+    const refusal = await refusalOf(exchange, deps, signal);
+    if (refusal) {
+      log.warn("agent.refused", { peer: exchange.peer, reason: refusal.message });
+      return exchange.respond(grpcRefusal(refusal), { isEnd: true });
+    }
+    const id = field(exchange, "agentid") ?? "";
+    const isPostern = field(exchange, posternMark[0]) !== undefined;
+    exchange.respond(grpcAnswer([
+      ["serverid", server.id],
+      ["servercount", String(server.count())],
+      ...isPostern ? [posternMark] : [],
+    ]));
+    const grpc = new GrpcStream(exchange);
+    const dialer = new PacketDialer(new PacketStream(grpc), {
+      clock,
+      isShared: true,
+      onDrain: () => {
+        link.isDraining = true;
+        log.info("agent.drains", { agent: id, peer: exchange.peer });
+      },
+    });
+    const link: AgentLink = {
+      id,
+      identifiers: readIdentifiers(field(exchange, "agentidentifiers") ?? ""),
+      peer: exchange.peer,
+      dialer,
+      isDraining: false,
+    };
+    using _known = agents.add(link);
+    log.info("agent.joined", { agent: id, peer: exchange.peer });
+    const failure = await dialer.run();
+    log.info("agent.left", {
+      agent: id,
+      peer: exchange.peer,
+      ...failure !== undefined && { reason: describe(failure) },
+    });
+    grpc.end();
+  } catch (error) {
+    log.debug("agent.failed", { peer: exchange.peer, reason: describe(error) });
+    exchange.reset();
+  }
+}
+
+async function refusalOf(
+  exchange: Http2Exchange,
+  { authenticate }: AgentPortDeps,
+  signal: AbortSignal,
+): Promise<GrpcStatus | undefined> {
+  const path = field(exchange, ":path");
+  if (path !== konnectivity.agentPath) {
+    return { code: grpcCodes.unimplemented, message: `unknown method ${path}` };
+  }
+  const ids = exchange.requestFields.filter(([name]) => name === "agentid");
+  if (ids.length !== 1 || ids[0]?.[1] === "") {
+    return { code: grpcCodes.invalidArgument, message: "exactly one agentid is expected" };
+  }
+  if (!authenticate) return undefined;
+  const [, token] = /^Bearer (\S+)$/.exec(field(exchange, "authorization") ?? "") ?? [];
+  if (token === undefined) return { code: grpcCodes.unauthenticated, message: "a bearer token is expected" };
+  try {
+    await authenticate(token, { signal });
+    return undefined;
+  } catch (error) {
+    return { code: grpcCodes.unauthenticated, message: describe(error) };
+  }
+}
+
+function field({ requestFields }: Http2Exchange, name: string): string | undefined {
+  return requestFields.find(([other]) => other === name)?.[1];
+}
+
+/** How often, in ms, an agent that says nothing is asked, and how long it has to answer: together less than ten seconds. */
+const pulse = 3000;
+const deadAfter = 4000;
