@@ -1,4 +1,5 @@
 import type { EmergencySettings, PrivateKeys } from "../clusters/mod.ts";
+import { isMapping, parseDocument } from "../config/mod.ts";
 import { directoryOf, PosternError, type World } from "../core/mod.ts";
 
 /** Files that a person has named, which go before what the configuration and the environment say. */
@@ -84,11 +85,28 @@ export class EmergencyKey {
     // Where kharon keeps it: who has used that has it there.
     const kharons = `${directoryOf(places.config)}/io.vshn.kharon/passbolt_key`;
     if (await files.info(kharons)) return await read(kharons);
+    const older = await this.#keyOfOlderTool();
+    if (older) return older;
     const typed = await terminal.ask({ text: "File of your OpenPGP private key: ", echo: true }, { signal });
     if (typed) return await read(typed.trim().replace(/^~(?=\/)/, places.home));
     throw new PosternError("config", "Cannot open emergency credentials: no private key is named", {
       hint: "name its file: --private-key FILE or emergency.privateKeyFile; or set KHARON_PASSBOLT_KEY",
     });
+  }
+
+  /** What emergency-credentials-receive has stored, the tool before kharon. */
+  async #keyOfOlderTool(): Promise<{ readonly bytes: Uint8Array; readonly from: string } | undefined> {
+    const { files, process, places } = this.#world;
+    const directory = process.env("EMR_CONFIG_DIR") ||
+      `${process.env("XDG_CONFIG_HOME") || `${places.home}/.config`}/emergency-credentials-receive`;
+    const path = `${directory}/config.yaml`;
+    const text = await files.readTextIfThere(path, { limit: mostKey });
+    if (text === undefined) return undefined;
+    const { value } = await parseDocument(text, { name: path });
+    const key = isMapping(value) ? value["passbolt_key"] : undefined;
+    if (typeof key !== "string" || key === "") return undefined;
+    await this.#tellIfOpen(path);
+    return { bytes: new TextEncoder().encode(key), from: `"${path}"` };
   }
 
   async #givenPassphrase(): Promise<{ readonly passphrase: string; readonly from: string } | undefined> {

@@ -115,6 +115,18 @@ const ways: readonly {
     asks: [/^Passphrase of the private key of ".*passbolt_key": $/, /^Passphrase/],
   },
   {
+    name: "the tool before kharon",
+    lab: {
+      files: {
+        "/home/me/.config/emergency-credentials-receive/config.yaml": JSON.stringify({
+          passbolt_key: alice.privateKey,
+        }),
+      },
+      env: { KHARON_PASSBOLT_PASSPHRASE: passphrase },
+    },
+    asks: [],
+  },
+  {
     name: "a file that a person names",
     lab: { typed: ["/alice.asc", passphrase] },
     asks: [/^File of your OpenPGP private key: $/, /^Passphrase/],
