@@ -57,7 +57,7 @@ export async function planService(world: World, options: ServiceOptions): Promis
     isAlways,
     self: process.self,
     doorArguments: ["proxy", ...common, ...(isAlways ? [] : [`--on-demand=${onDemand}`]), ...idleExit],
-    updateArguments: ["update", "--if-older-than=12h", ...common],
+    updateArguments: ["update", "--if-older-than=12h", "--no-sign-in", ...common],
     hasTimer: options.hasTimer,
     addresses,
     drain: limitsOf(config.settings).drain,

@@ -82,8 +82,7 @@ function updateUnit({ self, updateArguments }: ServicePlanOptions): Sections {
     Service: [
       "Type=oneshot",
       `ExecStart=${commandLine([...self, ...updateArguments])}`,
-      "# Nobody has asked for a window: without a token that is still good it fails, and says so in the journal.",
-      "Environment=POSTERN_BROWSER=true",
+      "# Without a token that is still good it fails, and says so in the journal: nobody has asked for a window.",
       "TimeoutStartSec=120",
       "UMask=0077",
     ],

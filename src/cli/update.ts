@@ -22,7 +22,7 @@ export default defineCommand({
     ["postern update", "all catalogues of the configuration"],
     ["LIEUTENANT_URL=https://api.syn.example.com postern update", "without a configuration"],
     ["postern update --dry-run", "tells what would change"],
-    ["postern update --if-older-than 12h", "for a timer: mostly does nothing"],
+    ["postern update --if-older-than 12h --no-sign-in", "for a timer: mostly does nothing"],
     ["postern update --token-file - < token", "where nobody can sign in"],
   ],
   parser: object({
@@ -47,6 +47,9 @@ export default defineCommand({
     device: option("--device", {
       description: words("Where this machine has no browser: shows a code to be typed on another device."),
     }),
+    asksNobody: option("--no-sign-in", {
+      description: words("For timers: asks nobody, and fails where the stored sign-in is good no more."),
+    }),
     tokenFile: optional(option("--token-file", pathValue("FILE"), {
       description: words("A file with a token, instead of signing in; - is the standard input."),
     })),
@@ -70,14 +73,26 @@ interface Values {
   readonly allowsEmpty: boolean;
   readonly fromKharon: boolean;
   readonly device: boolean;
+  readonly asksNobody: boolean;
   readonly tokenFile: string | undefined;
 }
 
 async function update(
-  { name, lieutenantUrl, isDryRun, ifOlderThan, allowsEmpty, fromKharon, device, tokenFile }: Values,
+  values: Values,
   world: World,
   { globals: { config }, log, signal }: RunContext,
 ): Promise<UpdateReport> {
+  const {
+    name,
+    lieutenantUrl,
+    isDryRun,
+    ifOlderThan,
+    allowsEmpty,
+    fromKharon,
+    device,
+    asksNobody,
+    tokenFile,
+  } = values;
   const { importKharon, updateCatalogues } = await import("../app/mod.ts");
   const source = config === undefined ? {} : { config };
   if (fromKharon) {
@@ -91,7 +106,12 @@ async function update(
     return await importKharon(world, source, { isDryRun, signal });
   }
   const token = tokenFile === "-" ? "input" : tokenFile === undefined ? undefined : { file: tokenFile };
-  const way = device ? "device" : "browser";
+  if (device && asksNobody) {
+    throw new PosternError("usage", "Cannot use --device together with --no-sign-in", {
+      hint: "leave one of the two out",
+    });
+  }
+  const way = asksNobody ? "none" : device ? "device" : "browser";
   const what = { name, lieutenantUrl, isDryRun, ifOlderThan, allowsEmpty };
   return await updateCatalogues(world, source, { ...what, way, token, log, signal });
 }

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { launchdPlists } from "../../src/app/launchd_plist.ts";
+import { createNetwork } from "../../src/runtime/network.ts";
+import { systemClock } from "../../src/runtime/system_clock.ts";
+import { OidcServer } from "../support/oidc_server.ts";
 import { freePort, runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { Household } from "../support/postern_process.ts";
@@ -111,6 +114,43 @@ peerTest(
     assert.equal(gone.code, 0, gone.stderr);
     assert.deepEqual([...Deno.readDirSync(units)], []);
     assert.equal((await home.run(["service", "status"], { env })).code, 3);
+  },
+  linux,
+);
+
+peerTest(
+  "the timer's update fails at once without a sign-in that is good, and asks nobody",
+  [],
+  async () => {
+    const { home, env } = await household(freePort());
+    await using _home = home;
+    const provider = new OidcServer(createNetwork().listen({ host: "127.0.0.1", port: 0 }), {
+      clock: systemClock,
+    });
+    await using _provider = provider;
+    const mark = `${home.directory}/opened`;
+    await Deno.writeTextFile(`${home.directory}/bin/browser`, `#!/bin/sh\necho "$@" >'${mark}'\n`, {
+      mode: 0o755,
+    });
+    const { discoveryUrl } = provider;
+    await home.configure(
+      `catalogues: [{ lieutenant: "http://127.0.0.1:1", oidc: { clientId: lieutenant, discoveryUrl: "${discoveryUrl}" } }]\n`,
+    );
+    const done = await home.run(["service", "install", "--update-timer", "--yes"], { env });
+    assert.equal(done.code, 0, done.stderr);
+    const unit = await Deno.readTextFile(`${home.directory}/config/systemd/user/postern-update.service`);
+    // The words of postern itself: what starts it from source depends on the permissions of each command.
+    const words = execStart(unit);
+    const args = words.slice(words.lastIndexOf("update"));
+    assert.deepEqual(args, ["update", "--if-older-than=12h", "--no-sign-in"]);
+    assert.doesNotMatch(unit, /BROWSER/);
+    // Even where the person's own environment names a browser.
+    const browser = `${home.directory}/bin/browser`;
+    const { code, stderr } = await home.run(args, { env: { POSTERN_BROWSER: browser } });
+    assert.equal(code, 5, stderr);
+    assert.match(stderr, /Cannot sign in at \S+ without asking a person\n/);
+    assert.deepEqual(provider.authorizations, []);
+    await assert.rejects(Deno.stat(mark), Deno.errors.NotFound);
   },
   linux,
 );

@@ -31,10 +31,15 @@ async function assertServes(address: string, target: TargetServer): Promise<void
 
 const cases = [
   { name: "by name", args: ["--on-demand", "systemd=postern.socket"] },
+  {
+    name: "by the name that kharon's unit has",
+    args: ["--on-demand", "systemd=kharon.socket"],
+    names: "kharon.socket",
+  },
   { name: "without a flag", args: [] },
 ];
 
-for (const { name, args } of cases) {
+for (const { name, ...handed } of cases) {
   peerTest(
     `row 55: the first client starts the door on the socket that systemd has (${name})`,
     ["systemd_socket_activate"],
@@ -42,7 +47,7 @@ for (const { name, args } of cases) {
       await using home = await Household.open();
       await home.configure("default: direct\nlisten: { mixed: 127.0.0.1:1 }\n");
       await using target = echoServer();
-      const { door, address } = await activated(activate, home, { args });
+      const { door, address } = await activated(activate, home, handed);
       await using _door = door;
       await assertServes(address, target);
       assert.deepEqual(await door.ready, [address]);

@@ -114,7 +114,7 @@ Deno.test("installService() with a timer fetches the catalogue once a day", asyn
   const it = machine();
   await install(it, { hasTimer: true });
   const unit = await lines(it, "/home/me/.config/systemd/user/postern-update.service");
-  assert.ok(unit.includes("ExecStart=/opt/postern update --if-older-than=12h"));
+  assert.ok(unit.includes("ExecStart=/opt/postern update --if-older-than=12h --no-sign-in"));
   assert.equal(it.ran.at(-1), "systemctl --user enable --now postern-update.timer");
 });
 
