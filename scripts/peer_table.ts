@@ -30,6 +30,7 @@ export const peers = {
   curl: { program: "curl", debian: "curl" },
   danted: { program: "danted", debian: "dante-server" },
   dex: { program: "dex", go: "own" },
+  dig: { program: "dig", debian: "bind9-dnsutils" },
   fish: { program: "fish", debian: "fish" },
   goclient: { program: "goclient", go: "shared" },
   gosocks5: { program: "gosocks5", go: "shared" },
