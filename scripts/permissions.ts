@@ -126,7 +126,7 @@ export const plugin = "exec-credential";
 /** Whether a command writes kubeconfigs that name the plugin. */
 export function writesKubeconfigs(command: string): boolean {
   const grants = commandGrants[command];
-  return grants === kubeconfigWriter || grants === runner;
+  return grants === kubeconfigWriter || grants === runner || command === "oc-web-login";
 }
 
 /** What each command may do. */
@@ -159,6 +159,9 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   oc: runner,
   // What a cluster names as its sign-in is reached through the door, or as a door would reach it.
   "exec-credential": fetcher,
+  switch: kubeconfigWriter,
+  "oc-web-login": { ...fetcher, write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}", "{kube}"] },
+  kubelogin: { read: ["{config}", "{cache}"], env: "any", run: "any", sys: ["uid"] },
   console: { ...reader, run: ["{browser}"] },
   "emergency-credentials": emergency,
   dns: { ...reader, write: ["{state}", "{cache}", "{runtime}", "{resolver}"], run: ["systemctl"] },

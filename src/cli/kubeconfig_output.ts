@@ -90,7 +90,7 @@ export async function doorAddress(
 }
 
 /** Where kubectl writes: the first file of KUBECONFIG, else the usual one. */
-function usualKubeconfig({ process, places }: World): string {
+export function usualKubeconfig({ process, places }: World): string {
   const separator = process.platform === "windows" ? ";" : ":";
   return process.env("KUBECONFIG")?.split(separator).find((path) => path !== "") ??
     `${places.home}/.kube/config`;

@@ -28,6 +28,7 @@ import { kharonInstall, serviceInstall } from "./service_install.ts";
 import serviceUninstall from "./service_uninstall.ts";
 import status from "./status.ts";
 import stop from "./stop.ts";
+import { kubelogin, ocWebLogin, switchCluster } from "./switch_cluster.ts";
 import test from "./test.ts";
 import update from "./update.ts";
 import version from "./version.ts";
@@ -47,6 +48,9 @@ export const commandGroups: readonly CommandGroup[] = [
       oc.alone,
       console,
       emergencyCredentials,
+      switchCluster,
+      ocWebLogin,
+      kubelogin,
       execCredential,
     ],
   },

@@ -69,6 +69,24 @@ export function mergedKubeconfig(
   return document.toString({ lineWidth: 0 });
 }
 
+/** A kubeconfig with another current context, and what that was before; undefined where it has no such context. */
+export function withCurrentContext(
+  text: string,
+  context: string,
+  { path }: Pick<MergeOptions, "path">,
+): { readonly text: string; readonly former: string | undefined } | undefined {
+  const document = parseDocument(text);
+  const [mistake] = document.errors;
+  if (mistake) throw unusable(path, mistake.message.split("\n")[0] ?? "it is not YAML");
+  if (!isMap(document.contents) || !entryIn(document, "contexts", context)) return undefined;
+  const former = document.get("current-context");
+  document.set("current-context", context);
+  return {
+    text: document.toString({ lineWidth: 0 }),
+    former: typeof former === "string" && former !== "" ? former : undefined,
+  };
+}
+
 /** Whether a kubeconfig still has the entries of another one that was put into it. */
 export function holdsKubeconfig(text: string, { clusters, contexts, users }: Kubeconfig): boolean {
   const document = parseDocument(text);
@@ -107,7 +125,7 @@ function entriesIn(document: Document, list: string): YAMLSeq | undefined {
 }
 
 function unusable(path: string, why: string): PosternError {
-  return new PosternError("config", `Cannot add to "${path}": ${why}`, {
+  return new PosternError("config", `Cannot change "${path}": ${why}`, {
     hint: "correct it: kubectl config view names the place",
   });
 }

@@ -8,6 +8,7 @@ export * from "./cluster_endpoints.ts";
 export * from "./cluster_facts.ts";
 export type * from "./cluster_view.ts";
 export * from "./context_names.ts";
+export * from "./current_context.ts";
 export * from "./exec_info.ts";
 export { emergencyKubeconfig } from "./emergency/emergency_kubeconfig.ts";
 export * from "./emergency/emergency_object.ts";

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { storeClusters } from "../support/lab_clusters.ts";
+import { peerTest } from "../support/peers.ts";
 import { Household } from "../support/postern_process.ts";
 
 const mapping = JSON.stringify({ "c-a.example.net": "jump1.example.net", "apps.c-a.example.net": "jump2" });
@@ -74,4 +76,77 @@ Deno.test("what kharon would not start with, postern says too", async (t) => {
     assert.match(ended.stderr, /does not name it\npostern: hint: known are https:\/\/api\.syn\.example\.net/);
     assert.equal(ended.code, 2);
   });
+});
+
+peerTest(
+  "postern switch makes a cluster current for kubectl, and goes back",
+  ["kubectl"],
+  async ({ kubectl }, t) => {
+    await using home = await Household.open();
+    await storeClusters(home);
+    await home.configure("listen: { mixed: 127.0.0.1:3140 }\n");
+    const path = `${home.directory}/k.yaml`;
+    const env = { KUBECONFIG: path };
+    const current = async () => {
+      const { stdout } = await new Deno.Command(kubectl, {
+        args: ["config", "current-context"],
+        env: { KUBECONFIG: path, HOME: home.directory },
+        clearEnv: true,
+      }).output();
+      return new TextDecoder().decode(stdout).trim();
+    };
+    const cases = [
+      { args: ["switch", "lab-1"], now: "c-lab-1" },
+      { args: ["switch", "https://api.c-talos.example.net:6443"], now: "c-talos" },
+      { args: ["switch", "-"], now: "c-lab-1" },
+      { args: ["switch", "-"], now: "c-talos" },
+      { args: ["oc-web-login", "c-lab-2"], now: "c-lab-2" },
+    ];
+    for (const { args, now } of cases) {
+      await t.step(args.join(" "), async () => {
+        const { code, stderr } = await home.run(args, { env });
+        assert.equal(code, 0, stderr);
+        assert.ok(stderr.endsWith(`postern: ${now} is current in ${path}\n`), stderr);
+        assert.equal(await current(), now);
+      });
+    }
+    await t.step("nowhere to go back to", async () => {
+      await using other = await Household.open();
+      const { code, stderr } = await other.run(["switch", "-"], { env });
+      assert.deepEqual([code, await current()], [2, "c-lab-2"], stderr);
+    });
+    await t.step("a cluster that is ambiguous", async () => {
+      const { code, stderr } = await home.run(["switch", "c-lab"], { env });
+      assert.equal(code, 2);
+      assert.match(stderr, /may be c-lab-2, c-lab-1/);
+    });
+  },
+);
+
+peerTest(
+  "postern kubelogin is the one of PATH, with its arguments and its exit code",
+  ["sh"],
+  async ({ sh }) => {
+    await using home = await Household.open();
+    const bin = `${home.directory}/bin`;
+    await Deno.mkdir(bin);
+    const script = `#!${sh}\nfor word in "$@"; do printf "<%s>" "$word"; done; exit 3\n`;
+    await Deno.writeTextFile(`${bin}/kubelogin`, script, { mode: 0o755 });
+    const args = ["kubelogin", "get-token", "--help", "-v", "1"];
+    const { code, stdout, stderr } = await home.run(args, { env: { PATH: bin } });
+    assert.deepEqual([code, stdout], [3, "<get-token><--help><-v><1>"], stderr);
+    const missing = await home.run(["kubelogin", "get-token"], { env: { PATH: "/nowhere" } });
+    assert.equal(missing.code, 127, missing.stderr);
+  },
+);
+
+Deno.test("postern oc-web-login URL --exec-credential is the plugin that kharon's kubeconfigs name", async () => {
+  await using home = await Household.open();
+  const { code, stdout, stderr } = await home.run([
+    "oc-web-login",
+    "http://api.example.net",
+    "--exec-credential",
+  ]);
+  assert.deepEqual([code, stdout], [2, ""]);
+  assert.match(stderr, /the server is no address that begins with https:/);
 });
