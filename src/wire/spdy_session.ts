@@ -109,6 +109,11 @@ export class SpdySession {
     };
   }
 
+  /** Leaves out the number of a stream. */
+  skip(): void {
+    this.#nextStream += 2;
+  }
+
   /** Accepts a stream of the peer. */
   reply(stream: number): Uint8Array<ArrayBuffer> {
     return replyFrame(frameTypes.synReply, stream, this.#headers.write([]));

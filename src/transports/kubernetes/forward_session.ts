@@ -115,6 +115,7 @@ export class ForwardSession implements AsyncDisposable {
     const requestId = String(this.#requests++);
     const headers = (type: string) =>
       [["streamtype", type], ["port", String(port)], ["requestid", requestId]] as const;
+    for (let left = this.#lanes.free(this.#spdy.nextStream); left > 0; left--) this.#spdy.skip();
     // We have nothing to say on the stream for errors.
     const errors = this.#spdy.open(headers("error"), { isLast: true });
     const data = this.#spdy.open(headers("data"));

@@ -128,6 +128,13 @@ Deno.test("SpdySession passes over windows, settings and frames of unknown types
   ) assert.deepEqual(client.receive(hex(frame)), []);
 });
 
+Deno.test("SpdySession leaves the numbers out that it is told to", () => {
+  const client = new SpdySession("client");
+  client.skip();
+  assert.equal(client.nextStream, 3);
+  assert.equal(client.open(headers).stream, 3);
+});
+
 const refused = [
   { name: "another version", bytes: "80020006 00000004 00000001" },
   { name: "data of no stream", bytes: "00000000 00000001 61" },
