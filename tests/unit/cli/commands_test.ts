@@ -129,11 +129,19 @@ Deno.test("version tells programs more", async () => {
   assert.equal(yaml.out, "version: 1.2.3\nplatform: linux\narch: x86_64\nisCompiled: false\n");
 });
 
-Deno.test("env refuses to show credentials on a terminal", async () => {
-  const world = new RecordingWorld({ isTerminal: true });
-  assert.equal(await runCommandLine(["env", "--with-credentials"], world, context), 2);
-  assert.match(world.err, /hint: .*--show/);
-});
+for (
+  const args of [["env", "--with-credentials"], ["emergency-credentials", "c-lab"], [
+    "clusters",
+    "c-lab",
+    "emergency-credentials",
+  ]]
+) {
+  Deno.test(`"${args.join(" ")}" refuses to show credentials on a terminal`, async () => {
+    const world = new RecordingWorld({ isTerminal: true });
+    assert.equal(await runCommandLine(args, world, context), 2);
+    assert.match(world.err, /Cannot show credentials on a terminal\n.*hint: .*--show/);
+  });
+}
 
 Deno.test("splitCommandLine() and the permissions agree on which word is the command", async () => {
   const { commandOf } = await import("../../../scripts/permissions.ts");
