@@ -171,7 +171,10 @@ class Lane {
     const mark = this.#marks[at];
     if (!mark) return;
     // A window that was the limit of a way that is quick may be larger.
-    if (this.isFull && now - mark.at < quick) this.#window = Math.min(this.#window * 2, largestWindow);
+    const isFurther = mark.bytes > this.#doneBytes;
+    if (isFurther && this.isFull && now - mark.at < quick) {
+      this.#window = Math.min(this.#window * 2, largestWindow);
+    }
     this.#marks = this.#marks.slice(at + 1);
     this.#doneFrames = mark.frames;
     this.#doneBytes = mark.bytes;
