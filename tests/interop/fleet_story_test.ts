@@ -6,6 +6,7 @@ import { isLongRun } from "../support/long_runs.ts";
 import { inNamespace } from "../support/namespaces.ts";
 import { peerTest, skippedTest } from "../support/peers.ts";
 import { throughSocks5 } from "../support/raw_client.ts";
+import { signInTurn } from "../support/sign_in_port.ts";
 import { openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
 import { SshLab, sshPeers, underHosts } from "../support/sshd.ts";
 import { TargetServer } from "../support/target_server.ts";
@@ -74,6 +75,7 @@ else {
       assert.match(stderr, /postern: hint: .*postern update/);
     });
     await t.step("update signs in and stores", async () => {
+      using _turn = await signInTurn();
       const { code, stdout, stderr } = await signedInBy(home.start(["update"], { env }), "alice@example.com");
       assert.equal(code, 0, stderr);
       assert.match(stdout, /^catalogue main: 1 cluster, 1 route, 0 exclusions \(https:/);
