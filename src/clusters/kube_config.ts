@@ -74,7 +74,12 @@ async function parsed(text: string, path: string): Promise<unknown> {
   const document = parseDocument(text, { logLevel: "silent" });
   const [mistake] = document.errors;
   if (mistake) throw unusable(path, mistake.message.split("\n")[0]?.replace(/:$/, "") ?? "it is not YAML");
-  return document.toJS({ maxAliasCount: 100 });
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    // An alias of nothing, or far too many of them.
+    throw unusable(path, error instanceof Error ? error.message : "it is not YAML");
+  }
 }
 
 /** `singular` of each list is the key that its entries have besides `name`. */

@@ -122,6 +122,7 @@ const refused: readonly { name: string; text: string; context?: string; message:
     text: "a: [",
     message: /^Cannot use the kubeconfig "\/home\/me\/.kube\/config": /,
   },
+  { name: "an alias of nothing", text: "a: *b", message: /Unresolved alias/ },
   { name: "contexts that are no list", text: "contexts: 1", message: /its contexts are not a list/ },
   { name: "an unknown context", text: kubeconfigOf({}), context: "x", message: /has none of that name/ },
   {
