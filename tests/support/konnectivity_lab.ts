@@ -74,9 +74,13 @@ export class KonnectivityLab implements AsyncDisposable {
     return port;
   }
 
-  async goServer(frontend: Frontend, more: readonly string[] = []): Promise<RunningServer> {
+  /** `sockets` is where the frontend's socket goes; the lab's own directory unless told. */
+  async goServer(
+    frontend: Frontend,
+    { more = [], sockets = this.directory }: { more?: readonly string[]; sockets?: string } = {},
+  ): Promise<RunningServer> {
     const [port, agents, health, admin] = [plainPort(), plainPort(), plainPort(), plainPort()];
-    const socket = `${this.directory}/${port}.sock`;
+    const socket = `${sockets}/${port}.sock`;
     const { cert, key } = this.pair("frontend", "server");
     const tls = [`--server-ca-cert=${this.ca("frontend")}`, `--server-cert=${cert}`, `--server-key=${key}`];
     const cluster = this.pair("agent", "server");
