@@ -75,6 +75,12 @@ const kubeconfigWriter: Grants = {
 /** What the ssh configuration may have run: `Match exec` and ProxyCommand by a shell, `engine: openssh`, SSH_ASKPASS. */
 const sshPrograms = ["{shell}", "ssh", "{askpass}"];
 
+/** What kubeconfigs usually name to sign in with; a door that is compiled may start any. */
+const signInPrograms = [
+  ...["kubectl", "kubelogin", "kubectl-oidc_login", "oc", "postern", "tsh"],
+  ...["aws", "aws-iam-authenticator", "gke-gcloud-auth-plugin", "doctl", "exo"],
+];
+
 /** What the ssh configuration asks of the machine. */
 const sshFacts = ["uid", "gid", "username", "homedir", "hostname", "networkInterfaces"];
 
@@ -84,7 +90,7 @@ const walker: Grants = {
   net: "any",
   // Deno wants a unix socket to be writable to connect to it.
   write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}"],
-  run: sshPrograms,
+  run: [...sshPrograms, ...signInPrograms],
   sys: sshFacts,
 };
 
@@ -137,7 +143,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
     // Host keys that are accepted are written down where ssh would.
     write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}", "{resolver}"],
     env: "any",
-    run: ["{self}", ...sshPrograms],
+    run: ["{self}", ...sshPrograms, ...signInPrograms],
     sys: sshFacts,
   },
   status: client,
@@ -248,12 +254,13 @@ export function configNamed(args: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** Whether ssh may be used, as by the jump hosts of a catalogue: told from the text, since understanding it takes more than what is loaded by then. */
+/** Whether what is configured may want programs: ssh hosts, also those of a catalogue, and what signs in to a cluster. Told from the text, since understanding it takes more than what is loaded by then. */
 export function mayUseSsh(args: readonly string[], configText: string | undefined): boolean {
   // What `config init` writes explains ssh in remarks.
   const config = (configText ?? "").replace(/^\s*#.*$/gm, "");
   const isMapping = args.some((word) => word.startsWith("--mapping-file") || word.endsWith(".json"));
-  return isMapping || [...args, config].some((text) => /\bssh\b/.test(text)) || /\bcatalogues\b/.test(config);
+  return isMapping || [...args, config].some((text) => /\b(?:ssh|kubernetes)\b/.test(text)) ||
+    /\bcatalogues\b/.test(config);
 }
 
 /** What is only known where a command is run from source. */

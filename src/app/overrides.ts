@@ -16,6 +16,11 @@ export interface Overrides {
   readonly allowOpen?: boolean;
   /** A mapping of kharon, suffix to jump host, in the place of the catalogues. */
   readonly mappingFile?: string;
+  /** A cluster by the name of its context, the current one where that is empty: its names and addresses go there. */
+  readonly kubernetes?: string;
+  /** The kubeconfig and the usual namespace of the clusters that the command line names. */
+  readonly kubeconfig?: string;
+  readonly namespace?: string;
 }
 
 type Raw = Readonly<Record<string, unknown>>;
@@ -36,7 +41,7 @@ export interface Overridden {
 export function overridden(value: unknown, overrides: Overrides): Overridden {
   if (!isMapping(value)) return { value, fileRoutes: Infinity, optionAt: () => undefined };
   const routes = Array.isArray(value.routes) ? value.routes : [];
-  const added = routesOf(overrides.routes ?? [], isMapping(value.transports) ? value.transports : {});
+  const added = routesOf(overrides, isMapping(value.transports) ? value.transports : {});
   const doors = doorsOf(overrides);
   const listen = listenOf(value.listen, doors, overrides);
   return {
@@ -50,8 +55,12 @@ export function overridden(value: unknown, overrides: Overrides): Overridden {
     },
     fileRoutes: routes.length,
     optionAt([part, key]) {
-      if (part === "routes" && Number(key) >= routes.length) return "--route";
-      if (part === "transports" && Object.hasOwn(added.transports, String(key))) return "--route";
+      if (part === "routes" && Number(key) >= routes.length) {
+        return added.routes[Number(key) - routes.length]?.to === clusterPatterns ? "--kubernetes" : "--route";
+      }
+      if (part === "transports" && Object.hasOwn(added.transports, String(key))) {
+        return added.ofCluster === key ? "--kubernetes" : "--route";
+      }
       return part === "listen" ? doors.find(({ kind }) => kind === key)?.option : undefined;
     },
   };
@@ -87,10 +96,17 @@ function listenOf(listen: unknown, doors: readonly NamedDoor[], { allowOpen }: O
   return { ...Object.fromEntries([...others, ...given]), ...(allowOpen && { allowOpen }) };
 }
 
-function routesOf(
-  written: readonly string[],
-  known: Raw,
-): { routes: unknown[]; transports: Record<string, unknown> } {
+interface Added {
+  readonly routes: readonly { readonly to: string | readonly string[]; readonly via: string }[];
+  readonly transports: Readonly<Record<string, unknown>>;
+  /** The transport of `--kubernetes`. */
+  readonly ofCluster?: string;
+}
+
+/** What a cluster is asked for, as `--kubernetes` routes it. */
+const clusterPatterns = [".svc", ".cluster.local", "<services>", "<clusterips>"];
+
+function routesOf({ routes: written = [], kubernetes, ...clusters }: Overrides, known: Raw): Added {
   const transports: Record<string, unknown> = {};
   const routes = written.map((text) => {
     // Patterns have no "=" but in front.
@@ -106,19 +122,55 @@ function routesOf(
       throw new PosternError("usage", `Cannot use "${to.slice(0, 200)}" for --route: it ${parsed.problem}`);
     }
     const way = text.slice(at + 1);
-    return { to, via: inPlace(way, { ...known, ...transports }, transports) ?? way };
+    return { to, via: inPlace(way, { ...known, ...transports }, { made: transports, clusters }) ?? way };
   });
-  return { routes, transports };
+  if (kubernetes === undefined) {
+    demandCluster(clusters, transports);
+    return { routes, transports };
+  }
+  const parts = { made: transports, clusters };
+  const ofCluster = inPlace(`kubernetes:${kubernetes}`, { ...known, ...transports }, parts);
+  if (ofCluster === undefined) throw new PosternError("internal", "There is no transport for clusters");
+  return { routes: [...routes, { to: clusterPatterns, via: ofCluster }], transports, ofCluster };
+}
+
+/** A kubeconfig for no cluster is a mistake. */
+function demandCluster({ kubeconfig, namespace }: Overrides, made: Raw): void {
+  if (Object.values(made).some((one) => isMapping(one) && "kubernetes" in one)) return;
+  if (kubeconfig === undefined && namespace === undefined) return;
+  const option = kubeconfig === undefined ? "--namespace" : "--kubeconfig";
+  throw new PosternError("usage", `Cannot use ${option} without a cluster`, {
+    hint: "add --kubernetes, or a route such as --route .svc=kubernetes:CONTEXT",
+  });
 }
 
 /** The name of a transport made for `KIND:VALUE`; undefined for a plain name. */
-function inPlace(way: string, taken: Raw, made: Record<string, unknown>): string | undefined {
+function inPlace(
+  way: string,
+  taken: Raw,
+  { made, clusters }: { readonly made: Record<string, unknown>; readonly clusters: Overrides },
+): string | undefined {
   const colon = way.indexOf(":");
   const kind = transportKinds.find(({ type }) => type === way.slice(0, colon))?.type;
   if (colon < 0 || kind === undefined) return undefined;
+  const settings = settingsOf(kind, way.slice(colon + 1), clusters);
+  // Two routes to one cluster are one transport: its watches and sessions are worth sharing.
+  const same = Object.entries(made).find(([, one]) =>
+    JSON.stringify(one) === JSON.stringify({ [kind]: settings })
+  );
+  if (same && kind === "kubernetes") return same[0];
   let count = 1;
   while (Object.hasOwn(taken, `${kind}${count}`)) count++;
-  const value = way.slice(colon + 1);
-  made[`${kind}${count}`] = { [kind]: kind === "proxy" ? { url: value } : value };
+  made[`${kind}${count}`] = { [kind]: settings };
   return `${kind}${count}`;
+}
+
+function settingsOf(kind: string, value: string, { kubeconfig, namespace }: Overrides): unknown {
+  if (kind === "proxy") return { url: value };
+  if (kind !== "kubernetes") return value;
+  return {
+    ...(value !== "" && { context: value }),
+    ...(kubeconfig !== undefined && { kubeconfig }),
+    ...(namespace !== undefined && { namespace }),
+  };
 }

@@ -61,6 +61,8 @@ export interface Definition<T> {
   readonly description: string;
   readonly examples: readonly Example[];
   readonly parser: ArgumentParser<T>;
+  /** Options that may stand without their value, which is empty then. */
+  readonly optionalValues?: readonly string[];
   /** True where the command itself decides what an interrupt means. */
   readonly handlesSignals?: boolean;
   /** The least severe level logged where the person names none. */
@@ -84,7 +86,7 @@ export function defineCommand<T>(definition: Definition<T>): Command {
     help: (width, words = []) => helpPage({ ...definition, program, full }, width, words),
     usage: (width) => usageText(program, parser.usage, width),
     async start(args, world, context) {
-      const parsed = parseSync(full, args);
+      const parsed = parseSync(full, withEmptyValues(args, definition.optionalValues));
       if (!parsed.success) {
         if (!isAboutValue(parsed.error)) await world.terminal.err(`${this.usage(world.terminal.columns)}\n`);
         throw usageError(program, parsed.error);
@@ -100,6 +102,13 @@ export function defineCommand<T>(definition: Definition<T>): Command {
         0;
     },
   };
+}
+
+/** Options without a value that may have none are given an empty one: the parser knows only always and never. */
+function withEmptyValues(args: readonly string[], names: readonly string[] = []): readonly string[] {
+  return args.map((word, at) =>
+    names.includes(word) && (args[at + 1] ?? "-").startsWith("-") ? `${word}=` : word
+  );
 }
 
 function helpPage<T>(

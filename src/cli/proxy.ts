@@ -42,6 +42,17 @@ const options = object({
       "A JSON file of suffix to jump host, as kharon has it, in the place of the catalogues.",
     ),
   })),
+  kubernetes: optional(option("--kubernetes", string({ metavar: "[CONTEXT]" }), {
+    description: words(
+      "Sends a cluster's names and addresses (svc, svc.ns, .svc, .cluster.local, ClusterIPs) into it; the current context where none is named.",
+    ),
+  })),
+  kubeconfig: optional(option("--kubeconfig", pathValue("FILE"), {
+    description: words("The kubeconfig of the clusters that are named here (default: ~/.kube/config)."),
+  })),
+  namespace: optional(option("--namespace", "-n", string({ metavar: "NAMESPACE" }), {
+    description: words("The namespace of names without one (default: the context's)."),
+  })),
   allowOpen: option("--allow-open", {
     description: words("Lets a door without authentication listen on an address other machines can reach."),
   }),
@@ -84,10 +95,12 @@ export default defineCommand({
       "postern proxy --route .corp.example=proxy:socks5h://127.0.0.1:1080",
       "no configuration: one domain through a proxy",
     ],
+    ["postern proxy --kubernetes lab", "no configuration: the Services of a cluster by their own names"],
     ["postern proxy --listen 127.0.0.1:0 --ready-file door.txt", "any free port; the file says which"],
     ["postern proxy --background --id work", "in the background; postern stop work ends it"],
   ],
   parser: options,
+  optionalValues: ["--kubernetes"],
   handlesSignals: true,
   logLevel: "info",
   async run(options, world, context) {
@@ -101,6 +114,7 @@ async function runInForeground(options: ProxyOptions, world: World, context: Run
   const { id = "default", logFile, readyFile, onDemand } = options;
   const idleExit = options.idleExit ?? (onDemand ? idleOnDemand : undefined);
   const { listen, listenSocks, listenHttp, listenUnix, listenDns, routes, allowOpen, mappingFile } = options;
+  const { kubernetes, kubeconfig, namespace } = options;
   const { globals, version, signal } = context;
   await using file = logFile === undefined ? undefined : await logToFile(world, logFile);
   const log = file ? globals.createLog(world, { level: "info", write: file.write }) : context.log;
@@ -117,6 +131,9 @@ async function runInForeground(options: ProxyOptions, world: World, context: Run
       routes,
       allowOpen,
       ...(mappingFile !== undefined && { mappingFile }),
+      ...(kubernetes !== undefined && { kubernetes }),
+      ...(kubeconfig !== undefined && { kubeconfig: absolutePath(world, kubeconfig) }),
+      ...(namespace !== undefined && { namespace }),
     },
     ...(globals.config === undefined ? {} : { config: globals.config }),
     ...(readyFile === undefined ? {} : { readyFile }),
@@ -149,6 +166,11 @@ async function startInBackground(options: ProxyOptions, world: World, context: R
     `postern: started "${started.id}" (pid ${started.pid}), its log is ${started.log}\n` +
       `postern: stop it with: postern stop${id === "default" ? "" : ` ${id}`}\n`,
   );
+}
+
+/** A path as whoever typed it meant it: paths of a configuration are relative to its file. */
+function absolutePath({ process }: World, path: string): string {
+  return /^(?:[~/\\]|[A-Za-z]:[/\\])/.test(path) ? path : `${process.directory}/${path}`;
 }
 
 /** How long a door that comes when it is asked for stays without being asked, in ms. */
@@ -185,6 +207,9 @@ export function foregroundArguments(
     id,
     readyFile,
     idleExit,
+    kubernetes,
+    kubeconfig,
+    namespace,
   }: ProxyOptions,
   { globals }: Pick<RunContext, "globals">,
 ): string[] {
@@ -202,6 +227,9 @@ export function foregroundArguments(
     ...each("--listen-unix", listenUnix),
     ...each("--listen-dns", listenDns),
     ...each("--route", routes),
+    ...each("--kubernetes", [kubernetes]),
+    ...each("--kubeconfig", [kubeconfig]),
+    ...each("--namespace", [namespace]),
     ...each("--mapping-file", [mappingFile]),
     ...(allowOpen ? ["--allow-open"] : []),
     ...each("--id", [id]),

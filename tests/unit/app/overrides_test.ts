@@ -29,6 +29,31 @@ const cases = [
       routes: [{ to: "=x.example", via: "proxy2" }, { to: "y.example", via: "reject1" }],
     },
   },
+  {
+    name: "sends a cluster's names and addresses into it, by the current context",
+    value: {},
+    overrides: { kubernetes: "", kubeconfig: "/k", namespace: "dev" },
+    becomes: {
+      transports: { kubernetes1: { kubernetes: { kubeconfig: "/k", namespace: "dev" } } },
+      routes: [{ to: [".svc", ".cluster.local", "<services>", "<clusterips>"], via: "kubernetes1" }],
+    },
+  },
+  {
+    name: "makes one transport of a cluster that is named twice",
+    value: {},
+    overrides: { routes: [".svc=kubernetes:lab", ".a=kubernetes:other"], kubernetes: "lab" },
+    becomes: {
+      transports: {
+        kubernetes1: { kubernetes: { context: "lab" } },
+        kubernetes2: { kubernetes: { context: "other" } },
+      },
+      routes: [
+        { to: ".svc", via: "kubernetes1" },
+        { to: ".a", via: "kubernetes2" },
+        { to: [".svc", ".cluster.local", "<services>", "<clusterips>"], via: "kubernetes1" },
+      ],
+    },
+  },
 ];
 for (const { name, value, overrides, becomes } of cases) {
   Deno.test(`overridden() ${name}`, () => assert.deepEqual(overridden(value, overrides).value, becomes));
@@ -50,3 +75,16 @@ Deno.test("overridden() takes a pattern that is none for a misuse, not for a pro
     message: /^Cannot use "a\.\.b" for --route: it must have no empty label/,
   });
 });
+
+for (
+  const [option, overrides] of [["--kubeconfig", { kubeconfig: "k" }], ["--namespace", {
+    namespace: "n",
+  }]] as const
+) {
+  Deno.test(`overridden() refuses ${option} without a cluster`, () => {
+    assert.throws(() => overridden({}, { ...overrides, routes: ["a.example=direct"] }), {
+      code: "usage",
+      message: `Cannot use ${option} without a cluster`,
+    });
+  });
+}
