@@ -112,7 +112,8 @@ export class WatchState {
     const key = keyOf(meta);
     const known = this.#held.get(key)?.resourceVersion;
     if (!this.#unseen) {
-      if (known !== undefined && isNewer(known, meta.resourceVersion)) return "same";
+      const latest = known ?? this.#removed.get(key);
+      if (latest !== undefined && isNewer(latest, meta.resourceVersion)) return "same";
       this.#removed.set(key, meta.resourceVersion);
       const [oldest] = this.#removed.keys();
       if (this.#removed.size > mostRemoved && oldest !== undefined) this.#removed.delete(oldest);

@@ -62,6 +62,13 @@ const cases: readonly {
     version: "9",
   },
   {
+    name: "does not forget when it was removed for the last time",
+    events: [deleted("a", 9), deleted("a", 7), added("a", 8)],
+    steps: ["changed", "same", "same"],
+    shown: "",
+    version: "9",
+  },
+  {
     name: "does not remove what was made again after",
     events: [added("a", 9), deleted("a", 8)],
     steps: ["changed", "same"],
