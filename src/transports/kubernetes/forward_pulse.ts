@@ -24,6 +24,7 @@ export class ForwardPulse implements Disposable {
   #askedAt: number | undefined;
   #timer: Disposable | undefined;
   #dueAt = Infinity;
+  #isChecked = false;
   #isDeaf = false;
   #isOver = false;
 
@@ -38,6 +39,12 @@ export class ForwardPulse implements Disposable {
     return this.#options.clock.now() - this.#heardAt;
   }
 
+  /** Whether the peer may be gone: somebody had a reason to ask, or an answer takes long. */
+  get isInDoubt(): boolean {
+    if (this.#isChecked) return true;
+    return this.#askedAt !== undefined && this.#options.clock.now() - this.#askedAt > doubtful;
+  }
+
   onSaid(): void {
     if (this.#saidAt !== undefined) return;
     this.#saidAt = this.#options.clock.now();
@@ -48,11 +55,14 @@ export class ForwardPulse implements Disposable {
   onHeard(): void {
     this.#heardAt = this.#options.clock.now();
     this.#saidAt = this.#askedAt = undefined;
+    this.#isChecked = false;
   }
 
   /** Asks at once, and gives the answer no more time than after any question. */
   check(): void {
-    if (!this.#isOver && !this.#isDeaf) this.#ask();
+    if (this.#isOver || this.#isDeaf) return;
+    this.#isChecked = true;
+    this.#ask();
   }
 
   /** While nobody listens, silence says nothing. */
@@ -107,3 +117,6 @@ export class ForwardPulse implements Disposable {
     this.#dueAt = Infinity;
   }
 }
+
+/** An answer that takes longer, in ms, is waited for elsewhere. */
+const doubtful = 1000;

@@ -96,7 +96,7 @@ export class ForwardSession implements AsyncDisposable {
 
   /** Whether it can take another forward. */
   get takesMore(): boolean {
-    return this.#takesMore && !this.#isOver && this.#spdy.nextStream < lastNumber;
+    return this.#takesMore && !this.#isOver && !this.#pulse.isInDoubt && this.#spdy.nextStream < lastNumber;
   }
 
   /** Whether a forward waits for its reader, here or in the pod, so that another one might wait behind it. */

@@ -240,6 +240,25 @@ Deno.test("ForwardPool replaces a session that is there but dead", async () => {
   next.abort();
 });
 
+Deno.test("ForwardPool does not put a forward into a session that may be dead", async () => {
+  await using all = lab();
+  const first = await all.open();
+  await until(() => all.pod.ends.length === 1);
+  all.api.last.freeze();
+  all.pool.check();
+  const second = await all.open();
+  await until(() => all.pod.ends.length === 2);
+  assert.equal(all.api.connections.length, 2);
+  // It was only slow.
+  all.api.connections[0]?.thaw();
+  await until(() => (all.api.connections[0]?.pings ?? 0) > 0);
+  await settle();
+  await all.clock.advance(60_000);
+  assert.deepEqual(all.broken, []);
+  first.abort();
+  second.abort();
+});
+
 Deno.test("ForwardPool keeps a session that is silent and answers", async () => {
   await using all = lab();
   const conn = await all.open();
