@@ -15,6 +15,7 @@ import {
   text,
 } from "../config/mod.ts";
 import { isPemIn } from "./certificate_data.ts";
+import { execArgumentProblems } from "./exec_arguments.ts";
 
 /** A user of a kubeconfig (`kubeconfig.v1.AuthInfo`), as far as somebody else may write one for us. */
 export type AuthInfo = Infer<typeof authInfo>;
@@ -62,18 +63,6 @@ const authInfo = record({
   "as-user-extra": optional(dictionary(list(line(), { max: 100 }))),
 });
 
-/** Options by which the programs that sign in start others, or read another configuration. */
-const startingOption =
-  /^--?(?:browser-command|kubeconfig|exec-command|exec-plugin-command|as|as-group|server)(?:=|$)/;
-
-/** What the programs of the usual list may be asked to do, by their first words. */
-const usualWork: Readonly<Record<string, RegExp>> = {
-  kubectl: /^oidc-login get-token( |$)/,
-  kubelogin: /^get-token( |$)/,
-  "kubectl-oidc_login": /^get-token( |$)/,
-  oc: /^get-token( |$)/,
-};
-
 /**
  * Reads the user that a fact describes: an object, or one as JSON in a text. Every field is looked at, and one that is
  * wrong or unknown costs the whole user: half of one would sign in as somebody else.
@@ -90,7 +79,18 @@ export function readAuthInfo(fact: unknown, { allowExec }: AuthInfoOptions): Rea
   if (user && problems.length === 0 && !signsIn(user)) {
     problems.push("it has neither exec, token, username nor client certificate");
   }
-  return user && problems.length === 0 ? { user, isSecret: holdsSecret(user) } : { problems };
+  return user && problems.length === 0
+    ? { user: withInteractiveMode(user), isSecret: holdsSecret(user) }
+    : { problems };
+}
+
+/** kubectl takes no plugin of version 1 that does not say whether it asks at the terminal. */
+function withInteractiveMode(user: AuthInfo): AuthInfo {
+  const { exec } = user;
+  if (exec?.apiVersion !== "client.authentication.k8s.io/v1" || exec.interactiveMode !== undefined) {
+    return user;
+  }
+  return { ...user, exec: { ...exec, interactiveMode: "IfAvailable" } };
 }
 
 function jsonIn(fact: string): unknown {
@@ -110,14 +110,7 @@ function execProblems({ command, args = [] }: Infer<typeof exec>, allowExec: rea
   if (!allowExec.includes(command)) {
     return [`exec.command is ${JSON.stringify(command)}, which allowExec does not name`];
   }
-  const problems: string[] = [];
-  const usual = Object.hasOwn(usualWork, command) ? usualWork[command] : undefined;
-  if (usual && !usual.test(args.join(" "))) {
-    problems.push(`exec.args may have ${command} sign in only: get-token`);
-  }
-  const starting = args.find((arg) => startingOption.test(arg));
-  if (starting !== undefined) problems.push(`exec.args must not have ${starting.replace(/=.*/s, "")}`);
-  return problems;
+  return execArgumentProblems(command, args);
 }
 
 /**

@@ -39,6 +39,19 @@ const good: readonly { name: string; fact: unknown; isSecret: boolean }[] = [
     isSecret: false,
   },
   {
+    name: "options in two words, and several addresses",
+    fact: {
+      exec: {
+        ...login,
+        args: [
+          ...["get-token", "--oidc-issuer-url", "https://dex.example", "--oidc-use-access-token"],
+          ...["--listen-address", "127.0.0.1:8000,localhost:18000", "--skip-open-browser"],
+        ],
+      },
+    },
+    isSecret: false,
+  },
+  {
     name: "a program that the configuration allows",
     fact: { exec: { apiVersion: v1, command: "own-login", args: ["anything"] } },
     isSecret: false,
@@ -61,7 +74,11 @@ for (const { name, fact, isSecret } of good) {
     const read = readAuthInfo(fact, { allowExec });
     assert.ok("user" in read, JSON.stringify(read));
     assert.equal(read.isSecret, isSecret);
-    assert.deepEqual(read.user, typeof fact === "string" ? JSON.parse(fact) : fact);
+    const written = typeof fact === "string" ? JSON.parse(fact) : fact;
+    const isSilent = written.exec?.apiVersion === v1 && written.exec.interactiveMode === undefined;
+    const exec = { ...written.exec, interactiveMode: "IfAvailable" };
+    // What kubectl demands is added.
+    assert.deepEqual(read.user, isSilent ? { ...written, exec } : written);
   });
 }
 
@@ -115,6 +132,55 @@ const bad: readonly { name: string; fact: unknown; problem: RegExp }[] = [
     name: "another kubeconfig",
     fact: { exec: { ...login, command: "kubectl", args: ["oidc-login", "get-token", "--kubeconfig", "x"] } },
     problem: /must not have --kubeconfig$/,
+  },
+  ...[
+    "--log_file=/home/me/.bashrc",
+    "--log_dir=/home/me",
+    "--token-cache-dir=/home/me",
+    "--certificate-authority=/etc/passwd",
+    "--local-server-key=/home/me/.ssh/id_ed25519",
+    "--open-url-after-authentication=file:///tmp/x",
+    "--insecure-skip-tls-verify",
+    "-v=9",
+  ].map((option) => ({
+    name: `the option ${option}`,
+    fact: { exec: { ...login, args: ["get-token", "--oidc-client-id=a", option] } },
+    problem: new RegExp(`must not have ${option.replace(/=.*/, "")}$`),
+  })),
+  {
+    name: "an option in two words",
+    fact: { exec: { ...login, args: ["get-token", "--oidc-client-id", "--log_file", "/home/me/.bashrc"] } },
+    problem: /must not have --log_file$/,
+  },
+  {
+    name: "a word that is no option",
+    fact: { exec: { ...login, args: ["get-token", "--oidc-client-id", "a", "more"] } },
+    problem: /options only/,
+  },
+  {
+    name: "a place to come back to that others reach",
+    fact: { exec: { ...login, args: ["get-token", "--listen-address", "0.0.0.0:8000"] } },
+    problem: /--listen-address with this value$/,
+  },
+  {
+    name: "a place to come back to on any address",
+    fact: { exec: { ...login, args: ["get-token", "--listen-address=:8000"] } },
+    problem: /--listen-address with this value$/,
+  },
+  {
+    name: "an issuer in the clear",
+    fact: { exec: { ...login, args: ["get-token", "--oidc-issuer-url=http://dex.example"] } },
+    problem: /--oidc-issuer-url with this value$/,
+  },
+  {
+    name: "another work of oc",
+    fact: { exec: { ...login, command: "oc", args: ["get-token", "--server=https://x"] } },
+    problem: /must not have --server$/,
+  },
+  {
+    name: "a log of a program that is not known",
+    fact: { exec: { apiVersion: v1, command: "own-login", args: ["--log-file=/x"] } },
+    problem: /must not have --log-file$/,
   },
   {
     name: "a control character",

@@ -51,7 +51,7 @@ Deno.test("kubeconfigOf() calls cluster, context and user as the cluster is, and
           },
         },
       },
-      { name: "c-b", user: { exec: exec() } },
+      { name: "c-b", user: { exec: { ...exec(), interactiveMode: "IfAvailable" } } },
     ],
     "current-context": "c-b",
   });
