@@ -7,13 +7,13 @@ import type {
   TokenSource,
 } from "../clusters/mod.ts";
 import { asPosternError, directoryOf, formatAge, PosternError, type World } from "../core/mod.ts";
-import { catalogueNotes, catalogueRules } from "../routing/mod.ts";
 import {
   CatalogueAccess,
   type CatalogueSources,
   catalogueSources,
   type SignInWay,
 } from "./catalogue_access.ts";
+import { type NamedCatalogue, notesAcross, type RoutedCatalogue } from "./catalogue_notes.ts";
 import { type ConfigSource, loadConfig } from "./config_file.ts";
 import { type InstanceReload, reloadInstances } from "./reload_instances.ts";
 import { catalogueStore } from "./stored_fleet.ts";
@@ -86,6 +86,7 @@ export async function updateCatalogues(
   }
   return await storeAll(world, sources.catalogues, {
     ...options,
+    named: sources.config.settings.catalogues,
     load: async (settings, old) => {
       const got = await fetchOne(world, settings, { sources, options, signal });
       if (!allowsEmpty) demandClusters(got, old);
@@ -118,29 +119,29 @@ export async function importKharon(
       { hint: "fetch it anew: postern update" },
     );
   }
-  return await storeAll<Named>(world, settings.catalogues?.slice(0, 1) ?? [{ name }], {
+  return await storeAll<NamedCatalogue>(world, settings.catalogues?.slice(0, 1) ?? [{ name }], {
     signal,
+    named: settings.catalogues,
     ...(isDryRun && { isDryRun }),
     load: () => Promise.resolve(imported),
   });
 }
 
-/** What `storeAll` has to know of a catalogue. */
-type Named = Pick<CatalogueSettings, "name"> & Partial<CatalogueSettings>;
-
 interface StoreOptions<S> extends Pick<UpdateOptions, "signal" | "isDryRun" | "ifOlderThan"> {
+  /** All catalogues of the configuration, where it names them. */
+  readonly named: readonly CatalogueSettings[] | undefined;
   readonly load: (settings: S, old: Catalogue | undefined) => Promise<Imported>;
 }
 
-async function storeAll<S extends Named>(
+async function storeAll<S extends NamedCatalogue>(
   world: World,
   all: readonly S[],
-  { load, signal, isDryRun = false, ifOlderThan }: StoreOptions<S>,
+  { load, named, signal, isDryRun = false, ifOlderThan }: StoreOptions<S>,
 ): Promise<UpdateReport> {
   const store = await catalogueStore(world);
   const before = await storedBefore(world);
   const catalogues: CatalogueUpdate[] = [];
-  const updated: { readonly routes: readonly CatalogueRoute[]; readonly settings: S }[] = [];
+  const updated: RoutedCatalogue[] = [];
   for (const settings of all) {
     const { name } = settings;
     const old = before.catalogues.find((one) => one.name === name);
@@ -163,7 +164,7 @@ async function storeAll<S extends Named>(
   const isStored = !isDryRun && updated.length > 0;
   return {
     catalogues,
-    notes: [...before.notes, ...notesOf(updated)],
+    notes: [...before.notes, ...await notesAcross(updated, { stored: before.catalogues, named })],
     instances: isStored ? await reloadInstances(world, { signal }) : [],
   };
 }
@@ -195,7 +196,7 @@ async function described(
   { catalogue, warnings: ofClusters, ignored }: Imported,
   { old, settings: { domainFacts }, notes }: {
     readonly old: Catalogue | undefined;
-    readonly settings: Named;
+    readonly settings: NamedCatalogue;
     readonly notes: readonly string[];
   },
 ): Promise<UpdatedCatalogue> {
@@ -216,16 +217,6 @@ async function described(
     ignored,
     notes,
   };
-}
-
-function notesOf(
-  updated: readonly { readonly routes: readonly CatalogueRoute[]; readonly settings: Named }[],
-): string[] {
-  return catalogueNotes(
-    updated.flatMap(({ routes, settings: { exclusions = "global" } }) =>
-      catalogueRules(routes, { exclusions, transportOf: ({ jumphost }) => jumphost })
-    ),
-  );
 }
 
 /** A store that cannot be read is no reason not to write a new one; that says what became of the old one. */

@@ -253,6 +253,22 @@ Deno.test("updateCatalogues() names an exclusion that takes a longer route from 
   ]);
 });
 
+Deno.test("updateCatalogues() names what a catalogue takes from another one that it does not fetch now", async () => {
+  const two = `catalogues:\n  - { lieutenant: "${lieutenant}", name: one }\n` +
+    `  - { lieutenant: "${lieutenant}/", name: two }\n`;
+  await using update = worldWith(two);
+  assert.deepEqual((await update.update({ name: "one" })).notes, []);
+  update.lieutenant.clusters = [
+    { ...cluster("c-x", "jump1"), facts: { jumphost: "jump1", jumphostSkipDomains: "example.net" } },
+  ];
+  const { notes } = await update.update({ name: "two" });
+  assert.equal(notes.length, 1);
+  assert.match(
+    notes[0] ?? "",
+    /^two: cluster c-x fact jumphostSkipDomains: the exclusion example\.net takes /,
+  );
+});
+
 const inventory = JSON.stringify({ version: 1, clusters: [cluster("c-k", "jump9")] });
 
 Deno.test("importKharon() takes over what kharon has left, until something of our own is fetched", async () => {
