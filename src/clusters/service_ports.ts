@@ -34,10 +34,14 @@ export function placesOf(
   const places = new Map<string, PodPlace>();
   let notReady = 0;
   let strangers = 0;
+  let portless = 0;
   let isKnown = false;
   for (const slice of slices) {
     const number = portIn(slice, wanted, port);
-    if (number === undefined) continue;
+    if (number === undefined) {
+      portless += slice.endpoints.length;
+      continue;
+    }
     for (const one of slice.endpoints) {
       if (endpoint !== undefined && !isCalled(one, endpoint)) continue;
       isKnown = true;
@@ -58,7 +62,13 @@ export function placesOf(
       `Cannot reach ${what}: its endpoints are no pods, and only pods are forwarded to`,
     );
   }
-  const why = notReady > 0 ? `${notReady} not ready` : service.hasSelector ? "no pod matches" : "it has none";
+  const why = notReady > 0
+    ? `${notReady} not ready`
+    : portless > 0 && wanted
+    ? `no pod has the port ${JSON.stringify(wanted.targetPort)}`
+    : service.hasSelector
+    ? "no pod matches"
+    : "it has none";
   throw new PosternError("unreachable", `Cannot reach ${what}: no ready endpoint (${why})`, {
     hint: `look at its pods: kubectl get pods,endpointslices -n ${service.namespace}`,
   });

@@ -27,6 +27,7 @@ const view = new FakeClusterView({
     serviceRecord({ namespace: "prod", name: "nosy", publishesNotReady: true }),
     serviceRecord({ namespace: "prod", name: "bare", hasSelector: false }),
     serviceRecord({ namespace: "prod", name: "strange", hasSelector: false }),
+    serviceRecord({ namespace: "prod", name: "portless" }),
     serviceRecord({ namespace: "prod", name: "out", type: "ExternalName", externalName: "db.example.com" }),
   ],
   slices: {
@@ -56,6 +57,7 @@ const view = new FakeClusterView({
     }],
     "prod/dns": [sliceRecord(["dns-0"], 5353, { name: "dns-tcp" })],
     "prod/slow": [sliceRecord(["!a", "!b"], 80)],
+    "prod/portless": [sliceRecord(["a"], 81, { name: "other" })],
     "prod/nosy": [sliceRecord(["!a"], 80)],
     "prod/strange": [{
       ...sliceRecord([], 80),
@@ -124,6 +126,7 @@ const missing: readonly (readonly [string, number, string, RegExp, number])[] = 
   ["web", 81, "refused", /port 81 of the Service dev\/web of lab: it has 80 \(http\)$/, 5],
   ["nothing.prod", 80, "name_not_found", /Cannot find the Service "prod\/nothing" in lab$/, 4],
   ["slow.prod", 80, "unreachable", /no ready endpoint \(2 not ready\)$/, 4],
+  ["portless.prod", 80, "unreachable", /no ready endpoint \(no pod has the port "http"\)$/, 4],
   ["bare.prod", 80, "unreachable", /no ready endpoint \(it has none\)$/, 4],
   ["strange.prod", 80, "unreachable", /its endpoints are no pods/, 4],
   ["dns.prod", 54, "not_allowed", /port 54 of .*: it is a port of UDP$/, 7],

@@ -65,7 +65,7 @@ for (const command of ["status", "stop", "demo", "version"]) {
 }
 
 Deno.test("flagsFor() lets a door start itself, and what ssh configurations and kubeconfigs may name", () => {
-  const run = (more: Partial<typeof here> & { askpass?: string }) =>
+  const run = (more: Partial<Record<"shell" | "askpass", string>>) =>
     flagsFor(["proxy"], { ...here, ...more }).find((flag) => flag.startsWith("--allow-run=")) ?? "";
   assert.match(run({}), /=\/bin\/deno,\/bin\/sh,ssh,kubectl,kubelogin,/);
   assert.match(
