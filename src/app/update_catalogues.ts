@@ -234,14 +234,18 @@ async function storedBefore(
  * A list without clusters is what a wrong tenant and a lost right look like too, and costs the way to every cluster:
  * only a person takes it for true.
  */
-function demandClusters({ catalogue, ignored }: Imported, old: Catalogue | undefined): void {
+function demandClusters(
+  { catalogue, ignored, warnings: [first] }: Imported,
+  old: Catalogue | undefined,
+): void {
   const before = old?.clusters.length ?? 0;
   if (catalogue.clusters.length > 0 || before === 0) return;
   const { name, source } = catalogue;
   const left = ignored.length === 0 ? "" : ` besides ${ignored.length} with kharonIgnore`;
+  const why = first === undefined ? "" : `: cluster ${first.cluster} ${first.message}`;
   throw new PosternError(
     "protocol",
-    `Cannot take the catalogue "${name}": ${source} gives no clusters${left}, and ${before} are stored`,
+    `Cannot take the catalogue "${name}": ${source} gives no clusters${left}, and ${before} are stored${why}`,
     {
       hint:
         "check the tenant in the configuration and who is signed in; where they are all gone: postern update --allow-empty",

@@ -45,6 +45,8 @@ const hostForm = /^[A-Za-z0-9_[:](?:[A-Za-z0-9._:@[\]-]{0,254})$/;
 
 /** How many bad items of one fact are named. */
 const mostNamed = 3;
+/** How many items of one fact are looked at: nobody has so many domains, and a door reads them at each start. */
+const mostItems = 10_000;
 
 /**
  * The routes of a catalogue. A cluster's `jumphost` (a fact that a person wrote) is the way to `jumphostDomains` and to
@@ -142,7 +144,14 @@ class FactReader {
   #domains(fact: string, value: unknown): string[] {
     const domains: string[] = [];
     let bad = 0;
-    for (const item of this.#items(fact, value)) {
+    const items = this.#items(fact, value);
+    if (items.length > mostItems) {
+      this.#warn(
+        fact,
+        `${items.length - mostItems} of its ${items.length} items are left out: it has too many`,
+      );
+    }
+    for (const item of items.slice(0, mostItems)) {
       const read = readDomain(item);
       if ("pattern" in read) domains.push(read.pattern);
       else if (++bad <= mostNamed) this.#warn(fact, `${shownText(item)} is left out: ${read.problem}`);

@@ -197,6 +197,15 @@ Deno.test("routesOf() names only the first of many bad items", () => {
   assert.equal(warnings.at(-1)?.message, "997 more are left out");
 });
 
+Deno.test("routesOf() looks at the first ten thousand items of a fact", () => {
+  const facts = { jumphost: "jump1", jumphostDomains: "a.example.com,".repeat(10_000) + "b.example.com" };
+  const { routes, warnings } = routesOf(catalogue([{ id: "c-a", facts }]));
+  assert.deepEqual(routes.map(({ pattern }) => pattern), ["a.example.com"]);
+  assert.deepEqual(warnings.map(({ message }) => message), [
+    "1 of its 10001 items are left out: it has too many",
+  ]);
+});
+
 Deno.test("routesOf() keeps a thousand warnings, and counts the others", () => {
   const facts = { jumphost: "jump1", jumphostDomains: "com" };
   const clusters = Array.from({ length: 1234 }, (_, at) => ({ id: `c-${at}`, facts }));
