@@ -1,9 +1,9 @@
 import type { Conn } from "./conn.ts";
 import type { Messages } from "./messages.ts";
-import { readableOf, writableOf } from "./streams.ts";
+import { StreamedConn } from "./streamed_conn.ts";
 
 /** A connection of which `Messages` has read more than it used, or is reading: that comes first, then it goes on. */
-export class ContinuedConn implements Conn {
+export class ContinuedConn extends StreamedConn implements Conn {
   readonly peer: string;
   readonly local?: string;
   readonly isSocket: boolean;
@@ -11,10 +11,9 @@ export class ContinuedConn implements Conn {
   readonly #conn: Conn;
   /** Until all of it has been read. */
   #early: Messages | undefined;
-  #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
-  #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
 
   constructor(conn: Conn, early: Messages) {
+    super();
     this.#conn = conn;
     this.#early = early;
     this.peer = conn.peer;
@@ -54,14 +53,6 @@ export class ContinuedConn implements Conn {
   abort(reason?: unknown): void {
     this.#early = undefined;
     this.#conn.abort(reason);
-  }
-
-  get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#readable ??= readableOf(this);
-  }
-
-  get writable(): WritableStream<Uint8Array<ArrayBuffer>> {
-    return this.#writable ??= writableOf(this);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

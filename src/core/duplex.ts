@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { Conn } from "./conn.ts";
-import { readableOf, writableOf } from "./streams.ts";
+import { StreamedConn } from "./streamed_conn.ts";
 
 export interface DuplexOptions {
   /** Waited for before each read, for a reader above that takes more than it has room for. */
@@ -53,7 +53,7 @@ export interface DuplexConnOptions {
 }
 
 /** The way back: a node Duplex (a TLS socket, a channel) as a connection. */
-export class DuplexConn implements Conn {
+export class DuplexConn extends StreamedConn implements Conn {
   onAbort: ((reason: unknown) => void) | undefined = undefined;
   readonly peer: string;
   readonly local?: string;
@@ -66,13 +66,12 @@ export class DuplexConn implements Conn {
   #isAborted = false;
   #error: unknown;
   #wake: (() => void) | undefined;
-  #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
-  #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
 
   constructor(
     stream: Duplex,
     { peer, local, carriesHalfClose, failure = (error) => error, onTaken, isRead = true }: DuplexConnOptions,
   ) {
+    super();
     this.#stream = stream;
     this.peer = peer;
     if (local !== undefined) this.local = local;
@@ -138,14 +137,6 @@ export class DuplexConn implements Conn {
     this.#error = reason ?? new DOMException("The connection was dropped", "AbortError");
     this.#stream.destroy();
     this.onAbort?.(this.#error);
-  }
-
-  get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#readable ??= readableOf(this);
-  }
-
-  get writable(): WritableStream<Uint8Array<ArrayBuffer>> {
-    return this.#writable ??= writableOf(this);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

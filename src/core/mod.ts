@@ -16,6 +16,7 @@ export * from "./quantities.ts";
 export * from "./relay.ts";
 export * from "./socket_path.ts";
 export * from "./store.ts";
+export * from "./streamed_conn.ts";
 export * from "./streams.ts";
 export * from "./target.ts";
 export * from "./tasks.ts";

@@ -5,8 +5,7 @@ import {
   type PipedProgram,
   type PipeOptions,
   PosternError,
-  readableOf,
-  writableOf,
+  StreamedConn,
 } from "../core/mod.ts";
 import { ProgramEnd } from "./program_end.ts";
 import { socketError } from "./socket_error.ts";
@@ -88,7 +87,7 @@ interface PipeConnOptions {
 }
 
 /** The input and output of a program as a connection. */
-class PipeConn implements Conn {
+class PipeConn extends StreamedConn implements Conn {
   /** `relay` reads pipes best with its own growing buffers, as sockets. */
   readonly isSocket = true;
   onAbort: ((reason: unknown) => void) | undefined = undefined;
@@ -101,10 +100,9 @@ class PipeConn implements Conn {
   #failure: unknown;
   #isWriteClosed = false;
   #failWrite: ((reason: unknown) => void) | undefined;
-  #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
-  #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
 
   constructor({ stdin, stdout }: Deno.ChildProcess, { peer, ended, end }: PipeConnOptions) {
+    super();
     this.peer = peer;
     this.#reader = stdout.getReader();
     this.#writer = stdin.getWriter();
@@ -166,14 +164,6 @@ class PipeConn implements Conn {
     const tell = this.onAbort;
     this.onAbort = undefined;
     tell?.(reason);
-  }
-
-  get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#readable ??= readableOf(this);
-  }
-
-  get writable(): WritableStream<Uint8Array<ArrayBuffer>> {
-    return this.#writable ??= writableOf(this);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

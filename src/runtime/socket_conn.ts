@@ -1,20 +1,19 @@
-import { type Conn, formatTarget, readableOf, writableOf } from "../core/mod.ts";
+import { type Conn, formatTarget, StreamedConn } from "../core/mod.ts";
 import { socketError } from "./socket_error.ts";
 
 /**
  * A kernel socket as a connection. It never touches Deno's own `readable` and `writable`:
  * those close the whole socket when either one ends.
  */
-export class SocketConn implements Conn {
+export class SocketConn extends StreamedConn implements Conn {
   readonly isSocket = true;
   onAbort: ((reason: unknown) => void) | undefined = undefined;
   readonly #socket: Deno.Conn;
   #reason: unknown;
   #isClosed = false;
-  #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
-  #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
 
   constructor(socket: Deno.Conn) {
+    super();
     this.#socket = socket;
     if ("setNoDelay" in socket) (socket as Deno.TcpConn).setNoDelay(true);
   }
@@ -50,14 +49,6 @@ export class SocketConn implements Conn {
     this.onAbort = undefined;
     this.#close();
     tell?.(reason);
-  }
-
-  get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#readable ??= readableOf(this);
-  }
-
-  get writable(): WritableStream<Uint8Array<ArrayBuffer>> {
-    return this.#writable ??= writableOf(this);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

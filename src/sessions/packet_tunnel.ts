@@ -1,4 +1,4 @@
-import { type Clock, type Conn, PosternError, readableOf, writableOf } from "../core/mod.ts";
+import { type Clock, type Conn, PosternError, StreamedConn } from "../core/mod.ts";
 import { ByteQueue, type Bytes } from "./byte_queue.ts";
 import type { PacketStream } from "./packet_stream.ts";
 
@@ -14,7 +14,7 @@ export interface TunnelHost {
 }
 
 /** One connection among the packets of a stream. Between two posterns it has a window and a half-close of its own. */
-export class PacketTunnel implements Conn {
+export class PacketTunnel extends StreamedConn implements Conn {
   onAbort: ((reason: unknown) => void) | undefined = undefined;
   /** Called once when it is closed both ways, by whichever side. */
   onClosed: (() => void) | undefined = undefined;
@@ -36,10 +36,9 @@ export class PacketTunnel implements Conn {
   #peerClosed = false;
   #isClosed = false;
   #failure: unknown;
-  #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
-  #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
 
   constructor(connectId: bigint, host: TunnelHost, peer: string) {
+    super();
     this.connectId = connectId;
     this.#host = host;
     this.peer = peer;
@@ -89,14 +88,6 @@ export class PacketTunnel implements Conn {
     const tell = this.onAbort;
     this.onAbort = undefined;
     tell?.(reason);
-  }
-
-  get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#readable ??= readableOf(this);
-  }
-
-  get writable(): WritableStream<Uint8Array<ArrayBuffer>> {
-    return this.#writable ??= writableOf(this);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,16 +1,15 @@
-import { type Conn, readableOf, writableOf } from "../../core/mod.ts";
+import { type Conn, StreamedConn } from "../../core/mod.ts";
 
 /** A connection of which some bytes came earlier, by another way. */
-export class AheadConn implements Conn {
+export class AheadConn extends StreamedConn implements Conn {
   readonly peer: string;
   readonly local?: string;
   readonly carriesHalfClose: boolean;
   readonly #conn: Conn;
   #ahead: Uint8Array<ArrayBuffer>;
-  #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
-  #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
 
   constructor(conn: Conn, ahead: Uint8Array<ArrayBuffer>) {
+    super();
     this.#conn = conn;
     this.#ahead = ahead;
     this.peer = conn.peer;
@@ -45,14 +44,6 @@ export class AheadConn implements Conn {
   abort(reason?: unknown): void {
     this.#ahead = new Uint8Array(0);
     this.#conn.abort(reason);
-  }
-
-  get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#readable ??= readableOf(this);
-  }
-
-  get writable(): WritableStream<Uint8Array<ArrayBuffer>> {
-    return this.#writable ??= writableOf(this);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

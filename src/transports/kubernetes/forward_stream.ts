@@ -1,4 +1,4 @@
-import { type Conn, PosternError, readableOf, writableOf } from "../../core/mod.ts";
+import { type Conn, PosternError, StreamedConn } from "../../core/mod.ts";
 import { HeldBytes } from "../ssh/held_bytes.ts";
 
 /** What a stream needs of what carries it. */
@@ -24,7 +24,7 @@ export interface ForwardStreamOptions {
 }
 
 /** A connection into a pod, one of those that a session carries. Who carries it bounds what it holds. */
-export class ForwardStream implements Conn {
+export class ForwardStream extends StreamedConn implements Conn {
   readonly peer: string;
   /** `relay` reads it best with its own growing buffers, as a socket. */
   readonly isSocket = true;
@@ -41,10 +41,9 @@ export class ForwardStream implements Conn {
   #isOver = false;
   #failure: unknown;
   #wakeWriter: (() => void) | undefined;
-  #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
-  #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
 
   constructor(link: ForwardLink, { peer, carriesHalfClose = true }: ForwardStreamOptions) {
+    super();
     this.#link = link;
     this.peer = peer;
     this.carriesHalfClose = carriesHalfClose;
@@ -139,14 +138,6 @@ export class ForwardStream implements Conn {
     const tell = this.onAbort;
     this.onAbort = undefined;
     tell?.(reason);
-  }
-
-  get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#readable ??= readableOf(this);
-  }
-
-  get writable(): WritableStream<Uint8Array<ArrayBuffer>> {
-    return this.#writable ??= writableOf(this);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

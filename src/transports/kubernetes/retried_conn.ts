@@ -1,4 +1,4 @@
-import { type Conn, readableOf, writableOf } from "../../core/mod.ts";
+import { type Conn, StreamedConn } from "../../core/mod.ts";
 
 export interface RetriedConnOptions {
   readonly first: Conn;
@@ -13,7 +13,7 @@ export interface RetriedConnOptions {
  * said is kept, and said again on another way to the target. Once a byte has come, or more was said than is kept, it
  * is the way that it took.
  */
-export class RetriedConn implements Conn {
+export class RetriedConn extends StreamedConn implements Conn {
   readonly isSocket: boolean;
   readonly carriesHalfClose: boolean;
   onAbort: ((reason: unknown) => void) | undefined = undefined;
@@ -27,10 +27,9 @@ export class RetriedConn implements Conn {
   #isClosed = false;
   #reason: unknown;
   #changing: Promise<void> | undefined;
-  #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
-  #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
 
   constructor({ first, next, most = 64 * 1024 }: RetriedConnOptions) {
+    super();
     this.#conn = first;
     this.#next = next;
     this.#most = most;
@@ -95,14 +94,6 @@ export class RetriedConn implements Conn {
     const tell = this.onAbort;
     this.onAbort = undefined;
     tell?.(reason);
-  }
-
-  get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#readable ??= readableOf(this);
-  }
-
-  get writable(): WritableStream<Uint8Array<ArrayBuffer>> {
-    return this.#writable ??= writableOf(this);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

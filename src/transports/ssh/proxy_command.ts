@@ -6,8 +6,7 @@ import {
   type PipedProgram,
   PosternError,
   type Process,
-  readableOf,
-  writableOf,
+  StreamedConn,
 } from "../../core/mod.ts";
 import { foreignText } from "./foreign_text.ts";
 
@@ -59,7 +58,7 @@ const patience = 500;
 const early = 4096;
 
 /** The connection that a command makes; its first read tells when the command has failed. */
-class CommandConn implements Conn {
+class CommandConn extends StreamedConn implements Conn {
   readonly isSocket = true;
   /** Resolves with the first byte, fails with what the command says when it ends before. */
   readonly begun: Promise<void>;
@@ -67,10 +66,9 @@ class CommandConn implements Conn {
   readonly #command: string;
   #early: Uint8Array<ArrayBuffer> | undefined;
   #isAborted = false;
-  #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
-  #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
 
   constructor(program: PipedProgram, command: string) {
+    super();
     this.#program = program;
     this.#command = command;
     this.begun = this.#begin();
@@ -102,14 +100,6 @@ class CommandConn implements Conn {
   abort(reason?: unknown): void {
     this.#isAborted = true;
     this.#program.conn.abort(reason);
-  }
-
-  get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#readable ??= readableOf(this);
-  }
-
-  get writable(): WritableStream<Uint8Array<ArrayBuffer>> {
-    return this.#writable ??= writableOf(this);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Conn, PosternError, readableOf, writableOf } from "../../core/mod.ts";
+import { type Conn, PosternError, StreamedConn } from "../../core/mod.ts";
 import { HeldBytes } from "./held_bytes.ts";
 
 /** What a channel needs of the session that carries it. */
@@ -33,7 +33,7 @@ export const largestWindow = 16 * 1024 * 1024;
  * A connection inside an ssh session. What it holds is bounded by its window, which grows while a quick reader
  * empties all of it within two round trips: then the window, not the way, is what makes it slow.
  */
-export class SshChannel implements Conn {
+export class SshChannel extends StreamedConn implements Conn {
   readonly peer: string;
   /** `relay` reads a channel best with its own growing buffers, as a socket. */
   readonly isSocket = true;
@@ -56,10 +56,9 @@ export class SshChannel implements Conn {
   #hasSentClose = false;
   #isClosedByServer = false;
   #wakeWriter: (() => void) | undefined;
-  #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
-  #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
 
   constructor(link: ChannelLink, { peer, remote, window, packetSize }: ChannelTerms) {
+    super();
     this.#link = link;
     this.peer = peer;
     this.#remote = remote;
@@ -137,14 +136,6 @@ export class SshChannel implements Conn {
     const tell = this.onAbort;
     this.onAbort = undefined;
     tell?.(reason);
-  }
-
-  get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#readable ??= readableOf(this);
-  }
-
-  get writable(): WritableStream<Uint8Array<ArrayBuffer>> {
-    return this.#writable ??= writableOf(this);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

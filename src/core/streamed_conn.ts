@@ -1,0 +1,21 @@
+import type { Conn } from "./conn.ts";
+import { readableOf, writableOf } from "./streams.ts";
+
+/** What every connection has of web streams: made over its own calls, on first use. */
+export abstract class StreamedConn implements Pick<Conn, "readable" | "writable"> {
+  #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
+  #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;
+
+  abstract read(into: Uint8Array<ArrayBuffer>): Promise<number | null>;
+  abstract write(bytes: Uint8Array<ArrayBuffer>): Promise<void>;
+  abstract closeWrite(): Promise<void>;
+  abstract abort(reason?: unknown): void;
+
+  get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#readable ??= readableOf(this);
+  }
+
+  get writable(): WritableStream<Uint8Array<ArrayBuffer>> {
+    return this.#writable ??= writableOf(this);
+  }
+}
