@@ -185,6 +185,36 @@ peerTest(
   },
 );
 
+peerTest(
+  "postern shell at a terminal stops with Ctrl-Z together with the program, and goes on with it",
+  ["bash", "python", "sh"],
+  async ({ bash, python, sh }) => {
+    await using home = await Household.open();
+    await storeClusters(home);
+    await using _door = await home.door();
+    const script =
+      'trap "echo continued" CONT; echo ready; read line || read line; echo "said $line"; exit 6';
+    const { command, env } = home.commandLine(["shell", "c-lab-1", "--", sh, "-c", script]);
+    const quoted = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+    const run = `${home.directory}/run.sh`;
+    await Deno.writeTextFile(run, `exec ${quoted}\n`);
+    // Only a shell with job control has a place for what is stopped to go back to.
+    const { screen, code } = await atTerminal(python, [bash, "--norc", "--noprofile", "-i"], {
+      steps: [
+        { until: "go> ", press: `${sh} ${run}\n` },
+        { until: "ready", press: "\x1a" },
+        { until: "Stopped", press: "fg\n" },
+        { until: "continued", press: "hello\n" },
+        { until: "said hello", press: "echo code=$?\n" },
+        { until: "code=6", press: "exit\n" },
+      ],
+      env: { ...env, PS1: "go> " },
+    });
+    assert.equal(code, 0, screen);
+    assert.deepEqual(await leftFiles(home), []);
+  },
+);
+
 peerTest("postern shell many times at once keeps each one's files apart", ["sh"], async ({ sh }) => {
   await using home = await Household.open();
   await storeClusters(home);
