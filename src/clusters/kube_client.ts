@@ -164,7 +164,7 @@ export class KubeClient implements KubeApi {
   async askVersion({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     if (this.#version !== undefined) return;
     const { status, body } = await this.request({ path: "/version", limit: refusalLimit }, { signal });
-    const [, version] = /"gitVersion":\s*"(v[0-9A-Za-z.+-]{1,60})"/.exec(new TextDecoder().decode(body)) ??
+    const [, version] = /"gitVersion":\s*"(v[\x21\x23-\x7e]{1,60})"/.exec(new TextDecoder().decode(body)) ??
       [];
     if (status === 200) this.#version = version;
   }
