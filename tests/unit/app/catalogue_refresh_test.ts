@@ -76,6 +76,43 @@ Deno.test("runDoor() goes on with what it has where a catalogue cannot be fetche
   await door.ended;
 });
 
+const refusals: {
+  readonly name: string;
+  readonly cause: (update: UpdateWorld) => void;
+  readonly says: RegExp;
+}[] = [
+  {
+    name: "gives no clusters any more",
+    cause: ({ lieutenant }) => void (lieutenant.clusters = []),
+    says: /gives no clusters, and 1 are stored/,
+  },
+  {
+    name: "takes no token, where only a person could sign in again",
+    cause: ({ lieutenant, signIn: { server } }) => {
+      lieutenant.refuses = () => true;
+      server.refreshTokens.clear();
+    },
+    says: /without asking a person/,
+  },
+];
+for (const { name, cause, says } of refusals) {
+  Deno.test(`runDoor() keeps its routes and opens no browser beside an API that ${name}`, async () => {
+    await using update = await worldWith("1h");
+    const { memory, opened } = update.signIn;
+    const door = await startDoor(memory);
+    cause(update);
+    await pass(update, 1.1 * hour);
+    const told = door.lines.filter(({ event }) => event === "catalogue.not_refreshed");
+    assert.match(JSON.stringify(told), says);
+    assert.equal(opened.length, 1, "only the sign-in of the beginning");
+    const client = await connectInstance(memory, "default", { signal });
+    const { because } = await client.explain({ host: "c-a.example.net", port: 443 }, { signal });
+    assert.match(because, /cluster c-a/);
+    memory.kill("SIGTERM");
+    await door.ended;
+  });
+}
+
 Deno.test("runDoor() fetches nothing unless it is told", async () => {
   await using update = await worldWith("off");
   const { memory } = update.signIn;
