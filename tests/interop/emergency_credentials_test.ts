@@ -125,6 +125,14 @@ ${more}`);
       assert.match(stdout, new RegExp(`token: "${token}"`));
     });
 
+    await t.step("with subkeys alone", async () => {
+      const { stdout, stderr } = await get("c-lab", {
+        ...asBob,
+        KHARON_PASSBOLT_KEY: await people.subkeys(ecc),
+      });
+      assert.match(stdout, new RegExp(token), stderr);
+    });
+
     const failures: readonly Failure[] = [
       { id: "c-none", code: 6, says: /nothing of it is in "empty" at .*, "emergency" at / },
       { id: "c-foreign", code: 5, says: /it is for other keys than ours \([0-9A-F]{16}\)/ },

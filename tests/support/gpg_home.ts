@@ -53,6 +53,13 @@ export class GpgHome {
     };
   }
 
+  /** The private subkeys alone, of somebody whose primary key is kept elsewhere. */
+  subkeys({ fingerprint, passphrase }: GpgKey): Promise<string> {
+    return this.#run(["--armor", "--export-secret-subkeys", fingerprint], passphrase, [
+      ...["--pinentry-mode", "loopback", "--passphrase-fd", "0"],
+    ]);
+  }
+
   /** Encrypts for some people: armored, or binary as base64; `hidden` leaves out for whom it is. */
   async encrypt(
     text: string,
