@@ -59,6 +59,14 @@ export function conflictLines(rules: readonly Rule[]): string[] {
   );
 }
 
+/** Names that the DNS helper is to answer, and has no addresses for. */
+export function dnsProblems({ dns, transports }: Settings): Problem[] {
+  const hasClusters = Object.values(transports).some(({ kind }) => kind === "kubernetes");
+  if (!dns?.domains || dns.fakeRange || hasClusters) return [];
+  const message = "has no addresses to answer with: set dns.fakeRange, such as 198.18.0.0/15";
+  return [{ path: ["dns", "domains"], message, severity: "warning" }];
+}
+
 /** Upstream proxies that are this very door. */
 export function ownDoorProblems(settings: Settings): Problem[] {
   const listen = listenOf(settings);

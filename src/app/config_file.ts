@@ -12,7 +12,14 @@ import {
 import { describe, directoryOf, fileNameOf, PosternError, type World } from "../core/mod.ts";
 import type { CatalogueState } from "../listeners/mod.ts";
 import { parseRouteLines, type Rule, rulesOfSettings } from "../routing/mod.ts";
-import { conflictLines, missingFiles, ownDoorProblems, wayLines, wayProblems } from "./config_checks.ts";
+import {
+  conflictLines,
+  dnsProblems,
+  missingFiles,
+  ownDoorProblems,
+  wayLines,
+  wayProblems,
+} from "./config_checks.ts";
 import { onlyProblems, readPasswords } from "./listener_checks.ts";
 import { overridden, type Overrides } from "./overrides.ts";
 import { listenOf, type Settings, settingsSchemaFor } from "./settings.ts";
@@ -112,6 +119,7 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
     for (const [file, text] of passwords.texts) texts.set(file, text);
     problems.push(
       ...ownDoorProblems(settings),
+      ...dnsProblems(settings),
       ...passwords.problems,
       ...await missingFiles(world.files, settings),
     );

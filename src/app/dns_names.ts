@@ -120,17 +120,18 @@ function domainOf(name: string, domains: readonly string[]): string | undefined 
 }
 
 /** Ports by which rules tell, and 0 for the rules without one: a question of DNS has none. */
-function portsOf(router: Router): readonly number[] {
-  let ports = portsOfRouters.get(router);
+function portsOf({ rules }: Router): readonly number[] {
+  let ports = portsOfRules.get(rules);
   if (!ports) {
-    const named = router.rules.flatMap(({ pattern: { port } }) => port ?? []);
+    const named = rules.flatMap(({ pattern: { port } }) => port ?? []);
     ports = [0, ...[...new Set(named)].slice(0, mostPorts)];
-    portsOfRouters.set(router, ports);
+    portsOfRules.set(rules, ports);
   }
   return ports;
 }
 
-const portsOfRouters = new WeakMap<Router, readonly number[]>();
+/** Rules stay the same while the tables of clusters change. */
+const portsOfRules = new WeakMap<Router["rules"], readonly number[]>();
 const mostPorts = 64;
 
 /** An address of the fake range for a name. */

@@ -1,6 +1,7 @@
 import { asPosternError, describe, isPosternError, type World } from "../core/mod.ts";
 import { doorKinds, type Status } from "../listeners/mod.ts";
 import { type ConfigReport, type ConfigSource, readConfig } from "./config_file.ts";
+import { dnsFileFindings, dnsPortFindings } from "./doctor_dns.ts";
 import { sshFindings } from "./doctor_ssh.ts";
 import { connectInstance } from "./instance.ts";
 import { addressText } from "./listener_set.ts";
@@ -35,6 +36,7 @@ export async function* doctor(
   const status = await runningDoor(world, id, signal);
   yield* instanceFindings(id, status, Object.keys(config?.loaded?.settings.transports ?? {}));
   if (config?.loaded) yield* portFindings(world, config, status);
+  yield* dnsFileFindings(world, { signal });
   yield* proxyFindings(world, status);
   yield clockFinding(world);
 }
@@ -128,6 +130,7 @@ async function* portFindings(
   if (!loaded) return;
   const listen = listenOf(loaded.settings);
   const own = isStatus(status) ? status.listeners.map(({ address }) => address) : [];
+  yield* dnsPortFindings(world, listen, own);
   for (const { address } of doorKinds.flatMap((kind) => listen[kind] ?? [])) {
     for (const { endpoint, mayBeMissing } of address.sockets) {
       const text = addressText(endpoint);

@@ -131,3 +131,28 @@ Deno.test("doctor() tells where proxy variables lead, without their password", a
   );
   assert.ok(!JSON.stringify(found).includes("secret"));
 });
+
+Deno.test("doctor() looks at both halves of a DNS port, and at files that lead to nobody", async () => {
+  const resolved = "/etc/systemd/resolved.conf.d/postern.conf";
+  const applied = "# Written by postern dns --apply. postern dns --undo takes it away.\n" +
+    "[Resolve]\nDNS=127.0.0.1:53\nDomains=~corp.example\n";
+  const files = {
+    [path]: `listen: { mixed: 127.0.0.1:1, dns: [127.0.0.1:53, 127.0.0.1:54] }\n`,
+    [resolved]: applied,
+  };
+  const world = new MemoryWorld({ files });
+  await using _udp = await world.network.datagrams({ host: "127.0.0.1", port: 54 });
+  const found = await findings(world);
+  assert.equal(detail(found, "DNS on 127.0.0.1:53"), "free for UDP and TCP");
+  assert.match(detail(found, "DNS on 127.0.0.1:54"), /127\.0\.0\.1:54 for UDP: it is taken/);
+  assert.equal(detail(found, "system's DNS"), `${resolved} leads to 127.0.0.1:53, where nobody answers`);
+  const door = await startDoor(world, { config: path }).catch((error) => error);
+  assert(door instanceof PosternError && /for UDP/.test(door.message), "the same keeps a door from starting");
+  world.files.put(path, "listen: { mixed: 127.0.0.1:1, dns: 127.0.0.1:53 }\ndefault: direct\n");
+  const running = await startDoor(world, { config: path });
+  const later = await findings(world);
+  assert.equal(detail(later, "DNS on 127.0.0.1:53"), "the running door has it");
+  assert.equal(detail(later, "system's DNS"), `${resolved} leads to 127.0.0.1:53 for 1 domains`);
+  world.kill("SIGTERM");
+  await running.ended;
+});
