@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { type Cluster, endpointsOf } from "../../../src/clusters/mod.ts";
+
+const pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+const noApi = "api: no fact has an address of its API that begins with https://";
+const noConsole = "console: no fact openshiftConsoleURL with an address";
+const noOAuth = "oauth: no fact openshiftOAuthRoute with an address";
+
+const cases: readonly {
+  readonly name: string;
+  readonly facts: Cluster["facts"];
+  readonly found: readonly string[];
+}[] = [
+  {
+    name: "a whole cluster of OpenShift",
+    facts: {
+      openshiftApiURL: "https://api.a.example:6443",
+      openshiftConsoleURL: "https://console.a.example",
+      openshiftOAuthRoute: "oauth.a.example",
+    },
+    found: [
+      "api https://api.a.example:6443/",
+      "console https://console.a.example/",
+      "oauth https://oauth.a.example/",
+    ],
+  },
+  {
+    name: "one whose OAuth server is told with its address",
+    facts: {
+      openshiftApiURL: "https://api.a.example",
+      openshiftOAuthRoute: " https://oauth.a.example:8443/x ",
+    },
+    found: ["api https://api.a.example/", noConsole, "oauth https://oauth.a.example:8443/x"],
+  },
+  {
+    name: "Talos, which has an API only",
+    facts: { talosApiURL: "https://b.example" },
+    found: ["api https://b.example/"],
+  },
+  {
+    name: "Talos with its certificates",
+    facts: { talosApiURL: "https://b.example", talosAPICertificateAuthorityData: btoa(pem) },
+    found: [`api https://b.example/ ${pem}`],
+  },
+  { name: "a cluster without facts", facts: {}, found: [noApi, noConsole, noOAuth] },
+  {
+    name: "addresses that nobody must be sent to",
+    facts: {
+      openshiftApiURL: "http://api.a.example",
+      openshiftConsoleURL: "https://me:secret@console.a.example",
+      openshiftOAuthRoute: "http://oauth.a.example",
+    },
+    found: [noApi, noConsole, noOAuth],
+  },
+  {
+    name: "facts of other kinds",
+    facts: {
+      openshiftApiURL: 5,
+      openshiftConsoleURL: ["https://a.example"],
+      openshiftOAuthRoute: { host: "a" },
+    },
+    found: [noApi, noConsole, noOAuth],
+  },
+];
+
+for (const { name, facts, found } of cases) {
+  Deno.test(`endpointsOf() knows ${name}`, () => {
+    const endpoints = endpointsOf({ id: "c-a", displayName: "A", facts: {}, dynamicFacts: facts });
+    const texts = endpoints.map((one) =>
+      "missing" in one
+        ? `${one.kind}: ${one.missing}`
+        : `${one.kind} ${one.url.href}${one.ca ? ` ${one.ca}` : ""}`
+    );
+    assert.deepEqual(texts, found);
+  });
+}
