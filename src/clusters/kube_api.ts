@@ -17,6 +17,10 @@ export interface KubeApi extends AsyncDisposable {
   stream(request: KubeStreamRequest, options: { readonly signal: AbortSignal }): Promise<KubeStream>;
   /** Asks for another protocol on a connection of its own, which is the caller's from a 101 on. */
   upgrade(request: KubeRequest, options: { readonly signal: AbortSignal }): Promise<KubeUpgrade>;
+  /** The server's version, asked for once; undefined where it does not tell. */
+  askVersion(options: { readonly signal: AbortSignal }): Promise<string | undefined>;
+  /** We have slept, or the network has changed: what is idle may be dead, and is dropped. */
+  check(): void;
   status(): KubeApiStatus;
 }
 

@@ -7,6 +7,7 @@ import {
   pause,
   PosternError,
   type Target,
+  Tasks,
   whenAborted,
   within,
 } from "../core/mod.ts";
@@ -34,6 +35,8 @@ export interface KubeClientParts extends CredentialParts {
   readonly network: Pick<Network, "secure">;
   /** How its connections are made: straight, through `via`, or through the cluster's proxy. */
   readonly dial: Dialer;
+  /** Asks for the server's version by itself, once it has answered anything. */
+  readonly asksVersion?: boolean;
   /** From 0 to below 1, for pauses that differ; `Math.random` unless told. */
   readonly random?: () => number;
 }
@@ -55,6 +58,8 @@ export class KubeClient implements KubeApi {
   readonly #busy = new Set<KubeConnection>();
   readonly #target: Target;
   readonly #ended = new AbortController();
+  readonly #tasks = new Tasks(undefined, () => {});
+  #mayAskVersion: boolean;
   #requests = 0;
   #version: string | undefined;
   #failure: unknown;
@@ -64,6 +69,7 @@ export class KubeClient implements KubeApi {
     this.#context = context;
     this.#parts = parts;
     this.#credentials = new KubeCredentials(context, parts);
+    this.#mayAskVersion = parts.asksVersion === true;
     this.#pool = new KubePool({
       clock: parts.clock,
       open: async (credentials, signal) => {
@@ -160,16 +166,19 @@ export class KubeClient implements KubeApi {
     };
   }
 
-  /** Asks for the server's version, unless it is known; what keeps it from telling is of no matter here. */
-  async askVersion({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    if (this.#version !== undefined) return;
-    const { status, body } = await this.request({ path: "/version", limit: refusalLimit }, { signal });
-    const [, version] = /"gitVersion":\s*"(v[\x21\x23-\x7e]{1,60})"/.exec(new TextDecoder().decode(body)) ??
-      [];
-    if (status === 200) this.#version = version;
+  async askVersion({ signal }: { readonly signal: AbortSignal }): Promise<string | undefined> {
+    if (this.#version !== undefined) return this.#version;
+    try {
+      const { status, body } = await this.request({ path: "/version", limit: refusalLimit }, { signal });
+      if (status === 200) this.#version = versionIn(new TextDecoder().decode(body));
+    } catch (error) {
+      signal.throwIfAborted();
+      // It is only shown, and what keeps it from telling has been noted.
+      if (!(error instanceof PosternError)) throw error;
+    }
+    return this.#version;
   }
 
-  /** The network has changed, or we have slept: what is idle may be dead. */
   check(): void {
     this.#pool.clear();
   }
@@ -177,6 +186,7 @@ export class KubeClient implements KubeApi {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended.abort(new DOMException("The cluster was given up", "AbortError"));
     this.#credentials[Symbol.dispose]();
+    await this.#tasks[Symbol.asyncDispose]();
     await this.#pool[Symbol.asyncDispose]();
   }
 
@@ -254,6 +264,9 @@ export class KubeClient implements KubeApi {
   #note(status: number, request: KubeRequest): void {
     if (status === 401 || status === 429 || status >= 500) this.#failure = this.#refused(request, status, "");
     else this.#failure = undefined;
+    if (!this.#mayAskVersion || status > 299) return;
+    this.#mayAskVersion = false;
+    this.#tasks.spawn(async (signal) => void await this.askVersion({ signal }));
   }
 
   /** Ends what takes too long, and what a caller or the end of the cluster gives up. */
@@ -317,4 +330,8 @@ async function aborting<T>(
     signal.throwIfAborted();
     throw error;
   }
+}
+
+function versionIn(text: string): string | undefined {
+  return /"gitVersion":\s*"(v[\x21\x23-\x7e]{1,60})"/.exec(text)?.[1];
 }

@@ -121,6 +121,7 @@ export class KubeView implements ClusterView {
   }
 
   check(): void {
+    this.#parts.api.check();
     this.#pods.forget();
     for (const scope of this.#all()) scope.renew();
   }

@@ -92,7 +92,7 @@ export class Kubernetes implements Transport {
     const links = set.single ? [set.single] : set.links;
     for (const link of links) {
       await link.connect({ signal });
-      const { version } = link.api.status();
+      const version = await link.api.askVersion({ signal });
       onStep?.(`${link.api.name} answers${version === undefined ? "" : `: Kubernetes ${version}`}`);
     }
   }
