@@ -243,7 +243,9 @@ export class KubeClient implements KubeApi {
         const head = await aborting(connection, signal, () => connection.ask(bytes));
         this.#requests++;
         this.#note(head.status, request);
-        if (head.status !== 401 || isRenewed || !this.#credentials.forget()) return { connection, head };
+        if (head.status !== 401 || isRenewed || !await this.#credentials.renew({ signal })) {
+          return { connection, head };
+        }
         isRenewed = true;
         this.#pool.clear();
       } catch (error) {

@@ -1,12 +1,14 @@
 import { type Clock, type Files, PosternError, type Process, unlessAborted } from "../core/mod.ts";
 import type { KubeContext, PemSource } from "./kube_context.ts";
 import { type PluginCredentials, runPlugin } from "./kube_plugin.ts";
-import type { Impersonation } from "./kube_user.ts";
+import type { Impersonation, KubeUser } from "./kube_user.ts";
 
 export interface CredentialParts {
   readonly clock: Clock;
   readonly files: Pick<Files, "readText">;
   readonly process: Pick<Process, "run" | "mayRun">;
+  /** The user as the kubeconfig has it now: whoever signs in again by hand writes it there. */
+  readonly reread?: () => Promise<KubeUser>;
 }
 
 /** What a connection and a request show of who we are. */
@@ -28,6 +30,7 @@ const longest = 1024 * 1024;
 /** Who a context of a kubeconfig signs in as, now: files are read again, and a plugin runs once for all who ask. */
 export class KubeCredentials implements Disposable {
   readonly #context: KubeContext;
+  #user: KubeUser;
   readonly #parts: CredentialParts;
   readonly #ended = new AbortController();
   readonly #files = new Map<string, { readonly text: string; readonly at: number }>();
@@ -36,11 +39,12 @@ export class KubeCredentials implements Disposable {
 
   constructor(context: KubeContext, parts: CredentialParts) {
     this.#context = context;
+    this.#user = context.user;
     this.#parts = parts;
   }
 
   async current({ signal }: { readonly signal: AbortSignal }): Promise<Credentials> {
-    const { user } = this.#context;
+    const user = this.#user;
     const token = user.tokenFile === undefined ? user.token : await this.#tokenIn(user.tokenFile);
     // As kubectl: a plugin is asked where nothing else says who we are.
     const isKnown = token !== undefined || user.username !== undefined || user.certificate !== undefined;
@@ -58,13 +62,15 @@ export class KubeCredentials implements Disposable {
     };
   }
 
-  /** The server refuses what it was shown: forgets all that may have changed; whether anything may. */
-  forget(): boolean {
-    const { user } = this.#context;
+  /** The server refuses what it was shown: forgets all that may have changed since; whether anything may have. */
+  async renew({ signal }: { readonly signal: AbortSignal }): Promise<boolean> {
     this.#files.clear();
     this.#plugin = undefined;
-    const hasFiles = [user.certificate, user.key].some((source) => source && "file" in source);
-    return user.exec !== undefined || user.tokenFile !== undefined || hasFiles;
+    const before = this.#user;
+    if (this.#parts.reread) this.#user = await unlessAborted(this.#parts.reread(), signal);
+    const { exec, tokenFile, certificate, key } = this.#user;
+    const hasFiles = [certificate, key].some((source) => source && "file" in source);
+    return exec !== undefined || tokenFile !== undefined || hasFiles || !sameUser(before, this.#user);
   }
 
   /** The cluster's certificate authority. */
@@ -90,11 +96,12 @@ export class KubeCredentials implements Disposable {
   }
 
   async #run(): Promise<PluginCredentials> {
-    const { user, cluster } = this.#context;
-    if (!user.exec) return {};
+    const { cluster } = this.#context;
+    const { exec } = this.#user;
+    if (!exec) return {};
     const { signal } = this.#ended;
-    const ca = user.exec.providesClusterInfo ? await this.ca() : undefined;
-    return this.#plugin = await runPlugin(user.exec, { ...this.#parts, cluster, ca, signal });
+    const ca = exec.providesClusterInfo ? await this.ca() : undefined;
+    return this.#plugin = await runPlugin(exec, { ...this.#parts, cluster, ca, signal });
   }
 
   async #tokenIn(path: string): Promise<string> {
@@ -145,4 +152,8 @@ function impersonationFields(as: Impersonation | undefined): (readonly [string, 
       texts.map((text) => [`Impersonate-Extra-${encodeURIComponent(key)}`, value(text)] as const)
     ),
   ];
+}
+
+function sameUser(one: KubeUser, other: KubeUser): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -52,6 +52,8 @@ export class KubeWatch {
   #relists = 0;
   #error: unknown;
   #lastHeard = 0;
+  /** How long the server asked us to wait, in ms. */
+  #asked = 0;
   #hurry: (() => void) | undefined;
   #renew: (() => void) | undefined;
 
@@ -112,7 +114,8 @@ export class KubeWatch {
         }
       }
       const ms = Math.min(longestPause, firstPause * 2 ** Math.max(0, failures - 1));
-      await this.#pause(ms * (0.5 + this.#parts.random()), signal);
+      await this.#pause(Math.max(this.#asked, ms * (0.5 + this.#parts.random())), signal);
+      this.#asked = 0;
     }
   }
 
@@ -199,6 +202,9 @@ export class KubeWatch {
       }
       if (stream.status === 410 && isInitial) throw this.#lost();
       if (stream.status === 410) return this.#state.beginList();
+      // A server that is overrun says when to come back; who needs it sooner may hurry.
+      const seconds = /^[0-9]{1,4}$/.exec(stream.fields.get("retry-after") ?? "")?.[0] ?? 0;
+      this.#asked = Math.min(refusedPause, Number(seconds) * 1000);
       throw this.#refused("watch", stream.status, stream.text);
     }
     this.#heard();

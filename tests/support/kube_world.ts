@@ -48,6 +48,7 @@ export async function kubeWorld(
     process,
     network: new MemoryNetwork(),
     dial: api.dial,
+    reread: async () => (await readKubeConfig(files, ["/kube/config"])).context("lab").user,
     random: () => 0.5,
   });
   const dispose = async () => {

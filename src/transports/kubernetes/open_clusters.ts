@@ -19,7 +19,9 @@ export async function openClusters(settings: KubernetesSettings, deps: Transport
     config: await readKubeConfig(deps.files, [settings.kubeconfig]),
     link: ({ context, namespace, suffix }) => {
       const dial = dialerFor(context.cluster.proxyUrl, deps);
-      const api = new KubeClient(context, { ...deps, dial, asksVersion: true });
+      const reread = async () =>
+        (await readKubeConfig(deps.files, [settings.kubeconfig])).context(context.name).user;
+      const api = new KubeClient(context, { ...deps, dial, reread, asksVersion: true });
       return new ClusterLink({
         clock,
         log,

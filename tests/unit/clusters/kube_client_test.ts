@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { PosternError } from "../../../src/core/mod.ts";
 import { type FakeAnswer, FakeWatch } from "../../support/fake_kube_api.ts";
 import { settle } from "../../support/fake_clock.ts";
-import { kubeWorld } from "../../support/kube_world.ts";
+import { kubeconfigOf, kubeWorld } from "../../support/kube_world.ts";
 import { readAll } from "../../support/memory_conn.ts";
 
 const { signal } = new AbortController();
@@ -233,6 +233,34 @@ Deno.test("KubeClient refreshes credentials once after a 401: a token file that 
   assert.equal(world.api.requests.length, 2);
   world.files.put("/token", "new\n");
   assert.deepEqual(await world.client.json({ path: "/" }, { signal }), { fine: true });
+});
+
+Deno.test("KubeClient takes up what was signed in to by hand, and does not ask again for the same", async () => {
+  await using world = await kubeWorld({
+    answer: ({ fields }) => fields.get("authorization") === "Bearer new" ? ok : { status: 401 },
+    user: { token: "old" },
+  });
+  await assert.rejects(world.client.json({ path: "/" }, { signal }), /Cannot sign in/);
+  assert.equal(world.api.requests.length, 1);
+  world.files.put(
+    "/kube/config",
+    kubeconfigOf({ server: "http://kube.example.net", user: { token: "new" } }),
+  );
+  assert.deepEqual(await world.client.json({ path: "/" }, { signal }), { fine: true });
+  assert.equal(world.api.requests.length, 3);
+});
+
+Deno.test("KubeClient asks for the version once, and drops what is idle after a sleep", async () => {
+  await using world = await kubeWorld({
+    answer: ({ path }) => path === "/version" ? { status: 200, body: { gitVersion: "v1.35.4" } } : ok,
+  });
+  assert.equal(await world.client.askVersion({ signal }), "v1.35.4");
+  assert.equal(await world.client.askVersion({ signal }), "v1.35.4");
+  assert.equal(world.client.status().version, "v1.35.4");
+  assert.equal(world.api.requests.length, 1);
+  assert.equal(world.api.open, 1);
+  world.client.check();
+  assert.equal(world.api.open, 0);
 });
 
 Deno.test("KubeClient reads a token file again after a while, and keeps what it said while it is gone", async () => {

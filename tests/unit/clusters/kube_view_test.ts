@@ -193,6 +193,22 @@ Deno.test("KubeView tries a server in trouble three times before it fails", asyn
   assert.equal(world.api.asked.filter((line) => line.endsWith("/services")).length, 3);
 });
 
+Deno.test("KubeView waits as long as a server that is overrun asks for", async () => {
+  let times = 0;
+  await using world = await viewOf(
+    onlyServices(() =>
+      times++ === 0 ? { status: 429, fields: [["Retry-After", "5"]] } : listed(9, service("web", 8))
+    ),
+  );
+  const ready = world.view.ready("shop", { signal });
+  await world.until(() => times === 1);
+  for (let times = 0; times < 80; times++) await world.clock.advance(50);
+  assert.equal(times, 1);
+  await world.until(() => times === 2);
+  await ready;
+  assert.equal(names(world.view), "web");
+});
+
 Deno.test("KubeView ends a wait for a server that never answers, and with the caller's reason before", async () => {
   await using world = await viewOf(() => "silent");
   const stop = new AbortController();
