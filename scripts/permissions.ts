@@ -178,6 +178,8 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
     write: ["{state}", "{runtime}", "{resolver}"],
     run: ["systemctl"],
   },
+  // A far side listens where it is told to, with the files that it is told of.
+  konnectivity: { net: "any", read: "any", write: ["{runtime}"], env: "any", sys: ["uid"] },
   "service-install": installer,
   "service-uninstall": uninstaller,
   service: installer,
@@ -197,6 +199,7 @@ const writingOptions: Readonly<Record<string, readonly string[]>> = {
   clusters: ["--file"],
   kubeconfig: ["--file"],
   "emergency-credentials": ["--file"],
+  konnectivity: ["--uds-name", "--proxy-uds"],
   // A cluster may be called as one of its verbs is.
   shell: ["--file"],
 };

@@ -16,6 +16,7 @@ import env from "./env.ts";
 import execCredential from "./exec_credential.ts";
 import explain from "./explain.ts";
 import { helpCommand } from "./help.ts";
+import konnectivity from "./konnectivity.ts";
 import kubeconfig from "./kubeconfig.ts";
 import login from "./login.ts";
 import logout from "./logout.ts";
@@ -54,6 +55,7 @@ export const commandGroups: readonly CommandGroup[] = [
       execCredential,
     ],
   },
+  { title: "The far side", commands: [konnectivity] },
   { title: "A service", commands: [serviceInstall, serviceUninstall, service, kharonInstall] },
   {
     title: "Setting up",

@@ -13,6 +13,7 @@ export * from "./http_body.ts";
 export * from "./http_server.ts";
 export * from "./listen_settings.ts";
 export * from "./listener.ts";
+export * from "./load_konnectivity.ts";
 export * from "./mixed.ts";
 export * from "./page.ts";
 export * from "./page_source.ts";

@@ -1,4 +1,11 @@
-import { asPosternError, type ErrorCode, formatTarget, PosternError, type Target } from "../core/mod.ts";
+import {
+  asPosternError,
+  type ErrorCode,
+  type ErrorDetail,
+  formatTarget,
+  PosternError,
+  type Target,
+} from "../core/mod.ts";
 
 /** A target as dials name it: `host:port`. */
 export function dialAddress(target: Target): string {
@@ -16,8 +23,8 @@ export function dialFailure(text: string, peer: string): PosternError {
 
 /** A failed dial as Go's programs tell it. */
 export function dialFailureText(address: string, error: unknown): string {
-  const { code, message } = asPosternError(error);
-  const known = spoken.get(code);
+  const { code, detail, message } = asPosternError(error);
+  const known = code === "unreachable" ? unreachable.get(detail) : spoken.get(code);
   return known === undefined ? message : `dial tcp ${address}: ${known}`;
 }
 
@@ -33,5 +40,9 @@ const spoken = new Map<ErrorCode, string>([
   ["refused", "connect: connection refused"],
   ["name_not_found", "lookup: no such host"],
   ["timeout", "i/o timeout"],
-  ["unreachable", "connect: no route to host"],
+]);
+
+const unreachable = new Map<ErrorDetail | undefined, string>([
+  ["host", "connect: no route to host"],
+  ["network", "connect: network is unreachable"],
 ]);

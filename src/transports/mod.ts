@@ -10,6 +10,9 @@ import { transportsSchemaOf, type TransportsSettings } from "./transports_schema
 
 export type { BuildDeps, BuiltTransport, Transports } from "./build_transports.ts";
 export { defineTransport, type TransportDeps, type TransportKind } from "./define_transport.ts";
+export { Direct } from "./direct.ts";
+export { Konnectivity } from "./konnectivity.ts";
+export type { KonnectivitySettings } from "./konnectivity/konnectivity_settings.ts";
 export { dialerThroughProxy } from "./dialer_through_proxy.ts";
 export { resolveChain } from "./ssh/ssh_chain.ts";
 export type { SshHost } from "./ssh/ssh_host.ts";

@@ -75,7 +75,7 @@ const transcripts: readonly Transcript[] = [
   { args: ["update", "--import-kharon"], code: 4, err: /has nothing of kharon/ },
   { args: ["update", "--import-kharon", "--device"], code: 2, err: alone(/Cannot use --device together/) },
   // What later versions bring is not there yet, not even by name.
-  { args: ["konnectivity"], code: 2, err: /there is no such command/ },
+  { args: ["egress"], code: 2, err: /there is no such command/ },
 ];
 
 for (const { args, code, out = /^$/, err = /^$/ } of transcripts) {

@@ -173,7 +173,8 @@ export class KonnectivityAgent {
       await watching;
       log.info("server.left", { server: serverId });
     } catch (error) {
-      log.warn("server.lost", { server: serverId, reason: describe(error) });
+      if (signal.aborted) log.info("server.left", { server: serverId });
+      else log.warn("server.lost", { server: serverId, reason: describe(error) });
     } finally {
       signal.removeEventListener("abort", stop);
       this.#links.delete(serverId);

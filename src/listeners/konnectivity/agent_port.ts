@@ -59,6 +59,7 @@ async function watch(
   try {
     while (connection.isOpen) {
       await pause(clock, pulse, { signal });
+      if (!connection.isOpen) return;
       if (clock.now() - connection.heard >= pulse) await connection.ping({ signal, ms: deadAfter });
     }
     await connection.ended;

@@ -15,6 +15,7 @@ const loadedLater = [
   "src/config/yaml_library.ts",
   "src/core/mod.ts",
   "src/demo/mod.ts",
+  "src/listeners/konnectivity/mod.ts",
   "src/runtime/datagrams.ts",
   "src/runtime/mod.ts",
   "src/runtime/tls.ts",

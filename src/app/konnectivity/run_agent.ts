@@ -1,0 +1,137 @@
+import {
+  Deadlines,
+  describe,
+  type Dialer,
+  type Endpoint,
+  type Log,
+  PosternError,
+  type Target,
+  Tasks,
+  whenAborted,
+  within,
+  type World,
+} from "../../core/mod.ts";
+import { loadKonnectivity, serveAdmin, serveDoor } from "../../listeners/mod.ts";
+import { Direct } from "../../transports/mod.ts";
+import { AllowedTargets } from "./allowed_targets.ts";
+import { readTls, type TlsFiles } from "./tls_files.ts";
+import { gauge, TunnelRecord } from "./tunnel_record.ts";
+
+/** What a Konnectivity agent is started with. */
+export interface KonnectivityAgentSettings {
+  /** The port for agents of the server, or of a balancer in front of many. */
+  readonly server: Target;
+  readonly tls: TlsFiles;
+  readonly tokenFile?: string;
+  readonly id: string;
+  readonly identifiers: string;
+  readonly health: Endpoint;
+  /** In ms. */
+  readonly retry: { readonly first: number; readonly most: number };
+  /** Patterns of what it may be asked to connect to; everything when there are none. */
+  readonly allowed: readonly string[];
+}
+
+export interface KonnectivityAgentOptions {
+  readonly log: Log;
+  readonly onReady: (addresses: { health: string }) => Promise<void>;
+  /** Asks for no more connections, and lets those there are end. */
+  readonly draining: AbortSignal;
+}
+
+/** Runs an agent until the signal ends it, or until it has drained and nothing is open any more. */
+export async function runKonnectivityAgent(
+  settings: KonnectivityAgentSettings,
+  world: World,
+  { log, onReady, draining, signal }: KonnectivityAgentOptions & { signal: AbortSignal },
+): Promise<void> {
+  const { clock, network, files } = world;
+  const { healthPages, KonnectivityAgent } = await loadKonnectivity();
+  await using direct = new Direct({ network, clock });
+  const dialer: Dialer = (target, options) => direct.dial(target, options);
+  const allowed = new AllowedTargets(settings.allowed);
+  const record = new TunnelRecord({
+    clock,
+    log,
+    prefix,
+    failures: { name: "endpoint_dial_failure_total", help: "Dials that failed, by reason." },
+    open: { name: "open_endpoint_connections", help: "Connections that are open." },
+    connect: (target, options) => {
+      if (allowed.has(target)) return dialWithin(dialer, target, world, options);
+      throw new PosternError("not_allowed", `${target.host}:${target.port} is not allowed by this agent`);
+    },
+  });
+  const { tokenFile } = settings;
+  const agent = new KonnectivityAgent({
+    clock,
+    log,
+    id: settings.id,
+    identifiers: settings.identifiers,
+    authority: `${settings.server.host}:${settings.server.port}`,
+    ...(tokenFile !== undefined && { token: () => files.readText(tokenFile, { limit: 64 * 1024 }) }),
+    dial: record.dial,
+    halfCloseLinger: 5000,
+    most: 20_000,
+    retry: settings.retry,
+    random: Math.random,
+    connect: async ({ signal }) => {
+      const late = () =>
+        new PosternError("timeout", "Cannot reach the Konnectivity server: it does not answer");
+      return await within({ clock, ms: joinLimit, signal, error: late }, async (signal) => {
+        const conn = await dialer(settings.server, { signal });
+        const options = {
+          serverName: settings.server.host,
+          alpn: ["h2"],
+          ...await readTls(settings.tls, files),
+        };
+        return await network.secure(conn, { ...options, signal });
+      });
+    },
+  });
+  using deadlines = new Deadlines(clock);
+  const pages = healthPages({
+    checks: [{ name: "ping", isSo: () => true }, { name: "server-connected", isSo: () => agent.isReady }],
+    notReady: 503,
+    metrics: () => [
+      ...record.metrics(),
+      gauge(`${prefix}open_server_connections`, "Servers that it is connected to.", agent.servers.length),
+      gauge(`${prefix}known_server_count`, "Servers that it looks for.", agent.wanted),
+    ],
+  });
+  const over = new AbortController();
+  using _pass = whenAborted(signal, () => over.abort(signal.reason));
+  await using tasks = new Tasks(
+    over.signal,
+    (error) => log.error("agent.failed", { reason: describe(error) }),
+  );
+  await using health = network.listen(settings.health);
+  const limits = { connections: 100, handshake: 10_000, halfCloseLinger: 5000 };
+  const deps = { dial: record.dial, clock, log, deadlines, limits, pages };
+  tasks.spawn((signal) => serveDoor(health, serveAdmin, deps, { signal }));
+  const { endpoint } = health;
+  await onReady({ health: "port" in endpoint ? `${endpoint.host}:${endpoint.port}` : endpoint.path });
+  using _drain = whenAborted(draining, () => {
+    log.info("agent.drains", { open: agent.connections });
+    agent.drain({ signal: over.signal }).then(
+      () => over.abort(new PosternError("cancelled", "Nothing is open any more")),
+      () => {},
+    );
+  });
+  await agent.run({ signal: over.signal }).catch((error) => {
+    if (!over.signal.aborted) throw error;
+  });
+}
+
+/** As upstream's agent: five seconds for one dial. */
+function dialWithin(
+  dialer: Dialer,
+  target: Target,
+  { clock }: World,
+  { signal }: { signal: AbortSignal },
+): ReturnType<Dialer> {
+  const late = () => new PosternError("timeout", `Cannot reach ${target.host}:${target.port} within 5 s`);
+  return within({ clock, ms: 5000, signal, error: late }, (signal) => dialer(target, { signal }));
+}
+
+const prefix = "konnectivity_network_proxy_agent_";
+const joinLimit = 10_000;

@@ -1,0 +1,181 @@
+import {
+  type Conn,
+  Deadlines,
+  describe,
+  type Endpoint,
+  type Listening,
+  type Log,
+  PosternError,
+  Tasks,
+  whenAborted,
+  within,
+  type World,
+} from "../../core/mod.ts";
+import {
+  type AgentStrategy,
+  type ListenerDeps,
+  loadKonnectivity,
+  type Serve,
+  serveAdmin,
+  serveDoor,
+} from "../../listeners/mod.ts";
+import { removeStaleSocket } from "../stale_socket.ts";
+import { readTls, type TlsFiles } from "./tls_files.ts";
+import { gauge, TunnelRecord } from "./tunnel_record.ts";
+
+/** What a Konnectivity server is started with. */
+export interface KonnectivityServerSettings {
+  readonly mode: "grpc" | "http-connect";
+  readonly id: string;
+  /** How many servers there are: agents look for as many. */
+  readonly count: number;
+  readonly strategies: readonly AgentStrategy[];
+  readonly front: Endpoint;
+  readonly agents: Endpoint;
+  readonly health: Endpoint;
+  /** Of the frontend; without them a socket only. */
+  readonly frontTls: TlsFiles;
+  readonly agentTls: TlsFiles;
+  /** In ms. */
+  readonly dialTimeout: number;
+  readonly drain: number;
+}
+
+export interface KonnectivityServerOptions {
+  readonly log: Log;
+  readonly onReady: (addresses: { front: string; agents: string; health: string }) => Promise<void>;
+}
+
+/** Runs a server until the signal ends it: then no more clients are taken, and those there are may end in time. */
+export async function runKonnectivityServer(
+  settings: KonnectivityServerSettings,
+  world: World,
+  { log, onReady, signal }: KonnectivityServerOptions & { signal: AbortSignal },
+): Promise<void> {
+  const { clock, network, files } = world;
+  const { Agents, healthPages, serveAgent, serveConnectFront, serveGrpcFront } = await loadKonnectivity();
+  const agents = new Agents({
+    clock,
+    strategies: settings.strategies,
+    dialTimeout: settings.dialTimeout,
+    random: Math.random,
+  });
+  const record = new TunnelRecord({
+    clock,
+    log,
+    prefix,
+    failures: { name: "dial_failure_count", help: "Dials that failed, by reason." },
+    open: { name: "established_connections", help: "Connections that are open." },
+    connect: (target, options) => agents.dial(target, options),
+  });
+  using deadlines = new Deadlines(clock);
+  // What anybody may use who reaches it must ask for certificates; a socket asks by its rights.
+  const isSecure = settings.frontTls.cert !== undefined;
+  if (!isSecure && !("path" in settings.front)) {
+    throw new PosternError("config", "Cannot serve clients over TCP without certificates", {
+      hint: "give --server-ca-cert, --server-cert and --server-key, or --uds-name with --server-port=0",
+    });
+  }
+  const pages = healthPages({
+    checks: [{ name: "ping", isSo: () => true }, { name: "backends", isSo: () => agents.isReady }],
+    notReady: 500,
+    metrics: () => [
+      ...record.metrics(),
+      gauge(`${prefix}pending_backend_dials`, "Dials that wait for an agent.", record.pending),
+      gauge(`${prefix}ready_backends`, "Agents that are connected.", new Set(ids(agents)).size),
+      gauge(`${prefix}ready_backend_connections`, "Connections of agents.", agents.size),
+    ],
+  });
+  const limits = { connections: 10_000, handshake: 10_000, halfCloseLinger: 5000 };
+  const deps: ListenerDeps = { dial: record.dial, clock, log, deadlines, limits, pages };
+  const secured = (conn: Conn, tls: TlsFiles, alpn: readonly string[], signal: AbortSignal) =>
+    within({ clock, ms: limits.handshake, signal, error: late }, async (signal) => {
+      const { ca, cert, key } = await readTls(tls, files);
+      if (cert === undefined || key === undefined) {
+        throw new PosternError("config", "Cannot serve TLS without a certificate and its key");
+      }
+      const options = { cert, key, alpn, signal, ...(ca !== undefined && { clientCa: ca }) };
+      return await network.secureAsServer(conn, options);
+    });
+  const isGrpc = settings.mode === "grpc";
+  const serveFront: Serve = async (client, _messages, deps, { signal, draining }) => {
+    const alpn = isGrpc ? ["h2"] : ["http/1.1"];
+    const conn = isSecure
+      ? await welcomed(() => secured(client, settings.frontTls, alpn, signal), client, log)
+      : client;
+    if (!conn) return;
+    await (isGrpc ? serveGrpcFront : serveConnectFront)(conn, deps, {
+      signal,
+      ...(draining && { draining }),
+    });
+  };
+  const serveBack: Serve = async (client, _messages, _deps, { signal }) => {
+    const conn = await welcomed(() => secured(client, settings.agentTls, ["h2"], signal), client, log);
+    if (!conn) return;
+    const server = { id: settings.id, count: () => settings.count };
+    await serveAgent(conn, { agents, clock, log, server }, { signal });
+  };
+
+  await using held = new AsyncDisposableStack();
+  const bind = async (endpoint: Endpoint): Promise<Listening> => {
+    if ("path" in endpoint) await removeStaleSocket({ files, network }, endpoint.path);
+    const listening = held.use(network.listen(endpoint));
+    if ("path" in endpoint) held.defer(() => files.remove(endpoint.path));
+    return listening;
+  };
+  const [front, back, health] = [
+    await bind(settings.front),
+    await bind(settings.agents),
+    await bind(settings.health),
+  ];
+  const over = new AbortController();
+  await using tasks = new Tasks(
+    over.signal,
+    (error) => log.error("listener.failed", { reason: describe(error) }),
+  );
+  const serving = [
+    serveDoor(front, serveFront, deps, { signal: over.signal }),
+    serveDoor(health, serveAdmin, deps, { signal: over.signal }),
+    serveDoor(back, serveBack, { ...deps, limits: { ...limits, connections: 10_000 } }, {
+      signal: over.signal,
+    }),
+  ];
+  for (const served of serving) tasks.spawn(() => served);
+  await onReady({ front: text(front), agents: text(back), health: text(health) });
+  await new Promise<void>((resolve) => void whenAborted(signal, resolve));
+  log.info("server.drains", { open: record.open });
+  front.close();
+  // Clients that are at rest are let go by the door; those at work may end.
+  const end = clock.after(
+    settings.drain,
+    () => over.abort(new PosternError("cancelled", "The server was stopped")),
+  );
+  await serving[0]?.catch(() => {});
+  end[Symbol.dispose]();
+  over.abort(new PosternError("cancelled", "The server was stopped"));
+}
+
+const prefix = "konnectivity_network_proxy_server_";
+
+/** A client whose TLS fails is told in the log, and no failure of ours. */
+async function welcomed(secure: () => Promise<Conn>, client: Conn, log: Log): Promise<Conn | undefined> {
+  try {
+    return await secure();
+  } catch (error) {
+    client.abort(error);
+    log.warn("client.refused", { client: client.peer, reason: describe(error) });
+    return undefined;
+  }
+}
+
+function ids({ links }: { readonly links: Iterable<{ readonly id: string }> }): string[] {
+  return [...links].map(({ id }) => id);
+}
+
+function late(): PosternError {
+  return new PosternError("timeout", "Cannot wait for the client's TLS any longer");
+}
+
+function text({ endpoint }: Listening): string {
+  return "path" in endpoint ? `unix:${endpoint.path}` : `${endpoint.host}:${endpoint.port}`;
+}

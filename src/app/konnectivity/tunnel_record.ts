@@ -1,0 +1,98 @@
+import {
+  asPosternError,
+  type Clock,
+  type Conn,
+  Counter,
+  describe,
+  type Dial,
+  formatTarget,
+  Histogram,
+  type Log,
+  type Metric,
+  type Target,
+} from "../../core/mod.ts";
+
+export interface TunnelRecordOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The beginning of the names of its metrics: `konnectivity_network_proxy_server_`. */
+  readonly prefix: string;
+  readonly failures: { readonly name: string; readonly help: string };
+  readonly open: { readonly name: string; readonly help: string };
+  readonly connect: (target: Target, options: { signal: AbortSignal }) => Promise<Conn>;
+}
+
+/** Dials, writes a line of log for each connection at its end, and counts what upstream's programs count. */
+export class TunnelRecord {
+  readonly #options: TunnelRecordOptions;
+  readonly #durations: Histogram;
+  readonly #failures: Counter;
+  #open = 0;
+  #pending = 0;
+
+  constructor(options: TunnelRecordOptions) {
+    const { prefix, failures } = options;
+    this.#options = options;
+    this.#durations = new Histogram(`${prefix}dial_duration_seconds`, "How long dials took.", bounds);
+    this.#failures = new Counter(`${prefix}${failures.name}`, failures.help, ["reason"]);
+  }
+
+  get open(): number {
+    return this.#open;
+  }
+
+  get pending(): number {
+    return this.#pending;
+  }
+
+  /** The dial that is recorded. */
+  readonly dial: Dial = async ({ target, client, protocol }, { signal }) => {
+    const { clock, log, connect } = this.#options;
+    const started = clock.now();
+    const about = { client, protocol, target: formatTarget(target) };
+    this.#pending++;
+    let conn: Conn;
+    try {
+      conn = await connect(target, { signal });
+    } catch (error) {
+      this.#failures.add(1, asPosternError(error).code);
+      log.info("conn.failed", { ...about, reason: describe(error) });
+      throw error;
+    } finally {
+      this.#pending--;
+    }
+    this.#durations.observe((clock.now() - started) / 1000);
+    this.#open++;
+    const tally = { up: 0, down: 0 };
+    let isFinished = false;
+    return {
+      conn,
+      tally,
+      finish: (outcome, error) => {
+        if (isFinished) return;
+        isFinished = true;
+        this.#open--;
+        const ms = Math.round(clock.now() - started);
+        const reason = error === undefined ? {} : { reason: describe(error) };
+        log.info("conn.done", { ...about, ms, in: tally.up, out: tally.down, outcome, ...reason });
+        void conn[Symbol.asyncDispose]();
+      },
+    };
+  };
+
+  metrics(): Metric[] {
+    const { prefix, open } = this.#options;
+    return [
+      this.#durations.metric(),
+      this.#failures.metric(),
+      gauge(`${prefix}${open.name}`, open.help, this.#open),
+    ];
+  }
+}
+
+/** A number that goes up and down. */
+export function gauge(name: string, help: string, value: number): Metric {
+  return { kind: "gauge", name, help, samples: [{ labels: {}, value }] };
+}
+
+const bounds = [0.005, 0.025, 0.1, 0.5, 2.5, 10];

@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { type Frontend, KonnectivityLab, konnectivityPeers, plainPort } from "../support/konnectivity_lab.ts";
+import { eventually, runPeer } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import { type Door, Household } from "../support/postern_process.ts";
+
+interface FarSide {
+  readonly server: Door;
+  readonly agent: Door;
+  /** How upstream's client finds the frontend. */
+  readonly way: readonly string[];
+  readonly front: { readonly port: number } | { readonly path: string };
+}
+
+/** Starts server and agent by the command lines of upstream's README, with our program in the place of theirs. */
+async function bringUp(
+  home: Household,
+  lab: KonnectivityLab,
+  { mode, isSocket }: Frontend,
+): Promise<FarSide> {
+  const [port, agents, health, agentHealth] = [plainPort(), plainPort(), plainPort(), plainPort()];
+  const socket = `${home.directory}/front-${port}.sock`;
+  const front = lab.pair("frontend", "server"), back = lab.pair("agent", "server");
+  const own = lab.pair("agent", "client"), client = lab.pair("frontend", "client");
+  const tls = [
+    `--server-ca-cert=${lab.ca("frontend")}`,
+    `--server-cert=${front.cert}`,
+    `--server-key=${front.key}`,
+  ];
+  const loopback = ["--agent-bind-address=127.0.0.1", "--health-bind-address=127.0.0.1"];
+  const server = home.start([
+    ...["konnectivity", "server", `--mode=${mode}`, `--agent-port=${agents}`, `--health-port=${health}`],
+    ...[`--cluster-ca-cert=${lab.ca("agent")}`, `--cluster-cert=${back.cert}`, `--cluster-key=${back.key}`],
+    ...isSocket
+      ? ["--server-port=0", `--uds-name=${socket}`]
+      : [`--server-port=${port}`, "--server-bind-address=127.0.0.1", ...tls],
+    ...loopback,
+  ]);
+  await server.ready;
+  const agent = home.start([
+    ...["konnectivity", "agent", "--proxy-server-host=127.0.0.1", `--proxy-server-port=${agents}`],
+    ...["--health-server-host=127.0.0.1", `--health-server-port=${agentHealth}`, "--agent-id=first"],
+    ...[`--ca-cert=${lab.ca("agent")}`, `--agent-cert=${own.cert}`, `--agent-key=${own.key}`],
+  ]);
+  await agent.ready;
+  await server.says(/agent\.joined agent=first/);
+  await eventually("both say that they are ready", async () => {
+    for (const at of [health, agentHealth]) {
+      const answer = await fetch(`http://127.0.0.1:${at}/readyz`);
+      await answer.body?.cancel();
+      if (!answer.ok) return false;
+    }
+    return true;
+  });
+  const way = isSocket ? ["--proxy-host=", "--proxy-port=0", `--proxy-uds=${socket}`] : [
+    ...["--proxy-host=127.0.0.1", `--proxy-port=${port}`, `--ca-cert=${lab.ca("frontend")}`],
+    ...[`--client-cert=${client.cert}`, `--client-key=${client.key}`],
+  ];
+  return { server, agent, way, front: isSocket ? { path: socket } : { port } };
+}
+
+const readme = [
+  { name: "gRPC over TLS", mode: "grpc", isSocket: false },
+  { name: "gRPC over a socket", mode: "grpc", isSocket: true },
+  { name: "CONNECT over TLS", mode: "http-connect", isSocket: false },
+] as const;
+
+for (const frontend of readme) {
+  peerTest(
+    `postern konnectivity plays every part of upstream's README: ${frontend.name}`,
+    [...konnectivityPeers, "curl"],
+    async (paths) => {
+      await using lab = await KonnectivityLab.create(paths);
+      const page = await lab.page();
+      await using home = await Household.open();
+      const { server, agent, way, front } = await bringUp(home, lab, frontend);
+      const asking = ["--request-host=127.0.0.1", `--request-port=${page}`];
+
+      const ours = await home.run(["konnectivity", "dial", `--mode=${frontend.mode}`, ...way, ...asking]);
+      assert.match(ours.stdout, /success test page/, ours.stderr);
+      const theirs = await lab.goClient(frontend, front, { port: page });
+      assert.match(theirs.said, /success test page/);
+
+      if (frontend.mode === "http-connect" && "port" in front) {
+        const { cert, key } = lab.pair("frontend", "client");
+        const { stdout, stderr } = await runPeer(paths.curl, [
+          ...["-sS", "-p", "--noproxy", "", "-x", `https://127.0.0.1:${front.port}`],
+          ...["--proxy-cacert", lab.ca("frontend"), "--proxy-cert", cert, "--proxy-key", key],
+          `http://127.0.0.1:${page}/success`,
+        ]);
+        assert.match(stdout, /success test page/, stderr);
+      }
+
+      agent.kill("SIGTERM");
+      assert.equal((await agent.ended).code, 0);
+      const without = await home.run(["konnectivity", "dial", `--mode=${frontend.mode}`, ...way, ...asking]);
+      assert.equal(without.code, 6);
+      assert.match(without.stderr, /No agent available/);
+      server.kill("SIGTERM");
+      assert.equal((await server.ended).code, 0);
+    },
+  );
+}
+
+peerTest("postern konnectivity server and agent refuse strangers", konnectivityPeers, async (paths) => {
+  await using lab = await KonnectivityLab.create(paths);
+  await using home = await Household.open();
+  const { server, front } = await bringUp(home, lab, readme[0]);
+  assert.ok("port" in front);
+  const { cert, key } = lab.pair("stranger", "client");
+  const args = ["konnectivity", "dial", "--proxy-host=127.0.0.1", `--proxy-port=${front.port}`];
+  const stranger = await home.run([
+    ...args,
+    ...[`--ca-cert=${lab.ca("frontend")}`, `--client-cert=${cert}`, `--client-key=${key}`],
+    "http://127.0.0.1:1/",
+  ]);
+  assert.notEqual(stranger.code, 0);
+  const nobody = await home.run([...args, `--ca-cert=${lab.ca("frontend")}`, "http://127.0.0.1:1/"]);
+  assert.notEqual(nobody.code, 0);
+  await server.says(/(client\.refused [^]*){2}/);
+  assert.doesNotMatch(server.stderr, /conn\.(done|failed)/);
+});
+
+peerTest("postern konnectivity server says what it lacks", konnectivityPeers, async (paths) => {
+  await using lab = await KonnectivityLab.create(paths);
+  await using home = await Household.open();
+  const { cert, key } = lab.pair("agent", "server");
+  const back = [`--cluster-ca-cert=${lab.ca("agent")}`, `--cluster-cert=${cert}`, `--cluster-key=${key}`];
+  const cases: [args: readonly string[], says: RegExp, code: number][] = [
+    [[], /without certificates/, 2],
+    [back, /Cannot serve clients over TCP without certificates/, 4],
+    [[...back, "--server-port=0"], /neither a port nor a socket/, 2],
+    [[...back, "--proxy-strategies=nearest"], /Cannot choose agents by "nearest"/, 2],
+  ];
+  for (const [args, says, code] of cases) {
+    const { code: ended, stderr } = await home.run(["konnectivity", "server", ...args]);
+    assert.match(stderr, says);
+    assert.equal(ended, code, stderr);
+  }
+});
