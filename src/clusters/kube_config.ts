@@ -70,16 +70,10 @@ async function parsed(text: string, path: string): Promise<unknown> {
       // A flow mapping of YAML begins like that too.
     }
   }
-  const { parseDocument } = await import("yaml");
-  const document = parseDocument(text, { logLevel: "silent" });
-  const [mistake] = document.errors;
-  if (mistake) throw unusable(path, mistake.message.split("\n")[0]?.replace(/:$/, "") ?? "it is not YAML");
-  try {
-    return document.toJS({ maxAliasCount: 100 });
-  } catch (error) {
-    // An alias of nothing, or far too many of them.
-    throw unusable(path, error instanceof Error ? error.message : "it is not YAML");
-  }
+  const { yamlValue } = await import("./kube_yaml.ts");
+  const read = yamlValue(text);
+  if ("problem" in read) throw unusable(path, read.problem);
+  return read.value;
 }
 
 /** `singular` of each list is the key that its entries have besides `name`. */

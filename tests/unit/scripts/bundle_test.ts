@@ -8,6 +8,7 @@ const loadedLater = [
   "src/cli/mod.ts",
   "src/cli/yaml_text.ts",
   "src/clusters/emergency/open_pgp_library.ts",
+  "src/clusters/kube_yaml.ts",
   "src/clusters/kubeconfig_text.ts",
   "src/clusters/kubernetes.ts",
   "src/clusters/mod.ts",
