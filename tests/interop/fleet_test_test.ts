@@ -226,7 +226,7 @@ fleetTest("test takes clusters by pattern and fact, with the jump hosts on the w
 fleetTest("test works on several at once, and on no more than it may", [], async ({ test, endpoints }) => {
   // Whoever asked one after the other would wait for ever.
   endpoints.expect(4);
-  const { code, stdout, stderr } = await test("c-good", "c-direct");
+  const { code, stdout, stderr } = await test("c-good", "c-direct", "--timeout", "2m");
   assert.equal(code, 0, stdout + stderr);
   endpoints.expect(1);
   assert.equal((await test("c-good", "c-direct", "--parallel", "1")).code, 0);
