@@ -1,2 +1,16 @@
-/** The reader of YAML. An import of the package itself has no named exports once it is bundled. */
-export { parseDocument } from "yaml";
+// The YAML library by its names: an import of the package itself has none once it is bundled. Loaded for kubeconfigs
+// that are not written as JSON.
+import { parseDocument } from "yaml";
+
+/** What a document of YAML holds, or what is wrong with it. */
+export function yamlValue(text: string): { readonly value: unknown } | { readonly problem: string } {
+  const document = parseDocument(text, { logLevel: "silent" });
+  const [mistake] = document.errors;
+  if (mistake) return { problem: mistake.message.split("\n")[0]?.replace(/:$/, "") ?? "it is not YAML" };
+  try {
+    return { value: document.toJS({ maxAliasCount: 100 }) };
+  } catch (error) {
+    // An alias of nothing, or far too many of them.
+    return { problem: error instanceof Error ? error.message : "it is not YAML" };
+  }
+}
