@@ -39,6 +39,18 @@ export async function clusterCredential(
   );
 }
 
+/** The door that a kubeconfig names may not be there any more: kubectl will not say what to do about it. */
+function withHint(error: unknown, proxyUrl: string | undefined): unknown {
+  const isDoor = proxyUrl !== undefined && isPosternError(error, "unreachable") &&
+    isPosternError(error.cause, "refused");
+  if (!isDoor) return error;
+  const { code, message } = error;
+  return new PosternError(code, message, {
+    cause: error,
+    hint: "start the door: postern proxy --background",
+  });
+}
+
 /** How a cluster is reached, found out when it is: most answers are there already. */
 class Way implements AsyncDisposable {
   readonly #world: World;
@@ -53,7 +65,12 @@ class Way implements AsyncDisposable {
 
   readonly dial: Dialer = async (target, options) => {
     this.#dialer ??= this.#find(options.signal);
-    return await (await this.#dialer)(target, options);
+    const dial = await this.#dialer;
+    try {
+      return await dial(target, options);
+    } catch (error) {
+      throw withHint(error, this.#request.cluster.proxyUrl);
+    }
   };
 
   async #find(signal: AbortSignal): Promise<Dialer> {

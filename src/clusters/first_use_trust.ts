@@ -59,7 +59,7 @@ async function learn(
   const former = await trustedAuthority(world, api);
   if (former !== undefined) {
     try {
-      await shake({ ca: former });
+      await shake({ trust: "ca", ca: former });
       return undefined;
     } catch (error) {
       signal.throwIfAborted();

@@ -40,7 +40,8 @@ Deno.test("postern exec-credential says what is missing, and prints nothing then
       args: [],
       env: info({ cluster: { server: "https://api.example.net", "proxy-url": "socks5://127.0.0.1:1" } }),
       code: 6,
-      says: /Cannot reach the proxy "door" \(127\.0\.0\.1:1\)/,
+      says:
+        /Cannot reach the proxy "door" \(127\.0\.0\.1:1\).*\n.*hint: start the door: postern proxy --background/,
     },
   ];
   for (const { name, args, env = {}, code, says } of cases) {

@@ -235,3 +235,19 @@ inDirectory(
     );
   },
 );
+
+inDirectory("create() makes a file once, and takes no other's place", async (directory, files) => {
+  const path = `${directory}/k.lock`;
+  assert.deepEqual(await Promise.all([files.create(path), files.create(path)]).then((all) => all.sort()), [
+    false,
+    true,
+  ]);
+  assert.equal((await Deno.stat(path)).size, 0);
+  if (!isWindows) assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
+  await Deno.writeTextFile(path, "mine");
+  assert.equal(await files.create(path), false);
+  assert.equal(await Deno.readTextFile(path), "mine");
+  await files.remove(path);
+  assert.equal(await files.create(path), true);
+  await assert.rejects(files.create(`${directory}/none/k.lock`), coded("config", /no such file/));
+});
