@@ -198,7 +198,9 @@ export class Door implements AsyncDisposable {
   }
 
   async #reload(load: () => Promise<LoadedConfig>): Promise<ReloadReport> {
-    if (this.#phase === "draining") throw new PosternError("cancelled", "Cannot reload: the door is closing");
+    if (this.#phase === "draining") {
+      throw new PosternError("cancelled", "Cannot reload: the door is closing", { detail: "closing" });
+    }
     const { log } = this.#options;
     const before = this.#plan;
     let plan: Plan | undefined;

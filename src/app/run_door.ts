@@ -190,7 +190,9 @@ class DoorRun implements AsyncDisposable {
 
   #reload(): Promise<ReloadReport> {
     const door = this.#door;
-    if (!door) throw new PosternError("cancelled", "Cannot reload: the door is starting");
+    if (!door) {
+      throw new PosternError("cancelled", "Cannot reload: the door is starting", { detail: "starting" });
+    }
     return this.#nextReload ??= this.#reloadOnce(door);
   }
 

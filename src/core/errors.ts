@@ -29,7 +29,9 @@ export type ErrorDetail =
   | "no_program"
   | "damaged"
   | "newer"
-  | "vanished";
+  | "vanished"
+  | "starting"
+  | "closing";
 
 export interface ErrorOptions {
   readonly cause?: unknown;

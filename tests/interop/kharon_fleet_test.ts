@@ -147,6 +147,9 @@ Deno.test("K43: SIGTERM ends a door with 0 when the last connection has ended", 
   const client = await throughSocks5(await door.address(), { host: "127.0.0.1", port: target.port });
   door.kill("SIGTERM");
   await door.says(/door\.draining/);
+  // A door that is closing has no use for a catalogue.
+  const { code, stderr } = await company.update();
+  assert.deepEqual([code, stderr], [0, ""]);
   goOn.resolve();
   assert.equal(new TextDecoder().decode(await client.rest()), "whole");
   client.close();
