@@ -14,8 +14,10 @@ export interface InflateOptions {
  */
 export class Inflate {
   readonly #options: InflateOptions;
-  /** What was put out last, up to 32 KiB, for references back. */
+  /** What was put out last, 32 KiB or more, for references back. */
   #window: Uint8Array;
+  /** The window is its front. */
+  #gathered: Uint8Array = none;
   #hasBegun = false;
   #isOver = false;
   /** Bits of the last byte that belong to the next block. */
@@ -140,7 +142,9 @@ export class Inflate {
 
   #copy(length: number, distance: number): void {
     const start = this.#length;
-    if (distance > start + this.#window.length) throw malformed("a deflate block refers to before its begin");
+    if (distance > start + this.#window.length || distance > windowSize) {
+      throw malformed("a deflate block refers to before its begin");
+    }
     const into = this.#room(length);
     for (let index = 0; index < length; index++) {
       const from = start + index - distance;
@@ -195,11 +199,17 @@ export class Inflate {
     return room;
   }
 
+  /** Moves the window along when twice as much has gathered: not at every piece. */
   #remember(out: Uint8Array): void {
-    const window = new Uint8Array(this.#window.length + out.length);
-    window.set(this.#window);
-    window.set(out, this.#window.length);
-    this.#window = window.length > windowSize ? window.slice(-windowSize) : window;
+    const end = this.#window.length + out.length;
+    if (end > this.#gathered.length) {
+      const kept = this.#window.subarray(Math.max(0, this.#window.length - windowSize));
+      this.#gathered = new Uint8Array(Math.max(windowSize * 2, kept.length + out.length));
+      this.#gathered.set(kept);
+      this.#window = this.#gathered.subarray(0, kept.length);
+    }
+    this.#gathered.set(out, this.#window.length);
+    this.#window = this.#gathered.subarray(0, this.#window.length + out.length);
   }
 }
 

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ForwardPool } from "../../src/transports/kubernetes/forward_pool.ts";
+import { systemClock } from "../../src/runtime/system_clock.ts";
 import type { ForwardForm } from "../../src/transports/kubernetes/forward_forms.ts";
 import { RetriedConn } from "../../src/transports/kubernetes/retried_conn.ts";
-import { FakeClock } from "../support/fake_clock.ts";
 import { ForwardStandIn, PodEnds } from "../support/forward_stand_in.ts";
 import { memoryPair } from "../support/memory_conn.ts";
 import { connContract, type Pair } from "./conn_contract.ts";
@@ -16,9 +16,9 @@ async function forward(form: ForwardForm, { piece }: { piece?: number } = {}): P
     connect: pod.connect,
     ...(piece !== undefined && { piece }),
   });
-  const pool = new ForwardPool({ clock: new FakeClock(), api, halfClose: "pass" });
+  const pool = new ForwardPool({ clock: systemClock, api, halfClose: "pass" });
   const near = await pool.open({ namespace: "shop", pod: "web-0", port: 80 }, { signal });
-  // The streams are opened with the next write; the pod's end is there once the server has read that.
+  // The streams are opened with the first bytes, or a moment later.
   while (pod.ends.length === 0) await nextTurn();
   const close = async () => {
     await pool[Symbol.asyncDispose]();

@@ -1,12 +1,11 @@
-import type { Conn } from "../../core/mod.ts";
+import type { Clock, Conn } from "../../core/mod.ts";
 import { webSocket } from "../../wire/mod.ts";
 
 export interface ForwardOutputOptions {
+  readonly clock: Clock;
   /** Whether what is said goes into messages of a WebSocket. */
   readonly isWebSocket: boolean;
   readonly onFailure: (error: unknown) => void;
-  /** Told after each write that the connection took. */
-  readonly onWritten: () => void;
 }
 
 /**
@@ -25,6 +24,7 @@ export class ForwardOutput {
   /** Frames that stand beside the messages: pongs and the close. */
   #control: Uint8Array<ArrayBuffer>[] = [];
   #writing: Promise<void> | undefined;
+  #patience: Disposable | undefined;
   #room: PromiseWithResolvers<void> | undefined;
   #isClosed = false;
 
@@ -39,17 +39,18 @@ export class ForwardOutput {
 
   /** Whether something was said that the connection has not taken yet. */
   get isBusy(): boolean {
-    return this.#writing !== undefined;
+    return this.#writing !== undefined || this.#used > this.#begin;
   }
 
-  /** Copies bytes into the next write. */
-  add(bytes: Uint8Array): void {
+  /** Copies bytes into the next write; what can wait for a moment goes along with what comes next. */
+  add(bytes: Uint8Array, { canWait = false } = {}): void {
     if (this.#isClosed) return;
     const end = this.#used + bytes.length;
     if (end > this.#filling.length) this.#grow(end);
     this.#filling.set(bytes, this.#used);
     this.#used = end;
-    this.#writing ??= this.#write();
+    if (!canWait) this.#writing ??= this.#write();
+    else this.#patience ??= this.#options.clock.after(moment, this.#onPatience);
   }
 
   /** A frame of the WebSocket of its own. */
@@ -75,8 +76,15 @@ export class ForwardOutput {
     this.#isClosed = true;
     this.#used = this.#begin;
     this.#control = [];
+    this.#patience?.[Symbol.dispose]();
     this.#makeRoom();
   }
+
+  /** It rings once for all that wait: often for something that has long gone along. */
+  readonly #onPatience = (): void => {
+    this.#patience = undefined;
+    if (this.#used > this.#begin) this.#writing ??= this.#write();
+  };
 
   async #write(): Promise<void> {
     // What follows one read comes over a few promises, and belongs into the same write.
@@ -86,7 +94,6 @@ export class ForwardOutput {
         const next = this.#next();
         if (!next) break;
         await this.#conn.write(next);
-        this.#options.onWritten();
       }
     } catch (error) {
       this.#options.onFailure(error);
@@ -122,5 +129,7 @@ export class ForwardOutput {
 const smallest = 4 * 1024;
 const much = 256 * 1024;
 const turns = 6;
+/** In ms: a client's first bytes come sooner after its connection. */
+const moment = 1;
 /** Who asks more often than it takes answers gets none of them. */
 const mostControl = 64;

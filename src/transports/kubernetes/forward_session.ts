@@ -51,9 +51,9 @@ export class ForwardSession implements AsyncDisposable {
     this.openedAt = clock.now();
     this.#webSocket = isWebSocket ? new webSocket.WebSocketReader("client") : undefined;
     this.#output = new ForwardOutput(conn, {
+      clock,
       isWebSocket,
       onFailure: (error) => this.#break(error),
-      onWritten: () => {},
     });
     this.#pulse = new ForwardPulse({
       clock,
@@ -126,18 +126,20 @@ export class ForwardSession implements AsyncDisposable {
         this.#lanes.onSaid(data.stream, bytes.length);
       },
       sendEnd: () => {
-        if (halfClose === "pass" || pair.hasEnded) this.#sendIf(data.stream, this.#spdy.end(data.stream));
+        if (halfClose === "hold" && !pair.hasEnded) return;
+        // Who has got an answer is mostly just gone.
+        this.#sendIf(data.stream, this.#spdy.end(data.stream), { canWait: !stream.isExpectant });
       },
       sendReset: () => {
-        this.#sendIf(data.stream, this.#spdy.reset(data.stream));
-        this.#sendIf(errors.stream, this.#spdy.reset(errors.stream));
+        this.#sendIf(data.stream, this.#spdy.reset(data.stream), { canWait: true });
+        this.#sendIf(errors.stream, this.#spdy.reset(errors.stream), { canWait: true });
       },
       room: () => this.#isOver ? undefined : this.#lanes.room(data.stream) ?? this.#output.room(),
       onTaken: () => this.#crowd.onTaken(stream),
       onOver: () => {
         pair[Symbol.dispose]();
         // What was held back so far.
-        this.#sendIf(data.stream, this.#spdy.end(data.stream));
+        this.#sendIf(data.stream, this.#spdy.end(data.stream), { canWait: true });
         this.#pairs.delete(data.stream);
         this.#pairs.delete(errors.stream);
         this.#crowd.leave(stream);
@@ -148,13 +150,14 @@ export class ForwardSession implements AsyncDisposable {
       target: { ...pod, port },
       stream,
       numbers: { data: data.stream, errors: errors.stream },
-      drop: () => this.#sendIf(data.stream, this.#spdy.reset(data.stream)),
+      drop: () => this.#sendIf(data.stream, this.#spdy.reset(data.stream), { canWait: true }),
     });
     this.#pairs.set(data.stream, pair);
     this.#pairs.set(errors.stream, pair);
     this.#crowd.enter(stream);
-    this.#output.add(errors.bytes);
-    this.#send(data.bytes);
+    // The client's first bytes go along.
+    this.#output.add(errors.bytes, { canWait: true });
+    this.#send(data.bytes, { canWait: true });
     this.#lanes.onOpened(errors.stream);
     this.#lanes.onOpened(data.stream);
     return stream;
@@ -264,14 +267,14 @@ export class ForwardSession implements AsyncDisposable {
     else this.#options.onChange();
   }
 
-  #send(bytes: Uint8Array): void {
-    this.#output.add(bytes);
+  #send(bytes: Uint8Array, { canWait = false } = {}): void {
+    this.#output.add(bytes, { canWait });
     this.#pulse.onSaid();
   }
 
-  #sendIf(stream: number, bytes: Uint8Array | undefined): void {
+  #sendIf(stream: number, bytes: Uint8Array | undefined, { canWait = false } = {}): void {
     if (!bytes || this.#isOver) return;
-    this.#send(bytes);
+    this.#send(bytes, { canWait });
     this.#lanes.onSaid(stream, 0);
   }
 

@@ -53,7 +53,8 @@ function lab(
     broken,
     open: async (port = 80) => {
       const conn = await pool.open({ ...web, port }, { signal });
-      await until(() => true);
+      await clock.advance(1);
+      await nextTurn();
       return conn;
     },
     async [Symbol.asyncDispose]() {
@@ -209,11 +210,12 @@ Deno.test("ForwardPool holds a half-close back where it is told to, until the po
     await until(() => all.pod.ends.length > 0);
     const heard = readAll(all.pod.last);
     await conn.closeWrite();
-    await settle();
+    await all.clock.advance(1);
     if (halfClose === "pass") await heard;
     await all.pod.last.write(bytes("all of it"));
     await all.pod.last.closeWrite();
     assert.equal(text(await readAll(conn)), "all of it");
+    await all.clock.advance(1);
     await heard;
     await until(() => all.pool.status().streams === 0);
   }
