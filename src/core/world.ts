@@ -35,6 +35,8 @@ export interface Network {
   addresses(): readonly string[];
   /** TLS as a client over any connection. */
   secure(conn: Conn, options: SecureOptions & { signal: AbortSignal }): Promise<Conn>;
+  /** Whether this runtime can serve TLS; it can where nothing is said. */
+  canServeTls?(): Promise<boolean>;
   /** TLS as a server over any connection. */
   secureAsServer(conn: Conn, options: ServeSecureOptions & { signal: AbortSignal }): Promise<Conn>;
 }

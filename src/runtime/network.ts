@@ -34,6 +34,10 @@ export function createNetwork(): Network {
     lookup,
     addresses,
     secure,
+    async canServeTls() {
+      const { canServeTls } = await import("./tls_server.ts");
+      return await canServeTls();
+    },
     async secureAsServer(conn, options) {
       const { secureAsServer } = await import("./tls_server.ts");
       return await secureAsServer(conn, options);

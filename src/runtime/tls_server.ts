@@ -38,6 +38,13 @@ export async function secureAsServer(
   }
 }
 
+/** Before 2.9 Deno's TLS ran over sockets only, and had no such context. */
+export async function canServeTls(): Promise<boolean> {
+  const { createSecureContext } = await import("node:tls");
+  const { context } = createSecureContext({}) as { context?: { addCACert?: unknown } };
+  return typeof context?.addCACert === "function";
+}
+
 /** A client that ends before it has said enough makes no event of the server's; one that has is on its way to one. */
 function onLeaving(stream: Duplex, left: () => void): Disposable {
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -36,7 +36,7 @@ async function bringUp(
       : [`--server-port=${port}`, "--server-bind-address=127.0.0.1", ...tls],
     ...loopback,
   ]);
-  await server.ready;
+  await Promise.race([server.ready, failing(server)]);
   const agent = home.start([
     ...["konnectivity", "agent", "--proxy-server-host=127.0.0.1", `--proxy-server-port=${agents}`],
     ...["--health-server-host=127.0.0.1", `--health-server-port=${agentHealth}`, "--agent-id=first"],
@@ -57,6 +57,12 @@ async function bringUp(
     ...[`--client-cert=${client.cert}`, `--client-key=${client.key}`],
   ];
   return { server, agent, way, front: isSocket ? { path: socket } : { port } };
+}
+
+/** Fails with what a program said that ended too early. */
+async function failing(program: Door): Promise<never> {
+  const { stderr } = await program.ended;
+  throw new Error(`it ended: ${stderr}`);
 }
 
 const readme = [

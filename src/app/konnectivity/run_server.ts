@@ -54,6 +54,11 @@ export async function runKonnectivityServer(
 ): Promise<void> {
   const { clock, network, files } = world;
   const { Agents, healthPages, serveAgent, serveConnectFront, serveGrpcFront } = await loadKonnectivity();
+  if (await network.canServeTls?.() === false) {
+    throw new PosternError("config", "Cannot play a Konnectivity server: it needs Deno 2.9 or newer", {
+      hint: "take a postern that is compiled with Deno 2.9 or newer",
+    });
+  }
   const agents = new Agents({
     clock,
     strategies: settings.strategies,

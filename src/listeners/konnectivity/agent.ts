@@ -3,6 +3,7 @@ import {
   type Conn,
   describe,
   type Dial,
+  isPosternError,
   type Log,
   pause,
   PosternError,
@@ -56,6 +57,7 @@ export class KonnectivityAgent {
   /** What servers say of their number. */
   #known = 1;
   #isDraining = false;
+  #hasJoined = false;
   #changed = Promise.withResolvers<void>();
 
   constructor(options: AgentOptions) {
@@ -103,6 +105,8 @@ export class KonnectivityAgent {
         }
       } catch (error) {
         if (signal.aborted) break;
+        // What is wrong here from the beginning does not mend itself.
+        if (!this.#hasJoined && isPosternError(error, "config")) throw error;
         log.warn("server.unreachable", { reason: describe(error), retry_ms: Math.round(wait) });
       }
       await pause(clock, wait * (1 + 0.1 * random()), { signal }).catch(() => {});
@@ -150,6 +154,7 @@ export class KonnectivityAgent {
       });
       const link = { serverId, answerer, connection };
       this.#links.set(serverId, link);
+      this.#hasJoined = true;
       log.info("server.joined", { server: serverId, peer: connection.peer, servers: count });
       return link;
     } catch (error) {
