@@ -73,6 +73,9 @@ func (forwarder *forwarder) PortForward(ctx context.Context, name string, uid ty
 	ended := make(chan error, 2)
 	go func() {
 		_, err := io.Copy(stream, conn)
+		if forwarder.linger == 0 {
+			_ = stream.Close()
+		}
 		ended <- err
 	}()
 	go func() {

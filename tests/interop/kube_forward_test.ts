@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { KubeHome, NamedServer } from "../support/kube_door.ts";
+import { pod, service } from "../support/kube_objects.ts";
+import { patternBytes } from "../support/pattern_bytes.ts";
+import { peerTest } from "../support/peers.ts";
+import type { Door } from "../support/postern_process.ts";
+import { RawClient } from "../support/raw_client.ts";
+import { TargetServer } from "../support/target_server.ts";
+
+// What happens on forwards, by the real program, a real API server and the streaming code of the real kubelet.
+
+/** A client that is connected to a Service through the door; `early` goes along with the request. */
+async function connected(door: Door, target: string, early = ""): Promise<RawClient> {
+  const client = await RawClient.connect(await door.address());
+  await client.send(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n${early}`);
+  assert.match(await client.takeUntil("\r\n\r\n"), /^HTTP\/1.1 200 /);
+  return client;
+}
+
+/** Answers with what it got and how much that was, once its client has ended its direction. */
+function countingServer(): TargetServer {
+  return new TargetServer(async (client) => {
+    let count = 0;
+    for (let bytes = await client.some(); bytes; bytes = await client.some()) count += bytes.length;
+    await client.send(`got ${count}`);
+  });
+}
+
+for (const [linger, halfClose] of [["none", "pass"], ["containerd", "hold"]] as const) {
+  peerTest(
+    `forwards keep what a client says, with halfClose: ${halfClose}`,
+    ["kubernetes", "curl"],
+    async (peers, t) => {
+      await using kube = await KubeHome.open(peers, { linger });
+      const { cluster, home } = kube;
+      await using counting = countingServer();
+      await using echo = new TargetServer(async (client) => {
+        for (let bytes = await client.some(); bytes; bytes = await client.some()) await client.send(bytes);
+      });
+      // It answers a question and goes on only when its client has heard that.
+      await using asking = new TargetServer(async (client) => {
+        await client.takeUntil("\n");
+        await client.send("answer\n");
+      });
+      await using web = new NamedServer("web");
+      await cluster.apply(
+        pod({
+          name: "all",
+          labels: { app: "all" },
+          targets: { 1: counting.address, 2: echo.address, 3: asking.address, 80: web.address },
+        }),
+        service({
+          name: "all",
+          selector: { app: "all" },
+          ports: [1, 2, 3, 80].map((port) => ({ name: `p${port}`, port })),
+        }),
+      );
+      await cluster.untilReady("default", "all");
+      const kubeconfig = await cluster.writeKubeconfig();
+      await home.configure(`
+transports: { lab: { kubernetes: { kubeconfig: ${kubeconfig}, halfClose: ${halfClose} } } }
+routes: [{ to: .svc, via: lab }]
+`);
+      await using door = await home.door();
+      const target = "all.default.svc";
+      if (halfClose === "pass") {
+        await t.step(
+          "K18, K19: early bytes, and an answer after the client has ended its direction",
+          async () => {
+            using client = await connected(door, `${target}:1`, "x".repeat(200));
+            await client.end();
+            assert.equal(await client.restText(), "got 200");
+          },
+        );
+      } else {
+        await t.step("K19: an answer that comes later than the runtime would wait", async () => {
+          using client = await connected(door, `${target}:3`, "question\n");
+          await client.end();
+          assert.equal(await client.restText(), "answer\n");
+        });
+      }
+      await t.step("much of it, both ways", async () => {
+        using client = await connected(door, `${target}:2`);
+        const bytes = patternBytes(4 << 20, 3);
+        const [, back] = await Promise.all([client.send(bytes), client.take(bytes.length)]);
+        assert.ok(back.every((byte, at) => byte === bytes[at]));
+      });
+      await t.step("K21: 200 at once, none lost, few connections", async () => {
+        const before = (await cluster.forwards()).sessions;
+        const bodies = await Promise.all(
+          Array.from({ length: 200 }, async () => {
+            using client = await connected(door, `${target}:80`, "GET / HTTP/1.0\r\n\r\n");
+            return (await client.restText()).split("\r\n\r\n")[1];
+          }),
+        );
+        assert.deepEqual(new Set(bodies), new Set(["web"]));
+        const { sessions, openSessions } = await cluster.forwards();
+        assert.ok(openSessions <= 4, `${openSessions} sessions`);
+        assert.ok(sessions - before <= 4, `${sessions - before} sessions more`);
+      });
+    },
+  );
+}
