@@ -54,11 +54,6 @@ export async function runKonnectivityServer(
 ): Promise<void> {
   const { clock, network, files } = world;
   const { Agents, healthPages, serveAgent, serveConnectFront, serveGrpcFront } = await loadKonnectivity();
-  if (await network.canServeTls?.() === false) {
-    throw new PosternError("config", "Cannot play a Konnectivity server: it needs Deno 2.9 or newer", {
-      hint: "take a postern that is compiled with Deno 2.9 or newer",
-    });
-  }
   const agents = new Agents({
     clock,
     strategies: settings.strategies,
@@ -79,6 +74,11 @@ export async function runKonnectivityServer(
   if (!isSecure && !("path" in settings.front)) {
     throw new PosternError("config", "Cannot serve clients over TCP without certificates", {
       hint: "give --server-ca-cert, --server-cert and --server-key, or --uds-name with --server-port=0",
+    });
+  }
+  if (await network.canServeTls?.() === false) {
+    throw new PosternError("config", "Cannot play a Konnectivity server: it needs Deno 2.9 or newer", {
+      hint: "take a postern that is compiled with Deno 2.9 or newer",
     });
   }
   const pages = healthPages({
