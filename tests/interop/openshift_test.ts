@@ -129,6 +129,23 @@ peerTest(
         assert.equal(atob(data).replaceAll(/\s/g, ""), testTls.ca.replaceAll(/\s/g, ""));
       }
     });
+    const config = `${home.places.config}/config.yaml`;
+    await t.step("a door that is opened for kubectl alone is there for the plugin too", async () => {
+      await aged(home);
+      const { code, stdout, stderr } = await home.run(["--config", config, ...wrapped], { env });
+      assert.deepEqual([code, stdout], [0, person("person-2")], stderr);
+      assert.ok(!await isAged(home));
+    });
+    await t.step("by hand it goes through the door that runs, or as one would go", async () => {
+      for (const named of [[], ["--config", config]]) {
+        await aged(home);
+        const { code, stdout, stderr } = await home.run([...named, "exec-credential", "--server", api.url]);
+        assert.equal(code, 0, stderr);
+        assert.equal(JSON.parse(stdout).kind, "ExecCredential");
+        // The cluster has been asked.
+        assert.ok(!await isAged(home), stderr);
+      }
+    });
     await t.step("and another one is not", async () => {
       const [file = ""] = [...Deno.readDirSync(`${home.places.state}/first-use`)].map(({ name }) => name);
       await Deno.writeTextFile(`${home.places.state}/first-use/${file}`, testTls.client.cert);
@@ -171,11 +188,32 @@ async function tokenFile({ places }: Household): Promise<string> {
 
 /** Makes the stored token one that only the cluster can tell from a good one, and its word for it an hour old. */
 async function spoilt(home: Household): Promise<void> {
+  await restored(home, (stored) => {
+    const [header, claims] = stored.idToken.split(".");
+    return { idToken: `${header}.${claims}.${"A".repeat(342)}`, checked: anHourAgo() };
+  });
+}
+
+/** Has the cluster's word for the stored token be an hour old. */
+async function aged(home: Household): Promise<void> {
+  await restored(home, () => ({ checked: anHourAgo() }));
+}
+
+async function isAged(home: Household): Promise<boolean> {
+  const { checked } = JSON.parse(await Deno.readTextFile(await tokenFile(home)));
+  return Date.parse(checked) < Date.now() - 1_800_000;
+}
+
+function anHourAgo(): string {
+  return new Date(Date.now() - 3_600_000).toISOString();
+}
+
+async function restored(
+  home: Household,
+  change: (stored: { idToken: string }) => { idToken?: string; checked: string },
+): Promise<void> {
   const path = await tokenFile(home);
   const stored = JSON.parse(await Deno.readTextFile(path));
   assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
-  const [header, claims] = stored.idToken.split(".");
-  const idToken = `${header}.${claims}.${"A".repeat(342)}`;
-  const checked = new Date(Date.parse(stored.checked) - 3_600_000).toISOString();
-  await Deno.writeTextFile(path, JSON.stringify({ ...stored, idToken, checked }));
+  await Deno.writeTextFile(path, JSON.stringify({ ...stored, ...change(stored) }));
 }
