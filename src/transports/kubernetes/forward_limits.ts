@@ -10,6 +10,8 @@ export interface ForwardLimits {
   readonly opening: number;
   /** A session without forwards is closed after so long. */
   readonly idle: number;
+  /** So many sessions without forwards are kept for that time, for all pods together. */
+  readonly idleSessions: number;
   /** A session as old takes no more forwards: some load balancers cut what is an hour old. */
   readonly age: number;
   /** Sessions for one pod, besides those in which somebody does not read. */
@@ -27,6 +29,7 @@ export const usualForwardLimits: ForwardLimits = {
   keepalive: 30_000,
   opening: 30_000,
   idle: 120_000,
+  idleSessions: 16,
   age: 30 * 60_000,
   sessions: 2,
   streams: 1024,

@@ -33,6 +33,7 @@ export class ForwardPool implements AsyncDisposable {
   readonly #limits: ForwardLimits;
   readonly #forms: ForwardForms;
   readonly #pods = new Map<string, PodForwards>();
+  readonly #idle = new Set<ForwardSession>();
   readonly #closing = new AbortController();
   #broken = 0;
   #lastError: string | undefined;
@@ -59,6 +60,7 @@ export class ForwardPool implements AsyncDisposable {
       pod = new PodForwards({
         clock: this.#options.clock,
         limits: this.#limits,
+        idle: this.#idle,
         isSingle: () => this.#forms.current === "v4",
         connect: (port) => this.#connect({ ...target, port }),
         onEmpty: () => {

@@ -12,6 +12,8 @@ export interface PodForwardsOptions {
   readonly connect: (port: number) => Promise<OpenedForm>;
   readonly makeSession: (opened: OpenedForm, handlers: SessionHandlers) => ForwardSession;
   readonly makeSingle: (opened: OpenedForm, port: number, onOver: () => void) => Conn;
+  /** Sessions of all pods that carry nothing, the one that has done so for longest first. */
+  readonly idle: Set<ForwardSession>;
   /** Told when nothing is left of it. */
   readonly onEmpty: () => void;
   /** Told of a session that broke while it carried forwards. */
@@ -99,8 +101,7 @@ export class PodForwards implements AsyncDisposable {
   }
 
   #enter(session: ForwardSession, port: number): Conn {
-    this.#sessions.get(session)?.[Symbol.dispose]();
-    this.#sessions.set(session, undefined);
+    this.#onUsed(session);
     return session.open(port);
   }
 
@@ -179,17 +180,24 @@ export class PodForwards implements AsyncDisposable {
   #onChange(session: ForwardSession): void {
     if (!this.#sessions.has(session)) return;
     const { clock, limits } = this.#options;
-    if (session.streams > 0) {
-      this.#sessions.get(session)?.[Symbol.dispose]();
-      this.#sessions.set(session, undefined);
-    } else if (!this.#sessions.get(session)) {
+    if (session.streams > 0) this.#onUsed(session);
+    else if (!this.#sessions.get(session)) {
       this.#sessions.set(session, clock.after(limits.idle, () => session.retire()));
+      const { idle } = this.#options;
+      idle.add(session);
+      if (idle.size > limits.idleSessions) { for (const longest of idle) return longest.retire(); }
     }
     this.#changed();
   }
 
-  #onOver(session: ForwardSession, error: unknown, carried: number): void {
+  #onUsed(session: ForwardSession): void {
     this.#sessions.get(session)?.[Symbol.dispose]();
+    this.#sessions.set(session, undefined);
+    this.#options.idle.delete(session);
+  }
+
+  #onOver(session: ForwardSession, error: unknown, carried: number): void {
+    this.#onUsed(session);
     this.#sessions.delete(session);
     if (error !== undefined && carried > 0) this.#options.onBroken(error);
     this.#changed();

@@ -289,6 +289,22 @@ Deno.test("ForwardPool closes a session that carries nothing, and takes an old o
   assert.deepEqual(all.broken, []);
 });
 
+Deno.test("ForwardPool keeps no more sessions that carry nothing than it may, for all pods", async () => {
+  await using all = lab({ limits: { idleSessions: 3 } });
+  for (const pod of ["a", "b", "c", "d", "e"]) {
+    const conn = await all.pool.open({ ...web, pod }, { signal });
+    await all.clock.advance(1);
+    conn.abort();
+    await all.clock.advance(1);
+  }
+  await until(() => all.api.open === 3);
+  // The last ones are kept: this one is not opened anew.
+  (await all.pool.open({ ...web, pod: "c" }, { signal })).abort();
+  assert.equal(all.api.connections.length, 5);
+  (await all.pool.open({ ...web, pod: "a" }, { signal })).abort();
+  assert.equal(all.api.connections.length, 6);
+});
+
 Deno.test("ForwardPool opens a new session when the server goes away, and lets the old one end", async () => {
   await using all = lab({ connect: shouting(new PodEnds()) });
   const first = await all.open();
