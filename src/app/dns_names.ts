@@ -1,4 +1,4 @@
-import { type FarName, parseIPv4, type Transport } from "../core/mod.ts";
+import { type FarName, type FarNames, parseIPv4 } from "../core/mod.ts";
 import {
   answerTtl,
   type DnsAnswer,
@@ -42,15 +42,15 @@ export class DnsNames implements DnsAnswers {
     const way = wayOf(name, state.plan);
     if (!way) return { kind: "notOurs" };
     const { zone, names, isWay } = way;
-    if (names) return this.#fromCluster({ name, type }, names, { zone, signal });
+    if (names) return this.#fromCluster({ name, type }, { ...way, names }, { signal });
     if (!isWay) return { kind: zone === name ? "nodata" : "unknown", zone: zone ?? name };
     return standing({ name, type }, zone ?? name, state);
   }
 
   async #fromCluster(
     { name, type }: DnsAsked,
-    names: NonNullable<Transport["names"]>,
-    { zone, signal }: { zone: string | undefined; signal: AbortSignal },
+    { names, zone, isNamed }: Way & { readonly names: FarNames },
+    { signal }: { signal: AbortSignal },
   ): Promise<DnsAnswer> {
     const found = await names.find(name, { signal });
     if (!found) {
@@ -58,12 +58,17 @@ export class DnsNames implements DnsAnswers {
       // The zone itself is there, whatever it holds.
       return { kind: name === zone ? "nodata" : "unknown", zone };
     }
+    const isAddress = type === "A" || type === "AAAA" || type === "ANY";
+    const state = this.#now();
+    if (isNamed && state.fakes && isAddress && found.addresses.length > 0) {
+      return await standing({ name, type }, zone ?? name, state);
+    }
     const records = recordsOf({ name, type }, found);
     if (found.alias !== undefined && type !== "CNAME") {
       records.push(...await this.#followed(found.alias, type, { signal, left: mostAliases }));
     }
     if (records.length === 0) return { kind: "nodata", zone: zone ?? name };
-    const additionals = type === "SRV" ? addressesOf(found) : [];
+    const additionals = type === "SRV" && !isNamed ? addressesOf(found) : [];
     return { kind: "records", zone: zone ?? name, records, additionals };
   }
 
@@ -87,25 +92,28 @@ export class DnsNames implements DnsAnswers {
 interface Way {
   /** The apex of what is ours around it; absent where only a cluster can say that it is. */
   readonly zone: string | undefined;
-  readonly names?: Transport["names"];
+  readonly names?: FarNames | undefined;
+  /** Whether it is below `dns.domains`. */
+  readonly isNamed: boolean;
   /** Whether it may be dialled through the door, by an address that stands for it. */
   readonly isWay: boolean;
 }
 
 function wayOf(name: string, plan: Plan): Way | undefined {
   const domain = domainOf(name, plan.config.settings.dns?.domains ?? []);
+  const isNamed = domain !== undefined;
   for (const port of portsOf(plan.router)) {
     const route = plan.router.route({ host: name, port });
     const { transport: { names }, type } = transportOf(plan, route);
     const zone = zoneOf(route) ?? domain;
-    if (names) return { zone, names, isWay: false };
-    if (type !== "direct" && type !== "reject" && zone !== undefined) return { zone, isWay: true };
+    if (names) return { zone, names, isWay: false, isNamed };
+    if (type !== "direct" && type !== "reject" && zone !== undefined) return { zone, isWay: true, isNamed };
   }
-  if (domain !== undefined) return { zone: domain, isWay: true };
+  if (domain !== undefined) return { zone: domain, isWay: true, isNamed };
   // The apex of a rule for what is only below it.
   const below = plan.router.route({ host: `x.${name}`, port: 0 });
   const isApex = zoneOf(below) === name && transportOf(plan, below).type !== "direct";
-  return isApex ? { zone: name, isWay: false } : undefined;
+  return isApex ? { zone: name, isWay: false, isNamed } : undefined;
 }
 
 /** The name in the rule that has decided, where there is one in it. */

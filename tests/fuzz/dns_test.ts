@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { formatIp, PosternError } from "../../src/core/mod.ts";
+import type { DnsAnswers } from "../../src/listeners/mod.ts";
+import { replyTo } from "../../src/listeners/dns_reply.ts";
 import { dns } from "../../src/wire/mod.ts";
+import { FakeClock } from "../support/fake_clock.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 
 const plain = { noNullPrototype: true };
@@ -148,4 +151,34 @@ Deno.test("decodeMessage() takes no more than its bytes allow for pointers in a 
   const decoded = dns.decodeMessage(bytes);
   assert.equal(decoded?.value.questions.length, count + 1);
   assert.equal(decoded?.value.questions.at(-1)?.name.length, 253);
+});
+
+Deno.test("replyTo() gives any client at most one message that can be read, within its size", async () => {
+  const answers: DnsAnswers = {
+    answer({ name, type }) {
+      if (name.length % 3 === 0) return { kind: "notOurs" };
+      if (name.length % 3 === 1) return { kind: "unknown", zone: "example" };
+      const record = { name, ttl: 5, type: "A", address: "192.0.2.1" } as const;
+      return type === "A" || type === "ANY"
+        ? { kind: "records", zone: "example", records: new Array<dns.DnsRecord>(60).fill(record) }
+        : { kind: "nodata", zone: "example" };
+    },
+  };
+  const clock = new FakeClock();
+  const { signal } = new AbortController();
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(input, message.map((value) => dns.encodeMessage(value))), async (bytes) => {
+      const { bytes: reply, outcome } = await replyTo(bytes, { answers, clock, signal });
+      if (!reply) return assert.equal(outcome, "dropped");
+      const read = dns.decodeMessage(reply);
+      assert.equal(read?.used, reply.length);
+      assert.equal(read?.value.isResponse, true);
+      assert.deepEqual([...reply.subarray(0, 2)], [...bytes.subarray(0, 2)]);
+      // What a client has not asked for it does not get.
+      assert((read?.value.questions.length ?? 0) <= 1);
+      assert(reply.length <= 4096);
+    }),
+    { numRuns: fuzzRuns(1000) },
+  );
+  assert.equal(clock.waiting, 0);
 });

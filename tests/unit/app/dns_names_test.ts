@@ -148,6 +148,16 @@ for (
   });
 }
 
+Deno.test("DnsNames.answer() gives names of a cluster that dns.domains names an address of the range", async () => {
+  await using dns = await dnsOf(text.replace("[own.example]", "[shop.svc.cluster.local]"));
+  const name = `two.shop.${svc}`;
+  assert.equal(shown(await dns.ask(name)), `${name} A 198.18.0.1`);
+  assert.equal(shown(await dns.ask(name, "AAAA")), "nodata cluster.local");
+  assert.equal(shown(await dns.ask(`no.shop.${svc}`)), "unknown cluster.local");
+  assert.equal(shown(await dns.ask(`web.shop.${svc}`, "SRV")), `web.shop.${svc} SRV 80 web.shop.${svc}`);
+  assert.equal(shown(await dns.ask(`shop.${svc}`)), "nodata cluster.local");
+});
+
 Deno.test("DnsNames.answer() follows an alias to itself no more than a few times", async () => {
   await using dns = await dnsOf();
   const answer = await dns.ask(`circle.shop.${svc}`);
