@@ -6,12 +6,10 @@ import { Proxy } from "../../../src/transports/proxy.ts";
 import type { ProxySettings } from "../../../src/transports/proxy_settings.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { readAll } from "../../support/memory_conn.ts";
-import { idleSshServices } from "../../support/idle_ssh_services.ts";
 import { MemoryFiles } from "../../support/memory_files.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";
 import { patternBytes, randomNumbers } from "../../support/pattern_bytes.ts";
 import { ProxyServer } from "../../support/proxy_server.ts";
-import { recordingLog } from "../../support/recording_log.ts";
 
 const address = { host: "192.0.2.1", port: 3128 };
 const target = { host: "web.example", port: 443 };
@@ -24,12 +22,11 @@ function proxyOver(
   settings: Partial<ProxySettings> = {},
   files = new MemoryFiles(),
 ): Proxy {
-  const parts = { network, clock: new FakeClock(), files, log: recordingLog() };
+  const parts = { network, clock: new FakeClock(), files };
   const direct = new Direct(parts);
   return new Proxy({ scheme: "http", ...address, ...settings }, {
     ...parts,
     name: "corp",
-    ssh: idleSshServices(parts),
     dialer: (target, options) => direct.dial(target, options),
   });
 }
