@@ -16,8 +16,11 @@ export interface Fleet {
 /** The clusters of the stored catalogues that the configuration counts. Asks nobody on the network. */
 export async function readFleet(world: World, source: ConfigSource): Promise<Fleet> {
   const { knownClusters, storedCatalogues, usualExec } = await import("../clusters/mod.ts");
+  const reading = storedCatalogues(world);
+  // A person waits for it before each kubectl: the disk and the configuration are read at the same time.
+  reading.catch(() => {});
   const { settings } = await loadConfig(world, { ...source, withoutCatalogues: true });
-  const { catalogues, notes } = await storedCatalogues(world);
+  const { catalogues, notes } = await reading;
   const chosen = chosenOf(catalogues, settings.catalogues);
   const missing = (settings.catalogues ?? []).filter(({ name }) =>
     !chosen.some(({ catalogue }) => catalogue.name === name)

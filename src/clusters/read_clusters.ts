@@ -66,14 +66,16 @@ function readFacts(value: unknown, warn: (message: string, fact?: string) => voi
     warn("its facts are left out: they are not an object");
     return {};
   }
-  const entries: [string, unknown][] = [];
-  for (const [name, fact] of Object.entries(value)) {
+  const names = Object.keys(value);
+  const kept = names.filter((name) => {
     // It lets whoever has it install a cluster.
-    if (name.toLowerCase() === "installurl") continue;
-    if (isDeeper(fact, deepest)) warn("is left out: it is nested too deeply", shownName(name));
-    else entries.push([name, fact]);
-  }
-  return Object.fromEntries(entries);
+    if (name.length === 10 && name.toLowerCase() === "installurl") return false;
+    if (!isDeeper(value[name], deepest)) return true;
+    warn("is left out: it is nested too deeply", shownName(name));
+    return false;
+  });
+  // With thousands of clusters to be read before each kubectl, what is as it should be is not made anew.
+  return kept.length === names.length ? value : Object.fromEntries(kept.map((name) => [name, value[name]]));
 }
 
 function isDeeper(value: unknown, levels: number): boolean {
