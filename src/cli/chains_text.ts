@@ -1,5 +1,5 @@
 import type { Status } from "../app/mod.ts";
-import { formatAge, type HopStatus } from "../core/mod.ts";
+import { type ClusterStatus, formatAge, type HopStatus } from "../core/mod.ts";
 import type { Paint } from "./paint.ts";
 import { printable } from "./printable.ts";
 import { type Column, table } from "./table.ts";
@@ -16,8 +16,33 @@ export function chainsText(
   const hints = transports.flatMap(({ name, state, hint }) =>
     hint === undefined || !broken.has(state) ? [] : [`${printable(name)}: ${printable(hint)}\n`]
   );
-  return `${chains}${hints.length === 0 ? "" : `\n${hints.join("")}`}`;
+  return `${chains}${clustersText(transports, paint)}${hints.length === 0 ? "" : `\n${hints.join("")}`}`;
 }
+
+/** The clusters that are in use; nothing where there are none. */
+function clustersText(transports: Status["transports"], paint: Paint): string {
+  const rows = transports.flatMap(({ name, clusters = [] }) =>
+    clusters.map((cluster, at): ClusterRow => ({ transport: at === 0 ? name : "", ...cluster }))
+  );
+  return rows.length === 0 ? "" : `\n${table(rows, clusterColumns, paint.dim)}`;
+}
+
+type ClusterRow = ClusterStatus & { readonly transport: string };
+
+const clusterColumns: readonly Column<ClusterRow>[] = [
+  { title: "CLUSTER", show: ({ transport }) => transport },
+  { title: "CONTEXT", show: ({ name }) => name },
+  { title: "SERVER", show: ({ server }) => server },
+  { title: "VERSION", show: ({ version }) => version ?? "-" },
+  { title: "STATE", show: ({ state }) => state },
+  { title: "SESSIONS", show: ({ sessions }) => sessions, alignRight: true },
+  { title: "STREAMS", show: ({ streams }) => streams, alignRight: true },
+  {
+    title: "WATCHES",
+    show: ({ watches }) => [...new Set(watches.map(({ namespace }) => namespace))].join(",") || "-",
+  },
+  { title: "LAST ERROR", show: ({ lastError }) => lastError ?? "" },
+];
 
 type Row = HopStatus & { readonly transport: string };
 

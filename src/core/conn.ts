@@ -73,7 +73,44 @@ export interface TransportStatus {
   readonly hint?: string;
   /** Hosts that it keeps sessions with, in the order in which they are gone through. */
   readonly hops?: readonly HopStatus[];
+  /** Clusters that it goes into, as far as they are in use. */
+  readonly clusters?: readonly ClusterStatus[];
   readonly [more: string]: unknown;
+}
+
+/** A cluster that a transport goes into. */
+export interface ClusterStatus {
+  /** The context of the kubeconfig. */
+  readonly name: string;
+  /** Where its API server is. */
+  readonly server: string;
+  /** What that says it is, once it was asked. */
+  readonly version?: string;
+  readonly state: "ready" | "failing";
+  /** How forwards are carried. */
+  readonly form: string;
+  /** Connections that carry forwards, and forwards, now. */
+  readonly sessions: number;
+  readonly streams: number;
+  /** Sessions that broke while they were in use, so far. */
+  readonly broken: number;
+  readonly requests: number;
+  readonly watches: readonly WatchedStatus[];
+  readonly lastError?: string;
+  readonly hint?: string;
+}
+
+/** What is followed of a cluster. */
+export interface WatchedStatus {
+  /** `*` is the whole cluster. */
+  readonly namespace: string;
+  readonly resource: string;
+  readonly state: string;
+  /** Since when, in RFC 3339. */
+  readonly since: string;
+  readonly objects: number;
+  readonly relists: number;
+  readonly lastError?: string;
 }
 
 /** A host on the way of a transport that keeps sessions. */

@@ -9,7 +9,7 @@ import { statusScript } from "./status_page_assets.ts";
 const mostShown = 200;
 const numeric = new Set([
   ...["Age", "Up", "Down", "Dials", "Failures"],
-  ...["Round trip", "Channels", "Sessions", "Reconnects"],
+  ...["Round trip", "Channels", "Sessions", "Streams", "Reconnects"],
 ]);
 
 /** What a browser without the token is shown: that a door runs here and how to use it. */
@@ -54,6 +54,7 @@ function livePart(source: PageSource): Html {
     ${connectionsSection(source.connections(), status)}
     ${transportsSection(status.transports)}
     ${chainsSection(status.transports)}
+    ${clustersSection(status.transports)}
     ${listenersSection(status)}
   `;
 }
@@ -156,6 +157,39 @@ ${
         ...["Chain", "Host", "Address", "State", "Since"],
         ...["Round trip", "Channels", "Sessions", "Reconnects", "Last error"],
       ],
+      rows,
+    )
+  }
+</section>`;
+}
+
+/** The clusters that are in use; nothing where there are none. */
+function clustersSection(transports: readonly TransportState[]): Html {
+  const rows = transports.flatMap(({ name, clusters = [] }) =>
+    clusters.map((cluster, at) =>
+      html`
+        <tr>
+          <td>${at === 0 ? name : ""}</td>
+          <td>${cluster.name}</td>
+          <td>${cluster.server}</td>
+          <td>${cluster.version ?? ""}</td>
+          <td class="${cluster.state}">${cluster.state}</td>
+          <td class="number">${cluster.sessions}</td>
+          <td class="number">${cluster.streams}</td>
+          <td>${cluster.watches.map(({ namespace, resource, objects }) =>
+            `${namespace}: ${objects} ${resource}`
+          ).join(", ")}</td>
+          <td>${cluster.lastError ?? ""}</td>
+        </tr>
+      `
+    )
+  );
+  if (rows.length === 0) return html``;
+  return html`<section aria-labelledby="clusters">
+<h2 id="clusters">Clusters</h2>
+${
+    table(
+      ["Transport", "Context", "Server", "Version", "State", "Sessions", "Streams", "Watches", "Last error"],
       rows,
     )
   }

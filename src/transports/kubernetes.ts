@@ -1,5 +1,6 @@
 import {
   asPosternError,
+  type ClusterStatus,
   type Conn,
   describe,
   type DialOptions,
@@ -15,7 +16,7 @@ import {
 import { defineTransport, type TransportDeps } from "./define_transport.ts";
 import type { ClusterNames } from "./kubernetes/cluster_names.ts";
 import type { ClusterSet } from "./kubernetes/cluster_set.ts";
-import { type ClusterState, clusterState } from "./kubernetes/cluster_state.ts";
+import { clusterState } from "./kubernetes/cluster_state.ts";
 import { type KubernetesSettings, kubernetesSettings } from "./kubernetes_settings.ts";
 import { LateTables } from "./kubernetes/late_tables.ts";
 
@@ -115,7 +116,7 @@ export class Kubernetes implements Transport {
     }
   }
 
-  status(): TransportStatus & { readonly clusters: readonly ClusterState[] } {
+  status(): TransportStatus & { readonly clusters: readonly ClusterStatus[] } {
     const clusters = this.#set?.links.map(clusterState) ?? [];
     const detail = { detail: detailOf(this.#settings), clusters };
     if (this.#failure) {

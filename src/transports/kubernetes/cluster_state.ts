@@ -1,28 +1,8 @@
-import type { WatchStatus } from "../../clusters/mod.ts";
+import type { ClusterStatus } from "../../core/mod.ts";
 import type { ClusterLink } from "./cluster_link.ts";
 
-/** What `status` shows of one cluster. */
-export interface ClusterState {
-  /** The context. */
-  readonly name: string;
-  /** Where its API server is. */
-  readonly server: string;
-  readonly version?: string;
-  readonly state: "ready" | "failing";
-  /** How forwards are carried. */
-  readonly form: string;
-  readonly sessions: number;
-  readonly streams: number;
-  /** Sessions that broke while they were in use. */
-  readonly broken: number;
-  readonly requests: number;
-  readonly watches: readonly WatchStatus[];
-  readonly lastError?: string;
-  readonly hint?: string;
-}
-
 /** How a cluster in use is. */
-export function clusterState({ api, view, forwards }: ClusterLink): ClusterState {
+export function clusterState({ api, view, forwards }: ClusterLink): ClusterStatus {
   const { server, version, requests, lastError: apiError, hint } = api.status();
   const { form, sessions, streams, broken, lastError: forwardError } = forwards.status();
   const { watches } = view.status();
