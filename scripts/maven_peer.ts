@@ -1,12 +1,16 @@
 import type { Peer } from "./peer_table.ts";
 
 export interface MavenOptions {
-  readonly mvn: string;
+  /** How Maven is started: by a program that ends it when it takes too long, where there is one. */
+  readonly mvn: readonly string[];
   /** The directory that gets a directory for it. */
   readonly into: string;
   /** Runs a program; what it said where it failed. */
   readonly run: (command: readonly string[], options?: { cwd?: string }) => Promise<string | undefined>;
 }
+
+/** Half an hour is what it would wait for an answer. */
+const patience = ["-Daether.connector.connectTimeout=15000", "-Daether.connector.requestTimeout=120000"];
 
 const plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:unpack";
 
@@ -23,7 +27,9 @@ export async function unpackMaven(
   const directory = await Deno.makeTempDir({ dir: into, prefix: `${name}-` });
   try {
     const failure = await run([
-      ...[mvn, "--quiet", "--batch-mode", `-Dmaven.repo.local=${directory}/repository`, plugin],
+      ...mvn,
+      ...["--quiet", "--batch-mode", `-Dmaven.repo.local=${directory}/repository`, plugin],
+      ...patience,
       ...[`-Dartifact=${maven.artifact}`, `-DoutputDirectory=${directory}/unpacked`],
     ], { cwd: directory });
     if (failure !== undefined) return failure;

@@ -94,9 +94,13 @@ async function makePython(packages: readonly string[]): Promise<string | undefin
 async function installMaven(wanted: readonly Wanted[], reasons: Map<PeerName, string>): Promise<void> {
   for (const [name, peer] of wanted) {
     const mvn = await findProgram("mvn");
-    const failure = mvn === undefined
-      ? "no mvn here"
-      : await unpackMaven(peer, { mvn, into: peersDirectory(), run });
+    const timeout = await findProgram("timeout");
+    const failure = mvn === undefined ? "no mvn here" : await unpackMaven(peer, {
+      mvn: [...timeout === undefined ? [] : [timeout, "300"], mvn],
+      into: peersDirectory(),
+      // Once: nobody depends on it, and it would wait long for a registry that is away.
+      run: (command, options = {}) => runOnce(command, options),
+    });
     if (failure === undefined) reasons.delete(name);
     else reasons.set(name, failure);
   }
