@@ -1,5 +1,6 @@
 import { directoryOf, isPosternError, PosternError, type World } from "../core/mod.ts";
 import {
+  delegatesSince,
   dnsDirectories,
   dnsMark,
   type DnsSystemFile,
@@ -61,11 +62,11 @@ export async function applyDns(
       hint: "run as administrator what this prints: postern dns --print nrpt",
     });
   }
+  const before = await appliedDnsFiles(world);
   const wanted = process.platform === "darwin"
     ? dnsSystemFiles("macos", wish)
-    : dnsSystemFiles("systemd-resolved", wish, { version: await systemdVersion(world, signal) });
+    : dnsSystemFiles("systemd-resolved", wish, { version: await usedVersion(world, before, signal) });
   await demandOurs(world, wanted);
-  const before = await appliedDnsFiles(world);
   const made = madeDirectories(before);
   const written: string[] = [];
   for (const { path, content } of wanted) {
@@ -143,6 +144,17 @@ async function tellResolved(
   if (result.code !== 0) {
     throw failure(result.stderr.trim().slice(0, 300) || `systemctl ended with ${result.code}`);
   }
+}
+
+/** A door that may not start systemctl goes by what is there. */
+async function usedVersion(
+  world: World,
+  before: readonly DnsSystemFile[],
+  signal: AbortSignal,
+): Promise<number> {
+  const version = await systemdVersion(world, signal);
+  const hasDelegate = before.some(({ path }) => path.startsWith(dnsDirectories.delegates));
+  return version === 0 && hasDelegate ? delegatesSince : version;
 }
 
 /** The version of systemd; 0 where it cannot be told. */

@@ -27,7 +27,7 @@ export const dnsDirectories = {
 } as const;
 
 /** From this version on systemd-resolved asks a server for some names only, and never for others. */
-const delegatesSince = 258;
+export const delegatesSince = 258;
 
 /** The files for a system. `version` is that of systemd, where it is known. */
 export function dnsSystemFiles(

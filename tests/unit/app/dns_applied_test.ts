@@ -65,6 +65,14 @@ Deno.test("applyDns() takes away what an older systemd needed", async () => {
   assert.deepEqual(await applyDns(world, wish, { signal }), { written: [delegate], removed: [dropIn] });
 });
 
+Deno.test("applyDns() keeps to the kind of file that is there where it may not ask systemctl", async () => {
+  const { world } = machine({ version: 260 });
+  await applyDns(world, wish, { signal });
+  world.process.run = machine({ version: 0 }).world.process.run;
+  await assert.rejects(applyDns(world, { ...wish, domains: ["other"] }, { signal }), /read its files/);
+  assert.deepEqual((await appliedDnsFiles(world)).map(({ path }) => path), [delegate]);
+});
+
 Deno.test("applyDns() writes what it can without systemctl, and says what to run", async () => {
   const { world } = machine({ version: 0 });
   await assert.rejects(
