@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { KubeHome, NamedServer } from "../support/kube_door.ts";
 import { type KubeObject, pod, service } from "../support/kube_objects.ts";
+import { guideRules } from "../support/kube_role.ts";
 import { eventuallyInCluster } from "../support/kube_processes.ts";
 import { peerTest } from "../support/peers.ts";
 
@@ -221,11 +222,7 @@ default: reject
     });
   }
   await t.step("K14: rights in one namespace, and the right that is missing", async () => {
-    await cluster.allow("alice", "prod", [
-      { apiGroups: [""], resources: ["services"], verbs: ["list", "watch"] },
-      { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["list", "watch"] },
-      { apiGroups: [""], resources: ["pods/portforward"], verbs: ["get", "create"] },
-    ]);
+    await cluster.allow("alice", "prod", guideRules());
     const narrow = await cluster.writeKubeconfig({
       namespace: "prod",
       token: cluster.token("alice"),
