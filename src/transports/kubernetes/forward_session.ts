@@ -1,7 +1,8 @@
 import { type Clock, type Conn, describe, PosternError } from "../../core/mod.ts";
-import { type SpdyEffect, SpdySession, webSocket } from "../../wire/mod.ts";
+import { type SpdyEffect, SpdySession } from "../../wire/mod.ts";
 import { type HalfClose, podName, type PodPort } from "./forward_api.ts";
 import { ForwardCrowd } from "./forward_crowd.ts";
+import { type ForwardFraming, plainFraming, WebSocketFraming } from "./forward_framing.ts";
 import { ForwardLanes } from "./forward_lanes.ts";
 import { ForwardOutput } from "./forward_output.ts";
 import { ForwardPair } from "./forward_pair.ts";
@@ -31,7 +32,7 @@ export class ForwardSession implements AsyncDisposable {
   readonly #conn: Conn;
   readonly #options: ForwardSessionOptions;
   readonly #spdy = new SpdySession("client");
-  readonly #webSocket: webSocket.WebSocketReader | undefined;
+  readonly #framing: ForwardFraming;
   readonly #output: ForwardOutput;
   readonly #pulse: ForwardPulse;
   readonly #crowd: ForwardCrowd;
@@ -49,7 +50,9 @@ export class ForwardSession implements AsyncDisposable {
     this.#options = options;
     const { clock, isWebSocket, onChange, pod } = options;
     this.openedAt = clock.now();
-    this.#webSocket = isWebSocket ? new webSocket.WebSocketReader("client") : undefined;
+    this.#framing = isWebSocket
+      ? new WebSocketFraming((frame) => this.#output.addControl(frame))
+      : plainFraming;
     this.#output = new ForwardOutput(conn, {
       clock,
       isWebSocket,
@@ -191,7 +194,9 @@ export class ForwardSession implements AsyncDisposable {
           });
         }
         this.#pulse.onHeard();
-        this.#receive(into.subarray(0, count));
+        for (const bytes of this.#framing.receive(into.subarray(0, count))) {
+          for (const effect of this.#spdy.receive(bytes)) this.#do(effect);
+        }
         if (this.#crowd.mustWait) await this.#untilTaken();
       }
     } catch (error) {
@@ -206,29 +211,6 @@ export class ForwardSession implements AsyncDisposable {
     await promise;
     this.#resume = undefined;
     this.#pulse.deaf(false);
-  }
-
-  #receive(bytes: Uint8Array<ArrayBuffer>): void {
-    if (!this.#webSocket) return this.#receiveSpdy(bytes);
-    for (const effect of this.#webSocket.receive(bytes)) {
-      if (effect.kind === "data") {
-        if (effect.isText) throw new PosternError("protocol", "Cannot read a port-forward: it is in text");
-        this.#receiveSpdy(effect.bytes);
-      } else if (effect.kind === "ping") {
-        const { bytes } = effect;
-        const fill = (into: Uint8Array) => into.set(bytes);
-        this.#output.addControl(webSocket.clientFrame(webSocket.opcodes.pong, bytes.length, fill));
-      } else if (effect.kind === "close") {
-        const why = `${effect.code}${effect.reason === "" ? "" : ` ${effect.reason}`}`;
-        throw new PosternError("unreachable", `Cannot go on: the API server closed the WebSocket: ${why}`, {
-          detail: "reset",
-        });
-      }
-    }
-  }
-
-  #receiveSpdy(bytes: Uint8Array<ArrayBuffer>): void {
-    for (const effect of this.#spdy.receive(bytes)) this.#do(effect);
   }
 
   #do(effect: SpdyEffect): void {
@@ -284,13 +266,12 @@ export class ForwardSession implements AsyncDisposable {
     const closed = new PosternError("cancelled", "The session was closed");
     this.#over(closed);
     this.#options.onOver(undefined, 0);
-    const farewell = this.#webSocket
-      ? webSocket.clientFrame(webSocket.opcodes.close, 2, (into) => into.set(webSocket.closePayload(1000)))
-      : this.#spdy.goAway();
-    if (!this.#output.isBusy) {
-      this.#conn.write(farewell).catch(() => {}).finally(() => this.#conn[Symbol.asyncDispose]());
-    } else this.#conn.abort(closed);
+    const { isBusy } = this.#output;
     this.#output.close();
+    if (isBusy) return this.#conn.abort(closed);
+    const dispose = () => this.#conn[Symbol.asyncDispose]();
+    // Whether it is heard or not, it is over.
+    this.#conn.write(this.#framing.farewell ?? this.#spdy.goAway()).then(dispose, dispose);
   }
 
   #break(error: unknown): void {

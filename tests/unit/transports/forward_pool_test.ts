@@ -4,7 +4,7 @@ import type { Conn, PosternError } from "../../../src/core/mod.ts";
 import { neverReachedPod } from "../../../src/transports/kubernetes/forward_failure.ts";
 import type { ForwardLimits } from "../../../src/transports/kubernetes/forward_limits.ts";
 import { ForwardPool } from "../../../src/transports/kubernetes/forward_pool.ts";
-import { webSocket } from "../../../src/wire/mod.ts";
+import { spdy, webSocket } from "../../../src/wire/mod.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
 import { ForwardStandIn, type ForwardStandInOptions, PodEnds } from "../../support/forward_stand_in.ts";
 import { readAll } from "../../support/memory_conn.ts";
@@ -358,6 +358,23 @@ for (const { name, bytes } of garbage) {
     await until(() => all.pool.status().sessions === 0);
   });
 }
+
+Deno.test("ForwardPool gives what came right before a server closed", async () => {
+  await using all = lab();
+  const conn = await all.open();
+  const said = bytes("last words");
+  const [number = 0] = all.api.last.pods.keys();
+  all.api.last.sayRaw(
+    new Uint8Array([
+      ...webSocket.serverFrame(webSocket.opcodes.binary, spdy.dataHead(number, said.length)),
+      ...webSocket.serverFrame(webSocket.opcodes.binary, said),
+      ...webSocket.serverFrame(webSocket.opcodes.close, webSocket.closePayload(1001)),
+    ]),
+  );
+  const into = new Uint8Array(20);
+  assert.equal(await conn.read(into), said.length);
+  await assert.rejects(conn.read(into), /closed the WebSocket: 1001/);
+});
 
 Deno.test("ForwardPool answers the pings of a WebSocket", async () => {
   await using all = lab();
