@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { KubeClient, KubeView, readKubeConfig } from "../../src/clusters/kubernetes.ts";
+import { straightDialer } from "../../src/clusters/straight_dialer.ts";
+import { createWorld } from "../../src/runtime/mod.ts";
+import { KubeCluster } from "../support/kube_cluster.ts";
+import { makeCrowd } from "../support/kube_crowd.ts";
+import { isLongRun } from "../support/long_runs.ts";
+import { peerTest } from "../support/peers.ts";
+
+const { signal } = new AbortController();
+const { clock, files, network, process } = createWorld({ main: import.meta.url, flags: [] });
+const megabyte = 1_000_000;
+
+// Ten thousand take minutes to make: the nightly run measures, the others look that all is there.
+const services = isLongRun() ? 10_000 : 600;
+const namespaces = 20;
+
+peerTest(
+  `KubeView holds ${services} Services of a real API server`,
+  ["kubernetes"],
+  async ({ kubernetes }, t) => {
+    await using cluster = await KubeCluster.start(kubernetes);
+    await makeCrowd(cluster, { services, namespaces });
+    const kubeconfig = await cluster.writeKubeconfig();
+    const context = (await readKubeConfig(files, [kubeconfig])).context("lab");
+    for (
+      const { scope, most, limits } of [
+        { scope: "crowd-3", most: services / namespaces, limits: { ms: 1_000, bytes: 60 * megabyte } },
+        { scope: undefined, most: services, limits: { ms: 5_000, bytes: 150 * megabyte } },
+      ]
+    ) {
+      await t.step(scope === undefined ? "of the whole cluster" : "of one namespace", async () => {
+        const dial = straightDialer({ clock, network });
+        await using client = new KubeClient(context, { clock, files, network, process, dial });
+        await using view = new KubeView({ api: client, clock });
+        const before = Deno.memoryUsage().rss;
+        const begun = performance.now();
+        await view.ready(scope, { signal });
+        const ms = performance.now() - begun;
+        const bytes = Deno.memoryUsage().rss - before;
+        let found = 0;
+        const looking = performance.now();
+        for (let index = 0; index < services; index++) {
+          const namespace = `crowd-${index % namespaces}`;
+          if (scope !== undefined && namespace !== scope) continue;
+          const service = view.service(namespace, `service-${index}`);
+          const [slice] = view.endpoints(namespace, `service-${index}`);
+          const [ip = ""] = service?.clusterIps ?? [];
+          assert.ok(service && view.byClusterIp(ip) === service, `service-${index}`);
+          assert.equal(slice?.endpoints[1]?.pod, `service-${index}-6d5b4c7f98-abcd1`);
+          found++;
+        }
+        const each = (performance.now() - looking) * 1000 / found;
+        assert.equal(found, most);
+        // Two watches, and no list for what was looked up.
+        assert.equal(client.status().requests, 2);
+        console.log(
+          `${scope ?? "all"}: ${ms.toFixed(0)} ms, ${(bytes / megabyte).toFixed(0)} MB, ${
+            each.toFixed(1)
+          } µs a look`,
+        );
+        if (!isLongRun()) return;
+        assert.ok(ms < limits.ms, `${ms} ms`);
+        assert.ok(bytes < limits.bytes, `${bytes} bytes`);
+        assert.ok(each < 50, `${each} µs`);
+      });
+    }
+  },
+);
