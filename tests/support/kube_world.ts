@@ -24,18 +24,26 @@ export interface KubeWorldOptions {
   /** What a credential plugin does. */
   readonly run?: (options: RunOptions) => Promise<RunResult>;
   readonly server?: string;
+  /** Whether programs may be started. */
+  readonly mayRun?: boolean;
 }
 
 export async function kubeWorld(
-  { answer, user = { token: "secret" }, files: some = {}, run, server = "http://kube.example.net" }:
-    KubeWorldOptions,
+  {
+    answer,
+    user = { token: "secret" },
+    files: some = {},
+    run,
+    server = "http://kube.example.net",
+    mayRun = true,
+  }: KubeWorldOptions,
 ): Promise<KubeWorld> {
   const clock = new FakeClock();
   const api = new FakeKubeApi(answer);
   const files = new MemoryFiles({ "/kube/config": kubeconfigOf({ server, user }), ...some });
   const runs: { command: readonly string[]; options: RunOptions }[] = [];
   const process: CredentialParts["process"] = {
-    mayRun: () => true,
+    mayRun: () => mayRun,
     run: (command, options) => {
       runs.push({ command, options });
       return run ? run(options) : Promise.reject(new Error("this test runs no program"));

@@ -189,3 +189,13 @@ Deno.test("a credential plugin that is missing is told with the kubeconfig's own
     return true;
   });
 });
+
+Deno.test("a credential plugin that may not be started is told with the flag that would allow it", async () => {
+  await using world = await kubeWorld({ answer: () => ok, user: { exec: plugin }, mayRun: false });
+  await assert.rejects(world.client.json({ path: "/" }, { signal }), (error: PosternError) => {
+    assert.equal(error.code, "not_allowed");
+    assert.equal(error.hint, "allow it: --allow-run=kubelogin");
+    return true;
+  });
+  assert.equal(world.runs.length, 0);
+});
