@@ -31,6 +31,8 @@ const shortestLife = 240;
 const moreLife = 60;
 /** A server says something once a minute (`defaultBookmarkFrequency`): one that had not a word for so long is gone. */
 const patience = 90_000;
+/** How long nothing may come while a list is on its way, in ms. */
+const listingPatience = 10_000;
 const pageSize = 500;
 /** How often the first list is tried before whoever waits for it is told why there is none. */
 const mostAttempts = 3;
@@ -192,9 +194,10 @@ export class KubeWatch {
         ? { sendInitialEvents: "true", resourceVersionMatch: "NotOlderThan" }
         : { resourceVersion: this.#state.resourceVersion ?? "" }),
     });
-    await using stream = await this.#parts.api.stream({ path: `${this.#path}?${query}`, silence: patience }, {
-      signal,
-    });
+    const own = new AbortController();
+    using _pass = whenAborted(signal, () => own.abort(signal.reason));
+    const path = `${this.#path}?${query}`;
+    await using stream = await this.#parts.api.stream({ path, silence: patience }, { signal: own.signal });
     if (!stream.read) {
       if (isInitial && (stream.status === 400 || stream.status === 422)) {
         this.#takesWatchList = false;
@@ -210,7 +213,11 @@ export class KubeWatch {
     this.#heard();
     if (!isInitial) this.#become("watching");
     const lines = new KubeLines();
-    for (let bytes = await stream.read(); bytes; bytes = await stream.read()) {
+    const read = async () => {
+      using _timer = this.#state.resourceVersion === undefined ? this.#listingTimer(own) : undefined;
+      return await stream.read();
+    };
+    for (let bytes = await read(); bytes; bytes = await read()) {
       this.#heard();
       if (this.#takeEvents(lines.push(bytes))) continue;
       if (isInitial && !this.#isSynced) throw this.#lost();
@@ -219,6 +226,14 @@ export class KubeWatch {
     if (this.#state.resourceVersion === undefined) {
       throw new PosternError("unreachable", `Cannot list ${this.#what}: the watch ended before all had come`);
     }
+  }
+
+  /** A server that begins a list and does not go on with it may still have pages. */
+  #listingTimer(own: AbortController): Disposable {
+    return this.#parts.clock.after(listingPatience, () => {
+      this.#takesWatchList = false;
+      own.abort(this.#lost());
+    });
   }
 
   /** False when the watch is of no use any more. */

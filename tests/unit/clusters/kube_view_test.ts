@@ -13,7 +13,7 @@ async function viewOf(answer: (request: FakeRequest) => FakeAnswer | Promise<Fak
   const view = new KubeView({ api: world.client, clock: world.clock, random: () => 0.5 });
   /** Lets time pass until something is so. */
   const until = async (isSo: () => boolean) => {
-    for (let times = 0; times < 200 && !isSo(); times++) await world.clock.advance(50);
+    for (let times = 0; times < 400 && !isSo(); times++) await world.clock.advance(50);
     assert.ok(isSo(), `never: ${isSo}`);
   };
   const dispose = async () => {
@@ -63,6 +63,18 @@ Deno.test("KubeView reads pages where the server does not know WatchList", async
   assert.equal(names(world.view), "a b");
   await world.until(() => world.api.requests.some(({ query }) => query.get("resourceVersion") === "5"));
   assert.equal(world.api.requests.find(({ query }) => query.has("limit"))?.query.get("limit"), "500");
+});
+
+Deno.test("KubeView reads pages where a WatchList begins and does not end", async () => {
+  await using world = await viewOf(onlyServices(({ query }) => {
+    if (query.has("sendInitialEvents")) return new FakeWatch(event("ADDED", service("a", 1)));
+    if (query.has("watch")) return new FakeWatch();
+    return { status: 200, body: { metadata: { resourceVersion: "5" }, items: [service("b", 2)] } };
+  }));
+  const ready = world.view.ready("shop", { signal });
+  await world.until(() => world.view.isReady("shop"));
+  await ready;
+  assert.equal(names(world.view), "b");
 });
 
 Deno.test("KubeView resumes where the watch ended, and keeps what it has meanwhile", async () => {
