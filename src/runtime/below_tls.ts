@@ -21,12 +21,17 @@ export class BelowTls {
       await this.#written.catch(() => {});
       await conn[Symbol.asyncDispose]();
     };
+    let size = small;
     this.stream = new Duplex({
       allowHalfOpen: true,
       read() {
-        const into = new Uint8Array(32 * 1024);
+        const into = new Uint8Array(size);
         read(into).then(
-          (count) => this.push(count === null ? null : into.subarray(0, count)),
+          (count) => {
+            // Who fills a buffer has more to say: fewer reads, and fewer rounds of TLS, for the same bytes.
+            size = count === size ? large : small;
+            this.push(count === null ? null : into.subarray(0, count));
+          },
           (error) => this.destroy(asError(error)),
         );
       },
@@ -64,3 +69,6 @@ export class BelowTls {
 function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
+
+const small = 16 * 1024;
+const large = 128 * 1024;
