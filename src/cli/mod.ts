@@ -1,77 +1,20 @@
 import type { World } from "../core/mod.ts";
-import type { Context } from "./command.ts";
-import { console } from "./cluster_console.ts";
 import { kubectl, oc, shell } from "./cluster_programs.ts";
-import cleanup from "./cleanup.ts";
 import clusters from "./clusters.ts";
-import { type CommandGroup, runCommandLine } from "./command_line.ts";
-import { completionCommand } from "./completion.ts";
-import config from "./config.ts";
-import connections from "./connections.ts";
-import demo from "./demo.ts";
-import dns from "./dns.ts";
-import doctor from "./doctor.ts";
-import { emergencyCredentials } from "./emergency_credentials.ts";
-import env from "./env.ts";
+import type { Context } from "./command.ts";
+import { type CommandGroup, runCommandLine, splitCommandLine } from "./command_line.ts";
 import execCredential from "./exec_credential.ts";
-import explain from "./explain.ts";
-import { helpCommand } from "./help.ts";
-import konnectivity from "./konnectivity.ts";
-import kubeconfig from "./kubeconfig.ts";
-import login from "./login.ts";
-import logout from "./logout.ts";
-import logs from "./logs.ts";
-import pac from "./pac.ts";
-import proxy from "./proxy.ts";
-import reload from "./reload.ts";
-import service from "./service.ts";
-import { kharonInstall, serviceInstall } from "./service_install.ts";
-import serviceUninstall from "./service_uninstall.ts";
-import status from "./status.ts";
-import stop from "./stop.ts";
-import { kubelogin, ocWebLogin, switchCluster } from "./switch_cluster.ts";
-import test from "./test.ts";
-import update from "./update.ts";
-import version from "./version.ts";
 
-/** All commands in the order of the help page. What is heavy, each of them imports when it runs. */
-export const commandGroups: readonly CommandGroup[] = [
-  { title: "The door", commands: [proxy, status, connections, reload, stop, logs] },
-  { title: "Where connections go", commands: [explain, test, env, pac, dns] },
-  { title: "The catalogue", commands: [update, login, logout] },
-  {
-    title: "Clusters",
-    commands: [
-      clusters,
-      kubeconfig,
-      shell.alone,
-      kubectl.alone,
-      oc.alone,
-      console,
-      emergencyCredentials,
-      switchCluster,
-      ocWebLogin,
-      kubelogin,
-      execCredential,
-    ],
-  },
-  { title: "The far side", commands: [konnectivity] },
-  { title: "A service", commands: [serviceInstall, serviceUninstall, service, kharonInstall] },
-  {
-    title: "Setting up",
-    commands: [
-      config,
-      doctor,
-      cleanup,
-      demo,
-      completionCommand(() => commandGroups),
-      version,
-      helpCommand(() => commandGroups),
-    ],
-  },
-];
+/** What stands in the place of another program many times a day: it waits for the making of no other command. */
+const quickCommands: CommandGroup = {
+  title: "Clusters",
+  commands: [clusters, shell.alone, kubectl.alone, oc.alone, execCredential],
+};
 
 /** Runs one command line to its end; the answer is the exit code. */
-export function run(args: readonly string[], world: World, context: Context): Promise<number> {
-  return runCommandLine(args, world, { ...context, groups: commandGroups });
+export async function run(args: readonly string[], world: World, context: Context): Promise<number> {
+  const { name } = splitCommandLine(args);
+  const isQuick = quickCommands.commands.some((command) => command.name === name);
+  const groups = isQuick ? [quickCommands] : (await import("./all_commands.ts")).commandGroups;
+  return await runCommandLine(args, world, { ...context, groups });
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { getDocPageSync } from "@optique/core/parser";
 import { commandGrants } from "../../../scripts/permissions.ts";
 import { runCommandLine, splitCommandLine } from "../../../src/cli/command_line.ts";
-import { commandGroups } from "../../../src/cli/mod.ts";
+import { commandGroups } from "../../../src/cli/all_commands.ts";
 import { RecordingWorld } from "./recording_world.ts";
 
 const commands = commandGroups.flatMap(({ commands }) => commands);
@@ -54,8 +54,8 @@ for (const shell of shells) {
 }
 
 const completions: readonly (readonly [string[], string[]])[] = [
-  [["prox"], ["proxy"]],
-  [["con"], ["connections", "console", "config"]],
+  [["prox"], ["proxy", "proxy-out"]],
+  [["con"], ["connections", "console", "connect", "config"]],
   [["config", ""], ["check", "show", "schema", "init"]],
   [["env", "--shell", ""], ["sh", "fish", "powershell", "json"]],
   [["proxy", "--listen-"], ["--listen-socks", "--listen-http", "--listen-unix", "--listen-dns"]],
@@ -74,7 +74,7 @@ const completions: readonly (readonly [string[], string[]])[] = [
   [["status", "-o", "j"], ["json"]],
   [["status", "--help"], []],
   [["--log-level", "d"], ["debug"]],
-  [["-v", "--log-level", "debug", "prox"], ["proxy"]],
+  [["-v", "--log-level", "debug", "prox"], ["proxy", "proxy-out"]],
   [["nonsense", ""], []],
 ];
 

@@ -5,6 +5,7 @@ import { bundleEntry, bundleProgram, runDeno } from "../../../scripts/bundle.ts"
 const loadedLater = [
   "@optique/core/completion",
   "src/app/mod.ts",
+  "src/cli/all_commands.ts",
   "src/cli/mod.ts",
   "src/cli/yaml_text.ts",
   "src/clusters/emergency/open_pgp_library.ts",
