@@ -3,6 +3,7 @@ import type { WatchStatus } from "./cluster_view.ts";
 import type { KubeApi } from "./kube_api.ts";
 import { KubeLines } from "./kube_lines.ts";
 import { refusalError } from "./kube_refusal.ts";
+import { listPath, subjectText, watchPath, type WatchSubject } from "./watch_question.ts";
 import { type WatchSink, WatchState } from "./watch_state.ts";
 
 export interface WatchParts {
@@ -12,19 +13,11 @@ export interface WatchParts {
   readonly random: () => number;
 }
 
-export interface Watched {
-  readonly resource: WatchStatus["resource"];
-  /** Undefined is the whole cluster. */
-  readonly namespace: string | undefined;
+export interface Watched extends WatchSubject {
   readonly sink: WatchSink;
   /** Called after events that changed the sink. */
   readonly onChange: () => void;
 }
-
-const roots: Readonly<Record<WatchStatus["resource"], string>> = {
-  services: "/api/v1",
-  endpointslices: "/apis/discovery.k8s.io/v1",
-};
 
 /** How long a watch is asked to last, in seconds. */
 const shortestLife = 240;
@@ -33,7 +26,6 @@ const moreLife = 60;
 const patience = 90_000;
 /** How long nothing may come while a list is on its way, in ms. */
 const listingPatience = 10_000;
-const pageSize = 500;
 /** How often the first list is tried before whoever waits for it is told why there is none. */
 const mostAttempts = 3;
 const firstPause = 250;
@@ -173,8 +165,7 @@ export class KubeWatch {
   async #list(signal: AbortSignal): Promise<void> {
     let next: string | undefined;
     do {
-      const query = new URLSearchParams({ limit: String(pageSize), ...(next && { continue: next }) });
-      const path = `${this.#path}?${query}`;
+      const path = listPath(this.#watched, next);
       const { status, body } = await this.#parts.api.request({ path }, { signal });
       const text = new TextDecoder().decode(body);
       if (status === 410) throw this.#lost();
@@ -186,17 +177,10 @@ export class KubeWatch {
 
   async #follow(signal: AbortSignal, isInitial: boolean): Promise<void> {
     const seconds = shortestLife + Math.floor(moreLife * this.#parts.random());
-    const query = new URLSearchParams({
-      watch: "1",
-      allowWatchBookmarks: "true",
-      timeoutSeconds: String(seconds),
-      ...(isInitial
-        ? { sendInitialEvents: "true", resourceVersionMatch: "NotOlderThan" }
-        : { resourceVersion: this.#state.resourceVersion ?? "" }),
-    });
     const own = new AbortController();
     using _pass = whenAborted(signal, () => own.abort(signal.reason));
-    const path = `${this.#path}?${query}`;
+    const from = this.#state.resourceVersion;
+    const path = watchPath(this.#watched, { seconds, from });
     await using stream = await this.#parts.api.stream({ path, silence: patience }, { signal: own.signal });
     if (!stream.read) {
       if (isInitial && (stream.status === 400 || stream.status === 422)) {
@@ -288,15 +272,8 @@ export class KubeWatch {
     }
   }
 
-  get #path(): string {
-    const { resource, namespace } = this.#watched;
-    const where = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
-    return `${roots[resource]}${where}/${resource}`;
-  }
-
   get #what(): string {
-    const { resource, namespace } = this.#watched;
-    return `${resource} ${namespace === undefined ? "in all namespaces" : `in the namespace "${namespace}"`}`;
+    return subjectText(this.#watched);
   }
 
   /** The version of a list that is still coming is no longer known: begin again, after a pause. */
