@@ -121,9 +121,20 @@ const installer: Grants = {
 
 const uninstaller: Grants = { ...installer, read: ["{services}"], write: ["{services}"], env: commonEnv };
 
+/** Runs a door. */
+const door: Grants = {
+  net: "any",
+  read: "any",
+  // Host keys that are accepted are written down where ssh would.
+  write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}", "{resolver}"],
+  env: "any",
+  run: ["{self}", ...sshPrograms, ...signInPrograms],
+  sys: sshFacts,
+};
+
 /** Whether a command starts doors, itself or by a service: from source it hands on the flags of one. */
 export function startsDoors(command: string): boolean {
-  return command === "proxy" || commandGrants[command] === installer;
+  return commandGrants[command] === door || commandGrants[command] === installer;
 }
 
 /** The command that kubeconfigs name as the way to sign in. */
@@ -137,15 +148,11 @@ export function writesKubeconfigs(command: string): boolean {
 
 /** What each command may do. */
 export const commandGrants: Readonly<Record<string, Grants>> = {
-  proxy: {
-    net: "any",
-    read: "any",
-    // Host keys that are accepted are written down where ssh would.
-    write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}", "{resolver}"],
-    env: "any",
-    run: ["{self}", ...sshPrograms, ...signInPrograms],
-    sys: sshFacts,
-  },
+  proxy: door,
+  "proxy-out": door,
+  connect: door,
+  disconnect: client,
+  quit: client,
   status: client,
   connections: client,
   reload: client,
@@ -244,7 +251,7 @@ export function kindsFor(
   // manager; all else that is run is named by the ssh configuration.
   const mayRun = usesSsh || grants.run === "any" || grants.run?.includes("{browser}") ||
     grants.run === installer.run || grants.run?.includes("systemctl") ||
-    (command === "proxy" && args.includes("--background"));
+    (command === "proxy" && args.includes("--background")) || command === "connect";
   return permissionKinds.filter((kind) => grants[kind] !== undefined && (kind !== "run" || mayRun));
 }
 

@@ -16,6 +16,7 @@ import explain from "./explain.ts";
 import { helpCommand } from "./help.ts";
 import konnectivity from "./konnectivity.ts";
 import kubeconfig from "./kubeconfig.ts";
+import { connect, disconnect, proxyOut, quit } from "./kubevpn.ts";
 import login from "./login.ts";
 import logout from "./logout.ts";
 import logs from "./logs.ts";
@@ -53,6 +54,7 @@ export const commandGroups: readonly CommandGroup[] = [
       execCredential,
     ],
   },
+  { title: "As kubevpn has them", commands: [proxyOut, connect, disconnect, quit] },
   { title: "The far side", commands: [konnectivity] },
   { title: "A service", commands: [serviceInstall, serviceUninstall, service, kharonInstall] },
   {
