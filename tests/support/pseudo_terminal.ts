@@ -55,7 +55,7 @@ def mode():
 screen = b""
 def read():
     global screen
-    if not select.select([terminal], [], [], 20)[0]:
+    if not select.select([terminal], [], [], 90)[0]:
         os.kill(pid, signal.SIGKILL)
         sys.exit("never: " + screen.decode(errors="replace"))
     try:
