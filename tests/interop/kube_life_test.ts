@@ -137,7 +137,6 @@ peerTest(
     }
     isOver = true;
     await asking;
-    assert.ok(count > rounds);
     assert.deepEqual(failures, []);
   },
 );
