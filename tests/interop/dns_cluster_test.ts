@@ -186,6 +186,6 @@ routes:
     await using other = await home.door(["--config", "/dev/null", ...args]);
     const own = Number((await other.ready).find((one) => one.startsWith("dns:"))?.split(":").at(-1));
     assert.equal((await dig(peers.dig, own, "web.shop.svc")).status, "SERVFAIL");
-    await other.says(/ dns\.no_answer name=web\.shop\.svc .*reason=".*services/);
+    await other.says(/ dns\.no_answer name=web\.shop\.svc .*reason=".*(services|endpointslices)/);
   });
 });
