@@ -66,6 +66,8 @@ async function main(args: readonly string[]): Promise<number> {
       main: import.meta.url,
       flags: [
         ...runtimeFlags,
+        // Deno would write a line into the log for each program that may be run and is not there.
+        "--quiet",
         ...flagsFor(command === "proxy" ? args : [writesKubeconfigs(command) ? plugin : "proxy"], places),
       ],
     });
