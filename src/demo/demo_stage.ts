@@ -1,5 +1,6 @@
 import type { PrivateDoor } from "../app/mod.ts";
 import type { World } from "../core/mod.ts";
+import type { DemoCluster } from "./demo_cluster.ts";
 import type { DemoLieutenant } from "./demo_lieutenant.ts";
 import type { FarSide } from "./far_side.ts";
 import type { JumpHost } from "./jump_host.ts";
@@ -15,6 +16,7 @@ export interface DemoStage {
   readonly door: PrivateDoor;
   readonly far: FarSide;
   readonly jump: JumpHost;
+  readonly cluster: DemoCluster;
   /** The API that lists the clusters. */
   readonly lieutenant: DemoLieutenant;
   /** What the door's person has: files and stores in memory. */

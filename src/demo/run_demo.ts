@@ -1,5 +1,15 @@
 import { PrivateDoor } from "../app/mod.ts";
-import { createLog, describe, LineWriter, PosternError, whenAborted, type World } from "../core/mod.ts";
+import {
+  createLog,
+  describe,
+  formatTarget,
+  LineWriter,
+  PosternError,
+  whenAborted,
+  type World,
+} from "../core/mod.ts";
+import { clusterSteps } from "./cluster_steps.ts";
+import { DemoCluster, kubeconfigPath, webName } from "./demo_cluster.ts";
 import { DemoLieutenant } from "./demo_lieutenant.ts";
 import type { DemoStage } from "./demo_stage.ts";
 import { demoSteps } from "./demo_steps.ts";
@@ -17,8 +27,8 @@ export interface DemoOptions {
 }
 
 /**
- * Hidden sites, a proxy and a jump host that lead to them, the list of a company's clusters, and a door in front: all in
- * this process, on loopback.
+ * Hidden sites, a proxy and a jump host that lead to them, a cluster behind the jump host, the list of a company's
+ * clusters, and a door in front: all in this process, on loopback.
  */
 export async function runDemo(
   world: World,
@@ -38,16 +48,24 @@ export async function runDemo(
   });
   try {
     await using far = new FarSide(world, log);
+    await using cluster = new DemoCluster(world, {
+      log,
+      connectPod: ({ signal }) =>
+        far.connect({ host: hiddenName, port: 80 }, { names: [hiddenName], signal }),
+    });
     await using jump = await JumpHost.open(world, {
       log,
-      connect: (target, { signal }) => far.connect(target, { names: [archiveName, shopName], signal }),
+      connect: (target, { signal }) =>
+        formatTarget(target) === cluster.address
+          ? cluster.connect({ signal })
+          : far.connect(target, { names: [archiveName, shopName], signal }),
     });
     const config = demoConfig(listen ?? "127.0.0.1:0", far.proxyPort);
-    const own = demoWorld(world, jump.sshFiles);
+    const own = demoWorld(world, { ...jump.sshFiles, ...cluster.kubeFiles });
     await using door = await PrivateDoor.open(own, { config, version, log });
     await using lieutenant = new DemoLieutenant(world, log);
     const otherConfig = `${config}  - { to: other.demo.internal, via: far }\n`;
-    await tryAll({ world, own, door, far, jump, lieutenant, config, otherConfig }, signal);
+    await tryAll({ world, own, door, far, jump, cluster, lieutenant, config, otherConfig }, signal);
     if (!staysOpen) return;
     isInUse = true;
     await showAndWait(world, door, config, signal);
@@ -61,17 +79,19 @@ function demoConfig(listen: string, proxyPort: number): string {
 transports:
   far: { proxy: { url: "socks5h://127.0.0.1:${proxyPort}" } }
   jump: { ssh: jump }
+  lab: { kubernetes: { kubeconfig: ${kubeconfigPath} }, via: jump }
 ssh: { config: ${sshConfigPath}, agent: none }
 routes:
   - { to: ${hiddenName}, via: far }
   - { to: ${archiveName}, via: jump }
+  - { to: .svc.cluster.local, via: lab }
 `;
 }
 
 async function tryAll(stage: DemoStage, signal: AbortSignal): Promise<void> {
   const { terminal, clock } = stage.world;
   const begun = clock.now();
-  const steps = [...demoSteps(stage), ...fleetSteps(stage)];
+  const steps = [...demoSteps(stage), ...clusterSteps(stage), ...fleetSteps(stage)];
   for (const [index, { title, run }] of steps.entries()) {
     const place = `${String(index + 1).padStart(2)}/${steps.length}`;
     try {
@@ -105,8 +125,9 @@ function invitation({ address, token }: PrivateDoor, config: string): string {
   const indented = config.trimEnd().split("\n").map((line) => `    ${line}`).join("\n");
   return `
 The door stays open at ${address}. Behind it are web sites that this machine knows no name for: one behind a
-proxy, one behind an ssh server, and one of a cluster, which it has learnt of from a list that has ended since. Its
-ssh configuration and keys are made for this run and in memory only; yours have no part in it.
+proxy, one behind an ssh server, one that is a Service of a cluster, and one of a cluster that it has learnt of from a
+list that has ended since. Its ssh configuration, keys and kubeconfig are made for this run and in memory only; yours
+have no part in it.
 
 Its configuration:
 
@@ -120,6 +141,7 @@ Try, in another terminal:
     curl -p -x http://${address} http://${hiddenName}/
     curl -x socks5h://${address} http://${archiveName}/       (by ssh)
     curl -x socks5h://${address} http://${shopName}/       (of a cluster, as its facts say)
+    curl -x socks5h://${address} http://${webName}/      (a Service, by a kubeconfig)
     curl http://${address}/proxy.pac
 
 In a browser: http://${address}/?token=${token}

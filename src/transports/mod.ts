@@ -14,6 +14,7 @@ export { Direct } from "./direct.ts";
 export { Konnectivity } from "./konnectivity.ts";
 export type { KonnectivitySettings } from "./konnectivity/konnectivity_settings.ts";
 export { dialerThroughProxy } from "./dialer_through_proxy.ts";
+export { acceptFor as webSocketAccept } from "./kubernetes/web_socket_upgrade.ts";
 export { resolveChain } from "./ssh/ssh_chain.ts";
 export type { SshHost } from "./ssh/ssh_host.ts";
 export { sshOfPerson, type SshPerson } from "./ssh/ssh_of_person.ts";

@@ -8,6 +8,11 @@ Deno.test("postern demo --once tries every step and exits 0", async () => {
   const steps = stdout.split("\n").filter((line) => /^ *\d+\/\d+ /.test(line));
   assert.ok(steps.length > 5 && steps.every((line) => /^ *\d+\/\d+ +ok /.test(line)), stdout);
   assert.match(stdout, / ok +through an ssh host, by its own ssh configuration: signed in with a key, /);
+  assert.match(stdout, / ok +a Service of a cluster, .*: web\.shop\.svc\.cluster\.local answers, /);
+  assert.match(
+    stdout,
+    / ok +explain names .*: the Service shop\/web of demo: web-7d4b9c:8080/,
+  );
   assert.match(stdout, / ok +update signs in, and fetches the clusters of the company: 2 clusters; /);
   assert.match(
     stdout,
@@ -16,10 +21,11 @@ Deno.test("postern demo --once tries every step and exits 0", async () => {
   assert.match(stdout, / ok +all that goes on without the list: /);
 });
 
-Deno.test("postern demo has no part in the ssh files and the agent of the person", async () => {
+Deno.test("postern demo has no part in the ssh files, the agent and the kubeconfig of the person", async () => {
   await using home = await Household.open();
   // Whoever read these would fail, or sign in otherwise.
   await Deno.mkdir(`${home.directory}/.ssh/config`, { recursive: true });
+  await Deno.mkdir(`${home.directory}/.kube/config`, { recursive: true });
   const env = { SSH_AUTH_SOCK: `${home.directory}/no-agent` };
   const { code, stdout, stderr } = await home.run(["demo", "--once"], { env });
   assert.equal(code, 0, stdout + stderr);
