@@ -1,6 +1,7 @@
 import { PosternError, whenAborted } from "../core/mod.ts";
 import { type HeaderField, http2Codes, type Http2Session } from "../wire/mod.ts";
-import { ByteQueue, type Bytes } from "./byte_queue.ts";
+import type { Bytes } from "./byte_queue.ts";
+import { Inbox } from "./inbox.ts";
 
 /** What an exchange needs of the connection it is part of. */
 export interface ExchangeHost {
@@ -19,17 +20,13 @@ export class Http2Exchange {
   /** The request, where we are the server. */
   readonly requestFields: readonly HeaderField[];
   readonly #host: ExchangeHost;
-  readonly #queue = new ByteQueue();
+  readonly #inbox = new Inbox((count) => this.#used(count));
   readonly #answer = Promise.withResolvers<readonly HeaderField[]>();
   readonly #over = Promise.withResolvers<void>();
   #answerFields: readonly HeaderField[] | undefined;
   #trailers: readonly HeaderField[] = [];
-  #reading:
-    | { into: Bytes; resolve: (count: number | null) => void; reject: (why: unknown) => void }
-    | undefined;
   #wakeWriter: (() => void) | undefined;
   #hasEnded: boolean;
-  #peerEnded = false;
   #failure: unknown;
   #isForgotten = false;
 
@@ -85,14 +82,7 @@ export class Http2Exchange {
 
   /** Fills the front of `into`; null at the peer's end. One reader at a time. */
   read(into: Bytes): Promise<number | null> {
-    if (this.#queue.length > 0) {
-      const count = this.#queue.take(into);
-      this.#used(count);
-      return Promise.resolve(count);
-    }
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    if (this.#peerEnded) return Promise.resolve(null);
-    return new Promise((resolve, reject) => this.#reading = { into, resolve, reject });
+    return this.#inbox.read(into);
   }
 
   /** Sends all of `bytes` as fast as the peer takes them. One writer at a time. */
@@ -145,28 +135,17 @@ export class Http2Exchange {
   }
 
   takeData(bytes: Bytes): void {
-    const reading = this.#reading;
-    if (reading) {
-      this.#reading = undefined;
-      const count = Math.min(bytes.length, reading.into.length);
-      reading.into.set(bytes.subarray(0, count));
-      this.#queue.add(bytes.subarray(count));
-      this.#used(count);
-      reading.resolve(count);
-    } else this.#queue.add(bytes);
+    this.#inbox.put(bytes);
   }
 
   takeEnd(): void {
-    this.#peerEnded = true;
-    const reading = this.#reading;
-    this.#reading = undefined;
-    reading?.resolve(null);
+    this.#inbox.end();
     this.#answer.reject(new PosternError("protocol", `${this.peer} ended a stream without an answer`));
     this.#forgetIfDone();
   }
 
   takeReset(code: number, what: string): void {
-    const isDone = code === http2Codes.noError && this.#peerEnded;
+    const isDone = code === http2Codes.noError && this.#inbox.hasEnded;
     const isRefused = code === http2Codes.refusedStream;
     this.takeFailure(
       new PosternError(isRefused ? "unreachable" : "protocol", `${this.peer} ended the stream: ${what}`, {
@@ -179,9 +158,7 @@ export class Http2Exchange {
     if (this.#isForgotten) return;
     this.#failure ??= why;
     this.#answer.reject(why);
-    const reading = this.#reading;
-    this.#reading = undefined;
-    reading?.reject(why);
+    this.#inbox.fail(why);
     this.wakeWriter();
     this.#forget();
   }
@@ -205,17 +182,20 @@ export class Http2Exchange {
   }
 
   #forgetIfDone(): void {
-    if (this.#hasEnded && this.#peerEnded) this.#forget();
+    if (this.#hasEnded && this.#inbox.hasEnded) this.#forget();
   }
 
   #forget(): void {
     if (this.#isForgotten) return;
+    // What waits here may never be read: that must not be missing in the window of all the others.
+    this.#used(this.#inbox.length);
     this.#isForgotten = true;
     this.#host.forget(this);
     this.#over.resolve();
   }
 
   #used(count: number): void {
+    if (this.#isForgotten) return;
     this.#host.session.consumed(this.id, count);
     this.#host.flush();
   }

@@ -1,5 +1,6 @@
 import { type Clock, type Conn, PosternError, StreamedConn } from "../core/mod.ts";
-import { ByteQueue, type Bytes } from "./byte_queue.ts";
+import type { Bytes } from "./byte_queue.ts";
+import { Inbox } from "./inbox.ts";
 import type { PacketStream } from "./packet_stream.ts";
 
 /** What a tunnel needs of whoever keeps the tunnels of a stream. */
@@ -22,17 +23,13 @@ export class PacketTunnel extends StreamedConn implements Conn {
   readonly peer: string;
   readonly connectId: bigint;
   readonly #host: TunnelHost;
-  readonly #queue = new ByteQueue();
-  #reading:
-    | { into: Bytes; resolve: (count: number | null) => void; reject: (why: unknown) => void }
-    | undefined;
+  readonly #inbox = new Inbox((count) => this.#used(count));
   /** Bytes that were read and not yet told to a peer that keeps to a window. */
   #untold = 0;
   #mayRead: (() => void) | undefined;
   #credit = windowSize;
   #mayWrite: (() => void) | undefined;
   #stall: Disposable | undefined;
-  #peerEnded = false;
   #peerClosed = false;
   #isClosed = false;
   #failure: unknown;
@@ -50,14 +47,7 @@ export class PacketTunnel extends StreamedConn implements Conn {
   }
 
   read(into: Bytes): Promise<number | null> {
-    if (this.#queue.length > 0) {
-      const count = this.#queue.take(into);
-      this.#used(count);
-      return Promise.resolve(count);
-    }
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    if (this.#peerEnded) return Promise.resolve(null);
-    return new Promise((resolve, reject) => this.#reading = { into, resolve, reject });
+    return this.#inbox.read(into);
   }
 
   async write(bytes: Bytes): Promise<void> {
@@ -83,8 +73,9 @@ export class PacketTunnel extends StreamedConn implements Conn {
 
   abort(reason: unknown = new DOMException("The connection was dropped", "AbortError")): void {
     this.#failure ??= reason;
+    this.#inbox.fail(this.#failure);
     this.#close();
-    this.#queue.clear();
+    this.#inbox.clear();
     const tell = this.onAbort;
     this.onAbort = undefined;
     tell?.(reason);
@@ -99,20 +90,10 @@ export class PacketTunnel extends StreamedConn implements Conn {
 
   /** Keeps the data for the reader. Where many share the stream without windows, it may take until there is room. */
   takeData(bytes: Bytes): void | Promise<void> {
-    if (this.#isClosed || this.#peerEnded) return;
-    const reading = this.#reading;
-    let rest = bytes;
-    if (reading) {
-      this.#reading = undefined;
-      const count = Math.min(bytes.length, reading.into.length);
-      reading.into.set(bytes.subarray(0, count));
-      rest = bytes.subarray(count);
-      this.#queue.add(rest);
-      this.#used(count);
-      reading.resolve(count);
-    } else this.#queue.add(rest);
+    if (this.#isClosed || this.#inbox.hasEnded) return;
+    this.#inbox.put(bytes);
     const { isPostern } = this.#host.stream;
-    if (this.#queue.length <= (isPostern ? 2 * windowSize : this.#mostKept)) return;
+    if (this.#inbox.length <= (isPostern ? 2 * windowSize : this.#mostKept)) return;
     if (isPostern) {
       return this.abort(new PosternError("protocol", `${this.peer} sends more than its window has`));
     }
@@ -126,10 +107,7 @@ export class PacketTunnel extends StreamedConn implements Conn {
 
   /** The peer says no more. */
   takeEnd(): void {
-    this.#peerEnded = true;
-    const reading = this.#reading;
-    this.#reading = undefined;
-    reading?.resolve(null);
+    this.#inbox.end();
   }
 
   /** The peer has closed it both ways. */
@@ -139,7 +117,7 @@ export class PacketTunnel extends StreamedConn implements Conn {
       this.#failure ??= new PosternError("unreachable", `${this.peer} broke off: ${error.slice(0, 200)}`, {
         detail: "reset",
       });
-      this.#failReader(this.#failure);
+      this.#inbox.fail(this.#failure);
     } else this.takeEnd();
     this.#wakeWriter();
     this.#forget();
@@ -149,7 +127,7 @@ export class PacketTunnel extends StreamedConn implements Conn {
   takeFailure(why: unknown): void {
     this.#peerClosed = true;
     this.#failure ??= why;
-    this.#failReader(why);
+    this.#inbox.fail(why);
     this.#wakeWriter();
     this.#mayRead?.();
     const tell = this.onAbort;
@@ -160,7 +138,7 @@ export class PacketTunnel extends StreamedConn implements Conn {
   #close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#failReader(this.#failure ?? gone(this.peer));
+    this.#inbox.fail(this.#failure ?? gone(this.peer));
     this.#wakeWriter();
     this.#mayRead?.();
     if (this.#peerClosed) return;
@@ -180,12 +158,6 @@ export class PacketTunnel extends StreamedConn implements Conn {
     tell?.();
   }
 
-  #failReader(why: unknown): void {
-    const reading = this.#reading;
-    this.#reading = undefined;
-    reading?.reject(why);
-  }
-
   #wakeWriter(): void {
     const wake = this.#mayWrite;
     this.#mayWrite = undefined;
@@ -195,7 +167,7 @@ export class PacketTunnel extends StreamedConn implements Conn {
   #used(count: number): void {
     const { stream } = this.#host;
     if (!stream.isPostern) {
-      if (this.#mayRead && this.#queue.length <= this.#mostKept / 2) this.#mayRead();
+      if (this.#mayRead && this.#inbox.length <= this.#mostKept / 2) this.#mayRead();
       else if (this.#mayRead) this.#watchReader();
       return;
     }

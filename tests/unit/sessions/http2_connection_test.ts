@@ -186,3 +186,20 @@ Deno.test("the end of a connection ends its streams", async () => {
   await assert.rejects(reading, { code: "unreachable" });
   await assert.rejects(exchange.write(new Uint8Array(1)), { code: "unreachable" });
 });
+
+Deno.test("streams that are given up unread leave the window of the connection as it was", async () => {
+  const gush = async (exchange: Http2Exchange) => {
+    exchange.respond([[":status", "200"]]);
+    await exchange.write(new Uint8Array(60_000), { isEnd: true });
+  };
+  await using world = pair(gush, { streamWindow: 65_535 });
+  for (let round = 0; round < 20; round++) {
+    const exchange = await world.client.request(request, { signal, isEnd: round % 2 === 0 });
+    await exchange.answer;
+    // Some bytes are there, and nobody reads the others.
+    assert.ok(await exchange.read(new Uint8Array(10)));
+    exchange.reset();
+  }
+  const last = await world.client.request(request, { signal, isEnd: true });
+  assert.equal((await readAll(last, 60_001)).length, 60_000);
+});
