@@ -104,6 +104,16 @@ export class KubeCluster implements AsyncDisposable {
     return `token-of-${user}`;
   }
 
+  /** Whether the API server still knows who has a token. */
+  async knows(token: string): Promise<boolean> {
+    const answer = await fetch(`https://${this.address}/api`, {
+      headers: { authorization: `Bearer ${token}` },
+      client: this.#client,
+    });
+    await answer.body?.cancel();
+    return answer.status !== 401;
+  }
+
   /** A token of a service account, which the API server itself gives out. */
   async serviceAccountToken(namespace: string, name: string, seconds = 3600): Promise<string> {
     const path = `${listPath("v1", "ServiceAccount", namespace)}/${name}/token`;
@@ -282,6 +292,12 @@ export class KubeCluster implements AsyncDisposable {
   /** Has the API server hang (`SIGSTOP`) or go on (`SIGCONT`). */
   signalApi(signal: "SIGSTOP" | "SIGCONT"): void {
     this.#api.kill(signal);
+  }
+
+  /** Has the node hang or go on: what it forwards stays open, and no byte of it moves. */
+  signalNode(signal: "SIGSTOP" | "SIGCONT"): void {
+    if (!this.#kubelet) throw new Error("the node is not there");
+    this.#kubelet.kill(signal);
   }
 
   async #begin(): Promise<void> {

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { KubeCluster, type KubeClusterOptions } from "./kube_cluster.ts";
 import { type Door, Household } from "./postern_process.ts";
 import { runPeer } from "./peer_program.ts";
@@ -55,6 +56,15 @@ export class KubeHome implements AsyncDisposable {
       reply: code === 97 && refused ? Number(refused[1]) : undefined,
       said: stderr.trim(),
     };
+  }
+
+  /**
+   * Fails at once where a first request through the door does not get this body: a program that cannot reach a
+   * cluster need not be waited for in all the rest of a test.
+   */
+  async begins(door: Door, url: string, body: string): Promise<void> {
+    const fetched = await this.fetch(door, url);
+    assert.equal(fetched.body, body, `${fetched.said}\n${door.stderr}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

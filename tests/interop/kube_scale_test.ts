@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import type { KubeCluster } from "../support/kube_cluster.ts";
+import { crowdNamespace, makeCrowd } from "../support/kube_crowd.ts";
+import { KubeHome, NamedServer } from "../support/kube_door.ts";
+import { pod, service } from "../support/kube_objects.ts";
+import { isLongRun } from "../support/long_runs.ts";
+import { runPeer } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import type { Door } from "../support/postern_process.ts";
+
+// The real program before a cluster that has much: what the first dial takes, and what the next ones ask for.
+
+// Ten thousand take minutes to make: the nightly run measures, the others look that all of it works.
+const services = isLongRun() ? 10_000 : 500;
+const namespaces = 20;
+const pods = isLongRun() ? 20_000 : 0;
+const megabyte = 1_000_000;
+
+peerTest(`a door before ${services} Services`, ["kubernetes", "curl", "sh"], async (peers, t) => {
+  await using kube = await KubeHome.open(peers);
+  const { cluster, home } = kube;
+  await using web = new NamedServer("web");
+  const namespace = crowdNamespace(3);
+  await cluster.namespace(namespace);
+  await cluster.apply(
+    pod({ name: "web", namespace, labels: { app: "web" }, targets: { 80: web.address } }),
+    service({ name: "web", namespace, selector: { app: "web" }, ports: [{ port: 80 }] }),
+  );
+  await cluster.untilReady(namespace, "web");
+  const { spec: { clusterIP } } = await cluster.json(
+    "GET",
+    `/api/v1/namespaces/${namespace}/services/web`,
+  ) as {
+    spec: { clusterIP: string };
+  };
+  await home.configure(`
+transports: { lab: { kubernetes: { kubeconfig: ${await cluster.writeKubeconfig()} } } }
+routes: [{ to: [.svc, 10.96.0.0/16], via: lab }]
+`);
+  const name = `http://web.${namespace}.svc/`;
+  {
+    // A program that cannot reach a cluster need not wait until there is a crowd.
+    await using door = await home.door(["--id", "begins"]);
+    await kube.begins(door, name, "web");
+  }
+  await makeCrowd(cluster, { services, namespaces, pods });
+
+  const memory = async (door: Door) => {
+    const { stdout } = await runPeer(peers.sh, ["-c", `cat /proc/${door.pid}/status`]);
+    return Number(/^VmRSS:\s+([0-9]+) kB$/m.exec(stdout)?.[1] ?? assert.fail(stdout)) * 1024;
+  };
+  const scopes = [
+    { what: "one namespace", url: name, limits: { ms: 1_000, bytes: 60 * megabyte }, held: [namespace] },
+    {
+      what: "the whole cluster",
+      url: `http://${clusterIP}/`,
+      limits: { ms: 5_000, bytes: 150 * megabyte },
+      held: ["*"],
+    },
+  ];
+  for (const { what, url, limits, held } of scopes) {
+    await t.step(`the first dial to ${what}`, async () => {
+      await using door = await home.door(["--id", what.replaceAll(" ", "-")]);
+      const before = await memory(door);
+      const begun = performance.now();
+      await kube.begins(door, url, "web");
+      const ms = performance.now() - begun;
+      const bytes = await memory(door) - before;
+      console.log(`${what}: ${ms.toFixed(0)} ms, ${(bytes / megabyte).toFixed(0)} MB over an empty door`);
+      const { stdout } = await home.run(["status", "--id", what.replaceAll(" ", "-"), "-o", "json"]);
+      const [{ transports }] = JSON.parse(stdout);
+      const [found] = transports.find(({ type }: { type: string }) => type === "kubernetes").clusters;
+      const scoped = new Set(
+        found.watches.map(({ namespace }: { namespace?: string }) => namespace ?? "*"),
+      );
+      assert.ok(held.every((one) => scoped.has(one)), JSON.stringify(found.watches));
+      const lists = await listCount(cluster);
+      for (let left = 5; left > 0; left--) await kube.begins(door, url, "web");
+      assert.equal(await listCount(cluster), lists, "a dial asked for a list");
+      if (!isLongRun()) return;
+      assert.ok(ms < limits.ms, `${ms} ms`);
+      assert.ok(bytes < limits.bytes, `${bytes} bytes`);
+    });
+  }
+});
+
+/** How many lists the API server has been asked for that a dial could want. */
+async function listCount(cluster: KubeCluster): Promise<number> {
+  const counts = await Promise.all(
+    ["services", "endpointslices", "pods"].map((resource) => cluster.requests({ resource, verb: "LIST" })),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
+}
