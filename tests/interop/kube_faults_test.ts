@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { KubeHome, NamedServer } from "../support/kube_door.ts";
+import { pod, service } from "../support/kube_objects.ts";
+import { eventuallyInCluster } from "../support/kube_processes.ts";
+import { guideRules } from "../support/kube_role.ts";
+import { peerTest } from "../support/peers.ts";
+import { RawClient } from "../support/raw_client.ts";
+import { echoServer } from "../support/target_server.ts";
+
+// A node that falls silent, and a token that is taken back, by the real program before a real cluster.
+
+peerTest("K20: a node that falls silent ends what goes there", ["kubernetes", "curl"], async (peers, t) => {
+  await using kube = await KubeHome.open(peers);
+  const { cluster, home } = kube;
+  await using web = new NamedServer("web");
+  await using echo = echoServer();
+  await cluster.apply(
+    pod({ name: "web", labels: { app: "web" }, targets: { 80: web.address, 7: echo.address } }),
+    service({
+      name: "web",
+      selector: { app: "web" },
+      ports: [{ name: "http", port: 80 }, { name: "echo", port: 7 }],
+    }),
+  );
+  await cluster.untilReady("default", "web");
+  await using door = await home.door(["--kubernetes", "--kubeconfig", await cluster.writeKubeconfig()]);
+  const broken = async () => {
+    const { stdout } = await home.run(["status", "-o", "json"]);
+    const [{ transports }] = JSON.parse(stdout);
+    return transports.find(({ type }: { type: string }) => type === "kubernetes").clusters[0].broken;
+  };
+  await kube.begins(door, "http://web/", "web");
+  assert.equal(await broken(), 0);
+  using client = await RawClient.connect(await door.address());
+  await client.send("CONNECT web:7 HTTP/1.1\r\nHost: web:7\r\n\r\n");
+  assert.match(await client.takeUntil("\r\n\r\n"), /^HTTP\/1.1 200 /);
+  await client.send("before");
+  assert.equal(new TextDecoder().decode(await client.take(6)), "before");
+  await t.step("its clients are dropped, and the log says why", async () => {
+    cluster.signalNode("SIGSTOP");
+    try {
+      await client.send("into the dark");
+      // Deno's sockets cannot be told to reset, so what it looks like depends on what was under way.
+      assert.equal(await client.restText(), "");
+    } finally {
+      cluster.signalNode("SIGCONT");
+    }
+    await door.says(/kubernetes\.session_broken .*cluster=lab .*pod=default\/web/);
+    await door.says(/conn\.done .*target=web:7 .*outcome=target_gone/);
+  });
+  await t.step("the session is counted as broken, and another one takes its place", async () => {
+    assert.equal(await broken(), 1);
+    await kube.begins(door, "http://web/", "web");
+  });
+});
+
+peerTest(
+  "K22: a token that is taken back is replaced, or missed",
+  ["kubernetes", "curl"],
+  async (peers, t) => {
+    await using kube = await KubeHome.open(peers);
+    const { cluster, home } = kube;
+    await using web = new NamedServer("web");
+    const robot = {
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: { name: "robot", namespace: "default" },
+    };
+    await cluster.apply(
+      robot,
+      ...["one", "two", "three"].flatMap((name) => [
+        pod({ name, labels: { app: name }, targets: { 80: web.address } }),
+        service({ name, selector: { app: name }, ports: [{ port: 80 }] }),
+      ]),
+    );
+    await cluster.allow("default:robot", "default", guideRules());
+    for (const name of ["one", "two", "three"]) await cluster.untilReady("default", name);
+    const token = await cluster.serviceAccountToken("default", "robot");
+    const kubeconfig = await cluster.writeKubeconfig({ user: { token } });
+    await using door = await home.door(["--kubernetes", "--kubeconfig", kubeconfig]);
+    // A role is known a moment after it was made; a program that cannot reach any cluster gives up here.
+    await kube.begins(door, "http://one/", "web");
+    // Whoever is made again is somebody else: what the first one was given is worth nothing.
+    await cluster.remove(robot);
+    await cluster.apply(robot);
+    await eventuallyInCluster("the token is refused", async () => !await cluster.knows(token));
+    await t.step("while there is no other one, a client is told of the cluster and the sign-in", async () => {
+      // A pod that no session leads to yet: that one has to be asked for.
+      const proxy = ["--proxytunnel", "--proxy", `http://${await door.address()}`, "-D", "-"];
+      const { body, said } = await kube.fetch(door, "http://two/", ...proxy);
+      assert.match(
+        body,
+        /^HTTP\/1.1 403 [^]*Postern-Error: auth; [^\n]* of lab: Unauthorized/,
+        said,
+      );
+    });
+    await t.step("what goes over a session that is there goes on", async () => {
+      await kube.begins(door, "http://one/", "web");
+    });
+    await t.step("one that was written meanwhile is taken when the old one is refused", async () => {
+      await cluster.writeKubeconfig({
+        user: { token: await cluster.serviceAccountToken("default", "robot") },
+      });
+      await kube.begins(door, "http://two/", "web");
+      await kube.begins(door, "http://three/", "web");
+    });
+  },
+);
