@@ -62,6 +62,7 @@ transports: { lab: { kubernetes: { kubeconfig: ${kubeconfig}, halfClose: ${halfC
 routes: [{ to: .svc, via: lab }]
 `);
       await using door = await home.door();
+      await kube.begins(door, "http://all.default.svc/", "web");
       const target = "all.default.svc";
       if (halfClose === "pass") {
         await t.step(

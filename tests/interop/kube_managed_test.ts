@@ -25,6 +25,10 @@ peerTest(
       const { stdout } = await home.run(["status", "--id", id, "-o", "json"]);
       return JSON.parse(stdout)[0].pid as number;
     };
+    {
+      await using door = await home.door(["--kubernetes", "--kubeconfig", kubeconfig]);
+      await kube.begins(door, "http://web.default.svc/", "web");
+    }
     const start = [
       "proxy",
       "--background",

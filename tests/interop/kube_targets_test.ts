@@ -118,6 +118,10 @@ peerTest("names and addresses of a cluster lead to its pods", ["kubernetes", "cu
   const [four = "", six = ""] = spec.clusterIPs;
   const kubeconfig = await cluster.writeKubeconfig({ namespace: "dev" });
 
+  {
+    await using door = await home.door(["--kubernetes", "--kubeconfig", kubeconfig]);
+    await kube.begins(door, "http://web/", "dev/web");
+  }
   await t.step("K01, K02: without any configuration", async () => {
     await using door = await home.door(["--kubernetes", "--kubeconfig", kubeconfig]);
     for (const host of ["web", "web.dev", "WEB"]) {
