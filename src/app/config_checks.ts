@@ -1,9 +1,9 @@
 import { isMapping, maskedUrl, type Problem, suggestion } from "../config/mod.ts";
-import { type Files, formatIp, isLoopback, parseIp, unmapped } from "../core/mod.ts";
-import { doorKinds } from "../listeners/mod.ts";
+import type { Files } from "../core/mod.ts";
 import { conflicts, type Rule } from "../routing/mod.ts";
 import { implicitNames } from "../transports/mod.ts";
-import { listenOf, type Settings } from "./settings.ts";
+import { doorAddresses, isAmong } from "./own_addresses.ts";
+import type { Settings } from "./settings.ts";
 
 /**
  * Routes, a default and catalogues that name no transport. It looks at what was written, so that a mistake elsewhere does not
@@ -69,18 +69,12 @@ export function dnsProblems({ dns, transports }: Settings): Problem[] {
 
 /** Upstream proxies that are this very door. */
 export function ownDoorProblems(settings: Settings): Problem[] {
-  const listen = listenOf(settings);
-  const own = doorKinds.flatMap((kind) => listen[kind] ?? []).flatMap(({ address }) =>
-    address.sockets.map(({ endpoint }) => endpoint)
-  );
+  const own = doorAddresses(settings);
   const problems: Problem[] = [];
   for (const [name, { kind, settings: proxy, via }] of Object.entries(settings.transports)) {
     const isStraight = via === undefined || via === "direct";
     if (kind !== "proxy" || !isStraight || !isAddress(proxy)) continue;
-    const isOwn = own.some((endpoint) =>
-      "port" in endpoint && endpoint.port === proxy.port && meets(proxy.host, endpoint.host)
-    );
-    if (!isOwn) continue;
+    if (!isAmong(proxy, own)) continue;
     const message = `must not be this door itself: listen has port ${proxy.port} too`;
     problems.push({ path: ["transports", name, "proxy", "url"], message });
   }
@@ -107,12 +101,4 @@ export async function missingFiles(files: Files, { transports }: Settings): Prom
 
 function isAddress(value: unknown): value is { host: string; port: number } {
   return typeof value === "object" && value !== null && "host" in value && "port" in value;
-}
-
-/** Whether a host of a URL is an address that is listened on. */
-function meets(host: string, bound: string): boolean {
-  const address = parseIp(host);
-  if (!address) return host === "localhost" || host.endsWith(".localhost");
-  const isWildcard = bound === "0.0.0.0" || bound === "::";
-  return formatIp(unmapped(address)) === bound || (isWildcard && isLoopback(address));
 }

@@ -35,6 +35,7 @@ import { explanationOf } from "./explanation.ts";
 import { grantedProcess } from "./granted_process.ts";
 import { ListenerSet } from "./listener_set.ts";
 import { withoutLoops } from "./loop_guard.ts";
+import { doorAddresses, isAmong } from "./own_addresses.ts";
 import { allowedBy, changesBetween, listenerChanges, makePlan, type Plan, transportOf } from "./plan.ts";
 import { reachableAt, type ToldDoor } from "./proxy_environment.ts";
 import { RetiredTransports } from "./retired_transports.ts";
@@ -133,7 +134,17 @@ export class Door implements AsyncDisposable {
   /** What its transports are built from. */
   get buildDeps(): BuildDeps {
     const { clock, files, process } = this.#world;
-    return { network: this.#network, clock, files, process, log: this.#options.log, ssh: this.#ssh };
+    const isOwnDoor = (target: Target) =>
+      isAmong(target, [...doorAddresses(this.#plan.config.settings), ...this.endpoints]);
+    return {
+      network: this.#network,
+      clock,
+      files,
+      process,
+      log: this.#options.log,
+      ssh: this.#ssh,
+      isOwnDoor,
+    };
   }
 
   get phase(): DoorPhase {

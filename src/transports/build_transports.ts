@@ -6,6 +6,7 @@ import {
   type Network,
   PosternError,
   type Process,
+  type Target,
   type Transport,
 } from "../core/mod.ts";
 import type { TransportKind } from "./define_transport.ts";
@@ -24,6 +25,8 @@ export interface BuildDeps {
   readonly process: Pick<Process, "run" | "mayRun">;
   /** Outlives every set: what a reload does not change stays connected. */
   readonly ssh: SshServices;
+  /** Whether an address is one of the door itself, now and by its settings. */
+  readonly isOwnDoor?: (target: Target) => boolean;
 }
 
 /** A transport with what it was built from. */

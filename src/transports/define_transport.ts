@@ -1,5 +1,5 @@
 import type { Schema } from "../config/mod.ts";
-import type { Clock, Dialer, Files, Log, Network, Process, Transport } from "../core/mod.ts";
+import type { Clock, Dialer, Files, Log, Network, Process, Target, Transport } from "../core/mod.ts";
 import type { SshServices } from "./ssh/ssh_services.ts";
 
 /** What every transport is made with. */
@@ -18,6 +18,8 @@ export interface TransportDeps {
   readonly process: Pick<Process, "run" | "mayRun">;
   /** What all ssh transports share. */
   readonly ssh: SshServices;
+  /** Whether an address is one of the door that this is for; none is where there is no door. */
+  readonly isOwnDoor?: (target: Target) => boolean;
 }
 
 /** A kind of transport: the key it has in the configuration, the schema of what stands there, and how one is made. */

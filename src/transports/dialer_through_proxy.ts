@@ -4,10 +4,17 @@ import { Direct } from "./direct.ts";
 import { Proxy } from "./proxy.ts";
 import { proxySettings } from "./proxy_settings.ts";
 
-/** Dials through a proxy that is known by its URL only, as a kubeconfig names one; `name` is for messages. */
+/**
+ * Dials through a proxy that is known by its URL only, as a kubeconfig names one; `name` is for messages. The proxy is
+ * reached by `dialer`, straight unless told.
+ */
 export function dialerThroughProxy(
   url: string,
-  { name, world }: { readonly name: string; readonly world: Pick<World, "clock" | "files" | "network"> },
+  { name, world, dialer }: {
+    readonly name: string;
+    readonly world: Pick<World, "clock" | "files" | "network">;
+    readonly dialer?: Dialer;
+  },
 ): Dialer {
   const settings = proxySettings.parse({ url }, rootContext({ base: "/" }));
   if (!settings) {
@@ -21,7 +28,7 @@ export function dialerThroughProxy(
     name,
     files,
     network,
-    dialer: (target, options) => direct.dial(target, options),
+    dialer: dialer ?? ((target, options) => direct.dial(target, options)),
   });
   return (target, options) => proxy.dial(target, options);
 }

@@ -20,8 +20,11 @@ peerTest(
       service({ name: "web", selector: { app: "web" }, ports: [{ port: 80 }] }),
     );
     await cluster.untilReady("default", "web");
-    // Its proxy is what kubectl would use; with "via" it does not count.
-    const kubeconfig = await cluster.writeKubeconfig({ cluster: { "proxy-url": "http://127.0.0.1:1" } });
+    const kubeconfig = await cluster.writeKubeconfig({});
+    const proxied = await cluster.writeKubeconfig({
+      name: "proxied",
+      cluster: { "proxy-url": "http://127.0.0.1:1" },
+    });
     await using home = await openSshHousehold(lab, {
       ssh: [
         ...sshHostLines("one", one),
@@ -32,8 +35,12 @@ peerTest(
         "transports:",
         "  chain: { ssh: three }",
         `  lab: { kubernetes: { kubeconfig: "${kubeconfig}" }, via: chain }`,
-        `  straight: { kubernetes: { kubeconfig: "${kubeconfig}", suffix: straight.internal } }`,
-        "routes: [{ to: .svc, via: lab }, { to: .straight.internal, via: straight }]",
+        `  straight: { kubernetes: { kubeconfig: "${proxied}", suffix: straight.internal } }`,
+        `  behind: { kubernetes: { kubeconfig: "${proxied}", suffix: behind.internal }, via: chain }`,
+        "routes:",
+        "  - { to: .svc, via: lab }",
+        "  - { to: .straight.internal, via: straight }",
+        "  - { to: .behind.internal, via: behind }",
       ],
     });
     await using door = await home.door();
@@ -48,8 +55,11 @@ peerTest(
         proxy,
         `http://${host}/`,
       ]);
+    const begun = await fetched("web.default.svc");
+    if (begun.stdout !== "web") await door.says(/conn\.done/);
+    assert.equal(begun.stdout, "web", begun.stderr + door.stderr);
     await t.step("every request and every forward", async () => {
-      for (let left = 3; left > 0; left--) {
+      for (let left = 2; left > 0; left--) {
         const { stdout, stderr } = await fetched("web.default.svc");
         assert.equal(stdout, "web", stderr + door.stderr);
       }
@@ -57,9 +67,11 @@ peerTest(
       const { stdout } = await home.run(["explain", "web.default.svc:80"]);
       assert.match(stdout, /chain \(ssh [^)]*\) > lab \(kubernetes/);
     });
-    await t.step("without via, the kubeconfig's proxy counts", async () => {
-      assert.notEqual((await fetched("web.default.straight.internal")).code, 0);
-      await door.says(/transport=straight .*127\.0\.0\.1:1/);
+    await t.step("the kubeconfig's proxy counts, and via leads to it", async () => {
+      for (const name of ["straight", "behind"]) {
+        assert.notEqual((await fetched(`web.default.${name}.internal`)).code, 0);
+        await door.says(new RegExp(`transport=${name} .*127\\.0\\.0\\.1:1\\b`));
+      }
     });
   },
 );

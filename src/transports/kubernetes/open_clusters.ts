@@ -1,11 +1,10 @@
 // All that a cluster is used with: a file that is loaded when the first one is.
 import { type KubeConfig, loadKubernetes } from "../../clusters/mod.ts";
-import type { Dialer } from "../../core/mod.ts";
 import type { TransportDeps } from "../define_transport.ts";
-import { dialerThroughProxy } from "../dialer_through_proxy.ts";
 import type { KubernetesSettings } from "../kubernetes_settings.ts";
 import { ClusterLink } from "./cluster_link.ts";
 import { ClusterSet, currentContextOf } from "./cluster_set.ts";
+import { dialerOfCluster, expectWay } from "./dialer_of_cluster.ts";
 
 export { ClusterNames } from "./cluster_names.ts";
 
@@ -18,7 +17,7 @@ export async function openClusters(settings: KubernetesSettings, deps: Transport
     clock,
     config: await readKubeConfig(deps.files, [settings.kubeconfig]),
     link: ({ context, namespace, suffix }) => {
-      const dial = dialerFor(context.cluster.proxyUrl, deps);
+      const dial = dialerOfCluster(context.cluster.proxyUrl, deps);
       const reread = async () =>
         (await readKubeConfig(deps.files, [settings.kubeconfig])).context(context.name).user;
       const api = new KubeClient(context, { ...deps, dial, reread, asksVersion: true });
@@ -38,17 +37,11 @@ export async function openClusters(settings: KubernetesSettings, deps: Transport
 /** Reads the kubeconfig again. What is wrong with the contexts that the settings name is `config`. */
 export async function readContexts(
   { kubeconfig, context, contexts }: KubernetesSettings,
-  { files }: Pick<TransportDeps, "files">,
+  deps: Pick<TransportDeps, "files" | "name" | "via" | "isOwnDoor">,
 ): Promise<KubeConfig> {
   const { readKubeConfig } = await loadKubernetes();
-  const config = await readKubeConfig(files, [kubeconfig]);
+  const config = await readKubeConfig(deps.files, [kubeconfig]);
   const named = contexts === "all" ? [] : contexts ?? [context ?? currentContextOf(config, kubeconfig)];
-  for (const name of named) config.context(name);
+  for (const name of named) expectWay(config.context(name).cluster.proxyUrl, deps);
   return config;
-}
-
-/** With `via` a kubeconfig's proxy counts no more: it is often this very door. */
-function dialerFor(proxy: URL | undefined, { via, dialer, name, ...world }: TransportDeps): Dialer {
-  if (via !== undefined || !proxy) return dialer;
-  return dialerThroughProxy(proxy.href, { name: `the proxy-url of ${name}`, world });
 }

@@ -6,6 +6,7 @@ import {
   pacFromFiles,
   showConfig,
 } from "../../../src/app/from_files.ts";
+import { kubeconfigOf } from "../../support/kube_world.ts";
 import { MemoryWorld } from "../../support/memory_world.ts";
 
 const { signal } = new AbortController();
@@ -35,6 +36,30 @@ Deno.test("checkConfig() reports a password file that is missing with its place"
   assert.deepEqual(errors.map((line) => line.replace(/^(\S+) /, "$1 ")), [
     `${path}:3:45: listen.auth.users[0].passwordFile: Cannot read /pw: no such file`,
   ]);
+});
+
+Deno.test("checkConfig() tells of a cluster that only this very door would lead to", async () => {
+  const listens = [
+    { listen: "127.0.0.1:12000", proxy: "socks5://127.0.0.1:12000", is: "unusable" },
+    { listen: "0.0.0.0:12000, allowOpen: true", proxy: "http://localhost:12000", is: "unusable" },
+    { listen: "127.0.0.1:12000", proxy: "socks5://127.0.0.1:12000", via: "direct", is: "usable" },
+    { listen: "127.0.0.1:12000", proxy: "socks5://127.0.0.1:12001", is: "usable" },
+  ];
+  for (const { listen, proxy, via, is } of listens) {
+    const files = {
+      [path]: `listen: { mixed: ${listen} }\n` +
+        `transports: { lab: { kubernetes: { kubeconfig: /kube }${via ? `, via: ${via}` : ""} } }\n`,
+      "/kube": kubeconfigOf({ cluster: { "proxy-url": proxy } }),
+    };
+    const { errors, transports } = await checkConfig(new MemoryWorld({ files }), {});
+    assert.deepEqual(errors, []);
+    const lab = transports.find(({ name }) => name === "lab");
+    assert.equal(lab?.isUsable, is === "usable", `${listen} ${proxy}`);
+    if (is === "usable") continue;
+    const [note] = lab?.notes ?? [];
+    assert.match(note?.text ?? "", /"lab": the proxy-url of its kubeconfig, .*:12000, is this door itself/);
+    assert.match(note?.hint ?? "", /"via"/);
+  }
 });
 
 Deno.test("showConfig() shows no secret, and nothing of a wrong configuration", async () => {

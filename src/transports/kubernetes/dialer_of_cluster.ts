@@ -1,0 +1,51 @@
+import { type Dialer, formatTarget, PosternError, type Target } from "../../core/mod.ts";
+import type { TransportDeps } from "../define_transport.ts";
+import { dialerThroughProxy } from "../dialer_through_proxy.ts";
+
+/**
+ * How a context's API server is reached: through the proxy that the kubeconfig names, which is itself reached through
+ * `via`. A proxy that is this very door stands in the kubeconfig for other programs: with `via` it does not count,
+ * without it there is no other way, which is a problem.
+ */
+export function dialerOfCluster(proxy: URL | undefined, deps: TransportDeps): Dialer {
+  const { via, dialer, name, clock, files, network } = deps;
+  if (!proxy) return dialer;
+  const through = dialerThroughProxy(proxy.href, {
+    name: `the proxy-url of ${name}`,
+    world: { clock, files, network },
+    dialer,
+  });
+  // Where the door listens may change while the cluster is in use.
+  return (target, options) => {
+    if (!isOwn(proxy, deps)) return through(target, options);
+    if (via !== undefined) return dialer(target, options);
+    return Promise.reject(ownDoor(proxy, name));
+  };
+}
+
+/** Throws `config` where the API server could be reached through this very door only. */
+export function expectWay(
+  proxy: URL | undefined,
+  deps: Pick<TransportDeps, "name" | "via" | "isOwnDoor">,
+): void {
+  if (proxy && deps.via === undefined && isOwn(proxy, deps)) throw ownDoor(proxy, deps.name);
+}
+
+function isOwn(proxy: URL, { isOwnDoor }: Pick<TransportDeps, "isOwnDoor">): boolean {
+  return isOwnDoor?.(addressOf(proxy)) ?? false;
+}
+
+function addressOf({ hostname, port, protocol }: URL): Target {
+  const usual = protocol === "https:" ? 443 : protocol === "http:" ? 80 : 1080;
+  return { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: port === "" ? usual : Number(port) };
+}
+
+function ownDoor(proxy: URL, name: string): PosternError {
+  return new PosternError(
+    "config",
+    `Cannot reach the API server of "${name}": the proxy-url of its kubeconfig, ${
+      formatTarget(addressOf(proxy))
+    }, is this door itself`,
+    { hint: `say how it is reached with "via": the name of a transport, or direct` },
+  );
+}
