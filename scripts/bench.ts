@@ -1,6 +1,7 @@
 import { startPeers, startPostern } from "./bench_doors.ts";
 import { benchFleet } from "./bench_fleet.ts";
 import { type BenchPlace, field, measure, type Measurement, told, type Want } from "./bench_measure.ts";
+import { benchKubernetes } from "./bench_kubernetes.ts";
 import { benchSsh } from "./bench_ssh.ts";
 import { judge, type Sample, type Verdict } from "./bench_table.ts";
 import { findPeer } from "./find_peers.ts";
@@ -40,6 +41,7 @@ const parts: readonly { readonly name: string; readonly run: (place: BenchPlace)
   { name: "door", run: benchDoor },
   { name: "ssh", run: benchSsh },
   { name: "fleet", run: benchFleet },
+  { name: "kubernetes", run: benchKubernetes },
 ];
 
 /** More clients at once than a laptop has: the usual limit would turn some of the idle ones away. */

@@ -10,10 +10,16 @@ export interface BenchDoor extends AsyncDisposable {
   readonly pid: number;
   /** Milliseconds from its start until it said that it is ready, or let a connection in. */
   readonly startMs: number;
+  /** What tells the load generator how to go through it; a SOCKS5 door to an origin of its own unless told. */
+  readonly way?: readonly string[];
 }
 
-/** Starts postern: POSTERN_BIN where that is set, else from source. */
-export async function startPostern(directory: string, config: string): Promise<BenchDoor> {
+/** Starts postern: POSTERN_BIN where that is set, else from source; or always from source. */
+export async function startPostern(
+  directory: string,
+  config: string,
+  { isFromSource = false }: { readonly isFromSource?: boolean } = {},
+): Promise<BenchDoor> {
   const home = await Deno.makeTempDir({ dir: directory });
   // Another HOME must not mean an empty cache of Deno: that would be measured at every start.
   const env: Record<string, string> = {
@@ -33,7 +39,7 @@ export async function startPostern(directory: string, config: string): Promise<B
     "--log-file",
     `${home}/door.log`,
   ];
-  const compiled = Deno.env.get("POSTERN_BIN");
+  const compiled = isFromSource ? undefined : Deno.env.get("POSTERN_BIN");
   const platform = Deno.build.os === "darwin" ? "darwin" : "linux";
   const places = placesFor({ platform, env: (name) => env[name], uid: Deno.uid() ?? undefined });
   const main = new URL("../main.ts", import.meta.url).href;
@@ -89,10 +95,10 @@ socks pass { from: 127.0.0.0/8 to: 127.0.0.0/8 }
 }
 
 /** Starts a program whose first line on stdout is `ready ADDRESS`. */
-async function startReady(
+export async function startReady(
   name: string,
   [program = "", ...args]: readonly string[],
-  env: Record<string, string>,
+  env: Record<string, string> = {},
 ): Promise<BenchDoor> {
   const start = performance.now();
   const child = new Deno.Command(program, { args, env, stdin: "null", stdout: "piped" }).spawn();

@@ -69,10 +69,19 @@ export function told(verdict: Verdict): Verdict {
 export async function generate(
   generator: string,
   door: BenchDoor,
-  { mode, options }: Pick<Measurement, "mode" | "options">,
+  measurement: Pick<Measurement, "mode" | "options">,
 ): Promise<Record<string, number> | string> {
-  const args = [mode, "-door", door.address, "-pid", `${door.pid}`, ...options];
+  const { mode } = measurement;
+  const args = generatorArguments(door, measurement);
   const { success, stdout, stderr } = await new Deno.Command(generator, { args, stdin: "null" }).output();
   if (success) return JSON.parse(new TextDecoder().decode(stdout));
   return `Cannot measure ${door.name} (${mode}): ${new TextDecoder().decode(stderr).trim()}`;
+}
+
+/** What the load generator is told. */
+export function generatorArguments(
+  { address, pid, way = ["-door", address] }: Pick<BenchDoor, "address" | "pid" | "way">,
+  { mode, options }: Pick<Measurement, "mode" | "options">,
+): string[] {
+  return [mode, ...way, "-pid", `${pid}`, ...options];
 }

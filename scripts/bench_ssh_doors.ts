@@ -10,7 +10,10 @@ export interface SshBench extends AsyncDisposable {
   /** The ssh configuration: for postern and for OpenSSH alike. */
   readonly config: string;
   /** Starts postern, which reads that configuration too; `openssh` names a host that the ssh program is to serve. */
-  postern(lines: readonly string[], options?: { readonly openssh?: string }): Promise<BenchDoor>;
+  postern(
+    lines: readonly string[],
+    options?: { readonly openssh?: string; readonly isFromSource?: boolean },
+  ): Promise<BenchDoor>;
   /** Starts `ssh -D`. */
   dynamicForward(host: string): Promise<BenchDoor>;
 }
@@ -59,10 +62,10 @@ export async function startSshBench(
   return {
     ssh,
     config,
-    postern: (own, { openssh } = {}) => {
+    postern: (own, { openssh, isFromSource = false } = {}) => {
       const engine = openssh === undefined ? [] : [`  hosts: { ${openssh}: { engine: openssh } }`];
       const section = ["ssh:", `  config: ${JSON.stringify(config)}`, ...engine];
-      return startPostern(directory, [...section, ...own].join("\n") + "\n");
+      return startPostern(directory, [...section, ...own].join("\n") + "\n", { isFromSource });
     },
     dynamicForward: (host) =>
       startOnPort("ssh -D", (port) => [ssh, "-F", config, "-N", "-D", `127.0.0.1:${port}`, host]),

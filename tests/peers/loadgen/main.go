@@ -1,12 +1,16 @@
-// loadgen measures a door against an origin that it starts itself. One line of JSON on stdout per run.
+// loadgen measures a door against an origin that it starts itself, or that -target names. One line of JSON on stdout
+// per run.
 //
 //	loadgen rate -door ADDR [-http] [-n 10000] [-c 32] [-warm 5000]   small exchanges: per second, p50 and p99 of a whole one
 //	loadgen bulk -door ADDR [-http] [-mb 1000] [-c 1] [-up]           MB/s of one or more streams
 //	loadgen idle -door ADDR -pid PID [-n 5000] [-carry MB] [-rest S]  resident memory for each open connection
 //	loadgen wait -pid PID [-rest S]                                   CPU of a door that does nothing
+//	loadgen origin [-tls]                                             an origin alone: `ready ADDR`, until it is killed
 //
 // With -pid, rate and bulk tell the CPU seconds the door took; with -grown too, rate tells what memory and how many
-// descriptors it took on after -warm. Without -door the origin is dialled straight.
+// descriptors it took on after -warm; with -api ADDR rate tells how many connections to there it holds at the end.
+// Without -door the origin is dialled straight; with -target HOST:PORT an origin elsewhere, or what leads to it. With
+// -tls the origin speaks TLS, with a certificate that nobody checks.
 package main
 
 import (
@@ -24,9 +28,10 @@ import (
 )
 
 type settings struct {
-	door             string
+	door, target     string
+	api              string
 	viaHTTP, up      bool
-	grown            bool
+	grown, tls       bool
 	count, atOnce    int
 	warm, pid, carry int
 	megabytes        int64
@@ -35,12 +40,15 @@ type settings struct {
 
 func main() {
 	if len(os.Args) < 2 {
-		fail(fmt.Errorf("usage: loadgen rate|bulk|idle|wait …"))
+		fail(fmt.Errorf("usage: loadgen rate|bulk|idle|wait|origin …"))
 	}
 	mode := os.Args[1]
 	var s settings
 	flags := flag.NewFlagSet(mode, flag.ExitOnError)
 	flags.StringVar(&s.door, "door", "", "address of the door")
+	flags.StringVar(&s.target, "target", "", "host and port of an origin that runs already")
+	flags.StringVar(&s.api, "api", "", "rate: tell how many connections the door holds to this address")
+	flags.BoolVar(&s.tls, "tls", false, "the origin speaks TLS")
 	flags.BoolVar(&s.viaHTTP, "http", false, "HTTP CONNECT instead of SOCKS5")
 	flags.BoolVar(&s.up, "up", false, "send instead of receive")
 	flags.BoolVar(&s.grown, "grown", false, "rate: tell memory and descriptors that the door took on")
@@ -54,12 +62,15 @@ func main() {
 	if err := flags.Parse(os.Args[2:]); err != nil {
 		fail(err)
 	}
-	modes := map[string]func(settings, string) (map[string]any, error){"rate": rate, "bulk": bulk, "idle": idle, "wait": wait}
+	modes := map[string]func(settings, string) (map[string]any, error){"rate": rate, "bulk": bulk, "idle": idle, "wait": wait, "origin": originAlone}
 	run, known := modes[mode]
 	if !known {
 		fail(fmt.Errorf("unknown mode %q", mode))
 	}
-	target, err := startOrigin()
+	target, err := s.target, error(nil)
+	if target == "" {
+		target, err = startOrigin(s.tls)
+	}
 	if err != nil {
 		fail(err)
 	}
@@ -90,6 +101,7 @@ func rate(s settings, target string) (map[string]any, error) {
 		}
 	}
 	memory, files := held(s)
+	var err error
 	start := time.Now()
 	took, failed := exchanges(s, target, count, atOnce)
 	elapsed := time.Since(start).Seconds()
@@ -107,6 +119,11 @@ func rate(s settings, target string) (map[string]any, error) {
 		memoryAfter, filesAfter := held(s)
 		result["grown_kB"] = memoryAfter - memory
 		result["grown_files"] = filesAfter - files
+	}
+	if s.api != "" {
+		if result["api_conns"], err = connections(s.pid, s.api); err != nil {
+			return nil, err
+		}
 	}
 	return result, nil
 }
@@ -235,6 +252,12 @@ func wait(s settings, _ string) (map[string]any, error) {
 	before := processCPU(s.pid)
 	time.Sleep(s.rest)
 	return map[string]any{"cpu_percent": round((processCPU(s.pid) - before) / s.rest.Seconds() * 100)}, nil
+}
+
+// originAlone serves until it is killed.
+func originAlone(_ settings, target string) (map[string]any, error) {
+	fmt.Println("ready", target)
+	select {}
 }
 
 func residentKB(pid int) int {

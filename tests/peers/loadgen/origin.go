@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -16,10 +17,18 @@ const (
 
 const echoSize = 64
 
-func startOrigin() (string, error) {
+func startOrigin(isTLS bool) (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
+	}
+	address := listener.Addr().String()
+	if isTLS {
+		certificate, err := selfSigned()
+		if err != nil {
+			return "", err
+		}
+		listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{certificate}})
 	}
 	go func() {
 		for {
@@ -30,7 +39,7 @@ func startOrigin() (string, error) {
 			go serve(conn)
 		}
 	}()
-	return listener.Addr().String(), nil
+	return address, nil
 }
 
 // serve answers until the client leaves.

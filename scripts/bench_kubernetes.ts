@@ -1,0 +1,163 @@
+import { askingForOrigin, type KubeBench, startKubeBench } from "./bench_kube_doors.ts";
+import { startReady } from "./bench_doors.ts";
+import { type BenchPlace, field, generate, measure, type Measurement, told } from "./bench_measure.ts";
+import { loopback, startSshBench } from "./bench_ssh_doors.ts";
+import { judge, type Sample, type Verdict } from "./bench_table.ts";
+
+interface Size {
+  readonly rounds: number;
+  readonly megabytes: number;
+  readonly exchanges: number;
+}
+
+const full: Size = { rounds: 7, megabytes: 500, exchanges: 10_000 };
+const smoke: Size = { rounds: 1, megabytes: 20, exchanges: 500 };
+
+/** Measures postern into a cluster beside `kubectl port-forward` to the same pod. */
+export async function benchKubernetes(place: BenchPlace): Promise<Verdict[]> {
+  const size = place.isSmoke ? smoke : full;
+  await using bench = await startKubeBench(place.directory);
+  if (!bench) return [];
+  return [
+    ...await measureFirstUse(bench, place, size),
+    ...await measureSideBySide(bench, place, size),
+    ...await measureCrowd(bench, place, size),
+    ...await measureChain(bench, place, size),
+  ];
+}
+
+/** What the first client waits for: the parts of the client, sign-in, watches and a session. */
+async function measureFirstUse(bench: KubeBench, place: BenchPlace, { rounds }: Size): Promise<Verdict[]> {
+  const samples: Sample[] = [];
+  for (let round = 0; round < rounds; round++) {
+    await using postern = await bench.postern();
+    const answer = await generate(place.generator, postern, {
+      mode: "rate",
+      options: ["-c", "1", "-n", "1"],
+    });
+    if (typeof answer === "string") throw new Error(answer);
+    samples.push({ door: "postern", value: field("p50_ms")(answer) });
+    await using kubectl = await bench.kubectl();
+    samples.push({ door: "kubectl until it listens", value: kubectl.startMs });
+  }
+  return [told(judge("kubernetes: first use, ms to the first answer", samples, { atMost: 500 }))];
+}
+
+async function measureSideBySide(bench: KubeBench, place: BenchPlace, size: Size): Promise<Verdict[]> {
+  const verdicts: Verdict[] = [];
+  await using kubectl = await bench.kubectl();
+  await using postern = await bench.postern();
+  const doors = [postern, kubectl];
+  for (const door of doors) await generate(place.generator, door, { mode: "rate", options: ["-n", "300"] });
+  for (const measurement of measurements(size)) {
+    verdicts.push(...await measure(measurement, doors, { generator: place.generator, rounds: size.rounds }));
+  }
+  return verdicts;
+}
+
+function measurements({ megabytes, exchanges }: Size): Measurement[] {
+  const of = { of: "kubectl" } as const;
+  const bulk = ["-mb", `${megabytes}`];
+  const speed = field("MB_per_s");
+  const equal = { atLeast: 1, ...of };
+  return [
+    {
+      mode: "bulk",
+      options: bulk,
+      wants: [{ name: "kubernetes: one stream down, MB/s", demand: equal, value: speed }],
+    },
+    {
+      mode: "bulk",
+      options: [...bulk, "-up"],
+      wants: [{ name: "kubernetes: one stream up, MB/s", demand: equal, value: speed }],
+    },
+    {
+      mode: "rate",
+      options: ["-n", `${exchanges / 2}`],
+      wants: [
+        {
+          name: "kubernetes: 32 at once, exchanges per second",
+          demand: { atLeast: 1.2, ...of },
+          value: field("per_s"),
+        },
+      ],
+    },
+    {
+      mode: "rate",
+      options: ["-c", "1", "-n", `${exchanges / 10}`, "-warm", "100"],
+      wants: [
+        { name: "kubernetes: one at a time, p50 ms", demand: { atMost: 0.8, ...of }, value: field("p50_ms") },
+        { name: "kubernetes: one at a time, p99 ms", demand: "informative", value: field("p99_ms") },
+      ],
+    },
+  ];
+}
+
+/** More at once than one session likes; a kubectl that breaks here is started anew for each round. */
+async function measureCrowd(bench: KubeBench, place: BenchPlace, size: Size): Promise<Verdict[]> {
+  const crowd = {
+    mode: "rate",
+    options: ["-c", "500", "-n", `${Math.max(500, size.exchanges / 2)}`],
+  } as const;
+  const failures: Sample[] = [];
+  const lost: Sample[] = [];
+  const connections: Sample[] = [];
+  for (let round = 0; round < Math.min(size.rounds, 3); round++) {
+    await using kubectl = await bench.kubectl();
+    await using postern = await bench.postern();
+    const dials = await generate(place.generator, postern, {
+      mode: "rate",
+      options: ["-c", "200", "-n", "200", "-api", bench.api],
+    });
+    if (typeof dials === "string") throw new Error(dials);
+    lost.push({ door: "postern", value: field("failed")(dials) });
+    connections.push({ door: "postern", value: field("api_conns")(dials) });
+    for (const door of [postern, kubectl]) {
+      const answer = await generate(place.generator, door, crowd);
+      if (typeof answer !== "string") failures.push({ door: door.name, value: field("failed")(answer) });
+      else if (door === postern) throw new Error(answer);
+      else console.log(`skipped: ${answer}`);
+    }
+  }
+  return [
+    judge("kubernetes: 200 dials at once to one pod, lost", lost, { atMost: 0 }),
+    judge("kubernetes: 200 dials at once to one pod, API connections", connections, { atMost: 4 }),
+    judge("kubernetes: 500 at once, failures", failures, { atMost: 0 }),
+  ].map(told);
+}
+
+/** Through three ssh hosts, beside the same hosts with TLS in them to an origin outside the cluster. */
+async function measureChain(bench: KubeBench, place: BenchPlace, size: Size): Promise<Verdict[]> {
+  await using ssh = await startSshBench(place.directory, [
+    { name: "first", lines: loopback },
+    { name: "second", lines: loopback },
+    { name: "third", lines: (server) => [...loopback(server), "ProxyJump first,second"] },
+  ]);
+  if (!ssh) return [];
+  const chain = "  chain: { ssh: third }";
+  const lab = `  lab: { kubernetes: { kubeconfig: ${JSON.stringify(bench.kubeconfig)} }, via: chain }`;
+  await using through = await ssh.postern(["transports:", chain, lab, "default: lab"], {
+    isFromSource: true,
+  });
+  await using bare = await ssh.postern(["transports:", chain, "default: chain"], { isFromSource: true });
+  await using origin = await startReady("origin", [place.generator, "origin", "-tls"]);
+  const doors = [
+    askingForOrigin(through),
+    { ...bare, name: "the chain with TLS", way: ["-door", bare.address, "-target", origin.address, "-tls"] },
+  ];
+  for (const door of doors) await generate(place.generator, door, { mode: "rate", options: ["-n", "100"] });
+  const verdicts: Verdict[] = [];
+  for (const direction of ["down", "up"]) {
+    const measurement: Measurement = {
+      mode: "bulk",
+      options: ["-mb", `${size.megabytes / 2}`, ...direction === "up" ? ["-up"] : []],
+      wants: [{
+        name: `kubernetes: through three ssh hosts, one stream ${direction}, MB/s`,
+        demand: { atLeast: 0.8, of: "the chain with TLS" },
+        value: field("MB_per_s"),
+      }],
+    };
+    verdicts.push(...await measure(measurement, doors, { generator: place.generator, rounds: size.rounds }));
+  }
+  return verdicts;
+}

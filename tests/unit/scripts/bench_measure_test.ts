@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { askingForOrigin } from "../../../scripts/bench_kube_doors.ts";
+import { field, generatorArguments } from "../../../scripts/bench_measure.ts";
+
+const door = {
+  name: "a",
+  address: "127.0.0.1:1080",
+  pid: 7,
+  startMs: 1,
+  [Symbol.asyncDispose]: () => Promise.resolve(),
+};
+
+const cases = [
+  { name: "a SOCKS5 door to an origin of the generator's own", door, way: ["-door", "127.0.0.1:1080"] },
+  {
+    name: "a door into a cluster",
+    door: askingForOrigin(door),
+    way: ["-door", "127.0.0.1:1080", "-target", "origin.default.svc:80"],
+  },
+  {
+    name: "a port that leads to the origin alone",
+    door: { ...door, way: ["-target", door.address] },
+    way: ["-target", "127.0.0.1:1080"],
+  },
+];
+
+for (const { name, door, way } of cases) {
+  Deno.test(`generatorArguments() for ${name}`, () => {
+    const told = generatorArguments(door, { mode: "bulk", options: ["-mb", "5"] });
+    assert.deepEqual(told, ["bulk", ...way, "-pid", "7", "-mb", "5"]);
+  });
+}
+
+Deno.test("askingForOrigin() ends the door that it was given", async () => {
+  let hasEnded = false;
+  const ended = { ...door, [Symbol.asyncDispose]: () => Promise.resolve(void (hasEnded = true)) };
+  await askingForOrigin(ended)[Symbol.asyncDispose]();
+  assert.ok(hasEnded);
+});
+
+Deno.test("field() is no number where the generator told none", () => {
+  assert.equal(field("p50_ms")({ p50_ms: 3 }), 3);
+  assert.ok(Number.isNaN(field("failed")({ p50_ms: 3 })));
+});
