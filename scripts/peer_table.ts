@@ -79,6 +79,8 @@ export const peers = {
   openssl: { program: "openssl", debian: "openssl" },
   promcheck: { program: "promcheck", go: "shared" },
   python: { program: "python3", debian: "python3-venv", python: ["requests==2.32.5", "PySocks==1.7.1"] },
+  redis_cli: { program: "redis-cli", debian: "redis-tools" },
+  redis_server: { program: "redis-server", debian: "redis-server" },
   sh: { program: "sh", debian: "dash" },
   ssh: { program: "ssh", debian: "openssh-client" },
   ssh_add: { program: "ssh-add", debian: "openssh-client" },

@@ -16,7 +16,7 @@ const namespaces = 20;
 const pods = isLongRun() ? 20_000 : 0;
 const megabyte = 1_000_000;
 
-peerTest(`a door before ${services} Services`, ["kubernetes", "curl", "sh"], async (peers, t) => {
+peerTest("a door before a crowd of Services", ["kubernetes", "curl", "sh"], async (peers, t) => {
   await using kube = await KubeHome.open(peers);
   const { cluster, home } = kube;
   await using web = new NamedServer("web");

@@ -35,7 +35,7 @@ export async function startServer(
     try {
       return await PeerServer.start(kubernetes, args, { patience: 120_000, port: quietPort(), ...options });
     } catch (error) {
-      if (left === 0 || options.port !== undefined || !/address already in use/.test(String(error))) {
+      if (left === 0 || options.port !== undefined || !/address already in use/i.test(String(error))) {
         throw error;
       }
     }
