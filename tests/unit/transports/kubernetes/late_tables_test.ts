@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import type { FarTable, FarTables } from "../../../../src/core/mod.ts";
+import { LateTables } from "../../../../src/transports/kubernetes/late_tables.ts";
+
+const { signal } = new AbortController();
+
+/** Tables of a cluster that a test speaks for. */
+class SpokenTables implements FarTables {
+  current: FarTable | undefined;
+  followed = 0;
+  readonly ears = new Set<() => void>();
+
+  follow(): Promise<void> {
+    this.followed++;
+    return Promise.resolve();
+  }
+
+  onChange(changed: () => void): Disposable {
+    this.ears.add(changed);
+    return { [Symbol.dispose]: () => void this.ears.delete(changed) };
+  }
+
+  says(...services: readonly string[]): void {
+    this.current = { services: new Set(services), addresses: new Set() };
+    for (const ear of this.ears) ear();
+  }
+}
+
+Deno.test("LateTables opens nothing until somebody follows, and has what the cluster has from then on", async () => {
+  const cluster = new SpokenTables();
+  let opened = 0;
+  using tables = new LateTables(() => {
+    opened++;
+    return Promise.resolve(cluster);
+  });
+  let changes = 0;
+  using _ear = tables.onChange(() => changes++);
+  assert.deepEqual([opened, tables.current], [0, undefined]);
+  await tables.follow({ signal });
+  assert.deepEqual([opened, cluster.followed, changes], [1, 1, 1]);
+  cluster.says("web.shop");
+  assert.equal(changes, 2);
+  assert.equal(tables.current, cluster.current);
+});
+
+Deno.test("LateTables hears one cluster once, and after the kubeconfig has changed the new one only", async () => {
+  const [before, after] = [new SpokenTables(), new SpokenTables()];
+  let now = before;
+  using tables = new LateTables(() => Promise.resolve(now));
+  for (let left = 2; left > 0; left--) await tables.follow({ signal });
+  assert.equal(before.ears.size, 1);
+  now = after;
+  await tables.follow({ signal });
+  assert.deepEqual([before.ears.size, after.ears.size], [0, 1]);
+  before.says("old");
+  assert.deepEqual([tables.current], [undefined]);
+  after.says("new");
+  assert.deepEqual([...tables.current?.services ?? []], ["new"]);
+});
+
+Deno.test("LateTables passes on why there is no cluster, and asks again for the next who follows", async () => {
+  const cluster = new SpokenTables();
+  const failure = new Error("no kubeconfig");
+  let isThere = false;
+  using tables = new LateTables(() => isThere ? Promise.resolve(cluster) : Promise.reject(failure));
+  await assert.rejects(tables.follow({ signal }), failure);
+  isThere = true;
+  await tables.follow({ signal });
+  assert.equal(cluster.followed, 1);
+});
+
+Deno.test("LateTables tells nobody after its end", async () => {
+  const cluster = new SpokenTables();
+  const tables = new LateTables(() => Promise.resolve(cluster));
+  let changes = 0;
+  tables.onChange(() => changes++);
+  await tables.follow({ signal });
+  tables[Symbol.dispose]();
+  cluster.says("web");
+  assert.deepEqual([changes, cluster.ears.size], [1, 0]);
+});
