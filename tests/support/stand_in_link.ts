@@ -1,0 +1,77 @@
+import type { KubeApi } from "../../src/clusters/mod.ts";
+import type { Dialer } from "../../src/core/mod.ts";
+import { ClusterLink } from "../../src/transports/kubernetes/cluster_link.ts";
+import type { UpgradeRequest } from "../../src/transports/kubernetes/forward_api.ts";
+import { FakeClock } from "./fake_clock.ts";
+import { type FakeClusterParts, FakeClusterView } from "./fake_cluster_view.ts";
+import { ForwardStandIn, type PodAnswer } from "./forward_stand_in.ts";
+import { recordingLog } from "./recording_log.ts";
+
+export interface StandInLinkOptions {
+  readonly parts: FakeClusterParts;
+  /** What is behind a port of a pod: its end, or what the kubelet says of it. */
+  readonly connect: (pod: string, port: number) => PodAnswer;
+  /** A pod that the API server does not know any more. */
+  readonly isGone?: (pod: string) => boolean;
+  readonly outside?: Dialer;
+  readonly name?: string;
+  readonly suffix?: string;
+}
+
+export interface StandInLink extends AsyncDisposable {
+  readonly link: ClusterLink;
+  readonly view: FakeClusterView;
+  readonly clock: FakeClock;
+  readonly log: ReturnType<typeof recordingLog>;
+  /** The pods that were asked to be forwarded to, in order. */
+  readonly asked: string[];
+}
+
+/**
+ * A cluster's link over stand-ins in memory: its view is what a test says, and its forwards end in what a test connects.
+ * The first of several endpoints is chosen.
+ */
+export function standInLink(
+  { parts, connect, isGone = () => false, outside, name = "lab", suffix }: StandInLinkOptions,
+): StandInLink {
+  const clock = new FakeClock();
+  const log = recordingLog();
+  const view = new FakeClusterView(parts);
+  const asked: string[] = [];
+  const pods = new Map<string, ForwardStandIn>();
+  const standIn = (pod: string) => {
+    const known = pods.get(pod) ?? new ForwardStandIn({ connect: (port) => connect(pod, port) });
+    pods.set(pod, known);
+    return known;
+  };
+  const none = () => Promise.reject(new Error("the link asks nothing else of its API server"));
+  const api: KubeApi = {
+    name,
+    request: none,
+    json: none,
+    stream: none,
+    upgrade: async (request: UpgradeRequest, options) => {
+      const pod = /\/pods\/([^/]+)\/portforward/.exec(request.path)?.[1] ?? "";
+      asked.push(pod);
+      if (!isGone(pod)) return await standIn(pod).upgrade(request, options);
+      const text = JSON.stringify({ kind: "Status", message: `pods "${pod}" not found` });
+      const { fields } = await standIn(pod).upgrade({ ...request, fields: [] }, options);
+      return { status: 404, fields, text };
+    },
+    askVersion: () => Promise.resolve("v1.35.4"),
+    check: () => {},
+    status: () => ({ server: "192.0.2.1:6443", requests: asked.length, connections: 0 }),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+  const link = new ClusterLink({
+    clock,
+    log,
+    api,
+    view,
+    names: { namespace: "shop", clusterDomain: "cluster.local", suffix },
+    halfClose: "pass",
+    outside,
+    random: () => 0,
+  });
+  return { link, view, clock, log, asked, [Symbol.asyncDispose]: () => link[Symbol.asyncDispose]() };
+}
