@@ -37,6 +37,7 @@ export * from "./service.ts";
 export { planRemoval, planService } from "./service_plan.ts";
 export * from "./starter_config.ts";
 export * from "./temporary_kubeconfig.ts";
+export { keepKubeconfig } from "./transient_kubeconfig.ts";
 export { testFleet, type TestOptions, type TestRun } from "./test_fleet.ts";
 export * from "./update_catalogues.ts";
 export type { TransportReport } from "./transport_reports.ts";

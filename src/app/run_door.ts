@@ -35,6 +35,7 @@ import { type OnDemand, takeHandedOver } from "./handed_over.ts";
 import { Instance } from "./instance.ts";
 import { withOwner } from "./port_owner.ts";
 import type { Overrides } from "./overrides.ts";
+import { isTransient, removeLeftKubeconfigs } from "./transient_kubeconfig.ts";
 
 export interface RunDoorOptions {
   readonly version: string;
@@ -96,6 +97,7 @@ class DoorRun implements AsyncDisposable {
     const config = await this.#load();
     demandRoutes(config);
     const instance = this.#held.use(await Instance.take(this.#world, id));
+    await this.#holdKubeconfig();
     const handedOver = await this.#takeHandedOver();
     let source: PageSource | undefined;
     const door = this.#held.use(
@@ -125,6 +127,14 @@ class DoorRun implements AsyncDisposable {
     const addresses = await this.#tellAddresses(door);
     log.info("door.ready", { id, addresses: addresses.join(" "), pid: this.#world.process.pid });
     await onReady(addresses);
+  }
+
+  /** One that came on the standard input is there for as long as the door is. */
+  async #holdKubeconfig(): Promise<void> {
+    const { id, overrides: { kubeconfig } = {} } = this.#options;
+    await removeLeftKubeconfigs(this.#world, id, { but: kubeconfig });
+    if (kubeconfig === undefined || !isTransient(this.#world, id, kubeconfig)) return;
+    this.#held.defer(() => this.#world.files.remove(kubeconfig));
   }
 
   async #takeHandedOver(): Promise<Listening[]> {

@@ -48,7 +48,9 @@ const options = object({
     ),
   })),
   kubeconfig: optional(option("--kubeconfig", pathValue("FILE"), {
-    description: words("The kubeconfig of the clusters that are named here (default: ~/.kube/config)."),
+    description: words(
+      "The kubeconfig of the clusters that are named here (default: ~/.kube/config); - reads it from the standard input and keeps it, for you only, until the door ends.",
+    ),
   })),
   namespace: optional(option("--namespace", "-n", string({ metavar: "NAMESPACE" }), {
     description: words("The namespace of names without one (default: the context's)."),
@@ -96,6 +98,10 @@ export default defineCommand({
       "no configuration: one domain through a proxy",
     ],
     ["postern proxy --kubernetes lab", "no configuration: the Services of a cluster by their own names"],
+    [
+      "postern proxy --kubernetes --kubeconfig - < lab.yaml",
+      "a kubeconfig from the standard input; what is kept of it is gone when the door ends",
+    ],
     ["postern proxy --listen 127.0.0.1:0 --ready-file door.txt", "any free port; the file says which"],
     ["postern proxy --background --id work", "in the background; postern stop work ends it"],
   ],
@@ -104,8 +110,17 @@ export default defineCommand({
   handlesSignals: true,
   logLevel: "info",
   async run(options, world, context) {
-    if (options.background) await startInBackground(options, world, context);
-    else await runInForeground(options, world, context);
+    const run = options.background ? startInBackground : runInForeground;
+    if (options.kubeconfig !== "-") return await run(options, world, context);
+    const { keepKubeconfig } = await import("../app/mod.ts");
+    const kubeconfig = await keepKubeconfig(world, options.id ?? "default");
+    try {
+      await run({ ...options, kubeconfig }, world, context);
+    } catch (error) {
+      // A door that never was removes nothing.
+      await world.files.remove(kubeconfig);
+      throw error;
+    }
   },
 });
 

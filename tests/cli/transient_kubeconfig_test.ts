@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { runPeer } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import { Household } from "../support/postern_process.ts";
+
+/** Nothing answers there, and nobody asks. */
+const kubeconfig = JSON.stringify({
+  clusters: [{ name: "c", cluster: { server: "http://127.0.0.1:1" } }],
+  users: [{ name: "u", user: { token: "transient-token" } }],
+  contexts: [{ name: "lab", context: { cluster: "c", user: "u" } }],
+  "current-context": "lab",
+});
+
+/** A command of a household with this kubeconfig on its standard input. */
+async function given(
+  home: Household,
+  args: readonly string[],
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const { command: [program = "", ...rest], env } = home.commandLine(args);
+  const child = new Deno.Command(program, {
+    args: rest,
+    env: { ...env },
+    clearEnv: true,
+    cwd: home.directory,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(kubeconfig));
+  await writer.close();
+  const { code, stdout, stderr } = await child.output();
+  const text = new TextDecoder();
+  return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
+}
+
+async function kept(home: Household): Promise<string[]> {
+  const directory = `${home.places.runtime}/kubeconfigs`;
+  try {
+    return (await Array.fromAsync(Deno.readDir(directory))).map(({ name }) => `${directory}/${name}`);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw error;
+  }
+}
+
+const start = ["proxy", "--background", "--id", "work", "--listen", "127.0.0.1:0"];
+const withCluster = [...start, "--kubernetes", "--kubeconfig", "-"];
+
+Deno.test("proxy --kubeconfig - keeps the kubeconfig for the door's life, and its log after it", async () => {
+  await using home = await Household.open();
+  try {
+    const started = await given(home, withCluster);
+    assert.equal(started.code, 0, started.stderr);
+    const [path = "", ...more] = await kept(home);
+    assert.deepEqual(more, []);
+    assert.equal(await Deno.readTextFile(path), kubeconfig);
+    assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
+    // One that cannot start takes nothing from the one that runs, and leaves nothing.
+    assert.notEqual((await given(home, withCluster)).code, 0);
+    assert.deepEqual(await kept(home), [path]);
+  } finally {
+    const { code, stderr } = await home.run(["stop", "work"]);
+    assert.equal(code, 0, stderr);
+  }
+  assert.deepEqual(await kept(home), []);
+  const logs = await home.run(["logs", "work"]);
+  assert.match(logs.stdout, /door\.stopped/);
+  assert.doesNotMatch(logs.stdout, /transient-token/);
+});
+
+peerTest(
+  "a kubeconfig that a killed door has left is removed by the next one of its id",
+  ["sh"],
+  async ({ sh }) => {
+    await using home = await Household.open();
+    try {
+      const started = await given(home, withCluster);
+      assert.equal(started.code, 0, started.stderr);
+      const { stdout } = await home.run(["status", "--id", "work", "-o", "json"]);
+      const { pid } = JSON.parse(stdout)[0];
+      assert.equal((await runPeer(sh, ["-c", `kill -9 ${pid}`])).code, 0);
+      const [left = ""] = await kept(home);
+      assert.equal(await Deno.readTextFile(left), kubeconfig);
+      // That of another door is none of its business.
+      const other = left.replace("/work.", "/work.more.");
+      await Deno.writeTextFile(other, kubeconfig);
+      const again = await home.run([...start, "--route", "a.example=reject:no"]);
+      assert.equal(again.code, 0, again.stderr);
+      assert.deepEqual(await kept(home), [other]);
+    } finally {
+      await home.run(["stop", "work"]);
+    }
+  },
+);
