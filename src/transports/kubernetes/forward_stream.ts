@@ -219,8 +219,11 @@ interface Reader {
 }
 
 const done: Promise<void> = Promise.resolve();
-/** One frame: the streams of a session take turns by frames. */
-const largestPart = 64 * 1024;
+/**
+ * One frame: the streams of a session take turns by frames. The server's workers count frames, not bytes: with smaller
+ * ones a way that is long would be kept busy for a part of the time only.
+ */
+const largestPart = 256 * 1024;
 /** Made once: connections end often, and nobody reads the stack. */
 const dropped = new DOMException("The connection was dropped", "AbortError");
 const closedHere = new PosternError("cancelled", "The connection was closed here");
