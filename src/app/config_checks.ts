@@ -67,6 +67,21 @@ export function dnsProblems({ dns, transports }: Settings): Problem[] {
   return [{ path: ["dns", "domains"], message, severity: "warning" }];
 }
 
+/** Tables of clusters that a rule asks for, where its transport goes into several, of which none is meant by a short name. */
+export function tableProblems({ routes, transports }: Settings): Problem[] {
+  return (routes ?? []).flatMap(({ to, via }, index): Problem[] => {
+    const { kind, settings } = Object.hasOwn(transports, via) ? transports[via] ?? {} : {};
+    if (kind !== "kubernetes" || !isMapping(settings) || settings["contexts"] === undefined) return [];
+    const asked = to.filter(({ pattern }) => pattern.kind === "services" || pattern.kind === "clusterips")
+      .map(({ text }) => text);
+    if (asked.length === 0) return [];
+    const message =
+      `matches nothing for ${asked.join(" and ")}: "${via}" goes into several contexts, whose ` +
+      "names end in CONTEXT.SUFFIX; name a transport with one context";
+    return [{ path: ["routes", index, "to"], message, severity: "warning" }];
+  });
+}
+
 /** Upstream proxies that are this very door. */
 export function ownDoorProblems(settings: Settings): Problem[] {
   const own = doorAddresses(settings);

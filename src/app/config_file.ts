@@ -17,6 +17,7 @@ import {
   dnsProblems,
   missingFiles,
   ownDoorProblems,
+  tableProblems,
   wayLines,
   wayProblems,
 } from "./config_checks.ts";
@@ -120,6 +121,7 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
     problems.push(
       ...ownDoorProblems(settings),
       ...dnsProblems(settings),
+      ...tableProblems(settings),
       ...passwords.problems,
       ...await missingFiles(world.files, settings),
     );

@@ -62,6 +62,26 @@ Deno.test("checkConfig() tells of a cluster that only this very door would lead 
   }
 });
 
+Deno.test("checkConfig() warns of a table that no one cluster has", async () => {
+  const cases = [
+    { settings: "contexts: all, suffix: k8s.internal", to: '["<services>", .svc]', isTold: true },
+    { settings: "contexts: [a, b], suffix: k8s.internal", to: '"<clusterips>"', isTold: true },
+    { settings: "contexts: all, suffix: k8s.internal", to: ".k8s.internal", isTold: false },
+    { settings: "context: lab", to: '["<services>", "<clusterips>"]', isTold: false },
+  ];
+  for (const { settings, to, isTold } of cases) {
+    const files = {
+      [path]: `transports: { all: { kubernetes: { kubeconfig: /kube, ${settings} } } }\n` +
+        `routes: [{ to: ${to}, via: all }]\n`,
+      "/kube": kubeconfigOf({}),
+    };
+    const { errors, warnings } = await checkConfig(new MemoryWorld({ files }), {});
+    assert.deepEqual(errors, []);
+    const told = warnings.filter((line) => line.includes("routes[0].to: matches nothing for <"));
+    assert.equal(told.length, isTold ? 1 : 0, `${settings} ${to}: ${warnings.join()}`);
+  }
+});
+
 Deno.test("showConfig() shows no secret, and nothing of a wrong configuration", async () => {
   const shown = JSON.stringify(await showConfig(world(), {}));
   assert.ok(!shown.includes("hidden") && shown.includes("me:***@10.0.0.1"), shown);
