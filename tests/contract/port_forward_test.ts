@@ -3,8 +3,10 @@ import { ForwardPool } from "../../src/transports/kubernetes/forward_pool.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import type { ForwardForm } from "../../src/transports/kubernetes/forward_forms.ts";
 import { RetriedConn } from "../../src/transports/kubernetes/retried_conn.ts";
+import { serviceRecord, sliceRecord } from "../support/fake_cluster_view.ts";
 import { ForwardStandIn, PodEnds } from "../support/forward_stand_in.ts";
 import { memoryPair } from "../support/memory_conn.ts";
+import { standInLink } from "../support/stand_in_link.ts";
 import { connContract, type Pair } from "./conn_contract.ts";
 
 const signal = new AbortController().signal;
@@ -36,6 +38,18 @@ connContract("a port-forward in pieces of 999 bytes", () => forward("websocket",
 connContract("a port-forward, seen from the pod", async () => {
   const { near, far, close } = await forward("websocket");
   return { near: far, far: near, ...(close && { close }) };
+});
+
+connContract("a connection into a cluster, by the name of a Service", async () => {
+  const pod = new PodEnds();
+  const parts = {
+    services: [serviceRecord({ namespace: "shop", name: "web" })],
+    slices: { "shop/web": [sliceRecord(["web-0"], 8080)] },
+  };
+  const { link } = standInLink({ parts, connect: pod.connect, realClock: systemClock });
+  const near = await link.dial({ host: "web.shop.svc", port: 80 }, { signal });
+  while (pod.ends.length === 0) await nextTurn();
+  return { near, far: pod.last, close: () => link[Symbol.asyncDispose]() };
 });
 
 connContract("RetriedConn", () => {

@@ -1,5 +1,5 @@
 import type { KubeApi } from "../../src/clusters/mod.ts";
-import type { Dialer } from "../../src/core/mod.ts";
+import type { Clock, Dialer } from "../../src/core/mod.ts";
 import { ClusterLink } from "../../src/transports/kubernetes/cluster_link.ts";
 import type { UpgradeRequest } from "../../src/transports/kubernetes/forward_api.ts";
 import { FakeClock } from "./fake_clock.ts";
@@ -16,6 +16,8 @@ export interface StandInLinkOptions {
   readonly outside?: Dialer;
   readonly name?: string;
   readonly suffix?: string;
+  /** What its timers run by, in place of the clock that stands still. */
+  readonly realClock?: Clock;
 }
 
 export interface StandInLink extends AsyncDisposable {
@@ -32,7 +34,7 @@ export interface StandInLink extends AsyncDisposable {
  * The first of several endpoints is chosen.
  */
 export function standInLink(
-  { parts, connect, isGone = () => false, outside, name = "lab", suffix }: StandInLinkOptions,
+  { parts, connect, isGone = () => false, outside, name = "lab", suffix, realClock }: StandInLinkOptions,
 ): StandInLink {
   const clock = new FakeClock();
   const log = recordingLog();
@@ -64,7 +66,7 @@ export function standInLink(
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
   const link = new ClusterLink({
-    clock,
+    clock: realClock ?? clock,
     log,
     api,
     view,
