@@ -106,6 +106,18 @@ export class Messages {
     return bytes;
   }
 
+  /** Gives bytes back that were taken: they come first again. No read may run. */
+  putBack(bytes: Uint8Array<ArrayBuffer>): void {
+    if (bytes.length === 0) return;
+    const { pending } = this;
+    const buffer = new Uint8Array(bytes.length + pending.length);
+    buffer.set(bytes);
+    buffer.set(pending, bytes.length);
+    this.#buffer = buffer;
+    this.#start = 0;
+    this.#end = buffer.length;
+  }
+
   /** Hands on the bytes that came early; this reader is done after it, so no read of it may run. */
   rest(): Uint8Array<ArrayBuffer> {
     const bytes = this.#end > this.#start ? this.pending : nothing;

@@ -1,6 +1,5 @@
 import {
   type Conn,
-  ContinuedConn,
   type DialOptions,
   type ErrorCode,
   formatTarget,
@@ -10,7 +9,6 @@ import {
   whenAborted,
 } from "../../core/mod.ts";
 import { decodeResponseHead, encodeRequestHead, type ResponseHead } from "../../wire/mod.ts";
-import { AheadConn } from "./ahead_conn.ts";
 import type { FrontendReach } from "./reach_frontend.ts";
 
 /** Dials through a server's HTTP CONNECT frontend: a connection to the server for each dial. */
@@ -32,8 +30,8 @@ export async function dialByConnect(
     const head = await messages.read(decodeResponseHead);
     if (!head) throw ended(reach.label);
     if (head.status !== 200) throw await refusal(head, messages, { target, label: reach.label });
-    const rest = new ContinuedConn(conn, messages);
-    return ahead.length === 0 ? rest : new AheadConn(rest, ahead);
+    messages.putBack(ahead);
+    return messages.goOn();
   } catch (error) {
     conn.abort(error);
     signal.throwIfAborted();

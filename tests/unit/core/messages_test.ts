@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Decode, Messages, PosternError } from "../../../src/core/mod.ts";
 import { settle } from "../../support/fake_clock.ts";
-import { memoryPair } from "../../support/memory_conn.ts";
+import { memoryPair, readAll } from "../../support/memory_conn.ts";
 
 /** Messages of one length byte and so many bytes. */
 const decodeSized: Decode<number[]> = (bytes) => {
@@ -64,4 +64,17 @@ Deno.test("Messages.fill() reads anew after a failed read", async () => {
   await assert.rejects(messages.fill(), /for now/);
   assert.equal(await messages.fill(), false);
   await far[Symbol.asyncDispose]();
+});
+
+Deno.test("putBack() gives bytes back, in front of those that have come and of those that follow", async () => {
+  const [near, far] = memoryPair();
+  await far.write(new TextEncoder().encode("ahead|head|rest"));
+  const messages = new Messages(near);
+  await messages.fill();
+  const ahead = messages.take(6).slice();
+  messages.take(5);
+  messages.putBack(ahead);
+  await far.write(new TextEncoder().encode("|more"));
+  await far.closeWrite();
+  assert.equal(new TextDecoder().decode(await readAll(messages.goOn())), "ahead|rest|more");
 });
