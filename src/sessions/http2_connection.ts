@@ -1,4 +1,4 @@
-import { type Clock, type Conn, PosternError, whenAborted, within } from "../core/mod.ts";
+import { type Clock, type Conn, pause, PosternError, whenAborted, within } from "../core/mod.ts";
 import { type HeaderField, http2Codes, http2CodeText, type Http2Event, Http2Session } from "../wire/mod.ts";
 import { type ExchangeHost, Http2Exchange } from "./http2_exchange.ts";
 
@@ -108,6 +108,28 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
         this.#pings.delete(number);
       });
     });
+  }
+
+  /**
+   * Asks the peer for a sign of life whenever it was silent for `every` ms, until the connection is over or the signal
+   * ends. A peer that gives none within `deadAfter` ms is dropped, and the failure thrown.
+   */
+  async keepAlive(
+    { every, deadAfter, signal }: { every: number; deadAfter: number; signal: AbortSignal },
+  ): Promise<void> {
+    const over = new AbortController();
+    this.ended.then(() => over.abort());
+    const both = AbortSignal.any([signal, over.signal]);
+    try {
+      while (!both.aborted) {
+        await pause(this.#clock, every, { signal: both });
+        if (this.#clock.now() - this.#heard >= every) await this.ping({ signal: both, ms: deadAfter });
+      }
+    } catch (error) {
+      if (both.aborted || this.#isOver) return;
+      this.abort(error);
+      throw error;
+    }
   }
 
   /** Takes no more streams, waits for those there are, and closes. */

@@ -1,4 +1,4 @@
-import { konnectivity, messageHeadSize } from "../wire/mod.ts";
+import { fieldValue, type HeaderField, konnectivity, messageHeadSize } from "../wire/mod.ts";
 import type { GrpcStream } from "./grpc_stream.ts";
 
 type Known = Exclude<konnectivity.Packet, { type: "unknown" }>;
@@ -8,6 +8,7 @@ export class PacketStream {
   readonly grpc: GrpcStream;
   #waiting: (() => void)[] = [];
   #isSending = false;
+  #isPostern: boolean | undefined;
 
   constructor(grpc: GrpcStream) {
     this.grpc = grpc;
@@ -18,8 +19,11 @@ export class PacketStream {
    * client knows when the first packet has come.
    */
   get isPostern(): boolean {
+    if (this.#isPostern !== undefined) return this.#isPostern;
     const { requestFields, answerFields } = this.grpc.exchange;
-    return [...requestFields, ...answerFields ?? []].some(([name]) => name === posternMark[0]);
+    // As the server we have its request; as the client its answer, once that has come.
+    const theirs = requestFields.length > 0 ? requestFields : answerFields;
+    return theirs !== undefined && (this.#isPostern = isMarked(theirs));
   }
 
   get peer(): string {
@@ -48,3 +52,8 @@ export class PacketStream {
 
 /** The name of the field by which postern recognises itself, and what it says. */
 export const posternMark = ["postern-packets", "1"] as const;
+
+/** Whether the fields of a request or an answer are those of another postern. */
+export function isMarked(fields: readonly HeaderField[]): boolean {
+  return fieldValue(fields, posternMark[0]) !== undefined;
+}

@@ -1,4 +1,4 @@
-import type { HeaderField } from "./hpack_table.ts";
+import { fieldValue, type HeaderField } from "./hpack_table.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -76,10 +76,9 @@ export function grpcTrailers({ code, message }: GrpcStatus): HeaderField[] {
 
 /** How a call ended by its last fields; undefined when they do not say. */
 export function grpcStatus(fields: readonly HeaderField[]): GrpcStatus | undefined {
-  const value = (name: string) => fields.find(([field]) => field === name)?.[1];
-  const code = value("grpc-status");
+  const code = fieldValue(fields, "grpc-status");
   if (code === undefined || !/^\d{1,3}$/.test(code)) return undefined;
-  return { code: Number(code), message: unpercent(value("grpc-message") ?? "") };
+  return { code: Number(code), message: unpercent(fieldValue(fields, "grpc-message") ?? "") };
 }
 
 function percent(message: string): string {

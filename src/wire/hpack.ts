@@ -2,7 +2,7 @@ import { type Cursor, decoder, malformed } from "./decoder.ts";
 import { DynamicTable, fieldSize, type HeaderField, staticFields } from "./hpack_table.ts";
 import { huffmanDecode, huffmanEncode, huffmanLength } from "./huffman.ts";
 
-export type { HeaderField } from "./hpack_table.ts";
+export { fieldValue, type HeaderField } from "./hpack_table.ts";
 
 // A list of fields as HTTP/2 sends it (RFC 7541, section 6). The first bits tell what follows:
 //

@@ -1,6 +1,11 @@
 /** A header field. Names are lower case. */
 export type HeaderField = readonly [name: string, value: string];
 
+/** The value of the first field of this name. */
+export function fieldValue(fields: readonly HeaderField[], name: string): string | undefined {
+  return fields.find(([other]) => other === name)?.[1];
+}
+
 /** The fields that everybody knows (RFC 7541, appendix A); the first one is number 1. */
 export const staticFields: readonly HeaderField[] = [
   ":authority",

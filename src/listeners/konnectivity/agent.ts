@@ -18,7 +18,7 @@ import {
   PacketStream,
   posternMark,
 } from "../../sessions/mod.ts";
-import { grpcRequest, grpcStatus, type HeaderField, konnectivity } from "../../wire/mod.ts";
+import { fieldValue, grpcRequest, grpcStatus, type HeaderField, konnectivity } from "../../wire/mod.ts";
 
 export interface AgentOptions {
   readonly clock: Clock;
@@ -172,7 +172,8 @@ export class KonnectivityAgent {
     const stop = () => connection.abort(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
     try {
-      const watching = this.#watch(connection, signal);
+      // That it failed is told by its end.
+      const watching = connection.keepAlive({ every: pulse, deadAfter, signal }).catch(() => {});
       await answerer.run({ signal });
       connection.abort();
       await watching;
@@ -187,22 +188,6 @@ export class KonnectivityAgent {
       await connection[Symbol.asyncDispose]();
       this.#changed.resolve();
       this.#changed = Promise.withResolvers();
-    }
-  }
-
-  /** Drops a server that does not answer any more. */
-  async #watch(connection: Http2Connection, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    const stop = new AbortController();
-    connection.ended.then(() => stop.abort());
-    const both = AbortSignal.any([signal, stop.signal]);
-    try {
-      while (connection.isOpen) {
-        await pause(clock, pulse, { signal: both });
-        if (clock.now() - connection.heard >= pulse) await connection.ping({ signal: both, ms: deadAfter });
-      }
-    } catch (error) {
-      if (!both.aborted) connection.abort(error);
     }
   }
 
@@ -230,10 +215,9 @@ export class KonnectivityAgent {
 
 /** Who the server says that it is; without that it is none, or refuses us. */
 function readServer(answer: readonly HeaderField[], peer: string): { id: string; count: number } {
-  const field = (name: string) => answer.find(([other]) => other === name)?.[1];
-  const id = field("serverid");
+  const id = fieldValue(answer, "serverid");
   if (id !== undefined) {
-    const count = Number(field("servercount") ?? "1");
+    const count = Number(fieldValue(answer, "servercount") ?? "1");
     return { id, count: Number.isInteger(count) && count > 0 && count <= 1000 ? count : 1 };
   }
   const status = grpcStatus(answer);

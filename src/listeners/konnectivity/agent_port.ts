@@ -1,15 +1,16 @@
-import { type Clock, type Conn, describe, type Log, pause } from "../../core/mod.ts";
+import { type Clock, type Conn, describe, type Log } from "../../core/mod.ts";
 import {
   grpcAnswer,
   grpcRefusal,
   GrpcStream,
   Http2Connection,
   type Http2Exchange,
+  isMarked,
   PacketDialer,
   PacketStream,
   posternMark,
 } from "../../sessions/mod.ts";
-import { grpcCodes, type GrpcStatus, konnectivity } from "../../wire/mod.ts";
+import { fieldValue, grpcCodes, type GrpcStatus, konnectivity } from "../../wire/mod.ts";
 import { readIdentifiers } from "./agent_identifiers.ts";
 import type { AgentLink, Agents } from "./agents.ts";
 
@@ -53,20 +54,13 @@ export async function serveAgent(
 /** An agent that does not answer is left out: its connection is dropped, and with that what goes through it. */
 async function watch(
   connection: Http2Connection,
-  { clock, log }: AgentPortDeps,
+  { log }: AgentPortDeps,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    while (connection.isOpen) {
-      await pause(clock, pulse, { signal });
-      if (!connection.isOpen) return;
-      if (clock.now() - connection.heard >= pulse) await connection.ping({ signal, ms: deadAfter });
-    }
-    await connection.ended;
+    await connection.keepAlive({ every: pulse, deadAfter, signal });
   } catch (error) {
-    if (signal.aborted) return;
     log.warn("agent.lost", { peer: connection.peer, reason: describe(error) });
-    connection.abort(error);
   }
 }
 
@@ -82,8 +76,8 @@ async function serveStream(
       log.warn("agent.refused", { peer: exchange.peer, reason: refusal.message });
       return exchange.respond(grpcRefusal(refusal), { isEnd: true });
     }
-    const id = field(exchange, "agentid") ?? "";
-    const isPostern = field(exchange, posternMark[0]) !== undefined;
+    const id = fieldValue(exchange.requestFields, "agentid") ?? "";
+    const isPostern = isMarked(exchange.requestFields);
     exchange.respond(grpcAnswer([
       ["serverid", server.id],
       ["servercount", String(server.count())],
@@ -100,7 +94,7 @@ async function serveStream(
     });
     const link: AgentLink = {
       id,
-      identifiers: readIdentifiers(field(exchange, "agentidentifiers") ?? ""),
+      identifiers: readIdentifiers(fieldValue(exchange.requestFields, "agentidentifiers") ?? ""),
       peer: exchange.peer,
       dialer,
       isDraining: false,
@@ -125,7 +119,7 @@ async function refusalOf(
   { authenticate }: AgentPortDeps,
   signal: AbortSignal,
 ): Promise<GrpcStatus | undefined> {
-  const path = field(exchange, ":path");
+  const path = fieldValue(exchange.requestFields, ":path");
   if (path !== konnectivity.agentPath) {
     return { code: grpcCodes.unimplemented, message: `unknown method ${path}` };
   }
@@ -134,7 +128,7 @@ async function refusalOf(
     return { code: grpcCodes.invalidArgument, message: "exactly one agentid is expected" };
   }
   if (!authenticate) return undefined;
-  const [, token] = /^Bearer (\S+)$/.exec(field(exchange, "authorization") ?? "") ?? [];
+  const [, token] = /^Bearer (\S+)$/.exec(fieldValue(exchange.requestFields, "authorization") ?? "") ?? [];
   if (token === undefined) return { code: grpcCodes.unauthenticated, message: "a bearer token is expected" };
   try {
     await authenticate(token, { signal });
@@ -142,10 +136,6 @@ async function refusalOf(
   } catch (error) {
     return { code: grpcCodes.unauthenticated, message: describe(error) };
   }
-}
-
-function field({ requestFields }: Http2Exchange, name: string): string | undefined {
-  return requestFields.find(([other]) => other === name)?.[1];
 }
 
 /** How often, in ms, an agent that says nothing is asked, and how long it has to answer: together less than ten seconds. */

@@ -5,11 +5,12 @@ import {
   GrpcStream,
   Http2Connection,
   type Http2Exchange,
+  isMarked,
   PacketAnswerer,
   PacketStream,
   posternMark,
 } from "../../sessions/mod.ts";
-import { grpcCodes, konnectivity } from "../../wire/mod.ts";
+import { fieldValue, grpcCodes, konnectivity } from "../../wire/mod.ts";
 import type { ListenerDeps } from "../listener.ts";
 
 /** Serves a client of the gRPC frontend: it may dial on each of its streams, more than once too. */
@@ -47,13 +48,13 @@ async function serveStream(
   deps: ListenerDeps,
   { signal }: { signal: AbortSignal },
 ): Promise<void> {
-  const path = exchange.requestFields.find(([name]) => name === ":path")?.[1];
+  const path = fieldValue(exchange.requestFields, ":path");
   try {
     if (path !== konnectivity.proxyPath) {
       const refusal = { code: grpcCodes.unimplemented, message: `unknown method ${path}` };
       return exchange.respond(grpcRefusal(refusal), { isEnd: true });
     }
-    const isPostern = exchange.requestFields.some(([name]) => name === posternMark[0]);
+    const isPostern = isMarked(exchange.requestFields);
     exchange.respond(grpcAnswer(isPostern ? [posternMark] : []));
     const grpc = new GrpcStream(exchange);
     await serveDials(grpc, deps, signal);

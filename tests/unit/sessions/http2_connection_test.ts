@@ -203,3 +203,45 @@ Deno.test("streams that are given up unread leave the window of the connection a
   const last = await world.client.request(request, { signal, isEnd: true });
   assert.equal((await readAll(last, 60_001)).length, 60_000);
 });
+
+Deno.test("keepAlive() asks a silent peer, and ends with the connection", async () => {
+  await using world = pair(echo);
+  await (await world.client.request(request, { signal })).answer;
+  const watching = world.client.keepAlive({ every: 3000, deadAfter: 4000, signal });
+  const before = world.client.heard;
+  await world.clock.advance(3000);
+  while (world.client.heard === before) await new Promise<void>((resolve) => setTimeout(resolve));
+  assert.ok(world.client.isOpen);
+  world.client.abort();
+  await watching;
+});
+
+Deno.test("keepAlive() goes on after a farewell, for the streams that are left", async () => {
+  await using world = pair(echo);
+  const exchange = await world.client.request(request, { signal });
+  await exchange.answer;
+  const drained = world.server.drain({ signal });
+  while (world.client.isOpen) await Promise.resolve();
+  let hasEnded = false;
+  const watching = world.client.keepAlive({ every: 3000, deadAfter: 4000, signal }).then(() =>
+    hasEnded = true
+  );
+  await world.clock.advance(3000);
+  assert.equal(hasEnded, false);
+  exchange.end();
+  await drained;
+  await watching;
+});
+
+Deno.test("keepAlive() drops a peer that gives no sign of life", async () => {
+  const clock = new FakeClock();
+  const [near] = memoryPair();
+  await using lonely = new Http2Connection(near, { role: "client", clock });
+  const failed = assert.rejects(lonely.keepAlive({ every: 3000, deadAfter: 4000, signal }), {
+    code: "timeout",
+  });
+  await clock.advance(3000);
+  await clock.advance(4000);
+  await failed;
+  assert.equal(lonely.isOpen, false);
+});
