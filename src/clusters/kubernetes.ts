@@ -1,5 +1,7 @@
 /** What speaks to Kubernetes, loaded when a cluster is used: `loadKubernetes()`. */
+export * from "./in_cluster.ts";
 export * from "./kube_client.ts";
 export * from "./kube_config.ts";
 export * from "./kube_context.ts";
 export * from "./kube_view.ts";
+export * from "./leases.ts";

@@ -25,6 +25,7 @@ export type * from "./kube_api.ts";
 export { loadKubernetes } from "./load_kubernetes.ts";
 export type { KubeConfig } from "./kube_config.ts";
 export type { KubeContext } from "./kube_context.ts";
+export type { Lease, LeaseFields, Leases } from "./leases.ts";
 export * from "./kubeconfig.ts";
 export * from "./kubeconfig_file.ts";
 export * from "./lieutenant.ts";

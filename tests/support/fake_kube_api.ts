@@ -14,6 +14,8 @@ export interface FakeRequest extends RequestHead {
   /** The path without its query. */
   readonly path: string;
   readonly query: URLSearchParams;
+  /** What came with it, as JSON. */
+  readonly body: unknown;
   readonly conn: Conn;
 }
 
@@ -79,11 +81,15 @@ export class FakeKubeApi implements AsyncDisposable {
       const head = await messages.read(decodeRequestHead);
       if (!head) return;
       const length = Number(head.fields.get("content-length") ?? 0);
-      if (length > 0) {
-        await messages.read((bytes) => bytes.length < length ? undefined : { value: true, used: length });
-      }
+      const body = length === 0
+        ? undefined
+        : await messages.read((bytes) =>
+          bytes.length < length
+            ? undefined
+            : { value: new TextDecoder().decode(bytes.subarray(0, length)), used: length }
+        );
       const url = new URL(head.target, "http://kube");
-      const request = { ...head, path: url.pathname, query: url.searchParams, conn };
+      const request = { ...head, path: url.pathname, query: url.searchParams, body: bodyOf(body), conn };
       this.requests.push(request);
       const answer = await this.#answer(request);
       if (answer === "close") return;
@@ -126,6 +132,10 @@ export class FakeKubeApi implements AsyncDisposable {
       await conn.write(bytes.slice(at, Math.min(bytes.length, at + this.pieces)));
     }
   }
+}
+
+function bodyOf(text: string | undefined): unknown {
+  return text === undefined ? undefined : JSON.parse(text);
 }
 
 /** A watch that a test speaks for. */
