@@ -35,6 +35,7 @@ export const peers = {
   goclient: { program: "goclient", go: "shared" },
   gosocks5: { program: "gosocks5", go: "shared" },
   gpg: { program: "gpg", debian: "gnupg" },
+  groff: { program: "groff", debian: "groff-base" },
   h2spec: {
     program: "h2spec",
     go: { module: "h2spec", path: "github.com/summerwind/h2spec/cmd/h2spec" },

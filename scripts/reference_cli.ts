@@ -4,7 +4,8 @@ import { madeOf, table } from "./reference_page.ts";
 
 const width = 100;
 
-const exits = [
+/** What each exit code means. */
+export const exits: readonly (readonly string[])[] = [
   ["0", "done"],
   ["1", "failed"],
   ["2", "wrong usage"],
