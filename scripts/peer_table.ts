@@ -62,6 +62,10 @@ export const peers = {
     program: "konn-client",
     go: { module: "konnectivity", path: "sigs.k8s.io/apiserver-network-proxy/cmd/test-client" },
   },
+  konn_packets: {
+    program: "konn-packets",
+    go: { module: "konnectivity", path: "./packets" },
+  },
   konn_server: {
     program: "konn-server",
     go: { module: "konnectivity", path: "sigs.k8s.io/apiserver-network-proxy/cmd/server" },

@@ -85,14 +85,20 @@ function contentOf(packet: Exclude<Packet, { type: "unknown" }>): ProtobufWriter
 /** Reads a packet; its data are a view of `bytes`. What is missing is zero or empty, as protobuf has it. */
 export function decodePacket(bytes: Bytes): Packet {
   let number = 0n;
-  const contents = new Map<number, Bytes>();
+  // Of several contents the last counts, and two of one kind are one.
+  let of = 0, content = new Content();
   for (const field of readProtobuf(bytes)) {
-    if (field.number === 1 && field.kind === "number") number = field.value;
-    else if (field.kind === "bytes") contents.set(field.number, field.value);
+    if (field.kind === "number") {
+      if (field.number === 1) number = BigInt.asIntN(32, field.value);
+    } else if (contentFields.has(field.number)) {
+      if (field.number !== of) content = new Content();
+      content.read(field.value);
+      of = field.number;
+    }
   }
   const type = typeOf.get(number);
   if (type === undefined) return { type: "unknown", number };
-  const content = new Content(contents.get(kinds[type].field) ?? nothing);
+  if (of !== kinds[type].field) content = new Content();
   switch (type) {
     case "dialRequest":
       return { type, protocol: content.text(1), address: content.text(2), random: content.id(3) };
@@ -117,14 +123,17 @@ export function decodePacket(bytes: Bytes): Packet {
 const typeOf = new Map(
   Object.entries(kinds).map(([type, { number }]) => [number as bigint, type as keyof typeof kinds]),
 );
+const contentFields = new Set<number>(Object.values(kinds).map(({ field }) => field));
 const nothing: Bytes = new Uint8Array(0);
+// A mark at its beginning is a letter like any other.
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** The fields of one packet's content, the last of each. */
 class Content {
   readonly #numbers = new Map<number, bigint>();
   readonly #bytes = new Map<number, Bytes>();
 
-  constructor(bytes: Bytes) {
+  read(bytes: Bytes): void {
     for (const field of readProtobuf(bytes)) {
       if (field.kind === "number") this.#numbers.set(field.number, field.value);
       else this.#bytes.set(field.number, field.value);
@@ -140,6 +149,6 @@ class Content {
   }
 
   text(field: number): string {
-    return new TextDecoder().decode(this.bytes(field));
+    return utf8.decode(this.bytes(field));
   }
 }

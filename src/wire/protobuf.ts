@@ -50,9 +50,10 @@ function readNumber(bytes: Bytes, from: number): [value: bigint, end: number] {
   for (let count = 4; count < 10; count++) {
     const byte = byteAt(bytes, from + count);
     value |= BigInt(byte & 0x7f) << BigInt(7 * count);
-    if (byte < 0x80) return [BigInt.asUintN(64, value), from + count + 1];
+    // The tenth byte has room for the last bit alone.
+    if (byte < 0x80 && value < 1n << 64n) return [value, from + count + 1];
   }
-  throw malformed("a protobuf number has more than ten bytes");
+  throw malformed("a protobuf number has more than 64 bits");
 }
 
 function byteAt(bytes: Bytes, at: number): number {

@@ -65,8 +65,27 @@ Deno.test("decodePacket() passes over fields and kinds that it does not know", (
   assert.deepEqual(konnectivity.decodePacket(fromHex("0863")), { type: "unknown", number: 99n });
 });
 
+Deno.test("decodePacket() takes the last of several contents, and two of one kind for one", () => {
+  const both = { type: "dialRequest", protocol: "tcp", address: "a:1", random: 0n };
+  assert.deepEqual(konnectivity.decodePacket(fromHex("1205 0a03746370 1205 1203613a31")), both);
+  assert.deepEqual(konnectivity.decodePacket(fromHex("1205 0a03746370 2a00 1205 1203613a31")), {
+    ...both,
+    protocol: "",
+  });
+  assert.deepEqual(konnectivity.decodePacket(fromHex("0802 2a02 0805 1205 0a03746370")), {
+    type: "closeRequest",
+    connectId: 0n,
+  });
+});
+
+Deno.test("decodePacket() keeps a mark of byte order, and takes a kind for 32 bits", () => {
+  const packet = konnectivity.decodePacket(fromHex("088080808010 1205 0a03efbbbf"));
+  assert.deepEqual(packet, { type: "dialRequest", protocol: "\ufeff", address: "", random: 0n });
+});
+
 for (
   const { name, hex } of [
+    { name: "a number of 65 bits", hex: "08ffffffffffffffffff02" },
     { name: "an end within a number", hex: "08ff" },
     { name: "a number of eleven bytes", hex: "08ffffffffffffffffffff01" },
     { name: "an end within a field", hex: "0804 2209 0801" },
