@@ -116,7 +116,8 @@ export interface ClusterViewStatus {
 
 export interface WatchStatus {
   readonly namespace: string;
-  readonly resource: "services" | "endpointslices";
+  /** The plural of its kind: `services`, `endpointslices`. */
+  readonly resource: string;
   /** `resuming`: what is held may be out of date since `since`. */
   readonly state: "starting" | "watching" | "resuming" | "failing";
   /** In RFC 3339. */

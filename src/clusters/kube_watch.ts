@@ -17,6 +17,8 @@ export interface Watched extends WatchSubject {
   readonly sink: WatchSink;
   /** Called after events that changed the sink. */
   readonly onChange: () => void;
+  /** Goes on trying where the first list cannot be had: for those who have nothing to do without it. */
+  readonly persists?: boolean;
 }
 
 /** How long a watch is asked to last, in seconds. */
@@ -68,7 +70,7 @@ export class KubeWatch {
     return this.#isSynced;
   }
 
-  /** Runs until the signal ends, or the first list cannot be had. */
+  /** Runs until the signal ends, or the first list cannot be had and it does not persist. */
   async run({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     try {
       await this.#run(signal);
@@ -96,9 +98,9 @@ export class KubeWatch {
         const isRefused = isPosternError(error, "not_allowed") || isPosternError(error, "auth");
         const isFinal = isRefused || isPosternError(error, "timeout") || isPosternError(error, "config") ||
           isPosternError(error, "name_not_found");
-        if (isRefused) this.#become("failing");
-        if (!this.#isSynced && (isFinal || failures >= mostAttempts)) {
-          this.#become("failing");
+        const isOver = !this.#isSynced && (isFinal || failures >= mostAttempts);
+        if (isRefused || isOver) this.#become("failing");
+        if (isOver && this.#watched.persists !== true) {
           this.#synced.reject(error);
           throw error;
         }

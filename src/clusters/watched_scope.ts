@@ -24,6 +24,7 @@ export class WatchedScope implements AsyncDisposable {
     const { table } = this;
     this.#watches = [
       new KubeWatch(parts, {
+        apiVersion: "v1",
         resource: "services",
         namespace,
         onChange,
@@ -33,6 +34,7 @@ export class WatchedScope implements AsyncDisposable {
         },
       }),
       new KubeWatch(parts, {
+        apiVersion: "discovery.k8s.io/v1",
         resource: "endpointslices",
         namespace,
         onChange,
