@@ -7,7 +7,7 @@ import { listPath, subjectText, watchPath, type WatchSubject } from "./watch_que
 import { type WatchSink, WatchState } from "./watch_state.ts";
 
 export interface WatchParts {
-  readonly api: KubeApi;
+  readonly api: Pick<KubeApi, "name" | "request" | "stream">;
   readonly clock: Clock;
   /** From 0 to below 1: pauses and the lives of watches differ, lest all come at once. */
   readonly random: () => number;

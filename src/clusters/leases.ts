@@ -31,10 +31,10 @@ type Waiting = { readonly signal: AbortSignal };
 
 /** The Leases of one namespace. Whoever writes one that somebody else has written since is told, and changes nothing. */
 export class Leases {
-  readonly #api: KubeApi;
+  readonly #api: Pick<KubeApi, "name" | "request">;
   readonly #namespace: string;
 
-  constructor(api: KubeApi, namespace: string) {
+  constructor(api: Pick<KubeApi, "name" | "request">, namespace: string) {
     this.#api = api;
     this.#namespace = namespace;
   }

@@ -3,15 +3,25 @@ import type { GrpcStream } from "./grpc_stream.ts";
 
 type Known = Exclude<konnectivity.Packet, { type: "unknown" }>;
 
+/** Told what goes over a stream of packets. */
+export interface PacketCount {
+  sent(type: Known["type"]): void;
+  received(type: konnectivity.Packet["type"]): void;
+  /** `type` is what could not be sent. */
+  failed(error: unknown, type?: Known["type"]): void;
+}
+
 /** The packets of one Konnectivity stream, whichever side of it we are. Many may send at once, in the order they ask. */
 export class PacketStream {
   readonly grpc: GrpcStream;
+  readonly #count: PacketCount | undefined;
   #waiting: (() => void)[] = [];
   #isSending = false;
   #isPostern: boolean | undefined;
 
-  constructor(grpc: GrpcStream) {
+  constructor(grpc: GrpcStream, count?: PacketCount) {
     this.grpc = grpc;
+    this.#count = count;
   }
 
   /**
@@ -37,6 +47,10 @@ export class PacketStream {
     this.#isSending = true;
     try {
       await this.grpc.send(frame);
+      this.#count?.sent(packet.type);
+    } catch (error) {
+      this.#count?.failed(error, packet.type);
+      throw error;
     } finally {
       this.#isSending = false;
       this.#waiting.shift()?.();
@@ -45,8 +59,16 @@ export class PacketStream {
 
   /** The next packet; its data are valid until the one after it is asked for. Undefined at the end. */
   async receive(): Promise<konnectivity.Packet | undefined> {
-    const message = await this.grpc.receive();
-    return message && konnectivity.decodePacket(message);
+    try {
+      const message = await this.grpc.receive();
+      if (!message) return undefined;
+      const packet = konnectivity.decodePacket(message);
+      this.#count?.received(packet.type);
+      return packet;
+    } catch (error) {
+      this.#count?.failed(error);
+      throw error;
+    }
   }
 }
 

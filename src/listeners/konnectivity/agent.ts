@@ -10,11 +10,14 @@ import {
   relay,
   Tasks,
   unlessAborted,
+  whenAborted,
 } from "../../core/mod.ts";
 import {
   GrpcStream,
   Http2Connection,
+  isMarked,
   PacketAnswerer,
+  type PacketCount,
   PacketStream,
   posternMark,
 } from "../../sessions/mod.ts";
@@ -32,8 +35,13 @@ export interface AgentOptions {
   readonly identifiers: string;
   /** Its token, read anew for each connection. */
   readonly token?: () => Promise<string>;
-  /** How many servers there are besides what they say themselves. */
-  readonly servers?: () => number;
+  /** How many servers there are, which changes by itself; it is given what they say. Their word counts when absent. */
+  readonly count?: (told: number) => number;
+  /** Looks for more servers for ever, whatever their number is. */
+  readonly looksForever?: boolean;
+  /** How long, in ms, a server may be silent before it is asked for a sign of life; never longer than is usual here. */
+  readonly pulse?: number;
+  readonly packets?: PacketCount;
   readonly dial: Dial;
   readonly halfCloseLinger: number;
   /** How many connections one server may have it make at once. */
@@ -48,6 +56,8 @@ interface ServerLink {
   readonly serverId: string;
   readonly answerer: PacketAnswerer;
   readonly connection: Http2Connection;
+  /** How often it is asked for a sign of life. */
+  readonly pulse: { readonly every: number; readonly deadAfter: number };
 }
 
 /** The agent of Konnectivity: keeps a connection to every server and makes the connections that they ask for. */
@@ -58,7 +68,8 @@ export class KonnectivityAgent {
   #known = 1;
   #isDraining = false;
   #hasJoined = false;
-  #changed = Promise.withResolvers<void>();
+  /** Ends a rest of `run()`. */
+  #wake: () => void = () => {};
 
   constructor(options: AgentOptions) {
     this.#options = options;
@@ -71,7 +82,7 @@ export class KonnectivityAgent {
 
   /** How many servers it looks for. */
   get wanted(): number {
-    return Math.max(this.#known, this.#options.servers?.() ?? 0, 1);
+    return Math.max(1, this.#options.count?.(this.#known) ?? this.#known);
   }
 
   get isReady(): boolean {
@@ -87,12 +98,12 @@ export class KonnectivityAgent {
 
   /** Keeps connections to all servers until the signal ends. */
   async run({ signal }: { signal: AbortSignal }): Promise<void> {
-    const { clock, log, retry, random } = this.#options;
+    const { clock, log, retry, random, count, looksForever = false } = this.#options;
     await using tasks = new Tasks(signal, (error) => log.error("agent.failed", { reason: describe(error) }));
     let wait = retry.first;
     while (!signal.aborted) {
       try {
-        if (!this.#isDraining && this.#links.size < this.wanted) {
+        if (!this.#isDraining && (looksForever || this.#links.size < this.wanted)) {
           const link = await this.#join({ signal });
           wait = retry.first;
           if (link) {
@@ -100,7 +111,7 @@ export class KonnectivityAgent {
             continue;
           }
         } else {
-          await unlessAborted(this.#changed.promise, signal);
+          await this.#rest(count && retry.first, signal);
           continue;
         }
       } catch (error) {
@@ -125,9 +136,18 @@ export class KonnectivityAgent {
     }));
   }
 
+  /** Until something changes, or the number of servers may have. */
+  async #rest(ms: number | undefined, signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    using _timer = ms === undefined ? undefined : this.#options.clock.after(ms, resolve);
+    using _stop = whenAborted(signal, resolve);
+    await promise;
+  }
+
   /** Connects to a server; undefined when it is one that we are connected to. */
   async #join({ signal }: { signal: AbortSignal }): Promise<ServerLink | undefined> {
-    const { clock, log, authority, most } = this.#options;
+    const { clock, log, authority, most, packets, pulse = usualPulse.every } = this.#options;
     const conn = await this.#options.connect({ signal });
     const connection = new Http2Connection(conn, { role: "client", clock });
     try {
@@ -145,14 +165,20 @@ export class KonnectivityAgent {
         await connection[Symbol.asyncDispose]();
         return undefined;
       }
-      const answerer = new PacketAnswerer(new PacketStream(new GrpcStream(exchange)), {
+      const answerer = new PacketAnswerer(new PacketStream(new GrpcStream(exchange), packets), {
         clock,
         isShared: true,
         most,
         onError: (error) => log.error("connection.failed", { reason: describe(error) }),
         answer: (target, { signal }) => this.#answer(target, { signal, client: serverId }),
       });
-      const link = { serverId, answerer, connection };
+      const every = Math.min(pulse, usualPulse.every);
+      const link = {
+        serverId,
+        answerer,
+        connection,
+        pulse: isMarked(answer) ? { ...usualPulse, every } : slowPulse,
+      };
       this.#links.set(serverId, link);
       this.#hasJoined = true;
       log.info("server.joined", { server: serverId, peer: connection.peer, servers: count });
@@ -165,7 +191,7 @@ export class KonnectivityAgent {
   }
 
   async #serve(
-    { serverId, answerer, connection }: ServerLink,
+    { serverId, answerer, connection, pulse }: ServerLink,
     { signal }: { signal: AbortSignal },
   ): Promise<void> {
     const { log } = this.#options;
@@ -173,7 +199,7 @@ export class KonnectivityAgent {
     signal.addEventListener("abort", stop, { once: true });
     try {
       // That it failed is told by its end.
-      const watching = connection.keepAlive({ every: pulse, deadAfter, signal }).catch(() => {});
+      const watching = connection.keepAlive({ ...pulse, signal }).catch(() => {});
       await answerer.run({ signal });
       connection.abort();
       await watching;
@@ -186,8 +212,7 @@ export class KonnectivityAgent {
       this.#links.delete(serverId);
       connection.abort();
       await connection[Symbol.asyncDispose]();
-      this.#changed.resolve();
-      this.#changed = Promise.withResolvers();
+      this.#wake();
     }
   }
 
@@ -227,5 +252,7 @@ function readServer(answer: readonly HeaderField[], peer: string): { id: string;
   });
 }
 
-const pulse = 3000;
-const deadAfter = 4000;
+/** In ms: what is dead is known within ten seconds. */
+const usualPulse = { every: 3000, deadAfter: 4000 };
+/** A server of Kubernetes takes pings within 30 s of each other for an attack, and drops whoever sends four. */
+const slowPulse = { every: 35_000, deadAfter: 10_000 };
