@@ -83,7 +83,10 @@ export function testGroups(place: TestPlace): TestGroup[] {
     "--allow-sys=uid",
   ];
   return [
-    group("pure", ["unit/core", "unit/wire", "unit/config"], [env(parserEnv), `--allow-read=${root}`]),
+    group("pure", ["unit/core", "unit/wire", "unit/config", "unit/egress"], [
+      env(parserEnv),
+      `--allow-read=${root}`,
+    ]),
     group("memory", [
       "unit/clusters",
       "unit/listeners",

@@ -1,0 +1,61 @@
+import type { X509Certificate } from "node:crypto";
+
+/** What is told of a certificate. */
+export interface Certificate {
+  /** Its name on one line. */
+  readonly subject: string;
+  /** Why it may not do what it is trusted for, each to be read after its name. */
+  doubts(now: Date): string[];
+}
+
+/** Reads a certificate in base64; undefined for what is none. */
+export async function readCertificate(base64: string): Promise<Certificate | undefined> {
+  const bytes = bytesOf(base64);
+  if (!bytes || !isOneSequence(bytes)) return undefined;
+  const { X509Certificate } = await import("node:crypto");
+  let certificate: X509Certificate;
+  try {
+    certificate = new X509Certificate(bytes);
+  } catch {
+    // Its own words name tags of DER, which help nobody.
+    return undefined;
+  }
+  const subject = subjectOf(certificate);
+  return { subject, doubts: (now) => doubtsOf(certificate, now) };
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  } catch {
+    // Not base64.
+    return undefined;
+  }
+}
+
+/** Whether the bytes are one DER sequence and nothing after it (X.690, section 8.1.3). */
+function isOneSequence(bytes: Uint8Array): boolean {
+  if (bytes[0] !== 0x30) return false;
+  const first = bytes[1] ?? 0;
+  if (first < 0x80) return bytes.length === 2 + first;
+  const count = first - 0x80;
+  if (count < 1 || count > 4) return false;
+  const length = bytes.subarray(2, 2 + count).reduce((sum, byte) => sum * 256 + byte, 0);
+  return bytes.length === 2 + count + length;
+}
+
+function subjectOf({ subject }: X509Certificate): string {
+  // The most telling part is the common name; without one the whole name stands, without line breaks.
+  const name = /^CN=(.*)$/m.exec(subject)?.[1] ?? subject.trim().split("\n").join(", ");
+  return JSON.stringify(name.slice(0, 100));
+}
+
+function doubtsOf(certificate: X509Certificate, now: Date): string[] {
+  const doubts: string[] = [];
+  if (Date.parse(certificate.validTo) < now.getTime()) doubts.push(`has expired: ${certificate.validTo}`);
+  if (Date.parse(certificate.validFrom) > now.getTime()) {
+    doubts.push(`is not valid before ${certificate.validFrom}`);
+  }
+  if (!certificate.ca) doubts.push("is no CA: what it signed is not trusted");
+  return doubts;
+}

@@ -1,0 +1,98 @@
+import { parseRequestUri, type RequestUri } from "./request_uri.ts";
+import type { SpecProblem, SpecReason } from "./proxy_spec.ts";
+
+/** The two fields of a spec that name a proxy. */
+export type ProxyField = "httpProxy" | "httpsProxy";
+
+/** The schemes that each field may have; clients speak plain HTTP to a proxy for http requests. */
+const schemes: Readonly<Record<ProxyField, readonly string[]>> = {
+  httpProxy: ["http"],
+  httpsProxy: ["http", "https"],
+};
+
+/** A proxy as its URL names it. */
+export interface ProxyPlace {
+  readonly scheme: "http" | "https";
+  /** Without brackets. */
+  readonly host: string;
+  readonly port: number;
+  readonly credentials?: { readonly user: string; readonly password: string };
+}
+
+/** Checks the URL of a proxy: its place, or what is wrong with it (table U). No message quotes it. */
+export function checkProxyUrl(
+  text: string,
+  field: ProxyField,
+): { readonly place: ProxyPlace; readonly warnings: SpecProblem[] } | { readonly problem: SpecProblem } {
+  const fail = (reason: SpecReason, message: string) => ({
+    problem: { path: ["spec", field], reason, message },
+  });
+  const allowed = schemes[field];
+  const begins = allowed.map((scheme) => `${scheme}://`).join(" or ");
+  const uri = parseRequestUri(text);
+  if ("problem" in uri) {
+    const isWithoutScheme = !/^[a-z][a-z0-9+.-]*:/i.test(text);
+    return isWithoutScheme
+      ? fail("UrlMalformed", `must be a URL that begins with ${begins}`)
+      : fail("UrlMalformed", uri.problem);
+  }
+  if (!isAllowed(uri, allowed)) return fail("SchemeNotAllowed", schemeMessage(uri, begins, field));
+  if (uri.host === "") {
+    const why = uri.isOpaque ? `: write // behind "${uri.scheme}:"` : "";
+    return fail("HostMissing", `must have a host${why}`);
+  }
+  const port = uri.port === undefined || uri.port === "" ? defaultPort(uri.scheme) : Number(uri.port);
+  if (port < 1 || port > 65535) return fail("PortOutOfRange", "must have a port from 1 to 65535");
+  const warnings: SpecProblem[] = [];
+  if (uri.port === "") {
+    const message = `has a colon and no port behind it: clients take ${port}, or refuse the URL`;
+    warnings.push({ path: ["spec", field], reason: "ClientsDisagree", message });
+  }
+  const { scheme, host } = uri;
+  return { place: { scheme, host, port, ...credentialsOf(uri) }, warnings };
+}
+
+/** The place of a proxy that was accepted; undefined for what was not. */
+export function proxyPlace(text: string): ProxyPlace | undefined {
+  const checked = checkProxyUrl(text, "httpsProxy");
+  return "place" in checked ? checked.place : undefined;
+}
+
+function isAllowed(
+  uri: RequestUri,
+  allowed: readonly string[],
+): uri is RequestUri & { readonly scheme: ProxyPlace["scheme"] } {
+  return allowed.includes(uri.scheme);
+}
+
+function defaultPort(scheme: "http" | "https"): number {
+  return scheme === "https" ? 443 : 80;
+}
+
+function schemeMessage({ scheme, isOpaque }: RequestUri, begins: string, field: ProxyField): string {
+  // "proxy.example:3128": what stands before the colon is the host. It may also be a user, so it is not quoted.
+  if (isOpaque) return `must begin with ${begins}: a name before the first colon is taken for the scheme`;
+  if (scheme === "") return `must begin with ${begins}`;
+  if (scheme === "https" && field === "httpProxy") {
+    return `must begin with ${begins}: clients speak no TLS to the proxy for http requests`;
+  }
+  return `must begin with ${begins}: "${scheme}" is no scheme that clients of a cluster's proxy share`;
+}
+
+function credentialsOf({ userinfo }: RequestUri): Pick<ProxyPlace, "credentials"> {
+  if (userinfo === undefined) return {};
+  const colon = userinfo.indexOf(":");
+  const user = colon < 0 ? userinfo : userinfo.slice(0, colon);
+  const password = colon < 0 ? "" : userinfo.slice(colon + 1);
+  return { credentials: { user: decoded(user), password: decoded(password) } };
+}
+
+/** What `%` encodes, byte for byte. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // The escapes are well-formed, their bytes no UTF-8: they are sent as they were written.
+    return text;
+  }
+}

@@ -1,0 +1,11 @@
+export * from "./automatic_no_proxy.ts";
+export * from "./ca_bundle.ts";
+export * from "./check_no_proxy.ts";
+export * from "./check_proxy_spec.ts";
+export { checkProxyUrl, type ProxyField, type ProxyPlace, proxyPlace } from "./check_proxy_url.ts";
+export * from "./inject_bundle.ts";
+export * from "./inject_proxy.ts";
+export { goNoProxy, type IsDirect } from "./no_proxy_match_go.ts";
+export * from "./platform_facts.ts";
+export * from "./proxy_spec.ts";
+export { type RequestTarget, requestTarget } from "./request_target.ts";

@@ -1,0 +1,47 @@
+/** One block of a PEM text. */
+export interface PemBlock {
+  /** `CERTIFICATE`, `PRIVATE KEY` and others. */
+  readonly kind: string;
+  /** The bytes in base64 without line breaks; undefined when the block has no end or holds something else. */
+  readonly base64?: string;
+  /** Fields such as `Proc-Type` stand before the bytes, by which readers of certificates pass over a block. */
+  readonly hasHeaders: boolean;
+  /** The line that it begins on, from 1. */
+  readonly line: number;
+}
+
+const begin = /^-----BEGIN ([^\r\n]{1,100}?)-----\s*$/;
+
+/** The blocks of a text in order (RFC 7468); what stands between them is passed over. */
+export function pemBlocks(text: string): PemBlock[] {
+  const blocks: PemBlock[] = [];
+  const lines = text.split("\n");
+  for (let at = 0; at < lines.length; at++) {
+    const kind = begin.exec(lines[at] ?? "")?.[1];
+    if (kind === undefined) continue;
+    const end = endOf(lines, at + 1, kind);
+    const isClosed = end < lines.length && isEnd(lines[end] ?? "", kind);
+    blocks.push({ kind, line: at + 1, ...contentOf(lines.slice(at + 1, end), isClosed) });
+    at = isClosed ? end : end - 1;
+  }
+  return blocks;
+}
+
+/** Where a block ends, or the next one begins without it, or the text is over. */
+function endOf(lines: readonly string[], start: number, kind: string): number {
+  let at = start;
+  while (at < lines.length && !isEnd(lines[at] ?? "", kind) && !begin.test(lines[at] ?? "")) at++;
+  return at;
+}
+
+function isEnd(line: string, kind: string): boolean {
+  return line.startsWith("-----END ") && line.trimEnd() === `-----END ${kind}-----`;
+}
+
+function contentOf(lines: readonly string[], isClosed: boolean): Pick<PemBlock, "base64" | "hasHeaders"> {
+  const hasHeaders = lines.some((line) => line.includes(":"));
+  if (!isClosed || hasHeaders) return { hasHeaders };
+  const base64 = lines.join("").replace(/\s/g, "");
+  const isWhole = base64 !== "" && base64.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(base64);
+  return isWhole ? { base64, hasHeaders } : { hasHeaders };
+}
