@@ -1,6 +1,7 @@
 import { startPeers, startPostern } from "./bench_doors.ts";
 import { benchFleet } from "./bench_fleet.ts";
 import { type BenchPlace, field, measure, type Measurement, told, type Want } from "./bench_measure.ts";
+import { benchKonnectivity } from "./bench_konnectivity.ts";
 import { benchKubernetes } from "./bench_kubernetes.ts";
 import { benchSsh } from "./bench_ssh.ts";
 import { judge, type Sample, type Verdict } from "./bench_table.ts";
@@ -42,6 +43,7 @@ const parts: readonly { readonly name: string; readonly run: (place: BenchPlace)
   { name: "ssh", run: benchSsh },
   { name: "fleet", run: benchFleet },
   { name: "kubernetes", run: benchKubernetes },
+  { name: "konnectivity", run: benchKonnectivity },
 ];
 
 /** More clients at once than a laptop has: the usual limit would turn some of the idle ones away. */

@@ -99,9 +99,10 @@ export async function startReady(
   name: string,
   [program = "", ...args]: readonly string[],
   env: Record<string, string> = {},
+  { stderr = "inherit" }: { readonly stderr?: "inherit" | "null" } = {},
 ): Promise<BenchDoor> {
   const start = performance.now();
-  const child = new Deno.Command(program, { args, env, stdin: "null", stdout: "piped" }).spawn();
+  const child = new Deno.Command(program, { args, env, stdin: "null", stdout: "piped", stderr }).spawn();
   const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   let said = "";
   while (!said.includes("\n")) {

@@ -74,6 +74,7 @@ export const peers = {
     program: "konn-test-server",
     go: { module: "konnectivity", path: "sigs.k8s.io/apiserver-network-proxy/cmd/test-server" },
   },
+  konnload: { program: "konnload", go: { module: "konnectivity", path: "./konnload" } },
   kubectl: { program: "kubectl", go: "own" },
   kubelogin: { program: "kubelogin", go: "own" },
   kubernetes: { program: "kubernetes", go: "own" },

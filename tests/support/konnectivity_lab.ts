@@ -200,7 +200,7 @@ export class KonnectivityLab implements AsyncDisposable {
 
 /** A server, where its clients and agents find it, and its health port. */
 export interface RunningServer {
-  readonly server: AsyncDisposable;
+  readonly server: PeerServer;
   readonly front: { readonly port: number } | { readonly path: string };
   readonly agents: number;
   readonly health: number;

@@ -64,6 +64,10 @@ export class PeerServer implements AsyncDisposable {
     return `127.0.0.1:${this.port}`;
   }
 
+  get pid(): number {
+    return this.#child.pid;
+  }
+
   /** Whether it has ended, and what it has said then. */
   get ended(): Promise<string> {
     return this.#ended.then(() => this.#said);
