@@ -88,6 +88,7 @@ export const peers = {
   redis_cli: { program: "redis-cli", debian: "redis-tools" },
   redis_server: { program: "redis-server", debian: "redis-server" },
   sh: { program: "sh", debian: "dash" },
+  skopeo: { program: "skopeo", debian: "skopeo" },
   ssh: { program: "ssh", debian: "openssh-client" },
   ssh_add: { program: "ssh-add", debian: "openssh-client" },
   ssh_agent: { program: "ssh-agent", debian: "openssh-client" },
@@ -96,6 +97,7 @@ export const peers = {
   systemd_analyze: { program: "systemd-analyze", debian: "systemd" },
   systemd_socket_activate: { program: "systemd-socket-activate", debian: "systemd" },
   tinyproxy: { program: "tinyproxy", debian: "tinyproxy" },
+  umoci: { program: "umoci", debian: "umoci" },
   versitygw: { program: "versitygw", go: "own" },
   zsh: { program: "zsh", debian: "zsh" },
 } as const satisfies Readonly<Record<string, Peer>>;

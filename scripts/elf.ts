@@ -1,0 +1,77 @@
+/** What a program of Linux says of itself. */
+export interface Elf {
+  readonly machine: "amd64" | "arm64";
+  /** The program that starts it; none for one that needs no libraries. */
+  readonly interpreter: string | undefined;
+  /** The libraries that it asks for by name. */
+  readonly needed: readonly string[];
+}
+
+const machines: Readonly<Record<number, Elf["machine"]>> = { 62: "amd64", 183: "arm64" };
+const kinds = { load: 1, dynamic: 2, interpreter: 3 };
+const tags = { needed: 1n, strings: 5n };
+
+/** A part of the file, and where it lies in memory. */
+interface Segment {
+  readonly kind: number;
+  readonly offset: number;
+  readonly address: bigint;
+  readonly size: number;
+}
+
+/** Reads what a program or library of 64 bits (little-endian) needs in order to run. */
+export function readElf(bytes: Uint8Array<ArrayBuffer>): Elf {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes.length < 64 || view.getUint32(0) !== 0x7f454c46) {
+    throw new Error("Cannot read it: no program of Linux");
+  }
+  if (bytes[4] !== 2 || bytes[5] !== 1) throw new Error("Cannot read it: not of 64 bits, little-endian");
+  const machine = machines[view.getUint16(18, true)];
+  if (machine === undefined) {
+    throw new Error(`Cannot read it: machine ${view.getUint16(18, true)} is not known`);
+  }
+  const segments = readSegments(view);
+  const [interpreter] = segments.filter(({ kind }) => kind === kinds.interpreter).map(({ offset, size }) =>
+    textAt(bytes, offset, size)
+  );
+  return { machine, interpreter, needed: readNeeded(bytes, view, segments) };
+}
+
+function readSegments(view: DataView): Segment[] {
+  const start = Number(view.getBigUint64(32, true)), size = view.getUint16(54, true);
+  return Array.from({ length: view.getUint16(56, true) }, (_, index) => {
+    const at = start + index * size;
+    return {
+      kind: view.getUint32(at, true),
+      offset: Number(view.getBigUint64(at + 8, true)),
+      address: view.getBigUint64(at + 16, true),
+      size: Number(view.getBigUint64(at + 32, true)),
+    };
+  });
+}
+
+function readNeeded(bytes: Uint8Array<ArrayBuffer>, view: DataView, segments: readonly Segment[]): string[] {
+  const dynamic = segments.find(({ kind }) => kind === kinds.dynamic);
+  if (!dynamic) return [];
+  const entries = Array.from({ length: Math.floor(dynamic.size / 16) }, (_, index) => {
+    const at = dynamic.offset + 16 * index;
+    return { tag: view.getBigUint64(at, true), value: view.getBigUint64(at + 8, true) };
+  });
+  const strings = entries.find(({ tag }) => tag === tags.strings)?.value;
+  // The table of names is told by where it will be in memory.
+  const part = segments.find(({ kind, address, size }) =>
+    strings !== undefined && kind === kinds.load && address <= strings && strings < address + BigInt(size)
+  );
+  if (strings === undefined || !part) return [];
+  const table = part.offset + Number(strings - part.address);
+  return entries.filter(({ tag }) => tag === tags.needed).map(({ value }) =>
+    textAt(bytes, table + Number(value), 4096)
+  );
+}
+
+/** Text that ends with a zero byte. */
+function textAt(bytes: Uint8Array<ArrayBuffer>, at: number, most: number): string {
+  const whole = bytes.subarray(at, at + most);
+  const end = whole.indexOf(0);
+  return new TextDecoder().decode(end < 0 ? whole : whole.subarray(0, end));
+}
