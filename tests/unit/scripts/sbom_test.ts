@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { billOfMaterials, licenseIn } from "../../../scripts/sbom.ts";
+
+Deno.test("billOfMaterials() has the packages that the program imports and what they need, with the lock's hashes", async () => {
+  const bill = await billOfMaterials({
+    runtime: "2.9.6",
+    readPackage: () => Promise.resolve({ license: "MIT" }),
+  });
+  const names = bill.components.map(({ name }) => name);
+  assert.deepEqual(names, [
+    "@optique/core",
+    "asn1",
+    "bcrypt-pbkdf",
+    "oauth4webapi",
+    "openpgp",
+    "safer-buffer",
+    "ssh2",
+    "tweetnacl",
+    "yaml",
+    "deno",
+  ]);
+  const [first] = bill.components;
+  assert.equal(first?.purl, `pkg:npm/%40optique/core@${first?.version}`);
+  assert.match(first?.hashes?.[0]?.content ?? "", /^[0-9a-f]{128}$/);
+  const refs = new Set(["pkg:generic/postern@0.1.0", ...bill.components.map((part) => part["bom-ref"])]);
+  for (const { ref, dependsOn } of bill.dependencies) {
+    assert.ok([ref, ...dependsOn].every((one) => refs.has(one)), `${ref} ${dependsOn}`);
+  }
+  const ssh2 = bill.dependencies.find(({ ref }) => ref.startsWith("pkg:npm/ssh2@"));
+  assert.equal(ssh2?.dependsOn.length, 2);
+});
+
+Deno.test("billOfMaterials() fails where a package does not tell its license", async () => {
+  await assert.rejects(
+    billOfMaterials({ readPackage: () => Promise.resolve({}) }),
+    /license of @optique\/core/,
+  );
+});
+
+Deno.test("licenseIn() knows the forms of now and of old", () => {
+  assert.equal(licenseIn({ license: "LGPL-3.0+" }), "LGPL-3.0-or-later");
+  assert.equal(licenseIn({ licenses: [{ type: "MIT" }] }), "MIT");
+  assert.equal(licenseIn({ license: { type: "MIT" } }), undefined);
+});
