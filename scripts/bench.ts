@@ -1,10 +1,12 @@
+import settings from "../deno.json" with { type: "json" };
 import { startPeers, startPostern } from "./bench_doors.ts";
 import { benchFleet } from "./bench_fleet.ts";
 import { type BenchPlace, field, measure, type Measurement, told, type Want } from "./bench_measure.ts";
 import { benchKonnectivity } from "./bench_konnectivity.ts";
 import { benchKubernetes } from "./bench_kubernetes.ts";
 import { benchSsh } from "./bench_ssh.ts";
-import { judge, type Sample, type Verdict } from "./bench_table.ts";
+import { benchJson, benchPicture, type BenchReport } from "./bench_report.ts";
+import { hasCollapsed, judge, type Sample, type Verdict } from "./bench_table.ts";
 import { findPeer } from "./find_peers.ts";
 import { peers } from "./peer_table.ts";
 
@@ -151,11 +153,33 @@ async function bench(args: readonly string[]): Promise<number> {
     }
     const missed = verdicts.filter(({ holds }) => !holds).length;
     console.log(`bench: ${verdicts.length - missed} held, ${missed} missed`);
-    if (isSmoke) console.log("bench: too short to decide anything: run it without --smoke");
-    return isSmoke || missed === 0 ? 0 : 1;
+    await writeReport({ ...place(), isSmoke, verdicts });
+    if (!isSmoke) return missed === 0 ? 0 : 1;
+    const collapsed = verdicts.filter(hasCollapsed);
+    for (const { text } of collapsed) console.log(`collapsed: ${text}`);
+    console.log("bench: too short to decide anything but a collapse: run it without --smoke");
+    return collapsed.length === 0 ? 0 : 1;
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
+}
+
+function place(): Pick<BenchReport, "version" | "runtime" | "date" | "cores"> {
+  return {
+    version: settings.version,
+    runtime: `Deno ${Deno.version.deno}`,
+    date: new Date().toISOString().slice(0, 10),
+    cores: navigator.hardwareConcurrency,
+  };
+}
+
+/** Writes what was measured into `dist/`: for programs, and as a picture. */
+async function writeReport(report: BenchReport): Promise<void> {
+  const directory = new URL("../dist/", import.meta.url);
+  await Deno.mkdir(directory, { recursive: true });
+  await Deno.writeTextFile(new URL("bench.json", directory), benchJson(report));
+  await Deno.writeTextFile(new URL("bench.svg", directory), benchPicture(report));
+  console.log("bench: wrote dist/bench.json and dist/bench.svg");
 }
 
 async function benchDoor({ isSmoke, directory, generator }: BenchPlace): Promise<Verdict[]> {

@@ -14,21 +14,52 @@ export type Demand =
   /** Told to know it, with nothing to hold. */
   | "informative";
 
+/** What one door came to. */
+export interface DoorResult {
+  readonly door: string;
+  readonly median: number;
+  readonly low: number;
+  readonly high: number;
+  readonly rounds: number;
+}
+
 /** A line of the report: median and spread of each door, and whether the demand holds. */
 export interface Verdict {
   readonly text: string;
   readonly holds: boolean;
+  readonly name: string;
+  readonly demand: Demand;
+  /** What is held against the demand: times the peer, or the number itself. */
+  readonly found?: number;
+  readonly doors: readonly DoorResult[];
+}
+
+/**
+ * Whether something must be broken, however noisy the machine: nothing came of it, or a tenth of the throughput that is
+ * demanded. Latencies, memory and idle time of a short run tell of the machine.
+ */
+export function hasCollapsed({ demand, found }: Verdict): boolean {
+  if (demand === "informative" || found === undefined) return false;
+  return Number.isNaN(found) || ("atLeast" in demand && found < demand.atLeast / collapse);
 }
 
 /** Holds the samples of one measurement against its demand. */
 export function judge(name: string, samples: readonly Sample[], demand: Demand): Verdict {
   const values = new Map<string, number[]>();
   for (const { door, value } of samples) values.set(door, [...values.get(door) ?? [], value]);
-  const medians = new Map([...values].map(([door, list]) => [door, median(list)]));
-  const doors = [...values].map(([door, list]) =>
-    `${door} ${short(median(list))} (${short(Math.min(...list))}–${short(Math.max(...list))})`
+  const results = [...values].map(([door, list]): DoorResult => ({
+    door,
+    median: median(list),
+    low: Math.min(...list),
+    high: Math.max(...list),
+    rounds: list.length,
+  }));
+  const medians = new Map(results.map(({ door, median }) => [door, median]));
+  const doors = results.map(({ door, median, low, high }) =>
+    `${door} ${short(median)} (${short(low)}–${short(high)})`
   );
-  if (demand === "informative") return { text: `       ${name}: ${doors.join(", ")}`, holds: true };
+  const told = { name, demand, doors: results };
+  if (demand === "informative") return { ...told, text: `       ${name}: ${doors.join(", ")}`, holds: true };
   const own = medians.get("postern") ?? NaN;
   const against = reference(medians, demand);
   const ratio = own / against;
@@ -36,7 +67,8 @@ export function judge(name: string, samples: readonly Sample[], demand: Demand):
   const wanted = "atLeast" in demand ? `at least ${demand.atLeast}` : `at most ${demand.atMost}`;
   const isRatio = "ofBest" in demand || "of" in demand;
   const found = isRatio ? `${short(ratio)} × (${wanted} ×)` : `${short(own)} (${wanted})`;
-  return { text: `${holds ? "ok    " : "MISSED"} ${name}: ${found}; ${doors.join(", ")}`, holds };
+  const text = `${holds ? "ok    " : "MISSED"} ${name}: ${found}; ${doors.join(", ")}`;
+  return { ...told, text, holds, found: ratio };
 }
 
 function reference(medians: ReadonlyMap<string, number>, demand: Exclude<Demand, string>): number {
@@ -53,6 +85,10 @@ export function median(values: readonly number[]): number {
   return ((low ?? NaN) + (high ?? NaN)) / 2;
 }
 
-function short(value: number): string {
+/** A number with three digits that count. */
+export function short(value: number): string {
   return Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }
+
+/** How many times worse than demanded is no noise any more. */
+const collapse = 10;

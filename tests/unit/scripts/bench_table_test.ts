@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Demand, judge, median } from "../../../scripts/bench_table.ts";
+import { type Demand, hasCollapsed, judge, median } from "../../../scripts/bench_table.ts";
 
 const medians = [
   { values: [3], expected: 3 },
@@ -47,3 +47,21 @@ Deno.test("judge() holds nothing against what is informative", () => {
   assert.ok(holds);
   assert.match(text, /^ +x: postern 100/);
 });
+
+const collapses: { name: string; demand: Demand; expected: boolean }[] = [
+  {
+    name: "a tenth of what is demanded is noise",
+    demand: { atLeast: 10, ofBest: "highest" },
+    expected: false,
+  },
+  { name: "a tenth is noise too", demand: { atLeast: 20, of: "a" }, expected: false },
+  { name: "less than a tenth is a collapse", demand: { atLeast: 40, of: "a" }, expected: true },
+  { name: "a latency tells of the machine", demand: { atMost: 0.01 }, expected: false },
+  { name: "a peer that did not run is one", demand: { atMost: 9, of: "c" }, expected: true },
+  { name: "nothing is demanded", demand: "informative", expected: false },
+];
+
+for (const { name, demand, expected } of collapses) {
+  Deno.test(`hasCollapsed(): ${name}`, () =>
+    assert.equal(hasCollapsed(judge("x", samples, demand)), expected));
+}

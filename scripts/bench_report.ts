@@ -1,0 +1,93 @@
+import { short, type Verdict } from "./bench_table.ts";
+
+/** What was measured, where and when. */
+export interface BenchReport {
+  readonly version: string;
+  readonly runtime: string;
+  /** As `2026-11-19`. */
+  readonly date: string;
+  readonly cores: number;
+  readonly isSmoke: boolean;
+  readonly verdicts: readonly Verdict[];
+}
+
+/** The report for programs. */
+export function benchJson(report: BenchReport): string {
+  const verdicts = report.verdicts.map(({ text: _text, ...verdict }) => verdict);
+  return `${JSON.stringify({ ...report, verdicts }, null, 2)}\n`;
+}
+
+const width = 920;
+const labels = 200;
+const bar = 14;
+const heading = 26;
+const gap = 10;
+
+/** The report as a picture: for each measurement a bar for each door, as long as its median, and a line from its least to its most. */
+export function benchPicture({ verdicts, date, version, cores, runtime }: BenchReport): string {
+  const shapes: string[] = [];
+  let y = 44;
+  for (const verdict of verdicts) {
+    const { name, doors } = verdict;
+    const most = Math.max(...doors.map(({ high }) => high)) || 1;
+    const at = (value: number) => (labels + (width - labels - 130) * value / most).toFixed(1);
+    shapes.push(text(10, y + 15, demandText(verdict), "name"));
+    y += heading;
+    for (const { door, median, low, high } of doors) {
+      const middle = y + bar / 2;
+      const kind = door === "postern" ? "own" : "peer";
+      shapes.push(
+        text(labels - 8, y + bar - 3, door, "door"),
+        `<rect class="${kind}" x="${labels}" y="${y + 1}" width="${
+          (Number(at(median)) - labels).toFixed(1)
+        }" height="${bar - 3}"/>`,
+        `<path class="spread" d="M${at(low)} ${middle}H${at(high)}"/>`,
+        text(Number(at(high)) + 6, y + bar - 3, short(median), "value"),
+      );
+      y += bar;
+    }
+    y += gap;
+    if (doors.length === 0) throw new Error(`Cannot draw "${name}": nothing was measured`);
+  }
+  const about =
+    `postern ${version}, ${runtime}, ${cores} cores, ${date}: medians, with the spread of the rounds`;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y}" role="img" aria-label="${
+      escaped(about)
+    }">`,
+    `<style>${style}</style>`,
+    `<rect class="ground" width="${width}" height="${y}"/>`,
+    text(10, 24, about, "title"),
+    ...shapes,
+    "</svg>",
+    "",
+  ].join("\n");
+}
+
+const style = `
+text { font: 12px system-ui, sans-serif; fill: #1c2430 }
+.title { font-size: 14px; font-weight: 600 } .name { font-weight: 600 } .door { text-anchor: end }
+.ground { fill: #fff } .own { fill: #2563c9 } .peer { fill: #9aa7b8 } .spread { stroke: #1c2430; stroke-width: 1.5 }
+@media (prefers-color-scheme: dark) {
+  text { fill: #dbe3ee } .ground { fill: #10151d } .own { fill: #5b9bff } .peer { fill: #5c6878 }
+  .spread { stroke: #dbe3ee }
+}
+`;
+
+/** What was measured, and how it stands. */
+function demandText({ name, demand, found = NaN, holds }: Verdict): string {
+  if (demand === "informative") return name;
+  const bound = "atLeast" in demand ? `at least ${demand.atLeast}` : `at most ${demand.atMost}`;
+  const isRatio = "ofBest" in demand || "of" in demand;
+  return `${name}: ${short(found)}${isRatio ? " ×" : ""} (${bound}${isRatio ? " ×" : ""})${
+    holds ? "" : ", missed"
+  }`;
+}
+
+function text(x: number, y: number, content: string, kind: string): string {
+  return `<text class="${kind}" x="${x.toFixed(1)}" y="${y}">${escaped(content)}</text>`;
+}
+
+function escaped(content: string): string {
+  return content.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+}

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { benchJson, benchPicture } from "../../../scripts/bench_report.ts";
+import { judge } from "../../../scripts/bench_table.ts";
+
+const samples = [
+  { door: "postern", value: 90 },
+  { door: "postern", value: 110 },
+  { door: "a<b", value: 50 },
+];
+const report = {
+  version: "1.2.3",
+  runtime: "Deno 2.9.6",
+  date: "2026-01-02",
+  cores: 2,
+  isSmoke: false,
+  verdicts: [judge("down, MB/s", samples, { atLeast: 1.2, ofBest: "highest" })],
+};
+
+Deno.test("benchJson() has the median, the spread and the rounds of each door", () => {
+  const { verdicts, version } = JSON.parse(benchJson(report));
+  assert.equal(version, "1.2.3");
+  assert.deepEqual(verdicts, [{
+    name: "down, MB/s",
+    demand: { atLeast: 1.2, ofBest: "highest" },
+    doors: [
+      { door: "postern", median: 100, low: 90, high: 110, rounds: 2 },
+      { door: "a<b", median: 50, low: 50, high: 50, rounds: 1 },
+    ],
+    holds: true,
+    found: 2,
+  }]);
+});
+
+Deno.test("benchPicture() draws a bar as long as each median, and lets no name be markup", () => {
+  const picture = benchPicture(report);
+  const bars = [...picture.matchAll(/<rect class="(own|peer)" x="200" y="\d+" width="([\d.]+)"/g)];
+  const [own = NaN, peer = NaN] = bars.map(([, , width]) => Number(width));
+  assert.equal(bars.length, 2);
+  assert.ok(Math.abs(own / peer - 2) < 0.01, `${own} ${peer}`);
+  assert.match(picture, />a&lt;b</);
+  assert.match(picture, />down, MB\/s: 2\.00 × \(at least 1\.2 ×\)</);
+});
