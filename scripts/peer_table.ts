@@ -36,6 +36,7 @@ export const peers = {
   gosocks5: { program: "gosocks5", go: "shared" },
   gpg: { program: "gpg", debian: "gnupg" },
   groff: { program: "groff", debian: "groff-base" },
+  grpctalk: { program: "grpctalk", go: { module: "konnectivity", path: "./grpctalk" } },
   h2spec: {
     program: "h2spec",
     go: { module: "h2spec", path: "github.com/summerwind/h2spec/cmd/h2spec" },

@@ -40,6 +40,11 @@ export interface DialOptions {
 export interface Transport extends AsyncDisposable {
   readonly name: string;
   dial(target: Target, options: DialOptions): Promise<Conn>;
+  /**
+   * Dials for another transport that this one asks for names, and which itself is reached through this one: it is asked
+   * for nothing then.
+   */
+  readonly dialUnasked?: (target: Target, options: DialOptions) => Promise<Conn>;
   /** What `status` shows of it beyond its name. */
   status?(): TransportStatus;
   /**

@@ -14,7 +14,7 @@ import { Direct } from "./direct.ts";
 import { Reject } from "./reject.ts";
 import { sameSettings } from "./same_settings.ts";
 import type { SshServices } from "./ssh/ssh_services.ts";
-import type { TransportSettings, TransportsSettings } from "./transports_schema.ts";
+import type { TransportsSettings } from "./transports_schema.ts";
 
 /** What all transports are built from. */
 export interface BuildDeps {
@@ -112,7 +112,7 @@ class Builder {
       throw new PosternError("config", `Cannot build the transport "${name}": it leads back to itself`);
     }
     const below = this.build(wanted.via ?? "direct", [...above, name]);
-    return this.#kept(name, wanted, below) ?? {
+    return this.#kept(name) ?? {
       name,
       type: kind.type,
       settings: wanted.settings,
@@ -120,19 +120,48 @@ class Builder {
       transport: kind.create(wanted.settings, {
         ...this.#deps,
         name,
-        dialer: dialerThrough(below.transport),
+        dialer: this.#isAskedBy(below.name, name) && below.transport.dialUnasked ||
+          dialerThrough(below.transport),
+        sibling: (other) => this.built.get(other)?.transport,
         ...(wanted.via !== undefined && { via: wanted.via }),
         log: this.#deps.log.with({ transport: name }),
       }),
     };
   }
 
-  /** The transport that had this name, if it is still what is wanted. */
-  #kept(name: string, wanted: TransportSettings, below: BuiltTransport): BuiltTransport | undefined {
+  /** The transport that had this name, if it, all it goes through and all it names are still what is wanted. */
+  #kept(name: string): BuiltTransport | undefined {
+    return this.#isSame(name, new Set()) ? this.#previous.get(name) : undefined;
+  }
+
+  #isSame(name: string, seen: Set<string>): boolean {
     const before = this.#previous.get(name);
-    if (before?.type !== wanted.kind || before.via !== wanted.via) return undefined;
-    if (!sameSettings(before.settings, wanted.settings)) return undefined;
-    return this.#previous.get(below.name) === below ? before : undefined;
+    if (seen.has(name) || !Object.hasOwn(this.#settings, name)) return before !== undefined;
+    seen.add(name);
+    const wanted = this.#settings[name];
+    return before !== undefined && before.type === wanted?.kind && before.via === wanted.via &&
+      sameSettings(before.settings, wanted.settings) &&
+      [wanted.via ?? "direct", ...this.#namedBy(name)].every((next) => this.#isSame(next, seen));
+  }
+
+  /** The transports that the settings of one name. */
+  #namedBy(name: string): string[] {
+    const wanted = Object.hasOwn(this.#settings, name) ? this.#settings[name] : undefined;
+    const kind = this.#kinds.find(({ type }) => type === wanted?.kind);
+    return (kind?.references?.(wanted?.settings) ?? []).map(({ name }) => name);
+  }
+
+  /** Whether a transport asks another one, or one that is reached through that, which would then wait for itself. */
+  #isAskedBy(asking: string, name: string): boolean {
+    return this.#namedBy(asking).some((asked) => {
+      let way: string | undefined = asked;
+      for (const seen = new Set<string>(); way !== undefined && !seen.has(way);) {
+        if (way === name) return true;
+        seen.add(way);
+        way = Object.hasOwn(this.#settings, way) ? this.#settings[way]?.via : undefined;
+      }
+      return false;
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Schema } from "../config/mod.ts";
+import type { Path, Schema } from "../config/mod.ts";
 import type { Clock, Dialer, Files, Log, Network, Process, Target, Transport } from "../core/mod.ts";
 import type { SshServices } from "./ssh/ssh_services.ts";
 
@@ -20,6 +20,17 @@ export interface TransportDeps {
   readonly ssh: SshServices;
   /** Whether an address is one of the door that this is for; none is where there is no door. */
   readonly isOwnDoor?: (target: Target) => boolean;
+  /** Another transport of the same configuration by its name; for those that the settings refer to. */
+  readonly sibling?: (name: string) => Transport | undefined;
+}
+
+/** A transport that the settings of another one name, for what it knows and not as a way. */
+export interface TransportReference {
+  readonly name: string;
+  /** Where in the settings it stands. */
+  readonly path: Path;
+  /** What is wrong with the one of this name, if anything. */
+  problem(named: { readonly kind: string; readonly settings: unknown }): string | undefined;
 }
 
 /** A kind of transport: the key it has in the configuration, the schema of what stands there, and how one is made. */
@@ -27,6 +38,8 @@ export interface TransportKind<T = unknown> {
   readonly type: string;
   /** Gives plain data: two equal settings are the same transport to a reload. */
   readonly settings: Schema<T>;
+  /** The transports that its settings name. */
+  references?(settings: T): readonly TransportReference[];
   /** Makes one without any I/O. */
   create(settings: T, deps: TransportDeps): Transport;
 }

@@ -1,20 +1,28 @@
 import {
   type Conn,
   describe,
+  type Dialer,
   type DialOptions,
   formatTarget,
   isPosternError,
-  type PosternError,
+  PosternError,
   type Target,
   type Transport,
   type TransportStatus,
 } from "../core/mod.ts";
+import { isMapping } from "../config/mod.ts";
 import { defineTransport, type TransportDeps } from "./define_transport.ts";
+import { Direct } from "./direct.ts";
+import { firstConnected } from "./happy_eyeballs.ts";
 import type { GrpcFrontend } from "./konnectivity/grpc_frontend.ts";
 import { type KonnectivitySettings, konnectivitySettings } from "./konnectivity/konnectivity_settings.ts";
 import { FrontendReach } from "./konnectivity/reach_frontend.ts";
+import type { TargetNames, Way } from "./konnectivity/target_names.ts";
 
-export type KonnectivityDeps = Pick<TransportDeps, "name" | "network" | "dialer" | "files" | "clock">;
+export type KonnectivityDeps = Pick<
+  TransportDeps,
+  "name" | "network" | "dialer" | "files" | "clock" | "sibling"
+>;
 
 /** Dials through a Konnectivity server: one of its agents connects, inside the cluster it runs in. */
 export class Konnectivity implements Transport {
@@ -24,6 +32,7 @@ export class Konnectivity implements Transport {
   readonly #reach: FrontendReach;
   #grpc: Promise<GrpcFrontend> | undefined;
   #ready: GrpcFrontend | undefined;
+  #names: Promise<TargetNames> | undefined;
   #state: TransportStatus = { state: "idle" };
 
   constructor(settings: KonnectivitySettings, deps: KonnectivityDeps) {
@@ -34,6 +43,31 @@ export class Konnectivity implements Transport {
   }
 
   async dial(target: Target, options: DialOptions): Promise<Conn> {
+    if (this.#settings.names === undefined) return await this.#dialFar(target, options);
+    const names = await (this.#names ??= this.#loadNames());
+    return await this.#dialWay(target, await names.way(target, options), options);
+  }
+
+  /** Names are then the agent's. */
+  readonly dialUnasked: Dialer = (target, options) => this.#dialFar(target, options);
+
+  async #dialWay({ host: name, port }: Target, { from, hosts }: Way, options: DialOptions): Promise<Conn> {
+    const { clock, network } = this.#deps;
+    if (hosts === undefined) return await new Direct({ network, clock }).dial({ host: name, port }, options);
+    const [only] = hosts;
+    if (only === name && from === "agent") return await this.#dialFar({ host: only, port }, options);
+    const connect: Dialer = from === "agent"
+      ? (target, options) => this.#dialFar(target, options)
+      : (target, options) => network.connect(target, options);
+    return await firstConnected(hosts, (host, options) => connect({ host, port }, options), {
+      clock,
+      signal: options.signal,
+      name,
+      port,
+    });
+  }
+
+  async #dialFar(target: Target, options: DialOptions): Promise<Conn> {
     try {
       const conn = await this.#dial(target, options);
       this.#state = { state: "ready" };
@@ -52,6 +86,7 @@ export class Konnectivity implements Transport {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    (await this.#names)?.[Symbol.dispose]();
     await (await this.#grpc)?.[Symbol.asyncDispose]();
   }
 
@@ -62,6 +97,19 @@ export class Konnectivity implements Transport {
     }
     const grpc = this.#ready ?? await (this.#grpc ??= this.#load());
     return await grpc.dial(target, options);
+  }
+
+  async #loadNames(): Promise<TargetNames> {
+    const { names } = this.#settings;
+    if (!names) throw new PosternError("internal", "There are no names to be resolved");
+    const { TargetNames } = await import("./konnectivity/target_names.ts");
+    const { network, clock, sibling } = this.#deps;
+    return new TargetNames(names, {
+      network,
+      clock,
+      services: () => names.services === undefined ? undefined : sibling?.(names.services),
+      dialAddress: (target, options) => this.#dialFar(target, options),
+    });
   }
 
   async #load(): Promise<GrpcFrontend> {
@@ -79,5 +127,15 @@ function isOfTarget(error: unknown): error is PosternError {
 export default defineTransport({
   type: "konnectivity",
   settings: konnectivitySettings,
+  references: ({ names }) =>
+    names?.services === undefined ? [] : [{
+      name: names.services,
+      path: ["names", "services"],
+      problem: ({ kind, settings }) => {
+        if (kind !== "kubernetes") return "must name a transport of kind kubernetes";
+        const isOne = isMapping(settings) && settings["contexts"] === undefined;
+        return isOne ? undefined : "must name a transport with one context";
+      },
+    }],
   create: (settings, deps) => new Konnectivity(settings, deps),
 });

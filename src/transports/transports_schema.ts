@@ -48,7 +48,10 @@ export function transportsSchemaOf(kinds: readonly TransportKind[]): Schema<Tran
     parse(value, context) {
       const settings = all.parse(value, context);
       // On what was written, so that a mistake elsewhere does not hide these until it is mended.
-      const problems = viaProblems(settings ?? viasOf(value));
+      const problems = [
+        ...viaProblems(settings ?? viasOf(value)),
+        ...referenceProblems(kinds, settings ?? {}),
+      ];
       for (const problem of problems) {
         context.problems.push({ ...problem, path: [...context.path, ...problem.path] });
       }
@@ -83,6 +86,24 @@ export function viaProblems(transports: Readonly<Record<string, { readonly via?:
     });
   }
   return problems;
+}
+
+/** What is wrong with transports that the settings of others name. */
+function referenceProblems(kinds: readonly TransportKind[], transports: TransportsSettings): Problem[] {
+  return Object.entries(transports).flatMap(([name, { kind, settings }]) => {
+    const references = kinds.find(({ type }) => type === kind)?.references?.(settings) ?? [];
+    return references.flatMap((reference): Problem[] => {
+      const path = [name, kind, ...reference.path];
+      const named = Object.hasOwn(transports, reference.name) ? transports[reference.name] : undefined;
+      if (named) {
+        const message = reference.problem(named);
+        return message === undefined ? [] : [{ path, message }];
+      }
+      const known = Object.keys(transports).filter((other) => other !== name);
+      const meant = suggestion(reference.name, known) || `: known are ${known.join(", ") || "none"}`;
+      return [{ path, message: `names "${reference.name}", which is no transport${meant}` }];
+    });
+  });
 }
 
 /** The transports from `name` back to it, or undefined when the way ends elsewhere. */

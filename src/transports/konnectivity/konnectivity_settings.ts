@@ -9,6 +9,7 @@ import {
   transformed,
 } from "../../config/mod.ts";
 import { checkSocketPath, parseTarget, PosternError, type Target } from "../../core/mod.ts";
+import { type NamesSettings, namesSettings } from "./names_settings.ts";
 
 /** What a Konnectivity server's frontend speaks. */
 export type KonnectivityMode = "grpc" | "http-connect";
@@ -22,6 +23,8 @@ export interface KonnectivitySettings {
   readonly key?: string;
   /** The name that the server's certificate is checked for, where it is not the server's own. */
   readonly serverName?: string;
+  /** How names are resolved; absent leaves them to the agent. */
+  readonly names?: NamesSettings;
 }
 
 const written = record({
@@ -39,16 +42,20 @@ const written = record({
   serverName: optional(
     described(text({ max: 253 }), "The name in the server's certificate, if not the host"),
   ),
-}, { describe: "a mapping with server or uds, mode, ca, cert, key, serverName" });
+  names: optional(
+    described(namesSettings, "How names are resolved before the server is asked; by the agent when absent."),
+  ),
+}, { describe: "a mapping with server or uds, mode, ca, cert, key, serverName, names" });
 
-/** `konnectivity: { server | uds, mode, ca, cert, key, serverName }`. */
+/** `konnectivity: { server | uds, mode, ca, cert, key, serverName, names }`. */
 export const konnectivitySettings = described(
   transformed(written, readSettings),
   "Goes through a Konnectivity server and one of its agents into a cluster.",
 );
 
 function readSettings(
-  { server, uds, mode, ...tls }: {
+  { server, uds, mode, names, ...tls }: {
+    readonly names?: NamesSettings;
     readonly server?: string;
     readonly uds?: string;
     readonly mode: KonnectivityMode;
@@ -75,10 +82,10 @@ function readSettings(
       context.at(name).report("must not stand beside uds: there is no TLS on a socket");
     }
     if (needless.length > 0 || !isSocketPath(uds, context)) return undefined;
-    return { mode, server: { path: uds } };
+    return { mode, server: { path: uds }, ...(names && { names }) };
   }
   try {
-    return { mode, server: { target: parseTarget(server ?? "", 8090) }, ...tls };
+    return { mode, server: { target: parseTarget(server ?? "", 8090) }, ...tls, ...(names && { names }) };
   } catch (error) {
     if (!(error instanceof PosternError)) throw error;
     context.at("server").report("must be HOST:PORT");

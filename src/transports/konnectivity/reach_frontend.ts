@@ -8,7 +8,18 @@ import {
 } from "../../core/mod.ts";
 import type { TransportDeps } from "../define_transport.ts";
 import { FreshText } from "../fresh_text.ts";
+import { sameSettings } from "../same_settings.ts";
 import type { KonnectivitySettings } from "./konnectivity_settings.ts";
+
+/** What stands in the files of TLS. */
+interface Texts {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** Files that change all the time are as good as any after so many reads. */
+const mostReads = 5;
 
 /** Connects to a Konnectivity server's frontend: over TLS with the certificates as they are now, or over its socket. */
 export class FrontendReach {
@@ -17,6 +28,8 @@ export class FrontendReach {
   readonly #ca: FreshText | undefined;
   readonly #cert: FreshText | undefined;
   readonly #key: FreshText | undefined;
+  /** As they were used last. */
+  #last: Texts | undefined;
 
   constructor(settings: KonnectivitySettings, deps: Pick<TransportDeps, "network" | "dialer" | "files">) {
     const fresh = (path: string | undefined) =>
@@ -47,8 +60,7 @@ export class FrontendReach {
 
   /** What a connection is made with; it changes when certificates were renewed. */
   async certificates(): Promise<string> {
-    const texts = await Promise.all([this.#ca, this.#cert, this.#key].map((text) => text?.read()));
-    return texts.join("\0");
+    return Object.values(await this.#texts()).join("\0");
   }
 
   async connect(alpn: readonly string[], options: DialOptions): Promise<Conn> {
@@ -70,12 +82,12 @@ export class FrontendReach {
   ): Promise<Conn> {
     using _drop = whenAborted(signal, () => conn.abort(signal.reason));
     try {
-      const [ca, cert, key] = await Promise.all([this.#ca?.read(), this.#cert?.read(), this.#key?.read()]);
+      const texts = await this.#texts();
       return await this.#deps.network.secure(conn, {
         serverName: this.#settings.serverName ?? host,
-        ...(ca !== undefined && { ca }),
-        ...(cert !== undefined && { cert }),
-        ...(key !== undefined && { key }),
+        ...texts,
+        // Who names an authority means that one, as with upstream's clients.
+        ...(texts.ca !== undefined && { trust: "ca" }),
         ...(alpn.length > 0 && { alpn }),
         signal,
       });
@@ -83,6 +95,28 @@ export class FrontendReach {
       conn.abort(error);
       throw error;
     }
+  }
+
+  /**
+   * The files as they belong together: one that was changed between two reads, as when Kubernetes swaps a mounted
+   * secret, has all of them read again.
+   */
+  async #texts(): Promise<Texts> {
+    let before = this.#last;
+    for (let tries = 0;; tries++) {
+      const now: Texts = await this.#read();
+      if (tries >= mostReads || (before && sameSettings(before, now))) return this.#last = now;
+      before = now;
+    }
+  }
+
+  async #read(): Promise<Texts> {
+    const [ca, cert, key] = await Promise.all([this.#ca?.read(), this.#cert?.read(), this.#key?.read()]);
+    return {
+      ...(ca !== undefined && { ca }),
+      ...(cert !== undefined && { cert }),
+      ...(key !== undefined && { key }),
+    };
   }
 
   /** "Refused" and "unknown name" would be taken for an answer about the target. */

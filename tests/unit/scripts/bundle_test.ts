@@ -24,6 +24,7 @@ const loadedLater = [
   "src/runtime/tls_server.ts",
   "src/transports/konnectivity/connect_frontend.ts",
   "src/transports/konnectivity/grpc_frontend.ts",
+  "src/transports/konnectivity/target_names.ts",
   "src/transports/kubernetes/open_clusters.ts",
   "src/transports/ssh/open_ssh_session.ts",
   "src/transports/ssh/ssh_identities.ts",

@@ -8,6 +8,7 @@ import {
   defineTransport,
   sameSettings,
   type TransportDeps,
+  type TransportKind,
   type TransportsSettings,
 } from "../../../src/transports/mod.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
@@ -206,3 +207,60 @@ for (const { a, b, same } of pairs) {
     assert.equal(sameSettings(b, a), same);
   });
 }
+
+/** Kinds that ask: one that goes through another, and one whose settings name the transport that it asks. */
+function askingKinds(): { kinds: TransportKind[]; deps: Map<string, TransportDeps> } {
+  const deps = new Map<string, TransportDeps>();
+  const create = (_settings: unknown, given: TransportDeps): Transport => {
+    deps.set(given.name, given);
+    const failing = (how: string) => Promise.reject(new Error(`${given.name} ${how}`));
+    return {
+      name: given.name,
+      dial: () => failing("asked"),
+      dialUnasked: () => failing("unasked"),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
+  };
+  const references = (name: string) => [{ name, path: [], problem: () => undefined }];
+  return {
+    deps,
+    kinds: [
+      defineTransport({ type: "plain", settings: text(), create }),
+      defineTransport({ type: "asking", settings: text(), create, references }),
+    ],
+  };
+}
+
+Deno.test("buildTransports() has what a transport asks dial through it without being asked, however far below", async () => {
+  const { kinds, deps } = askingKinds();
+  const settings = {
+    lab: { kind: "plain", settings: "x", via: "jump" },
+    jump: { kind: "plain", settings: "x", via: "hosted" },
+    other: { kind: "plain", settings: "x", via: "hosted" },
+    hosted: { kind: "asking", settings: "lab" },
+  };
+  const { byName } = buildTransportsOf(kinds, settings, { deps: depsOver(new MemoryNetwork()) });
+  assert.equal(deps.get("hosted")?.sibling?.("lab"), byName.get("lab")?.transport);
+  assert.equal(deps.get("hosted")?.sibling?.("nobody"), undefined);
+  const through = async (name: string) =>
+    await deps.get(name)?.dialer({ host: "a", port: 1 }, { signal }).catch((error) => error.message);
+  assert.equal(await through("jump"), "hosted unasked");
+  assert.equal(await through("other"), "hosted asked");
+  assert.equal(await through("lab"), "jump asked");
+});
+
+Deno.test("buildTransports() makes a transport anew with the one that it asks", () => {
+  const { kinds } = askingKinds();
+  const deps = depsOver(new MemoryNetwork());
+  const settings = (value: string) => ({
+    lab: { kind: "plain", settings: value, via: "hosted" },
+    hosted: { kind: "asking", settings: "lab" },
+    above: { kind: "plain", settings: "x", via: "hosted" },
+    beside: { kind: "plain", settings: "x" },
+  });
+  const before = buildTransportsOf(kinds, settings("x"), { deps });
+  const same = buildTransportsOf(kinds, settings("x"), { deps, previous: before });
+  assert.deepEqual(same.dropped, []);
+  const after = buildTransportsOf(kinds, settings("y"), { deps, previous: same });
+  assert.deepEqual(after.dropped.map(({ name }) => name).sort(), ["above", "hosted", "lab"]);
+});

@@ -1,0 +1,73 @@
+import { type Conn, type Listening, Messages, Tasks } from "../../src/core/mod.ts";
+import { dns } from "../../src/wire/mod.ts";
+
+/** What a DNS server over TCP says of a name: its addresses and aliases, or a code, or that it ends the connection. */
+export type DnsSaying =
+  | { readonly addresses: readonly string[]; readonly alias?: string; readonly ttl?: number }
+  | { readonly rcode: number }
+  | "ends"
+  | "silent";
+
+/** A DNS server that answers questions over TCP from a table; what is not in it does not exist. */
+export class DnsServer implements AsyncDisposable {
+  readonly names = new Map<string, DnsSaying>();
+  /** `TYPE name` of each question, in order. */
+  readonly asked: string[] = [];
+  readonly #listening: Listening;
+  readonly #tasks = new Tasks(undefined, () => {});
+
+  constructor(listening: Listening, names: Readonly<Record<string, DnsSaying>> = {}) {
+    this.#listening = listening;
+    for (const [name, saying] of Object.entries(names)) this.names.set(name, saying);
+    this.#tasks.spawn(() => this.#accept());
+  }
+
+  async #accept(): Promise<void> {
+    for (let conn; (conn = await this.#listening.accept());) {
+      const client = conn;
+      this.#tasks.spawn(async (signal) => {
+        signal.addEventListener("abort", () => client.abort(), { once: true });
+        await using _client = client;
+        await this.#serve(client);
+      });
+    }
+  }
+
+  async #serve(client: Conn): Promise<void> {
+    const messages = new Messages(client);
+    for (let frame; (frame = await messages.read(dns.frameDecoder()));) {
+      const message = dns.decodeMessage(frame)?.value;
+      const [question] = message?.questions ?? [];
+      if (!message || !question) return;
+      const { name, type } = question;
+      this.asked.push(`${type} ${name}`);
+      const said = this.names.get(name) ?? { rcode: dns.rcodes.nameError };
+      if (said === "ends") return;
+      if (said === "silent") continue;
+      await client.write(dns.encodeFrame(dns.encodeMessage({
+        ...message,
+        isResponse: true,
+        rcode: "rcode" in said ? said.rcode : 0,
+        answers: "rcode" in said ? [] : answersOf(name, type, said),
+      })));
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listening.close();
+    await this.#tasks[Symbol.asyncDispose]();
+  }
+}
+
+function answersOf(
+  name: string,
+  type: dns.DnsType,
+  { addresses, alias, ttl = 60 }: { addresses: readonly string[]; alias?: string; ttl?: number },
+): dns.DnsRecord[] {
+  const fitting = addresses.filter((address) => (address.includes(":") ? "AAAA" : "A") === type);
+  const owner = alias ?? name;
+  return [
+    ...alias === undefined ? [] : [{ name, ttl, type: "CNAME", target: alias } as const],
+    ...fitting.map((address) => ({ name: owner, ttl, type: type as "A" | "AAAA", address })),
+  ];
+}
