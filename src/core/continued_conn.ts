@@ -38,7 +38,8 @@ export class ContinuedConn extends StreamedConn implements Conn {
     if (early.pending.length === 0 && !await early.fill()) return null;
     const part = early.take(into.length);
     into.set(part);
-    if (early.pending.length === 0) this.#early = undefined;
+    // What a read that still runs will bring comes to `early` too.
+    if (early.pending.length === 0 && !early.isReading) this.#early = undefined;
     return part.length;
   }
 

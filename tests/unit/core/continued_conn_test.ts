@@ -47,6 +47,25 @@ for (const isEnded of [true, false]) {
   });
 }
 
+Deno.test("ContinuedConn.read() takes what a read that runs brings behind early bytes", async () => {
+  for (const size of [100, 200, 1000]) {
+    const [near, far] = memoryPair();
+    const messages = new Messages(near);
+    await far.write(patternBytes(200, 1));
+    await messages.fill();
+    const reading = messages.fill();
+    await using conn = messages.goOn();
+    const into = new Uint8Array(size);
+    const seen: number[] = [];
+    while (seen.length < 200) seen.push(...into.subarray(0, await conn.read(into) ?? 0));
+    await far.write(patternBytes(50, 2));
+    await reading;
+    await far.closeWrite();
+    seen.push(...await readAll(conn));
+    assert.deepEqual(seen, [...patternBytes(200, 1), ...patternBytes(50, 2)]);
+  }
+});
+
 Deno.test("Messages.goOn() gives the connection itself where nothing came early", () => {
   const [near] = memoryPair();
   assert.equal(new Messages(near).goOn(), near);
