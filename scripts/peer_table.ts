@@ -85,6 +85,7 @@ export const peers = {
   microsocks: { program: "microsocks", debian: "microsocks" },
   openssl: { program: "openssl", debian: "openssl" },
   promcheck: { program: "promcheck", go: "shared" },
+  proxyrules: { program: "proxyrules", go: "own" },
   python: { program: "python3", debian: "python3-venv", python: ["requests==2.32.5", "PySocks==1.7.1"] },
   redis_cli: { program: "redis-cli", debian: "redis-tools" },
   redis_server: { program: "redis-server", debian: "redis-server" },

@@ -9,3 +9,4 @@ export { goNoProxy, type IsDirect } from "./no_proxy_match_go.ts";
 export * from "./platform_facts.ts";
 export * from "./proxy_spec.ts";
 export { type RequestTarget, requestTarget } from "./request_target.ts";
+export * from "./no_proxy_match.ts";

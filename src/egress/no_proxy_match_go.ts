@@ -37,8 +37,7 @@ export function goNoProxy(list: string): IsDirect {
     if (!bytes) return isNamed(names, host.trim().toLowerCase(), port);
     const plain = unmapped(bytes);
     return networks.some((network) => isInRange(plain, network)) ||
-      addresses.some((item) => isPort(item.port, port) && isEqual(item.bytes, plain)) ||
-      isNamed(names, host.toLowerCase(), port);
+      addresses.some((item) => isPort(item.port, port) && isEqual(item.bytes, plain));
   };
 }
 
@@ -71,9 +70,8 @@ function isNamed(names: ReadonlyMap<string, NamePorts>, host: string, port: stri
 
 /** `host:port` and `[host]:port`, as Go's `net.SplitHostPort` has them; anything else is a host alone. */
 function splitItem(item: string): { readonly host: string; readonly port: string } {
-  const [, bracketed, plain = "", port = ""] = /^(?:\[([^[\]]*)\]|([^:[\]]*)):([^:[\]]*)$/.exec(item) ?? [];
-  if (bracketed === undefined && plain === "" && !item.startsWith(":")) return { host: item, port: "" };
-  return { host: bracketed ?? plain, port };
+  const parts = /^(?:\[([^[\]]*)\]|([^:[\]]*)):([^:[\]]*)$/.exec(item);
+  return parts ? { host: parts[1] ?? parts[2] ?? "", port: parts[3] ?? "" } : { host: item, port: "" };
 }
 
 function isPort(wanted: string, port: string): boolean {

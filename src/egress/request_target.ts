@@ -11,7 +11,7 @@ export interface RequestTarget {
 
 /** Takes a URL apart without changing its host; undefined for what has none. */
 export function requestTarget(url: string): RequestTarget | undefined {
-  const [, scheme, authority] = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#\\\s]+)/.exec(url) ?? [];
+  const [, scheme, authority] = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#\\\s]+)(?=[/?#\\]|$)/.exec(url) ?? [];
   if (scheme === undefined || authority === undefined) return undefined;
   const place = authority.slice(authority.lastIndexOf("@") + 1);
   const [, bracketed, plain, port = ""] = /^(?:\[([^[\]]*)\]|([^:]*))(?::([0-9]*))?$/.exec(place) ?? [];

@@ -1,0 +1,50 @@
+import { curlNoProxy } from "./no_proxy_match_curl.ts";
+import { denoNoProxy } from "./no_proxy_match_deno.ts";
+import { goNoProxy, type IsDirect } from "./no_proxy_match_go.ts";
+import { requestsNoProxy, urllibNoProxy } from "./no_proxy_match_python.ts";
+import { requestTarget } from "./request_target.ts";
+
+/** The clients whose reading of NO_PROXY is known, and how each reads it. */
+const matchers = {
+  "go": goNoProxy,
+  "curl 7.88": (list: string) => curlNoProxy(list),
+  "curl 8": (list: string) => curlNoProxy(list, { isNewer: true }),
+  "deno": denoNoProxy,
+  "urllib": urllibNoProxy,
+  "requests": requestsNoProxy,
+} as const satisfies Readonly<Record<string, (list: string) => IsDirect>>;
+
+/** A client, by the name it goes by. */
+export type NoProxyClient = keyof typeof matchers;
+
+/** All clients, the one that a cluster's own components use first. */
+export const noProxyClients: readonly NoProxyClient[] = [
+  "go",
+  "curl 7.88",
+  "curl 8",
+  "deno",
+  "urllib",
+  "requests",
+];
+
+/** What a client does with a URL. */
+export type NoProxyVerdict = "direct" | "proxy";
+
+/** What every client does with a URL while NO_PROXY is this list; undefined for what is no URL with a host. */
+export function noProxyVerdicts(
+  list: string,
+  url: string,
+): Record<NoProxyClient, NoProxyVerdict> | undefined {
+  const target = requestTarget(url);
+  if (!target) return undefined;
+  const verdict = (client: NoProxyClient): NoProxyVerdict =>
+    matchers[client](list)(target) ? "direct" : "proxy";
+  return {
+    "go": verdict("go"),
+    "curl 7.88": verdict("curl 7.88"),
+    "curl 8": verdict("curl 8"),
+    "deno": verdict("deno"),
+    "urllib": verdict("urllib"),
+    "requests": verdict("requests"),
+  };
+}

@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import {
+  checkNoProxy,
+  checkProxyUrl,
+  goNoProxy,
+  type ProxyField,
+  readCaBundle,
+  requestTarget,
+} from "../../src/egress/mod.ts";
+import { runPeer } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import {
+  type Dice,
+  pick,
+  randomNoProxy,
+  randomProxyUrl,
+  randomTarget,
+  seededDice,
+} from "../support/random_proxies.ts";
+import { testTls } from "../support/tls_files.ts";
+
+/** What one question to Go's own libraries is answered with. */
+type Answer = boolean | number | null;
+
+peerTest(
+  "checkNoProxy() takes what Kubernetes' and Go's own rules take, on 30,000 lists",
+  ["proxyrules"],
+  async ({ proxyrules }) => {
+    const lists = generated(30_000, 1, randomNoProxy).filter((list) => list !== "");
+    const answers = await asked(proxyrules, lists.map((list) => ({ ask: "list", list })));
+    const counts = compared(lists, answers, (list) => checkNoProxy(list).problems.length === 0);
+    assert.ok(counts.yes > 2000 && counts.no > 2000, JSON.stringify(counts));
+  },
+);
+
+peerTest(
+  "checkProxyUrl() takes what Go's own rules take, on 30,000 URLs, but for those without a host (U06 †)",
+  ["proxyrules"],
+  async ({ proxyrules }) => {
+    const urls = generated(30_000, 2, (dice) => ({
+      url: randomProxyUrl(dice),
+      field: pick<ProxyField>(dice, ["httpProxy", "httpsProxy"]),
+    })).filter(({ url }) => url !== "");
+    const answers = await asked(
+      proxyrules,
+      urls.map(({ url, field }) => ({ ask: "proxy", url, tls: field === "httpsProxy" })),
+    );
+    let hostless = 0;
+    const counts = compared(urls, answers, ({ url, field }, answer) => {
+      const checked = checkProxyUrl(url, field);
+      if (!("problem" in checked)) return true;
+      const isHostless = checked.problem.reason === "HostMissing";
+      if (isHostless) hostless++;
+      return isHostless ? answer : false;
+    });
+    assert.ok(
+      counts.yes > 2000 && counts.no > 2000 && hostless > 100,
+      JSON.stringify({ ...counts, hostless }),
+    );
+  },
+);
+
+peerTest(
+  "goNoProxy() goes direct where golang.org/x/net/http/httpproxy does, on 40,000 pairs",
+  ["proxyrules"],
+  async ({ proxyrules }) => {
+    const pairs = generated(40_000, 3, (dice) => ({ list: randomNoProxy(dice), url: randomTarget(dice) }));
+    const answers = await asked(proxyrules, pairs.map((pair) => ({ ask: "direct", ...pair })));
+    const known = pairs.map((pair, index) => ({ ...pair, answer: answers[index] ?? null }))
+      .filter(({ answer }) => answer !== null);
+    const counts = compared(known, known.map(({ answer }) => answer), ({ list, url }) => {
+      const target = requestTarget(url);
+      return target !== undefined && goNoProxy(list)(target);
+    });
+    assert.ok(counts.yes > 4000 && counts.no > 4000, JSON.stringify(counts));
+  },
+);
+
+peerTest(
+  "readCaBundle() finds certificates where Go does, or refuses what Go passes over in silence (S15 †)",
+  ["proxyrules"],
+  async ({ proxyrules }) => {
+    const texts = generated(1000, 4, randomPem);
+    const answers = await asked(proxyrules, texts.map((text) => ({ ask: "pem", text })));
+    let compared = 0;
+    let damaged = 0;
+    for (const [index, text] of texts.entries()) {
+      const { certificates, problems } = await readCaBundle(text, { now: new Date() });
+      if (problems.some(({ reason }) => reason === "BrokenCertificate")) continue;
+      const count = answers[index];
+      compared++;
+      // Go also looks at the point of a key and at the names of algorithms: damage that only their use would show.
+      if (count === -1) damaged++;
+      else assert.equal(certificates.length === 0, count === 0, text);
+    }
+    assert.ok(compared > 200 && damaged < compared / 20, `${damaged} of ${compared}`);
+  },
+);
+
+function generated<T>(count: number, seed: number, make: (dice: Dice) => T): T[] {
+  const dice = seededDice(seed);
+  return Array.from({ length: count }, () => make(dice));
+}
+
+/** All questions in one run of the program. */
+async function asked(proxyrules: string, questions: readonly unknown[]): Promise<Answer[]> {
+  const stdin = questions.map((question) => JSON.stringify(question)).join("\n");
+  // What Go 1.26 refuses unless a module says it is older: an IPv6 address without brackets (U09).
+  const env = { GODEBUG: "urlstrictcolons=1" };
+  const { code, stdout, stderr } = await runPeer(proxyrules, [], { stdin, env });
+  assert.equal(code, 0, stderr);
+  const answers = stdout.trim().split("\n").map((line) => JSON.parse(line) as Answer);
+  assert.equal(answers.length, questions.length);
+  return answers;
+}
+
+/** Compares ours with theirs, and names the first ten that differ. */
+function compared<T>(
+  inputs: readonly T[],
+  answers: readonly Answer[],
+  ours: (input: T, answer: boolean) => boolean,
+): { yes: number; no: number } {
+  const counts = { yes: 0, no: 0 };
+  const different: string[] = [];
+  for (const [index, input] of inputs.entries()) {
+    const answer = answers[index] === true;
+    counts[answer ? "yes" : "no"]++;
+    if (ours(input, answer) !== answer) different.push(`${JSON.stringify(input)}: Go says ${answer}`);
+  }
+  assert.deepEqual(different.slice(0, 10), [], `${different.length} differ`);
+  return counts;
+}
+
+function randomPem(dice: Dice): string {
+  const pieces = Array.from(
+    { length: 1 + dice(4) },
+    () =>
+      pick(dice, [
+        testTls.ca,
+        testTls.ca,
+        testTls.server.cert,
+        testTls.client.key,
+        "words\n",
+        "\n",
+        "# a: b\n",
+      ]),
+  );
+  const text = pieces.join("");
+  if (dice(2) === 0) return text;
+  const at = dice(text.length);
+  return text.slice(0, at) + pick(dice, ["", "\r", " ", "\n", "-", "x", ":"]) + text.slice(at + dice(2));
+}
