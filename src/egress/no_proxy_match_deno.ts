@@ -4,8 +4,9 @@ import { isInRange, type NetworkRange, parseNetworkRange } from "./network_range
 import { type RequestTarget } from "./request_target.ts";
 
 /**
- * The matcher of Deno's `fetch`: `*` anywhere in the list is everything, a dot in front is passed over, items keep
- * their capitals and so match no host that has them, and addresses are compared with addresses and networks only.
+ * The matcher of Deno's `fetch`: `*` anywhere in the list is every name, a dot in front is passed over, items keep
+ * their capitals and so match no host that has them, and addresses are compared with addresses and networks only, so
+ * that even `*` is none of them.
  */
 export function denoNoProxy(list: string): IsDirect {
   const items = list.split(",").map((item) => item.trim());
@@ -19,10 +20,8 @@ export function denoNoProxy(list: string): IsDirect {
     else if (address) addresses.push(address);
     else names.push(item);
   }
-  const isEverything = names.includes("*");
   return (target) => {
     const host = hostForDeno(target);
-    if (isEverything) return true;
     const address = parseIp(host.replace(/^\[|\]$/g, ""));
     if (!address) return names.some((name) => isNameIn(host, name));
     return addresses.some((one) =>
@@ -38,7 +37,7 @@ function hostForDeno({ host, isBracketed }: RequestTarget): string {
 }
 
 function isNameIn(host: string, name: string): boolean {
-  if (host === name || `.${host}` === name) return true;
+  if (name === "*" || host === name || `.${host}` === name) return true;
   if (!host.endsWith(name)) return false;
   return name.startsWith(".") || host[host.length - name.length - 1] === ".";
 }

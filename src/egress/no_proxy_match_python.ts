@@ -17,7 +17,7 @@ export function urllibNoProxy(list: string): IsDirect {
 }
 
 /**
- * The matcher of Python's `requests` (2.33 and newer; older ones take `example.com` for the end of `notexample.com`
+ * The matcher of Python's `requests` (2.34 and newer; older ones take `example.com` for the end of `notexample.com`
  * too): IPv4 networks of 1 to 32 bits count, names are compared with and without the port, then urllib is asked.
  */
 export function requestsNoProxy(list: string): IsDirect {

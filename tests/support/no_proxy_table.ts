@@ -20,9 +20,9 @@ export const noProxyTable: readonly NoProxyRow[] = [
   row("M04", ".example.test", "http://example.test/", "PDDDD"),
   row("M05", ".example.test", "http://a.example.test/", "DDDDD"),
   row("M06", "*.example.test", "http://a.example.test/", "DPPPP"),
-  ...["http://example.test/", "http://10.1.2.3/", "http://[2001:db8::1]/", "http://localhost:1/"].map((url) =>
-    row("M07", "*", url, "DDDDD")
-  ),
+  ...["http://example.test/", "http://localhost:1/"].map((url) => row("M07", "*", url, "DDDDD")),
+  // Deno takes the star for every name, but for no address.
+  ...["http://10.1.2.3/", "http://[2001:db8::1]/"].map((url) => row("M07", "*", url, "DDPDD")),
   row("M08", "foo.test,*", "http://example.test/", "DPDPP"),
   row("M09", "* ", "http://example.test/", "DPDPP"),
   row("M10", "EXAMPLE.test", "http://example.test/", "DDPDD"),
