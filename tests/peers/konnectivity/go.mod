@@ -9,7 +9,6 @@ require (
 	sigs.k8s.io/apiserver-network-proxy v0.36.0
 	sigs.k8s.io/apiserver-network-proxy/konnectivity-client v0.36.0
 )
-)
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
