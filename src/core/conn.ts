@@ -6,6 +6,11 @@ import type { Target } from "./target.ts";
 export interface Conn extends AsyncDisposable {
   /** Fills the front of `into`; null at the peer's end. Never 0 for a non-empty `into`. */
   read(into: Uint8Array<ArrayBuffer>): Promise<number | null>;
+  /**
+   * Resolves once a read would not wait, whatever it gives: who has many connections that rest holds no buffer for any
+   * of them. Only where what has come waits on our side. One waits at a time, and nobody reads meanwhile.
+   */
+  whenReadable?(): Promise<void>;
   /** Writes all of `bytes`; the caller may reuse them once this has resolved. */
   write(bytes: Uint8Array<ArrayBuffer>): Promise<void>;
   /** The half-close: the peer sees the end, reading goes on. */

@@ -1,6 +1,7 @@
 import type { Clock } from "./clock.ts";
 import type { Conn, Tally } from "./conn.ts";
 import { PosternError } from "./errors.ts";
+import { ReadRoom } from "./read_room.ts";
 
 export interface RelayOptions {
   /** Not needed by who drops one of the two when it is over, if both can tell (`onAbort`): that ends the relay too. */
@@ -54,8 +55,7 @@ class Joint {
     // Whichever is dropped, the read that waits at the other one must end.
     client.onAbort = (error) => this.#stop({ outcome: "client_gone", error });
     target.onAbort = (error) => this.#stop({ outcome: "target_gone", error });
-    const isBySocket = client.isSocket && target.isSocket;
-    if (isBySocket) {
+    if (isByBuffers(client) && isByBuffers(target)) {
       this.#moveBuffers(client, target);
       this.#moveBuffers(target, client);
     } else {
@@ -70,42 +70,20 @@ class Joint {
     else signal.addEventListener("abort", this.#cancel = cancel);
   }
 
-  /**
-   * A read that waits must not hold a large buffer: after a read that was not filled (so the kernel is drained)
-   * comes a small one, and when that is filled, a large one again at once.
-   */
   async #moveBuffers(from: Conn, to: Conn): Promise<void> {
-    const small = takeBuffer(smallest);
-    let size = smallest;
-    let large: Uint8Array<ArrayBuffer> | undefined;
-    let into = small;
+    const room = new ReadRoom(from);
     let failing = from;
     try {
       while (true) {
         failing = from;
-        const read = await from.read(into);
-        if (read === null) break;
+        const bytes = await room.read();
+        if (bytes === null) break;
         failing = to;
-        const isFull = read === into.length;
-        await to.write(isFull ? into : into.subarray(0, read));
-        this.#count(from, read);
-        if (isFull) {
-          if (into !== small || size === smallest) size = larger(size);
-          if (large?.length !== size) {
-            if (large) giveBack(large);
-            large = takeBuffer(size);
-          }
-          into = large;
-        } else if (into !== small) {
-          if (read < smaller(size)) size = smaller(size);
-          if (large) giveBack(large);
-          large = undefined;
-          into = small;
-        }
+        await to.write(bytes);
+        this.#count(from, bytes.length);
       }
       // Not after a failure: a write that was given up may still be reading it.
-      if (large) giveBack(large);
-      giveBack(small);
+      room.free();
       failing = to;
       const closing = this.#passEnd(from, to);
       if (closing) await closing;
@@ -198,26 +176,6 @@ class Joint {
   }
 }
 
-const smallest = 1024;
-const medium = 32 * 1024;
-const largest = 256 * 1024;
-/** Buffers between two uses, so that neither a burst nor many short connections allocate; at most 7 MB are kept. */
-const spare = new Map<number, Uint8Array<ArrayBuffer>[]>([[smallest, []], [medium, []], [largest, []]]);
-const mostSpare = new Map([[smallest, 256], [medium, 64], [largest, 16]]);
-
-function larger(size: number): number {
-  return size < medium ? medium : largest;
-}
-
-function smaller(size: number): number {
-  return size > medium ? medium : smallest;
-}
-
-function takeBuffer(size: number): Uint8Array<ArrayBuffer> {
-  return spare.get(size)?.pop() ?? new Uint8Array(size);
-}
-
-function giveBack(buffer: Uint8Array<ArrayBuffer>): void {
-  const kept = spare.get(buffer.length);
-  if (kept && kept.length < (mostSpare.get(buffer.length) ?? 0)) kept.push(buffer);
+function isByBuffers(conn: Conn): boolean {
+  return conn.isSocket === true || conn.whenReadable !== undefined;
 }

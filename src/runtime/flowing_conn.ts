@@ -56,6 +56,12 @@ export class FlowingConn extends DuplexConn {
     }
   }
 
+  async whenReadable(): Promise<void> {
+    while (this.#chunks.length === 0 && !this.#hasEnded && !this.isAborted && this.error === undefined) {
+      await new Promise<void>((resolve) => this.#wake = resolve);
+    }
+  }
+
   #fill(into: Uint8Array<ArrayBuffer>): number {
     let filled = 0;
     while (filled < into.length) {

@@ -1,4 +1,4 @@
-import { type ErrorCode, PosternError } from "../core/mod.ts";
+import { bufferSizes, type ErrorCode, giveBuffer, PosternError, takeBuffer } from "../core/mod.ts";
 import {
   grpcCodes,
   type GrpcStatus,
@@ -16,7 +16,8 @@ import type { Http2Exchange } from "./http2_exchange.ts";
 export class GrpcStream {
   readonly exchange: Http2Exchange;
   readonly #mostBytes: number;
-  #buffer: Bytes = new Uint8Array(4096);
+  /** None while there is nothing of a message. */
+  #buffer: Bytes = none;
   #start = 0;
   #end = 0;
 
@@ -26,10 +27,10 @@ export class GrpcStream {
     this.#mostBytes = mostBytes;
   }
 
-  /** Sends one message; the first five bytes of `frame` are free for its head. */
-  send(frame: Bytes): Promise<void> {
-    writeMessageHead(frame);
-    return this.exchange.write(frame);
+  /** Sends one message; the first five bytes of `frame` are free for its head, and `rest` is what follows `frame`. */
+  send(frame: Bytes, rest: Bytes = none): Promise<void> {
+    writeMessageHead(frame, rest.length);
+    return this.exchange.write(rest, { before: frame });
   }
 
   /**
@@ -75,6 +76,10 @@ export class GrpcStream {
   /** Whether so many bytes are there now; false at the end. */
   async #fill(count: number): Promise<boolean> {
     while (this.#end - this.#start < count) {
+      if (this.#end === this.#start) {
+        this.#free();
+        await this.exchange.whenReadable();
+      }
       this.#makeRoom(count);
       const read = await this.exchange.read(this.#buffer.subarray(this.#end));
       if (read === null) return false;
@@ -85,18 +90,26 @@ export class GrpcStream {
 
   #makeRoom(count: number): void {
     const held = this.#end - this.#start;
-    if (held === 0) this.#start = this.#end = 0;
     const needed = Math.max(count, held + 1);
     if (this.#start + needed <= this.#buffer.length && this.#end < this.#buffer.length) return;
-    // What comes in full buffers comes in large ones; what was handed out stays as it is.
-    const size = Math.max(needed, Math.min(this.#buffer.length * 2, largestUsual));
-    const next = new Uint8Array(size);
+    // What has come is taken at once, if it is not too much.
+    const wanted = Math.max(needed, Math.min(held + this.exchange.waiting, bufferSizes.large));
+    const next = takeBuffer(Object.values(bufferSizes).find((size) => size >= wanted) ?? needed * 2);
     next.set(this.#buffer.subarray(this.#start, this.#end));
+    giveBuffer(this.#buffer);
     this.#buffer = next;
     this.#start = 0;
     this.#end = held;
   }
+
+  #free(): void {
+    giveBuffer(this.#buffer);
+    this.#buffer = none;
+    this.#start = this.#end = 0;
+  }
 }
+
+const none: Bytes = new Uint8Array(0);
 
 /** The answer that begins a gRPC call's messages. */
 export function grpcAnswer(metadata: readonly HeaderField[] = []): HeaderField[] {
@@ -125,5 +138,3 @@ const errorCodes = new Map<number, ErrorCode>([
   [grpcCodes.unauthenticated, "auth"],
   [grpcCodes.permissionDenied, "auth"],
 ]);
-
-const largestUsual = 128 * 1024;

@@ -1,4 +1,4 @@
-import { type Clock, type Conn, pause, PosternError, whenAborted, within } from "../core/mod.ts";
+import { type Clock, type Conn, pause, PosternError, ReadRoom, whenAborted, within } from "../core/mod.ts";
 import { type HeaderField, http2Codes, http2CodeText, type Http2Event, Http2Session } from "../wire/mod.ts";
 import { type ExchangeHost, Http2Exchange } from "./http2_exchange.ts";
 
@@ -218,8 +218,11 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
     try {
       await Promise.resolve();
       while (this.#session.pending > 0 && !this.#isOver) {
-        await this.#conn.write(this.#session.takeOutput());
+        const bytes = this.#session.takeOutput();
+        // Those who wait add to the next write while this one is on its way.
         this.#wakeWriters();
+        await this.#conn.write(bytes);
+        this.#session.sent(bytes);
       }
     } catch (error) {
       this.#end(error);
@@ -229,13 +232,13 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
   }
 
   async #read(): Promise<void> {
-    const buffer = new Uint8Array(readSize);
+    const room = new ReadRoom(this.#conn);
     while (!this.#isOver) {
-      const count = await this.#conn.read(buffer);
-      if (count === null) return;
+      const bytes = await room.read();
+      if (bytes === null) return room.free();
       this.#heard = this.#clock.now();
       try {
-        for (const event of this.#session.receive(buffer.subarray(0, count), this.#heard)) this.#take(event);
+        for (const event of this.#session.receive(bytes, this.#heard)) this.#take(event);
       } finally {
         this.flush();
       }
@@ -320,6 +323,6 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
   }
 }
 
-const readSize = 64 * 1024;
-const mostPending = 256 * 1024;
+/** With what is added last it fits into the largest buffer that is kept. */
+const mostPending = 160 * 1024;
 const mostAnswers = 1 << 20;

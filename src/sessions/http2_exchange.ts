@@ -85,16 +85,31 @@ export class Http2Exchange {
     return this.#inbox.read(into);
   }
 
-  /** Sends all of `bytes` as fast as the peer takes them. One writer at a time. */
-  async write(bytes: Bytes, { isEnd = false }: { isEnd?: boolean } = {}): Promise<void> {
+  /** How many bytes have come and were not read. */
+  get waiting(): number {
+    return this.#inbox.length;
+  }
+
+  /** Resolves once a read would not wait. */
+  whenReadable(): Promise<void> {
+    return this.#inbox.whenReadable();
+  }
+
+  /** Sends all of `bytes`, and `before` in front of them, as fast as the peer takes them. One writer at a time. */
+  async write(
+    bytes: Bytes,
+    { isEnd = false, before = none }: { isEnd?: boolean; before?: Bytes } = {},
+  ): Promise<void> {
+    const all = before.length + bytes.length;
     let at = 0;
     while (true) {
       this.#throwIfFailed();
       if (this.#hasEnded) throw new PosternError("internal", "Cannot write after the end of a stream");
       if (!this.#host.isFull) {
-        at += this.#host.session.sendData(this.id, bytes.subarray(at), isEnd);
+        const rest = at < before.length ? bytes : bytes.subarray(at - before.length);
+        at += this.#host.session.sendData(this.id, rest, isEnd, before.subarray(at));
         this.#host.flush();
-        if (at === bytes.length) break;
+        if (at === all) break;
       }
       await this.#room();
     }

@@ -10,6 +10,7 @@ interface Reading {
 export class Inbox {
   readonly #queue = new ByteQueue();
   readonly #onUsed: (count: number) => void;
+  #wake: (() => void) | undefined;
   #reading: Reading | undefined;
   #hasEnded = false;
   #failure: { readonly why: unknown } | undefined;
@@ -40,10 +41,19 @@ export class Inbox {
     return new Promise((resolve, reject) => this.#reading = { into, resolve, reject });
   }
 
+  /** Resolves once a read would not wait. */
+  whenReadable(): Promise<void> {
+    if (this.#queue.length > 0 || this.#failure || this.#hasEnded) return Promise.resolve();
+    return new Promise((resolve) => this.#wake = resolve);
+  }
+
   /** Gives bytes to the reader who waits, and keeps a copy of the rest. */
   put(bytes: Bytes): void {
     const reading = this.#taken();
-    if (!reading) return this.#queue.add(bytes);
+    if (!reading) {
+      this.#queue.add(bytes);
+      return this.#tell();
+    }
     const count = Math.min(bytes.length, reading.into.length);
     reading.into.set(bytes.subarray(0, count));
     this.#queue.add(bytes.subarray(count));
@@ -55,17 +65,25 @@ export class Inbox {
   end(): void {
     this.#hasEnded = true;
     this.#taken()?.resolve(null);
+    this.#tell();
   }
 
   /** The first failure is the one that holds. */
   fail(why: unknown): void {
     this.#failure ??= { why };
     this.#taken()?.reject(why);
+    this.#tell();
   }
 
   /** Forgets what nobody will read. */
   clear(): void {
     this.#queue.clear();
+  }
+
+  #tell(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
   }
 
   #taken(): Reading | undefined {

@@ -41,12 +41,11 @@ export class PacketStream {
   }
 
   async send(packet: Known): Promise<void> {
-    // The bytes may be used again once this has returned, so they are copied before any wait.
-    const frame = konnectivity.encodePacket(packet, messageHeadSize);
+    const { head, data } = konnectivity.encodePacketParts(packet, messageHeadSize);
     while (this.#isSending) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#isSending = true;
     try {
-      await this.grpc.send(frame);
+      await this.grpc.send(head, data);
       this.#count?.sent(packet.type);
     } catch (error) {
       this.#count?.failed(error, packet.type);

@@ -50,6 +50,10 @@ export class PacketTunnel extends StreamedConn implements Conn {
     return this.#inbox.read(into);
   }
 
+  whenReadable(): Promise<void> {
+    return this.#inbox.whenReadable();
+  }
+
   async write(bytes: Bytes): Promise<void> {
     const { stream } = this.#host;
     for (let at = 0; at < bytes.length;) {

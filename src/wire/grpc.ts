@@ -9,10 +9,14 @@ type Bytes = Uint8Array<ArrayBuffer>;
 /** How many bytes stand in front of each message. */
 export const messageHeadSize = 5;
 
-/** Fills the front of `frame`, whose message follows it. */
-export function writeMessageHead(frame: Bytes): void {
+/** Fills the front of `frame`, whose message follows it, and goes on with `more` bytes elsewhere. */
+export function writeMessageHead(frame: Bytes, more = 0): void {
+  const length = frame.length - messageHeadSize + more;
   frame[0] = 0;
-  new DataView(frame.buffer, frame.byteOffset).setUint32(1, frame.length - messageHeadSize);
+  frame[1] = length >>> 24;
+  frame[2] = length >>> 16;
+  frame[3] = length >>> 8;
+  frame[4] = length;
 }
 
 /** What the five bytes from `at` say. */

@@ -1,23 +1,28 @@
+import { bufferSizes, giveBuffer, takeBuffer } from "../core/mod.ts";
 import { frameHeaderSize } from "./http2_frames.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Frames that wait to be sent, in one buffer that grows. */
+/** Frames that wait to be sent, in one buffer that grows; none while nothing waits. */
 export class Http2Output {
-  #buffer = new Uint8Array(4096);
+  #buffer: Bytes = none;
   #length = 0;
 
   get length(): number {
     return this.#length;
   }
 
-  /** All that waits; valid until the next frame is added after `taken`. */
+  /** All that waits: it belongs to the caller, who gives it to `free()` once it is sent. */
   take(): Bytes {
     const bytes = this.#buffer.subarray(0, this.#length);
-    // What was taken may be on its way still: the next frames go elsewhere.
-    this.#buffer = new Uint8Array(Math.min(Math.max(4096, this.#length), largestFirst));
+    this.#buffer = none;
     this.#length = 0;
     return bytes;
+  }
+
+  /** Takes back what `take()` gave, for what is sent next. */
+  free(bytes: Bytes): void {
+    giveBuffer(new Uint8Array(bytes.buffer));
   }
 
   raw(bytes: Uint8Array): void {
@@ -26,9 +31,11 @@ export class Http2Output {
     this.#length += bytes.length;
   }
 
-  frame(type: number, flags: number, stream: number, payload: Uint8Array): void {
-    this.#grow(frameHeaderSize + payload.length);
-    const at = this.#length, { length } = payload;
+  /** One frame; `before` is the front of its payload. */
+  frame(type: number, flags: number, stream: number, payload: Uint8Array, before: Uint8Array = none): void {
+    const length = before.length + payload.length;
+    this.#grow(frameHeaderSize + length);
+    const at = this.#length;
     const into = this.#buffer;
     into[at] = length >>> 16;
     into[at + 1] = length >>> 8;
@@ -39,7 +46,8 @@ export class Http2Output {
     into[at + 6] = stream >>> 16;
     into[at + 7] = stream >>> 8;
     into[at + 8] = stream;
-    into.set(payload, at + frameHeaderSize);
+    if (before.length > 0) into.set(before, at + frameHeaderSize);
+    into.set(payload, at + frameHeaderSize + before.length);
     this.#length += frameHeaderSize + length;
   }
 
@@ -52,11 +60,15 @@ export class Http2Output {
   }
 
   #grow(more: number): void {
-    if (this.#length + more <= this.#buffer.length) return;
-    const larger = new Uint8Array(Math.max(this.#buffer.length * 2, this.#length + more));
+    const needed = this.#length + more;
+    if (needed <= this.#buffer.length) return;
+    const size = Object.values(bufferSizes).find((size) => size >= needed) ??
+      Math.max(this.#buffer.length * 2, needed);
+    const larger = takeBuffer(size);
     larger.set(this.#buffer.subarray(0, this.#length));
+    giveBuffer(this.#buffer);
     this.#buffer = larger;
   }
 }
 
-const largestFirst = 64 * 1024;
+const none: Bytes = new Uint8Array(0);

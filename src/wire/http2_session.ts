@@ -122,8 +122,14 @@ export class Http2Session implements FrameTaker {
     return this.#output.length;
   }
 
+  /** All that is to be sent; `sent()` gets it back. */
   takeOutput(): Bytes {
     return this.#output.take();
+  }
+
+  /** What was taken is on its way, and may be overwritten. */
+  sent(bytes: Bytes): void {
+    this.#output.free(bytes);
   }
 
   /** Streams that are open in either direction. */
@@ -165,23 +171,25 @@ export class Http2Session implements FrameTaker {
     return state && !state.hasEnded ? Math.max(0, Math.min(state.sendWindow, this.#sendWindow)) : 0;
   }
 
-  /** Sends as many bytes as there is room for and tells how many; the end goes along with the last one. */
-  sendData(stream: number, bytes: Uint8Array, isEnd: boolean): number {
+  /**
+   * Sends as many bytes as there is room for and tells how many; the end goes along with the last one. `before` is what
+   * comes first of them, so that nobody has to put the two together.
+   */
+  sendData(stream: number, bytes: Uint8Array, isEnd: boolean, before: Uint8Array = none): number {
     const state = this.#streams.find(stream);
     if (!state || state.hasEnded) return 0;
-    const count = Math.min(bytes.length, this.room(stream));
+    const all = before.length + bytes.length;
+    const count = Math.min(all, this.room(stream));
     let at = 0;
     do {
       const size = Math.min(count - at, this.#peer.maxFrame);
-      const isLast = isEnd && at + size === bytes.length;
+      const isLast = isEnd && at + size === all;
       if (size === 0 && !isLast) break;
-      this.#output.frame(
-        frameTypes.data,
-        isLast ? frameFlags.endStream : 0,
-        stream,
-        bytes.subarray(at, at + size),
-      );
-      at += size;
+      const end = at + size;
+      const front = at < before.length ? before.subarray(at, Math.min(end, before.length)) : none;
+      const rest = bytes.subarray(Math.max(0, at - before.length), Math.max(0, end - before.length));
+      this.#output.frame(frameTypes.data, isLast ? frameFlags.endStream : 0, stream, rest, front);
+      at = end;
       if (isLast) this.#weEnded(state);
     } while (at < count);
     state.sendWindow -= count;
@@ -570,3 +578,4 @@ function joined(parts: readonly Bytes[], size: number): Bytes {
 
 /** How many frames one list of fields may come in. */
 const mostParts = 64;
+const none = new Uint8Array(0);

@@ -72,8 +72,8 @@ export class ProtobufWriter {
   }
 
   number(field: number, value: bigint | number): this {
-    if (BigInt(value) === 0n) return this;
-    return this.#add(encodeNumber(BigInt(field) << 3n)).#add(encodeNumber(BigInt(value)));
+    if (Number(value) === 0) return this;
+    return this.#add(encodeNumber(field * 8)).#add(encodeNumber(value));
   }
 
   text(field: number, value: string): this {
@@ -84,9 +84,14 @@ export class ProtobufWriter {
     return value.length === 0 ? this : this.#head(field, value.length).#add(value);
   }
 
-  /** A message within the message; it is there even when it is empty. */
-  message(field: number, inner: ProtobufWriter): this {
-    this.#head(field, inner.#length);
+  /** The front of bytes that follow elsewhere. */
+  bytesHead(field: number, length: number): this {
+    return this.#head(field, length);
+  }
+
+  /** A message within the message, of which `more` bytes follow elsewhere; it is there even when it is empty. */
+  message(field: number, inner: ProtobufWriter, more = 0): this {
+    this.#head(field, inner.#length + more);
     for (const part of inner.#parts) this.#add(part);
     return this;
   }
@@ -100,7 +105,7 @@ export class ProtobufWriter {
   }
 
   #head(field: number, length: number): this {
-    return this.#add(encodeNumber(BigInt(field) << 3n | 2n)).#add(encodeNumber(BigInt(length)));
+    return this.#add(encodeNumber(field * 8 + 2)).#add(encodeNumber(length));
   }
 
   #add(part: Uint8Array): this {
@@ -110,17 +115,20 @@ export class ProtobufWriter {
   }
 }
 
-function encodeNumber(value: bigint): Uint8Array {
-  const bytes: number[] = [];
-  let rest = BigInt.asUintN(64, value);
+function encodeNumber(value: bigint | number): Uint8Array {
   // Small ones without big arithmetic.
-  if (rest < 0x1000_0000n) {
-    let small = Number(rest);
-    for (; small >= 0x80; small >>>= 7) bytes.push(small & 0x7f | 0x80);
-    bytes.push(small);
-    return Uint8Array.from(bytes);
-  }
+  if (value >= 0 && value < 0x1000_0000) return encodeSmall(Number(value));
+  const bytes: number[] = [];
+  let rest = BigInt.asUintN(64, BigInt(value));
   for (; rest >= 0x80n; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
   bytes.push(Number(rest));
   return Uint8Array.from(bytes);
+}
+
+function encodeSmall(value: number): Uint8Array {
+  const size = value < 0x80 ? 1 : value < 0x4000 ? 2 : value < 0x20_0000 ? 3 : 4;
+  const bytes = new Uint8Array(size);
+  for (let at = 0; at < size - 1; at++) bytes[at] = value >>> 7 * at & 0x7f | 0x80;
+  bytes[size - 1] = value >>> 7 * (size - 1);
+  return bytes;
 }
