@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { storeClusters } from "../support/lab_clusters.ts";
+import { peerTest, skippedTest } from "../support/peers.ts";
+import { Household } from "../support/postern_process.ts";
+
+/** Somebody else of this machine: nobody, in no group. */
+const stranger = { uid: 65_534, gid: 65_534 };
+
+const name =
+  "another user of the machine reads no file of the person, reaches no control, and gets no page that shows";
+
+if (Deno.uid() === 0) peerTest(name, ["sh", "curl"], tryAll);
+else skippedTest(name, "only on a machine where the tests are root");
+
+async function tryAll({ sh, curl }: { sh: string; curl: string }): Promise<void> {
+  await using home = await Household.open();
+  await storeClusters(home);
+  await home.configure(
+    [
+      "transports: { corp: { proxy: { url: 'http://127.0.0.1:9', user: me, passwordFile: password } } }",
+      "routes: [{ to: corp.example, via: corp }]",
+      "",
+    ].join("\n"),
+  );
+  await Deno.writeTextFile(`${home.places.config}/password`, "hunter2\n", { mode: 0o600 });
+  // The directories above let everybody in, so that what keeps a stranger out is what postern has made.
+  for (const path of [temporary(), home.directory, `${home.directory}/run`, `${home.directory}/tmp`]) {
+    await Deno.chmod(path, 0o755);
+  }
+  const before = await pathsBelow(home.directory);
+  const begun = await home.run(["proxy", "--background", "--listen", "127.0.0.1:0"]);
+  assert.equal(begun.code, 0, begun.stderr);
+  const [, address = ""] = /^ready (\S+)/m.exec(begun.stdout) ?? [];
+  const made = await home.run([
+    "clusters",
+    "c-lab-1",
+    "kubeconfig",
+    "--file",
+    `${home.directory}/kubeconfig`,
+  ]);
+  assert.equal(made.code, 0, made.stderr);
+  const temporaryKubeconfig = (await home.run(["clusters", "c-lab-1", "kubeconfig", "--temp"])).stdout.trim();
+
+  const as = async (program: string, args: readonly string[]) => {
+    const { code, stdout } = await new Deno.Command(program, {
+      args: [...args],
+      ...stranger,
+      clearEnv: true,
+      cwd: "/",
+      stdin: "null",
+      stderr: "null",
+    }).output();
+    return { code, text: new TextDecoder().decode(stdout) };
+  };
+  // The stranger can do what the test asks of it at all.
+  assert.deepEqual(await as(sh, ["-c", 'test -r "$1" && echo yes', "sh", sh]), { code: 0, text: "yes\n" });
+
+  const paths = [...await pathsBelow(home.directory)].filter((path) => !before.has(path));
+  assert.ok(paths.some((path) => path.endsWith("default.sock")), paths.join("\n"));
+  assert.ok(
+    paths.includes(temporaryKubeconfig) && paths.some((path) => /\.log$/.test(path)),
+    paths.join("\n"),
+  );
+  for (const path of paths) {
+    const { text } = await as(sh, ["-c", 'cat "$1" >/dev/null 2>&1 && echo read it', "sh", path]);
+    assert.equal(text, "", `a stranger reads ${path}`);
+  }
+  const socket = paths.find((path) => path.endsWith("default.sock")) ?? "";
+  assert.equal((await as(curl, ["-s", "--unix-socket", socket, "http://localhost/v1/status"])).code, 7);
+
+  const status = async (path: string, more: readonly string[] = []) =>
+    (await as(curl, ["-s", "-o", "/dev/null", "-w", "%{http_code}", ...more, `http://${address}${path}`]))
+      .text;
+  for (const path of ["/status.json", "/connections.json", "/explain?target=a:1", "/metrics", "/live"]) {
+    assert.equal(await status(path), "401", path);
+  }
+  for (const path of ["/reload", "/connections/1/close"]) {
+    assert.match(await status(path, ["-X", "POST"]), /^40[13]$/, path);
+  }
+  assert.equal(await status("/proxy.pac"), "200");
+  assert.doesNotMatch((await as(curl, ["-s", `http://${address}/`])).text, /hunter2|token=/);
+}
+
+/** The directory that all tests of a run are given, which nobody else may enter. */
+function temporary(): string {
+  return Deno.env.get("TMPDIR") ?? "/tmp";
+}
+
+async function pathsBelow(directory: string): Promise<Set<string>> {
+  const found = new Set<string>();
+  for await (const { name, isDirectory } of Deno.readDir(directory)) {
+    const path = `${directory}/${name}`;
+    if (isDirectory) { for (const below of await pathsBelow(path)) found.add(below); }
+    else found.add(path);
+  }
+  return found;
+}
