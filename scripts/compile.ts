@@ -70,7 +70,15 @@ async function compileOne({ compiler, chunks, files, target, output }: Job): Pro
   const command = new Deno.Command(compiler.program, {
     args: [
       "compile",
-      ...["--quiet", "--no-check", "--no-npm", "--no-config", "--no-lock", "--unstable-kv"],
+      ...[
+        "--quiet",
+        "--no-check",
+        "--no-npm",
+        "--no-config",
+        "--no-lock",
+        "--unstable-kv",
+        "--no-code-cache",
+      ],
       ...runtimeFlags,
       ...compiledFlags(),
       ...files.filter((file) => file !== bundleEntry).flatMap((file) => ["--include", file]),
