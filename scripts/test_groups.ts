@@ -73,6 +73,15 @@ export function testGroups(place: TestPlace): TestGroup[] {
     env(programEnv),
     "--allow-sys=uid",
   ];
+  // What drives a browser reads the whole environment, and what kind of system this is.
+  const browser = [
+    sockets,
+    `--allow-read=${[root, temporary, ...place.environment, ...place.peers].join(",")}`,
+    `--allow-write=${temporary}`,
+    run,
+    "--allow-env",
+    "--allow-sys",
+  ];
   // Links cannot be granted by path, and what it starts is whatever a system has.
   const system = [
     sockets,
@@ -107,6 +116,7 @@ export function testGroups(place: TestPlace): TestGroup[] {
     group("runtime", ["unit/runtime"], system, { isParallel: false }),
     group("contract", ["contract"], [sockets, ...files, run, env(programEnv)]),
     group("interop", ["interop"], outside, { isParallel: false }),
+    group("browser", ["browser"], browser, { isParallel: false }),
     group("cli", ["cli"], outside, { isParallel: false }),
     group("docs", ["docs"], outside, { isParallel: false }),
   ];

@@ -8,9 +8,10 @@ import {
   formatTarget,
   type Log,
   PosternError,
+  Ring,
   type Tally,
 } from "../core/mod.ts";
-import type { ConnectionInfo } from "../listeners/mod.ts";
+import type { ConnectionInfo, EndedConnection } from "../listeners/mod.ts";
 import type { DoorMetrics } from "./door_metrics.ts";
 
 /** The part of a route that a connection remembers. */
@@ -29,6 +30,7 @@ export interface ConnectionTableOptions {
 export class ConnectionTable {
   readonly #options: ConnectionTableOptions;
   readonly #live = new Map<number, ConnectionRecord>();
+  readonly #ended = new Ring<Ended>(mostEnded);
   #last = 0;
   #failed = 0;
   #idleSince: number;
@@ -40,10 +42,11 @@ export class ConnectionTable {
 
   /** Opens the record of one request, before it is dialled. */
   begin(request: DialRequest, route: TakenRoute): ConnectionRecord {
-    const record = new ConnectionRecord(++this.#last, request, route, this.#options, (failed) => {
+    const record = new ConnectionRecord(++this.#last, request, route, this.#options, (ended) => {
       this.#live.delete(record.id);
-      if (failed) this.#failed++;
-      this.#idleSince = this.#options.clock.now();
+      if (!ended.hasConnected) this.#failed++;
+      this.#idleSince = ended.endedAt;
+      this.#ended.push(ended);
     });
     this.#live.set(record.id, record);
     return record;
@@ -59,6 +62,17 @@ export class ConnectionTable {
 
   list(): ConnectionInfo[] {
     return [...this.#live.values()].map((record) => record.info());
+  }
+
+  /** How many have ended so far. */
+  get endedCount(): number {
+    return this.#ended.count;
+  }
+
+  /** The last ones that have ended, oldest first; of them those after the first `count` of all. */
+  ended(count = 0): EndedConnection[] {
+    const { clock } = this.#options;
+    return this.#ended.since(count).map((ended) => endedInfo(ended, clock));
   }
 
   /** Drops one connection; false when there is none with this id. */
@@ -78,6 +92,55 @@ export class ConnectionTable {
   }
 }
 
+/** How many connections that have ended are remembered. */
+const mostEnded = 200;
+
+/** What is kept of a connection that has ended. */
+interface Ended {
+  readonly id: number;
+  readonly request: DialRequest;
+  readonly route: TakenRoute;
+  readonly tally: Readonly<Tally>;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly hasConnected: boolean;
+  readonly outcome: string;
+  readonly reason: string | undefined;
+}
+
+function endedInfo(ended: Ended, clock: Clock): EndedConnection {
+  const { endedAt, outcome, reason } = ended;
+  const ago = clock.now() - endedAt;
+  return {
+    ...infoOf(ended, clock, endedAt),
+    endedAt: new Date(clock.date().getTime() - ago).toISOString(),
+    outcome,
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+/** A connection as it is, or was, at a moment of the clock. */
+function infoOf(
+  { id, request, route, tally, startedAt }: Pick<Ended, "id" | "request" | "route" | "tally" | "startedAt">,
+  clock: Clock,
+  at: number,
+): ConnectionInfo {
+  const { target, client, protocol, user } = request;
+  return {
+    id,
+    client,
+    protocol,
+    target: formatTarget(target),
+    transport: route.transport,
+    because: route.because,
+    startedAt: new Date(Math.round(clock.date().getTime() - (clock.now() - startedAt))).toISOString(),
+    ageMs: Math.round(at - startedAt),
+    up: tally.up,
+    down: tally.down,
+    ...(user === undefined ? {} : { user }),
+  };
+}
+
 /** One request and what became of it. */
 export class ConnectionRecord implements Dialed {
   readonly id: number;
@@ -85,7 +148,7 @@ export class ConnectionRecord implements Dialed {
   readonly #request: DialRequest;
   readonly #route: TakenRoute;
   readonly #options: ConnectionTableOptions;
-  readonly #ended: (failed: boolean) => void;
+  readonly #ended: (ended: Ended) => void;
   readonly #startedAt: number;
   #dialling: AbortController | undefined = new AbortController();
   #conn: Conn | undefined;
@@ -98,7 +161,7 @@ export class ConnectionRecord implements Dialed {
     request: DialRequest,
     route: TakenRoute,
     options: ConnectionTableOptions,
-    ended: (failed: boolean) => void,
+    ended: (ended: Ended) => void,
   ) {
     this.id = id;
     this.#request = request;
@@ -153,11 +216,23 @@ export class ConnectionRecord implements Dialed {
     const { clock, log, metrics } = this.#options;
     const { target, client, protocol, user } = this.#request;
     const { transport, because } = this.#route;
-    const ms = clock.now() - this.#startedAt;
+    const endedAt = clock.now();
+    const ms = endedAt - this.#startedAt;
+    const reason = error === undefined ? undefined : describe(error);
     metrics.connections.add(1, transport, outcome);
     metrics.durations.observe(ms / 1000, transport);
     metrics.moved(transport, this.tally);
-    this.#ended(this.#conn === undefined);
+    this.#ended({
+      id: this.id,
+      request: this.#request,
+      route: this.#route,
+      tally: this.tally,
+      startedAt: this.#startedAt,
+      endedAt,
+      hasConnected: this.#conn !== undefined,
+      outcome,
+      reason,
+    });
     for (const tell of this.#onEnd ?? []) tell();
     if (!log.writes("info")) return;
     const { up, down } = this.tally;
@@ -173,7 +248,7 @@ export class ConnectionRecord implements Dialed {
       up,
       down,
       outcome,
-      reason: error === undefined ? undefined : describe(error),
+      reason,
     });
   }
 
@@ -182,22 +257,20 @@ export class ConnectionRecord implements Dialed {
     this.finish(asPosternError(error).code, error);
   }
 
+  /** Whether its target has not been reached yet. */
+  get isDialling(): boolean {
+    return this.#conn === undefined;
+  }
+
   info(): ConnectionInfo {
     const { clock } = this.#options;
-    const ageMs = Math.round(clock.now() - this.#startedAt);
-    const { target, client, protocol, user } = this.#request;
-    return {
+    const known = {
       id: this.id,
-      client,
-      protocol,
-      target: formatTarget(target),
-      transport: this.#route.transport,
-      because: this.#route.because,
-      startedAt: new Date(clock.date().getTime() - ageMs).toISOString(),
-      ageMs,
-      up: this.tally.up,
-      down: this.tally.down,
-      ...(user === undefined ? {} : { user }),
+      request: this.#request,
+      route: this.#route,
+      tally: this.tally,
+      startedAt: this.#startedAt,
     };
+    return { ...infoOf(known, clock, clock.now()), ...(this.isDialling ? { isDialling: true } : {}) };
   }
 }

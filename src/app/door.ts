@@ -31,9 +31,11 @@ import { DialCounts } from "./dial_counts.ts";
 import { DnsHelper } from "./dns_helper.ts";
 import type { DnsWish } from "./dns_system.ts";
 import { DoorMetrics } from "./door_metrics.ts";
+import { DoorWatch } from "./door_watch.ts";
 import { explanationOf } from "./explanation.ts";
 import { grantedProcess } from "./granted_process.ts";
 import { ListenerSet } from "./listener_set.ts";
+import { LogTail } from "./log_tail.ts";
 import { withoutLoops } from "./loop_guard.ts";
 import { doorAddresses, isAmong } from "./own_addresses.ts";
 import { allowedBy, changesBetween, listenerChanges, makePlan, type Plan, transportOf } from "./plan.ts";
@@ -62,6 +64,10 @@ export interface DoorOptions {
 export class Door implements AsyncDisposable {
   readonly connections: ConnectionTable;
   readonly metrics = new DoorMetrics();
+  /** Logs to where its options say, and remembers the last lines. */
+  readonly log: Log;
+  /** Who watches it is told what happens. */
+  readonly watch: DoorWatch;
   readonly startedAt: Date;
   readonly #world: World;
   readonly #network: Network;
@@ -84,12 +90,14 @@ export class Door implements AsyncDisposable {
   /** Builds everything and starts nothing. */
   constructor(world: World, config: LoadedConfig, options: DoorOptions) {
     const { clock } = world;
-    const { log } = options;
+    const tail = new LogTail(options.log, clock);
+    const log = this.log = tail.log;
     this.#world = world;
     this.#options = options;
     this.startedAt = clock.date();
     this.#deadlines = new Deadlines(clock, { keepsTimers: true });
-    this.connections = new ConnectionTable({ clock, log, metrics: this.metrics });
+    const connections = this.connections = new ConnectionTable({ clock, log, metrics: this.metrics });
+    this.watch = new DoorWatch({ clock, connections, tail, status: () => this.status() });
     this.#retired = new RetiredTransports(this.connections, log);
     this.#network = withoutLoops(world.network, () => this.endpoints);
     this.#ssh = sshOfPerson({
@@ -123,10 +131,6 @@ export class Door implements AsyncDisposable {
     });
   }
 
-  get log(): Log {
-    return this.#options.log;
-  }
-
   get plan(): Plan {
     return this.#plan;
   }
@@ -141,7 +145,7 @@ export class Door implements AsyncDisposable {
       clock,
       files,
       process,
-      log: this.#options.log,
+      log: this.log,
       ssh: this.#ssh,
       isOwnDoor,
     };
@@ -212,7 +216,7 @@ export class Door implements AsyncDisposable {
     if (this.#phase === "draining") {
       throw new PosternError("cancelled", "Cannot reload: the door is closing", { detail: "closing" });
     }
-    const { log } = this.#options;
+    const { log } = this;
     const before = this.#plan;
     let plan: Plan | undefined;
     try {
@@ -259,7 +263,9 @@ export class Door implements AsyncDisposable {
   /** Takes no more clients, lets the live connections end within the limit, and drops what is left. */
   async drain(limit = this.#plan.limits.drain): Promise<void> {
     this.#phase = "draining";
-    const { log } = this.#options;
+    const { log } = this;
+    // Who watches would keep it open.
+    this.watch[Symbol.dispose]();
     log.info("door.draining", { connections: this.connections.counts.open });
     using _late = this.#world.clock.after(limit, () => {
       log.warn("door.drain_ended", { connections: this.connections.counts.open });
@@ -277,6 +283,7 @@ export class Door implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#phase = "draining";
+    this.watch[Symbol.dispose]();
     this.#dropping?.[Symbol.dispose]();
     this.#care[Symbol.dispose]();
     await this.#tables[Symbol.asyncDispose]();

@@ -1,6 +1,6 @@
-import { PosternError } from "../core/mod.ts";
-import type { PageSource, ReloadReport } from "../listeners/mod.ts";
-import { pacFile } from "../routing/mod.ts";
+import { isLoopbackHost, parseTarget, PosternError } from "../core/mod.ts";
+import type { PageSource, ProxyEnvironment, ReloadReport } from "../listeners/mod.ts";
+import { environmentFor, pacFile, shellLines } from "../routing/mod.ts";
 import type { Door } from "./door.ts";
 import { randomToken } from "./instance.ts";
 import { proxyEnvironment } from "./proxy_environment.ts";
@@ -19,20 +19,40 @@ export function doorSource(door: Door, { reload, stop }: DoorActions): PageSourc
     metrics: () => door.collect(),
     status: () => door.status(),
     connections: () => door.connections.list(),
+    watch: () => door.watch.watch(),
+    sharesToken: (local) => isOpenAt(door, local),
     closeConnection: (id) => door.connections.close(id),
     reload,
     stop: ({ drain }) => stop(drain),
     explain: (target, options) => door.explain(target, options),
     pac: (authority, local = authority) =>
       pacFile(door.plan.router, { door: authority, hasAuth: asksAt(door, local) }),
-    env: (options) => {
-      const told = door.told();
-      if (told) return proxyEnvironment(door.plan, told, options);
-      throw new PosternError("config", "Cannot tell programs about this door: it listens on no TCP port", {
-        hint: "add a listener: listen.mixed",
-      });
+    env: (options) => environmentOf(door, options),
+    environmentLines: (shell) => {
+      const { http, noProxy } = environmentOf(door, { credentials: false });
+      const { changes } = environmentFor({ door: new URL(http).host, noProxy, current: () => undefined });
+      return shellLines(changes, shell);
     },
   };
+}
+
+function environmentOf(
+  door: Door,
+  options: { readonly credentials: boolean; readonly client?: string },
+): ProxyEnvironment {
+  const told = door.told();
+  if (told) return proxyEnvironment(door.plan, told, options);
+  throw new PosternError("config", "Cannot tell programs about this door: it listens on no TCP port", {
+    hint: "add a listener: listen.mixed",
+  });
+}
+
+/** Whether whoever asks at an address of ours may use the door there without a password, and does so from this machine. */
+function isOpenAt(door: Door, local: string | undefined): boolean {
+  if (local === undefined || local.startsWith("unix:")) {
+    return !door.listeners.some(({ endpoint, hasAuth }) => "path" in endpoint && hasAuth);
+  }
+  return isLoopbackHost(parseTarget(local).host) && !asksAt(door, local);
 }
 
 /** Whether the door asks for a password on the port of an authority. */

@@ -110,7 +110,7 @@ class DoorRun implements AsyncDisposable {
       }),
     );
     this.#door = door;
-    for (const warning of config.warnings) log.warn("config.warning", { warning });
+    for (const warning of config.warnings) this.#log.warn("config.warning", { warning });
     this.#listenForSignals();
     try {
       await door.open();
@@ -125,7 +125,7 @@ class DoorRun implements AsyncDisposable {
     if (readyFile !== undefined) this.#held.defer(() => this.#world.files.remove(readyFile));
     this.#tasks.spawn((signal) => repairDns(this.#world, door.dnsWish, { log, signal }));
     const addresses = await this.#tellAddresses(door);
-    log.info("door.ready", { id, addresses: addresses.join(" "), pid: this.#world.process.pid });
+    this.#log.info("door.ready", { id, addresses: addresses.join(" "), pid: this.#world.process.pid });
     await onReady(addresses);
   }
 
@@ -170,13 +170,18 @@ class DoorRun implements AsyncDisposable {
     using _interrupted = whenAborted(signal, () => this.#stop.resolve({ why: "interrupted" }));
     if (this.#options.idleExit) this.#exitWhenIdle(this.#options.idleExit);
     const { why, drain } = await this.#stop.promise;
-    this.#options.log.info("door.stopping", { why });
+    this.#log.info("door.stopping", { why });
     await this.#door?.drain(drain);
-    this.#options.log.info("door.stopped");
+    this.#log.info("door.stopped");
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#held.disposeAsync();
+  }
+
+  /** The door's own once there is one: it remembers the last lines. */
+  get #log(): Log {
+    return this.#door?.log ?? this.#options.log;
   }
 
   get #source(): ConfigSource {
@@ -249,7 +254,7 @@ class DoorRun implements AsyncDisposable {
   /** For reloads that nobody waits for: the door has logged what went wrong. */
   #reloadAndForget(why: string): void {
     this.#tasks.spawn(async () => {
-      this.#options.log.info("config.reloading", { why });
+      this.#log.info("config.reloading", { why });
       await this.#reload().catch(() => {});
     });
   }

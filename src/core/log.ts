@@ -55,6 +55,11 @@ export const silentLog: Log = createLog({
   write: () => {},
 });
 
+/** The fields of a line as the text format has them: `conn=1 reason="…"`. */
+export function formatFields(fields: LogFields): string {
+  return plain(textOf(fields)).slice(1);
+}
+
 /** What JSON leaves as it is, but a terminal obeys: C1 control characters, line ends, marks that turn text around. */
 const harmful = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
@@ -80,12 +85,16 @@ function jsonLine(time: string, level: LogLevel, event: string, fields: LogField
 }
 
 function textLine(time: string, level: LogLevel, event: string, fields: LogFields): string {
-  let line = `${time} ${level.toUpperCase().padEnd(5)} ${event}`;
+  return `${time} ${level.toUpperCase().padEnd(5)} ${event}${textOf(fields)}\n`;
+}
+
+function textOf(fields: LogFields): string {
+  let text = "";
   for (const key in fields) {
     const value = fields[key];
-    if (value !== undefined) line += ` ${key}=${typeof value === "string" ? quoted(value) : value}`;
+    if (value !== undefined) text += ` ${key}=${typeof value === "string" ? quoted(value) : value}`;
   }
-  return `${line}\n`;
+  return text;
 }
 
 function quoted(text: string): string {

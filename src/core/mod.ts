@@ -15,6 +15,7 @@ export * from "./path.ts";
 export * from "./quantities.ts";
 export * from "./read_room.ts";
 export * from "./relay.ts";
+export * from "./ring.ts";
 export * from "./socket_path.ts";
 export * from "./spare_buffers.ts";
 export * from "./store.ts";

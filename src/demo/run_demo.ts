@@ -121,7 +121,7 @@ async function showAndWait(
   await world.terminal.out("\ndemo: the door is closed\n");
 }
 
-function invitation({ address, token }: PrivateDoor, config: string): string {
+function invitation({ address }: PrivateDoor, config: string): string {
   const indented = config.trimEnd().split("\n").map((line) => `    ${line}`).join("\n");
   return `
 The door stays open at ${address}. Behind it are web sites that this machine knows no name for: one behind a
@@ -144,7 +144,7 @@ Try, in another terminal:
     curl -x socks5h://${address} http://${webName}/      (a Service, by a kubeconfig)
     curl http://${address}/proxy.pac
 
-In a browser: http://${address}/?token=${token}
+In a browser: http://${address}/
 
 Every connection leaves a line below that says where it went and why. Ctrl-C ends the demo.
 

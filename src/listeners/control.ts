@@ -1,5 +1,6 @@
 import { type Conn, type Messages, PosternError } from "../core/mod.ts";
 import type { Hello } from "./door_state.ts";
+import { eventsPage } from "./event_stream.ts";
 import { type PageDeps, serveOnlyPages, type ServePagesOptions } from "./http_server.ts";
 import { errorJson, jsonPage, type PageRequest, type Pages } from "./page.ts";
 import { hasToken } from "./page_access.ts";
@@ -57,6 +58,7 @@ function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
     { path: "/v1/hello", need, GET: () => jsonPage(hello(source)) },
     { path: "/v1/status", need, GET: () => jsonPage(source.status()) },
     { path: "/v1/connections", need, GET: () => jsonPage(source.connections()) },
+    { path: "/v1/watch", need, GET: () => eventsPage(source.watch()) },
     { path: "/v1/connections/*/close", need, POST: (_, { parts }) => closePage(source, parts) },
     { path: "/v1/reload", need, POST: async () => jsonPage(await source.reload()) },
     {
@@ -80,7 +82,7 @@ function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
       path: "/v1/page",
       need,
       GET: () =>
-        jsonPage({ url: `http://${authorityOf(source)}/?token=${encodeURIComponent(source.token)}` }),
+        jsonPage({ url: `http://${authorityOf(source)}/#token=${encodeURIComponent(source.token)}` }),
     },
     {
       path: "/v1/env",

@@ -18,8 +18,10 @@ import type {
   ProxyEnvironment,
   ReloadReport,
   Status,
+  Watched,
 } from "./door_state.ts";
-import { readBody } from "./http_body.ts";
+import { EventReader } from "./event_reader.ts";
+import { copyBody, readBody } from "./http_body.ts";
 import { errorFromInfo } from "./page.ts";
 
 export interface ControlClientOptions {
@@ -57,6 +59,31 @@ export class ControlClient {
 
   connections(options: CallOptions): Promise<readonly ConnectionInfo[]> {
     return this.#json("GET", "/v1/connections", options);
+  }
+
+  /** Hands over what happens at the door as it is told, until the door closes; fails when it falls silent. */
+  async watch(told: (watched: Watched) => void | Promise<void>, { signal }: CallOptions): Promise<void> {
+    const { clock, id } = this.#options;
+    const silent = new AbortController();
+    const late = () =>
+      silent.abort(new PosternError("timeout", `Cannot watch the door "${id}" any longer: it says nothing`));
+    let deadline = clock.after(mostSilence, late);
+    try {
+      const either = AbortSignal.any([signal, silent.signal]);
+      await using conn = await this.#connect(either);
+      using _drop = whenAborted(either, () => conn.abort(either.reason));
+      const { messages, head } = await this.#ask(conn, "GET", "/v1/watch");
+      const framing = responseFraming(head, "GET");
+      if (head.status !== 200) throw failureOf(head, await readBody(messages, framing, { status: 502 }));
+      const reader = new EventReader();
+      await copyBody(messages, framing, async (bytes) => {
+        deadline[Symbol.dispose]();
+        deadline = clock.after(mostSilence, late);
+        for (const text of reader.take(bytes)) await told(JSON.parse(text));
+      }, { status: 502 });
+    } finally {
+      deadline[Symbol.dispose]();
+    }
   }
 
   /** A connection that is gone is `usage`. */
@@ -135,6 +162,17 @@ export class ControlClient {
   }
 
   async #exchange(conn: Conn, method: string, path: string): Promise<Uint8Array<ArrayBuffer>> {
+    const { messages, head } = await this.#ask(conn, method, path);
+    const body = await readBody(messages, responseFraming(head, method), { status: 502 });
+    if (head.status < 200 || head.status > 299) throw failureOf(head, body);
+    return body;
+  }
+
+  async #ask(
+    conn: Conn,
+    method: string,
+    path: string,
+  ): Promise<{ readonly messages: Messages; readonly head: ResponseHead }> {
     const { token } = this.#options;
     const fields: [string, string][] = [["Host", "localhost"], ["Connection", "close"]];
     if (token !== undefined) fields.push(["Authorization", `Bearer ${token}`]);
@@ -147,11 +185,12 @@ export class ControlClient {
         detail: "reset",
       });
     }
-    const body = await readBody(messages, responseFraming(head, method), { status: 502 });
-    if (head.status < 200 || head.status > 299) throw failureOf(head, body);
-    return body;
+    return { messages, head };
   }
 }
+
+/** How long a door that is watched may say nothing, in ms: it says something every second. */
+const mostSilence = 15_000;
 
 function failureOf(head: ResponseHead, body: Uint8Array): PosternError {
   const text = new TextDecoder().decode(body);

@@ -1,4 +1,4 @@
-import type { ErrorCode, ErrorDetail, TransportStatus } from "../core/mod.ts";
+import type { ErrorCode, ErrorDetail, LogLevel, TransportStatus } from "../core/mod.ts";
 
 // What a running door tells about itself, on its pages and to the command line. Everything here is plain JSON: times
 // are ISO 8601, lengths of time milliseconds, sizes bytes.
@@ -87,7 +87,74 @@ export interface ConnectionInfo {
   readonly up: number;
   readonly down: number;
   readonly user?: string;
+  /** Present while its target has not been reached yet. */
+  readonly isDialling?: true;
 }
+
+/** A connection that has ended, and how. */
+export interface EndedConnection extends ConnectionInfo {
+  readonly endedAt: string;
+  readonly outcome: string;
+  /** The sentence of the error, where it ended by one. */
+  readonly reason?: string;
+}
+
+/** A line of the log. */
+export interface LoggedLine {
+  /** Its place among all lines of this door. */
+  readonly number: number;
+  readonly time: string;
+  readonly level: LogLevel;
+  readonly event: string;
+  /** Its fields as the log has them: `conn=1 outcome=done`. */
+  readonly fields: string;
+}
+
+/** What moved in one step of a watch, in bytes a second, and how many connections were open at its end. */
+export interface TrafficSample {
+  readonly up: number;
+  readonly down: number;
+  readonly open: number;
+}
+
+/** What changes all the time. */
+export type DoorCounts = Pick<Status, "connections" | "bytes" | "memory">;
+
+/** Everything that a door tells to who begins to watch it, or has fallen behind. */
+export interface WatchedWhole {
+  readonly kind: "whole";
+  /** The door's calendar, in RFC 3339. */
+  readonly time: string;
+  /** How often a step comes, in ms. */
+  readonly every: number;
+  readonly status: Status;
+  readonly live: readonly ConnectionInfo[];
+  /** The last ones, oldest first. */
+  readonly ended: readonly EndedConnection[];
+  readonly log: readonly LoggedLine[];
+  readonly traffic: readonly TrafficSample[];
+}
+
+/** What has changed since the step before. All of it may be told twice: ids and numbers say what is known already. */
+export interface WatchedStep {
+  readonly kind: "step";
+  readonly time: string;
+  readonly counts: DoorCounts;
+  /** Where anything of it but the counts has changed. */
+  readonly status?: Status;
+  /** Connections that are new or have got through. */
+  readonly begun: readonly ConnectionInfo[];
+  /** Bytes so far of the connections that moved some. */
+  readonly moved: readonly (readonly [id: number, up: number, down: number])[];
+  /** The ids of connections that live no more. */
+  readonly gone: readonly number[];
+  readonly ended: readonly EndedConnection[];
+  readonly log: readonly LoggedLine[];
+  readonly traffic: TrafficSample;
+}
+
+/** What a watch tells: first the whole, then a step a second; the whole again to who could not follow. */
+export type Watched = WatchedWhole | WatchedStep;
 
 /** What a reload did. A reload that fails throws `config` with all problems, and changes nothing. */
 export interface ReloadReport {

@@ -29,11 +29,11 @@ export async function refusal(
   return { ...page, fields: [...page.fields, ["WWW-Authenticate", 'Bearer realm="postern"']] };
 }
 
-/** Whether a request brings the token: in `Postern-Token`, as a bearer, or in the query. */
-export async function hasToken({ fields, query }: PageRequest, token: string): Promise<boolean> {
+/** Whether a request brings the token: in `Postern-Token` or as a bearer, never in the URL, which others may write down. */
+export async function hasToken({ fields }: PageRequest, token: string): Promise<boolean> {
   const bearer = /^bearer +(\S+)$/i.exec(fields.get("authorization") ?? "")?.[1];
-  const given = fields.get("postern-token") ?? bearer ?? query.get("token");
-  return given !== undefined && given !== null && await isSame(given, token);
+  const given = fields.get("postern-token") ?? bearer;
+  return given !== undefined && await isSame(given, token);
 }
 
 function isLocal(host: string): boolean {

@@ -6,6 +6,7 @@ import type {
   ProxyEnvironment,
   ReloadReport,
   Status,
+  Watched,
 } from "./door_state.ts";
 
 /** What the pages and the control socket ask of the running door; the app implements it. */
@@ -16,6 +17,13 @@ export interface PageSource {
   metrics(): readonly Metric[];
   status(): Status;
   connections(): readonly ConnectionInfo[];
+  /** Tells what happens until nobody listens or the door closes; undefined when too many watch already. */
+  watch(): AsyncIterable<Watched> | undefined;
+  /**
+   * Whether the page may bring its token along for whoever asks at `local`, our address on that connection: who may use
+   * the door there may also see what it does.
+   */
+  sharesToken(local: string | undefined): boolean;
   /** Drops one connection; false when there is none with this id. */
   closeConnection(id: number): boolean;
   /** Fails with `config`, and changes nothing, when the new configuration is wrong. */
@@ -33,4 +41,6 @@ export interface PageSource {
    * program that will read the exceptions; without it they are what all kinds understand.
    */
   env(options: { credentials: boolean; client?: string }): ProxyEnvironment;
+  /** The same as lines to evaluate, without credentials. */
+  environmentLines(shell: "sh" | "fish" | "powershell"): string;
 }

@@ -1,10 +1,11 @@
 import { asPosternError, formatTarget, parseTarget, PosternError } from "../core/mod.ts";
 import { metricsText, metricsType, parseAuthority } from "../wire/mod.ts";
 import { errorJson, jsonPage, type PageRequest, type PageResponse, type Pages, textPage } from "./page.ts";
-import { hasToken, type PageNeed, refusal } from "./page_access.ts";
+import { eventsPage } from "./event_stream.ts";
+import { loadLivePage } from "./load_live_page.ts";
+import { type PageNeed, refusal } from "./page_access.ts";
 import { findRoute, handlerFor, type PageHandler, type PageRoute } from "./page_routes.ts";
 import type { PageSource } from "./page_source.ts";
-import { greetingPage, livePage, statusPage } from "./status_page.ts";
 
 /** The media type of a PAC file. */
 export const pacType = "application/x-ns-proxy-autoconfig";
@@ -66,16 +67,11 @@ function pageRoutes(source: PageSource): readonly PageRoute<PageNeed>[] {
       POST: forPrograms((_, { parts }) => closePage(source, parts)),
     },
     { path: "/reload", need: "token", POST: forPrograms(async () => jsonPage(await source.reload())) },
-    { path: "/live", need: "token", GET: () => livePage(source) },
+    { path: "/events", need: "token", GET: () => eventsPage(source.watch()) },
+    { path: "/use.json", need: "token", GET: forPrograms((request) => usePage(source, request)) },
     { path: "/favicon.ico", need: "local", GET: () => ({ status: 204, fields: [], body: "" }) },
-    {
-      path: "/",
-      need: "local",
-      GET: async (request) => {
-        const isKnown = request.access === "control" || await hasToken(request, source.token);
-        return isKnown ? statusPage(source, request) : greetingPage(request);
-      },
-    },
+    { path: "/page/*", need: "local", GET: (_, { parts }) => partPage(parts) },
+    { path: "/", need: "local", GET: (request) => frontPage(source, request) },
   ];
 }
 
@@ -89,10 +85,41 @@ function metricsPage(source: PageSource): PageResponse {
   return { status: 200, fields: [["Content-Type", metricsType]], body: metricsText(source.metrics()) };
 }
 
-function pacPage(source: PageSource, { fields, local }: PageRequest): PageResponse {
+/** The live page, with the token for whoever may have it. */
+async function frontPage(source: PageSource, { access, local }: PageRequest): Promise<PageResponse> {
+  const { livePage } = await loadLivePage();
+  const isTrusted = access === "control" || source.sharesToken(local);
+  return livePage(isTrusted ? source.token : undefined);
+}
+
+async function partPage([name = ""]: readonly string[]): Promise<PageResponse> {
+  const { livePart } = await loadLivePage();
+  return livePart(name) ?? textPage("Not found", 404);
+}
+
+/** What a person copies to use the door. */
+function usePage(source: PageSource, { fields, local }: PageRequest): PageResponse {
+  const { http, socks, notes, needsAuth } = source.env({ credentials: false });
+  return jsonPage({
+    pac: `http://${authorityFor(fields, local) ?? new URL(http).host}/proxy.pac`,
+    http,
+    socks,
+    sh: source.environmentLines("sh"),
+    fish: source.environmentLines("fish"),
+    powershell: source.environmentLines("powershell"),
+    notes,
+    needsAuth,
+  });
+}
+
+/** Where the client reaches the door; a Host without a port means the usual one: a tunnel may lead from there. */
+function authorityFor(fields: PageRequest["fields"], local: string | undefined): string | undefined {
   const host = fields.get("host");
-  // A Host without a port means the usual one: a tunnel may lead from there to the door.
-  const authority = host === undefined ? local : formatTarget(parseAuthority(host, 80));
+  return host === undefined ? local : formatTarget(parseAuthority(host, 80));
+}
+
+function pacPage(source: PageSource, { fields, local }: PageRequest): PageResponse {
+  const authority = authorityFor(fields, local);
   if (authority === undefined) {
     throw new PosternError("usage", "Cannot write a PAC file without knowing the door's address", {
       hint: "send Host",

@@ -1,4 +1,4 @@
-import type { ConnectionInfo, PageSource, Status } from "../../src/listeners/mod.ts";
+import type { ConnectionInfo, PageSource, Status, Watched, WatchedWhole } from "../../src/listeners/mod.ts";
 
 /** A door's state for tests of what shows it; `closed` are the connections it was told to close. */
 export function fakePageSource(more: Partial<PageSource> = {}): PageSource & { readonly closed: number[] } {
@@ -10,6 +10,8 @@ export function fakePageSource(more: Partial<PageSource> = {}): PageSource & { r
     metrics: () => [{ kind: "gauge", name: "x", help: "X", samples: [{ labels: {}, value: 1 }] }],
     status: () => sampleStatus,
     connections: () => [sampleConnection],
+    watch: () => watchedOnce(),
+    sharesToken: () => true,
     closeConnection: (id) => id === sampleConnection.id && closed.push(id) > 0,
     reload: () => Promise.resolve({ changed: true, changes: ["route .svc now goes to lab"], warnings: [] }),
     stop: () => {},
@@ -29,8 +31,14 @@ export function fakePageSource(more: Partial<PageSource> = {}): PageSource & { r
       notes: [],
       needsAuth: !credentials,
     }),
+    environmentLines: (shell) => `# for ${shell}\n`,
     ...more,
   };
+}
+
+/** A watch of one message. */
+async function* watchedOnce(): AsyncGenerator<Watched> {
+  yield await Promise.resolve(sampleWhole);
 }
 
 export const sampleConnection: ConnectionInfo = {
@@ -58,4 +66,15 @@ const sampleStatus: Status = {
   connections: { open: 1, total: 3, failed: 1 },
   bytes: { up: 1, down: 2 },
   memory: { resident: 50_000_000 },
+};
+
+export const sampleWhole: WatchedWhole = {
+  kind: "whole",
+  time: "2026-01-01T00:00:00.000Z",
+  every: 1000,
+  status: sampleStatus,
+  live: [sampleConnection],
+  ended: [],
+  log: [],
+  traffic: [],
 };

@@ -47,7 +47,7 @@ Deno.test("ControlClient gets what the source says", async () => {
   assert.equal(await client.pac({ authority: "localhost:1&x", signal }), "// for localhost:1&x\n");
   assert.equal((await client.env({ signal })).needsAuth, true);
   assert.equal((await client.env({ credentials: true, signal })).http, "http://me:pw@127.0.0.1:12000");
-  assert.equal(await client.page({ signal }), "http://127.0.0.1:12000/?token=s3cret-token");
+  assert.equal(await client.page({ signal }), "http://127.0.0.1:12000/#token=s3cret-token");
   await client.closeConnection(7, { signal });
   assert.deepEqual(source.closed, [7]);
   await ended();

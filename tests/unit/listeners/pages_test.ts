@@ -7,7 +7,7 @@ import {
   type PageSource,
 } from "../../../src/listeners/mod.ts";
 import { Fields } from "../../../src/wire/mod.ts";
-import { fakePageSource } from "../../support/page_source.ts";
+import { fakePageSource, sampleWhole } from "../../support/page_source.ts";
 
 const token = "s3cret-token";
 const localHost: [string, string] = ["Host", "127.0.0.1:12000"];
@@ -126,7 +126,7 @@ const tokens: { name: string; query?: string; field?: [string, string]; status: 
   { name: "an empty one", field: ["Postern-Token", ""], status: 401 },
   { name: "one in Postern-Token", field: ["postern-token", token], status: 200 },
   { name: "one as a bearer", field: ["Authorization", `Bearer ${token}`], status: 200 },
-  { name: "one in the query", query: `&token=${token}`, status: 200 },
+  { name: "one in the query, which is no place for it", query: `&token=${token}`, status: 401 },
 ];
 for (const { name, query = "", field, status } of tokens) {
   Deno.test(`createPages() answers ${status} to ${name} as token`, async () => {
@@ -232,66 +232,85 @@ Deno.test("createPages() closes a connection by its id", async () => {
   assert.deepEqual(source.closed, [7]);
 });
 
-Deno.test("createPages() shows a stranger how to use the door and no state", async () => {
-  const { text } = await ask("/");
-  assert.match(text, /http:\/\/127\.0\.0\.1:12000\/proxy\.pac/);
-  for (const secret of [token, "web.shop", "bastion", "kubernetes", "<script"]) {
-    assert.ok(!text.includes(secret), secret);
-  }
+Deno.test("createPages() gives the page without the token where the door does not share it", async () => {
+  const shared = await ask("/");
+  assert.match(shared.text, new RegExp(`<meta name="postern-token" content="${token}">`));
+  const asked: (string | undefined)[] = [];
+  const source = fakePageSource({ sharesToken: (local) => (asked.push(local), false) });
+  const closed = await ask("/", { source });
+  assert.deepEqual(asked, ["127.0.0.1:12000"]);
+  assert.match(closed.text, /<meta name="postern-token" content="">/);
+  for (const secret of [token, "web.shop", "bastion"]) assert.ok(!closed.text.includes(secret), secret);
 });
 
-Deno.test("createPages() shows who has the token everything, escaped, and runs its own script only", async () => {
-  const answer = await ask(`/?token=${token}`);
-  assert.match(answer.text, /&#60;b&#62;web\.shop\.svc&#60;\/b&#62;:443/);
-  assert.match(answer.text, /kubernetes via bastion/);
-  assert.match(answer.text, />1m 1s</);
-  assert.match(answer.text, /5\.6 MB/);
+Deno.test("createPages() gives a page that runs nothing but our own scripts and styles", async () => {
+  const answer = await ask("/");
   const policy = answer.get("content-security-policy") ?? "";
-  const nonce = /script-src 'nonce-([^']+)'/.exec(policy)?.[1];
+  const nonce = /script-src 'nonce-([^']+)'/.exec(policy)?.[1] ?? "";
+  assert.ok(nonce.length >= 20);
   assert.equal(answer.text.split(`nonce="${nonce}"`).length, 3);
-  assert.equal(answer.text.match(/<(script|style|link|img|iframe)\b/g)?.length, 3);
-  assert.ok(!/\b(src|on[a-z]+|style)=/.test(answer.text.replace(/<script[\s\S]*<\/script>/, "")));
-  assert.doesNotMatch(policy, /unsafe/);
-  const again = await ask(`/?token=${token}`);
-  assert.ok(!again.text.includes(nonce ?? ""), "the nonce is new in each answer");
-});
-
-Deno.test("createPages() shows each host of a chain, and what would help", async () => {
-  const hop = { since: "2026-01-01T00:00:00.000Z", channels: 4, sessions: 1, reconnects: 2 };
-  const transports = [{
-    name: "far",
-    type: "ssh",
-    state: "failing" as const,
-    dials: 3,
-    failures: 1,
-    lastError: "Cannot sign in",
-    hint: "ssh-add <KEY>",
-    hops: [
-      { ...hop, host: "near", address: "<near>:22", state: "ready" as const, roundTripMs: 1.25 },
-      { ...hop, host: "far", address: "far:22", state: "failing" as const, lastError: "Cannot <go>" },
-    ],
-  }];
-  const { status } = fakePageSource();
-  const source = fakePageSource({ status: () => ({ ...status(), transports }) });
-  const { text } = await ask(`/?token=${token}`, { source });
+  assert.doesNotMatch(policy, /unsafe|\*|https?:/);
   for (
-    const word of ["Jump hosts", "#60;near", "1.3 ms", "Cannot &#60;go", "ssh-add &#60;KEY", ">4<", ">2<"]
+    const rule of ["default-src 'none'", "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"]
   ) {
-    assert.ok(text.includes(word), `${word} in ${text}`);
+    assert.ok(policy.includes(rule), rule);
   }
+  assert.doesNotMatch(answer.text, /\s(on[a-z]+|style)=|<script[^>]*>\s*[^\s<]|<style/);
+  assert.doesNotMatch(answer.text, /(?:src|href)="(?!\/page\/|#|data:)/);
+  assert.ok(!(await ask("/")).text.includes(nonce), "the nonce is new in each answer");
 });
 
-Deno.test("createPages() gives the part of the page that changes, to who has the token", async () => {
-  assert.equal((await ask("/live")).status, 401);
-  const { text } = await ask("/live", { fields: [localHost, withToken] });
-  assert.match(text, /id="close-7"/);
-  assert.doesNotMatch(text, /<(script|style|html)/);
-  assert.ok((await ask(`/?token=${token}`)).text.includes(text));
+Deno.test("createPages() gives every part that the page and its scripts name, and no other file", async () => {
+  const parts = [...(await ask("/")).text.matchAll(/"\/page\/([^"]+)"/g)].map(([, name = ""]) => name);
+  assert.deepEqual(parts, ["page.css", "main.js"]);
+  for (const name of parts) {
+    const answer = await ask(`/page/${name}`);
+    assert.equal(answer.status, 200, name);
+    assert.match(
+      answer.get("content-type") ?? "",
+      name.endsWith(".css") ? /^text\/css/ : /^text\/javascript/,
+    );
+    for (const [, imported = ""] of answer.text.matchAll(/^import .* from "\.\/([^"]+)";$/gm)) {
+      if (!parts.includes(imported)) parts.push(imported);
+    }
+  }
+  assert.ok(parts.length > 10);
+  for (const name of ["page.html", "..", "toString", "%2e%2e", "x.js"]) {
+    assert.equal((await ask(`/page/${name}`)).status, 404, name);
+  }
+  assert.equal((await ask("/page/main.js", { fields: [["Host", "evil.example"]] })).status, 403);
 });
 
-Deno.test("createPages() writes a script for the page that parses", async () => {
-  const { text } = await ask("/", { access: "control" });
-  const script = /<script nonce="[^"]+">([\s\S]*?)<\/script>/.exec(text)?.[1] ?? "";
-  assert.match(script, /Postern-Token/);
-  assert.doesNotThrow(() => new Function(script));
+Deno.test("createPages() tells who watches what happens, and 503 when too many do", async () => {
+  assert.equal((await ask("/events")).status, 401);
+  const fields = [localHost, withToken];
+  const { status, get, body } = await ask("/events", { fields });
+  assert.deepEqual([status, get("content-type"), get("cache-control")], [
+    200,
+    "text/event-stream",
+    "no-store",
+  ]);
+  assert.ok(typeof body === "object" && Symbol.asyncIterator in body);
+  const [event = new Uint8Array()] = await Array.fromAsync(body);
+  const text = new TextDecoder().decode(event);
+  assert.match(text, /^data: \{[^\n]*\}\n\n$/);
+  assert.deepEqual(JSON.parse(text.slice("data: ".length)), sampleWhole);
+  const full = await ask("/events", { fields, source: fakePageSource({ watch: () => undefined }) });
+  assert.equal(full.status, 503);
+  assert.match(JSON.parse(full.text).message, /too many watch/);
+});
+
+Deno.test("createPages() gives what to copy, for the address that the page came from", async () => {
+  const fields: [string, string][] = [["Host", "localhost:12000"], withToken];
+  const use = JSON.parse((await ask("/use.json", { fields })).text);
+  assert.deepEqual(use, {
+    pac: "http://localhost:12000/proxy.pac",
+    http: "http://127.0.0.1:12000",
+    socks: "socks5h://127.0.0.1:12000",
+    sh: "# for sh\n",
+    fish: "# for fish\n",
+    powershell: "# for powershell\n",
+    notes: [],
+    needsAuth: true,
+  });
 });

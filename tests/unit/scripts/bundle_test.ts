@@ -18,6 +18,7 @@ const loadedLater = [
   "src/core/mod.ts",
   "src/demo/mod.ts",
   "src/listeners/konnectivity/mod.ts",
+  "src/listeners/live_page.ts",
   "src/runtime/datagrams.ts",
   "src/runtime/mod.ts",
   "src/runtime/tls.ts",

@@ -1,0 +1,71 @@
+import connections from "./live_page/connections.js" with { type: "text" };
+import details from "./live_page/details.js" with { type: "text" };
+import door from "./live_page/door.js" with { type: "text" };
+import elements from "./live_page/elements.js" with { type: "text" };
+import format from "./live_page/format.js" with { type: "text" };
+import journal from "./live_page/journal.js" with { type: "text" };
+import main from "./live_page/main.js" with { type: "text" };
+import markup from "./live_page/page.html" with { type: "text" };
+import style from "./live_page/page.css" with { type: "text" };
+import rows from "./live_page/rows.js" with { type: "text" };
+import snippets from "./live_page/snippets.js" with { type: "text" };
+import state from "./live_page/state.js" with { type: "text" };
+import tester from "./live_page/tester.js" with { type: "text" };
+import theme from "./live_page/theme.js" with { type: "text" };
+import traffic from "./live_page/traffic.js" with { type: "text" };
+import transports from "./live_page/transports.js" with { type: "text" };
+import { html } from "./html.ts";
+import type { WholePage } from "./page.ts";
+
+const scripts: Readonly<Record<string, string>> = {
+  "connections.js": connections,
+  "details.js": details,
+  "door.js": door,
+  "elements.js": elements,
+  "format.js": format,
+  "journal.js": journal,
+  "main.js": main,
+  "rows.js": rows,
+  "snippets.js": snippets,
+  "state.js": state,
+  "tester.js": tester,
+  "theme.js": theme,
+  "traffic.js": traffic,
+  "transports.js": transports,
+};
+
+/**
+ * The live page. It holds nothing of the door but the token, and that only where `token` is given; without it the page
+ * asks for one. Scripts and styles run only with this answer's own nonce, so that nothing shown can bring its own.
+ */
+export function livePage(token: string | undefined): WholePage {
+  const nonce = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))));
+  const policy = [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src 'nonce-${nonce}'`,
+    "img-src data:",
+    "connect-src 'self'",
+    "form-action 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ];
+  return {
+    status: 200,
+    fields: [["Content-Type", "text/html; charset=utf-8"], ["Content-Security-Policy", policy.join("; ")]],
+    body: markup.replaceAll("NONCE", nonce).replace("TOKEN", html`${token ?? ""}`.text),
+  };
+}
+
+/** A part of the page by its name: it is the same for everyone. */
+export function livePart(name: string): WholePage | undefined {
+  if (name === "page.css") return part(style, "text/css");
+  const script = Object.hasOwn(scripts, name) ? scripts[name] : undefined;
+  return script === undefined ? undefined : part(script, "text/javascript");
+}
+
+function part(body: string, type: string): WholePage {
+  return { status: 200, fields: [["Content-Type", `${type}; charset=utf-8`]], body };
+}

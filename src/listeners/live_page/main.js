@@ -1,0 +1,125 @@
+import { Connections } from "./connections.js";
+import { Details } from "./details.js";
+import { Door } from "./door.js";
+import { announce, buttonById, byId, say } from "./elements.js";
+import { Journal } from "./journal.js";
+import { startSnippets } from "./snippets.js";
+import { State } from "./state.js";
+import { Tester } from "./tester.js";
+import { startTheme } from "./theme.js";
+import { showTraffic } from "./traffic.js";
+import { Ways } from "./transports.js";
+
+/** @typedef {import("./state.js").Connection} Connection */
+
+startTheme();
+const state = new State();
+const door = new Door({
+  message: (message) => {
+    state.take(message);
+    open();
+    show();
+  },
+  lost: (why) => {
+    byId("phase").className = "state lost";
+    say(byId("phase"), "not connected");
+    isConnected = false;
+    announce(why);
+  },
+  locked: () => {
+    byId("open").hidden = true;
+    byId("locked").hidden = false;
+    byId("phase").className = "state";
+    say(byId("phase"), "locked");
+    say(byId("locked-pac"), `${location.origin}/proxy.pac`);
+  },
+});
+const tester = new Tester(door);
+const details = new Details({ close, explain: (target) => tester.explain(target) });
+const connections = new Connections({ close, open: (connection) => details.open(connection, state) });
+const ways = new Ways(() => ways.show(state));
+const journal = new Journal();
+/** The ways that are known not to work: a new one is said aloud. @type {Set<string>} */
+let broken = new Set();
+let isOpen = false;
+let isConnected = false;
+
+buttonById("reload").addEventListener("click", async () => {
+  try {
+    const { changes } = await door.ask("/reload", "POST");
+    announce(changes.length === 0 ? "Read again: nothing has changed." : changes.join("\n"));
+  } catch (error) {
+    announce(messageOf(error));
+  }
+});
+const pause = buttonById("pause");
+pause.addEventListener("click", () => {
+  const isPaused = pause.getAttribute("aria-pressed") !== "true";
+  pause.setAttribute("aria-pressed", String(isPaused));
+  say(pause, isPaused ? "Paused" : "Pause");
+  door.isWatched = !isPaused;
+});
+door.isWatched = true;
+
+/** What the door tells shows that the page may see it. */
+function open() {
+  if (!isConnected) announce("");
+  isConnected = true;
+  if (isOpen) return;
+  isOpen = true;
+  byId("locked").hidden = true;
+  byId("open").hidden = false;
+  for (const id of ["pause", "reload"]) buttonById(id).disabled = false;
+  startSnippets(door);
+}
+
+function show() {
+  const { status } = state;
+  if (!status) return;
+  const { state: phase, id, version, pid, config, listeners } = status;
+  byId("phase").className = `state ${phase}`;
+  say(byId("phase"), phase);
+  say(
+    byId("facts"),
+    `${id} · ${listeners.map(({ address }) => address).join(", ")} · ${
+      config.path ?? "no file"
+    } · postern ${version}, process ${pid}`,
+  );
+  say(document.head.querySelector("title") ?? byId("facts"), `postern: ${status.connections.open} open`);
+  const problem = byId("problem");
+  problem.hidden = config.problem === undefined;
+  say(problem, config.problem === undefined ? "" : `The configuration is not in force: ${config.problem}`);
+  showTraffic(state);
+  ways.show(state);
+  connections.show(state);
+  details.show(state);
+  journal.show(state);
+  tellBroken();
+}
+
+/** Says aloud when a way out stops working, or works again. */
+function tellBroken() {
+  const now = new Set(
+    (state.status?.transports ?? []).flatMap(({ name, state }) =>
+      state === "failing" || state === "unusable" ? [name] : []
+    ),
+  );
+  const fresh = [...now].filter((name) => !broken.has(name));
+  const mended = [...broken].filter((name) => !now.has(name));
+  if (fresh.length > 0) announce(`Not working: ${fresh.join(", ")}`);
+  else if (mended.length > 0) announce(`Working again: ${mended.join(", ")}`);
+  broken = now;
+}
+
+async function close(/** @type {Connection} */ { id, target }) {
+  try {
+    await door.ask(`/connections/${id}/close`, "POST");
+    announce(`Closed the connection to ${target}.`);
+  } catch (error) {
+    announce(messageOf(error));
+  }
+}
+
+function messageOf(/** @type {unknown} */ error) {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,14 @@
+import { TargetServer } from "./target_server.ts";
+
+/** A server that sends so many bytes, ten times a second, to each client until it leaves. */
+export function pacedServer(bytes: number, listener?: Deno.TcpListener): TargetServer {
+  const piece = new Uint8Array(bytes).fill(46);
+  return new TargetServer(async (client) => {
+    const timer = setInterval(() => void client.send(piece).catch(() => clearInterval(timer)), 100);
+    try {
+      while (await client.some());
+    } finally {
+      clearInterval(timer);
+    }
+  }, listener);
+}

@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { runDeno } from "../../../scripts/bundle.ts";
+
+const root = decodeURIComponent(new URL("../../..", import.meta.url).pathname);
+const page = `${root}src/listeners/live_page`;
+
+Deno.test("what runs in a browser has the types of a browser, and no mistake in them", async () => {
+  const scripts = Deno.readDirSync(page).map(({ name }) => name).filter((name) => name.endsWith(".js"));
+  const paths = [...scripts].map((name) => `${page}/${name}`);
+  assert.ok(paths.length > 10);
+  await runDeno(["check", "--quiet", "--config", `${root}scripts/browser_code.json`, ...paths]);
+});
+
+Deno.test("the live page is made of every file that is written for it", async () => {
+  const text = await Deno.readTextFile(`${root}src/listeners/live_page.ts`);
+  for (const { name } of Deno.readDirSync(page)) assert.ok(text.includes(`"./live_page/${name}"`), name);
+});
