@@ -47,7 +47,6 @@ export async function startKonnectivityBench(generator: string): Promise<Konnect
       konn_agent: path("konn_agent"),
       konn_client: path("konn_client"),
       konn_test_server: path("konn_test_server"),
-      openssl: path("openssl"),
     }),
   );
   const origin = stack.use(await startReady("origin", [generator, "origin"]));

@@ -297,7 +297,7 @@ export interface SourceFacts {
 export function flagsFor(args: readonly string[], facts: SourceFacts): string[] {
   const command = commandOf(args);
   const grants = grantsFor(command, facts.platform);
-  const named = directoriesNamed(args, writingOptions[command] ?? []);
+  const named = [...directoriesNamed(args, writingOptions[command] ?? []), ...directoryToMake(args)];
   return toFlags(grants, (kind, grant) => {
     const names = grant.flatMap((name) => fill(name, facts));
     return kind === "read" || kind === "write" ? [...new Set([...names, ...named])] : names;
@@ -382,6 +382,15 @@ function directoriesNamed(args: readonly string[], options: readonly string[]): 
     const path = value ?? args[at + 1];
     return path === undefined || path === "" ? [] : [directoryOf(path)];
   });
+}
+
+/** Certificates are made in a directory that is named without an option. */
+function directoryToMake(args: readonly string[]): string[] {
+  const at = args.indexOf("certs");
+  if (at < 0 || args[at - 1] !== "konnectivity") return [];
+  const words = args.slice(at + 1);
+  return words.filter((word, at) => !word.startsWith("-") && !/^--(san|days)$/.test(words[at - 1] ?? ""))
+    .slice(0, 1);
 }
 
 function directoryOf(path: string): string {

@@ -41,6 +41,7 @@ export { keepKubeconfig } from "./transient_kubeconfig.ts";
 export { testFleet, type TestOptions, type TestRun } from "./test_fleet.ts";
 export * from "./update_catalogues.ts";
 export type { TransportReport } from "./transport_reports.ts";
+export * from "./konnectivity/certificate_files.ts";
 export * from "./konnectivity/fetch_through.ts";
 export * from "./konnectivity/run_agent.ts";
 export * from "./konnectivity/run_server.ts";

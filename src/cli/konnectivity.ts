@@ -2,11 +2,12 @@ import { or } from "@optique/core/constructs";
 import { command } from "@optique/core/primitives";
 import { defineCommand } from "./command.ts";
 import { agentOptions, runAgent } from "./konnectivity_agent.ts";
+import { certsOptions, runCerts } from "./konnectivity_certs.ts";
 import { dialOptions, runDial } from "./konnectivity_dial.ts";
 import { runServer, serverOptions } from "./konnectivity_server.ts";
 import { words } from "./options.ts";
 
-/** `postern konnectivity server|agent|dial`. */
+/** `postern konnectivity server|agent|dial|certs`. */
 export default defineCommand({
   name: "konnectivity",
   summary: "plays a Konnectivity server or agent, or dials through one",
@@ -27,6 +28,10 @@ export default defineCommand({
       "postern konnectivity dial --proxy-uds=/run/front.sock http://10.0.0.7:8080/healthz",
       "fetches a page through both",
     ],
+    [
+      "postern konnectivity certs --san=konn.example.net certs",
+      "CAs, certificates and keys for all of them",
+    ],
   ],
   handlesSignals: true,
   logLevel: "info",
@@ -45,11 +50,19 @@ export default defineCommand({
       brief: words("Fetches a page through a server and its agents."),
       description: words("Takes the flags of upstream's test client, or a URL; prints what the page holds."),
     }),
-    { errors: { noMatch: words("Say what to do: server, agent or dial.") } },
+    command("certs", certsOptions, {
+      brief: words("Makes CAs, certificates and keys for servers, agents and clients."),
+      description: words(
+        "Writes what the examples of upstream use: a CA for clients and one for agents, certificates of both " +
+          "sides, and keys that nobody else can read.",
+      ),
+    }),
+    { errors: { noMatch: words("Say what to do: server, agent, dial or certs.") } },
   ),
   async run(values, world, context) {
     if (values.action === "server") await runServer(values, world, context);
     else if (values.action === "agent") await runAgent(values, world, context);
+    else if (values.action === "certs") await runCerts(values, world);
     else await runDial(values, world, context);
   },
 });

@@ -27,3 +27,4 @@ export * as sshConfig from "./ssh_config.ts";
 export * as sshMux from "./ssh_mux.ts";
 export * as sshPackets from "./ssh_packets.ts";
 export * as webSocket from "./websocket.ts";
+export * as x509 from "./x509.ts";

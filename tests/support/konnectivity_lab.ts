@@ -1,3 +1,6 @@
+import { writeCertificates } from "../../src/app/konnectivity/certificate_files.ts";
+import { createFiles } from "../../src/runtime/files.ts";
+import { systemClock } from "../../src/runtime/system_clock.ts";
 import { eventually, PeerServer, runPeer } from "./peer_program.ts";
 import type { PeerPaths } from "./peers.ts";
 
@@ -7,7 +10,6 @@ export const konnectivityPeers = [
   "konn_agent",
   "konn_client",
   "konn_test_server",
-  "openssl",
 ] as const;
 
 /** What a frontend speaks, and over what. */
@@ -23,6 +25,9 @@ export const frontends: readonly (Frontend & { name: string })[] = [
   { name: "CONNECT over TLS", mode: "http-connect", isSocket: false },
   { name: "CONNECT over a socket", mode: "http-connect", isSocket: true },
 ];
+
+/** Whose certificates: those of clients and their frontend, those of agents and their port, or of nobody who is known. */
+export type Side = "frontend" | "agent" | "stranger";
 
 /** A certificate with its key, as files. */
 export interface Pair {
@@ -43,21 +48,27 @@ export class KonnectivityLab implements AsyncDisposable {
 
   static async create(paths: PeerPaths<typeof konnectivityPeers[number]>): Promise<KonnectivityLab> {
     const lab = new KonnectivityLab(await Deno.makeTempDir({ prefix: "konn" }), paths);
-    for (const side of ["frontend", "agent", "stranger"]) {
-      await lab.#makeCa(side);
-      await lab.#makePair(side, "server", "serverAuth");
-      await lab.#makePair(side, "client", "clientAuth");
+    const world = { clock: systemClock, files: createFiles(systemClock) };
+    for (const whose of ["certs", "strangers"]) {
+      const directory = `${lab.directory}/${whose}`;
+      await writeCertificates({ directory, names: ["konnectivity-server-local"], days: 2 }, world);
     }
     return lab;
   }
 
-  ca(side: "frontend" | "agent" | "stranger"): string {
-    return `${this.directory}/${side}-ca.crt`;
+  ca(side: Side): string {
+    return `${this.#certificates(side)}/issued/ca.crt`;
   }
 
-  pair(side: "frontend" | "agent" | "stranger", role: "server" | "client"): Pair {
-    const name = `${this.directory}/${side}-${role}`;
-    return { cert: `${name}.crt`, key: `${name}.key` };
+  pair(side: Side, role: "server" | "client"): Pair {
+    const directory = this.#certificates(side);
+    const client = side === "agent" ? "proxy-agent" : "proxy-client";
+    const name = role === "server" ? "proxy-frontend" : client;
+    return { cert: `${directory}/issued/${name}.crt`, key: `${directory}/private/${name}.key` };
+  }
+
+  #certificates(side: Side): string {
+    return side === "stranger" ? `${this.directory}/strangers/frontend` : `${this.directory}/certs/${side}`;
   }
 
   /** Starts one of upstream's programs that listens on `port`. */
@@ -141,57 +152,6 @@ export class KonnectivityLab implements AsyncDisposable {
     return { code, said: stdout + stderr };
   }
 
-  async #makeCa(side: string): Promise<void> {
-    const file = `${this.directory}/${side}-ca`;
-    await this.#openssl([
-      "req",
-      "-x509",
-      ...newKey,
-      "-days",
-      "2",
-      "-subj",
-      `/CN=${side} CA`,
-      "-addext",
-      "basicConstraints=critical,CA:TRUE",
-      "-keyout",
-      `${file}.key`,
-      "-out",
-      `${file}.crt`,
-    ]);
-  }
-
-  async #makePair(side: string, role: string, usage: string): Promise<void> {
-    const file = `${this.directory}/${side}-${role}`, ca = `${this.directory}/${side}-ca`;
-    await this.#openssl([
-      "req",
-      "-x509",
-      ...newKey,
-      "-days",
-      "2",
-      "-subj",
-      `/CN=${role}`,
-      "-CA",
-      `${ca}.crt`,
-      "-CAkey",
-      `${ca}.key`,
-      "-addext",
-      "basicConstraints=critical,CA:FALSE",
-      "-addext",
-      `extendedKeyUsage=${usage}`,
-      "-addext",
-      "subjectAltName=DNS:localhost,DNS:konnectivity-server-local,IP:127.0.0.1",
-      "-keyout",
-      `${file}.key`,
-      "-out",
-      `${file}.crt`,
-    ]);
-  }
-
-  async #openssl(args: readonly string[]): Promise<void> {
-    const { code, stderr } = await runPeer(this.#paths.openssl, args);
-    if (code !== 0) throw new Error(`openssl: ${stderr}`);
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     for (const program of this.#running.reverse()) await program[Symbol.asyncDispose]();
     await Deno.remove(this.directory, { recursive: true });
@@ -233,5 +193,3 @@ export function plainPort(): number {
   }
   throw new Error("no free port from 20000 to 31999");
 }
-
-const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];

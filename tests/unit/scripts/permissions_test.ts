@@ -52,6 +52,12 @@ Deno.test("flagsFor() narrows paths to the platform's directories", () => {
   assert.ok(!flags.some((flag) => /allow-(net|run)/.test(flag)), flags.join(" "));
 });
 
+Deno.test("flagsFor() lets certificates be written where they shall be, and nowhere else", () => {
+  const args = ["konnectivity", "certs", "--san", "a.example", "--days=3", "/x/certs", "--renew"];
+  const flags = flagsFor(args, here);
+  assert.ok(flags.includes("--allow-write=/r/postern,/x/certs"), flags.join(" "));
+});
+
 Deno.test("flagsFor() lets a client speak to the doors that run and to nothing else", () => {
   const flags = flagsFor(["status"], { ...here, sockets: ["/r/postern/a.sock", "/r/postern/b.sock"] });
   assert.ok(flags.includes("--allow-net=unix:/r/postern/a.sock,unix:/r/postern/b.sock"), flags.join(" "));
