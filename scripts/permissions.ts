@@ -187,6 +187,8 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   },
   // A far side listens where it is told to, with the files that it is told of.
   konnectivity: { net: "any", read: "any", write: ["{runtime}"], env: "any", sys: ["uid"] },
+  // It speaks to an API server, and asks endpoints through the proxy that is to be accepted.
+  egress: { net: "any", read: "any", env: "any", sys: ["uid", "hostname"] },
   "service-install": installer,
   "service-uninstall": uninstaller,
   service: installer,

@@ -9,15 +9,24 @@ export interface ClusterOfProgram extends AsyncDisposable {
   readonly namespace: string;
 }
 
-/** Opens the cluster of a kubeconfig's current context, or without one the cluster whose pod we are. Dials nothing. */
+export interface ClusterOfProgramOptions {
+  /** Of the kubeconfig; its current one unless told. */
+  readonly context?: string | undefined;
+  /** How many requests may run at once. */
+  readonly most?: number;
+}
+
+/** Opens the cluster of a kubeconfig's context, or without one the cluster whose pod we are. Dials nothing. */
 export async function openClusterOfProgram(
   kubeconfig: string | undefined,
   world: Pick<World, "clock" | "network" | "files" | "process">,
+  { context: named, most }: ClusterOfProgramOptions = {},
 ): Promise<ClusterOfProgram> {
   const { clock, network, files, process } = world;
   const { inClusterContext, KubeClient, readKubeConfig } = await loadKubernetes();
-  const currentContext = async (path: string) => {
+  const contextIn = async (path: string) => {
     const config = await readKubeConfig(files, [path]);
+    if (named !== undefined) return config.context(named);
     if (config.currentContext !== undefined) return config.context(config.currentContext);
     throw new PosternError("config", `Cannot use the kubeconfig "${path}": it has no current-context`, {
       hint: "choose one: kubectl config use-context CONTEXT",
@@ -25,7 +34,7 @@ export async function openClusterOfProgram(
   };
   const context = kubeconfig === undefined
     ? await inClusterContext({ files, process })
-    : await currentContext(kubeconfig);
+    : await contextIn(kubeconfig);
   const direct = new Direct({ network, clock });
   const { proxyUrl } = context.cluster;
   const api = new KubeClient(context, {
@@ -33,10 +42,11 @@ export async function openClusterOfProgram(
     network,
     files,
     process,
+    ...(most !== undefined && { most }),
     dial: proxyUrl
       ? dialerThroughProxy(proxyUrl.href, { name: `the proxy-url of ${context.name}`, world })
       : (target, options) => direct.dial(target, options),
-    ...(kubeconfig !== undefined && { reread: async () => (await currentContext(kubeconfig)).user }),
+    ...(kubeconfig !== undefined && { reread: async () => (await contextIn(kubeconfig)).user }),
   });
   return {
     api,

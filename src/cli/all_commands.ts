@@ -9,6 +9,7 @@ import connections from "./connections.ts";
 import demo from "./demo.ts";
 import dns from "./dns.ts";
 import doctor from "./doctor.ts";
+import egress from "./egress.ts";
 import { emergencyCredentials } from "./emergency_credentials.ts";
 import env from "./env.ts";
 import execCredential from "./exec_credential.ts";
@@ -55,7 +56,7 @@ export const commandGroups: readonly CommandGroup[] = [
     ],
   },
   { title: "As kubevpn has them", commands: [proxyOut, connect, disconnect, quit] },
-  { title: "The far side", commands: [konnectivity] },
+  { title: "The far side", commands: [konnectivity, egress] },
   { title: "A service", commands: [serviceInstall, serviceUninstall, service, kharonInstall] },
   {
     title: "Setting up",

@@ -13,6 +13,8 @@ export interface KubeExchangeParts extends CredentialParts {
   readonly network: Pick<Network, "secure">;
   /** How its connections are made: straight, through `via`, or through the cluster's proxy. */
   readonly dial: Dialer;
+  /** How many requests may run at once; 4 unless told. */
+  readonly most?: number;
 }
 
 /** An answer of which the head has come. Its connection is the caller's, to be given back or let go. */
@@ -37,6 +39,7 @@ export class KubeExchange implements AsyncDisposable {
     this.#credentials = new KubeCredentials(context, parts);
     this.#pool = new KubePool({
       clock: parts.clock,
+      ...(parts.most !== undefined && { most: parts.most }),
       open: async (credentials, signal) => {
         const ca = await this.#credentials.ca();
         return await openConnection({ ...parts, context, credentials, ca, signal });

@@ -5,11 +5,13 @@ import type { KubeConnection } from "./kube_connection.ts";
 export interface KubePoolParts {
   readonly clock: Clock;
   readonly open: (credentials: Credentials, signal: AbortSignal) => Promise<KubeConnection>;
+  /** How many requests may run at once; a watch and what was upgraded do not count. 4 unless told. */
+  readonly most?: number;
 }
 
-/** How many requests may run at once; a watch and what was upgraded do not count. */
-const mostRequests = 4;
-const mostIdle = 2;
+const usualRequests = 4;
+/** Of those that may be in use, so many stay when they are not. */
+const idleShare = 0.5;
 /** How long a connection waits for the next request, in ms: less than servers and what stands before them do. */
 const idleFor = 30_000;
 
@@ -31,6 +33,10 @@ export class KubePool implements AsyncDisposable {
     this.#parts = parts;
   }
 
+  get #most(): number {
+    return this.#parts.most ?? usualRequests;
+  }
+
   get idle(): number {
     return this.#idle.length;
   }
@@ -38,7 +44,7 @@ export class KubePool implements AsyncDisposable {
   /** Waits for a place among the requests; disposing gives it back. */
   async place({ signal }: { readonly signal: AbortSignal }): Promise<Disposable> {
     signal.throwIfAborted();
-    if (this.#requests >= mostRequests) {
+    if (this.#requests >= this.#most) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       this.#waiting.push(resolve);
       using _stop = whenAborted(signal, () => {
@@ -78,7 +84,7 @@ export class KubePool implements AsyncDisposable {
 
   /** Takes back a connection that may carry another request. */
   giveBack(connection: KubeConnection): void {
-    if (this.#isClosed || this.#idle.length >= mostIdle) return this.#close(connection);
+    if (this.#isClosed || this.#idle.length >= this.#most * idleShare) return this.#close(connection);
     const drop = () => {
       const at = this.#idle.findIndex((idle) => idle.connection === connection);
       if (at < 0) return;

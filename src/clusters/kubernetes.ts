@@ -9,5 +9,4 @@ export * from "./kube_watch.ts";
 export * from "./leader_election.ts";
 export * from "./lease_watch.ts";
 export * from "./leases.ts";
-export * from "./managed_fields.ts";
 export * from "./token_review.ts";

@@ -29,6 +29,7 @@ export type ErrorDetail =
   | "no_program"
   | "damaged"
   | "newer"
+  | "owned"
   | "vanished"
   | "starting"
   | "closing";

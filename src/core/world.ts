@@ -33,6 +33,8 @@ export interface Network {
   lookup(name: string, options: { signal: AbortSignal }): Promise<readonly string[]>;
   /** This machine's own addresses, each with the name of its interface. */
   addresses(): readonly string[];
+  /** What the system trusts as PEM, besides what the runtime itself brings; nothing where this is not said. */
+  trusted?(): Promise<readonly string[]>;
   /** TLS as a client over any connection. */
   secure(conn: Conn, options: SecureOptions & { signal: AbortSignal }): Promise<Conn>;
   /** Whether this runtime can serve TLS; it can where nothing is said. */

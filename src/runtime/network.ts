@@ -34,6 +34,7 @@ export function createNetwork(): Network {
     lookup,
     addresses,
     secure,
+    trusted,
     async canServeTls() {
       const { canServeTls } = await import("./tls_server.ts");
       return await canServeTls();
@@ -157,6 +158,11 @@ function lookupError(error: Error, name: string): PosternError {
     });
   }
   return new PosternError("name_not_found", `Cannot resolve "${name}": no such name here`, { cause: error });
+}
+
+async function trusted(): Promise<readonly string[]> {
+  const { trustedCertificates } = await import("./trusted_certificates.ts");
+  return await trustedCertificates();
 }
 
 async function secure(conn: Conn, options: SecureOptions & { signal: AbortSignal }): Promise<Conn> {

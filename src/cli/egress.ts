@@ -1,0 +1,36 @@
+import { or } from "@optique/core/constructs";
+import { command } from "@optique/core/primitives";
+import { defineCommand } from "./command.ts";
+import { controllerOptions, runController } from "./egress_controller.ts";
+import { words } from "./options.ts";
+
+/** `postern egress controller`. */
+export default defineCommand({
+  name: "egress",
+  summary: "looks after a cluster's outbound proxy",
+  description:
+    "A cluster's outbound proxy is one object, Proxy/cluster of config.openshift.io. It is checked and tried before " +
+    "it is believed, and then handed out, with its bundle of certificates, to whoever asks for it.",
+  examples: [
+    ["postern egress controller", "in a pod: looks after the proxy of its cluster"],
+    [
+      "postern egress controller --kubeconfig admin.kubeconfig --namespace postern-egress",
+      "the same from outside",
+    ],
+  ],
+  handlesSignals: true,
+  logLevel: "info",
+  parser: or(
+    command("controller", controllerOptions, {
+      brief: words("Looks after Proxy/cluster, in a pod or with a kubeconfig."),
+      description: words(
+        "Checks and tries each change of Proxy/cluster, accepts it together with its bundle, and hands both out; " +
+          "prints `ready` with the address of its health pages. Of several replicas one works.",
+      ),
+    }),
+    { errors: { noMatch: words("Say what to do: controller.") } },
+  ),
+  async run(values, world, context) {
+    await runController(values, world, context);
+  },
+});

@@ -1,0 +1,30 @@
+import { isMapping } from "../../config/mod.ts";
+import { type KubeObject, ownersOf } from "../../clusters/mod.ts";
+import { injectedAnnotation, injectProxyAnnotation } from "../inject_proxy.ts";
+import { fieldManager } from "./kinds.ts";
+
+/** Who besides us has written a field; undefined where nobody has. */
+export function foreignOwner(object: KubeObject, path: readonly string[]): string | undefined {
+  return ownersOf(object, path).find(({ name }) => name !== fieldManager)?.name;
+}
+
+/** The texts of `metadata` that tell one object from all others of its name, and one state of it from others. */
+export function uidOf(object: KubeObject): string {
+  return metaText(object, "uid");
+}
+
+export function versionOf(object: KubeObject): string {
+  return metaText(object, "resourceVersion");
+}
+
+function metaText({ metadata }: KubeObject, key: string): string {
+  const value = isMapping(metadata) ? metadata[key] : undefined;
+  return typeof value === "string" ? value : "";
+}
+
+/** Whether a workload asks for the proxy's variables, or has some of ours. */
+export function isAskedFor({ metadata }: KubeObject): boolean {
+  const annotations = isMapping(metadata) ? metadata["annotations"] : undefined;
+  if (!isMapping(annotations)) return false;
+  return Object.hasOwn(annotations, injectProxyAnnotation) || Object.hasOwn(annotations, injectedAnnotation);
+}

@@ -1,0 +1,132 @@
+import { type Clock, isPosternError, Tasks } from "../../core/mod.ts";
+
+export interface WorkQueueOptions {
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  /** How many are worked on at once. */
+  readonly most: number;
+  /** What failed, or is to be done again, is tried again: later each time. */
+  readonly work: (key: string, options: { readonly signal: AbortSignal }) => Promise<Outcome>;
+  readonly onError: (key: string, error: unknown) => void;
+}
+
+export type Outcome = "done" | "again";
+
+const firstPause = 250;
+const longestPause = 60_000;
+/** For what is refused: asking more often changes nothing. */
+const refusedPause = 300_000;
+
+/** Keys that are to be worked on, each once however often it is asked for, and never two times at once. */
+export class WorkQueue implements AsyncDisposable {
+  readonly #options: WorkQueueOptions;
+  readonly #tasks: Tasks;
+  readonly #ready = new Set<string>();
+  readonly #running = new Set<string>();
+  /** Asked for again while they are worked on. */
+  readonly #again = new Set<string>();
+  readonly #waiting = new Map<string, Disposable>();
+  readonly #failures = new Map<string, number>();
+  /** The server is away: nobody tries until then. */
+  #outage: { readonly timer: Disposable } | undefined;
+  #outages = 0;
+
+  constructor(signal: AbortSignal, options: WorkQueueOptions) {
+    this.#options = options;
+    this.#tasks = new Tasks(signal, (error) => options.onError("", error));
+  }
+
+  /** How many are not done yet. */
+  get size(): number {
+    return this.#ready.size + this.#running.size + this.#waiting.size;
+  }
+
+  /** Has a key worked on, at once unless it failed just now. */
+  add(key: string): void {
+    if (this.#running.has(key)) this.#again.add(key);
+    else if (!this.#waiting.has(key)) this.#ready.add(key);
+    this.#pump();
+  }
+
+  /** Has a key worked on at once, also one that failed: what it failed of is over. */
+  hurry(key: string): void {
+    this.#waiting.get(key)?.[Symbol.dispose]();
+    this.#waiting.delete(key);
+    this.#failures.delete(key);
+    this.add(key);
+  }
+
+  /** There is nothing to do for a key any more. */
+  remove(key: string): void {
+    this.#ready.delete(key);
+    this.#again.delete(key);
+    this.#waiting.get(key)?.[Symbol.dispose]();
+    this.#waiting.delete(key);
+    this.#failures.delete(key);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#outage?.timer[Symbol.dispose]();
+    for (const timer of this.#waiting.values()) timer[Symbol.dispose]();
+    this.#waiting.clear();
+    this.#ready.clear();
+    await this.#tasks[Symbol.asyncDispose]();
+  }
+
+  #pump(): void {
+    // One tries whether the server is back; the others follow it.
+    const most = this.#outages > 0 ? 1 : this.#options.most;
+    while (!this.#outage && this.#running.size < most && !this.#tasks.signal.aborted) {
+      const [key] = this.#ready;
+      if (key === undefined) return;
+      this.#ready.delete(key);
+      this.#running.add(key);
+      this.#tasks.spawn((signal) => this.#work(key, signal));
+    }
+  }
+
+  async #work(key: string, signal: AbortSignal): Promise<void> {
+    try {
+      const outcome = await this.#options.work(key, { signal });
+      this.#outages = 0;
+      if (outcome === "done") this.#failures.delete(key);
+      else this.#failed(key, undefined);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#options.onError(key, error);
+      this.#failed(key, error);
+    } finally {
+      this.#running.delete(key);
+    }
+    if (this.#again.delete(key) && !this.#waiting.has(key)) this.#ready.add(key);
+    this.#pump();
+  }
+
+  #failed(key: string, error: unknown): void {
+    const { clock } = this.#options;
+    if (isPosternError(error, "unreachable") || isPosternError(error, "timeout")) {
+      this.#ready.add(key);
+      if (this.#outage) return;
+      const timer = clock.after(this.#pause(this.#outages++, longestPause / 6), () => {
+        this.#outage = undefined;
+        this.#pump();
+      });
+      this.#outage = { timer };
+      return;
+    }
+    const failures = this.#failures.get(key) ?? 0;
+    this.#failures.set(key, failures + 1);
+    const isRefused = isPosternError(error, "not_allowed");
+    const ms = isRefused ? refusedPause : this.#pause(failures, longestPause);
+    const timer = clock.after(ms, () => {
+      this.#waiting.delete(key);
+      this.add(key);
+    });
+    this.#waiting.set(key, timer);
+  }
+
+  #pause(failures: number, longest: number): number {
+    return Math.min(longest, firstPause * 2 ** failures) * (0.5 + this.#options.random());
+  }
+}

@@ -1,0 +1,319 @@
+import assert from "node:assert/strict";
+import { baseNoProxy, EgressLab, type ReportView } from "../support/egress_lab.ts";
+import { makeCertificates } from "../support/kube_processes.ts";
+import { eventually } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+
+const proxy = "http://proxy.example.net:3128";
+const managed = "openshift-config-managed";
+
+/** Certificates to trust: two authorities, one of them over, and a certificate that is none. */
+async function authorities(kubernetes: string, directory: string) {
+  const made = async (name: string, seconds?: number) => {
+    const own = `${directory}/${name}`;
+    await Deno.mkdir(own);
+    await makeCertificates(kubernetes, own, [{
+      name: "leaf",
+      commonName: name,
+      ...(seconds && { seconds }),
+    }]);
+    const read = (file: string) => Deno.readTextFile(`${own}/${file}`);
+    return { ca: await read("ca.crt"), leaf: await read("leaf.crt"), key: await read("leaf.key") };
+  };
+  return { one: await made("one"), two: await made("two"), over: await made("over", -60) };
+}
+
+function countOf(text: string | undefined): number {
+  return text?.match(/BEGIN CERTIFICATE/g)?.length ?? 0;
+}
+
+function conditionOf({ conditions }: ReportView, type: string): string | undefined {
+  return conditions.find((condition) => condition.type === type)?.status;
+}
+
+peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kubernetes }, t) => {
+  await using lab = await EgressLab.start(kubernetes);
+  const { one, two, over } = await authorities(kubernetes, lab.home.directory);
+  const system = `${lab.home.directory}/system.pem`;
+  await Deno.writeTextFile(system, two.ca);
+  await using controller = await lab.controller([], { system });
+  const say = (name: string, text: string) =>
+    lab.cluster.apply(lab.map("openshift-config", name, { "ca-bundle.crt": text }));
+  const trusting = (name: string) => ({ trustedCA: { name } });
+  let systemCount = 0;
+
+  await t.step(
+    "S01: an empty spec is accepted; the status is empty and the bundle the system's",
+    async () => {
+      const report = await lab.tried({});
+      assert.equal(report.accepted, "True", report.message);
+      assert.deepEqual(await lab.status(), ["", "", ""]);
+      const bundle = await lab.bundle();
+      assert.equal(bundle?.includes(two.ca.trim()), true);
+      systemCount = countOf(bundle);
+    },
+  );
+
+  await t.step("S08, P08: a list with blanks is trimmed, and has what the platform adds", async () => {
+    const report = await lab.tried({ httpProxy: proxy, noProxy: "b.example.com, a.example.com" });
+    assert.equal(report.accepted, "True", report.message);
+    const items = [...baseNoProxy.split(","), "a.example.com", "b.example.com"].sort();
+    assert.deepEqual(await lab.status(), [proxy, "", items.join(",")]);
+  });
+
+  const refused: { name: string; spec: Record<string, unknown>; reason?: string; says: RegExp }[] = [
+    {
+      name: "S02: a list without a proxy",
+      spec: { noProxy: "a.com" },
+      says: /noProxy must stand beside a proxy/,
+    },
+    {
+      name: "S03: an https:// proxy for http",
+      spec: { httpProxy: "https://p" },
+      says: /spec\.httpProxy must begin/,
+    },
+    {
+      name: "S07: two bad fields, both told",
+      spec: { httpProxy: "https://p", noProxy: "*.a.com" },
+      says: /spec\.httpProxy.*spec\.noProxy|spec\.noProxy.*spec\.httpProxy/,
+    },
+    { name: "S11: a proxy without a host", spec: { httpProxy: "http://" }, says: /must have a host/ },
+    {
+      name: "S12: a proxy inside of the cluster",
+      spec: { httpProxy: "http://10.128.3.4:3128" },
+      says: /must be outside of the cluster: 10\.128\.3\.4 lies in its network 10\.128\.0\.0\/14/,
+    },
+    {
+      name: "S14: a CA map that is missing, at once",
+      spec: { httpProxy: proxy, ...trusting("nowhere") },
+      reason: "TrustedCAMapMissing",
+      says: /ConfigMap openshift-config\/nowhere is missing/,
+    },
+    {
+      name: "S28: an http endpoint with httpsProxy alone",
+      spec: { httpsProxy: proxy, readinessEndpoints: ["http://e.example.net/"] },
+      says: /must begin with https:\/\/, or httpProxy must be set/,
+    },
+  ];
+  for (const { name, spec, says, reason = "InvalidSpec" } of refused) {
+    await t.step(`${name} is refused, S05: and what was accepted stays byte for byte`, async () => {
+      const [before, bundle] = [await lab.status(), await lab.bundle()];
+      const generation = await lab.edit(spec);
+      const report = await lab.verdict(generation);
+      assert.equal(report.accepted, "False");
+      assert.equal(report.reason, reason);
+      assert.match(report.message, says);
+      assert.match(report.message, /kubectl edit/);
+      assert.deepEqual(await lab.status(), before);
+      assert.equal(await lab.bundle(), bundle);
+      const shown = (await lab.proxy()).status?.conditions?.find(({ type }) => type === "Accepted");
+      assert.equal(shown?.status, "False");
+      assert.equal(shown?.observedGeneration, generation);
+    });
+  }
+
+  await t.step("S15: a CA map is refused for five reasons, each with its word", async () => {
+    const broken = one.ca.replace(/\n[A-Za-z0-9+/]{20}/, "\nAAAAAAAAAAAAAAAAAAAA");
+    const texts: [name: string, data: Record<string, string>, reason: string][] = [
+      ["s15-key", { other: one.ca }, "TrustedCAKeyMissing"],
+      ["s15-empty", { "ca-bundle.crt": "" }, "TrustedCAEmpty"],
+      ["s15-blank", { "ca-bundle.crt": " \n\t" }, "TrustedCABlank"],
+      ["s15-none", { "ca-bundle.crt": "# nothing here\n" }, "TrustedCANoCertificate"],
+      ["s15-broken", { "ca-bundle.crt": broken }, "TrustedCABrokenCertificate"],
+    ];
+    const bundle = await lab.bundle();
+    for (const [name, data, reason] of texts) {
+      await lab.cluster.apply(lab.map("openshift-config", name, data));
+      const report = await lab.tried({ httpProxy: proxy, ...trusting(name) });
+      assert.equal(report.reason, reason, report.message);
+      assert.match(report.message, new RegExp(name));
+    }
+    assert.equal(await lab.bundle(), bundle);
+  });
+
+  await t.step("S06: what is mended is accepted without a restart", async () => {
+    const report = await lab.tried({ httpsProxy: proxy });
+    assert.equal(report.accepted, "True", report.message);
+    assert.equal(conditionOf(report, "Degraded"), "False");
+    assert.deepEqual(await lab.status(), ["", proxy, baseNoProxy]);
+  });
+
+  await t.step("S04: httpsProxy alone may be an http:// proxy", async () => {
+    assert.deepEqual((await lab.status()).slice(0, 2), ["", proxy]);
+  });
+
+  await t.step("S09: * stays alone", async () => {
+    const report = await lab.tried({ httpProxy: proxy, noProxy: "*" });
+    assert.equal(report.accepted, "True", report.message);
+    assert.deepEqual(await lab.status(), [proxy, "", "*"]);
+  });
+
+  const warned: [name: string, spec: Record<string, unknown>, says: RegExp][] = [
+    ["S10: what matches nothing", { httpProxy: proxy, noProxy: "999.999.999.999" }, /matches nothing/],
+    ["S13: a proxy in its own list", { httpProxy: proxy, noProxy: "example.net" }, /listed in noProxy/],
+  ];
+  for (const [name, spec, says] of warned) {
+    await t.step(`${name} is accepted with a warning`, async () => {
+      const report = await lab.tried(spec);
+      assert.equal(report.accepted, "True", report.message);
+      const warning = report.conditions.find(({ type }) => type === "Warned");
+      assert.equal(warning?.status, "True");
+      assert.match(warning?.message ?? "", says);
+    });
+  }
+
+  await t.step("S16: a key in a CA map is left out of the bundle, and told of", async () => {
+    await say("s16", `# ours\n${one.key}\n${one.ca}`);
+    const report = await lab.tried({ httpProxy: proxy, ...trusting("s16") });
+    assert.equal(report.accepted, "True", report.message);
+    assert.match(report.conditions.find(({ type }) => type === "Warned")?.message ?? "", /private key/);
+    const bundle = await lab.bundle();
+    assert.equal(countOf(bundle), systemCount + 1);
+    assert.equal(bundle?.includes("PRIVATE"), false);
+  });
+
+  await t.step("S17: a certificate that is over, or no authority, is taken with a warning", async () => {
+    await say("s17", `${over.leaf}\n${one.leaf}`);
+    const report = await lab.tried({ httpProxy: proxy, ...trusting("s17") });
+    assert.equal(report.accepted, "True", report.message);
+    assert.equal(conditionOf(report, "Warned"), "True");
+    assert.equal(countOf(await lab.bundle()), systemCount + 2);
+  });
+
+  await t.step(
+    "S18, S19: text without a last newline still parses, and no certificate is there twice",
+    async () => {
+      await say("s18", `${one.ca}${two.ca}${one.ca}`.trimEnd());
+      const report = await lab.tried({ httpProxy: proxy, ...trusting("s18") });
+      assert.equal(report.accepted, "True", report.message);
+      assert.equal(countOf(await lab.bundle()), systemCount + 1);
+    },
+  );
+
+  await t.step("S21: a CA map edited to garbage keeps the old bundle, and is named", async () => {
+    const [bundle, { metadata: { generation } }] = [await lab.bundle(), await lab.proxy()];
+    await say("s18", "garbage");
+    const report = await lab.verdict(generation, ({ accepted }) => accepted === "False");
+    assert.match(report.message, /openshift-config\/s18/);
+    assert.equal(await lab.bundle(), bundle);
+    await say("s18", one.ca);
+    await lab.verdict(generation, ({ accepted }) => accepted === "True");
+  });
+
+  await t.step("S20: a CA map that is deleted is told of now, and the bundle stays", async () => {
+    const [bundle, { metadata: { generation } }] = [await lab.bundle(), await lab.proxy()];
+    await lab.cluster.remove(lab.map("openshift-config", "s18", {}));
+    const report = await lab.verdict(generation, ({ accepted }) => accepted === "False");
+    assert.equal(conditionOf(report, "Degraded"), "True");
+    assert.equal(report.reason, "TrustedCAMapMissing");
+    assert.equal(await lab.bundle(), bundle);
+  });
+
+  await t.step("S22: without trustedCA the bundle is the system's again", async () => {
+    await lab.tried({ httpProxy: proxy });
+    assert.equal(countOf(await lab.bundle()), systemCount);
+  });
+
+  await t.step("S34, P18: the networks change, and the status follows without an edit", async () => {
+    const networks = "/apis/config.openshift.io/v1/networks/cluster";
+    const set = (cidr: string) =>
+      lab.cluster.json(
+        "PATCH",
+        networks,
+        { status: { clusterNetwork: [{ cidr }] } },
+        "application/merge-patch+json",
+      );
+    await set("10.128.0.0/13");
+    const grown = baseNoProxy.replace("10.128.0.0/14", "10.128.0.0/13");
+    await eventually("the status follows", async () => (await lab.status())[2] === grown);
+    await set("10.128.0.0/14");
+    await eventually("the status follows back", async () => (await lab.status())[2] === baseNoProxy);
+  });
+
+  await t.step("P11: a machine network that is none is refused, and the status stays", async () => {
+    const before = await lab.status();
+    const config = (cidr: string) =>
+      lab.cluster.apply(lab.map("kube-system", "cluster-config-v1", {
+        "install-config": `networking:\n  machineNetwork:\n  - cidr: ${cidr}\n`,
+      }));
+    await config("nonsense");
+    const { metadata: { generation } } = await lab.proxy();
+    const report = await lab.verdict(generation, ({ accepted }) => accepted === "False");
+    assert.equal(report.reason, "PlatformUnknown");
+    assert.deepEqual(await lab.status(), before);
+    await config("10.0.0.0/16");
+    await lab.verdict(generation, ({ accepted }) => accepted === "True");
+  });
+
+  await t.step("S23: where the bundle cannot be written the status does not advance", async () => {
+    const before = await lab.status();
+    // A bundle that nobody may change.
+    await lab.cluster.json("PATCH", `/api/v1/namespaces/${managed}/configmaps/trusted-ca-bundle`, {
+      immutable: true,
+    }, "application/merge-patch+json");
+    await say("s23", one.ca);
+    const report = await lab.tried({ httpsProxy: proxy, ...trusting("s23") });
+    assert.equal(report.reason, "BundleNotWritten", report.message);
+    assert.deepEqual(await lab.status(), before);
+    await lab.cluster.remove(lab.map(managed, "trusted-ca-bundle", {}));
+    await eventually("both are written", async () => (await lab.status())[1] === proxy);
+    assert.equal(countOf(await lab.bundle()), systemCount + 1);
+  });
+
+  await t.step("S35: a second Proxy is ignored, and told so", async () => {
+    await lab.edit({ httpProxy: "https://wrong" }, "other");
+    await eventually("an Event says so", async () => {
+      const { items } = await lab.cluster.json("GET", "/api/v1/namespaces/default/events") as {
+        items: { reason: string; involvedObject: { name: string } }[];
+      };
+      return items.some(({ reason, involvedObject }) =>
+        reason === "Ignored" && involvedObject.name === "other"
+      );
+    });
+  });
+
+  await t.step("S32: a password is in no log, report, condition, Event or metric", async () => {
+    const secret = "Hunter2Secret";
+    for (
+      const spec of [
+        { httpProxy: `http://u:${secret}@p.example.net:3128` },
+        { httpProxy: `https://u:${secret}@p.example.net:3128`, noProxy: `http://u:${secret}@p/,*.x` },
+        { httpProxy: `http://u:${secret}@:3128` },
+        { httpProxy: `u:${secret}@p:3128` },
+        { httpProxy: proxy, readinessEndpoints: [`ftp://u:${secret}@p/`, `http://u:${secret}@/x`] },
+      ]
+    ) await lab.tried(spec);
+    const metrics = await (await fetch(`http://${await controller.address()}/metrics`)).text();
+    const { conditions } = (await lab.proxy()).status ?? {};
+    const events = JSON.stringify(await lab.cluster.json("GET", "/api/v1/events"));
+    const places = { log: controller.stderr, metrics, conditions, events, report: await lab.report() };
+    for (const [place, held] of Object.entries(places)) {
+      assert.equal(JSON.stringify(held).includes(secret), false, place);
+    }
+    assert.match(metrics, /postern_egress_leader 1/);
+  });
+
+  await t.step("P17: without a proxy all three are cleared", async () => {
+    await lab.tried({});
+    assert.deepEqual(await lab.status(), ["", "", ""]);
+  });
+
+  await t.step("S33: a second look writes nothing, a second controller neither", async () => {
+    await lab.tried({ httpProxy: proxy });
+    const versions = async () =>
+      JSON.stringify([
+        (await lab.proxy()).metadata.resourceVersion,
+        (await lab.mapOf(managed, "trusted-ca-bundle"))?.metadata.resourceVersion,
+        (await lab.mapOf("postern-egress", "postern-egress-status"))?.metadata.resourceVersion,
+      ]);
+    const before = await versions();
+    controller.kill("SIGTERM");
+    assert.equal((await controller.ended).code, 0);
+    await using second = await lab.controller([], { system });
+    await eventually("it has looked", async () => {
+      const text = await (await fetch(`http://${await second.address()}/metrics`)).text();
+      return /postern_egress_accepted 1/.test(text);
+    });
+    assert.equal(await versions(), before);
+  });
+});

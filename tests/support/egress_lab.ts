@@ -1,0 +1,223 @@
+import { type EgressKindsOptions, makeEgressKinds } from "./egress_kinds.ts";
+import { KubeCluster, type KubeClusterOptions } from "./kube_cluster.ts";
+import type { KubeObject } from "./kube_objects.ts";
+import { eventually } from "./peer_program.ts";
+import { type Door, Household } from "./postern_process.ts";
+
+/** What people read of `Proxy/cluster`. */
+export interface ProxyView {
+  readonly metadata: { readonly generation: number; readonly resourceVersion: string };
+  readonly status?: {
+    readonly httpProxy?: string;
+    readonly httpsProxy?: string;
+    readonly noProxy?: string;
+    readonly conditions?: readonly ConditionView[];
+  };
+}
+
+export interface ConditionView {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration: number;
+  readonly lastTransitionTime: string;
+}
+
+/** What the report says. */
+export interface ReportView {
+  readonly accepted: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration: number;
+  readonly conditions: readonly ConditionView[];
+  readonly endpoints: readonly {
+    readonly url: string;
+    readonly isReady: boolean;
+    readonly attempts: number;
+    readonly message: string;
+  }[];
+}
+
+/** What every platform adds, for the networks of the lab. */
+export const baseNoProxy =
+  ".cluster.local,.svc,10.0.0.0/16,10.128.0.0/14,127.0.0.1,172.30.0.0/16,api-int.c.example.com,localhost";
+
+const namespace = "postern-egress";
+const proxies = "/apis/config.openshift.io/v1/proxies";
+
+/** A real cluster with the kinds of OpenShift's proxy, as `none` of a platform, and controllers that look after it. */
+export class EgressLab implements AsyncDisposable {
+  readonly cluster: KubeCluster;
+  readonly home: Household;
+  readonly #kubeconfig: string;
+  #controllers = 0;
+
+  private constructor(cluster: KubeCluster, home: Household, kubeconfig: string) {
+    this.cluster = cluster;
+    this.home = home;
+    this.#kubeconfig = kubeconfig;
+  }
+
+  static async start(
+    kubernetes: string,
+    options: EgressKindsOptions & KubeClusterOptions = {},
+  ): Promise<EgressLab> {
+    const cluster = await KubeCluster.start(kubernetes, options);
+    try {
+      await makeEgressKinds(cluster, options);
+      for (const name of ["openshift-config", "openshift-config-managed", namespace]) {
+        await cluster.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+      }
+      const lab = new EgressLab(cluster, await Household.open(), await cluster.writeKubeconfig());
+      await lab.platform();
+      return lab;
+    } catch (error) {
+      await cluster[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Infrastructure, Network and install-config as an installer leaves them. */
+  async platform(): Promise<void> {
+    const { cluster } = this;
+    const apiVersion = "config.openshift.io/v1";
+    const metadata = { name: "cluster" };
+    await cluster.apply(
+      { apiVersion, kind: "Infrastructure", metadata, spec: {} },
+      {
+        apiVersion,
+        kind: "Network",
+        metadata,
+        spec: {},
+        status: { serviceNetwork: ["172.30.0.0/16"], clusterNetwork: [{ cidr: "10.128.0.0/14" }] },
+      },
+      this.map("kube-system", "cluster-config-v1", {
+        "install-config": "networking:\n  machineNetwork:\n  - cidr: 10.0.0.0/16\n",
+      }),
+    );
+    await cluster.json(
+      "PATCH",
+      "/apis/config.openshift.io/v1/infrastructures/cluster/status",
+      {
+        status: {
+          apiServerInternalURI: "https://api-int.c.example.com:6443",
+          platformStatus: { type: "None" },
+        },
+      },
+      "application/merge-patch+json",
+    );
+  }
+
+  map(
+    namespace: string,
+    name: string,
+    data: Readonly<Record<string, string>>,
+    more: object = {},
+  ): KubeObject {
+    return { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name, ...more }, data };
+  }
+
+  /** Starts a replica. The system's certificates are those of one file, lest the bundles of a machine differ. */
+  async controller(args: readonly string[] = [], { system = "omit" } = {}): Promise<Door> {
+    const env: Record<string, string> = system === "omit" ? {} : { SSL_CERT_FILE: system };
+    const controller = this.home.start([
+      "egress",
+      "controller",
+      `--kubeconfig=${this.#kubeconfig}`,
+      `--namespace=${namespace}`,
+      "--health-host=127.0.0.1",
+      "--health-port=0",
+      "--lease-duration=6s",
+      ...(system === "omit" ? ["--system-trust=omit"] : []),
+      ...args,
+    ], { env });
+    this.#controllers++;
+    await controller.ready;
+    return controller;
+  }
+
+  /** Writes the spec, as an administrator does; the answer is its generation. */
+  async edit(spec: Readonly<Record<string, unknown>>, name = "cluster"): Promise<number> {
+    const answer = await this.cluster.ask("GET", `${proxies}/${name}`);
+    const before = await answer.json();
+    const metadata = { name };
+    const kind = { apiVersion: "config.openshift.io/v1", kind: "Proxy" };
+    const written = answer.ok
+      ? await this.cluster.json("PUT", `${proxies}/${name}?fieldManager=tests`, { ...before, spec })
+      : await this.cluster.json("POST", `${proxies}?fieldManager=tests`, { ...kind, metadata, spec });
+    return (written as ProxyView).metadata.generation;
+  }
+
+  async proxy(): Promise<ProxyView> {
+    return await this.cluster.json("GET", `${proxies}/cluster`) as ProxyView;
+  }
+
+  /** The three accepted texts, empty where there are none. */
+  async status(): Promise<readonly string[]> {
+    const { status = {} } = await this.proxy();
+    return [status.httpProxy ?? "", status.httpsProxy ?? "", status.noProxy ?? ""];
+  }
+
+  /** The text of a bundle. */
+  async bundle(
+    namespace = "openshift-config-managed",
+    name = "trusted-ca-bundle",
+  ): Promise<string | undefined> {
+    return (await this.mapOf(namespace, name))?.data?.["ca-bundle.crt"];
+  }
+
+  async mapOf(
+    namespace: string,
+    name: string,
+  ): Promise<
+    | {
+      readonly metadata: { readonly resourceVersion: string };
+      readonly data?: Readonly<Record<string, string>>;
+    }
+    | undefined
+  > {
+    const answer = await this.cluster.ask("GET", `/api/v1/namespaces/${namespace}/configmaps/${name}`);
+    const map = await answer.json();
+    return answer.ok ? map : undefined;
+  }
+
+  async report(): Promise<ReportView | undefined> {
+    const data = (await this.mapOf(namespace, "postern-egress-status"))?.data;
+    if (!data) return undefined;
+    return {
+      accepted: data["accepted"] ?? "",
+      reason: data["reason"] ?? "",
+      message: data["message"] ?? "",
+      observedGeneration: Number(data["observedGeneration"]),
+      conditions: JSON.parse(data["conditions"] ?? "[]"),
+      endpoints: JSON.parse(data["endpoints"] ?? "[]"),
+    };
+  }
+
+  /** What the controller says of a generation, once it has said something of it. */
+  async verdict(
+    generation: number,
+    about: (report: ReportView) => boolean = () => true,
+  ): Promise<ReportView> {
+    let last: ReportView | undefined;
+    await eventually(`the report is of generation ${generation}`, async () => {
+      last = await this.report();
+      return last?.observedGeneration === generation && about(last);
+    }).catch((error) => {
+      throw new Error(`${error.message}: ${JSON.stringify(last)}`);
+    });
+    if (!last) throw new Error("no report");
+    return last;
+  }
+
+  /** Edits, and waits for what is said of it. */
+  async tried(spec: Readonly<Record<string, unknown>>): Promise<ReportView> {
+    return await this.verdict(await this.edit(spec));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.home[Symbol.asyncDispose]();
+    await this.cluster[Symbol.asyncDispose]();
+  }
+}
