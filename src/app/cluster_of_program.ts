@@ -1,4 +1,4 @@
-import { type KubeApi, loadKubernetes } from "../clusters/mod.ts";
+import type { KubeApi } from "../clusters/mod.ts";
 import { PosternError, type World } from "../core/mod.ts";
 import { dialerThroughProxy, Direct } from "../transports/mod.ts";
 
@@ -23,6 +23,7 @@ export async function openClusterOfProgram(
   { context: named, most }: ClusterOfProgramOptions = {},
 ): Promise<ClusterOfProgram> {
   const { clock, network, files, process } = world;
+  const { loadKubernetes } = await import("../clusters/mod.ts");
   const { inClusterContext, KubeClient, readKubeConfig } = await loadKubernetes();
   const contextIn = async (path: string) => {
     const config = await readKubeConfig(files, [path]);

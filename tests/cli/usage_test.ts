@@ -74,8 +74,21 @@ const transcripts: readonly Transcript[] = [
   { args: ["logout"], code: 4, err: /Cannot tell where the catalogue is/ },
   { args: ["update", "--import-kharon"], code: 4, err: /has nothing of kharon/ },
   { args: ["update", "--import-kharon", "--device"], code: 2, err: alone(/Cannot use --device together/) },
-  // What later versions bring is not there yet, not even by name.
-  { args: ["egress"], code: 2, err: /there is no such command/ },
+  {
+    args: ["egress"],
+    code: 2,
+    err: /postern: error: Cannot run "postern egress": no matching command found/,
+  },
+  {
+    args: ["egress", "controller", "--context", "lab"],
+    code: 2,
+    err: /Cannot use --context: there is no --kubeconfig that it could be of/,
+  },
+  {
+    args: ["egress", "controller", "--system-trust", "omit"],
+    code: 4,
+    err: /Cannot tell which cluster is meant: this is no pod of one\npostern: hint: give --kubeconfig FILE/,
+  },
 ];
 
 for (const { args, code, out = /^$/, err = /^$/ } of transcripts) {

@@ -1,4 +1,4 @@
-import { type LeaseTimes, loadKubernetes } from "../../clusters/mod.ts";
+import type { LeaseTimes } from "../../clusters/mod.ts";
 import {
   Deadlines,
   describe,
@@ -58,6 +58,7 @@ export async function runEgressController(
   const { clock, network, process } = world;
   const { kubeconfig, context, lease, takesOver } = settings;
   const system = await systemTrust(settings, world);
+  const { loadKubernetes } = await import("../../clusters/mod.ts");
   const [{ LeaderElection, Leases }, { EgressController }, { healthPages }] = await Promise.all([
     loadKubernetes(),
     loadEgressController(),

@@ -90,6 +90,7 @@ Deno.test("nothing of the clusters is loaded before somebody has a catalogue, or
   const root = new URL("../../../", import.meta.url).href;
   const isCluster = (specifier: string) =>
     specifier.startsWith(`${root}src/clusters/`) ||
+    specifier.startsWith(`${root}src/egress/controller/`) ||
     specifier === `${root}src/transports/kubernetes/open_clusters.ts`;
   const modules = new Map((await modulesOf(root)).map((module) => [module.specifier ?? "", module]));
   const later = (await dynamicImports()).map((path) => `${root}${path}`).filter((file) => modules.has(file));
