@@ -58,6 +58,9 @@ const programEnv = [
   "XDG_RUNTIME_DIR",
 ];
 
+/** What narrows the faults that are played. */
+const faultEnv = ["POSTERN_FAULT_SEED", "POSTERN_FAULT_SECONDS", "POSTERN_FAULT_ONLY"];
+
 /** All groups, quick ones first. */
 export function testGroups(place: TestPlace): TestGroup[] {
   const { root, temporary, deno } = place;
@@ -65,14 +68,15 @@ export function testGroups(place: TestPlace): TestGroup[] {
   const files = [`--allow-read=${root},${temporary}`, `--allow-write=${temporary}`];
   const programs = [deno, ...place.compiled === undefined ? [] : [place.compiled], ...place.peers];
   const run = `--allow-run=${programs.join(",")}`;
-  const outside = [
+  const outsideWith = (names: readonly string[]) => [
     sockets,
     `--allow-read=${[root, temporary, ...place.environment].join(",")}`,
     `--allow-write=${temporary}`,
     run,
-    env(programEnv),
+    env([...programEnv, ...names]),
     "--allow-sys=uid",
   ];
+  const outside = outsideWith([]);
   // What drives a browser reads the whole environment, and what kind of system this is.
   const browser = [
     sockets,
@@ -119,6 +123,7 @@ export function testGroups(place: TestPlace): TestGroup[] {
     group("browser", ["browser"], browser, { isParallel: false }),
     group("cli", ["cli"], outside, { isParallel: false }),
     group("docs", ["docs"], outside, { isParallel: false }),
+    group("faults", ["faults"], outsideWith(faultEnv), { isParallel: false }),
   ];
 }
 

@@ -85,12 +85,19 @@ export class KonnectivityLab implements AsyncDisposable {
     return port;
   }
 
-  /** `sockets` is where the frontend's socket goes; the lab's own directory unless told. */
+  /**
+   * `sockets` is where the frontend's socket goes, the lab's own directory unless told; `ports` are those of the
+   * frontend, the agents, health and administration.
+   */
   async goServer(
     frontend: Frontend,
-    { more = [], sockets = this.directory }: { more?: readonly string[]; sockets?: string } = {},
-  ): Promise<RunningServer> {
-    const [port, agents, health, admin] = [plainPort(), plainPort(), plainPort(), plainPort()];
+    { more = [], sockets = this.directory, ports = plainPorts() }: {
+      more?: readonly string[];
+      sockets?: string;
+      ports?: ServerPorts;
+    } = {},
+  ): Promise<RunningServer & { readonly server: PeerServer }> {
+    const [port, agents, health, admin] = ports;
     const socket = `${sockets}/${port}.sock`;
     const { cert, key } = this.pair("frontend", "server");
     const tls = [`--server-ca-cert=${this.ca("frontend")}`, `--server-cert=${cert}`, `--server-key=${key}`];
@@ -156,6 +163,14 @@ export class KonnectivityLab implements AsyncDisposable {
     for (const program of this.#running.reverse()) await program[Symbol.asyncDispose]();
     await Deno.remove(this.directory, { recursive: true });
   }
+}
+
+/** The ports of a server of upstream's: frontend, agents, health, administration. */
+export type ServerPorts = readonly [front: number, agents: number, health: number, admin: number];
+
+/** Free ones. */
+export function plainPorts(): ServerPorts {
+  return [plainPort(), plainPort(), plainPort(), plainPort()];
 }
 
 /** A server, where its clients and agents find it, and its health port. */

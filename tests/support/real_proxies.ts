@@ -1,4 +1,4 @@
-import { PeerServer } from "./peer_program.ts";
+import { type PeerOptions, PeerServer } from "./peer_program.ts";
 
 export interface ProxyAccount {
   readonly user: string;
@@ -10,13 +10,17 @@ export async function startTinyproxy(
   path: string,
   directory: string,
   account?: ProxyAccount,
+  options: PeerOptions = {},
 ): Promise<PeerServer> {
   const file = `${directory}/tinyproxy-${crypto.randomUUID()}.conf`;
   const auth = account ? `BasicAuth ${account.user} ${account.password}\n` : "";
   return await PeerServer.start(path, (port) => {
-    Deno.writeTextFileSync(file, `Port ${port}\nListen 127.0.0.1\nTimeout 60\nAllow 127.0.0.1\n${auth}`);
+    Deno.writeTextFileSync(
+      file,
+      `Port ${port}\nListen 127.0.0.1\nTimeout 60\nMaxClients 5000\nAllow 127.0.0.1\n${auth}`,
+    );
     return ["-d", "-c", file];
-  });
+  }, options);
 }
 
 /** Debian's microsocks: SOCKS5, with a password where an account is given. */

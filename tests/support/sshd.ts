@@ -108,6 +108,15 @@ export class SshLab implements AsyncDisposable {
     return server;
   }
 
+  /** Ends a server with all that it serves, and starts it again where it was, `pause` ms later. */
+  async restart(server: Sshd, { pause = 0 }: { readonly pause?: number } = {}): Promise<Sshd> {
+    await server[Symbol.asyncDispose]();
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    const again = await Sshd.start(server.how);
+    this.#servers[this.#servers.indexOf(server)] = again;
+    return again;
+  }
+
   /** Adds a line to known_hosts. */
   async know(host: string, publicKey: string): Promise<void> {
     const [type, blob] = (await Deno.readTextFile(publicKey)).split(" ");
@@ -131,39 +140,43 @@ export class SshLab implements AsyncDisposable {
   }
 }
 
+/** What a server is started with, once its files are written. */
+export interface SshdStart {
+  readonly name: string;
+  readonly port: number;
+  readonly file: string;
+  readonly keys: readonly string[];
+  readonly under: Under;
+  readonly paths: PeerPaths<typeof sshPeers[number]>;
+}
+
 /** One real ssh server, from the moment it takes connections. */
 export class Sshd implements AsyncDisposable {
   readonly name: string;
   readonly port: number;
   /** Its private host keys, in the order of the types asked for. */
   readonly keys: readonly string[];
+  /** What it was started with. */
+  readonly how: SshdStart;
   readonly #child: Deno.ChildProcess;
   readonly #sh: string;
   readonly #said: Promise<void>;
   #log = "";
   #hasEnded = false;
 
-  private constructor(
-    child: Deno.ChildProcess,
-    { name, port, keys, sh }: { name: string; port: number; keys: readonly string[]; sh: string },
-  ) {
+  private constructor(child: Deno.ChildProcess, how: SshdStart) {
     this.#child = child;
-    this.#sh = sh;
-    this.name = name;
-    this.port = port;
-    this.keys = keys;
+    this.how = how;
+    this.#sh = how.paths.sh;
+    this.name = how.name;
+    this.port = how.port;
+    this.keys = how.keys;
     this.#said = this.#listen();
     child.status.then(() => this.#hasEnded = true);
   }
 
-  static async start({ name, port, file, keys, under, paths }: {
-    name: string;
-    port: number;
-    file: string;
-    keys: readonly string[];
-    under: Under;
-    paths: PeerPaths<typeof sshPeers[number]>;
-  }): Promise<Sshd> {
+  static async start(how: SshdStart): Promise<Sshd> {
+    const { name, file, under, paths } = how;
     const [program = paths.sshd, ...args] = [...under, paths.sshd, "-D", "-e", "-f", file];
     const child = new Deno.Command(program, {
       args,
@@ -173,7 +186,7 @@ export class Sshd implements AsyncDisposable {
       stdout: "null",
       stderr: "piped",
     }).spawn();
-    const server = new Sshd(child, { name, port, keys, sh: paths.sh });
+    const server = new Sshd(child, how);
     await eventually(`sshd ${name} listens`, () => {
       if (server.#hasEnded) throw new Error(`sshd ended: ${server.#log}`);
       return server.#log.includes("Server listening");

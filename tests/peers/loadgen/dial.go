@@ -45,11 +45,7 @@ func dialPlain(s settings, target string) (net.Conn, error) {
 
 // openSocks5 asks without a password for an IPv4 address or a name (RFC 1928, sections 3 and 4).
 func openSocks5(conn net.Conn, target string) error {
-	host, portText, err := net.SplitHostPort(target)
-	if err != nil {
-		return err
-	}
-	port, err := strconv.ParseUint(portText, 10, 16)
+	host, port, err := splitTarget(target)
 	if err != nil {
 		return err
 	}
@@ -79,6 +75,14 @@ func openSocks5(conn net.Conn, target string) error {
 	}
 	_, err = io.ReadFull(conn, answer[:rest])
 	return err
+}
+
+func splitTarget(target string) (host string, port uint64, err error) {
+	host, text, err := net.SplitHostPort(target)
+	if err == nil {
+		port, err = strconv.ParseUint(text, 10, 16)
+	}
+	return host, port, err
 }
 
 // openConnect asks by HTTP CONNECT. The origin speaks second, so nothing can follow the head.

@@ -5,6 +5,7 @@
 //	loadgen bulk -door ADDR [-http] [-mb 1000] [-c 1] [-up]           MB/s of one or more streams
 //	loadgen idle -door ADDR -pid PID [-n 5000] [-carry MB] [-rest S]  resident memory for each open connection
 //	loadgen wait -pid PID [-rest S]                                   CPU of a door that does nothing
+//	loadgen soak -door ADDR -pid PID -target A,B [-per 200] [-for 60m] [-every 5s]   connections at an even rate, and what the door holds
 //	loadgen origin [-tls]                                             an origin alone: `ready ADDR`, until it is killed
 //
 // With -pid, rate and bulk tell the CPU seconds the door took; with -grown too, rate tells what memory and how many
@@ -36,11 +37,13 @@ type settings struct {
 	warm, pid, carry int
 	megabytes        int64
 	rest             time.Duration
+	perSecond        int
+	lasts, every     time.Duration
 }
 
 func main() {
 	if len(os.Args) < 2 {
-		fail(fmt.Errorf("usage: loadgen rate|bulk|idle|wait|origin …"))
+		fail(fmt.Errorf("usage: loadgen rate|bulk|idle|wait|soak|origin …"))
 	}
 	mode := os.Args[1]
 	var s settings
@@ -58,11 +61,14 @@ func main() {
 	flags.IntVar(&s.pid, "pid", 0, "process of the door")
 	flags.IntVar(&s.carry, "carry", 0, "MB each connection carries before it idles")
 	flags.Int64Var(&s.megabytes, "mb", 1000, "MB in all")
+	flags.IntVar(&s.perSecond, "per", 200, "soak: connections a second")
+	flags.DurationVar(&s.lasts, "for", time.Hour, "soak: how long")
+	flags.DurationVar(&s.every, "every", 5*time.Second, "soak: how often to tell")
 	flags.DurationVar(&s.rest, "rest", 2*time.Second, "how long to wait before memory, descriptors or CPU are read")
 	if err := flags.Parse(os.Args[2:]); err != nil {
 		fail(err)
 	}
-	modes := map[string]func(settings, string) (map[string]any, error){"rate": rate, "bulk": bulk, "idle": idle, "wait": wait, "origin": originAlone}
+	modes := map[string]func(settings, string) (map[string]any, error){"rate": rate, "bulk": bulk, "idle": idle, "wait": wait, "soak": soak, "origin": originAlone}
 	run, known := modes[mode]
 	if !known {
 		fail(fmt.Errorf("unknown mode %q", mode))

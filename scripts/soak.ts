@@ -1,0 +1,111 @@
+import { liveOf, statusOf } from "../tests/faults/process_accounts.ts";
+import { type WayName, wayNames, WholeWorld, worldPeers } from "../tests/faults/whole_world.ts";
+import { startReady } from "./bench_doors.ts";
+import { findPeers } from "./find_peers.ts";
+import { judgeSoak, quarters, type SoakSample, soakText } from "./soak_quarters.ts";
+
+const usage = "deno task soak [--minutes 60] [--rate 200] [--ways direct,one,…]";
+
+/** Longer than a way without half-closes is kept open for a client that has ended its side. */
+const quietSeconds = 45;
+
+/**
+ * Many short connections by every protocol and through every transport, for a long time: what the door holds must not
+ * grow.
+ */
+if (import.meta.main) Deno.exit(await soak(Deno.args));
+
+interface SoakOptions {
+  readonly minutes: number;
+  /** Connections a second. */
+  readonly rate: number;
+  readonly ways: readonly WayName[];
+}
+
+async function soak(args: readonly string[]): Promise<number> {
+  const options = readOptions(args);
+  if (!options) {
+    console.error(`usage: ${usage}`);
+    return 2;
+  }
+  const found = await findPeers();
+  const missing = [...worldPeers, "loadgen" as const].flatMap((name) => {
+    const at = found[name];
+    return "missing" in at ? [`${name}: ${at.missing}`] : [];
+  });
+  if (missing.length > 0) {
+    console.error(`soak: error: ${missing.join("; ")}; install them with: deno task peers`);
+    return 1;
+  }
+  const paths = Object.fromEntries(
+    Object.entries(found).flatMap(([name, at]) => "path" in at ? [[name, at.path]] : []),
+  ) as Record<typeof worldPeers[number] | "loadgen", string>;
+  await using started = new AsyncDisposableStack();
+  const targets: Partial<Record<WayName, number>> = {};
+  for (const way of wayNames) {
+    const origin = started.use(await startReady(`the origin of ${way}`, [paths.loadgen, "origin"]));
+    targets[way] = Number(origin.address.split(":")[1]);
+  }
+  const world = started.use(await WholeWorld.start(paths, targets as Record<WayName, number>));
+  const samples = await load(paths.loadgen, world, options);
+  const { connections } = liveOf(await statusOf(world.home));
+  const told = quarters(samples);
+  console.log(soakText(told));
+  const problems = judgeSoak(samples, told, { connections: connections ?? 0 });
+  for (const problem of problems) console.log(`missed: ${problem}`);
+  return problems.length === 0 ? 0 : 1;
+}
+
+/** Runs the load generator beside a question now and then to the door itself; its last line is the end. */
+async function load(generator: string, world: WholeWorld, options: SoakOptions): Promise<SoakSample[]> {
+  const { door, ways } = world;
+  const asked = ways.filter(({ name }) => options.ways.some((way) => way === name)).map(({ target }) =>
+    `${target.host}:${target.port}`
+  );
+  const seconds = Math.round(options.minutes * 60);
+  const child = new Deno.Command(generator, {
+    args: [
+      ...["soak", "-door", await door.address(), "-pid", `${door.pid}`, "-target", asked.join(",")],
+      ...["-per", `${options.rate}`, "-for", `${seconds}s`, "-every", "5s", "-rest", `${quietSeconds}s`],
+    ],
+    stdin: "null",
+    stdout: "piped",
+  }).spawn();
+  const samples: SoakSample[] = [];
+  let sessions = 0;
+  let text = "";
+  for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    const lines = text.split("\n");
+    text = lines.pop() ?? "";
+    for (const line of lines) {
+      if (samples.length % 6 === 0) sessions = await sessionsOf(world);
+      samples.push({ ...JSON.parse(line), sessions });
+      if (samples.length % 12 === 0) console.log(line);
+    }
+  }
+  if (!(await child.status).success) throw new Error("the load generator failed");
+  return samples;
+}
+
+/** Sessions of every kind that the door keeps. */
+async function sessionsOf({ home }: WholeWorld): Promise<number> {
+  const { transports } = await statusOf(home);
+  const counts = transports.flatMap(({ hops = [], clusters = [], sessions }) => [
+    ...hops.map((hop) => hop.sessions),
+    ...clusters.map((cluster) => cluster.sessions),
+    typeof sessions === "number" ? sessions : 0,
+  ]);
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+function readOptions(args: readonly string[]): SoakOptions | undefined {
+  const rest = [...args];
+  const value = (name: string) =>
+    rest.includes(name) ? rest.splice(rest.indexOf(name), 2)[1] ?? "" : undefined;
+  const [minutes, rate] = [Number(value("--minutes") ?? 60), Number(value("--rate") ?? 200)];
+  const named = value("--ways")?.split(",") ?? wayNames;
+  const ways = wayNames.filter((way) => named.includes(way));
+  const isRight = minutes > 0 && rate > 0 && rest.length === 0 && ways.length === named.length;
+  return isRight ? { minutes, rate, ways } : undefined;
+}

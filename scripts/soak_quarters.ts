@@ -1,0 +1,86 @@
+/** What a door holds at one moment of a soak. */
+export interface SoakSample {
+  /** Seconds after the start. */
+  readonly s: number;
+  readonly resident_kB: number;
+  readonly files: number;
+  readonly open: number;
+  readonly done: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly sessions: number;
+  /** How often each target failed, and how it did last. */
+  readonly failures?: readonly string[];
+}
+
+/** A quarter of a soak: middle values of its samples. */
+export interface SoakQuarter {
+  readonly residentMb: number;
+  readonly files: number;
+  readonly sessions: number;
+  /** Connections that were served in it. */
+  readonly done: number;
+}
+
+/** How much more the door may hold in the last quarter than in the second, and how many connections may fail. */
+const mostGrowth = 1.05;
+const mostFailed = 0.001;
+/** What is held at the end may be so many descriptors more than in the second quarter. */
+const moreFiles = 16;
+
+/** The four quarters; the last sample is of the quiet behind them. */
+export function quarters(samples: readonly SoakSample[]): SoakQuarter[] {
+  const loaded = samples.slice(0, -1);
+  return [0, 1, 2, 3].map((quarter) => {
+    const [from, to] = [quarter, quarter + 1].map((at) => Math.floor(at * loaded.length / 4));
+    const own = loaded.slice(from, to);
+    const before = loaded[(from ?? 0) - 1]?.done ?? 0;
+    return {
+      residentMb: Math.round(median(own.map(({ resident_kB }) => resident_kB)) / 100) / 10,
+      files: median(own.map(({ files }) => files)),
+      sessions: median(own.map(({ sessions }) => sessions)),
+      done: (own.at(-1)?.done ?? before) - before,
+    };
+  });
+}
+
+/** A line for each quarter. */
+export function soakText(told: readonly SoakQuarter[]): string {
+  return told.map(({ residentMb, files, sessions, done }, at) =>
+    `quarter ${at + 1}: ${residentMb} MB, ${files} descriptors, ${sessions} sessions, ${done} connections`
+  ).join("\n");
+}
+
+/** What was not kept to; `connections` are those that the door has after all clients have left. */
+export function judgeSoak(
+  samples: readonly SoakSample[],
+  told: readonly SoakQuarter[],
+  { connections }: { readonly connections: number },
+): string[] {
+  const [, second, , last] = told;
+  const end = samples.at(-1);
+  if (!second || !last || !end || samples.length < 9) return ["too few samples to tell anything"];
+  const problems: string[] = [];
+  if (last.residentMb > second.residentMb * mostGrowth) {
+    const percent = Math.round((last.residentMb / second.residentMb - 1) * 1000) / 10;
+    problems.push(`memory of the last quarter is ${percent} % over that of the second`);
+  }
+  if (end.files > second.files + moreFiles) {
+    problems.push(`${end.files} descriptors at the end, ${second.files} in the second quarter`);
+  }
+  if (last.sessions > second.sessions * 2) {
+    problems.push(`${last.sessions} sessions in the last quarter, ${second.sessions} in the second`);
+  }
+  if (end.failed > end.done * mostFailed) {
+    problems.push(`${end.failed} of ${end.done} connections failed: ${(end.failures ?? []).join("; ")}`);
+  }
+  if (end.skipped > 0) problems.push(`${end.skipped} connections found no room`);
+  if (end.open > 0) problems.push(`${end.open} clients never ended`);
+  if (connections > 0) problems.push(`the door still has ${connections} connections`);
+  return problems;
+}
+
+function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? NaN;
+}

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { isLongRun } from "../support/long_runs.ts";
+import { eventually } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import { FaultLedger } from "./fault_ledger.ts";
+import { narrowed, planSchedule, scheduleText } from "./fault_schedule.ts";
+import { outcomesOf } from "./door_outcomes.ts";
+import { PatternStreams } from "./pattern_streams.ts";
+import { playSchedule, type Stage, untilItWorks } from "./play_schedule.ts";
+import { accountOf, liveOf, type ProcessAccount, statusOf } from "./process_accounts.ts";
+import { type WayName, wayNames, WholeWorld, worldPeers } from "./whole_world.ts";
+
+// Seconds of faults; with the start of the world and the quiet at the end it is about two minutes, or half an hour.
+const seconds = Number(asked("POSTERN_FAULT_SECONDS") ?? (isLongRun() ? 1700 : 70));
+const seed = Number(asked("POSTERN_FAULT_SEED") ?? (isLongRun() ? Date.now() % 1_000_000 : 1));
+const only = asked("POSTERN_FAULT_ONLY")?.split(",").map((word) => word.trim()) ?? [];
+
+/** How much more than at first a process may hold once all is quiet. */
+const margin = { memory: 150_000_000, descriptors: 16, channels: 8 };
+/** How long quiet may take, in ms: what was frozen has to be given up by both sides. */
+const untilQuiet = 120_000;
+
+peerTest(
+  "whatever fails, nothing is corrupted, nothing hangs, and nothing else breaks",
+  worldPeers,
+  async (paths, t) => {
+    await using streams = new PatternStreams();
+    const targets = Object.fromEntries(wayNames.map((way) => [way, streams.listen()])) as Record<
+      WayName,
+      number
+    >;
+    await using world = await WholeWorld.start(paths, targets);
+    const { door, home, parts, ways } = world;
+    const schedule = narrowed(planSchedule({ seed, lasts: seconds * 1000, parts, ways }), only);
+    const ledger = new FaultLedger();
+    const stage: Stage = { door: await door.address(), ways, parts, streams, ledger };
+    const processes = () => [door, ...world.others()];
+    const accounts = () => Promise.all(processes().map(({ pid }) => accountOf(paths.sh, pid)));
+
+    await t.step("every way works at first", async () => {
+      for (const { name } of ways) await untilItWorks(name, stage);
+    });
+    const before = await accounts();
+    const { channels: usual = 0 } = liveOf(await statusOf(home));
+    try {
+      await t.step(
+        `seed ${seed}: ${schedule.faults.length} faults, ${schedule.streams.length} streams`,
+        async () => {
+          const played = await playSchedule(schedule, stage);
+          const outcomes = await outcomesOf(door, played);
+          const broken = played.flatMap((stream, at) =>
+            ledger.broken({ ...stream, outcome: outcomes[at] }).map((law) =>
+              `${stream.plan.way} ${stream.plan.id}: ${law}`
+            )
+          );
+          assert.deepEqual(broken, []);
+          assert.deepEqual(streams.strange, []);
+          // Most must have come through, else nothing was tried.
+          const whole = played.filter(({ plan, up, down }) => up === plan.up && down === plan.down);
+          assert.ok(whole.length > played.length / 2, `${whole.length} of ${played.length} came through`);
+        },
+      );
+      await t.step("every way works again", async () => {
+        for (const { name } of ways) await untilItWorks(name, stage);
+      });
+      await t.step("nothing is left of it", async () => {
+        await eventually("the door is quiet", async () => {
+          // The cluster behind an ssh host keeps channels for its API.
+          const { channels = 0, ...live } = liveOf(await statusOf(home));
+          return Object.values(live).every((count) => count === 0) && channels <= usual + margin.channels;
+        }, untilQuiet);
+        await eventually("the targets are left", () => streams.open === 0, untilQuiet);
+        let now: ProcessAccount[] = [];
+        await eventually("descriptors are as at first", async () => {
+          now = await accounts();
+          return now.every(({ descriptors }, at) =>
+            descriptors <= (before[at]?.descriptors ?? 0) + margin.descriptors
+          );
+        }, untilQuiet);
+        for (const [at, { memory }] of now.entries()) {
+          const grown = memory - (before[at]?.memory ?? 0);
+          assert.ok(grown <= margin.memory, `process ${at} has grown by ${grown} bytes`);
+        }
+        console.log(
+          now.map(({ memory, descriptors }, at) => told(before[at], { memory, descriptors })).join("; "),
+        );
+      });
+    } catch (error) {
+      const narrow = only.length > 0 ? `POSTERN_FAULT_ONLY='${only.join(",")}' ` : "";
+      console.error(
+        `${
+          scheduleText(schedule)
+        }\nrepeat: POSTERN_FAULT_SEED=${seed} POSTERN_FAULT_SECONDS=${seconds} ${narrow}deno task test tests/faults`,
+      );
+      throw error;
+    }
+  },
+);
+
+function told(before: ProcessAccount | undefined, now: ProcessAccount): string {
+  const mb = (bytes = 0) => `${Math.round(bytes / 1e6)} MB`;
+  return `${mb(before?.memory)} → ${mb(now.memory)}, ${before?.descriptors} → ${now.descriptors} descriptors`;
+}
+
+function asked(name: string): string | undefined {
+  const { state } = Deno.permissions.querySync({ name: "env", variable: name });
+  return state === "granted" ? Deno.env.get(name) || undefined : undefined;
+}

@@ -1,0 +1,90 @@
+import { eventually } from "../support/peer_program.ts";
+import { type FaultLedger, type StreamAccount } from "./fault_ledger.ts";
+import type { PlannedFault, PlannedStream, Schedule } from "./fault_schedule.ts";
+import { type LivePart, pause } from "./live_parts.ts";
+import type { PatternStreams } from "./pattern_streams.ts";
+import type { WorldWay } from "./whole_world.ts";
+
+/** A stream and where its client was, by which the door's log knows it. */
+export type PlayedStream = Omit<StreamAccount, "outcome"> & { readonly local: string };
+
+/** How long one stream may take with all that goes wrong, and how long a way may need to work again, in ms. */
+const patience = 120_000;
+
+/** Where a schedule is played. */
+export interface Stage {
+  /** The address of the door. */
+  readonly door: string;
+  readonly ways: readonly WorldWay[];
+  readonly parts: readonly LivePart[];
+  readonly streams: PatternStreams;
+  readonly ledger: FaultLedger;
+}
+
+/** Plays a schedule to its end: all streams are over, and every way that had trouble works again. */
+export async function playSchedule(schedule: Schedule, stage: Stage): Promise<PlayedStream[]> {
+  const start = performance.now();
+  const begins = async (at: number) => await pause(Math.max(0, start + at - performance.now()));
+  const faults = schedule.faults.map(async (fault) => {
+    await begins(fault.at);
+    await suffer(fault, stage);
+  });
+  const streams = schedule.streams.map(async (plan) => {
+    await begins(plan.at);
+    return await carry(plan, stage);
+  });
+  await Promise.all(faults);
+  return await Promise.all(streams);
+}
+
+/** Resolves once a way carries something; tells how many times it was tried. */
+export async function untilItWorks(way: string, stage: Stage): Promise<number> {
+  let tries = 0;
+  let last = "";
+  const works = async () => {
+    tries++;
+    const { failure, up, down } = await carry(probe(way), stage);
+    last = failure ?? "";
+    return failure === undefined && up === probeSize && down === probeSize;
+  };
+  try {
+    await eventually(`${way} works`, works, patience);
+  } catch (error) {
+    throw new Error(`${error instanceof Error ? error.message : error}: ${last}`);
+  }
+  return tries;
+}
+
+async function suffer({ part: name, kind, lasts }: PlannedFault, stage: Stage): Promise<void> {
+  const part = stage.parts.find((part) => part.name === name);
+  const fault = part?.kinds.find((fault) => fault.kind === kind);
+  if (!part || !fault) throw new Error(`there is no ${name}/${kind}`);
+  const end = stage.ledger.begin(`${name}/${kind}`, part.ways, performance.now());
+  await fault.run(lasts);
+  await Promise.all(part.ways.map((way) => untilItWorks(way, stage)));
+  end(performance.now());
+}
+
+async function carry(plan: PlannedStream, { door, ways, streams }: Stage): Promise<PlayedStream> {
+  const way = ways.find(({ name }) => name === plan.way);
+  if (!way) throw new Error(`there is no way ${plan.way}`);
+  return await streams.carry(plan, { door, target: way.target, patience });
+}
+
+const probeSize = 2000;
+let probes = 0;
+
+function probe(way: string): PlannedStream {
+  return {
+    id: 1_000_000_000 + probes++,
+    at: 0,
+    way,
+    protocol: "http",
+    up: probeSize,
+    down: probeSize,
+    piece: probeSize,
+    pause: 0,
+    isHalfClosed: false,
+    isEarly: false,
+  };
+}

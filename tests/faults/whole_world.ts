@@ -1,0 +1,112 @@
+import { konnectivityPeers } from "../support/konnectivity_lab.ts";
+import type { PeerPaths } from "../support/peers.ts";
+import { type Door, Household } from "../support/postern_process.ts";
+import { sshPeers } from "../support/sshd.ts";
+import type { LivePart } from "./live_parts.ts";
+import { startCluster } from "./world_cluster.ts";
+import { doorPart, startCompany, updateFaults } from "./world_door.ts";
+import { startKonnectivity } from "./world_konnectivity.ts";
+import { startProxies } from "./world_proxies.ts";
+import { startSsh } from "./world_ssh.ts";
+
+/** What such a world is made with. */
+export const worldPeers = [...sshPeers, ...konnectivityPeers, "kubernetes", "tinyproxy"] as const;
+
+/** A way from the door to a target of its own. */
+export interface WorldWay {
+  readonly name: string;
+  /** What a client asks for. */
+  readonly target: { readonly host: string; readonly port: number };
+  /** Whether the far side passes a half-close on: upstream's Konnectivity and tinyproxy do not. */
+  readonly carriesHalfClose: boolean;
+}
+
+/** The ways that a world has. `behind` goes through `one`, `deep` through `corp`. */
+export const wayNames = [
+  ...["direct", "one", "chain", "lab", "behind", "hosted", "own", "corp", "upstream", "deep"],
+] as const;
+
+export type WayName = typeof wayNames[number];
+
+const halfClosing: readonly WayName[] = ["direct", "one", "chain", "lab", "behind", "own", "upstream"];
+
+/**
+ * One real door, and behind it everything that it can go through: two ssh servers, a cluster with its API server and
+ * node, Konnectivity by upstream's programs and by ours, tinyproxy, another door, and a catalogue. The parts can be
+ * made to fail.
+ */
+export class WholeWorld implements AsyncDisposable {
+  readonly ways: readonly WorldWay[];
+  readonly parts: readonly LivePart[];
+  readonly door: Door;
+  readonly home: Household;
+  /** Programs of ours besides the door, as they run now. */
+  readonly others: () => readonly Door[];
+  readonly #started: AsyncDisposableStack;
+
+  private constructor(made: Omit<WholeWorld, typeof Symbol.asyncDispose>, started: AsyncDisposableStack) {
+    this.ways = made.ways;
+    this.parts = made.parts;
+    this.door = made.door;
+    this.home = made.home;
+    this.others = made.others;
+    this.#started = started;
+  }
+
+  /** `targets` are ports of loopback, one for each way. */
+  static async start(
+    paths: PeerPaths<typeof worldPeers[number]>,
+    targets: Readonly<Record<WayName, number>>,
+  ): Promise<WholeWorld> {
+    await using started = new AsyncDisposableStack();
+    const [ssh, cluster, konnectivity, proxies, company] = await Promise.all([
+      startSsh(paths, started),
+      startCluster(paths, started, targets),
+      startKonnectivity(paths, started),
+      startProxies(paths, started),
+      startCompany(started),
+    ]);
+    const home = started.use(await Household.open());
+    await Deno.writeTextFile(`${home.directory}/token`, "a-token\n", { mode: 0o600 });
+    const text = (spare: string) =>
+      [
+        `ssh: { config: ${JSON.stringify(ssh.config)}, deadAfter: 9s }`,
+        "transports:",
+        ...ssh.transports,
+        ...cluster.transports,
+        ...konnectivity.transports,
+        ...proxies.transports,
+        `  spare: { reject: ${spare} }`,
+        "routes:",
+        "  - { to: [lab.internal], via: lab }",
+        "  - { to: [behind.internal], via: behind }",
+        ...wayNames.map((way) => `  - { to: "127.0.0.1:${targets[way]}", via: ${way} }`),
+        `catalogues: [{ lieutenant: "http://127.0.0.1:${company.line.port}", name: main }]`,
+      ].join("\n") + "\n";
+    await home.configure(text("nothing"));
+    const door = await home.door(["--log-level", "info"]);
+    const parts: LivePart[] = [
+      ...ssh.parts,
+      ...cluster.parts,
+      ...konnectivity.parts,
+      ...proxies.parts,
+      doorPart(home, door, text),
+      { name: "lieutenant", ways: [], kinds: updateFaults(home, company) },
+    ];
+    return new WholeWorld({
+      ways: wayNames.map((name) => ({
+        name,
+        target: cluster.targetOf(name) ?? { host: "127.0.0.1", port: targets[name] },
+        carriesHalfClose: halfClosing.includes(name),
+      })),
+      parts,
+      door,
+      home,
+      others: () => [...konnectivity.programs(), proxies.upstream()],
+    }, started.move());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#started.disposeAsync();
+  }
+}
