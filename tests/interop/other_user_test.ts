@@ -9,8 +9,31 @@ const stranger = { uid: 65_534, gid: 65_534 };
 const name =
   "another user of the machine reads no file of the person, reaches no control, and gets no page that shows";
 
-if (Deno.uid() === 0) peerTest(name, ["sh", "curl"], tryAll);
-else skippedTest(name, "only on a machine where the tests are root");
+const prepared = "a directory for sockets that another user has made, or may write, is refused";
+
+if (Deno.uid() === 0) {
+  peerTest(name, ["sh", "curl"], tryAll);
+  Deno.test(prepared, tryPrepared);
+} else {
+  for (const one of [name, prepared]) skippedTest(one, "only on a machine where the tests are root");
+}
+
+async function tryPrepared(): Promise<void> {
+  for (const prepare of [(path: string) => Deno.chown(path, stranger.uid, stranger.gid), openToAll]) {
+    await using home = await Household.open();
+    await Deno.mkdir(home.places.runtime, { mode: 0o700 });
+    await prepare(home.places.runtime);
+    const begun = await home.run(["proxy", "--listen", "127.0.0.1:0", "--route", "a.example=reject"]);
+    assert.equal(begun.code, 4, begun.stderr);
+    assert.match(begun.stderr, /^postern: error: Cannot use .*postern/m);
+    assert.match(begun.stderr, /^postern: hint: /m);
+    assert.equal(begun.stdout, "");
+  }
+}
+
+function openToAll(path: string): Promise<void> {
+  return Deno.chmod(path, 0o777);
+}
 
 async function tryAll({ sh, curl }: { sh: string; curl: string }): Promise<void> {
   await using home = await Household.open();

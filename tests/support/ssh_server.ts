@@ -8,6 +8,9 @@ import { memoryPair } from "./memory_conn.ts";
 /** What the server does with a channel that is asked for. */
 export type OnChannel = (target: string) => "accept" | "ignore" | "refuse";
 
+/** What a server may ask a client for. */
+export type BackChannel = "forwarded" | "x11";
+
 export interface MemorySshServerOptions {
   readonly onChannel?: OnChannel;
   /** How many channels a session takes; another one is refused for want of room. */
@@ -20,6 +23,7 @@ export class MemorySshServer implements AsyncDisposable {
   readonly far: Conn[] = [];
   /** Its ends of the connections to it. */
   readonly sessions: Conn[] = [];
+  readonly #clients: Ssh2Client[] = [];
   readonly #server: Ssh2Server;
 
   private constructor(
@@ -27,6 +31,7 @@ export class MemorySshServer implements AsyncDisposable {
     { onChannel = () => "accept", channels }: MemorySshServerOptions,
   ) {
     this.#server = new Server({ hostKeys: [hostKey(utils)] }, (client) => {
+      this.#clients.push(client);
       client.on("authentication", (attempt) => attempt.accept());
       // The other side went away: some tests are about that.
       client.on("error", () => {});
@@ -50,6 +55,16 @@ export class MemorySshServer implements AsyncDisposable {
     this.sessions.push(there);
     this.#server.injectSocket(await duplex(there));
     return near;
+  }
+
+  /** Opens a channel to the client, as servers do for `ssh -R` and `ssh -X`; gives the refusal. */
+  openBack(kind: BackChannel): Promise<Error | undefined> {
+    const client = this.#clients.at(-1);
+    if (!client) throw new Error("nobody is connected");
+    const { promise, resolve } = Promise.withResolvers<Error | undefined>();
+    if (kind === "x11") client.x11("203.0.113.1", 4711, resolve);
+    else client.forwardOut("127.0.0.1", 22, "203.0.113.1", 4711, resolve);
+    return promise;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -101,6 +116,11 @@ export class MemorySsh implements AsyncDisposable {
   /** The server's ends of channels that were opened, in order. */
   get far(): readonly Conn[] {
     return this.#server.far;
+  }
+
+  /** The server opens a channel to us; gives the refusal. */
+  openBack(kind: BackChannel): Promise<Error | undefined> {
+    return this.#server.openBack(kind);
   }
 
   /** Drops the connection at the server's side. */
@@ -163,8 +183,12 @@ interface Ssh2Channel extends Duplex {
   eof(): void;
 }
 
+type Opened = (error: Error | undefined) => void;
+
 interface Ssh2Client {
   readonly _chanMgr: { readonly _count: number; add(): number };
+  forwardOut(address: string, port: number, from: string, fromPort: number, done: Opened): void;
+  x11(from: string, fromPort: number, done: Opened): void;
   on(event: "authentication", handle: (attempt: { accept(): void }) => void): void;
   on(event: "error", handle: () => void): void;
   on(

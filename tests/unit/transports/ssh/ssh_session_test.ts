@@ -62,6 +62,18 @@ Deno.test("SshSession survives a refusal, and names both ends of it", async () =
   assert.equal(ssh.session.isOver, false);
 });
 
+for (const kind of ["forwarded", "x11"] as const) {
+  Deno.test(`SshSession takes no channel that the server opens (${kind}), and goes on`, async () => {
+    await using ssh = await MemorySsh.open();
+    await using conn = await ssh.session.connect(target, { signal });
+    const refusal = await ssh.openBack(kind);
+    assert.match(refusal?.message ?? "it was taken", /Channel open failure/);
+    await conn.write(Uint8Array.of(7));
+    assert.equal(await ssh.far[0]?.read(new Uint8Array(1)), 1);
+    assert.equal(ssh.session.channels, 1);
+  });
+}
+
 Deno.test("SshSession counts its channels, and forgets those that are closed", async () => {
   await using ssh = await MemorySsh.open();
   for (let round = 0; round < 50; round++) {
