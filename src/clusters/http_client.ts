@@ -12,6 +12,7 @@ import {
 } from "../core/mod.ts";
 import { decodeResponseHead, encodeRequestHead, type Fields, responseFraming } from "../wire/mod.ts";
 import { readAnswerBody } from "./http_answer_body.ts";
+import { type HttpProxy, openTunnel, proxyAuthorization } from "./http_proxy_tunnel.ts";
 import { straightDialer } from "./straight_dialer.ts";
 
 export interface HttpClientParts {
@@ -24,6 +25,8 @@ export interface HttpClientParts {
 export interface HttpClientOptions {
   /** PEM certificates trusted besides the system's. */
   readonly ca?: string;
+  /** A proxy to go through: by a tunnel for https, by the whole URL for http. Nothing goes past it. */
+  readonly proxy?: HttpProxy;
   /** How long one exchange may take, in ms; 30 s unless told. */
   readonly timeout?: number;
   /** The most bytes of an answer; 1 MiB unless told. */
@@ -40,6 +43,8 @@ export interface HttpRequest {
   readonly redirects?: number;
   /** In place of the client's own. */
   readonly limit?: number;
+  /** Reads no more than the head of the answer: its body is empty then. */
+  readonly isHeadEnough?: boolean;
 }
 
 export interface HttpAnswer {
@@ -87,7 +92,7 @@ export class HttpClient {
     const error = () =>
       new PosternError(
         "timeout",
-        `Cannot get an answer from ${placeOf(request.url)}: none within ${ms / 1000} s`,
+        `Cannot get an answer from ${placeOf(request.url)}: none within ${Math.round(ms / 100) / 10} s`,
         {
           hint: "check that the service runs, and that it is reachable from here",
         },
@@ -106,21 +111,35 @@ export class HttpClient {
   }
 
   async #connect(url: URL, signal: AbortSignal): Promise<Conn> {
+    const { proxy } = this.#options;
     const target = targetOf(url);
-    const conn = await this.#dial(target, { signal });
-    if (url.protocol === "http:") return conn;
-    const { ca } = this.#options;
-    return await this.#network.secure(conn, {
-      serverName: target.host,
-      alpn: ["http/1.1"],
-      ...(ca !== undefined && { ca }),
+    const isSecure = url.protocol === "https:";
+    if (!proxy) {
+      return await this.#secured(await this.#dial(target, { signal }), target, { isSecure, signal });
+    }
+    const plain = await this.#dial(proxy, { signal });
+    const conn = await this.#secured(plain, proxy, { isSecure: proxy.scheme === "https", signal });
+    if (!isSecure) return conn;
+    return await this.#secured(await openTunnel(conn, { proxy, target, signal }), target, {
+      isSecure,
       signal,
     });
   }
 
+  async #secured(
+    conn: Conn,
+    { host }: Target,
+    { isSecure, signal }: { isSecure: boolean; signal: AbortSignal },
+  ): Promise<Conn> {
+    if (!isSecure) return conn;
+    const { ca } = this.#options;
+    const options = { serverName: host, alpn: ["http/1.1"], ...(ca !== undefined && { ca }), signal };
+    return await this.#network.secure(conn, options);
+  }
+
   async #exchange(conn: Conn, request: HttpRequest): Promise<HttpAnswer> {
     const { url, method = "GET" } = request;
-    await conn.write(requestBytes(request));
+    await conn.write(requestBytes(request, this.#options.proxy));
     const messages = new Messages(conn);
     while (true) {
       const head = await messages.read(decodeResponseHead);
@@ -132,6 +151,9 @@ export class HttpClient {
       }
       // An interim answer, which we asked for as little as for another protocol (RFC 9110, section 15.2).
       if (head.status < 200 && head.status !== 101) continue;
+      if (request.isHeadEnough) {
+        return { url, status: head.status, fields: head.fields, body: new Uint8Array() };
+      }
       const limit = request.limit ?? this.#options.limit ?? 1024 * 1024;
       const body = await readAnswerBody(messages, responseFraming(head, method), {
         limit,
@@ -157,15 +179,22 @@ function targetOf(url: URL): Target {
   return { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port };
 }
 
-function requestBytes({ url, method = "GET", fields = [], body }: HttpRequest): Uint8Array<ArrayBuffer> {
+function requestBytes(
+  { url, method = "GET", fields = [], body }: HttpRequest,
+  proxy: HttpProxy | undefined,
+): Uint8Array<ArrayBuffer> {
+  const asked = url.protocol === "http:" ? proxy : undefined;
+  const path = `${url.pathname}${url.search}`;
   const content = typeof body === "string" ? new TextEncoder().encode(body) : body;
   const head = encodeRequestHead({
     method,
-    target: `${url.pathname}${url.search}`,
+    // A proxy is told whom to ask (RFC 9112, section 3.2.2).
+    target: asked ? `http://${url.host}${path}` : path,
     fields: [
       ["Host", url.host],
       ["User-Agent", "postern"],
       ["Connection", "close"],
+      ...(asked ? proxyAuthorization(asked) : []),
       ...fields,
       ...(content ? [["Content-Length", String(content.length)] as const] : []),
     ],

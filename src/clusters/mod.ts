@@ -48,4 +48,5 @@ export * from "./sign_in.ts";
 export * from "./stored_catalogues.ts";
 export * from "./token_cache.ts";
 export type { WatchSink } from "./watch_state.ts";
+export type { HttpProxy } from "./http_proxy_tunnel.ts";
 export { HttpClient, type HttpClientOptions, type HttpClientParts, placeOf } from "./http_client.ts";

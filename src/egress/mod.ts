@@ -12,3 +12,4 @@ export * from "./platform_facts.ts";
 export * from "./proxy_spec.ts";
 export { type RequestTarget, requestTarget } from "./request_target.ts";
 export * from "./no_proxy_match.ts";
+export * from "./readiness.ts";

@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { PosternError } from "../../../src/core/mod.ts";
+import {
+  type EndpointResult,
+  probeEndpoints,
+  type ProxySpec,
+  type ReadinessOptions,
+} from "../../../src/egress/mod.ts";
+import { FakeClock, settle } from "../../support/fake_clock.ts";
+import { MemoryNetwork } from "../../support/memory_network.ts";
+import { type WebAnswer, type WebRequest, WebServer } from "../../support/web_server.ts";
+
+/** A proxy of the memory network that answers for the whole web. */
+class Site implements AsyncDisposable {
+  readonly clock = new FakeClock();
+  readonly network = new MemoryNetwork();
+  readonly server: WebServer;
+
+  constructor(answer: (request: WebRequest) => WebAnswer) {
+    this.network.names.set("proxy.test", ["192.0.2.1"]);
+    this.server = new WebServer(this.network.listen({ host: "192.0.2.1", port: 3128 }), answer);
+  }
+
+  async probe(spec: ProxySpec, options: ReadinessOptions = {}): Promise<EndpointResult[]> {
+    const probing = probeEndpoints(spec, this, { signal: new AbortController().signal, ...options });
+    let isDone = false;
+    void probing.finally(() => isDone = true);
+    while (true) {
+      for (let turn = 0; turn < 100 && !isDone; turn++) await settle();
+      if (isDone) return await probing;
+      await this.clock.advance(1000);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.server[Symbol.asyncDispose]();
+  }
+}
+
+const proxy = "http://proxy.test:3128";
+const one = { httpProxy: proxy, readinessEndpoints: ["http://a.test/ready?q=1"] };
+
+const answers: readonly { id: string; answer: WebAnswer; ready: boolean; says?: RegExp }[] = [
+  { id: "S24: 204", answer: { status: 204 }, ready: true },
+  { id: "S24: 302 without Location", answer: { status: 302 }, ready: true },
+  { id: "S24: 304", answer: { status: 304 }, ready: true },
+  { id: "S25: 401", answer: { status: 401 }, ready: false, says: /^http:\/\/a\.test\/ready answered 401$/ },
+  {
+    id: "S25: 407",
+    answer: { status: 407 },
+    ready: false,
+    says: /answered 407: the proxy wants another user/,
+  },
+  { id: "S25: 500", answer: { status: 500 }, ready: false, says: /answered 500$/ },
+  {
+    id: "a redirect to no web address",
+    answer: { status: 302, fields: [["Location", "ftp://a.test/"]] },
+    ready: false,
+    says: /leads to no web address/,
+  },
+  {
+    id: "a proxy that says nothing HTTP",
+    answer: new TextEncoder().encode("SSH-2.0-x\r\n\r\n"),
+    ready: false,
+    says: /Cannot/,
+  },
+];
+for (const { id, answer, ready, says } of answers) {
+  Deno.test(`${id} ${ready ? "passes" : "fails"} (probeEndpoints)`, async () => {
+    await using site = new Site(() => answer);
+    const [result] = await site.probe(one);
+    assert.equal(result?.isReady, ready, JSON.stringify(result));
+    assert.equal(result?.attempts, ready ? 1 : 3);
+    if (says) assert.match(result?.failure ?? "", says);
+    assert.equal(site.network.open, 0);
+  });
+}
+
+Deno.test("probeEndpoints() tells the proxy the whole URL", async () => {
+  await using site = new Site(() => ({}));
+  await site.probe({ ...one, httpProxy: "http://me:p%40ss@proxy.test:3128" });
+  const [request] = site.server.requests;
+  assert.equal(request?.url.href, "http://a.test/ready?q=1");
+  assert.equal(request?.fields.get("host"), "a.test");
+  assert.equal(request?.fields.get("proxy-authorization"), `Basic ${btoa("me:p@ss")}`);
+});
+
+Deno.test("S25: a redirect that ends in 404 fails, with the last URL and its code", async () => {
+  await using site = new Site(({ url }) =>
+    url.pathname === "/ready" ? { status: 302, fields: [["Location", "/gone"]] } : { status: 404 }
+  );
+  const [result] = await site.probe(one);
+  assert.deepEqual([result?.isReady, result?.status, result?.answeredBy], [false, 404, "http://a.test/gone"]);
+  assert.equal(result?.failure, "http://a.test/gone answered 404");
+});
+
+Deno.test("a proxy that redirects for ever fails after ten of them", async () => {
+  await using site = new Site(() => ({ status: 307, fields: [["Location", "/again"]] }));
+  const [result] = await site.probe(one, { attempts: 1 });
+  assert.match(result?.failure ?? "", /redirects more than 10 times/);
+  assert.equal(site.server.requests.length, 11);
+});
+
+Deno.test("S26: a proxy that accepts and stays silent fails within three times the timeout and two pauses", async () => {
+  await using site = new Site(() => "silent");
+  const [result] = await site.probe(one);
+  assert.deepEqual([result?.isReady, result?.attempts, result?.ms], [false, 3, 32_000]);
+  assert.match(result?.failure ?? "", /none within 10 s/);
+  assert.equal(site.network.open, 0);
+});
+
+Deno.test("S26: a proxy that does not answer at all fails as well", async () => {
+  await using site = new Site(() => ({}));
+  site.network.faults.set("192.0.2.1", "silent");
+  const [result] = await site.probe(one, { timeout: 2000, attempts: 2 });
+  assert.deepEqual([result?.isReady, result?.attempts, result?.ms], [false, 2, 5000]);
+});
+
+Deno.test("S27: two failures, then 200: three attempts, and ready", async () => {
+  let count = 0;
+  await using site = new Site(() => ({ status: ++count < 3 ? 503 : 200 }));
+  const [result] = await site.probe(one);
+  assert.deepEqual([result?.isReady, result?.attempts, result?.status, result?.ms], [true, 3, 200, 2000]);
+});
+
+Deno.test("S31: every endpoint is asked, and told of in order", async () => {
+  await using site = new Site(({ url }) => ({ status: url.hostname.startsWith("bad") ? 500 : 200 }));
+  const names = Array.from({ length: 30 }, (_, index) => `${index % 3 === 0 ? "bad" : "good"}${index}.test`);
+  const results = await site.probe({
+    httpProxy: proxy,
+    readinessEndpoints: names.map((name) => `http://${name}/`),
+  });
+  assert.deepEqual(
+    results.map(({ endpoint, isReady }) => [endpoint, isReady]),
+    names.map((name) => [`http://${name}/`, name.startsWith("good")]),
+  );
+});
+
+Deno.test("an endpoint that noProxy lists is asked through the proxy all the same", async () => {
+  await using site = new Site(() => ({}));
+  const [result] = await site.probe({
+    ...one,
+    noProxy: "a.test",
+    readinessEndpoints: ["http://a.test", "http://localhost"],
+  });
+  assert.equal(result?.isReady, true);
+  assert.deepEqual(site.server.requests.map(({ url }) => url.hostname).sort(), ["a.test", "localhost"]);
+});
+
+Deno.test("S32: no result holds a password", async () => {
+  await using site = new Site(() => "silent");
+  site.network.faults.set(
+    "192.0.2.1",
+    new PosternError("refused", "Cannot reach http://me:hunter2@proxy.test:3128"),
+  );
+  const results = await site.probe({
+    httpProxy: "http://me:hunter2@proxy.test:3128",
+    readinessEndpoints: ["http://you:hunter2@a.test/"],
+  });
+  assert.equal(results[0]?.isReady, false);
+  assert.doesNotMatch(JSON.stringify(results), /hunter2/);
+});
+
+Deno.test("an https endpoint goes through httpsProxy, with TLS to the proxy and to the endpoint", async () => {
+  await using site = new Site(() => new TextEncoder().encode("HTTP/1.1 407 No\r\n\r\n"));
+  site.network.tls = (conn) => Promise.resolve(conn);
+  const [result] = await site.probe({
+    httpProxy: "http://elsewhere.test",
+    httpsProxy: "https://me:hunter2@proxy.test:3128",
+    readinessEndpoints: ["https://a.test:8443/"],
+  }, { ca: "PEM", attempts: 1 });
+  assert.match(
+    result?.failure ?? "",
+    /^Cannot reach a\.test:8443 through the proxy proxy\.test:3128: it answered 407 No/,
+  );
+  assert.deepEqual(site.network.secured.map(({ serverName, ca }) => [serverName, ca]), [[
+    "proxy.test",
+    "PEM",
+  ]]);
+  assert.equal(site.network.open, 0);
+});
+
+Deno.test("probeEndpoints() ends with its signal", async () => {
+  await using site = new Site(() => "silent");
+  const controller = new AbortController();
+  const probing = probeEndpoints(one, site, { signal: controller.signal });
+  controller.abort(new Error("enough"));
+  await assert.rejects(probing, /enough/);
+  assert.equal(site.network.open, 0);
+});
+
+Deno.test("probeEndpoints() of no endpoints has no results", async () => {
+  await using site = new Site(() => ({}));
+  assert.deepEqual(await site.probe({ httpProxy: proxy }), []);
+});
