@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import settings from "../../deno.json" with { type: "json" };
+import { KubeCluster } from "../support/kube_cluster.ts";
+import type { KubeObject } from "../support/kube_objects.ts";
+import { containersOf, Manifests, type PodTemplate, templateOf } from "../support/manifests.ts";
+import { peerTest } from "../support/peers.ts";
+
+/** Every kustomization that somebody may apply, and what it is made of where that is not a directory of its own. */
+const kustomizations: Readonly<Record<string, string | undefined>> = {
+  "konnectivity/examples/servers": undefined,
+  "konnectivity/examples/agents": undefined,
+  "konnectivity/every-node": "resources: [../agent-every-node]",
+  "konnectivity/token-servers": "resources: [../examples/servers]\ncomponents: [../tokens/server]",
+  "konnectivity/token-agents": "resources: [../examples/agents]\ncomponents: [../tokens/agent]",
+  "egress/plain-kubernetes": undefined,
+};
+
+/** Secrets that a kustomization takes for granted. */
+const givenSecrets = { "konnectivity/every-node": ["konnectivity-agent"] } as Record<string, string[]>;
+
+peerTest("The manifests say what the program and its files have", ["kubectl"], async ({ kubectl }, t) => {
+  await using manifests = await Manifests.create(kubectl);
+  for (const [name, text] of Object.entries(kustomizations)) {
+    if (text !== undefined) await manifests.write(name, text);
+    const objects = await manifests.render(name);
+    for (const object of objects) {
+      const template = templateOf(object);
+      if (!template) continue;
+      await t.step(`${object.kind} ${object.metadata.name} of ${name}`, () => {
+        const containers = containersOf(template);
+        assert.ok(containers.length > 0);
+        for (const container of containers) {
+          const { image, args = [] } = container;
+          assert.equal(image.replace(/^.*:/, ""), settings.version);
+          assertPorts(container);
+          assertFiles(args, template, objects, givenSecrets[name] ?? []);
+          assertConfined(container, template);
+        }
+      });
+    }
+  }
+});
+
+peerTest(
+  "A real API server takes the manifests",
+  ["kubectl", "kubernetes"],
+  async ({ kubectl, kubernetes }, t) => {
+    await using cluster = await KubeCluster.start(kubernetes);
+    await using manifests = await Manifests.create(kubectl, { guest: cluster.kubeconfig() });
+    const admin = ["--kubeconfig", await cluster.writeKubeconfig()];
+    for (const [name, text] of Object.entries(kustomizations)) {
+      await t.step(name, async () => {
+        if (text !== undefined) await manifests.write(name, text);
+        const objects = await manifests.render(name);
+        // What lies in a namespace is tried there once there is one.
+        const first = objects.filter(({ kind }) =>
+          kind === "Namespace" || kind === "CustomResourceDefinition"
+        );
+        const apply = ["apply", ...admin, "-f", "-"];
+        await manifests.run(apply, { stdin: first.map((object) => JSON.stringify(object)).join("\n---\n") });
+        const directory = `${manifests.directory}/${name}`;
+        const tried = await manifests.run(["apply", ...admin, "--dry-run=server", "-k", directory]);
+        assert.equal(tried.trim().split("\n").length, objects.length, tried);
+        await manifests.run(["apply", ...admin, "-k", directory]);
+        // The namespaces enforce "restricted".
+        for (const object of objects) await admit(cluster, object);
+      });
+    }
+  },
+);
+
+/** Probes go to a port by its name, and flags open the ports that are named. */
+function assertPorts(
+  { args = [], ports = [], ...container }: PodTemplate["spec"]["containers"][number],
+): void {
+  const open = args.flatMap((word) => {
+    const [, name = "", port] = /^--([a-z-]*port)=(\d+)$/.exec(word) ?? [];
+    const isElsewhere = ["proxy-server-port", "konnectivity-port"].includes(name);
+    return port === undefined || isElsewhere ? [] : [Number(port)];
+  });
+  assert.deepEqual(ports.map(({ containerPort }) => containerPort).toSorted(), open.toSorted());
+  for (const probe of ["startupProbe", "livenessProbe", "readinessProbe"]) {
+    const { httpGet } = container[probe] as { httpGet: { port: string; path: string } };
+    assert.ok(ports.some(({ name }) => name === httpGet.port), probe);
+    assert.equal(httpGet.path, probe === "readinessProbe" ? "/readyz" : "/healthz");
+  }
+}
+
+/** Every file that a flag names is one that a Secret brings there. */
+function assertFiles(
+  args: readonly string[],
+  { spec }: PodTemplate,
+  objects: readonly KubeObject[],
+  given: readonly string[],
+): void {
+  const volumes = new Map((spec.volumes ?? []).map((volume) => [volume.name, volume]));
+  const mounts = spec.containers.flatMap(({ volumeMounts = [] }) => volumeMounts);
+  for (const path of args.flatMap((word) => /^--[a-z-]+=(\/etc\/.*)$/.exec(word)?.[1] ?? [])) {
+    const [directory, file = ""] = [path.replace(/\/[^/]*$/, ""), path.replace(/^.*\//, "")];
+    const mount = mounts.find(({ mountPath }) => mountPath === directory);
+    const name = mount && volumes.get(mount.name)?.secret?.secretName;
+    assert.ok(name, `nothing is mounted for ${path}`);
+    if (given.includes(name)) continue;
+    const secret = objects.find(({ kind, metadata }) => kind === "Secret" && metadata.name === name);
+    assert.ok(secret && Object.hasOwn(secret["data"] as object, file), `${name} has no ${file}`);
+  }
+}
+
+/** Nobody's rights, a root that is read-only, and a share of the machine. */
+function assertConfined(
+  { securityContext, resources }: PodTemplate["spec"]["containers"][number],
+  { spec }: PodTemplate,
+): void {
+  assert.deepEqual(securityContext, {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ["ALL"] },
+  });
+  assert.deepEqual(spec["securityContext"], {
+    runAsNonRoot: true,
+    runAsUser: 65_532,
+    runAsGroup: 65_532,
+    fsGroup: 65_532,
+    seccompProfile: { type: "RuntimeDefault" },
+  });
+  assert.deepEqual(Object.keys(resources?.requests ?? {}), ["cpu", "memory"]);
+}
+
+/** Whether its pods would be let in. */
+async function admit(cluster: KubeCluster, { metadata, ...object }: KubeObject): Promise<void> {
+  const template = templateOf({ metadata, ...object });
+  if (!template) return;
+  const answer = await cluster.ask("POST", `/api/v1/namespaces/${metadata.namespace}/pods?dryRun=All`, {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "try", labels: template.metadata.labels },
+    spec: template.spec,
+  });
+  assert.equal(answer.status, 201, await answer.text());
+  assert.equal(answer.headers.get("warning"), null);
+}

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { parseAllDocuments } from "yaml";
+import type { KubeObject } from "./kube_objects.ts";
+import { type PeerOptions, runPeer } from "./peer_program.ts";
+import { Household } from "./postern_process.ts";
+
+/** A container of a rendered manifest, as far as tests look at it. */
+export interface ManifestContainer {
+  readonly name: string;
+  readonly image: string;
+  readonly args?: readonly string[];
+  readonly env?: readonly { readonly name: string; readonly value?: string }[];
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly resources?: { readonly requests?: Readonly<Record<string, string>> };
+  readonly [probe: string]: unknown;
+}
+
+/** What a Deployment or DaemonSet makes pods of. */
+export interface PodTemplate {
+  readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+  readonly spec: {
+    readonly containers: readonly ManifestContainer[];
+    readonly initContainers?: readonly ManifestContainer[];
+    readonly volumes?: readonly {
+      readonly name: string;
+      readonly secret?: { readonly secretName: string };
+    }[];
+    readonly [field: string]: unknown;
+  };
+}
+
+/** The manifests of `deploy/` in a place of their own, with the certificates and files that their examples ask for. */
+export class Manifests implements AsyncDisposable {
+  readonly directory: string;
+  readonly #kubectl: string;
+  readonly #home: Household;
+
+  private constructor(kubectl: string, home: Household) {
+    this.#kubectl = kubectl;
+    this.#home = home;
+    this.directory = `${home.directory}/deploy`;
+  }
+
+  static async create(kubectl: string, { guest = "{}" } = {}): Promise<Manifests> {
+    const manifests = new Manifests(kubectl, await Household.open());
+    try {
+      await manifests.#fill(guest);
+      return manifests;
+    } catch (error) {
+      await manifests[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Writes a kustomization beside the others and gives its directory. */
+  async write(name: string, text: string): Promise<string> {
+    await Deno.mkdir(`${this.directory}/${name}`, { recursive: true });
+    await Deno.writeTextFile(`${this.directory}/${name}/kustomization.yaml`, text);
+    return name;
+  }
+
+  /** The objects of a kustomization. */
+  async render(name: string): Promise<KubeObject[]> {
+    const text = await this.run(["kustomize", `${this.directory}/${name}`]);
+    return parseAllDocuments(text).map((document) => document.toJS());
+  }
+
+  /** Runs kubectl, which must neither fail nor warn. */
+  async run(args: readonly string[], options: PeerOptions & { stdin?: string } = {}): Promise<string> {
+    const env = { HOME: this.#home.directory };
+    const { code, stdout, stderr } = await runPeer(this.#kubectl, args, { env, ...options });
+    assert.equal(code, 0, `kubectl ${args.join(" ")}: ${stderr}`);
+    assert.equal(stderr, "", `kubectl ${args.join(" ")}`);
+    return stdout;
+  }
+
+  async #fill(guest: string): Promise<void> {
+    await copyTree(new URL("../../deploy", import.meta.url).pathname, this.directory);
+    const servers = `${this.directory}/konnectivity/examples/servers`;
+    const certs = `${servers}/certs`;
+    const { code, stderr } = await this.#home.run([
+      "konnectivity",
+      "certs",
+      certs,
+      "--san",
+      "servers.example",
+    ]);
+    assert.equal(code, 0, stderr);
+    await Deno.writeTextFile(`${servers}/guest.kubeconfig`, guest);
+    // No more than what the example says belongs there.
+    const agents = `${this.directory}/konnectivity/examples/agents/certs`;
+    for (const path of ["issued/ca.crt", "issued/proxy-agent.crt", "private/proxy-agent.key"]) {
+      await Deno.mkdir(`${agents}/agent/${path.replace(/\/.*$/, "")}`, { recursive: true });
+      await Deno.copyFile(`${certs}/agent/${path}`, `${agents}/agent/${path}`);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#home[Symbol.asyncDispose]();
+  }
+}
+
+/** The pod template of an object that has one. */
+export function templateOf(object: KubeObject): PodTemplate | undefined {
+  const { spec } = object as { spec?: { template?: PodTemplate } };
+  return spec?.template;
+}
+
+/** All containers of postern in a template. */
+export function containersOf({ spec }: PodTemplate): ManifestContainer[] {
+  return [...spec.containers, ...spec.initContainers ?? []].filter(({ image }) =>
+    /(^|\/)postern:/.test(image)
+  );
+}
+
+async function copyTree(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to, { recursive: true });
+  for await (const { name, isDirectory } of Deno.readDir(from)) {
+    if (isDirectory) await copyTree(`${from}/${name}`, `${to}/${name}`);
+    else await Deno.copyFile(`${from}/${name}`, `${to}/${name}`);
+  }
+}
