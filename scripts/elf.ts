@@ -5,11 +5,13 @@ export interface Elf {
   readonly interpreter: string | undefined;
   /** The libraries that it asks for by name. */
   readonly needed: readonly string[];
+  /** The oldest C library of GNU that it runs with: `2.27`. */
+  readonly glibc: string | undefined;
 }
 
 const machines: Readonly<Record<number, Elf["machine"]>> = { 62: "amd64", 183: "arm64" };
 const kinds = { load: 1, dynamic: 2, interpreter: 3 };
-const tags = { needed: 1n, strings: 5n };
+const tags = { needed: 1n, strings: 5n, stringsSize: 10n };
 
 /** A part of the file, and where it lies in memory. */
 interface Segment {
@@ -34,7 +36,7 @@ export function readElf(bytes: Uint8Array<ArrayBuffer>): Elf {
   const [interpreter] = segments.filter(({ kind }) => kind === kinds.interpreter).map(({ offset, size }) =>
     textAt(bytes, offset, size)
   );
-  return { machine, interpreter, needed: readNeeded(bytes, view, segments) };
+  return { machine, interpreter, ...readNeeds(bytes, view, segments) };
 }
 
 function readSegments(view: DataView): Segment[] {
@@ -50,23 +52,38 @@ function readSegments(view: DataView): Segment[] {
   });
 }
 
-function readNeeded(bytes: Uint8Array<ArrayBuffer>, view: DataView, segments: readonly Segment[]): string[] {
+function readNeeds(
+  bytes: Uint8Array<ArrayBuffer>,
+  view: DataView,
+  segments: readonly Segment[],
+): Pick<Elf, "needed" | "glibc"> {
   const dynamic = segments.find(({ kind }) => kind === kinds.dynamic);
-  if (!dynamic) return [];
+  if (!dynamic) return { needed: [], glibc: undefined };
   const entries = Array.from({ length: Math.floor(dynamic.size / 16) }, (_, index) => {
     const at = dynamic.offset + 16 * index;
     return { tag: view.getBigUint64(at, true), value: view.getBigUint64(at + 8, true) };
   });
-  const strings = entries.find(({ tag }) => tag === tags.strings)?.value;
+  const valueOf = (wanted: bigint) => entries.find(({ tag }) => tag === wanted)?.value;
+  const strings = valueOf(tags.strings);
   // The table of names is told by where it will be in memory.
   const part = segments.find(({ kind, address, size }) =>
     strings !== undefined && kind === kinds.load && address <= strings && strings < address + BigInt(size)
   );
-  if (strings === undefined || !part) return [];
-  const table = part.offset + Number(strings - part.address);
-  return entries.filter(({ tag }) => tag === tags.needed).map(({ value }) =>
-    textAt(bytes, table + Number(value), 4096)
-  );
+  if (strings === undefined || !part) return { needed: [], glibc: undefined };
+  const start = part.offset + Number(strings - part.address);
+  const table = bytes.subarray(start, start + Number(valueOf(tags.stringsSize) ?? 0n));
+  return {
+    needed: entries.filter(({ tag }) => tag === tags.needed).map(({ value }) =>
+      textAt(table, Number(value), 4096)
+    ),
+    glibc: newestGlibc(new TextDecoder("latin1").decode(table)),
+  };
+}
+
+/** The versions of the C library's functions are among the names. */
+function newestGlibc(names: string): string | undefined {
+  const minors = [...names.matchAll(/\0GLIBC_2\.(\d+)/g)].map(([, minor]) => Number(minor));
+  return minors.length === 0 ? undefined : `2.${Math.max(...minors)}`;
 }
 
 /** Text that ends with a zero byte. */

@@ -1,5 +1,5 @@
 import { type Elf, readElf } from "./elf.ts";
-import type { TarEntry } from "./tar.ts";
+import { type TarEntry, withDirectories } from "./tar.ts";
 
 /** Who the program is in a container. */
 export const imageUser = 65_532;
@@ -139,18 +139,6 @@ async function readIfThere(path: string): Promise<Uint8Array<ArrayBuffer> | unde
 function file(path: string, content: string | Uint8Array<ArrayBuffer>, mode = 0o644): TarEntry {
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   return { type: "file", path, mode, content: bytes };
-}
-
-/** Adds the directories that entries lie in. */
-function withDirectories(entries: readonly TarEntry[]): TarEntry[] {
-  const all = new Map(entries.map((entry) => [entry.path, entry]));
-  for (const { path } of entries) {
-    for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) {
-      const above = path.slice(0, at);
-      if (!all.has(above)) all.set(above, { type: "directory", path: above, mode: 0o755 });
-    }
-  }
-  return [...all.values()];
 }
 
 function nameOf(path: string): string {

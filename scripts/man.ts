@@ -73,7 +73,7 @@ function formsOf({ parser }: Command): string[] {
 }
 
 /** The day of the last commit, else of the version's change log: what is built twice is the same. */
-async function lastChange(): Promise<string> {
+export async function lastChange(): Promise<string> {
   const { success, stdout } = await new Deno.Command("git", {
     args: ["log", "-1", "--format=%cs"],
     cwd: new URL("..", import.meta.url),

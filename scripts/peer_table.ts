@@ -31,6 +31,7 @@ export const peers = {
   danted: { program: "danted", debian: "dante-server" },
   dex: { program: "dex", go: "own" },
   dig: { program: "dig", debian: "bind9-dnsutils" },
+  dpkg: { program: "dpkg", debian: "dpkg" },
   fish: { program: "fish", debian: "fish" },
   goclient: { program: "goclient", go: "shared" },
   gosocks5: { program: "gosocks5", go: "shared" },

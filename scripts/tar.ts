@@ -31,6 +31,18 @@ export function* writeTar(entries: readonly TarEntry[], time = 0): Generator<Uin
   yield new Uint8Array(2 * block);
 }
 
+/** Adds the directories that entries lie in. */
+export function withDirectories(entries: readonly TarEntry[]): TarEntry[] {
+  const all = new Map(entries.map((entry) => [entry.path, entry]));
+  for (const { path } of entries) {
+    for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) {
+      const above = path.slice(0, at);
+      if (!all.has(above)) all.set(above, { type: "directory", path: above, mode: 0o755 });
+    }
+  }
+  return [...all.values()];
+}
+
 // name 100, mode 8, owner 8, group 8, size 12, time 12, checksum 8, kind 1, link 100, "ustar" NUL "00",
 // names of owner and group 32 each, device 8 and 8, what precedes the name 155
 function header(entry: TarEntry, time: number): Uint8Array<ArrayBuffer> {

@@ -31,8 +31,7 @@ export function completionCommand(groups: () => readonly CommandGroup[]): Comman
       }),
     }),
     async run({ shell }, { terminal }) {
-      const script = (await completionOf(shell)).generateScript("postern", ["completion", shell]);
-      await terminal.out(script.endsWith("\n") ? script : `${script}\n`);
+      await terminal.out(await completionScript(shell));
     },
   });
   return {
@@ -47,6 +46,12 @@ export function completionCommand(groups: () => readonly CommandGroup[]): Comman
       return 0;
     },
   };
+}
+
+/** The script that a shell loads, which packages bring too. */
+export async function completionScript(shell: (typeof shells)[number]): Promise<string> {
+  const script = (await completionOf(shell)).generateScript("postern", ["completion", shell]);
+  return script.endsWith("\n") ? script : `${script}\n`;
 }
 
 /** Answers a shell that wants to know what may follow the words typed so far; the last one is being typed. */

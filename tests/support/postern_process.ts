@@ -253,7 +253,7 @@ export function compiled(): string | undefined {
 let known: Promise<string> | undefined;
 
 /** Where Deno keeps what it has fetched: a household has another home, but must not fetch it all again. */
-function denoDirectory(): Promise<string> {
+export function denoDirectory(): Promise<string> {
   return known ??= new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output()
     .then(({ stdout }) => JSON.parse(new TextDecoder().decode(stdout)).denoDir);
 }

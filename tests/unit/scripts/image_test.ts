@@ -5,12 +5,17 @@ import { writeOciLayout } from "../../../scripts/oci_layout.ts";
 import type { TarEntry } from "../../../scripts/tar.ts";
 
 /** A program or library that needs others, of 64 bits: three segments, and the names where the second says. */
-function elf({ machine = 62, interpreter = "", needed = [] as readonly string[] }): Uint8Array<ArrayBuffer> {
+function elf(
+  { machine = 62, interpreter = "", needed = [] as readonly string[], more = "" },
+): Uint8Array<ArrayBuffer> {
   const names = ["", interpreter, ...needed];
   const places = names.map((_, at) => names.slice(0, at).join("\0").length + (at > 0 ? 1 : 0));
-  const table = new TextEncoder().encode(`${names.join("\0")}\0`);
+  const table = new TextEncoder().encode(`${names.join("\0")}\0${more}`);
   const strings = 64 + 3 * 56, dynamic = strings + table.length, base = 0x40_0000;
-  const rows = [...needed.map((_, at) => [1, places[at + 2] ?? 0]), [5, base + strings], [0, 0]];
+  const rows = [...needed.map((_, at) => [1, places[at + 2] ?? 0]), [5, base + strings], [10, table.length], [
+    0,
+    0,
+  ]];
   const bytes = new Uint8Array(dynamic + 16 * rows.length), view = new DataView(bytes.buffer);
   bytes.set([0x7f, 0x45, 0x4c, 0x46, 2, 1]);
   view.setUint16(18, machine, true);
@@ -35,12 +40,15 @@ function elf({ machine = 62, interpreter = "", needed = [] as readonly string[] 
 }
 
 Deno.test("readElf() tells what a program needs", () => {
-  assert.deepEqual(readElf(elf({ interpreter: "/lib64/ld.so", needed: ["libc.so.6", "libm.so.6"] })), {
+  const more = "GLIBC_2.9\0GLIBC_2.27\0GLIBC_2.3.4\0";
+  assert.deepEqual(readElf(elf({ interpreter: "/lib64/ld.so", needed: ["libc.so.6", "libm.so.6"], more })), {
     machine: "amd64",
     interpreter: "/lib64/ld.so",
     needed: ["libc.so.6", "libm.so.6"],
+    glibc: "2.27",
   });
-  assert.deepEqual(readElf(elf({ machine: 183 })), { machine: "arm64", interpreter: undefined, needed: [] });
+  const little = { machine: "arm64", interpreter: undefined, needed: [], glibc: undefined };
+  assert.deepEqual(readElf(elf({ machine: 183 })), little);
   assert.throws(() => readElf(new TextEncoder().encode("#!/bin/sh\n")), /no program of Linux/);
   assert.throws(() => readElf(elf({ machine: 3 })), /machine 3 is not known/);
 });
