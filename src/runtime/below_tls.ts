@@ -21,16 +21,18 @@ export class BelowTls {
       await this.#written.catch(() => {});
       await conn[Symbol.asyncDispose]();
     };
+    const waiting = new Uint8Array(small);
     let size = small;
     this.stream = new Duplex({
       allowHalfOpen: true,
       read() {
-        const into = new Uint8Array(size);
+        const into = size === small ? waiting : new Uint8Array(size);
         read(into).then(
           (count) => {
             // Who fills a buffer has more to say: fewer reads, and fewer rounds of TLS, for the same bytes.
-            size = count === size ? large : small;
-            this.push(count === null ? null : into.subarray(0, count));
+            size = count === size ? (size === small ? medium : large) : small;
+            if (count === null) this.push(null);
+            else this.push(into === waiting ? into.slice(0, count) : into.subarray(0, count));
           },
           (error) => this.destroy(asError(error)),
         );
@@ -70,5 +72,7 @@ function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-const small = 16 * 1024;
+/** What a read waits with: of thousands of connections most are at rest. */
+const small = 1024;
+const medium = 16 * 1024;
 const large = 128 * 1024;

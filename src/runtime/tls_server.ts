@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import type { TLSSocket } from "node:tls";
+import type { SecureContext, TLSSocket } from "node:tls";
 import { type Conn, PosternError, type ServeSecureOptions, whenAborted } from "../core/mod.ts";
 import { BelowTls } from "./below_tls.ts";
 import { TlsConn } from "./tls_conn.ts";
@@ -18,11 +18,10 @@ export async function secureAsServer(
     const { createServer } = await import("node:tls");
     // Never listens: it is given its one connection. Only a server of node's checks what a client shows.
     const server = createServer({
-      cert,
-      key,
       ...(alpn && { ALPNProtocols: [...alpn] }),
-      ...(clientCa !== undefined && { ca: [clientCa], requestCert: true, rejectUnauthorized: true }),
+      ...(clientCa !== undefined && { requestCert: true, rejectUnauthorized: true }),
     });
+    Object.assign(server, { _sharedCreds: await contextOf({ cert, key, clientCa }) });
     const below = new BelowTls(conn);
     const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
     server.once("secureConnection", resolve).once("tlsClientError", reject).once("error", reject);
@@ -37,6 +36,33 @@ export async function secureAsServer(
     throw clientError(error);
   }
 }
+
+interface Identity {
+  readonly cert: string;
+  readonly key: string;
+  readonly clientCa: string | undefined;
+}
+
+/** Contexts of the identities used last: to make one costs more than the rest of a handshake, and much memory. */
+const contexts: (Identity & { readonly context: SecureContext })[] = [];
+
+async function contextOf({ cert, key, clientCa }: Identity): Promise<SecureContext> {
+  const known = contexts.findIndex((each) =>
+    each.cert === cert && each.key === key && each.clientCa === clientCa
+  );
+  const [found] = known < 0 ? [] : contexts.splice(known, 1);
+  if (found) {
+    contexts.push(found);
+    return found.context;
+  }
+  const { createSecureContext } = await import("node:tls");
+  const context = createSecureContext({ cert, key, ...(clientCa !== undefined && { ca: [clientCa] }) });
+  contexts.push({ cert, key, clientCa, context });
+  if (contexts.length > mostContexts) contexts.shift();
+  return context;
+}
+
+const mostContexts = 8;
 
 /** Before 2.9 Deno's TLS ran over sockets only, and had no such context. */
 export async function canServeTls(): Promise<boolean> {
