@@ -20,7 +20,7 @@ import {
   serveDoor,
 } from "../../listeners/mod.ts";
 import { removeStaleSocket } from "../stale_socket.ts";
-import { readTls, type TlsFiles } from "./tls_files.ts";
+import { type TlsFiles, WatchedTls } from "./tls_files.ts";
 import { gauge, TunnelRecord } from "./tunnel_record.ts";
 
 /** What a Konnectivity server is started with. */
@@ -93,9 +93,11 @@ export async function runKonnectivityServer(
   });
   const limits = { connections: 10_000, handshake: 10_000, halfCloseLinger: 5000 };
   const deps: ListenerDeps = { dial: record.dial, clock, log, deadlines, limits, pages };
-  const secured = (conn: Conn, tls: TlsFiles, alpn: readonly string[], signal: AbortSignal) =>
+  const frontTls = new WatchedTls(settings.frontTls, world);
+  const agentTls = new WatchedTls(settings.agentTls, world);
+  const secured = (conn: Conn, tls: WatchedTls, alpn: readonly string[], signal: AbortSignal) =>
     within({ clock, ms: limits.handshake, signal, error: late }, async (signal) => {
-      const { ca, cert, key } = await readTls(tls, files);
+      const { ca, cert, key } = await tls.read();
       if (cert === undefined || key === undefined) {
         throw new PosternError("config", "Cannot serve TLS without a certificate and its key");
       }
@@ -106,7 +108,7 @@ export async function runKonnectivityServer(
   const serveFront: Serve = async (client, _messages, deps, { signal, draining }) => {
     const alpn = isGrpc ? ["h2"] : ["http/1.1"];
     const conn = isSecure
-      ? await welcomed(() => secured(client, settings.frontTls, alpn, signal), client, log)
+      ? await welcomed(() => secured(client, frontTls, alpn, signal), client, log)
       : client;
     if (!conn) return;
     await (isGrpc ? serveGrpcFront : serveConnectFront)(conn, deps, {
@@ -115,7 +117,7 @@ export async function runKonnectivityServer(
     });
   };
   const serveBack: Serve = async (client, _messages, _deps, { signal }) => {
-    const conn = await welcomed(() => secured(client, settings.agentTls, ["h2"], signal), client, log);
+    const conn = await welcomed(() => secured(client, agentTls, ["h2"], signal), client, log);
     if (!conn) return;
     const server = { id: settings.id, count: () => settings.count };
     await serveAgent(conn, { agents, clock, log, server }, { signal });
