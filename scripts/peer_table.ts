@@ -32,6 +32,7 @@ export const peers = {
   dex: { program: "dex", go: "own" },
   dig: { program: "dig", debian: "bind9-dnsutils" },
   dpkg: { program: "dpkg", debian: "dpkg" },
+  dnsmasq: { program: "dnsmasq", debian: "dnsmasq-base" },
   fish: { program: "fish", debian: "fish" },
   goclient: { program: "goclient", go: "shared" },
   gosocks5: { program: "gosocks5", go: "shared" },

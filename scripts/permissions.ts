@@ -186,7 +186,13 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
     run: ["systemctl"],
   },
   // A far side listens where it is told to, with the files that it is told of.
-  konnectivity: { net: "any", read: "any", write: ["{runtime}"], env: "any", sys: ["uid"] },
+  konnectivity: {
+    net: "any",
+    read: "any",
+    write: ["{runtime}"],
+    env: "any",
+    sys: ["uid", "networkInterfaces"],
+  },
   // It speaks to an API server, and asks endpoints through the proxy that is to be accepted.
   egress: { net: "any", read: "any", env: "any", sys: ["uid", "hostname"] },
   "service-install": installer,

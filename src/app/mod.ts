@@ -46,3 +46,5 @@ export * from "./konnectivity/certificate_files.ts";
 export * from "./konnectivity/fetch_through.ts";
 export * from "./konnectivity/run_agent.ts";
 export * from "./konnectivity/run_server.ts";
+export * from "./konnectivity/run_sidecar.ts";
+export type { ProxyChoice, SidecarSettings } from "./konnectivity/sidecar_config.ts";

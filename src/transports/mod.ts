@@ -12,7 +12,8 @@ export type { BuildDeps, BuiltTransport, Transports } from "./build_transports.t
 export { defineTransport, type TransportDeps, type TransportKind } from "./define_transport.ts";
 export { Direct } from "./direct.ts";
 export { Konnectivity } from "./konnectivity.ts";
-export type { KonnectivitySettings } from "./konnectivity/konnectivity_settings.ts";
+export { cloudDomains } from "./konnectivity/cloud_hosts.ts";
+export type { KonnectivityMode, KonnectivitySettings } from "./konnectivity/konnectivity_settings.ts";
 export { dialerThroughProxy } from "./dialer_through_proxy.ts";
 export { acceptFor as webSocketAccept } from "./kubernetes/web_socket_upgrade.ts";
 export { resolveChain } from "./ssh/ssh_chain.ts";

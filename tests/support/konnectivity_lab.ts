@@ -71,6 +71,13 @@ export class KonnectivityLab implements AsyncDisposable {
     return side === "stranger" ? `${this.directory}/strangers/frontend` : `${this.directory}/certs/${side}`;
   }
 
+  /** Another client certificate of the same authority. */
+  async renewed(side: "frontend" | "agent" | "stranger"): Promise<Pair> {
+    await this.#makePair(side, "renewed", "clientAuth");
+    const name = `${this.directory}/${side}-renewed`;
+    return { cert: `${name}.crt`, key: `${name}.key` };
+  }
+
   /** Starts one of upstream's programs that listens on `port`. */
   async #start(path: string, args: readonly string[], port: number): Promise<PeerServer> {
     const server = await PeerServer.start(path, () => args, { port, env: { GODEBUG: "asyncpreemptoff=1" } });

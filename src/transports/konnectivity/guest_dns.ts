@@ -145,7 +145,7 @@ async function ask(conn: Conn, name: string): Promise<Known> {
   if (failure && addresses.length === 0) throw failure;
   // What has addresses decides: most names have none of one family.
   const telling = addresses.length > 0 ? known.filter(({ addresses }) => addresses.length > 0) : known;
-  return { addresses, ttl: failure ? 0 : Math.min(...telling.map(({ ttl }) => ttl)) };
+  return { addresses, ttl: Math.min(failure ? nothingTtl : longestTtl, ...telling.map(({ ttl }) => ttl)) };
 }
 
 function question(id: number, name: string, type: "A" | "AAAA"): dns.DnsMessage {

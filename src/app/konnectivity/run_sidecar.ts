@@ -1,0 +1,45 @@
+import { type Log, PosternError, whenAborted, type World } from "../../core/mod.ts";
+import { loadKonnectivity } from "../../listeners/mod.ts";
+import { loadConfig } from "../config_file.ts";
+import { Door } from "../door.ts";
+import { sidecarConfig, type SidecarSettings } from "./sidecar_config.ts";
+
+export interface SidecarOptions {
+  readonly version: string;
+  readonly log: Log;
+  readonly onReady: (addresses: readonly string[]) => Promise<void>;
+  /** Takes no more clients, and lets those there are end. */
+  readonly draining: AbortSignal;
+}
+
+/** Runs one of HyperShift's proxies until it has drained; the signal drops what is left. */
+export async function runKonnectivitySidecar(
+  settings: SidecarSettings,
+  world: World,
+  { version, log, onReady, draining, signal }: SidecarOptions & { readonly signal: AbortSignal },
+): Promise<void> {
+  const config = await loadConfig(world, { text: JSON.stringify(sidecarConfig(settings)) });
+  const { healthPages } = await loadKonnectivity();
+  await using door = new Door(world, config, {
+    version,
+    id: `konnectivity-${settings.kind}`,
+    log,
+    asks: "nobody",
+    pages: (door) =>
+      healthPages({
+        checks: [{ name: "ping", isSo: () => true }, { name: "serving", isSo: () => door.phase === "ready" }],
+        notReady: 503,
+        metrics: () => door.collect(),
+      }),
+  });
+  await door.open();
+  const addresses = door.listeners.map(({ address }) => address);
+  if (settings.isOpen && !settings.user) {
+    log.warn("door.open", { reason: "anybody who reaches it may use it" });
+  }
+  log.info("door.ready", { addresses: addresses.join(" "), pid: world.process.pid });
+  await onReady(addresses);
+  await new Promise<void>((resolve) => void whenAborted(draining, resolve));
+  using _drop = whenAborted(signal, () => door.dropAll(new PosternError("cancelled", "The door was closed")));
+  await door.drain();
+}

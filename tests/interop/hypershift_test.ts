@@ -1,0 +1,279 @@
+import assert from "node:assert/strict";
+import { ProxyServer } from "../support/proxy_server.ts";
+import { createNetwork } from "../../src/runtime/network.ts";
+import { HypershiftLab, hypershiftPeers } from "../support/hypershift_lab.ts";
+import { NamedServer } from "../support/kube_door.ts";
+import { service } from "../support/kube_objects.ts";
+import { isLongRun } from "../support/long_runs.ts";
+import { freePort, runPeer } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import type { Door } from "../support/postern_process.ts";
+
+/** The gRPC client, which holds its stream until it is told to end. */
+class Conversation implements AsyncDisposable {
+  readonly #child: Deno.ChildProcess;
+  readonly #stdin: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #said: Promise<string>;
+  #text = "";
+  #changed = Promise.withResolvers<void>();
+
+  constructor(program: string, door: string, target: string) {
+    this.#child = new Deno.Command(program, {
+      args: ["socks5", door, target],
+      clearEnv: true,
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    this.#stdin = this.#child.stdin.getWriter();
+    this.#said = this.#collect();
+  }
+
+  /** Resolves when it has said a word; fails where it ends without. */
+  async says(word: string): Promise<void> {
+    const ended = this.#said.then((said) => {
+      if (!this.#text.includes(word)) throw new Error(`it ended: ${said}`);
+    });
+    while (!this.#text.includes(word)) await Promise.race([this.#changed.promise, ended]);
+  }
+
+  /** Has it end its stream, and gives how many words went over it. */
+  async end(): Promise<number> {
+    await this.#stdin.close();
+    const said = await this.#said;
+    const { code } = await this.#child.status;
+    assert.equal(code, 0, said);
+    return Number(/stream ok, (\d+) words/.exec(said)?.[1]);
+  }
+
+  async #collect(): Promise<string> {
+    const errors = new Response(this.#child.stderr).text();
+    for await (const chunk of this.#child.stdout.pipeThrough(new TextDecoderStream())) {
+      this.#text += chunk;
+      const { resolve } = this.#changed;
+      this.#changed = Promise.withResolvers();
+      resolve();
+    }
+    return this.#text + await errors;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.#child.kill("SIGKILL");
+    } catch (error) {
+      // It has ended by itself.
+      if (!(error instanceof TypeError)) throw error;
+    }
+    await this.#said;
+    await this.#child.status;
+    await this.#stdin.close().catch(() => {});
+  }
+}
+
+interface Fetched {
+  readonly body: string;
+  readonly said: string;
+  /** What a SOCKS proxy refused with. */
+  readonly reply: number | undefined;
+}
+
+async function fetchBy(curl: string, way: readonly string[], url: string): Promise<Fetched> {
+  const { stdout, stderr } = await runPeer(curl, ["-sS", "--noproxy", "", "--max-time", "60", ...way, url]);
+  const refused = /\((\d+)\)\s*$/.exec(stderr.trim())?.[1];
+  return { body: stdout, said: stderr, reply: refused === undefined ? undefined : Number(refused) };
+}
+
+const bySocks = async (door: Door) => ["--socks5-hostname", await door.address()];
+const byHttp = async (door: Door) => ["--proxy", `http://${await door.address()}`, "--proxytunnel"];
+
+peerTest("the story of HyperShift: sidecars into a guest cluster", hypershiftPeers, async (paths, t) => {
+  await using lab = await HypershiftLab.open(paths);
+  await using web = new NamedServer("web of the guest");
+  const webPort = Number(web.address.split(":")[1]);
+  const talk = await lab.talk();
+  await lab.cluster.namespace("olm");
+  await lab.cluster.namespace("shop");
+  const catalog = await lab.service("catalog", "olm", { ip: "127.96.7.7", port: 50051, to: talk.port });
+  await lab.service("web", "shop", { ip: "127.96.8.8", port: 80, to: webPort });
+  for (const name of ["headless", "pods"]) {
+    await lab.cluster.apply(service({ name, namespace: "shop", clusterIps: ["None"] }));
+  }
+  const dns = await lab.dns();
+
+  for (
+    const { whose, mode } of [{ whose: "Go", mode: "http-connect" }, {
+      whose: "postern",
+      mode: "grpc",
+    }] as const
+  ) {
+    const front = await lab.front(whose, mode);
+
+    await t.step(
+      `gRPC to a Service of the guest while certificates are rotated: ${whose}, ${mode}`,
+      async () => {
+        const { cert, key } = lab.certificates.pair("frontend", "client");
+        await lab.client.put({ "tls.crt": cert, "tls.key": key });
+        await using door = await lab.sidecar("socks5", front, { more: [`--mode=${mode}`] });
+        const way = await bySocks(door);
+        const before = catalog.connections;
+        await using held = new Conversation(paths.grpctalk, await door.address(), "catalog.olm.svc:50051");
+        await held.says("stream begun").catch((error) => assert.fail(`${error} ${door.stderr}`));
+        assert.equal((await fetchBy(paths.curl, way, "http://web.shop/")).body, "web of the guest");
+
+        const stranger = lab.certificates.pair("stranger", "client");
+        await lab.client.put({ "tls.crt": stranger.cert, "tls.key": stranger.key });
+        const refused = await fetchBy(paths.curl, way, "http://web.shop/");
+        assert.equal(refused.body, "", "new connections show what is mounted now");
+        assert.ok(refused.reply !== undefined && refused.reply !== 5, refused.said);
+
+        const renewed = await lab.certificates.renewed("frontend");
+        await lab.client.put({ "tls.crt": renewed.cert, "tls.key": renewed.key });
+        assert.equal(
+          (await fetchBy(paths.curl, way, "http://web.shop/")).body,
+          "web of the guest",
+          door.stderr,
+        );
+        await using second = new Conversation(
+          paths.grpctalk,
+          await door.address(),
+          "catalog.olm.svc.cluster.local:50051",
+        );
+        await second.says("unary ok");
+
+        if (isLongRun()) await new Promise((resolve) => setTimeout(resolve, 60_000));
+        assert.ok(await second.end() >= 1);
+        assert.ok(await held.end() >= (isLongRun() ? 100 : 2));
+        assert.equal(catalog.connections, before + 2);
+        door.kill("SIGTERM");
+        assert.equal((await door.ended).code, 0);
+      },
+    );
+  }
+
+  const front = await lab.front("Go");
+
+  await t.step(
+    "names are Services, then names of the guest's DNS, and what is neither is not found",
+    async () => {
+      await using door = await lab.sidecar("socks5", front, {
+        more: ["--resolve-from-guest-cluster-dns=true"],
+      });
+      const way = await bySocks(door);
+      const services = ["web.shop", "web.shop.svc", "web.shop.svc.cluster.local"];
+      for (const host of [...services, "db.internal", "pods.shop.svc.cluster.local"]) {
+        assert.equal(
+          (await fetchBy(paths.curl, way, `http://${host}/`)).body,
+          "web of the guest",
+          `${host} ${door.stderr}`,
+        );
+      }
+      assert.ok(dns.connections > 0);
+      const asked = dns.connections;
+      assert.equal((await fetchBy(paths.curl, way, "http://db.internal/")).body, "web of the guest");
+      assert.equal(dns.connections, asked, "what the DNS has said is kept");
+      const replies = [
+        ["a Service that is not there", "http://no.shop.svc/", 4],
+        ["a headless Service that the DNS does not know either", "http://headless.shop.svc/", 4],
+        ["a port that is closed", `http://web.shop:${freePort()}/`, 5],
+      ] as const;
+      for (const [what, url, reply] of replies) {
+        assert.equal((await fetchBy(paths.curl, way, url)).reply, reply, `${what}: ${door.stderr}`);
+      }
+      // Watched: what is new needs no restart, and no dial asks the API.
+      const lists = () => lab.cluster.requests({ resource: "services", verb: "LIST" });
+      const before = await lists();
+      await lab.cluster.apply(
+        service({ name: "late", namespace: "shop", clusterIps: ["127.96.8.9"], ports: [{ port: 80 }] }),
+      );
+      await lab.service("late", "shop", { ip: "127.96.8.9", port: 80, to: webPort });
+      for (let tries = 0, body = ""; body !== "web of the guest"; tries++) {
+        assert.ok(tries < 100, door.stderr);
+        ({ body } = await fetchBy(paths.curl, way, "http://late.shop/"));
+      }
+      assert.equal(await lists(), before);
+    },
+  );
+
+  await t.step("the https variant serves CONNECT and GET, by way of the guest's proxy too", async () => {
+    await using door = await lab.sidecar("https", front);
+    for (const url of ["http://web.shop/", "http://db.internal/"]) {
+      assert.equal(
+        (await fetchBy(paths.curl, await byHttp(door), url)).body,
+        "web of the guest",
+        door.stderr,
+      );
+    }
+    const proxy = ["--proxy", `http://${await door.address()}`];
+    assert.equal((await fetchBy(paths.curl, proxy, "http://web.shop/")).body, "web of the guest");
+
+    const network = createNetwork();
+    const elsewhere = {
+      ...network,
+      connect: (_: unknown, options: { signal: AbortSignal }) =>
+        network.connect({ host: "127.0.0.1", port: webPort }, options),
+    };
+    await using squid = new ProxyServer(elsewhere, { host: "127.0.0.1", port: 0 }, { protocol: "http" });
+    assert.ok("port" in squid.endpoint);
+    await lab.cluster.namespace("egress");
+    await lab.service("squid", "egress", { ip: "127.96.9.9", port: 3128, to: squid.endpoint.port });
+    await using behind = await lab.sidecar("https", front, {
+      more: ["--https-proxy", "http://squid.egress.svc:3128", "--http-proxy", "", "--no-proxy", ".svc,.shop"],
+    });
+    const way = await byHttp(behind);
+    assert.equal(
+      (await fetchBy(paths.curl, way, "http://idp.example:8443/")).body,
+      "web of the guest",
+      behind.stderr,
+    );
+    assert.equal((await fetchBy(paths.curl, way, "http://web.shop/")).body, "web of the guest");
+    assert.deepEqual(squid.asked, ["idp.example:8443"]);
+  });
+
+  await t.step("the APIs of clouds are reached by HTTPS_PROXY, which gets their names", async () => {
+    const network = createNetwork();
+    const elsewhere = {
+      ...network,
+      connect: (_: unknown, options: { signal: AbortSignal }) =>
+        network.connect({ host: "127.0.0.1", port: webPort }, options),
+    };
+    await using corp = new ProxyServer(elsewhere, { host: "127.0.0.1", port: 0 }, { protocol: "http" });
+    assert.ok("port" in corp.endpoint);
+    await using door = await lab.sidecar("socks5", front, {
+      more: ["--connect-directly-to-cloud-apis"],
+      env: { HTTPS_PROXY: `http://127.0.0.1:${corp.endpoint.port}`, NO_PROXY: "kube-apiserver,.svc" },
+    });
+    const way = await bySocks(door);
+    const { body } = await fetchBy(paths.curl, way, "http://ec2.eu-west-1.amazonaws.com:443/");
+    assert.equal(body, "web of the guest", door.stderr);
+    assert.equal((await fetchBy(paths.curl, way, "http://web.shop/")).body, "web of the guest");
+    assert.deepEqual(corp.asked, ["ec2.eu-west-1.amazonaws.com:443"]);
+  });
+
+  await t.step(
+    "without an agent nothing is reached; this machine stands in for names where it is told to",
+    async () => {
+      const alone = await lab.certificates.goServer({ mode: "http-connect", isSocket: false });
+      assert.ok("port" in alone.front);
+      const more = ["--resolve-from-guest-cluster-dns", "--resolve-from-management-cluster-dns=true"];
+      await using door = await lab.sidecar("socks5", alone.front.port, { more });
+      const way = await bySocks(door);
+      const refused = await fetchBy(paths.curl, way, "http://web.shop/");
+      assert.ok(refused.reply !== undefined && refused.reply !== 5, refused.said);
+      // The one name that every machine knows.
+      const { body } = await fetchBy(paths.curl, way, `http://localhost:${webPort}/`);
+      assert.equal(body, "web of the guest", door.stderr);
+    },
+  );
+
+  await t.step(
+    "names are the agent's where the resolver is switched off, and no kubeconfig is asked for",
+    async () => {
+      await using door = await lab.sidecar("socks5", front, {
+        more: ["--disable-resolver=true"],
+        env: { KUBECONFIG: "" },
+      });
+      const { body } = await fetchBy(paths.curl, await bySocks(door), `http://localhost:${webPort}/`);
+      assert.equal(body, "web of the guest", door.stderr);
+    },
+  );
+});
