@@ -71,11 +71,11 @@ export class KonnectivityLab implements AsyncDisposable {
     return side === "stranger" ? `${this.directory}/strangers/frontend` : `${this.directory}/certs/${side}`;
   }
 
-  /** Another client certificate of the same authority. */
-  async renewed(side: "frontend" | "agent" | "stranger"): Promise<Pair> {
-    await this.#makePair(side, "renewed", "clientAuth");
-    const name = `${this.directory}/${side}-renewed`;
-    return { cert: `${name}.crt`, key: `${name}.key` };
+  /** Replaces the certificates; authorities and keys stay. */
+  async renew(): Promise<void> {
+    const world = { clock: systemClock, files: createFiles(systemClock) };
+    const wish = { directory: `${this.directory}/certs`, names: [], days: 2, renews: "all" } as const;
+    await writeCertificates(wish, world);
   }
 
   /** Starts one of upstream's programs that listens on `port`. */
