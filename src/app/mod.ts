@@ -21,6 +21,7 @@ export { applyCommand, cleanUp } from "./dns_leftovers.ts";
 export { type DnsSystem, dnsSystemFiles, type DnsWish, nrptCommands } from "./dns_system.ts";
 export { checkedWish, dnsWishFromFiles, dnsWishOf } from "./dns_wish.ts";
 export * from "./doctor.ts";
+export * from "./egress/check_proxy.ts";
 export * from "./egress/run_controller.ts";
 export * from "./emergency_credentials.ts";
 export * from "./environment_text.ts";

@@ -1,10 +1,11 @@
 import { or } from "@optique/core/constructs";
 import { command } from "@optique/core/primitives";
 import { defineCommand } from "./command.ts";
+import { checkOptions, runCheck } from "./egress_check.ts";
 import { controllerOptions, runController } from "./egress_controller.ts";
 import { words } from "./options.ts";
 
-/** `postern egress controller`. */
+/** `postern egress check|controller`. */
 export default defineCommand({
   name: "egress",
   summary: "looks after a cluster's outbound proxy",
@@ -12,6 +13,8 @@ export default defineCommand({
     "A cluster's outbound proxy is one object, Proxy/cluster of config.openshift.io. It is checked and tried before " +
     "it is believed, and then handed out, with its bundle of certificates, to whoever asks for it.",
   examples: [
+    ["postern egress check proxy.yaml --live", "would this proxy be accepted, and do its endpoints answer"],
+    ["postern egress check --install-config install-config.yaml", "the same before there is a cluster"],
     ["postern egress controller", "in a pod: looks after the proxy of its cluster"],
     [
       "postern egress controller --kubeconfig admin.kubeconfig --namespace postern-egress",
@@ -21,6 +24,13 @@ export default defineCommand({
   handlesSignals: true,
   logLevel: "info",
   parser: or(
+    command("check", checkOptions, {
+      brief: words("Checks a proxy before it is applied."),
+      description: words(
+        "Every problem and every warning at once, each with its place; --live asks the readiness endpoints through " +
+          "the proposed proxy, with the proposed CA. The exit code is 7 when it would be refused.",
+      ),
+    }),
     command("controller", controllerOptions, {
       brief: words("Looks after Proxy/cluster, in a pod or with a kubeconfig."),
       description: words(
@@ -28,9 +38,10 @@ export default defineCommand({
           "prints `ready` with the address of its health pages. Of several replicas one works.",
       ),
     }),
-    { errors: { noMatch: words("Say what to do: controller.") } },
+    { errors: { noMatch: words("Say what to do: check or controller.") } },
   ),
   async run(values, world, context) {
-    await runController(values, world, context);
+    if (values.action === "check") return await runCheck(values, world, context);
+    return await runController(values, world, context);
   },
 });

@@ -1,7 +1,7 @@
 import { isMapping } from "../config/mod.ts";
 import { counted } from "../core/mod.ts";
 import { readCertificate } from "./certificate.ts";
-import { type PemBlock, pemBlocks } from "./pem_blocks.ts";
+import { hasTextBehind, type PemBlock, pemBlocks } from "./pem_blocks.ts";
 
 /** The key of a ConfigMap that has a bundle. */
 export const bundleKey = "ca-bundle.crt";
@@ -17,6 +17,7 @@ export type CaReason =
   | "Blank"
   | "NoCertificate"
   | "BrokenCertificate"
+  | "TextBehind"
   | "TooLarge";
 
 /** What is wrong with a bundle, to be read after its name. */
@@ -51,11 +52,21 @@ export function bundleTextOf(
   return { problem: { reason: "KeyMissing", message: `has no key "${bundleKey}"` } };
 }
 
+export interface CaOptions {
+  /** By which a certificate has expired or not. */
+  readonly now: Date;
+  /** Takes no text behind the last block, as the installer does not. */
+  readonly refusesTextBehind?: boolean;
+}
+
 /**
  * Reads certificates that a user trusts (S14–S17). Only certificates are taken: a private key is dropped with a
  * warning, a block that should be a certificate and is none makes the whole unusable.
  */
-export async function readCaBundle(text: string, { now }: { readonly now: Date }): Promise<CaBundle> {
+export async function readCaBundle(
+  text: string,
+  { now, refusesTextBehind = false }: CaOptions,
+): Promise<CaBundle> {
   const fail = (reason: CaReason, message: string): CaBundle => ({
     certificates: [],
     problems: [{ reason, message }],
@@ -85,6 +96,12 @@ export async function readCaBundle(text: string, { now }: { readonly now: Date }
         warnings.push(`line ${block.line}: ${certificate.subject} ${doubt}`);
       }
     }
+  }
+  if (refusesTextBehind && hasTextBehind(text)) {
+    problems.push({
+      reason: "TextBehind",
+      message: "has text behind its last block: the installer refuses it",
+    });
   }
   if (certificates.size === 0 && problems.length === 0) {
     problems.push({ reason: "NoCertificate", message: "has no certificate" });

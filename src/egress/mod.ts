@@ -13,3 +13,4 @@ export * from "./proxy_spec.ts";
 export { type RequestTarget, requestTarget } from "./request_target.ts";
 export * from "./no_proxy_match.ts";
 export * from "./readiness.ts";
+export * from "./install_config.ts";

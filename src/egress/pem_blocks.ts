@@ -12,6 +12,13 @@ export interface PemBlock {
 
 const begin = /^-----BEGIN ([^\r\n]{1,100}?)-----\s*$/;
 
+/** Whether something but blanks stands behind the last block of a text. */
+export function hasTextBehind(text: string): boolean {
+  const last = text.lastIndexOf("-----END ");
+  const line = text.indexOf("\n", last);
+  return last >= 0 && line >= 0 && text.slice(line).trim() !== "";
+}
+
 /** The blocks of a text in order (RFC 7468); what stands between them is passed over. */
 export function pemBlocks(text: string): PemBlock[] {
   const blocks: PemBlock[] = [];

@@ -1,4 +1,4 @@
-import { HttpClient, type HttpClientParts } from "../clusters/mod.ts";
+import type { HttpClientParts } from "../clusters/mod.ts";
 import { maskedUrl } from "../config/mod.ts";
 import { type Clock, describe, pause, PosternError } from "../core/mod.ts";
 import { endpointProxy } from "./check_proxy_spec.ts";
@@ -95,6 +95,7 @@ async function attemptOnce(
 ): Promise<Outcome> {
   const place = proxyPlace(proxy);
   if (!place) return { isReady: false, failure: "there is no proxy to ask it through" };
+  const { HttpClient } = await import("../clusters/mod.ts");
   const deadline = new Deadline(parts.clock, timeout);
   try {
     let url = new URL(endpoint);

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { Household } from "../support/postern_process.ts";
+
+const faulty = `apiVersion: config.openshift.io/v1
+kind: Proxy
+metadata: { name: cluster }
+spec:
+  httpProxy: https://me:hunter2@proxy.test
+  httpsProxy: http://me:hunter2@
+  noProxy: "*.example.com,10.0.0.1:80,999.999.999.999"
+  trustedCA: { name: ca }
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: ca, namespace: openshift-config }
+data: { ca-bundle.crt: "words" }
+`;
+
+Deno.test("S07: postern egress check reports every problem at its place, exit code 7, and no password", async () => {
+  await using home = await Household.open();
+  const path = `${home.directory}/proxy.yaml`;
+  await Deno.writeTextFile(path, faulty);
+  const { code, stdout, stderr } = await home.run(["egress", "check", path]);
+  assert.equal(code, 7, stderr);
+  const lines = stdout.trimEnd().split("\n");
+  const says = (what: RegExp) => assert.ok(lines.some((line) => what.test(line)), `${what} in:\n${stdout}`);
+  says(/^failed  .*proxy\.yaml:5:14: spec\.httpProxy: must begin with http:\/\//);
+  says(/^failed  .*proxy\.yaml:6:15: spec\.httpsProxy: must have a host/);
+  says(/^failed  .*proxy\.yaml:7:12: spec\.noProxy: item 1 /);
+  says(/^failed  .*proxy\.yaml:7:12: spec\.noProxy: item 2 /);
+  says(/^failed  .*proxy\.yaml:8:14: spec\.trustedCA: ConfigMap "ca" has no certificate/);
+  says(/^warning .*spec\.noProxy: item 3 .* matches nothing/);
+  says(/^failed  it would be refused/);
+  assert.doesNotMatch(stdout + stderr, /hunter2/);
+  const json = await home.run(["egress", "check", path, "-o", "json"]);
+  assert.equal(json.code, 7);
+  const { isAccepted, problems } = JSON.parse(json.stdout);
+  assert.equal(isAccepted, false);
+  assert.deepEqual(problems.map(({ reason }: { reason: string }) => reason), [
+    "NoProxyItem",
+    "NoProxyItem",
+    "SchemeNotAllowed",
+    "HostMissing",
+    "NoCertificate",
+  ]);
+  assert.doesNotMatch(json.stdout, /hunter2/);
+});
+
+Deno.test("postern egress check --install-config checks as the installer does, and shows the list", async () => {
+  await using home = await Household.open();
+  const path = `${home.directory}/install-config.yaml`;
+  const config = (proxy: string) =>
+    Deno.writeTextFile(
+      path,
+      `baseDomain: example.com\nmetadata: { name: c }\nplatform: { none: {} }\nproxy: ${proxy}\n`,
+    );
+  await config('{ httpProxy: "http://me:hunter2@proxy.test:3128", noProxy: "corp.test" }');
+  const sound = await home.run(["egress", "check", "--install-config", path, "-o", "json"]);
+  assert.equal(sound.code, 0, sound.stderr);
+  assert.deepEqual(JSON.parse(sound.stdout).status, {
+    httpProxy: "http://me:***@proxy.test:3128",
+    httpsProxy: "",
+    noProxy:
+      ".cluster.local,.svc,10.0.0.0/16,10.128.0.0/14,127.0.0.1,172.30.0.0/16,api-int.c.example.com,corp.test,localhost",
+  });
+  await config('{ httpProxy: "http://100.64.0.1:3128", noProxy: "a.test, b.test" }');
+  const unsound = await home.run(["egress", "check", "--install-config", path]);
+  assert.equal(unsound.code, 7);
+  assert.match(unsound.stdout, /install-config\.yaml:4:\d+: proxy\.noProxy: must have no spaces/);
+  assert.match(unsound.stdout, /proxy\.httpProxy: must be outside of the cluster: 100\.64\.0\.1 lies in/);
+});
+
+const unreadable = [
+  { name: "a missing file", content: undefined, says: /no such file/ },
+  { name: "a file that is no YAML", content: "a: [", says: /Cannot read ".*line 1/ },
+  { name: "a file without a Proxy", content: "kind: ConfigMap\n", says: /it has no Proxy/ },
+  {
+    name: "S35: another Proxy",
+    content: "kind: Proxy\nmetadata: { name: other }\n",
+    says: /only the Proxy "cluster" counts, not "other"/,
+  },
+];
+for (const { name, content, says } of unreadable) {
+  Deno.test(`postern egress check of ${name} exits 4`, async () => {
+    await using home = await Household.open();
+    const path = `${home.directory}/proxy.yaml`;
+    if (content !== undefined) await Deno.writeTextFile(path, content);
+    const { code, stderr } = await home.run(["egress", "check", path]);
+    assert.equal(code, 4, stderr);
+    assert.match(stderr, says);
+  });
+}
+
+Deno.test("postern egress check of nothing is wrong usage", async () => {
+  await using home = await Household.open();
+  assert.equal((await home.run(["egress", "check"])).code, 2);
+});
