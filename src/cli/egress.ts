@@ -3,9 +3,10 @@ import { command } from "@optique/core/primitives";
 import { defineCommand } from "./command.ts";
 import { checkOptions, runCheck } from "./egress_check.ts";
 import { controllerOptions, runController } from "./egress_controller.ts";
+import { noProxyOptions, runNoProxy } from "./egress_no_proxy.ts";
 import { words } from "./options.ts";
 
-/** `postern egress check|controller`. */
+/** `postern egress check|no-proxy|controller`. */
 export default defineCommand({
   name: "egress",
   summary: "looks after a cluster's outbound proxy",
@@ -15,6 +16,11 @@ export default defineCommand({
   examples: [
     ["postern egress check proxy.yaml --live", "would this proxy be accepted, and do its endpoints answer"],
     ["postern egress check --install-config install-config.yaml", "the same before there is a cluster"],
+    ["postern egress no-proxy --kubeconfig admin.kubeconfig", "what goes past the proxy of a cluster"],
+    [
+      "postern egress no-proxy --list .svc,10.0.0.0/8 --for-url http://10.1.2.3/ --for-url http://svc/",
+      "which client would go past the proxy",
+    ],
     ["postern egress controller", "in a pod: looks after the proxy of its cluster"],
     [
       "postern egress controller --kubeconfig admin.kubeconfig --namespace postern-egress",
@@ -31,6 +37,13 @@ export default defineCommand({
           "the proposed proxy, with the proposed CA. The exit code is 7 when it would be refused.",
       ),
     }),
+    command("no-proxy", noProxyOptions, {
+      brief: words("Prints what goes past the proxy, and what each client makes of it."),
+      description: words(
+        "The list of a cluster, of an install-config, or of what the options say of a platform. With --for-url: what " +
+          "Go, curl, Deno and Python do with each URL by that list.",
+      ),
+    }),
     command("controller", controllerOptions, {
       brief: words("Looks after Proxy/cluster, in a pod or with a kubeconfig."),
       description: words(
@@ -38,10 +51,11 @@ export default defineCommand({
           "prints `ready` with the address of its health pages. Of several replicas one works.",
       ),
     }),
-    { errors: { noMatch: words("Say what to do: check or controller.") } },
+    { errors: { noMatch: words("Say what to do: check, no-proxy or controller.") } },
   ),
   async run(values, world, context) {
     if (values.action === "check") return await runCheck(values, world, context);
+    if (values.action === "no-proxy") return await runNoProxy(values, world, context);
     return await runController(values, world, context);
   },
 });

@@ -6,7 +6,13 @@ export { checkProxyUrl, type ProxyField, type ProxyPlace, proxyPlace } from "./c
 export * from "./inject_bundle.ts";
 export * from "./inject_proxy.ts";
 export { loadEgressController } from "./load_controller.ts";
-export type { EgressController, EgressControllerParts, EndpointReport, Probe } from "./controller/mod.ts";
+export type {
+  EgressController,
+  EgressControllerParts,
+  EndpointReport,
+  Probe,
+  ProxyInputs,
+} from "./controller/mod.ts";
 export { goNoProxy, type IsDirect } from "./no_proxy_match_go.ts";
 export * from "./platform_facts.ts";
 export * from "./proxy_spec.ts";

@@ -24,13 +24,13 @@ Deno.test("S07: postern egress check reports every problem at its place, exit co
   assert.equal(code, 7, stderr);
   const lines = stdout.trimEnd().split("\n");
   const says = (what: RegExp) => assert.ok(lines.some((line) => what.test(line)), `${what} in:\n${stdout}`);
-  says(/^failed  .*proxy\.yaml:5:14: spec\.httpProxy: must begin with http:\/\//);
-  says(/^failed  .*proxy\.yaml:6:15: spec\.httpsProxy: must have a host/);
-  says(/^failed  .*proxy\.yaml:7:12: spec\.noProxy: item 1 /);
-  says(/^failed  .*proxy\.yaml:7:12: spec\.noProxy: item 2 /);
-  says(/^failed  .*proxy\.yaml:8:14: spec\.trustedCA: ConfigMap "ca" has no certificate/);
+  says(/^failed +.*proxy\.yaml:5:14: spec\.httpProxy: must begin with http:\/\//);
+  says(/^failed +.*proxy\.yaml:6:15: spec\.httpsProxy: must have a host/);
+  says(/^failed +.*proxy\.yaml:7:12: spec\.noProxy: item 1 /);
+  says(/^failed +.*proxy\.yaml:7:12: spec\.noProxy: item 2 /);
+  says(/^failed +.*proxy\.yaml:8:14: spec\.trustedCA: ConfigMap "ca" has no certificate/);
   says(/^warning .*spec\.noProxy: item 3 .* matches nothing/);
-  says(/^failed  it would be refused/);
+  says(/^failed +it would be refused/);
   assert.doesNotMatch(stdout + stderr, /hunter2/);
   const json = await home.run(["egress", "check", path, "-o", "json"]);
   assert.equal(json.code, 7);
@@ -94,4 +94,52 @@ for (const { name, content, says } of unreadable) {
 Deno.test("postern egress check of nothing is wrong usage", async () => {
   await using home = await Household.open();
   assert.equal((await home.run(["egress", "check"])).code, 2);
+});
+
+Deno.test("postern egress no-proxy makes a list of options, and says what clients do by it", async () => {
+  await using home = await Household.open();
+  const network = ["--service-network", "172.30.0.0/16", "--cluster-network", "10.128.0.0/14"];
+  const made = await home.run([
+    ...[
+      "egress",
+      "no-proxy",
+      "--platform",
+      "None",
+      "--internal-api",
+      "https://api-int.c.test:6443",
+      ...network,
+    ],
+    ...["--no-proxy", "b.test, a.test", "--exclude", ".svc", "--exclude", "nowhere"],
+  ]);
+  assert.deepEqual(made, {
+    code: 0,
+    stdout: ".cluster.local,10.128.0.0/14,127.0.0.1,172.30.0.0/16,a.test,api-int.c.test,b.test,localhost\n",
+    stderr: 'postern: warning: exclude names "nowhere", which is no automatic entry\n',
+  });
+  const asked = await home.run([
+    "egress",
+    "no-proxy",
+    "--list",
+    ".svc",
+    "--for-url",
+    "http://svc/",
+    "-o",
+    "json",
+  ]);
+  assert.deepEqual(JSON.parse(asked.stdout).verdicts, [{
+    url: "http://svc/",
+    clients: {
+      "go": "proxy",
+      "curl 7.88": "direct",
+      "curl 8": "direct",
+      "deno": "direct",
+      "urllib": "direct",
+      "requests": "direct",
+    },
+  }]);
+  const unsound = await home.run(["egress", "no-proxy", "--platform", "AWS", ...network]);
+  assert.equal(unsound.code, 4);
+  assert.match(unsound.stderr, /apiServerInternalURI of Infrastructure\/cluster is empty/);
+  const both = await home.run(["egress", "no-proxy", "--list", "a", "--platform", "None"]);
+  assert.equal(both.code, 2);
 });
