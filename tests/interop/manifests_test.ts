@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { parseSync } from "@optique/core/parser";
 import settings from "../../deno.json" with { type: "json" };
+import { commandGroups } from "../../src/cli/all_commands.ts";
+import { find } from "../../src/cli/command_line.ts";
 import { KubeCluster } from "../support/kube_cluster.ts";
 import type { KubeObject } from "../support/kube_objects.ts";
 import { containersOf, Manifests, type PodTemplate, templateOf } from "../support/manifests.ts";
@@ -12,6 +15,8 @@ const kustomizations: Readonly<Record<string, string | undefined>> = {
   "konnectivity/every-node": "resources: [../agent-every-node]",
   "konnectivity/token-servers": "resources: [../examples/servers]\ncomponents: [../tokens/server]",
   "konnectivity/token-agents": "resources: [../examples/agents]\ncomponents: [../tokens/agent]",
+  "konnectivity/sidecar-rights": undefined,
+  "konnectivity/examples/sidecar": undefined,
   "egress/plain-kubernetes": undefined,
 };
 
@@ -32,6 +37,7 @@ peerTest("The manifests say what the program and its files have", ["kubectl"], a
         for (const container of containers) {
           const { image, args = [] } = container;
           assert.equal(image.replace(/^.*:/, ""), settings.version);
+          if (!["server", "agent"].includes(args[1] ?? "")) assertParsed(args);
           assertPorts(container);
           assertFiles(args, template, objects, givenSecrets[name] ?? []);
           assertConfined(container, template);
@@ -56,18 +62,24 @@ peerTest(
         const first = objects.filter(({ kind }) =>
           kind === "Namespace" || kind === "CustomResourceDefinition"
         );
-        const apply = ["apply", ...admin, "-f", "-"];
-        await manifests.run(apply, { stdin: first.map((object) => JSON.stringify(object)).join("\n---\n") });
-        const directory = `${manifests.directory}/${name}`;
-        const tried = await manifests.run(["apply", ...admin, "--dry-run=server", "-k", directory]);
+        await cluster.apply(...first);
+        const apply = ["apply", ...admin, "--server-side", "-k", `${manifests.directory}/${name}`];
+        const tried = await manifests.run([...apply, "--dry-run=server"]);
         assert.equal(tried.trim().split("\n").length, objects.length, tried);
-        await manifests.run(["apply", ...admin, "-k", directory]);
+        await manifests.run(apply);
         // The namespaces enforce "restricted".
         for (const object of objects) await admit(cluster, object);
       });
     }
   },
 );
+
+/** The command line is one that the program takes. */
+function assertParsed([name = "", ...args]: readonly string[]): void {
+  const { parser } = find(commandGroups, name);
+  const parsed = parseSync(parser, args);
+  assert.ok(parsed.success, `${args.join(" ")}: ${JSON.stringify(parsed)}`);
+}
 
 /** Probes go to a port by its name, and flags open the ports that are named. */
 function assertPorts(
@@ -94,7 +106,9 @@ function assertFiles(
   given: readonly string[],
 ): void {
   const volumes = new Map((spec.volumes ?? []).map((volume) => [volume.name, volume]));
-  const mounts = spec.containers.flatMap(({ volumeMounts = [] }) => volumeMounts);
+  const mounts = [...spec.containers, ...spec.initContainers ?? []].flatMap(({ volumeMounts = [] }) =>
+    volumeMounts
+  );
   for (const path of args.flatMap((word) => /^--[a-z-]+=(\/etc\/.*)$/.exec(word)?.[1] ?? [])) {
     const [directory, file = ""] = [path.replace(/\/[^/]*$/, ""), path.replace(/^.*\//, "")];
     const mount = mounts.find(({ mountPath }) => mountPath === directory);
@@ -111,17 +125,15 @@ function assertConfined(
   { securityContext, resources }: PodTemplate["spec"]["containers"][number],
   { spec }: PodTemplate,
 ): void {
-  assert.deepEqual(securityContext, {
-    allowPrivilegeEscalation: false,
-    readOnlyRootFilesystem: true,
-    capabilities: { drop: ["ALL"] },
-  });
-  assert.deepEqual(spec["securityContext"], {
+  const { fsGroup: _group, ...ofPod } = (spec["securityContext"] ?? {}) as Record<string, unknown>;
+  assert.deepEqual({ ...ofPod, ...securityContext as object }, {
     runAsNonRoot: true,
     runAsUser: 65_532,
     runAsGroup: 65_532,
-    fsGroup: 65_532,
     seccompProfile: { type: "RuntimeDefault" },
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ["ALL"] },
   });
   assert.deepEqual(Object.keys(resources?.requests ?? {}), ["cpu", "memory"]);
 }

@@ -88,11 +88,24 @@ export class Manifests implements AsyncDisposable {
     ]);
     assert.equal(code, 0, stderr);
     await Deno.writeTextFile(`${servers}/guest.kubeconfig`, guest);
-    // No more than what the example says belongs there.
-    const agents = `${this.directory}/konnectivity/examples/agents/certs`;
-    for (const path of ["issued/ca.crt", "issued/proxy-agent.crt", "private/proxy-agent.key"]) {
-      await Deno.mkdir(`${agents}/agent/${path.replace(/\/.*$/, "")}`, { recursive: true });
-      await Deno.copyFile(`${certs}/agent/${path}`, `${agents}/agent/${path}`);
+    // No more than what the examples say belongs there.
+    await this.#copyCerts("agents", [
+      "agent/issued/ca.crt",
+      "agent/issued/proxy-agent.crt",
+      "agent/private/proxy-agent.key",
+    ]);
+    const client = ["issued/ca.crt", "issued/proxy-client.crt", "private/proxy-client.key"];
+    await this.#copyCerts("sidecar", client.map((path) => `frontend/${path}`));
+    await Deno.writeTextFile(`${this.directory}/konnectivity/examples/sidecar/sidecar.kubeconfig`, guest);
+  }
+
+  async #copyCerts(example: string, paths: readonly string[]): Promise<void> {
+    const [from, to] = ["servers", example].map((name) =>
+      `${this.directory}/konnectivity/examples/${name}/certs`
+    );
+    for (const path of paths) {
+      await Deno.mkdir(`${to}/${path.replace(/\/[^/]*$/, "")}`, { recursive: true });
+      await Deno.copyFile(`${from}/${path}`, `${to}/${path}`);
     }
   }
 
