@@ -276,4 +276,46 @@ peerTest("the story of HyperShift: sidecars into a guest cluster", hypershiftPee
       assert.equal(body, "web of the guest", door.stderr);
     },
   );
+
+  await t.step("a kubeconfig that is mended is read again", async () => {
+    const away = `https://127.0.0.1:${freePort()}`;
+    const wrong = await lab.cluster.writeKubeconfig({ name: "guest", cluster: { server: away } });
+    await using door = await lab.sidecar("socks5", front, { env: { KUBECONFIG: wrong } });
+    const way = await bySocks(door);
+    assert.equal((await fetchBy(paths.curl, way, "http://web.shop.svc/")).reply, 4);
+    await Deno.rename(await lab.cluster.writeKubeconfig({ name: "guest.new" }), wrong);
+    await door.says(/config\.reloaded/);
+    assert.equal(
+      (await fetchBy(paths.curl, way, "http://web.shop.svc/")).body,
+      "web of the guest",
+      door.stderr,
+    );
+  });
+
+  await t.step("a door knows the guest's Services, though its API is behind the same server", async () => {
+    const { cert, key } = lab.certificates.pair("frontend", "client");
+    const server = `https://localhost:${lab.cluster.address.split(":")[1]}`;
+    const kubeconfig = await lab.cluster.writeKubeconfig({ name: "behind", cluster: { server } });
+    await lab.home.configure(`
+transports:
+  lab: { kubernetes: { kubeconfig: "${kubeconfig}" }, via: hosted }
+  hosted:
+    konnectivity:
+      server: 127.0.0.1:${front}
+      mode: http-connect
+      ca: ${lab.certificates.ca("frontend")}
+      cert: ${cert}
+      key: ${key}
+      names: { services: lab, guestDNS: true, guestDNSService: openshift-dns/dns-default, managementDNS: false, cloudDirect: true }
+default: hosted
+`);
+    await using door = await lab.home.door();
+    const way = await bySocks(door);
+    for (const host of ["web.shop", "db.internal"]) {
+      assert.equal((await fetchBy(paths.curl, way, `http://${host}/`)).body, "web of the guest", door.stderr);
+    }
+    assert.equal((await fetchBy(paths.curl, way, "http://no.shop.svc/")).reply, 4);
+    const explained = await lab.home.run(["explain", "--dial", "web.shop:80"]);
+    assert.match(explained.stdout, /found web\.shop: 127\.96\.8\.8 \(its Service\)/, explained.stderr);
+  });
 });

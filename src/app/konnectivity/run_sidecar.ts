@@ -1,6 +1,7 @@
 import { type Log, PosternError, whenAborted, type World } from "../../core/mod.ts";
 import { loadKonnectivity } from "../../listeners/mod.ts";
 import { loadConfig } from "../config_file.ts";
+import { ConfigWatch } from "../config_watch.ts";
 import { Door } from "../door.ts";
 import { sidecarConfig, type SidecarSettings } from "./sidecar_config.ts";
 
@@ -18,7 +19,8 @@ export async function runKonnectivitySidecar(
   world: World,
   { version, log, onReady, draining, signal }: SidecarOptions & { readonly signal: AbortSignal },
 ): Promise<void> {
-  const config = await loadConfig(world, { text: JSON.stringify(sidecarConfig(settings)) });
+  const text = JSON.stringify(sidecarConfig(settings));
+  const config = await loadConfig(world, { text });
   const { healthPages } = await loadKonnectivity();
   await using door = new Door(world, config, {
     version,
@@ -33,6 +35,12 @@ export async function runKonnectivitySidecar(
       }),
   });
   await door.open();
+  // Whoever looks after the kubeconfig swaps it; what it says then is read with everything else.
+  using watch = new ConfigWatch(world, log, () => {
+    // A reload that fails is told in the log.
+    door.reload(() => loadConfig(world, { text })).catch(() => {});
+  });
+  if (settings.kubeconfig !== undefined) await follow(watch, settings.kubeconfig, world);
   const addresses = door.listeners.map(({ address }) => address);
   if (settings.isOpen && !settings.user) {
     log.warn("door.open", { reason: "anybody who reaches it may use it" });
@@ -42,4 +50,10 @@ export async function runKonnectivitySidecar(
   await new Promise<void>((resolve) => void whenAborted(draining, resolve));
   using _drop = whenAborted(signal, () => door.dropAll(new PosternError("cancelled", "The door was closed")));
   await door.drain();
+}
+
+async function follow(watch: ConfigWatch, path: string, { files }: World): Promise<void> {
+  // One that is not there, or cannot be read, may come.
+  const text = await files.readTextIfThere(path).catch(() => undefined);
+  await watch.follow({ texts: new Map([[path, text]]) });
 }
