@@ -57,15 +57,22 @@ export function oidcFailure(
     code === oauth.RESPONSE_IS_NOT_JSON || code === oauth.PARSE_ERROR ||
     code === oauth.RESPONSE_IS_NOT_CONFORM
   ) {
-    return new PosternError("protocol", `${what}: its answer is not one of OpenID Connect`, {
-      hint: "check the discovery URL, and that no other sign-in page stands in between",
-    });
+    return notOpenId(issuer);
   }
   if (typeof code !== "string" || !code.startsWith("OAUTH_")) return error;
   // These sentences name claims and fields, never their values.
   return new PosternError("auth", `${what}: ${plainText(error.message)}`, {
     hint: "its answer cannot be trusted: tell whoever runs it",
   });
+}
+
+/** Somebody else has answered, or nothing that can be used. */
+export function notOpenId(issuer: string): PosternError {
+  return new PosternError(
+    "protocol",
+    `Cannot sign in at ${issuer}: its answer is not one of OpenID Connect`,
+    { hint: "check the discovery URL, and that no other sign-in page stands in between" },
+  );
 }
 
 /** Whether a failure tells that a refresh token is not good any more: a new sign-in helps. */

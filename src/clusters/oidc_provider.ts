@@ -4,7 +4,7 @@ import { type HttpClient, placeOf } from "./http_client.ts";
 import { fetchWith } from "./http_fetch.ts";
 import type { oauth as library } from "./oauth_library.ts";
 import { isPlainLoopback, issuerOf, wellKnown } from "./oidc_addresses.ts";
-import { offlineAccess, oidcFailure } from "./oidc_failure.ts";
+import { notOpenId, offlineAccess, oidcFailure } from "./oidc_failure.ts";
 import type { StoredTokens } from "./token_cache.ts";
 
 type Library = typeof library;
@@ -85,6 +85,8 @@ export class OidcProvider {
         headers: { accept: "application/json" },
       });
       const own = await issuerIn(response.clone());
+      // The library takes any text for an address.
+      if (typeof own === "string" && !URL.canParse(own)) throw notOpenId(expected);
       // A slash at the end is part of an issuer's name, but not of the address that was made of it.
       const issuer = own === `${expected}/` ? own : expected;
       const server = await oauth.processDiscoveryResponse(new URL(issuer), response);

@@ -102,7 +102,11 @@ export function decodePem(label: string, text: string): Bytes {
   const block = new RegExp(`-----BEGIN ${label}-----([A-Za-z0-9+/=\\s]+)-----END ${label}-----`).exec(text)
     ?.[1];
   if (block === undefined) throw new PosternError("config", `Cannot read the PEM: it has no ${label}`);
-  return Uint8Array.from(atob(block.replace(/\s/g, "")), (char) => char.charCodeAt(0));
+  const base64 = block.replace(/\s/g, "");
+  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(base64)) {
+    throw new PosternError("config", `Cannot read the PEM: its ${label} is not base64`);
+  }
+  return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
 }
 
 const objectIds = {

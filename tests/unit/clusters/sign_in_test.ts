@@ -257,6 +257,7 @@ const providers = [
     says: /not https/,
   },
   { name: "that tells no page", metadata: { authorization_endpoint: undefined }, says: /not https/ },
+  { name: "whose issuer is no address", metadata: { issuer: "." }, says: /not one of OpenID Connect/ },
   { name: "that tells no keys", metadata: { jwks_uri: undefined }, says: /jwks_uri/ },
 ];
 for (const { name, metadata, says } of providers) {
