@@ -4,7 +4,7 @@ import { startReady } from "./bench_doors.ts";
 import { findPeers } from "./find_peers.ts";
 import { judgeSoak, quarters, type SoakSample, soakText } from "./soak_quarters.ts";
 
-const usage = "deno task soak [--minutes 60] [--rate 200] [--ways direct,one,…]";
+const usage = "deno task soak [--minutes 60] [--rate 200] [--ways direct,one,…] [--samples FILE]";
 
 /** Longer than a way without half-closes is kept open for a client that has ended its side. */
 const quietSeconds = 45;
@@ -20,6 +20,8 @@ interface SoakOptions {
   /** Connections a second. */
   readonly rate: number;
   readonly ways: readonly WayName[];
+  /** Gets every sample, a line each. */
+  readonly samples: string | undefined;
 }
 
 async function soak(args: readonly string[]): Promise<number> {
@@ -80,7 +82,11 @@ async function load(generator: string, world: WholeWorld, options: SoakOptions):
     text = lines.pop() ?? "";
     for (const line of lines) {
       if (samples.length % 6 === 0) sessions = await sessionsOf(world);
-      samples.push({ ...JSON.parse(line), sessions });
+      const sample = { ...JSON.parse(line), sessions };
+      samples.push(sample);
+      if (options.samples !== undefined) {
+        await Deno.writeTextFile(options.samples, `${JSON.stringify(sample)}\n`, { append: true });
+      }
       if (samples.length % 12 === 0) console.log(line);
     }
   }
@@ -104,8 +110,9 @@ function readOptions(args: readonly string[]): SoakOptions | undefined {
   const value = (name: string) =>
     rest.includes(name) ? rest.splice(rest.indexOf(name), 2)[1] ?? "" : undefined;
   const [minutes, rate] = [Number(value("--minutes") ?? 60), Number(value("--rate") ?? 200)];
+  const samples = value("--samples");
   const named = value("--ways")?.split(",") ?? wayNames;
   const ways = wayNames.filter((way) => named.includes(way));
   const isRight = minutes > 0 && rate > 0 && rest.length === 0 && ways.length === named.length;
-  return isRight ? { minutes, rate, ways } : undefined;
+  return isRight ? { minutes, rate, ways, samples } : undefined;
 }

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { PosternError } from "../../src/core/mod.ts";
-import { PortForwardV4, spdy, SpdySession, webSocket } from "../../src/wire/mod.ts";
+import { spdy, SpdySession, webSocket } from "../../src/wire/mod.ts";
 import { Inflate } from "../../src/wire/inflate.ts";
 import { spdyDictionary } from "../../src/wire/spdy_dictionary.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";
+import { forwardReading, readAll, type Reading, spdyReading, webSocketReading } from "./readings.ts";
 
-const { WebSocketReader, clientFrame, closePayload, opcodes, serverFrame } = webSocket;
+const { clientFrame, closePayload, opcodes, serverFrame } = webSocket;
 type Bytes = Uint8Array<ArrayBuffer>;
 
 const payload = fc.uint8Array({ maxLength: 300 }).map((bytes) => Uint8Array.from(bytes));
@@ -22,24 +23,6 @@ function joined(parts: readonly Uint8Array[]): Bytes {
 function cutUp(bytes: Bytes, places: readonly number[]): Bytes[] {
   const sorted = [0, ...places.filter((place) => place < bytes.length), bytes.length].sort((a, b) => a - b);
   return sorted.slice(1).map((end, index) => bytes.slice(sorted[index], end));
-}
-
-/** What came, as one line for each thing, the parts of one thing joined. */
-interface Reading {
-  readonly receive: (bytes: Bytes) => readonly { readonly key: string; readonly bytes?: Uint8Array }[];
-}
-
-function readAll({ receive }: Reading, chunks: readonly Bytes[]): string[] {
-  const lines: string[] = [];
-  for (const chunk of chunks) {
-    for (const { key, bytes } of receive(chunk)) {
-      const hex = bytes ? bytes.toHex() : "";
-      const last = lines.at(-1);
-      if (bytes && last?.startsWith(`${key} `)) lines[lines.length - 1] = last + hex;
-      else lines.push(`${key} ${hex}`);
-    }
-  }
-  return lines;
 }
 
 /** All there is to read with, each with bytes that mean something to it. */
@@ -93,48 +76,6 @@ function orProtocol(read: () => void): void {
     if (!(error instanceof PosternError)) throw error;
     assert.equal(error.code, "protocol");
   }
-}
-
-function webSocketReading(role: "client" | "server"): Reading {
-  const reader = new WebSocketReader(role);
-  let message = 0;
-  return {
-    receive: (bytes) =>
-      reader.receive(bytes).map((effect) => {
-        if (effect.kind === "close") return { key: `close ${effect.code} ${effect.reason}` };
-        if (effect.kind !== "data") return { key: `${effect.kind} ${message}.${effect.bytes.toHex()}` };
-        if (effect.isStart) message++;
-        return { key: `${message}.${effect.isText}`, bytes: effect.bytes };
-      }),
-  };
-}
-
-function spdyReading(role: "client" | "server"): Reading {
-  const session = new SpdySession(role);
-  if (role === "client") { for (let index = 0; index < 4; index++) session.open([["port", "80"]]); }
-  return {
-    receive: (bytes) =>
-      session.receive(bytes).map((effect) => {
-        if (effect.kind === "data") return { key: `data ${effect.stream}`, bytes: effect.bytes };
-        if (effect.kind === "opened") return { key: `opened ${JSON.stringify([...effect.headers])}` };
-        return {
-          key: JSON.stringify({ ...effect, ...("bytes" in effect && { bytes: effect.bytes.toHex() }) }),
-        };
-      }),
-  };
-}
-
-function forwardReading(): Reading {
-  const reader = new WebSocketReader("client");
-  const forward = new PortForwardV4();
-  return {
-    receive: (bytes) =>
-      reader.receive(bytes).flatMap((part) => forward.receive(part)).map((effect) =>
-        effect.kind === "ended"
-          ? { key: `ended ${effect.code} ${effect.reason}` }
-          : { key: effect.kind, bytes: effect.bytes }
-      ),
-  };
 }
 
 /** Messages, whole or in fragments, with control frames between them. */

@@ -1,0 +1,27 @@
+import type { Bytes, FuzzTarget } from "./fuzz_target.ts";
+
+const directory = new URL("./corpus/", import.meta.url);
+
+/** Where the inputs of a target are kept. */
+export function corpusDirectory({ name }: Pick<FuzzTarget, "name">): URL {
+  return new URL(`${name}/`, directory);
+}
+
+/** An input that is kept. */
+export interface CorpusEntry {
+  readonly name: string;
+  readonly bytes: Bytes;
+}
+
+/** What is kept of a target, in the order of the names. */
+export async function readCorpus(target: Pick<FuzzTarget, "name">): Promise<CorpusEntry[]> {
+  const place = corpusDirectory(target);
+  const names: string[] = [];
+  for await (const { name, isFile } of Deno.readDir(place)) if (isFile) names.push(name);
+  return await Promise.all(
+    names.sort().map(async (name) => ({
+      name,
+      bytes: await Deno.readFile(new URL(name, place)),
+    })),
+  );
+}

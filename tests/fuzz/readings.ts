@@ -1,0 +1,66 @@
+import { PortForwardV4, SpdySession, webSocket } from "../../src/wire/mod.ts";
+import type { Bytes } from "./fuzz_target.ts";
+
+/** What came, as one line for each thing, the parts of one thing joined. */
+export interface Reading {
+  readonly receive: (bytes: Bytes) => readonly { readonly key: string; readonly bytes?: Uint8Array }[];
+}
+
+/** All that a reader tells of some pieces. */
+export function readAll({ receive }: Reading, chunks: readonly Bytes[]): string[] {
+  const lines: string[] = [];
+  for (const chunk of chunks) {
+    for (const { key, bytes } of receive(chunk)) {
+      const hex = bytes ? bytes.toHex() : "";
+      const last = lines.at(-1);
+      if (bytes && last?.startsWith(`${key} `)) lines[lines.length - 1] = last + hex;
+      else lines.push(`${key} ${hex}`);
+    }
+  }
+  return lines;
+}
+
+/** A reader of WebSocket frames. */
+export function webSocketReading(role: "client" | "server"): Reading {
+  const reader = new webSocket.WebSocketReader(role);
+  let message = 0;
+  return {
+    receive: (bytes) =>
+      reader.receive(bytes).map((effect) => {
+        if (effect.kind === "close") return { key: `close ${effect.code} ${effect.reason}` };
+        if (effect.kind !== "data") return { key: `${effect.kind} ${message}.${effect.bytes.toHex()}` };
+        if (effect.isStart) message++;
+        return { key: `${message}.${effect.isText}`, bytes: effect.bytes };
+      }),
+  };
+}
+
+/** A session of SPDY; a client has opened a few streams. */
+export function spdyReading(role: "client" | "server"): Reading {
+  const session = new SpdySession(role);
+  if (role === "client") { for (let index = 0; index < 4; index++) session.open([["port", "80"]]); }
+  return {
+    receive: (bytes) =>
+      session.receive(bytes).map((effect) => {
+        if (effect.kind === "data") return { key: `data ${effect.stream}`, bytes: effect.bytes };
+        if (effect.kind === "opened") return { key: `opened ${JSON.stringify([...effect.headers])}` };
+        return {
+          key: JSON.stringify({ ...effect, ...("bytes" in effect && { bytes: effect.bytes.toHex() }) }),
+        };
+      }),
+  };
+}
+
+/** A port-forward of version 4 over a WebSocket. */
+export function forwardReading(): Reading {
+  const reader = new webSocket.WebSocketReader("client");
+  const forward = new PortForwardV4();
+  return {
+    receive: (bytes) =>
+      reader.receive(bytes).flatMap((part) => forward.receive(part)).map((effect) =>
+        effect.kind === "ended"
+          ? { key: `ended ${effect.code} ${effect.reason}` }
+          : { key: effect.kind, bytes: effect.bytes }
+      ),
+  };
+}

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { dns } from "../../../src/wire/mod.ts";
+import { decoding, type FuzzTarget, refusedOr } from "../fuzz_target.ts";
+
+/** Messages of DNS. */
+export const dnsTargets: readonly FuzzTarget[] = [{
+  name: "dns",
+  words: [
+    "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00",
+    ...[
+      "\x01a\x07example\x03net\x00",
+      "\x00\x01\x00\x01",
+      "\x00\x1c\x00\x01",
+      "\x00\x21\x00\x01",
+      "\xc0\x0c",
+    ],
+    ...[
+      "\x00\x00\x29\x04\xd0\x00\x00\x00\x00\x00\x00",
+      "\x00\x00\x01\x2c\x00\x04\x0a\x00\x00\x01",
+      "\xc0\x00",
+    ],
+    ...["\x3f", "\xff\xff"],
+  ],
+  laws: (input) => {
+    decoding(dns.frameDecoder(), input);
+    refusedOr(() => dns.decodeHeader(input));
+    const read = refusedOr(() => dns.decodeMessage(input));
+    if (!read) return;
+    assert.ok(read.used >= 12 && read.used <= input.length);
+    // What was read can be written, and is the same then.
+    assert.deepEqual(dns.decodeMessage(dns.encodeMessage(read.value))?.value, read.value);
+  },
+}];

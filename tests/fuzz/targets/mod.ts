@@ -1,0 +1,17 @@
+import type { FuzzTarget } from "../fuzz_target.ts";
+import { clusterTargets } from "./cluster_targets.ts";
+import { dnsTargets } from "./dns_targets.ts";
+import { frameTargets } from "./frame_targets.ts";
+import { proxyTargets } from "./proxy_targets.ts";
+import { signInTargets } from "./sign_in_targets.ts";
+import { textTargets } from "./text_targets.ts";
+
+/** Every reader of what strangers send. */
+export const fuzzTargets: readonly FuzzTarget[] = [
+  ...proxyTargets,
+  ...textTargets,
+  ...frameTargets,
+  ...dnsTargets,
+  ...signInTargets,
+  ...clusterTargets,
+];
