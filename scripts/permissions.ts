@@ -155,6 +155,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   quit: client,
   status: client,
   connections: client,
+  top: client,
   reload: client,
   stop: client,
   logs: client,

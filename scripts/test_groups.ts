@@ -81,7 +81,7 @@ export function testGroups(place: TestPlace): TestGroup[] {
   const browser = [
     sockets,
     `--allow-read=${[root, temporary, ...place.environment, ...place.peers].join(",")}`,
-    `--allow-write=${temporary}`,
+    `--allow-write=${temporary},${root}/docs/pictures`,
     run,
     "--allow-env",
     "--allow-sys",

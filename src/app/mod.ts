@@ -4,12 +4,17 @@ export type {
   ConnectionInfo,
   ControlClient,
   DialReport,
+  EndedConnection,
   ErrorInfo,
   ExplanationInfo,
   Hello,
   ProxyEnvironment,
   ReloadReport,
   Status,
+  TrafficSample,
+  Watched,
+  WatchedStep,
+  WatchedWhole,
 } from "../listeners/mod.ts";
 export * from "./api_authorities.ts";
 export * from "./background.ts";

@@ -31,12 +31,13 @@ import status from "./status.ts";
 import stop from "./stop.ts";
 import { kubelogin, ocWebLogin, switchCluster } from "./switch_cluster.ts";
 import test from "./test.ts";
+import top from "./top.ts";
 import update from "./update.ts";
 import version from "./version.ts";
 
 /** All commands in the order of the help page. What is heavy, each of them imports when it runs. */
 export const commandGroups: readonly CommandGroup[] = [
-  { title: "The door", commands: [proxy, status, connections, reload, stop, logs] },
+  { title: "The door", commands: [proxy, status, connections, top, reload, stop, logs] },
   { title: "Where connections go", commands: [explain, test, env, pac, dns] },
   { title: "The catalogue", commands: [update, login, logout] },
   {

@@ -7,6 +7,7 @@ export interface Paint {
   readonly red: (text: string) => string;
   readonly green: (text: string) => string;
   readonly yellow: (text: string) => string;
+  readonly inverse: (text: string) => string;
 }
 
 /** The colours for an output: none unless it is a terminal and NO_COLOR is unset or empty. */
@@ -15,5 +16,12 @@ export function paintFor({ terminal, process }: World, output: "out" | "err"): P
   const isPlain = !isTerminal || (process.env("NO_COLOR") ?? "") !== "";
   const sgr = (on: number, off: number) => (text: string) =>
     isPlain ? text : `\x1b[${on}m${text}\x1b[${off}m`;
-  return { bold: sgr(1, 22), dim: sgr(2, 22), red: sgr(31, 39), green: sgr(32, 39), yellow: sgr(33, 39) };
+  return {
+    bold: sgr(1, 22),
+    dim: sgr(2, 22),
+    red: sgr(31, 39),
+    green: sgr(32, 39),
+    yellow: sgr(33, 39),
+    inverse: sgr(7, 27),
+  };
 }

@@ -268,6 +268,23 @@ export interface Terminal {
    * terminal or nobody answers; the interrupt key is `cancelled`, and SIGINT to all who listen for it.
    */
   ask(question: Question, options: { signal: AbortSignal }): Promise<string | undefined>;
+  /** Takes the whole terminal for a picture of our own; undefined where stdin or stdout is none. */
+  takeScreen(events: ScreenEvents): Screen | undefined;
+}
+
+/** What happens while a program has the screen. */
+export interface ScreenEvents {
+  /** Keys, as the terminal sends them. */
+  readonly typed: (keys: string) => void;
+  readonly resized: () => void;
+  /** Somebody wants the program to end, or the terminal has gone. */
+  readonly stopped: (why: string) => void;
+}
+
+/** The terminal as one picture, written with `Terminal.out`. Disposing gives it back as it was. */
+export interface Screen extends AsyncDisposable {
+  readonly columns: number;
+  readonly rows: number;
 }
 
 /** What a person is asked. */

@@ -1,5 +1,6 @@
 import { PosternError, type Terminal } from "../core/mod.ts";
 import { fileError } from "./file_error.ts";
+import { TerminalScreen } from "./terminal_screen.ts";
 import { TerminalQuestions } from "./terminal_question.ts";
 import { writeAll } from "./write_all.ts";
 
@@ -26,6 +27,10 @@ export function createTerminal(): Terminal {
     err: (text) => standardError.write(text).catch(() => {}),
     readInput,
     ask: (question, options) => questions.ask(question, options),
+    takeScreen(events) {
+      if (!Deno.stdin.isTerminal() || !Deno.stdout.isTerminal()) return undefined;
+      return new TerminalScreen((text) => standardOutput.write(text), events);
+    },
   };
 }
 

@@ -69,6 +69,7 @@ export class MemoryWorld implements World {
       err: () => Promise.resolve(),
       readInput: () => Promise.resolve(""),
       ask: () => Promise.resolve(undefined),
+      takeScreen: () => undefined,
     };
   }
 

@@ -1,9 +1,11 @@
 import { runPeer } from "./peer_program.ts";
 
-/** What happens at a terminal: waits until a text is on the screen, then presses keys or sends a signal. */
+/** What happens at a terminal: waits until a text is on the screen, then presses keys, sends a signal or changes its size. */
 export type AtTerminal =
   & { readonly until: string }
-  & ({ readonly press: string } | { readonly signal: "INT" | "TERM" | "QUIT" | "HUP" });
+  & ({ readonly press: string } | { readonly signal: "INT" | "TERM" | "QUIT" | "HUP" } | {
+    readonly size: { readonly columns: number; readonly rows: number };
+  });
 
 export interface TerminalSession {
   /** All that was on the screen. */
@@ -42,7 +44,7 @@ export async function atTerminal(
 }
 
 const program = `
-import json, os, pty, select, signal, sys, termios, time
+import fcntl, json, os, pty, select, signal, struct, sys, termios, time
 asked = json.loads(sys.argv[1])
 pid, terminal = pty.fork()
 if pid == 0:
@@ -73,7 +75,10 @@ for step in asked["steps"]:
             sys.exit("ended: " + screen.decode(errors="replace"))
     seen = screen.index(text, seen) + len(text)
     during.append(mode())
-    if "press" in step:
+    if "size" in step:
+        size = struct.pack("HHHH", step["size"]["rows"], step["size"]["columns"], 0, 0)
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, size)
+    elif "press" in step:
         os.write(terminal, step["press"].encode())
     else:
         os.kill(pid, getattr(signal, "SIG" + step["signal"]))

@@ -19,18 +19,22 @@ import { wayTo } from "./state.js";
 /** The height of a row, as the style has it. */
 const row = 34;
 
+/** How many rows the table is high. */
+const fewest = 4;
+const most = 12;
+
 /** @type {Column[]} */
 const columns = [
-  { key: "target", title: "Target", width: "19%", style: "target", when: "both" },
-  { key: "way", title: "Way", width: "13%", style: "way-cell", when: "both" },
-  { key: "because", title: "Because", width: "20%", style: "because", when: "both" },
-  { key: "client", title: "Client", width: "15%", style: "client", when: "both" },
-  { key: "downRate", title: "↓ now", width: "6.5rem", style: "number rate-down", when: "live" },
-  { key: "upRate", title: "↑ now", width: "6.5rem", style: "number rate-up", when: "live" },
+  { key: "target", title: "Target", width: "20%", style: "target", when: "both" },
+  { key: "way", title: "Way", width: "11%", style: "way-cell", when: "both" },
+  { key: "because", title: "Because", width: "18%", style: "because", when: "both" },
+  { key: "client", title: "Client", width: "11.5%", style: "client", when: "both" },
+  { key: "downRate", title: "↓ now", width: "8%", style: "number rate-down", when: "live" },
+  { key: "upRate", title: "↑ now", width: "8%", style: "number rate-up", when: "live" },
   { key: "end", title: "End", width: "8rem", style: "end", when: "ended" },
-  { key: "down", title: "Down", width: "5.5rem", style: "number", when: "both" },
-  { key: "up", title: "Up", width: "5.5rem", style: "number", when: "both" },
-  { key: "age", title: "Age", width: "6rem", style: "number age", when: "both" },
+  { key: "down", title: "Down", width: "6%", style: "number", when: "both" },
+  { key: "up", title: "Up", width: "6%", style: "number", when: "both" },
+  { key: "age", title: "Age", width: "5.5%", style: "number age", when: "both" },
   { key: "close", title: "", width: "5rem", style: "number", when: "live" },
 ];
 
@@ -133,6 +137,9 @@ export class Connections {
     const empty = byId("table-empty");
     empty.hidden = this.#chosen.length > 0;
     if (!empty.hidden) say(empty, this.#emptyText());
+    // As high as its rows, within reason: the heading and the borders are one more.
+    const rows = Math.max(fewest, Math.min(most, this.#chosen.length)) + 1;
+    this.#box.style.height = `${rows * row + 12}px`;
     const { scrollTop: top, clientHeight: height } = this.#box;
     const part = seen({ count: this.#chosen.length, top, height, row });
     const shown = this.#chosen.slice(part.first, part.last);

@@ -41,6 +41,7 @@ const ways = new Ways(() => ways.show(state));
 const journal = new Journal();
 /** The ways that are known not to work: a new one is said aloud. @type {Set<string>} */
 let broken = new Set();
+let hasLooked = false;
 let isOpen = false;
 let isConnected = false;
 
@@ -79,13 +80,12 @@ function show() {
   const { state: phase, id, version, pid, config, listeners } = status;
   byId("phase").className = `state ${phase}`;
   say(byId("phase"), phase);
-  say(
-    byId("facts"),
-    `${id} · ${listeners.map(({ address }) => address).join(", ")} · ${
-      config.path ?? "no file"
-    } · postern ${version}, process ${pid}`,
-  );
-  say(document.head.querySelector("title") ?? byId("facts"), `postern: ${status.connections.open} open`);
+  const facts = byId("facts");
+  const file = config.path?.replace(/^.*[/\\]/, "") ?? "no file";
+  const addresses = listeners.map(({ address }) => address).join(", ");
+  say(facts, `${id} · ${addresses} · ${file} · postern ${version}`);
+  facts.title = `${config.path ?? "no file"}, read ${config.loadedAt}; process ${pid}`;
+  say(document.head.querySelector("title") ?? facts, `postern: ${status.connections.open} open`);
   const problem = byId("problem");
   problem.hidden = config.problem === undefined;
   say(problem, config.problem === undefined ? "" : `The configuration is not in force: ${config.problem}`);
@@ -106,9 +106,11 @@ function tellBroken() {
   );
   const fresh = [...now].filter((name) => !broken.has(name));
   const mended = [...broken].filter((name) => !now.has(name));
+  broken = now;
+  // What did not work before is to be seen; only what changes is news.
+  if (!hasLooked) return void (hasLooked = true);
   if (fresh.length > 0) announce(`Not working: ${fresh.join(", ")}`);
   else if (mended.length > 0) announce(`Working again: ${mended.join(", ")}`);
-  broken = now;
 }
 
 async function close(/** @type {Connection} */ { id, target }) {

@@ -46,7 +46,7 @@ function draw(/** @type {State["traffic"]} */ traffic) {
   byId("plot-grid").setAttribute("d", `M0 ${middle}H${width}${lines.join("")}`);
   say(
     byId("plot-most"),
-    traffic.length === 0 ? "" : `down to ${rate(ceiling.down)}, up to ${rate(ceiling.up)}`,
+    traffic.length === 0 ? "" : `↓ ${rate(ceiling.down)}  ↑ ${rate(ceiling.up)}`,
   );
 }
 

@@ -128,9 +128,9 @@ function partsOf(/** @type {Transport} */ one, /** @type {string[]} */ way) {
       "h3",
       {},
       name,
-      element("span", { class: "soft" }, typeof detail === "string" ? `${type} · ${detail}` : type),
       element("span", { class: `state ${state}` }, state),
     ),
+    element("p", { class: "soft detail" }, typeof detail === "string" ? `${type} · ${detail}` : type),
     wayList([...way.slice(0, -1).map((before) => ({ name: before })), ...stopsOf(name, hops)]),
     element("p", { class: "figures" }),
     ...isSet(lastError)
@@ -190,7 +190,7 @@ function clusterPart(
   /** @type {Cluster} */ { name, server, version, state, sessions, streams, watches, lastError, hint },
 ) {
   const followed = watches.map(({ namespace, resource, objects }) =>
-    `${objects} ${resource} in ${namespace === "*" ? "all" : namespace}`
+    `${resource}: ${objects} in ${namespace === "*" ? "all namespaces" : namespace}`
   );
   return element(
     "div",
@@ -206,7 +206,7 @@ function clusterPart(
       { class: "soft" },
       [server, version, counted(sessions, "session"), counted(streams, "stream")].filter(Boolean).join(" · "),
     ),
-    followed.length > 0 && element("p", { class: "soft" }, `knows ${followed.join(", ")}`),
+    followed.length > 0 && element("p", { class: "soft" }, `Knows ${followed.join(", ")}`),
     isSet(lastError) &&
       element(
         "p",

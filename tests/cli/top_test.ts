@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { farSide } from "../support/far_side.ts";
+import { peerTest } from "../support/peers.ts";
+import { type Door, Household } from "../support/postern_process.ts";
+import { type AtTerminal, atTerminal, type TerminalSession } from "../support/pseudo_terminal.ts";
+import { RawClient, throughSocks5 } from "../support/raw_client.ts";
+import { echoServer, type TargetServer } from "../support/target_server.ts";
+
+const usual = { echo: true, lines: true };
+const raw = { echo: false, lines: false };
+// deno-lint-ignore no-control-regex
+const controls = /\x1b\[[0-9;?]*[A-Za-z]/g;
+
+/** A door with two ways out, one of which leads nowhere, and a live connection through the other. */
+async function busyDoor(): Promise<{ home: Household; door: Door; client: RawClient } & AsyncDisposable> {
+  await using opened = new AsyncDisposableStack();
+  const home = opened.use(await Household.open());
+  const target: TargetServer = opened.use(echoServer());
+  const far = opened.use(
+    farSide({ "db.lab.example:5432": target.address, "web.lab.example:80": target.address }),
+  );
+  await home.configure(`
+listen: { limits: { drain: 1s } }
+transports: { lab: { proxy: { url: "socks5h://${far.address}" } }, corp: { proxy: { url: "http://127.0.0.1:1" } } }
+routes: [{ to: lab.example, via: lab }, { to: corp.example, via: corp }]
+`);
+  const door = await home.door();
+  const address = await door.address();
+  const client = opened.use(await throughSocks5(address, { host: "db.lab.example", port: 5432 }));
+  opened.use(await throughSocks5(address, { host: "web.lab.example", port: 80 }));
+  await client.send("x".repeat(3000));
+  await client.take(3000);
+  const all = opened.move();
+  return { home, door, client, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+async function topAt(
+  python: string,
+  home: Household,
+  steps: readonly AtTerminal[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<TerminalSession> {
+  const { command, env: own } = home.commandLine(["top"]);
+  return await atTerminal(python, command, { steps, env: { ...own, TERM: "xterm", ...env } });
+}
+
+peerTest(
+  "top shows what goes on, filters, closes after a question, and gives the terminal back",
+  ["python"],
+  async ({ python }) => {
+    await using world = await busyDoor();
+    const session = await topAt(python, world.home, [
+      { until: "web.lab.example:80", press: "/" },
+      { until: "Filter: _", press: "lab db\r" },
+      { until: '1 of 2 live connections, by age, filtered by "lab db"', press: "x" },
+      { until: "Close #1 db.lab.example:5432?", press: "y" },
+      { until: "Closed #1", press: "\x1b" },
+      { until: "1 live connection, by age\x1b", press: "e" },
+      { until: "1 ended connection, by age", press: "q" },
+    ]);
+    assert.equal(session.code, 0, session.screen);
+    const text = session.screen.replace(controls, "");
+    assert.match(text, /postern default {2}ready {2}127\.0\.0\.1:\d+ /);
+    assert.match(text, /lab +ready +2 /);
+    assert.match(text, /> {2}1 {2}db\.lab\.example:5432 {2}lab +/);
+    assert.match(text, /db\.lab\.example:5432 {2}lab {2}closed/);
+    assert.deepEqual([session.during[0], session.after], [raw, usual]);
+    assert.ok(session.screen.includes("\x1b[?1049h"));
+    assert.ok(
+      session.screen.endsWith("\x1b[?25h\x1b[?1049l"),
+      "it ends with the cursor and the screen of before",
+    );
+    await assert.rejects(world.client.take(1));
+    // NO_COLOR is set in a household.
+    // deno-lint-ignore no-control-regex
+    assert.doesNotMatch(session.screen, /\x1b\[[0-9;]*m/);
+  },
+);
+
+peerTest("top takes the size of its terminal, and a new one", ["python"], async ({ python }) => {
+  await using world = await busyDoor();
+  const { screen, code } = await topAt(python, world.home, [
+    { until: "db.lab.example:5432", size: { columns: 60, rows: 12 } },
+    {
+      until: "q quit   / filter   s sort   r reverse   e ended   x close …",
+      size: { columns: 150, rows: 40 },
+    },
+    { until: "arrows move", press: "q" },
+  ]);
+  assert.equal(code, 0, screen);
+});
+
+peerTest("top has colours where they are wanted", ["python"], async ({ python }) => {
+  await using world = await busyDoor();
+  const { screen } = await topAt(python, world.home, [{ until: "db.lab.example", press: "q" }], {
+    NO_COLOR: "",
+  });
+  assert.ok(screen.includes("\x1b[7m>"), screen);
+});
+
+for (const signal of ["INT", "TERM", "HUP"] as const) {
+  peerTest(`top gives the terminal back after SIG${signal}`, ["python"], async ({ python }) => {
+    await using world = await busyDoor();
+    const session = await topAt(python, world.home, [{ until: "db.lab.example", signal }]);
+    assert.deepEqual([session.code, session.after], [130, usual], session.screen);
+    assert.ok(session.screen.includes("\x1b[?1049l"));
+  });
+}
+
+peerTest("top ends with 130 at the interrupt key", ["python"], async ({ python }) => {
+  await using world = await busyDoor();
+  const { code, after, screen } = await topAt(python, world.home, [{
+    until: "db.lab.example",
+    press: "\x03",
+  }]);
+  assert.deepEqual([code, after], [130, usual], screen);
+});
+
+Deno.test("top ends with 3 when its door closes, and does not keep it open", async () => {
+  await using world = await busyDoor();
+  const top = world.home.start(["top", "-o", "json"]);
+  await top.prints(/"connections":\[\{.*\n/);
+  await world.home.run(["stop"]);
+  const { code, stderr } = await top.ended;
+  assert.deepEqual([code, (await world.door.ended).code], [3, 0]);
+  assert.match(stderr, /Cannot watch the door any longer: it has closed/);
+});
+
+Deno.test("top without a terminal shows one picture, or an object a line", async () => {
+  await using world = await busyDoor();
+  const { code, stdout, stderr } = await world.home.run(["top"]);
+  assert.deepEqual([code, stderr], [0, ""]);
+  assert.match(
+    stdout,
+    /^postern default {2}ready [^]*WAY OUT [^]*\nlab +ready +2 [^]*\n 1 {2}db\.lab\.example:5432 {2}lab /,
+  );
+  // deno-lint-ignore no-control-regex
+  assert.doesNotMatch(stdout, /\x1b/);
+  const json = await world.home.run(["top", "-o", "json", "--once"]);
+  const { status, connections, traffic } = JSON.parse(json.stdout);
+  assert.equal(status.id, "default");
+  assert.deepEqual(connections.map(({ target }: { target: string }) => target), [
+    "db.lab.example:5432",
+    "web.lab.example:80",
+  ]);
+  assert.equal(traffic.open, 2);
+});
+
+Deno.test("top says with exit code 3 that no door runs", async () => {
+  await using home = await Household.open();
+  const { code, stderr } = await home.run(["top"]);
+  assert.equal(code, 3);
+  assert.match(stderr, /Cannot ask the instance "default": none runs/);
+});
