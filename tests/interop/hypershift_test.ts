@@ -190,7 +190,9 @@ peerTest("the story of HyperShift: sidecars into a guest cluster", hypershiftPee
         assert.ok(tries < 100, door.stderr);
         ({ body } = await fetchBy(paths.curl, way, "http://late.shop/"));
       }
-      assert.equal(await lists(), before);
+      for (let count = 0; count < 10; count++) await fetchBy(paths.curl, way, "http://late.shop/");
+      // Others may list once in a while.
+      assert.ok(await lists() - before < 5, "no dial lists Services");
     },
   );
 
