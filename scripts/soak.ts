@@ -51,6 +51,7 @@ async function soak(args: readonly string[]): Promise<number> {
   const world = started.use(await WholeWorld.start(paths, targets as Record<WayName, number>));
   const samples = await load(paths.loadgen, world, options);
   const { connections } = liveOf(await statusOf(world.home));
+  for (const [event, count] of eventsOf(world)) console.log(`${count} × ${event}`);
   const told = quarters(samples);
   console.log(soakText(told));
   const problems = judgeSoak(samples, told, { connections: connections ?? 0 });
@@ -92,6 +93,17 @@ async function load(generator: string, world: WholeWorld, options: SoakOptions):
   }
   if (!(await child.status).success) throw new Error("the load generator failed");
   return samples;
+}
+
+/** What the door had to say besides each connection's end, and how often. */
+function eventsOf({ door }: WholeWorld): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const line of door.stderr.split("\n")) {
+    const [event] = /\b[a-z_]+\.[a-z_]+\b/.exec(line) ?? [];
+    const [outcome = ""] = /\b(?:outcome|code)=\S+/.exec(line) ?? [];
+    if (event !== undefined) counts.set(`${event} ${outcome}`, (counts.get(`${event} ${outcome}`) ?? 0) + 1);
+  }
+  return counts;
 }
 
 /** Sessions of every kind that the door keeps. */

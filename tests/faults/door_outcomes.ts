@@ -24,6 +24,12 @@ export async function outcomesOf(
   return found;
 }
 
+/** What the log of a door says of the client of a stream. */
+export function logOf(door: Pick<Door, "stderr">, { local }: Pick<PlayedStream, "local">): string {
+  const lines = door.stderr.split("\n").filter((line) => line.includes(`=${local} `));
+  return lines.length === 0 ? `the door says nothing of ${local}` : `the door says: ${lines.join("; ")}`;
+}
+
 /** Outcomes in the order of the log, by client. */
 export function readOutcomes(log: string): Map<string, string[]> {
   const outcomes = new Map<string, string[]>();

@@ -4,7 +4,7 @@ import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { FaultLedger } from "./fault_ledger.ts";
 import { narrowed, planSchedule, scheduleText } from "./fault_schedule.ts";
-import { outcomesOf } from "./door_outcomes.ts";
+import { logOf, outcomesOf } from "./door_outcomes.ts";
 import { PatternStreams } from "./pattern_streams.ts";
 import { playSchedule, type Stage, untilItWorks } from "./play_schedule.ts";
 import { accountOf, liveOf, type ProcessAccount, statusOf } from "./process_accounts.ts";
@@ -42,58 +42,60 @@ peerTest(
     });
     const before = await accounts();
     const { channels: usual = 0 } = liveOf(await statusOf(home));
-    try {
-      await t.step(
-        `seed ${seed}: ${schedule.faults.length} faults, ${schedule.streams.length} streams`,
-        async () => {
-          const played = await playSchedule(schedule, stage);
-          const outcomes = await outcomesOf(door, played);
-          const broken = played.flatMap((stream, at) =>
-            ledger.broken({ ...stream, outcome: outcomes[at] }).map((law) =>
-              `${stream.plan.way} ${stream.plan.id}: ${law}`
-            )
-          );
-          assert.deepEqual(broken, []);
-          assert.deepEqual(streams.strange, []);
-          // Most must have come through, else nothing was tried.
-          const whole = played.filter(({ plan, up, down }) => up === plan.up && down === plan.down);
-          assert.ok(whole.length > played.length / 2, `${whole.length} of ${played.length} came through`);
-        },
-      );
-      await t.step("every way works again", async () => {
-        for (const { name } of ways) await untilItWorks(name, stage);
-      });
-      await t.step("nothing is left of it", async () => {
-        await eventually("the door is quiet", async () => {
-          // The cluster behind an ssh host keeps channels for its API.
-          const { channels = 0, ...live } = liveOf(await statusOf(home));
-          return Object.values(live).every((count) => count === 0) && channels <= usual + margin.channels;
-        }, untilQuiet);
-        await eventually("the targets are left", () => streams.open === 0, untilQuiet);
-        let now: ProcessAccount[] = [];
-        await eventually("descriptors are as at first", async () => {
-          now = await accounts();
-          return now.every(({ descriptors }, at) =>
-            descriptors <= (before[at]?.descriptors ?? 0) + margin.descriptors
-          );
-        }, untilQuiet);
-        for (const [at, { memory }] of now.entries()) {
-          const grown = memory - (before[at]?.memory ?? 0);
-          assert.ok(grown <= margin.memory, `process ${at} has grown by ${grown} bytes`);
-        }
-        console.log(
-          now.map(({ memory, descriptors }, at) => told(before[at], { memory, descriptors })).join("; "),
-        );
-      });
-    } catch (error) {
+    // A step that fails is told by what it gives.
+    const step = async (name: string, work: () => Promise<void>) => {
+      if (await t.step(name, work)) return;
       const narrow = only.length > 0 ? `POSTERN_FAULT_ONLY='${only.join(",")}' ` : "";
-      console.error(
-        `${
-          scheduleText(schedule)
-        }\nrepeat: POSTERN_FAULT_SEED=${seed} POSTERN_FAULT_SECONDS=${seconds} ${narrow}deno task test tests/faults`,
+      const repeat =
+        `POSTERN_FAULT_SEED=${seed} POSTERN_FAULT_SECONDS=${seconds} ${narrow}deno task test tests/faults`;
+      console.error(`${scheduleText(schedule)}\nrepeat: ${repeat}`);
+    };
+    await step(
+      `seed ${seed}: ${schedule.faults.length} faults, ${schedule.streams.length} streams`,
+      async () => {
+        const start = performance.now();
+        const played = await playSchedule(schedule, stage);
+        const outcomes = await outcomesOf(door, played);
+        const broken = played.flatMap((stream, at) =>
+          ledger.broken({ ...stream, outcome: outcomes[at] }).map((law) =>
+            `${stream.plan.way} ${stream.plan.id}, begun at ${
+              Math.round(stream.begunAt - start)
+            } ms, ended at ` +
+            `${Math.round(stream.endedAt - start)} ms: ${law}; ${logOf(door, stream)}`
+          )
+        );
+        assert.deepEqual(broken, []);
+        assert.deepEqual(streams.strange, []);
+        // Most must have come through, else nothing was tried.
+        const whole = played.filter(({ plan, up, down }) => up === plan.up && down === plan.down);
+        assert.ok(whole.length > played.length / 2, `${whole.length} of ${played.length} came through`);
+      },
+    );
+    await step("every way works again", async () => {
+      for (const { name } of ways) await untilItWorks(name, stage);
+    });
+    await step("nothing is left of it", async () => {
+      await eventually("the door is quiet", async () => {
+        // The cluster behind an ssh host keeps channels for its API.
+        const { channels = 0, ...live } = liveOf(await statusOf(home));
+        return Object.values(live).every((count) => count === 0) && channels <= usual + margin.channels;
+      }, untilQuiet);
+      await eventually("the targets are left", () => streams.open === 0, untilQuiet);
+      let now: ProcessAccount[] = [];
+      await eventually("descriptors are as at first", async () => {
+        now = await accounts();
+        return now.every(({ descriptors }, at) =>
+          descriptors <= (before[at]?.descriptors ?? 0) + margin.descriptors
+        );
+      }, untilQuiet);
+      for (const [at, { memory }] of now.entries()) {
+        const grown = memory - (before[at]?.memory ?? 0);
+        assert.ok(grown <= margin.memory, `process ${at} has grown by ${grown} bytes`);
+      }
+      console.log(
+        now.map(({ memory, descriptors }, at) => told(before[at], { memory, descriptors })).join("; "),
       );
-      throw error;
-    }
+    });
   },
 );
 
