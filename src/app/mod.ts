@@ -28,6 +28,7 @@ export { checkedWish, dnsWishFromFiles, dnsWishOf } from "./dns_wish.ts";
 export * from "./doctor.ts";
 export * from "./egress/check_proxy.ts";
 export * from "./egress/no_proxy_list.ts";
+export * from "./egress/render_injection.ts";
 export * from "./egress/run_controller.ts";
 export * from "./emergency_credentials.ts";
 export * from "./environment_text.ts";

@@ -5,8 +5,9 @@ import { checkOptions, runCheck } from "./egress_check.ts";
 import { controllerOptions, runController } from "./egress_controller.ts";
 import { noProxyOptions, runNoProxy } from "./egress_no_proxy.ts";
 import { words } from "./options.ts";
+import { renderOptions, runRender } from "./egress_render.ts";
 
-/** `postern egress check|no-proxy|controller`. */
+/** `postern egress check|no-proxy|render|controller`. */
 export default defineCommand({
   name: "egress",
   summary: "looks after a cluster's outbound proxy",
@@ -20,6 +21,11 @@ export default defineCommand({
     [
       "postern egress no-proxy --list .svc,10.0.0.0/8 --for-url http://10.1.2.3/ --for-url http://svc/",
       "which client would go past the proxy",
+    ],
+    ["postern egress render deployment.yaml --proxy proxy.yaml", "what would be injected into it"],
+    [
+      "postern egress render --install-config install-config.yaml --with-credentials > manifests.yaml",
+      "what a cluster begins with",
     ],
     ["postern egress controller", "in a pod: looks after the proxy of its cluster"],
     [
@@ -44,6 +50,13 @@ export default defineCommand({
           "Go, curl, Deno and Python do with each URL by that list.",
       ),
     }),
+    command("render", renderOptions, {
+      brief: words("Shows what would be injected, as a diff."),
+      description: words(
+        "What the objects of a FILE would become by a proxy, of a file or of a cluster. With --install-config and no " +
+          "FILE: the manifests that a cluster begins with. Nothing is written.",
+      ),
+    }),
     command("controller", controllerOptions, {
       brief: words("Looks after Proxy/cluster, in a pod or with a kubeconfig."),
       description: words(
@@ -51,11 +64,12 @@ export default defineCommand({
           "prints `ready` with the address of its health pages. Of several replicas one works.",
       ),
     }),
-    { errors: { noMatch: words("Say what to do: check, no-proxy or controller.") } },
+    { errors: { noMatch: words("Say what to do: check, no-proxy, render or controller.") } },
   ),
   async run(values, world, context) {
     if (values.action === "check") return await runCheck(values, world, context);
     if (values.action === "no-proxy") return await runNoProxy(values, world, context);
+    if (values.action === "render") return await runRender(values, world, context);
     return await runController(values, world, context);
   },
 });

@@ -20,3 +20,4 @@ export { type RequestTarget, requestTarget } from "./request_target.ts";
 export * from "./no_proxy_match.ts";
 export * from "./readiness.ts";
 export * from "./install_config.ts";
+export * from "./bootstrap_manifests.ts";

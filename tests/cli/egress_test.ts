@@ -143,3 +143,72 @@ Deno.test("postern egress no-proxy makes a list of options, and says what client
   const both = await home.run(["egress", "no-proxy", "--list", "a", "--platform", "None"]);
   assert.equal(both.code, 2);
 });
+
+const deployment = `apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web, namespace: shop, annotations: { config.openshift.io/inject-proxy: foo } }
+spec: { template: { spec: { containers: [{ name: foo, env: [{ name: HTTP_PROXY, value: "http://a:0ld@x" }] }] } } }
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: ca, namespace: shop, labels: { config.openshift.io/inject-trusted-cabundle: "true" } }
+data: { other: kept }
+`;
+const sound = `apiVersion: config.openshift.io/v1
+kind: Proxy
+metadata: { name: cluster }
+spec: { httpProxy: "http://me:hunter2@proxy.test:3128", noProxy: a.test }
+`;
+
+Deno.test("postern egress render shows what would be injected, without passwords", async () => {
+  await using home = await Household.open();
+  const [objects, proxy] = [`${home.directory}/objects.yaml`, `${home.directory}/proxy.yaml`];
+  await Deno.writeTextFile(objects, deployment);
+  await Deno.writeTextFile(proxy, sound);
+  const { code, stdout, stderr } = await home.run(["egress", "render", objects, "--proxy", proxy]);
+  assert.equal(code, 0, stderr);
+  const has = (line: string) => assert.ok(stdout.includes(`${line}\n`), `${line} in:\n${stdout}`);
+  has("--- Deployment shop/web");
+  has("-              value: http://a:***@x");
+  has("+              value: http://me:***@proxy.test:3128");
+  has("+            - name: NO_PROXY");
+  has("--- ConfigMap shop/ca");
+  has("   other: kept");
+  assert.match(stdout, /^\+ {2}ca-bundle\.crt: \|$/m);
+  assert.doesNotMatch(stdout + stderr, /hunter2|0ld/);
+});
+
+Deno.test("postern egress render of an unknown container says so and exits 7", async () => {
+  await using home = await Household.open();
+  const [objects, proxy] = [`${home.directory}/objects.yaml`, `${home.directory}/proxy.yaml`];
+  await Deno.writeTextFile(objects, deployment.replace("inject-proxy: foo", "inject-proxy: bar"));
+  await Deno.writeTextFile(proxy, sound);
+  const { code, stderr } = await home.run(["egress", "render", objects, "--proxy", proxy]);
+  assert.equal(code, 7);
+  assert.match(
+    stderr,
+    /Deployment shop\/web: config\.openshift\.io\/inject-proxy names "bar", which is no container/,
+  );
+});
+
+Deno.test("postern egress render --install-config prints manifests, a password only when it is asked for", async () => {
+  await using home = await Household.open();
+  const path = `${home.directory}/install-config.yaml`;
+  await Deno.writeTextFile(
+    path,
+    `baseDomain: example.com\nmetadata: { name: c }\nproxy: { httpProxy: "http://me:hunter2@p.test" }\n`,
+  );
+  const render = ["egress", "render", "--install-config", path];
+  const refused = await home.run(render);
+  assert.equal(refused.code, 5);
+  assert.doesNotMatch(refused.stdout + refused.stderr, /hunter2/);
+  const { code, stdout } = await home.run([...render, "--with-credentials"]);
+  assert.equal(code, 0);
+  assert.equal(stdout.split("\n---\n").length, 2);
+  assert.match(stdout, /status:\n {2}httpProxy: http:\/\/me:hunter2@p\.test\n/);
+  const environment = await home.run([...render, "--with-credentials", "--part", "environment"]);
+  assert.match(
+    environment.stdout,
+    /^HTTP_PROXY=http:\/\/me:hunter2@p\.test\nNO_PROXY=\.cluster\.local,.*\n$/,
+  );
+});

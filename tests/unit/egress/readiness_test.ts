@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import "../../../src/clusters/mod.ts";
 import { PosternError } from "../../../src/core/mod.ts";
 import {
   type EndpointResult,
@@ -6,7 +7,7 @@ import {
   type ProxySpec,
   type ReadinessOptions,
 } from "../../../src/egress/mod.ts";
-import { FakeClock, settle } from "../../support/fake_clock.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";
 import { type WebAnswer, type WebRequest, WebServer } from "../../support/web_server.ts";
 
@@ -26,7 +27,8 @@ class Site implements AsyncDisposable {
     let isDone = false;
     void probing.finally(() => isDone = true);
     while (true) {
-      for (let turn = 0; turn < 100 && !isDone; turn++) await settle();
+      // The client is loaded when it is first needed, which no microtask waits for.
+      for (let turn = 0; turn < 20 && !isDone; turn++) await new Promise((resolve) => setTimeout(resolve));
       if (isDone) return await probing;
       await this.clock.advance(1000);
     }
