@@ -1,6 +1,8 @@
+import { parseAllDocuments } from "yaml";
 import { type EgressKindsOptions, makeEgressKinds } from "./egress_kinds.ts";
-import { KubeCluster, type KubeClusterOptions } from "./kube_cluster.ts";
+import { KubeCluster, type KubeClusterOptions, type KubeUser } from "./kube_cluster.ts";
 import type { KubeObject } from "./kube_objects.ts";
+import type { KubeRule } from "./kube_role.ts";
 import { eventually } from "./peer_program.ts";
 import { type Door, Household } from "./postern_process.ts";
 
@@ -51,7 +53,6 @@ export class EgressLab implements AsyncDisposable {
   readonly cluster: KubeCluster;
   readonly home: Household;
   readonly #kubeconfig: string;
-  #controllers = 0;
 
   private constructor(cluster: KubeCluster, home: Household, kubeconfig: string) {
     this.cluster = cluster;
@@ -118,13 +119,19 @@ export class EgressLab implements AsyncDisposable {
     return { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name, ...more }, data };
   }
 
-  /** Starts a replica. The system's certificates are those of one file, lest the bundles of a machine differ. */
-  async controller(args: readonly string[] = [], { system = "omit" } = {}): Promise<Door> {
+  /** Starts a replica; a file has it trust what the system does and the certificates of that file. */
+  async controller(
+    args: readonly string[] = [],
+    { system = "omit", as = "admin" }: { readonly system?: string; readonly as?: KubeUser } = {},
+  ): Promise<Door> {
     const env: Record<string, string> = system === "omit" ? {} : { SSL_CERT_FILE: system };
+    const kubeconfig = as === "admin"
+      ? this.#kubeconfig
+      : await this.cluster.writeKubeconfig({ name: `${as}.kubeconfig`, token: this.cluster.token(as) });
     const controller = this.home.start([
       "egress",
       "controller",
-      `--kubeconfig=${this.#kubeconfig}`,
+      `--kubeconfig=${kubeconfig}`,
       `--namespace=${namespace}`,
       "--health-host=127.0.0.1",
       "--health-port=0",
@@ -132,9 +139,26 @@ export class EgressLab implements AsyncDisposable {
       ...(system === "omit" ? ["--system-trust=omit"] : []),
       ...args,
     ], { env });
-    this.#controllers++;
     await controller.ready;
     return controller;
+  }
+
+  /** The numbers of a replica's metrics page, by their names with labels. */
+  async metrics(controller: Door): Promise<ReadonlyMap<string, number>> {
+    const text = await (await fetch(`http://${await controller.address()}/metrics`)).text();
+    return new Map(
+      [...text.matchAll(/^(postern_\S+) (\S+)$/gm)].map(([, name = "", value]) => [name, Number(value)]),
+    );
+  }
+
+  /** Lets a user do what the manifests let the controller do, and no more. */
+  async allow(user: KubeUser): Promise<void> {
+    for (const { namespace, rules } of await roles()) await this.cluster.allow(user, namespace, rules);
+  }
+
+  /** What the manifests let the controller do everywhere. */
+  async rules(): Promise<readonly KubeRule[]> {
+    return (await roles()).filter(({ namespace }) => namespace === undefined).flatMap(({ rules }) => rules);
   }
 
   /** Writes the spec, as an administrator does; the answer is its generation. */
@@ -220,4 +244,19 @@ export class EgressLab implements AsyncDisposable {
     await this.home[Symbol.asyncDispose]();
     await this.cluster[Symbol.asyncDispose]();
   }
+}
+
+/** The roles of the manifests. */
+async function roles(): Promise<
+  { readonly namespace: string | undefined; readonly rules: readonly KubeRule[] }[]
+> {
+  const file = new URL("../../deploy/egress/controller/rights.yaml", import.meta.url);
+  return parseAllDocuments(await Deno.readTextFile(file)).flatMap((document) => {
+    const { kind, metadata, rules } = document.toJS() as {
+      kind: string;
+      metadata: { namespace?: string };
+      rules: readonly KubeRule[];
+    };
+    return kind === "ClusterRole" || kind === "Role" ? [{ namespace: metadata.namespace, rules }] : [];
+  });
 }

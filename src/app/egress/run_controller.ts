@@ -18,7 +18,7 @@ import {
 } from "../../egress/mod.ts";
 import { loadKonnectivity, serveAdmin, serveDoor } from "../../listeners/mod.ts";
 import { openClusterOfProgram } from "../cluster_of_program.ts";
-import { probeEndpoints } from "./probe_endpoints.ts";
+import { straightProbe } from "./straight_probe.ts";
 
 /** What an egress controller is started with. */
 export interface EgressControllerSettings {
@@ -73,7 +73,7 @@ export async function runEgressController(
     clock,
     log,
     random: Math.random,
-    probe: probeEndpoints(world, settings.probeTimeout),
+    probe: straightProbe(world, settings.probeTimeout),
     namespace,
     instance,
     settings: settings.automatic,
