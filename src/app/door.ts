@@ -40,6 +40,7 @@ import { withoutLoops } from "./loop_guard.ts";
 import { doorAddresses, isAmong } from "./own_addresses.ts";
 import { allowedBy, changesBetween, listenerChanges, makePlan, type Plan, transportOf } from "./plan.ts";
 import { reachableAt, type ToldDoor } from "./proxy_environment.ts";
+import { noProxy } from "./no_proxy.ts";
 import { RetiredTransports } from "./retired_transports.ts";
 import { listenOf } from "./settings.ts";
 import { TransportCare } from "./transport_care.ts";
@@ -148,6 +149,7 @@ export class Door implements AsyncDisposable {
       log: this.log,
       ssh: this.#ssh,
       isOwnDoor,
+      noProxy,
     };
   }
 

@@ -9,7 +9,7 @@ import {
   type Target,
   type Transport,
 } from "../core/mod.ts";
-import type { TransportKind } from "./define_transport.ts";
+import type { NoProxyReader, TransportKind } from "./define_transport.ts";
 import { Direct } from "./direct.ts";
 import { Reject } from "./reject.ts";
 import { sameSettings } from "./same_settings.ts";
@@ -27,6 +27,8 @@ export interface BuildDeps {
   readonly ssh: SshServices;
   /** Whether an address is one of the door itself, now and by its settings. */
   readonly isOwnDoor?: (target: Target) => boolean;
+  /** What goes past a cluster's proxy. */
+  readonly noProxy?: NoProxyReader;
 }
 
 /** A transport with what it was built from. */

@@ -1,8 +1,7 @@
-import { rootContext } from "../config/mod.ts";
 import { type Dialer, PosternError, type World } from "../core/mod.ts";
 import { Direct } from "./direct.ts";
 import { Proxy } from "./proxy.ts";
-import { proxySettings } from "./proxy_settings.ts";
+import { proxySettingsOf } from "./proxy_settings.ts";
 
 /**
  * Dials through a proxy that is known by its URL only, as a kubeconfig names one; `name` is for messages. The proxy is
@@ -16,7 +15,7 @@ export function dialerThroughProxy(
     readonly dialer?: Dialer;
   },
 ): Dialer {
-  const settings = proxySettings.parse({ url }, rootContext({ base: "/" }));
+  const settings = proxySettingsOf(url);
   if (!settings) {
     throw new PosternError("config", `Cannot use "${name}": its URL is not that of a proxy`, {
       hint: "write it as socks5://HOST:PORT, http://HOST:PORT or https://HOST:PORT",

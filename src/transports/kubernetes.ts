@@ -13,6 +13,7 @@ import {
   type TransportStatus,
   unlessAborted,
 } from "../core/mod.ts";
+import type { KubeApi } from "../clusters/mod.ts";
 import { defineTransport, type TransportDeps } from "./define_transport.ts";
 import type { ClusterNames } from "./kubernetes/cluster_names.ts";
 import type { ClusterSet } from "./kubernetes/cluster_set.ts";
@@ -59,6 +60,15 @@ export class Kubernetes implements Transport {
       },
       nameOf: (address) => this.#names?.nameOf(address),
     };
+  }
+
+  /** The API server of its one cluster, for those who ask it for something else than pods. */
+  async api({ signal }: { readonly signal: AbortSignal }): Promise<KubeApi> {
+    const { single } = await this.#clusters(signal);
+    if (single) return single.api;
+    throw new PosternError("config", `Cannot ask the cluster of "${this.name}": it has several`, {
+      hint: "name a transport with one context",
+    });
   }
 
   async dial(target: Target, options: DialOptions): Promise<Conn> {

@@ -9,6 +9,7 @@ import {
   type TransportStatus,
   whenAborted,
 } from "../core/mod.ts";
+import { clusterProblem, ClusterProxy } from "./cluster_proxy.ts";
 import { defineTransport, type TransportDeps } from "./define_transport.ts";
 import { FreshText } from "./fresh_text.ts";
 import { httpConnect } from "./http_connect.ts";
@@ -17,7 +18,10 @@ import { type ProxySettings, proxySettings } from "./proxy_settings.ts";
 import { socks5Connect } from "./socks5_connect.ts";
 
 /** What it needs of what every transport is made with. */
-export type ProxyDeps = Pick<TransportDeps, "name" | "network" | "dialer" | "files">;
+export type ProxyDeps = Pick<TransportDeps, "name" | "network" | "dialer" | "files"> & {
+  /** PEM certificates that a TLS proxy may have, where they are in no file. */
+  readonly caText?: string | undefined;
+};
 
 /** Dials through another proxy: HTTP CONNECT, over TLS or not, or SOCKS5. */
 export class Proxy implements Transport {
@@ -55,8 +59,13 @@ export class Proxy implements Transport {
     return answer;
   }
 
+  /** Where it is. */
+  get place(): string {
+    return formatTarget(this.#settings);
+  }
+
   status(): TransportStatus {
-    return { ...this.#state, proxy: formatTarget(this.#settings) };
+    return { ...this.#state, proxy: this.place };
   }
 
   /** The tunnel, or why the proxy gives none; throws when it is the proxy that fails. */
@@ -102,7 +111,7 @@ export class Proxy implements Transport {
   async #secured(conn: Conn, signal: AbortSignal): Promise<Conn> {
     const { scheme, host } = this.#settings;
     if (scheme !== "https") return conn;
-    const ca = await this.#ca?.read();
+    const ca = await this.#ca?.read() ?? this.#deps.caText;
     const options = { serverName: host, ...(ca !== undefined && { ca }), signal };
     try {
       return await this.#deps.network.secure(conn, options);
@@ -144,9 +153,12 @@ export class Proxy implements Transport {
   }
 }
 
-/** `proxy: { url }`: another HTTP or SOCKS5 proxy. */
+/** `proxy: { url }`: another HTTP or SOCKS5 proxy, or the one of a cluster. */
 export default defineTransport({
   type: "proxy",
   settings: proxySettings,
-  create: (settings, deps) => new Proxy(settings, deps),
+  references: (settings) =>
+    "cluster" in settings ? [{ name: settings.cluster, path: ["cluster"], problem: clusterProblem }] : [],
+  create: (settings, deps) =>
+    "cluster" in settings ? new ClusterProxy(settings, deps) : new Proxy(settings, deps),
 });

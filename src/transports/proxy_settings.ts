@@ -1,4 +1,14 @@
-import { type Context, described, file, optional, record, text, transformed, url } from "../config/mod.ts";
+import {
+  type Context,
+  described,
+  file,
+  optional,
+  record,
+  rootContext,
+  text,
+  transformed,
+  url,
+} from "../config/mod.ts";
 import { normalHost } from "../core/mod.ts";
 
 /** How postern speaks to an upstream proxy; names travel as names with each of them. */
@@ -17,17 +27,26 @@ export interface ProxySettings {
   readonly ca?: string;
 }
 
+/** The proxy that a cluster has accepted for itself, by the name of the transport that leads to its API server. */
+export interface ClusterProxySettings {
+  readonly cluster: string;
+}
+
 const written = record({
-  url: described(
+  url: optional(described(
     url({ schemes: ["http", "https", "socks5", "socks5h"] }),
     "The proxy; the port is 80, 443 or 1080 unless it stands there",
-  ),
+  )),
+  cluster: optional(described(
+    text({ max: 63 }),
+    "In place of a url: a kubernetes transport whose cluster has a Proxy/cluster; what it has accepted is used, with its no-proxy list and its certificates.",
+  )),
   user: optional(described(text({ max: 255 }), "The user name at the proxy")),
   passwordFile: optional(described(file(), "A file with the password, in one line")),
   ca: optional(described(file(), "PEM certificates trusted for an https proxy besides the system's")),
-}, { describe: "a mapping with url, user, passwordFile, ca" });
+}, { describe: "a mapping with url, user, passwordFile, ca, or with cluster" });
 
-/** `proxy: { url, user, passwordFile, ca }`. */
+/** `proxy: { url, user, passwordFile, ca }`, or `proxy: { cluster }`. */
 export const proxySettings = described(
   transformed(written, readSettings),
   "Goes through another proxy: HTTP or SOCKS5.",
@@ -35,13 +54,30 @@ export const proxySettings = described(
 
 const defaultPorts: Readonly<Record<ProxyScheme, number>> = { http: 80, https: 443, socks5: 1080 };
 
+interface Written {
+  readonly url?: URL;
+  readonly cluster?: string;
+  readonly user?: string;
+  readonly passwordFile?: string;
+  readonly ca?: string;
+}
+
 function readSettings(
-  { url, ca, passwordFile, user: givenUser }: {
-    readonly url: URL;
-    readonly user?: string;
-    readonly passwordFile?: string;
-    readonly ca?: string;
-  },
+  { url, cluster, ...more }: Written,
+  context: Context,
+): ProxySettings | ClusterProxySettings | undefined {
+  if (cluster === undefined) {
+    if (url) return readProxy({ url, ...more }, context);
+    context.at("url").report("must be given, or cluster in its place");
+    return undefined;
+  }
+  const beside = url ? ["url"] : Object.keys(more);
+  for (const key of beside) context.at(key).report("must not stand beside cluster, which brings all of it");
+  return beside.length === 0 ? { cluster } : undefined;
+}
+
+function readProxy(
+  { url, ca, passwordFile, user: givenUser }: Written & { readonly url: URL },
   context: Context,
 ): ProxySettings | undefined {
   const scheme = schemeOf(url);
@@ -99,4 +135,10 @@ function decoded(text: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A proxy by its URL alone, as programs are told of one; undefined for what is none. */
+export function proxySettingsOf(url: string): ProxySettings | undefined {
+  const settings = proxySettings.parse({ url }, rootContext({ base: "/" }));
+  return settings && !("cluster" in settings) ? settings : undefined;
 }

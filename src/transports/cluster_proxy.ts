@@ -1,0 +1,214 @@
+import { isMapping } from "../config/mod.ts";
+import {
+  type Conn,
+  describe,
+  type DialOptions,
+  normalHost,
+  PosternError,
+  type Target,
+  Tasks,
+  type Transport,
+  type TransportStatus,
+  unlessAborted,
+} from "../core/mod.ts";
+import type { KubeApi } from "../clusters/mod.ts";
+import type { TransportDeps } from "./define_transport.ts";
+import { Kubernetes } from "./kubernetes.ts";
+import { Proxy } from "./proxy.ts";
+import type { ClusterProxySettings, ProxySettings } from "./proxy_settings.ts";
+
+/** What a cluster has accepted, as far as dials need it. */
+interface AcceptedProxy {
+  readonly http: Proxy | undefined;
+  readonly https: Proxy | undefined;
+  readonly isDirect: (target: Target) => boolean;
+}
+
+/** The texts it is made of; they change together or one by one. */
+interface Told {
+  readonly status?: Readonly<Record<string, unknown>>;
+  readonly bundle?: string;
+}
+
+/**
+ * Goes where the proxy that a cluster has accepted leads: its status is watched, its no-proxy list goes straight, and
+ * its bundle is trusted for a proxy that speaks TLS. Port 80 counts as http, every other one as https.
+ */
+export class ClusterProxy implements Transport {
+  readonly name: string;
+  readonly #cluster: string;
+  readonly #deps: TransportDeps;
+  readonly #tasks = new Tasks(undefined, () => {});
+  #told: Told = {};
+  #accepted: AcceptedProxy | undefined;
+  #watching: Promise<void> | undefined;
+  #state: TransportStatus = { state: "idle" };
+
+  constructor({ cluster }: ClusterProxySettings, deps: TransportDeps) {
+    this.name = deps.name;
+    this.#cluster = cluster;
+    this.#deps = deps;
+  }
+
+  async dial(target: Target, options: DialOptions): Promise<Conn> {
+    const { dialer } = this.#deps;
+    try {
+      await this.#ready(options.signal);
+    } catch (error) {
+      options.signal.throwIfAborted();
+      this.#state = { state: "failing", lastError: describe(error) };
+      throw error;
+    }
+    const { http, https, isDirect } = this.#accepted ??= this.#accept();
+    const proxy = target.port === 80 ? http : https;
+    this.#state = { state: "ready" };
+    if (!proxy || isDirect(target)) {
+      const why = proxy ? "its no-proxy list has it" : "it has no proxy for that";
+      options.onStep?.(`the cluster's proxy is passed: ${why}`);
+      return await dialer(target, options);
+    }
+    return await proxy.dial(target, options);
+  }
+
+  status(): TransportStatus {
+    const proxies = [this.#accepted?.http, this.#accepted?.https].flatMap((proxy) => proxy?.place ?? []);
+    return { ...this.#state, ...(proxies.length > 0 && { proxy: [...new Set(proxies)].join(", ") }) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#tasks[Symbol.asyncDispose]();
+  }
+
+  /** Waits until both are known; from then on it answers at once, also while a watch is being resumed. */
+  async #ready(signal: AbortSignal): Promise<void> {
+    this.#watching ??= this.#watch().catch((error) => {
+      this.#watching = undefined;
+      throw error;
+    });
+    this.#watching.catch(() => {});
+    await unlessAborted(this.#watching, signal);
+  }
+
+  async #watch(): Promise<void> {
+    const used = this.#deps.sibling?.(this.#cluster);
+    if (!(used instanceof Kubernetes)) {
+      throw new PosternError(
+        "config",
+        `Cannot use the transport "${this.name}": "${this.#cluster}" is no cluster`,
+      );
+    }
+    const api = await used.api({ signal: this.#tasks.signal });
+    await Promise.all([
+      this.#follow(
+        api,
+        { apiVersion: "config.openshift.io/v1", resource: "proxies", name: "cluster" },
+        (object) => {
+          const { status } = isMapping(object) ? object : {};
+          this.#told = { ...this.#told, status: isMapping(status) ? status : {} };
+        },
+      ),
+      this.#follow(
+        api,
+        {
+          apiVersion: "v1",
+          resource: "configmaps",
+          namespace: "openshift-config-managed",
+          name: "trusted-ca-bundle",
+        },
+        (object) => {
+          const { data } = isMapping(object) ? object : {};
+          const text = isMapping(data) ? data["ca-bundle.crt"] : undefined;
+          const { bundle: _former, ...others } = this.#told;
+          this.#told = { ...others, ...(typeof text === "string" && { bundle: text }) };
+        },
+      ),
+    ]);
+  }
+
+  /** Holds one object; what is gone is told as undefined. */
+  async #follow(
+    api: KubeApi,
+    { apiVersion, resource, namespace, name }: {
+      readonly apiVersion: string;
+      readonly resource: string;
+      readonly namespace?: string;
+      readonly name: string;
+    },
+    tell: (object: unknown) => void,
+  ): Promise<void> {
+    const { clock } = this.#deps;
+    const { loadKubernetes } = await import("../clusters/mod.ts");
+    const { KubeWatch } = await loadKubernetes();
+    const told = (object: unknown) => {
+      tell(object);
+      this.#accepted = undefined;
+    };
+    const watch = new KubeWatch({ api, clock, random: Math.random }, {
+      apiVersion,
+      resource,
+      namespace,
+      fields: `metadata.name=${name}`,
+      sink: { put: told, remove: () => told(undefined) },
+      onChange: () => {},
+    });
+    this.#tasks.spawn((signal) => watch.run({ signal }));
+    await watch.synced;
+  }
+
+  #accept(): AcceptedProxy {
+    const { noProxy } = this.#deps;
+    const { status = {}, bundle } = this.#told;
+    const text = (key: string): string => {
+      const value = status[key];
+      return typeof value === "string" ? value : "";
+    };
+    const proxyOf = (key: string): Proxy | undefined => {
+      const url = text(key);
+      if (url === "") return undefined;
+      const settings = settingsOf(url);
+      if (settings) return new Proxy(settings, { ...this.#deps, caText: bundle });
+      // Not quoted: it may hold a password.
+      throw new PosternError(
+        "config",
+        `Cannot use status.${key} of the cluster's Proxy: it is no URL of a proxy`,
+      );
+    };
+    return {
+      http: proxyOf("httpProxy"),
+      https: proxyOf("httpsProxy"),
+      isDirect: noProxy?.(text("noProxy")) ?? (() => false),
+    };
+  }
+}
+
+/** What is wrong with a transport that is named as the cluster. */
+export function clusterProblem(
+  { kind, settings }: { readonly kind: string; readonly settings: unknown },
+): string | undefined {
+  if (kind !== "kubernetes") return "must name a transport of kind kubernetes";
+  const isOne = isMapping(settings) && settings["contexts"] === undefined;
+  return isOne ? undefined : "must name a transport with one context";
+}
+
+/** An accepted URL may have a path, which means nothing, and a user without a password. */
+function settingsOf(text: string): ProxySettings | undefined {
+  const url = URL.parse(text);
+  const scheme = url?.protocol === "http:" ? "http" : url?.protocol === "https:" ? "https" : undefined;
+  if (!url || !scheme || url.hostname === "") return undefined;
+  const { username, password, port } = url;
+  return {
+    scheme,
+    host: normalHost(url.hostname),
+    port: port === "" ? (scheme === "https" ? 443 : 80) : Number(port),
+    ...(username !== "" && { user: decoded(username), password: decoded(password) }),
+  };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // It means itself, as Go has it.
+    return text;
+  }
+}
