@@ -56,3 +56,4 @@ export * from "./konnectivity/run_agent.ts";
 export * from "./konnectivity/run_server.ts";
 export * from "./konnectivity/run_sidecar.ts";
 export type { ProxyChoice, SidecarSettings } from "./konnectivity/sidecar_config.ts";
+export { parseLabels, selectorOf } from "./konnectivity/server_lease.ts";

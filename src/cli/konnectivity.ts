@@ -4,6 +4,7 @@ import { defineCommand } from "./command.ts";
 import { agentOptions, runAgent } from "./konnectivity_agent.ts";
 import { certsOptions, runCerts } from "./konnectivity_certs.ts";
 import { dialOptions, runDial } from "./konnectivity_dial.ts";
+import { konnectivitySwitches } from "./konnectivity_options.ts";
 import { runServer, serverOptions } from "./konnectivity_server.ts";
 import { httpsOptions, runSidecar, sidecarFlags, socks5Options } from "./konnectivity_sidecar.ts";
 import { words } from "./options.ts";
@@ -42,6 +43,7 @@ export default defineCommand({
       "the same for HTTP, with a port for probes",
     ],
   ],
+  optionalValues: konnectivitySwitches,
   handlesSignals: true,
   logLevel: "info",
   optionalValues: sidecarFlags,

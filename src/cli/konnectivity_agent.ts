@@ -1,14 +1,24 @@
 import { object } from "@optique/core/constructs";
 import { multiple, optional, withDefault } from "@optique/core/modifiers";
 import { constant, option } from "@optique/core/primitives";
-import { string } from "@optique/core/valueparser";
+import { choice, string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
-import type { World } from "../core/mod.ts";
+import { PosternError, type World } from "../core/mod.ts";
 import type { RunContext } from "./command.ts";
-import { ignoredOptions, listenPort, untilSignals } from "./konnectivity_options.ts";
-import { durationValue, pathValue, words } from "./options.ts";
+import {
+  boundAddress,
+  expectPlainPorts,
+  fileOption,
+  ignoredOptions,
+  listenAddress,
+  listenPort,
+  switchOption,
+  textOption,
+  untilSignals,
+} from "./konnectivity_options.ts";
+import { durationOrNever, durationValue, pathValue, words } from "./options.ts";
 
-/** The flags of upstream's agent that mean something here; those that only tune it are taken and do nothing. */
+/** The flags of upstream's agent; those that only tune it are taken and do nothing. */
 export const agentOptions = object({
   action: constant("agent"),
   host: withDefault(
@@ -36,12 +46,45 @@ export const agentOptions = object({
     "",
   ),
   healthPort: listenPort("--health-server-port", 8093, "The port of /healthz, /readyz and /metrics."),
-  healthAddress: withDefault(
-    option("--health-server-host", string({ metavar: "ADDR" }), {
-      description: words("Where that listens (default: every address)."),
-    }),
-    "0.0.0.0",
+  healthAddress: listenAddress("--health-server-host", "Where that listens", ""),
+  adminPort: listenPort("--admin-server-port", 8094, "A port that leads to /metrics of the other."),
+  adminAddress: listenAddress("--admin-bind-address", "Where that listens", "127.0.0.1"),
+  alpn: textOption(
+    "--alpn-proto",
+    "LIST",
+    "What is said in TLS besides h2, for who shares the server's address.",
   ),
+  pulse: withDefault(
+    option("--keepalive-time", durationOrNever(), {
+      description: words(
+        "How long a server may be silent until it is asked; 3s at most, and one of Kubernetes 35s (default: 3s).",
+      ),
+    }),
+    3000,
+  ),
+  leases: object({
+    counts: switchOption("--count-server-leases", "Counts servers by the Leases that they keep."),
+    namespace: withDefault(
+      option("--lease-namespace", string({ metavar: "NAME" }), {
+        description: words("Where these are (default: kube-system)."),
+      }),
+      "kube-system",
+    ),
+    label: withDefault(
+      option("--lease-label", "--lease-label-selector", string({ metavar: "LABELS" }), {
+        description: words("Their labels (default: k8s-app=konnectivity-server)."),
+      }),
+      "k8s-app=konnectivity-server",
+    ),
+    source: withDefault(
+      option("--server-count-source", choice(["default", "max"], { metavar: "SOURCE" }), {
+        description: words("With max, the larger of what Leases and servers say (default: default)."),
+      }),
+      "default" as const,
+    ),
+    kubeconfig: fileOption("--kubeconfig", "The cluster of the Leases (default: the one it runs in)."),
+  }),
+  looksForever: switchOption("--sync-forever", "Looks for more servers for ever, whatever their number is."),
   first: withDefault(
     option("--sync-interval", durationValue(), {
       description: words("The pause before a second try to reach a server (default: 1s)."),
@@ -60,15 +103,12 @@ export const agentOptions = object({
     ),
   })),
   ignored: multiple(ignoredOptions([
-    "--admin-server-port",
-    "--admin-bind-address",
-    "--alpn-proto",
-    "--keepalive-time",
     "--probe-interval",
-    "--sync-forever",
     "--xfr-channel-size",
+    "--kube-api-content-type",
     "--enable-profiling",
     "--enable-contention-profiling",
+    "--warn-on-channel-limit",
   ])),
 });
 
@@ -78,7 +118,10 @@ export async function runAgent(
   world: World,
   { log, signal }: RunContext,
 ): Promise<void> {
-  const { runKonnectivityAgent } = await import("../app/mod.ts");
+  expectIdentifiers(values.identifiers);
+  expectPlainPorts({ "--health-server-port": values.healthPort, "--admin-server-port": values.adminPort });
+  const { parseLabels, runKonnectivityAgent, selectorOf } = await import("../app/mod.ts");
+  const { counts, namespace, label, source, kubeconfig } = values.leases;
   const { terminal, process } = world;
   const { ca, cert, key, token } = values;
   await using signals = untilSignals(world, signal);
@@ -91,9 +134,21 @@ export async function runAgent(
         ...(key !== undefined && { key }),
       },
       ...(token !== undefined && { tokenFile: token }),
-      id: values.id ?? process.env("PROXY_AGENT_ID") ?? crypto.randomUUID(),
+      id: values.id ?? (process.env("PROXY_AGENT_ID") || crypto.randomUUID()),
       identifiers: values.identifiers,
-      health: { host: values.healthAddress, port: values.healthPort },
+      health: { host: boundAddress(values.healthAddress), port: values.healthPort },
+      admin: { host: boundAddress(values.adminAddress), port: values.adminPort },
+      alpn: (values.alpn ?? "").split(",").filter((name) => name !== ""),
+      pulse: values.pulse || never,
+      ...counts && {
+        leases: {
+          namespace,
+          selector: selectorOf(parseLabels(label)),
+          source: source === "max" ? "max" : "default",
+          ...(kubeconfig !== undefined && { kubeconfig }),
+        },
+      },
+      looksForever: values.looksForever,
       retry: { first: values.first, most: Math.max(values.first, values.most) },
       allowed: values.allowed,
     },
@@ -106,4 +161,17 @@ export async function runAgent(
       onReady: ({ health }) => terminal.out(`ready ${health}\n`),
     },
   );
+}
+
+/** Longer than anything lasts, in ms, and short enough for a timer. */
+const never = 24 * 3600 * 1000;
+
+/** As upstream's agent, which takes no kind that it does not know. */
+function expectIdentifiers(text: string): void {
+  const known = ["ipv4", "ipv6", "cidr", "host", "default-route"];
+  const wrong = [...new URLSearchParams(text).keys()].find((kind) => !known.includes(kind));
+  if (wrong === undefined) return;
+  throw new PosternError("usage", `Cannot use ${JSON.stringify(wrong)} in --agent-identifiers`, {
+    hint: `write them as host=a&ipv4=10.0.0.1; the kinds are ${known.join(", ")}`,
+  });
 }

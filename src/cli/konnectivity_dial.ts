@@ -3,9 +3,9 @@ import { multiple, optional, withDefault } from "@optique/core/modifiers";
 import { argument, constant, option } from "@optique/core/primitives";
 import { choice, integer, string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
-import type { World } from "../core/mod.ts";
+import { asPosternError, PosternError, type World } from "../core/mod.ts";
 import type { RunContext } from "./command.ts";
-import { ignoredOptions, listenPort } from "./konnectivity_options.ts";
+import { expectPlainPorts, ignoredOptions, listenPort } from "./konnectivity_options.ts";
 import { pathValue, words } from "./options.ts";
 
 /** The flags of upstream's test client, or a URL. */
@@ -54,9 +54,25 @@ export const dialOptions = object({
     }),
     1,
   ),
-  ignored: multiple(
-    ignoredOptions(["--request-proto", "--test-delay", "--after-delay", "--close-idle-conn"]),
+  proto: withDefault(
+    option("--request-proto", choice(["http", "https"], { metavar: "PROTO" }), {
+      description: words("How to ask; https believes whom the system believes (default: http)."),
+    }),
+    "http" as const,
   ),
+  delay: withDefault(
+    option("--test-delay", integer({ min: 0, max: 86_400, metavar: "SECONDS" }), {
+      description: words("How long each stays after its request, but for the last one (default: 0)."),
+    }),
+    0,
+  ),
+  after: withDefault(
+    option("--after-delay", integer({ min: 0, max: 86_400, metavar: "SECONDS" }), {
+      description: words("How long to stay after all requests (default: 0)."),
+    }),
+    0,
+  ),
+  ignored: multiple(ignoredOptions(["--close-idle-conn", "--enable-http2-healthchecks", "--user-agent"])),
 });
 
 /** `postern konnectivity dial`: fetches a page through a server and prints it. */
@@ -65,11 +81,12 @@ export async function runDial(
   world: World,
   { log, signal }: RunContext,
 ): Promise<void> {
+  expectPlainPorts({ "--request-port": values.requestPort, "--proxy-port": values.port });
   const { fetchThroughKonnectivity } = await import("../app/mod.ts");
   const { socket, ca, cert, key } = values;
   const path = values.requestPath.replace(/^\/*/, "/");
   const isSocket = socket !== undefined && socket !== "";
-  const pages = await fetchThroughKonnectivity(
+  const { pages, failures } = await fetchThroughKonnectivity(
     {
       mode: values.mode,
       server: isSocket ? { path: socket } : { target: { host: values.host, port: values.port } },
@@ -78,11 +95,23 @@ export async function runDial(
       ...!isSocket && key !== undefined && { key },
     },
     {
-      url: values.url ?? `http://${values.requestHost}:${values.requestPort}${path}`,
+      url: values.url ?? `${values.proto}://${values.requestHost}:${values.requestPort}${path}`,
       count: values.count,
+      delay: values.delay * 1000,
+      after: values.after * 1000,
     },
     world,
     { log, signal },
   );
   for (const page of pages) await world.terminal.out(page);
+  const [failure] = failures;
+  if (failures.length < 2 && failure !== undefined) throw failure;
+  if (failures.length > 1) {
+    const { code, message, hint } = asPosternError(failure);
+    const all = pages.length + failures.length;
+    throw new PosternError(code, `${failures.length} of ${all} requests failed, the first one: ${message}`, {
+      cause: failure,
+      ...(hint !== undefined && { hint }),
+    });
+  }
 }

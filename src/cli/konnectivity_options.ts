@@ -1,10 +1,11 @@
 import { or } from "@optique/core/constructs";
-import { withDefault } from "@optique/core/modifiers";
+import { optional, withDefault } from "@optique/core/modifiers";
+import { message, text } from "@optique/core/message";
 import { option } from "@optique/core/primitives";
-import { integer, string } from "@optique/core/valueparser";
+import { integer, string, type ValueParser } from "@optique/core/valueparser";
 import { PosternError, type World } from "../core/mod.ts";
 import type { ArgumentParser } from "./command.ts";
-import { words } from "./options.ts";
+import { pathValue, words } from "./options.ts";
 
 /** An option for a port, as upstream has it. */
 export function listenPort(name: `--${string}`, standard: number, about: string): ArgumentParser<number> {
@@ -15,9 +16,98 @@ export function listenPort(name: `--${string}`, standard: number, about: string)
   );
 }
 
-/** Options of upstream's programs that tune what works otherwise here: taken, so that a command line stays as it is. */
+/** Upstream's rule: neither ports of the system, nor those that it gives to connections. 0 is any that is free. */
+export function expectPlainPorts(ports: Readonly<Record<`--${string}`, number>>): void {
+  const wrong = Object.entries(ports).find(([, port]) => port !== 0 && (port < 1024 || port > 49_151));
+  if (!wrong) return;
+  const [name, port] = wrong;
+  const why = port < 1024 ? "it is one of the system's" : "the system gives it to connections";
+  throw new PosternError("usage", `Cannot use port ${port} for ${name}: ${why}`, {
+    hint: "take one from 1024 to 49151",
+  });
+}
+
+/** An option for an address to listen at; an empty one is every address, as in Go. */
+export function listenAddress(name: `--${string}`, about: string, standard: string): ArgumentParser<string> {
+  const described = standard === "" ? "every address" : standard;
+  return withDefault(
+    option(name, string({ metavar: "ADDR" }), { description: words(`${about} (default: ${described}).`) }),
+    standard,
+  );
+}
+
+/** Where Go listens when an address is empty. */
+export function boundAddress(address: string): string {
+  return address === "" ? "0.0.0.0" : address;
+}
+
+/** An option that names a file; an empty one is none, as in Go. */
+export function fileOption(name: `--${string}`, about: string): ArgumentParser<string | undefined> {
+  return optional(option(name, pathValue("FILE"), { description: words(about) }));
+}
+
+/** An option for a text. */
+export function textOption(
+  name: `--${string}`,
+  metavar: "NAME" | "LABELS" | "LIST" | "ID" | "VERSION",
+  about: string,
+): ArgumentParser<string | undefined> {
+  return optional(option(name, string({ metavar }), { description: words(about) }));
+}
+
+/** A switch as Go has it: `--on`, `--on=true`, `--on=false`. Its name stands in `konnectivitySwitches` too. */
+export function switchOption(
+  name: typeof konnectivitySwitches[number],
+  about: string,
+  standard = false,
+): ArgumentParser<boolean> {
+  return withDefault(option(name, switchValue(), { description: words(about) }), standard);
+}
+
+/** The switches of upstream's programs: they may stand without a value. */
+export const konnectivitySwitches = [
+  "--enable-lease-controller",
+  "--count-server-leases",
+  "--sync-forever",
+  "--delete-existing-uds-file",
+  "--enable-profiling",
+  "--enable-contention-profiling",
+  "--warn-on-channel-limit",
+  "--close-idle-conn",
+  "--enable-http2-healthchecks",
+  "--logtostderr",
+  "--alsologtostderr",
+  "--one_output",
+  "--skip_headers",
+  "--skip_log_headers",
+  "--add_dir_header",
+  "--legacy_stderr_threshold_behavior",
+] as const;
+
+/** How upstream's programs are told to log. */
+const logOptions = [
+  "--v",
+  "--vmodule",
+  "--logtostderr",
+  "--alsologtostderr",
+  "--one_output",
+  "--skip_headers",
+  "--skip_log_headers",
+  "--add_dir_header",
+  "--legacy_stderr_threshold_behavior",
+  "--stderrthreshold",
+  "--log_dir",
+  "--log_file",
+  "--log_file_max_size",
+  "--log_backtrace_at",
+] as const;
+
+/**
+ * Options of upstream's programs that tune what works otherwise here, and those of their log: taken, so that a command
+ * line stays as it is.
+ */
 export function ignoredOptions(names: readonly `--${string}`[]): ArgumentParser<string> {
-  const [first, ...rest] = names.map((name) =>
+  const [first, ...rest] = [...names, ...logOptions].map((name) =>
     option(name, string({ metavar: "VALUE" }), {
       description: words("Taken, and without effect."),
       hidden: true,
@@ -44,5 +134,21 @@ export function untilSignals(
       for (const one of listening) one[Symbol.dispose]();
       return Promise.resolve();
     },
+  };
+}
+
+function switchValue(): ValueParser<"sync", boolean> {
+  return {
+    mode: "sync",
+    metavar: "BOOL",
+    placeholder: true,
+    parse(input) {
+      const isOn = ["", "true", "1", "t", "T", "TRUE", "True"].includes(input);
+      if (isOn || ["false", "0", "f", "F", "FALSE", "False"].includes(input)) {
+        return { success: true, value: isOn };
+      }
+      return { success: false, error: message`${text(`"${input.slice(0, 60)}" is neither true nor false`)}` };
+    },
+    format: String,
   };
 }

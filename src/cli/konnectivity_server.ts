@@ -5,128 +5,192 @@ import { choice, integer, string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
 import { type Endpoint, PosternError, type World } from "../core/mod.ts";
 import type { RunContext } from "./command.ts";
-import { durationOrNever, durationValue, pathValue, words } from "./options.ts";
-import { ignoredOptions, listenPort, untilSignals } from "./konnectivity_options.ts";
+import { narrowedTls, tlsVersions } from "./konnectivity_tls.ts";
+import { durationOrNever, pathValue, words } from "./options.ts";
+import {
+  boundAddress,
+  expectPlainPorts,
+  fileOption,
+  ignoredOptions,
+  listenAddress,
+  listenPort,
+  switchOption,
+  textOption,
+  untilSignals,
+} from "./konnectivity_options.ts";
 
-const file = (name: `--${string}`, about: string) =>
-  optional(option(name, pathValue("FILE"), { description: words(about) }));
-
-/** The flags of upstream's server that mean something here; those that only tune it are taken and do nothing. */
+/** The flags of upstream's server; those that only tune it are taken and do nothing. */
 export const serverOptions = object({
   action: constant("server"),
-  mode: withDefault(
-    option("--mode", choice(["grpc", "http-connect"], { metavar: "MODE" }), {
-      description: words("What clients speak (default: grpc)."),
-    }),
-    "grpc" as const,
-  ),
-  serverPort: listenPort("--server-port", 8090, "The port of the frontend; 0 for none, with --uds-name."),
-  serverAddress: withDefault(
-    option("--server-bind-address", string({ metavar: "ADDR" }), {
-      description: words("Where the frontend listens (default: every address)."),
-    }),
-    "0.0.0.0",
-  ),
-  socket: optional(option("--uds-name", pathValue("PATH"), {
-    description: words("The frontend's unix socket, without TLS, in place of its port."),
-  })),
-  agentPort: listenPort("--agent-port", 8091, "The port for agents."),
-  agentAddress: withDefault(
-    option("--agent-bind-address", string({ metavar: "ADDR" }), {
-      description: words("Where agents are listened for (default: every address)."),
-    }),
-    "0.0.0.0",
-  ),
-  healthPort: listenPort("--health-port", 8092, "The port of /healthz, /readyz and /metrics."),
-  healthAddress: withDefault(
-    option("--health-bind-address", string({ metavar: "ADDR" }), {
-      description: words("Where that listens (default: every address)."),
-    }),
-    "0.0.0.0",
-  ),
-  serverCa: file("--server-ca-cert", "The CA of clients' certificates."),
-  serverCert: file("--server-cert", "The frontend's certificate."),
-  serverKey: file("--server-key", "Its key."),
-  clusterCa: file("--cluster-ca-cert", "The CA of agents' certificates."),
-  clusterCert: file("--cluster-cert", "The certificate of the port for agents."),
-  clusterKey: file("--cluster-key", "Its key."),
-  id: optional(option("--server-id", string({ metavar: "ID" }), {
-    description: words(
+  front: object({
+    mode: withDefault(
+      option("--mode", choice(["grpc", "http-connect"], { metavar: "MODE" }), {
+        description: words("What clients speak (default: grpc)."),
+      }),
+      "grpc" as const,
+    ),
+    port: listenPort("--server-port", 8090, "The port of the frontend; 0 for none, with --uds-name."),
+    address: listenAddress("--server-bind-address", "Where the frontend listens", ""),
+    socket: optional(option("--uds-name", pathValue("PATH"), {
+      description: words("The frontend's unix socket, without TLS, in place of its port."),
+    })),
+    replacesSocket: switchOption(
+      "--delete-existing-uds-file",
+      "Replaces a socket that a former server has left (default: true).",
+      true,
+    ),
+    ca: fileOption("--server-ca-cert", "The CA of clients' certificates."),
+    cert: fileOption("--server-cert", "The frontend's certificate."),
+    key: fileOption("--server-key", "Its key."),
+  }),
+  agents: object({
+    port: listenPort("--agent-port", 8091, "The port for agents."),
+    address: listenAddress("--agent-bind-address", "Where agents are listened for", ""),
+    ca: fileOption("--cluster-ca-cert", "The CA of agents' certificates."),
+    cert: fileOption("--cluster-cert", "The certificate of the port for agents."),
+    key: fileOption("--cluster-key", "Its key."),
+    strategies: withDefault(
+      option("--proxy-strategies", string({ metavar: "LIST" }), {
+        description: words(
+          "How an agent is chosen: default, destHost, defaultRoute, in this order (default: default).",
+        ),
+      }),
+      "default",
+    ),
+  }),
+  others: object({
+    healthPort: listenPort("--health-port", 8092, "The port of /healthz, /readyz and /metrics."),
+    healthAddress: listenAddress("--health-bind-address", "Where that listens", ""),
+    adminPort: listenPort("--admin-port", 8095, "The port of /metrics alone."),
+    adminAddress: listenAddress("--admin-bind-address", "Where that listens", "127.0.0.1"),
+  }),
+  tokens: object({
+    namespace: textOption("--agent-namespace", "NAME", "The namespace of agents that sign in with tokens."),
+    serviceAccount: textOption("--agent-service-account", "NAME", "The service account of such agents."),
+    audience: textOption("--authentication-audience", "NAME", "Whom their tokens are meant for."),
+  }),
+  cluster: object({
+    kubeconfig: fileOption(
+      "--kubeconfig",
+      "The cluster that knows tokens and has the Lease (default: the one it runs in).",
+    ),
+    keepsLease: switchOption("--enable-lease-controller", "Keeps a Lease, by which agents count servers."),
+    leaseNamespace: withDefault(
+      option("--lease-namespace", string({ metavar: "NAME" }), {
+        description: words("Where that Lease is (default: kube-system)."),
+      }),
+      "kube-system",
+    ),
+    leaseLabel: withDefault(
+      option("--lease-label", string({ metavar: "LABELS" }), {
+        description: words("Its labels (default: k8s-app=konnectivity-server)."),
+      }),
+      "k8s-app=konnectivity-server",
+    ),
+  }),
+  identity: object({
+    id: textOption(
+      "--server-id",
+      "ID",
       "The name of this server among several (default: $PROXY_SERVER_ID, else a random one).",
     ),
-  })),
-  count: withDefault(
-    option("--server-count", integer({ min: 1, max: 1000, metavar: "NUMBER" }), {
-      description: words("How many servers there are; agents look for as many (default: 1)."),
-    }),
-    1,
-  ),
-  strategies: withDefault(
-    option("--proxy-strategies", string({ metavar: "LIST" }), {
-      description: words(
-        "How an agent is chosen: default, destHost, defaultRoute, in this order (default: default).",
-      ),
-    }),
-    "default",
-  ),
-  dialTimeout: withDefault(
-    option("--backend-dial-timeout", durationOrNever(), {
-      description: words("How long one dial may take (default: 10s)."),
-    }),
-    10_000,
-  ),
-  drain: withDefault(
-    option("--graceful-shutdown-timeout", durationValue(), {
-      description: words("How long connections may go on after the first signal (default: 30s)."),
-    }),
-    30_000,
-  ),
+    count: withDefault(
+      option("--server-count", integer({ min: 1, max: 1000, metavar: "NUMBER" }), {
+        description: words("How many servers there are; agents look for as many (default: 1)."),
+      }),
+      1,
+    ),
+  }),
+  times: object({
+    dial: withDefault(
+      option("--backend-dial-timeout", durationOrNever(), {
+        description: words("How long one dial may take; 0 for ever (default: 10s)."),
+      }),
+      10_000,
+    ),
+    drain: withDefault(
+      option("--graceful-shutdown-timeout", durationOrNever(), {
+        description: words("How long connections may go on after the first signal (default: 30s)."),
+      }),
+      30_000,
+    ),
+    agents: withDefault(
+      option("--keepalive-time", durationOrNever(), {
+        description: words("How long an agent may be silent until it is asked; 3s at most (default: 3s)."),
+      }),
+      3000,
+    ),
+    clients: withDefault(
+      option("--frontend-keepalive-time", durationOrNever(), {
+        description: words("How long a client of gRPC may be silent until it is asked (default: 1h)."),
+      }),
+      3_600_000,
+    ),
+  }),
+  tls: object({
+    version: withDefault(
+      option("--tls-min-version", choice(tlsVersions, { metavar: "VERSION" }), {
+        description: words("The lowest version of TLS; never below 1.2 (default: VersionTLS12)."),
+      }),
+      "VersionTLS12" as const,
+    ),
+    suites: textOption(
+      "--cipher-suites",
+      "LIST",
+      "What TLS 1.2 may use; it cannot be narrowed, and says so.",
+    ),
+  }),
   ignored: multiple(ignoredOptions([
-    "--admin-port",
-    "--admin-bind-address",
-    "--keepalive-time",
-    "--frontend-keepalive-time",
     "--xfr-channel-size",
     "--kube-api-content-type",
-    "--delete-existing-uds-file",
+    "--kubeconfig-qps",
+    "--kubeconfig-burst",
     "--enable-profiling",
     "--enable-contention-profiling",
+    "--warn-on-channel-limit",
   ])),
 });
 
+type Values = InferValue<typeof serverOptions>;
+
 /** `postern konnectivity server`. */
-export async function runServer(
-  values: InferValue<typeof serverOptions>,
-  world: World,
-  { log, signal }: RunContext,
-): Promise<void> {
-  const { runKonnectivityServer } = await import("../app/mod.ts");
+export async function runServer(values: Values, world: World, { log, signal }: RunContext): Promise<void> {
+  const { front, agents, others, identity, times } = values;
   const { terminal, process } = world;
-  const tls = (ca?: string, cert?: string, key?: string) => ({
-    ...(ca !== undefined && { ca }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
+  const tokens = tokensOf(values);
+  expectFiles(values, tokens !== undefined);
+  expectPlainPorts({
+    "--server-port": front.port,
+    "--agent-port": agents.port,
+    "--health-port": others.healthPort,
+    "--admin-port": others.adminPort,
   });
-  const { clusterCa, clusterCert, clusterKey } = values;
-  if (clusterCa === undefined || clusterCert === undefined || clusterKey === undefined) {
-    throw new PosternError("usage", "Cannot serve agents without certificates", {
-      hint: "give --cluster-ca-cert, --cluster-cert and --cluster-key",
-    });
-  }
+  const minVersion = narrowedTls(values.tls, log);
+  const { parseLabels, runKonnectivityServer } = await import("../app/mod.ts");
+  const { kubeconfig, keepsLease, leaseNamespace, leaseLabel } = values.cluster;
   await using signals = untilSignals(world, signal);
   await runKonnectivityServer(
     {
-      mode: values.mode,
-      id: values.id ?? process.env("PROXY_SERVER_ID") ?? crypto.randomUUID(),
-      count: values.count,
-      strategies: strategiesOf(values.strategies),
-      front: frontOf(values),
-      agents: { host: values.agentAddress, port: values.agentPort },
-      health: { host: values.healthAddress, port: values.healthPort },
-      frontTls: tls(values.serverCa, values.serverCert, values.serverKey),
-      agentTls: tls(clusterCa, clusterCert, clusterKey),
-      dialTimeout: values.dialTimeout || 24 * 3600 * 1000,
-      drain: values.drain,
+      mode: front.mode,
+      id: identity.id ?? (process.env("PROXY_SERVER_ID") || crypto.randomUUID()),
+      count: identity.count,
+      strategies: strategiesOf(agents.strategies),
+      front: frontOf(front),
+      agents: { host: boundAddress(agents.address), port: agents.port },
+      health: { host: boundAddress(others.healthAddress), port: others.healthPort },
+      admin: { host: others.adminAddress || "127.0.0.1", port: others.adminPort },
+      replacesSocket: front.replacesSocket,
+      frontTls: tlsFiles(front),
+      agentTls: tlsFiles(agents),
+      ...minVersion && { minVersion },
+      cluster: {
+        ...(kubeconfig !== undefined && { kubeconfig }),
+        ...tokens && { tokens },
+        ...keepsLease && { lease: { namespace: leaseNamespace, labels: parseLabels(leaseLabel) } },
+      },
+      dialTimeout: times.dial || never,
+      drain: times.drain,
+      pulse: { agents: times.agents || never, clients: times.clients || never },
     },
     world,
     {
@@ -137,15 +201,67 @@ export async function runServer(
   );
 }
 
-function frontOf(
-  { socket, serverPort, serverAddress }: {
-    socket?: string | undefined;
-    serverPort: number;
-    serverAddress: string;
+/** Longer than anything lasts, in ms, and short enough for a timer. */
+const never = 24 * 3600 * 1000;
+
+function tlsFiles(
+  { ca, cert, key }: {
+    readonly ca?: string | undefined;
+    readonly cert?: string | undefined;
+    readonly key?: string | undefined;
   },
-): Endpoint {
+): { ca?: string; cert?: string; key?: string } {
+  return {
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+  };
+}
+
+/** Whose tokens agents sign in with; undefined where they have certificates. */
+function tokensOf(
+  { tokens: { namespace, serviceAccount, audience } }: Values,
+): { namespace: string; serviceAccount: string; audience: string } | undefined {
+  const given = [namespace, serviceAccount, audience].filter((text) => text !== undefined && text !== "");
+  if (given.length === 0) return undefined;
+  if (namespace && serviceAccount && audience) return { namespace, serviceAccount, audience };
+  throw new PosternError("usage", "Cannot tell whose tokens agents sign in with", {
+    hint: "give --agent-namespace, --agent-service-account and --authentication-audience",
+  });
+}
+
+function expectFiles({ front, agents }: Values, hasTokens: boolean): void {
+  if (hasTokens && agents.ca !== undefined) {
+    throw new PosternError("usage", "Cannot ask agents for certificates and for tokens", {
+      hint: "leave out --cluster-ca-cert, or --agent-namespace and what goes with it",
+    });
+  }
+  if (agents.cert === undefined || agents.key === undefined || (agents.ca === undefined && !hasTokens)) {
+    throw new PosternError("usage", "Cannot serve agents without certificates", {
+      hint: hasTokens
+        ? "give --cluster-cert and --cluster-key"
+        : "give --cluster-ca-cert, --cluster-cert and --cluster-key",
+    });
+  }
+  const isSocket = front.socket !== undefined && front.socket !== "";
+  const hasTls = front.ca !== undefined || front.cert !== undefined || front.key !== undefined;
+  if (
+    !isSocket && hasTls && (front.ca === undefined || front.cert === undefined || front.key === undefined)
+  ) {
+    throw new PosternError("usage", "Cannot serve clients over TLS with a part of what that needs", {
+      hint: "give --server-ca-cert, --server-cert and --server-key",
+    });
+  }
+  if (isSocket && (front.port !== 0 || hasTls)) {
+    throw new PosternError("usage", "Cannot serve clients by a socket and by a port", {
+      hint: "with --uds-name give --server-port=0, and no --server-ca-cert, --server-cert and --server-key",
+    });
+  }
+}
+
+function frontOf({ socket, port, address }: Values["front"]): Endpoint {
   if (socket !== undefined && socket !== "") return { path: socket };
-  if (serverPort > 0) return { host: serverAddress, port: serverPort };
+  if (port > 0) return { host: boundAddress(address), port };
   throw new PosternError("usage", "Cannot serve clients: there is neither a port nor a socket for them", {
     hint: "give --server-port or --uds-name",
   });

@@ -51,7 +51,7 @@ export function durationOrNever(): ValueParser<"sync", number> {
   const duration = durationValue();
   return {
     ...duration,
-    parse: (input) => input === "0" ? { success: true, value: 0 } : duration.parse(input),
+    parse: (input) => /^0+(h|m|s|ms)?$/.test(input) ? { success: true, value: 0 } : duration.parse(input),
   };
 }
 

@@ -53,6 +53,11 @@ export class Leases {
     return (Array.isArray(items) ? items : []).flatMap((item) => leaseOf(item) ?? []);
   }
 
+  /** Those of `list()` that are over at a time. */
+  async listExpired(selector: string, at: Date, options: Waiting): Promise<Lease[]> {
+    return (await this.list(selector, options)).filter((lease) => !isLeaseValid(lease, at));
+  }
+
   /** Undefined when somebody else was quicker to make it. */
   async create(name: string, fields: LeaseFields, { signal }: Waiting): Promise<Lease | undefined> {
     const metadata = { name, namespace: this.#namespace, labels: fields.labels };

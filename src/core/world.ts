@@ -50,6 +50,8 @@ export interface ServeSecureOptions {
   /** PEM certificates of which one must have signed the client's; nobody is asked for one when absent. */
   readonly clientCa?: string;
   readonly alpn?: readonly string[];
+  /** The lowest version that is spoken; 1.2 unless told. */
+  readonly minVersion?: "TLSv1.2" | "TLSv1.3";
 }
 
 export interface SecureOptions {

@@ -1,4 +1,4 @@
-export type { AgentStrategy } from "./konnectivity/agents.ts";
+export type { Agents, AgentStrategy } from "./konnectivity/agents.ts";
 export type { Authority } from "./konnectivity/certificates.ts";
 
 /** The far side of Konnectivity: loaded by the commands that play it, which no door does. */

@@ -12,16 +12,17 @@ export async function secureAsServer(
   conn: Conn,
   options: ServeSecureOptions & { signal: AbortSignal },
 ): Promise<Conn> {
-  const { cert, key, clientCa, alpn, signal } = options;
+  const { cert, key, clientCa, alpn, minVersion, signal } = options;
   try {
     signal.throwIfAborted();
     const { createServer } = await import("node:tls");
     // Never listens: it is given its one connection. Only a server of node's checks what a client shows.
     const server = createServer({
       ...(alpn && { ALPNProtocols: [...alpn] }),
+      ...(minVersion && { minVersion }),
       ...(clientCa !== undefined && { requestCert: true, rejectUnauthorized: true }),
     });
-    Object.assign(server, { _sharedCreds: await contextOf({ cert, key, clientCa }) });
+    Object.assign(server, { _sharedCreds: await contextOf({ cert, key, clientCa, minVersion }) });
     const below = new BelowTls(conn);
     const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
     server.once("secureConnection", resolve).once("tlsClientError", reject).once("error", reject);
@@ -41,14 +42,15 @@ interface Identity {
   readonly cert: string;
   readonly key: string;
   readonly clientCa: string | undefined;
+  readonly minVersion: ServeSecureOptions["minVersion"] | undefined;
 }
 
 /** Contexts of the identities used last: to make one costs more than the rest of a handshake, and much memory. */
 const contexts: (Identity & { readonly context: SecureContext })[] = [];
 
-async function contextOf({ cert, key, clientCa }: Identity): Promise<SecureContext> {
+async function contextOf({ cert, key, clientCa, minVersion }: Identity): Promise<SecureContext> {
   const known = contexts.findIndex((each) =>
-    each.cert === cert && each.key === key && each.clientCa === clientCa
+    each.cert === cert && each.key === key && each.clientCa === clientCa && each.minVersion === minVersion
   );
   const [found] = known < 0 ? [] : contexts.splice(known, 1);
   if (found) {
@@ -56,8 +58,13 @@ async function contextOf({ cert, key, clientCa }: Identity): Promise<SecureConte
     return found.context;
   }
   const { createSecureContext } = await import("node:tls");
-  const context = createSecureContext({ cert, key, ...(clientCa !== undefined && { ca: [clientCa] }) });
-  contexts.push({ cert, key, clientCa, context });
+  const context = createSecureContext({
+    cert,
+    key,
+    ...(clientCa !== undefined && { ca: [clientCa] }),
+    ...(minVersion && { minVersion }),
+  });
+  contexts.push({ cert, key, clientCa, minVersion, context });
   if (contexts.length > mostContexts) contexts.shift();
   return context;
 }

@@ -10,6 +10,8 @@ export interface PacketDialerOptions {
   readonly isShared: boolean;
   /** The other side wants no more connections. */
   readonly onDrain?: () => void;
+  /** An answer came to no dial that we know of. */
+  readonly onStray?: () => void;
 }
 
 type Asked = { resolve: (connectId: bigint) => void; reject: (why: unknown) => void };
@@ -21,17 +23,19 @@ export class PacketDialer implements TunnelHost {
   readonly clock: Clock;
   readonly isShared: boolean;
   readonly #onDrain: (() => void) | undefined;
+  readonly #onStray: (() => void) | undefined;
   readonly #asked = new Map<bigint, Asked>();
   /** Dials that were given up and may still be answered. */
   readonly #givenUp = new Set<bigint>();
   readonly #tunnels = new Map<bigint, PacketTunnel>();
   #failure: unknown;
 
-  constructor(stream: PacketStream, { clock, isShared, onDrain }: PacketDialerOptions) {
+  constructor(stream: PacketStream, { clock, isShared, onDrain, onStray }: PacketDialerOptions) {
     this.stream = stream;
     this.clock = clock;
     this.isShared = isShared;
     this.#onDrain = onDrain;
+    this.#onStray = onStray;
   }
 
   /** Connections that are open. */
@@ -120,6 +124,7 @@ export class PacketDialer implements TunnelHost {
   #takeAnswer(random: bigint, connectId: bigint, error: string): void {
     const asked = this.#asked.get(random);
     if (!asked) {
+      this.#onStray?.();
       const isLate = this.#givenUp.delete(random) && error === "";
       if (isLate) this.stream.send({ type: "closeRequest", connectId }).catch(() => {});
       return;

@@ -5,7 +5,9 @@ type Known = Exclude<konnectivity.Packet, { type: "unknown" }>;
 
 /** Told what goes over a stream of packets. */
 export interface PacketCount {
-  sent(type: Known["type"]): void;
+  /** Called before a packet is sent; what it gives is given back after. */
+  sending(): number;
+  sent(type: Known["type"], since: number): void;
   received(type: konnectivity.Packet["type"]): void;
   /** `type` is what could not be sent. */
   failed(error: unknown, type?: Known["type"]): void;
@@ -45,8 +47,9 @@ export class PacketStream {
     while (this.#isSending) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#isSending = true;
     try {
+      const since = this.#count?.sending() ?? 0;
       await this.grpc.send(head, data);
-      this.#count?.sent(packet.type);
+      this.#count?.sent(packet.type, since);
     } catch (error) {
       this.#count?.failed(error, packet.type);
       throw error;

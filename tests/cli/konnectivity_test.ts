@@ -19,6 +19,7 @@ async function bringUp(
   { mode, isSocket }: Frontend,
 ): Promise<FarSide> {
   const [port, agents, health, agentHealth] = [plainPort(), plainPort(), plainPort(), plainPort()];
+  const [admin, agentAdmin] = [plainPort(), plainPort()];
   const socket = `${home.directory}/front-${port}.sock`;
   const front = lab.pair("frontend", "server"), back = lab.pair("agent", "server");
   const own = lab.pair("agent", "client"), client = lab.pair("frontend", "client");
@@ -27,7 +28,11 @@ async function bringUp(
     `--server-cert=${front.cert}`,
     `--server-key=${front.key}`,
   ];
-  const loopback = ["--agent-bind-address=127.0.0.1", "--health-bind-address=127.0.0.1"];
+  const loopback = [
+    "--agent-bind-address=127.0.0.1",
+    "--health-bind-address=127.0.0.1",
+    `--admin-port=${admin}`,
+  ];
   const server = home.start([
     ...["konnectivity", "server", `--mode=${mode}`, `--agent-port=${agents}`, `--health-port=${health}`],
     ...[`--cluster-ca-cert=${lab.ca("agent")}`, `--cluster-cert=${back.cert}`, `--cluster-key=${back.key}`],
@@ -40,6 +45,7 @@ async function bringUp(
   const agent = home.start([
     ...["konnectivity", "agent", "--proxy-server-host=127.0.0.1", `--proxy-server-port=${agents}`],
     ...["--health-server-host=127.0.0.1", `--health-server-port=${agentHealth}`, "--agent-id=first"],
+    `--admin-server-port=${agentAdmin}`,
     ...[`--ca-cert=${lab.ca("agent")}`, `--agent-cert=${own.cert}`, `--agent-key=${own.key}`],
   ]);
   await agent.ready;

@@ -1,28 +1,46 @@
-import { formatTarget, type Log, PosternError, within, type World } from "../../core/mod.ts";
+import {
+  type Conn,
+  formatTarget,
+  type Log,
+  pause,
+  PosternError,
+  within,
+  type World,
+} from "../../core/mod.ts";
 import { Direct, Konnectivity, type KonnectivitySettings } from "../../transports/mod.ts";
 
 export interface FetchOptions {
   readonly url: string;
   /** How many times at once. */
   readonly count: number;
+  /** How long, in ms, each but the last one stays after its request, and how long after all of them. */
+  readonly delay: number;
+  readonly after: number;
 }
 
-/** Fetches a page of text through a Konnectivity server, and gives it once for each time. */
+/** What came of requests. */
+export interface Fetched {
+  readonly pages: readonly string[];
+  readonly failures: readonly unknown[];
+}
+
+/** Fetches a page of text through a Konnectivity server, so many times at once. */
 export async function fetchThroughKonnectivity(
   settings: KonnectivitySettings,
-  { url, count }: FetchOptions,
+  { url, count, delay, after }: FetchOptions,
   world: World,
   { signal }: { log: Log; signal: AbortSignal },
-): Promise<string[]> {
+): Promise<Fetched> {
   const { clock, network, files } = world;
   const parsed = URL.parse(url);
-  if (parsed?.protocol !== "http:") {
+  const isSecure = parsed?.protocol === "https:";
+  if (!parsed || (parsed.protocol !== "http:" && !isSecure)) {
     throw new PosternError("usage", `Cannot fetch ${JSON.stringify(url)}`, {
       hint: "write http://HOST:PORT/PATH",
     });
   }
   const host = parsed.hostname.replace(/^\[(.*)\]$/, "$1");
-  const target = { host, port: Number(parsed.port || 80) };
+  const target = { host, port: Number(parsed.port || (isSecure ? 443 : 80)) };
   await using direct = new Direct({ network, clock });
   await using way = new Konnectivity(settings, {
     name: "konnectivity",
@@ -33,15 +51,26 @@ export async function fetchThroughKonnectivity(
   });
   const late = () =>
     new PosternError("timeout", `Cannot fetch from ${formatTarget(target)}: no answer in time`);
-  return await within({ clock, ms: 60_000, signal, error: late }, (signal) => {
-    const fetchOnce = async () => {
-      await using conn = await way.dial(target, { signal });
+  const secured = async (conn: Conn, signal: AbortSignal) =>
+    isSecure ? await network.secure(conn, { serverName: host, alpn: ["http/1.1"], signal }) : conn;
+  const fetchOnce = async (at: number) => {
+    await using held = new AsyncDisposableStack();
+    const page = await within({ clock, ms: 60_000, signal, error: late }, async (signal) => {
+      const conn = held.use(await secured(await way.dial(target, { signal }), signal));
       const request = `GET ${parsed.pathname}${parsed.search} HTTP/1.0\r\nHost: ${parsed.host}\r\n\r\n`;
       await conn.write(new TextEncoder().encode(request));
       return bodyOf(await readAll((into) => conn.read(into)));
-    };
-    return Promise.all(Array.from({ length: count }, fetchOnce));
-  });
+    });
+    if (delay > 0 && at < count - 1) await pause(clock, delay, { signal });
+    return page;
+  };
+  const ended = await Promise.allSettled(Array.from({ length: count }, (_, at) => fetchOnce(at)));
+  signal.throwIfAborted();
+  if (after > 0) await pause(clock, after, { signal });
+  return {
+    pages: ended.flatMap((one) => one.status === "fulfilled" ? [one.value] : []),
+    failures: ended.flatMap((one) => one.status === "rejected" ? [one.reason] : []),
+  };
 }
 
 async function readAll(read: (into: Uint8Array<ArrayBuffer>) => Promise<number | null>): Promise<Uint8Array> {

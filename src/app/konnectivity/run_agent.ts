@@ -14,6 +14,9 @@ import {
 import { loadKonnectivity, serveAdmin, serveDoor } from "../../listeners/mod.ts";
 import { Direct } from "../../transports/mod.ts";
 import { AllowedTargets } from "./allowed_targets.ts";
+import { openLeaseCount } from "./lease_count.ts";
+import { PacketCounts } from "./packet_counts.ts";
+import { boundIfFree } from "./run_server.ts";
 import { readTls, type TlsFiles } from "./tls_files.ts";
 import { gauge, TunnelRecord } from "./tunnel_record.ts";
 
@@ -26,6 +29,22 @@ export interface KonnectivityAgentSettings {
   readonly id: string;
   readonly identifiers: string;
   readonly health: Endpoint;
+  readonly admin: Endpoint;
+  /** Said in TLS besides h2, for who shares the server's address. */
+  readonly alpn: readonly string[];
+  /** How long, in ms, a server may be silent before it is asked for a sign of life. */
+  readonly pulse: number;
+  /** By whose Leases servers are counted. */
+  readonly leases?: {
+    /** The cluster it runs in when absent. */
+    readonly kubeconfig?: string;
+    readonly namespace: string;
+    readonly selector: string;
+    /** What is believed of Leases and of what servers say: the Leases, or the larger number. */
+    readonly source: "default" | "max";
+  };
+  /** Looks for more servers for ever. */
+  readonly looksForever: boolean;
   /** In ms. */
   readonly retry: { readonly first: number; readonly most: number };
   /** Patterns of what it may be asked to connect to; everything when there are none. */
@@ -46,7 +65,7 @@ export async function runKonnectivityAgent(
   { log, onReady, draining, signal }: KonnectivityAgentOptions & { signal: AbortSignal },
 ): Promise<void> {
   const { clock, network, files } = world;
-  const { healthPages, KonnectivityAgent } = await loadKonnectivity();
+  const { adminPages, healthPages, KonnectivityAgent } = await loadKonnectivity();
   await using direct = new Direct({ network, clock });
   const dialer: Dialer = (target, options) => direct.dial(target, options);
   const allowed = new AllowedTargets(settings.allowed);
@@ -54,14 +73,28 @@ export async function runKonnectivityAgent(
     clock,
     log,
     prefix,
-    failures: { name: "endpoint_dial_failure_total", help: "Dials that failed, by reason." },
+    failures: {
+      name: "endpoint_dial_failure_total",
+      help: "Dials that failed, by reason.",
+      reasonOf: ({ code }) => code === "timeout" ? "timeout" : "unknown",
+    },
+    bounds: [0.005, 0.025, 0.1, 0.5, 2.5, 10, 30],
     open: { name: "open_endpoint_connections", help: "Connections that are open." },
     connect: (target, options) => {
       if (allowed.has(target)) return dialWithin(dialer, target, world, options);
       throw new PosternError("not_allowed", `${target.host}:${target.port} is not allowed by this agent`);
     },
   });
-  const { tokenFile } = settings;
+  const { tokenFile, leases } = settings;
+  const over = new AbortController();
+  using _pass = whenAborted(signal, () => over.abort(signal.reason));
+  await using counted = leases && await openLeaseCount(leases, world, { log, prefix });
+  using deadlines = new Deadlines(clock);
+  await using tasks = new Tasks(
+    over.signal,
+    (error) => log.error("agent.failed", { reason: describe(error) }),
+  );
+  const packets = new PacketCounts(clock, prefix);
   const agent = new KonnectivityAgent({
     clock,
     log,
@@ -74,6 +107,10 @@ export async function runKonnectivityAgent(
     most: 20_000,
     retry: settings.retry,
     random: Math.random,
+    pulse: settings.pulse,
+    looksForever: settings.looksForever,
+    packets: packets.between("from_agent", "to_agent"),
+    ...counted && { count: counted.count },
     connect: async ({ signal }) => {
       const late = () =>
         new PosternError("timeout", "Cannot reach the Konnectivity server: it does not answer");
@@ -81,14 +118,13 @@ export async function runKonnectivityAgent(
         const conn = await dialer(settings.server, { signal });
         const options = {
           serverName: settings.server.host,
-          alpn: ["h2"],
+          alpn: ["h2", ...settings.alpn],
           ...await readTls(settings.tls, files),
         };
         return await network.secure(conn, { ...options, signal });
       });
     },
   });
-  using deadlines = new Deadlines(clock);
   const pages = healthPages({
     checks: [{ name: "ping", isSo: () => true }, { name: "server-connected", isSo: () => agent.isReady }],
     notReady: 503,
@@ -96,19 +132,21 @@ export async function runKonnectivityAgent(
       ...record.metrics(),
       gauge(`${prefix}open_server_connections`, "Servers that it is connected to.", agent.servers.length),
       gauge(`${prefix}known_server_count`, "Servers that it looks for.", agent.wanted),
+      ...packets.metrics(),
+      ...counted?.metrics() ?? [],
     ],
   });
-  const over = new AbortController();
-  using _pass = whenAborted(signal, () => over.abort(signal.reason));
-  await using tasks = new Tasks(
-    over.signal,
-    (error) => log.error("agent.failed", { reason: describe(error) }),
-  );
   await using health = network.listen(settings.health);
   const limits = { connections: 100, handshake: 10_000, halfCloseLinger: 5000 };
   const deps = { dial: record.dial, clock, log, deadlines, limits, pages };
   tasks.spawn((signal) => serveDoor(health, serveAdmin, deps, { signal }));
   const { endpoint } = health;
+  await using admin = await boundIfFree(() => Promise.resolve(network.listen(settings.admin)), log);
+  if (admin && "port" in endpoint) {
+    const pages = adminPages({ healthPort: endpoint.port });
+    tasks.spawn((signal) => serveDoor(admin, serveAdmin, { ...deps, pages }, { signal }));
+  }
+  if (counted) tasks.spawn((signal) => counted.run({ signal }));
   await onReady({ health: "port" in endpoint ? `${endpoint.host}:${endpoint.port}` : endpoint.path });
   using _drain = whenAborted(draining, () => {
     log.info("agent.drains", { open: agent.connections });

@@ -20,8 +20,9 @@ import {
   serveDoor,
 } from "../../listeners/mod.ts";
 import { removeStaleSocket } from "../stale_socket.ts";
+import { openServerCluster, type ServerClusterSettings } from "./server_cluster.ts";
+import { ServerMetrics, serverPrefix } from "./server_metrics.ts";
 import { type TlsFiles, WatchedTls } from "./tls_files.ts";
-import { gauge, TunnelRecord } from "./tunnel_record.ts";
 
 /** What a Konnectivity server is started with. */
 export interface KonnectivityServerSettings {
@@ -33,12 +34,20 @@ export interface KonnectivityServerSettings {
   readonly front: Endpoint;
   readonly agents: Endpoint;
   readonly health: Endpoint;
+  readonly admin: Endpoint;
+  /** Whether a socket that a former server has left is replaced. */
+  readonly replacesSocket: boolean;
   /** Of the frontend; without them a socket only. */
   readonly frontTls: TlsFiles;
   readonly agentTls: TlsFiles;
+  /** The lowest version of TLS, on both sides. */
+  readonly minVersion?: "TLSv1.2" | "TLSv1.3";
+  readonly cluster: ServerClusterSettings;
   /** In ms. */
   readonly dialTimeout: number;
   readonly drain: number;
+  /** How long, in ms, agents and clients may be silent before they are asked for a sign of life. */
+  readonly pulse: { readonly agents: number; readonly clients: number };
 }
 
 export interface KonnectivityServerOptions {
@@ -53,21 +62,25 @@ export async function runKonnectivityServer(
   { log, onReady, signal }: KonnectivityServerOptions & { signal: AbortSignal },
 ): Promise<void> {
   const { clock, network, files } = world;
-  const { Agents, healthPages, serveAgent, serveConnectFront, serveGrpcFront } = await loadKonnectivity();
+  const { adminPages, Agents, healthPages, serveAgent, serveConnectFront, serveGrpcFront } =
+    await loadKonnectivity();
   const agents = new Agents({
     clock,
     strategies: settings.strategies,
     dialTimeout: settings.dialTimeout,
     random: Math.random,
   });
-  const record = new TunnelRecord({
-    clock,
+  await using held = new AsyncDisposableStack();
+  const cluster = await openServerCluster(settings.cluster, world, {
     log,
-    prefix,
-    failures: { name: "dial_failure_count", help: "Dials that failed, by reason." },
-    open: { name: "established_connections", help: "Connections that are open." },
-    connect: (target, options) => agents.dial(target, options),
+    serverId: settings.id,
+    prefix: serverPrefix,
   });
+  if (cluster) held.use(cluster);
+  const { mode, strategies } = settings;
+  const more = () => cluster?.metrics() ?? [];
+  const metrics = new ServerMetrics({ clock, log, agents, strategies, mode, more });
+  const { record } = metrics;
   using deadlines = new Deadlines(clock);
   // What anybody may use who reaches it must ask for certificates; a socket asks by its rights.
   const isSecure = settings.frontTls.cert !== undefined;
@@ -84,12 +97,7 @@ export async function runKonnectivityServer(
   const pages = healthPages({
     checks: [{ name: "ping", isSo: () => true }, { name: "backends", isSo: () => agents.isReady }],
     notReady: 500,
-    metrics: () => [
-      ...record.metrics(),
-      gauge(`${prefix}pending_backend_dials`, "Dials that wait for an agent.", record.pending),
-      gauge(`${prefix}ready_backends`, "Agents that are connected.", new Set(ids(agents)).size),
-      gauge(`${prefix}ready_backend_connections`, "Connections of agents.", agents.size),
-    ],
+    metrics: () => metrics.all(),
   });
   const limits = { connections: 10_000, handshake: 10_000, halfCloseLinger: 5000 };
   const deps: ListenerDeps = { dial: record.dial, clock, log, deadlines, limits, pages };
@@ -101,31 +109,44 @@ export async function runKonnectivityServer(
       if (cert === undefined || key === undefined) {
         throw new PosternError("config", "Cannot serve TLS without a certificate and its key");
       }
-      const options = { cert, key, alpn, signal, ...(ca !== undefined && { clientCa: ca }) };
+      const { minVersion } = settings;
+      const options = {
+        ...{ cert, key, alpn, signal },
+        ...(ca !== undefined && { clientCa: ca }),
+        ...(minVersion && { minVersion }),
+      };
       return await network.secureAsServer(conn, options);
     });
-  const isGrpc = settings.mode === "grpc";
+  const isGrpc = mode === "grpc";
   const serveFront: Serve = async (client, _messages, deps, { signal, draining }) => {
     const alpn = isGrpc ? ["h2"] : ["http/1.1"];
     const conn = isSecure
       ? await welcomed(() => secured(client, frontTls, alpn, signal), client, log)
       : client;
     if (!conn) return;
-    await (isGrpc ? serveGrpcFront : serveConnectFront)(conn, deps, {
-      signal,
-      ...(draining && { draining }),
-    });
+    const options = { signal, ...(draining && { draining }) };
+    if (!isGrpc) return await serveConnectFront(conn, deps, options);
+    const count = () => metrics.clientStream();
+    await serveGrpcFront(conn, deps, { ...options, pulse: settings.pulse.clients, count });
   };
   const serveBack: Serve = async (client, _messages, _deps, { signal }) => {
     const conn = await welcomed(() => secured(client, agentTls, ["h2"], signal), client, log);
     if (!conn) return;
     const server = { id: settings.id, count: () => settings.count };
-    await serveAgent(conn, { agents, clock, log, server }, { signal });
+    const { authenticate } = cluster ?? {};
+    await serveAgent(conn, {
+      ...{ agents, clock, log, server },
+      ...(authenticate && { authenticate }),
+      pulse: settings.pulse.agents,
+      packets: metrics.agentPackets,
+      onStray: () => metrics.stray(),
+    }, { signal });
   };
 
-  await using held = new AsyncDisposableStack();
   const bind = async (endpoint: Endpoint): Promise<Listening> => {
-    if ("path" in endpoint) await removeStaleSocket({ files, network }, endpoint.path);
+    if ("path" in endpoint && settings.replacesSocket) {
+      await removeStaleSocket({ files, network }, endpoint.path);
+    }
     const listening = held.use(network.listen(endpoint));
     if ("path" in endpoint) held.defer(() => files.remove(endpoint.path));
     return listening;
@@ -148,6 +169,12 @@ export async function runKonnectivityServer(
     }),
   ];
   for (const served of serving) tasks.spawn(() => served);
+  const admin = await boundIfFree(() => bind(settings.admin), log);
+  if (admin) {
+    const pages = adminPages(() => metrics.all());
+    tasks.spawn(() => serveDoor(admin, serveAdmin, { ...deps, pages }, { signal: over.signal }));
+  }
+  cluster?.start(tasks);
   await onReady({ front: text(front), agents: text(back), health: text(health) });
   await new Promise<void>((resolve) => void whenAborted(signal, resolve));
   log.info("server.drains", { open: record.open });
@@ -160,9 +187,22 @@ export async function runKonnectivityServer(
   await serving[0]?.catch(() => {});
   end[Symbol.dispose]();
   over.abort(new PosternError("cancelled", "The server was stopped"));
+  await tasks.idle();
+  await cluster?.stop();
 }
 
-const prefix = "konnectivity_network_proxy_server_";
+/** The admin port has nothing that is not elsewhere too: as upstream, a program goes on without it. */
+export async function boundIfFree(
+  bind: () => Promise<Listening>,
+  log: Log,
+): Promise<Listening | undefined> {
+  try {
+    return await bind();
+  } catch (error) {
+    log.warn("admin.unavailable", { reason: describe(error) });
+    return undefined;
+  }
+}
 
 /** A client whose TLS fails is told in the log, and no failure of ours. */
 async function welcomed(secure: () => Promise<Conn>, client: Conn, log: Log): Promise<Conn | undefined> {
@@ -173,10 +213,6 @@ async function welcomed(secure: () => Promise<Conn>, client: Conn, log: Log): Pr
     log.warn("client.refused", { client: client.peer, reason: describe(error) });
     return undefined;
   }
-}
-
-function ids({ links }: { readonly links: Iterable<{ readonly id: string }> }): string[] {
-  return [...links].map(({ id }) => id);
 }
 
 function late(): PosternError {

@@ -9,6 +9,7 @@ import {
   Histogram,
   type Log,
   type Metric,
+  type PosternError,
   type Target,
 } from "../../core/mod.ts";
 
@@ -17,7 +18,14 @@ export interface TunnelRecordOptions {
   readonly log: Log;
   /** The beginning of the names of its metrics: `konnectivity_network_proxy_server_`. */
   readonly prefix: string;
-  readonly failures: { readonly name: string; readonly help: string };
+  readonly failures: {
+    readonly name: string;
+    readonly help: string;
+    /** What a failure is counted as; `isGivenUp` is whether whoever asked has gone. */
+    reasonOf(error: PosternError, options: { readonly isGivenUp: boolean }): string;
+  };
+  /** The bounds of how long dials took, in s. */
+  readonly bounds: readonly number[];
   readonly open: { readonly name: string; readonly help: string };
   readonly connect: (target: Target, options: { signal: AbortSignal }) => Promise<Conn>;
 }
@@ -31,7 +39,7 @@ export class TunnelRecord {
   #pending = 0;
 
   constructor(options: TunnelRecordOptions) {
-    const { prefix, failures } = options;
+    const { prefix, failures, bounds } = options;
     this.#options = options;
     this.#durations = new Histogram(`${prefix}dial_duration_seconds`, "How long dials took.", bounds);
     this.#failures = new Counter(`${prefix}${failures.name}`, failures.help, ["reason"]);
@@ -45,9 +53,14 @@ export class TunnelRecord {
     return this.#pending;
   }
 
+  /** Counts a failure that no dial of ours has seen. */
+  failed(reason: string): void {
+    this.#failures.add(1, reason);
+  }
+
   /** The dial that is recorded. */
   readonly dial: Dial = async ({ target, client, protocol }, { signal }) => {
-    const { clock, log, connect } = this.#options;
+    const { clock, log, connect, failures } = this.#options;
     const started = clock.now();
     const about = { client, protocol, target: formatTarget(target) };
     this.#pending++;
@@ -55,7 +68,7 @@ export class TunnelRecord {
     try {
       conn = await connect(target, { signal });
     } catch (error) {
-      this.#failures.add(1, asPosternError(error).code);
+      this.failed(failures.reasonOf(asPosternError(error), { isGivenUp: signal.aborted }));
       log.info("conn.failed", { ...about, reason: describe(error) });
       throw error;
     } finally {
@@ -95,4 +108,12 @@ export function gauge(name: string, help: string, value: number): Metric {
   return { kind: "gauge", name, help, samples: [{ labels: {}, value }] };
 }
 
-const bounds = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
+/** Several of them, by the value of a label. */
+export function gauges(
+  name: string,
+  help: string,
+  { label, values }: { readonly label: string; readonly values: Readonly<Record<string, number>> },
+): Metric {
+  const samples = Object.entries(values).map(([is, value]) => ({ labels: { [label]: is }, value }));
+  return { kind: "gauge", name, help, samples };
+}

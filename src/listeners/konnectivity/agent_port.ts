@@ -1,4 +1,4 @@
-import { type Clock, type Conn, describe, type Log } from "../../core/mod.ts";
+import { type Clock, type Conn, describe, isPosternError, type Log } from "../../core/mod.ts";
 import {
   grpcAnswer,
   grpcRefusal,
@@ -6,6 +6,7 @@ import {
   Http2Connection,
   type Http2Exchange,
   isMarked,
+  type PacketCount,
   PacketDialer,
   PacketStream,
   posternMark,
@@ -22,6 +23,11 @@ export interface AgentPortDeps {
   readonly server: { readonly id: string; count(): number };
   /** Judges an agent's token where certificates do not; `auth` when it is refused. Without it tokens are not asked for. */
   readonly authenticate?: (token: string, options: { signal: AbortSignal }) => Promise<void>;
+  /** How long, in ms, an agent may be silent before it is asked for a sign of life; never longer than is usual here. */
+  readonly pulse?: number;
+  readonly packets?: PacketCount;
+  /** An agent answered a dial that nobody waits for. */
+  readonly onStray?: () => void;
 }
 
 /** Serves an agent's connection until it ends: each of its streams makes it one agent that can be dialled through. */
@@ -54,11 +60,11 @@ export async function serveAgent(
 /** An agent that does not answer is left out: its connection is dropped, and with that what goes through it. */
 async function watch(
   connection: Http2Connection,
-  { log }: AgentPortDeps,
+  { log, pulse = usualPulse }: AgentPortDeps,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await connection.keepAlive({ every: pulse, deadAfter, signal });
+    await connection.keepAlive({ every: Math.min(pulse, usualPulse), deadAfter, signal });
   } catch (error) {
     log.warn("agent.lost", { peer: connection.peer, reason: describe(error) });
   }
@@ -73,8 +79,9 @@ async function serveStream(
   try {
     const refusal = await refusalOf(exchange, deps, signal);
     if (refusal) {
-      log.warn("agent.refused", { peer: exchange.peer, reason: refusal.message });
-      return exchange.respond(grpcRefusal(refusal), { isEnd: true });
+      const { reason, ...status } = refusal;
+      log.warn("agent.refused", { peer: exchange.peer, reason });
+      return exchange.respond(grpcRefusal(status), { isEnd: true });
     }
     const id = fieldValue(exchange.requestFields, "agentid") ?? "";
     const isPostern = isMarked(exchange.requestFields);
@@ -84,9 +91,10 @@ async function serveStream(
       ...isPostern ? [posternMark] : [],
     ]));
     const grpc = new GrpcStream(exchange);
-    const dialer = new PacketDialer(new PacketStream(grpc), {
+    const dialer = new PacketDialer(new PacketStream(grpc, deps.packets), {
       clock,
       isShared: true,
+      ...deps.onStray && { onStray: deps.onStray },
       onDrain: () => {
         link.isDraining = true;
         log.info("agent.drains", { agent: id, peer: exchange.peer });
@@ -118,26 +126,33 @@ async function refusalOf(
   exchange: Http2Exchange,
   { authenticate }: AgentPortDeps,
   signal: AbortSignal,
-): Promise<GrpcStatus | undefined> {
+): Promise<GrpcStatus & { readonly reason: string } | undefined> {
   const path = fieldValue(exchange.requestFields, ":path");
   if (path !== konnectivity.agentPath) {
-    return { code: grpcCodes.unimplemented, message: `unknown method ${path}` };
+    return refused(grpcCodes.unimplemented, `unknown method ${path}`);
   }
   const ids = exchange.requestFields.filter(([name]) => name === "agentid");
   if (ids.length !== 1 || ids[0]?.[1] === "") {
-    return { code: grpcCodes.invalidArgument, message: "exactly one agentid is expected" };
+    return refused(grpcCodes.invalidArgument, "exactly one agentid is expected");
   }
   if (!authenticate) return undefined;
   const [, token] = /^Bearer (\S+)$/.exec(fieldValue(exchange.requestFields, "authorization") ?? "") ?? [];
-  if (token === undefined) return { code: grpcCodes.unauthenticated, message: "a bearer token is expected" };
+  if (token === undefined) return refused(grpcCodes.unauthenticated, "a bearer token is expected");
   try {
     await authenticate(token, { signal });
     return undefined;
   } catch (error) {
-    return { code: grpcCodes.unauthenticated, message: describe(error) };
+    // Nobody knows yet who that is: the reason is for our log.
+    return isPosternError(error, "auth")
+      ? refused(grpcCodes.unauthenticated, "the token is refused", describe(error))
+      : refused(grpcCodes.unavailable, "the token cannot be checked now", describe(error));
   }
 }
 
+function refused(code: number, message: string, reason = message): GrpcStatus & { readonly reason: string } {
+  return { code, message, reason };
+}
+
 /** How often, in ms, an agent that says nothing is asked, and how long it has to answer: together less than ten seconds. */
-const pulse = 3000;
+const usualPulse = 3000;
 const deadAfter = 4000;

@@ -45,12 +45,14 @@ export class Agents {
 
   /** Whether there is a target that could be reached now. */
   get isReady(): boolean {
-    return this.#options.strategies.some((strategy) => {
-      if (strategy === "default") return this.#links.size > 0;
-      const serves = ({ identifiers }: AgentLink) =>
-        strategy === "destHost" ? identifiers.hosts.size > 0 : identifiers.isDefaultRoute;
-      return [...this.#links].some(serves);
-    });
+    return this.#options.strategies.some((strategy) =>
+      [...this.#links].some((link) => isFor(link, strategy))
+    );
+  }
+
+  /** How many agents a strategy may choose among. */
+  count(strategy: AgentStrategy): number {
+    return new Set([...this.#links].filter((link) => isFor(link, strategy)).map(({ id }) => id)).size;
   }
 
   add(link: AgentLink): Disposable {
@@ -95,6 +97,12 @@ export class Agents {
     const rest = [...links];
     return links.map(() => rest.splice(Math.floor(this.#options.random() * rest.length), 1)[0] as AgentLink);
   }
+}
+
+/** Whether a strategy may ever choose it. */
+function isFor({ identifiers }: AgentLink, strategy: AgentStrategy): boolean {
+  if (strategy === "default") return true;
+  return strategy === "destHost" ? identifiers.hosts.size > 0 : identifiers.isDefaultRoute;
 }
 
 function serves({ identifiers }: AgentLink, strategy: AgentStrategy, host: string): boolean {

@@ -7,25 +7,36 @@ import {
   type Http2Exchange,
   isMarked,
   PacketAnswerer,
+  type PacketCount,
   PacketStream,
   posternMark,
 } from "../../sessions/mod.ts";
 import { fieldValue, grpcCodes, konnectivity } from "../../wire/mod.ts";
 import type { ListenerDeps } from "../listener.ts";
 
+export interface GrpcFrontOptions {
+  readonly signal: AbortSignal;
+  readonly draining?: AbortSignal;
+  /** How long, in ms, a client may be silent before it is asked for a sign of life. */
+  readonly pulse?: number;
+  /** Told of each stream; disposed at its end. */
+  readonly count?: () => PacketCount & Disposable;
+}
+
 /** Serves a client of the gRPC frontend: it may dial on each of its streams, more than once too. */
 export async function serveGrpcFront(
   conn: Conn,
   deps: ListenerDeps,
-  { signal, draining }: { signal: AbortSignal; draining?: AbortSignal },
+  options: GrpcFrontOptions,
 ): Promise<void> {
+  const { signal, draining, pulse: every } = options;
   const serving = new Set<Promise<void>>();
   await using connection = new Http2Connection(conn, {
     role: "server",
     clock: deps.clock,
     maxStreams: deps.limits.connections,
     onRequest: (exchange) => {
-      const served = serveStream(exchange, deps, { signal }).finally(() => serving.delete(served));
+      const served = serveStream(exchange, deps, options).finally(() => serving.delete(served));
       serving.add(served);
     },
   });
@@ -34,8 +45,11 @@ export async function serveGrpcFront(
   signal.addEventListener("abort", stop, { once: true });
   draining?.addEventListener("abort", drain, { once: true });
   if (draining?.aborted) drain();
+  // That it failed is told by its end.
+  const watching = every && connection.keepAlive({ every, deadAfter, signal }).catch(() => {});
   try {
     await connection.ended;
+    await watching;
   } finally {
     signal.removeEventListener("abort", stop);
     draining?.removeEventListener("abort", drain);
@@ -46,7 +60,7 @@ export async function serveGrpcFront(
 async function serveStream(
   exchange: Http2Exchange,
   deps: ListenerDeps,
-  { signal }: { signal: AbortSignal },
+  { signal, count }: GrpcFrontOptions,
 ): Promise<void> {
   const path = fieldValue(exchange.requestFields, ":path");
   try {
@@ -57,7 +71,8 @@ async function serveStream(
     const isPostern = isMarked(exchange.requestFields);
     exchange.respond(grpcAnswer(isPostern ? [posternMark] : []));
     const grpc = new GrpcStream(exchange);
-    await serveDials(grpc, deps, signal);
+    using counted = count?.();
+    await serveDials(grpc, deps, { signal, ...counted && { packets: counted } });
     grpc.end();
   } catch (error) {
     deps.log.debug("client.gone", {
@@ -69,9 +84,13 @@ async function serveStream(
   }
 }
 
-async function serveDials(grpc: GrpcStream, deps: ListenerDeps, signal: AbortSignal): Promise<void> {
+async function serveDials(
+  grpc: GrpcStream,
+  deps: ListenerDeps,
+  { signal, packets }: { readonly signal: AbortSignal; readonly packets?: PacketCount },
+): Promise<void> {
   const client = grpc.exchange.peer;
-  const answerer = new PacketAnswerer(new PacketStream(grpc), {
+  const answerer = new PacketAnswerer(new PacketStream(grpc, packets), {
     clock: deps.clock,
     isShared: false,
     most: 100,
@@ -94,3 +113,6 @@ async function serveDials(grpc: GrpcStream, deps: ListenerDeps, signal: AbortSig
     grpc.end({ code: grpcCodes.resourceExhausted, message: "a message is larger than 4 MiB" });
   }
 }
+
+/** As Go's servers, in ms. */
+const deadAfter = 20_000;

@@ -19,17 +19,28 @@ export interface HealthOptions {
 export function healthPages({ checks, notReady, metrics }: HealthOptions): Pages {
   return (request) => {
     const { path } = request;
-    if (path === "/metrics") {
-      return Promise.resolve({
-        status: 200,
-        fields: [["Content-Type", metricsType]],
-        body: metricsText(metrics()),
-      });
-    }
+    if (path === "/metrics") return Promise.resolve(metricsPage(metrics));
     if (path === "/healthz") return Promise.resolve(textPage("ok"));
     if (path === "/readyz" || path === "/ready") return Promise.resolve(readiness(request, checks, notReady));
     return Promise.resolve(textPage("Not found", 404));
   };
+}
+
+/** The one page of the admin port: the metrics, or where they are. */
+export function adminPages(shown: (() => readonly Metric[]) | { readonly healthPort: number }): Pages {
+  return ({ path, fields }) => {
+    if (path !== "/metrics") return Promise.resolve(textPage("Not found", 404));
+    if (typeof shown === "function") return Promise.resolve(metricsPage(shown));
+    const [, name = "localhost"] = /^([\w.-]+|\[[\da-fA-F:.]+\])(?::\d+)?$/.exec(fields.get("host") ?? "") ??
+      [];
+    const page = textPage("Moved", 301);
+    const location = `http://${name}:${shown.healthPort}/metrics`;
+    return Promise.resolve({ ...page, fields: [...page.fields, ["Location", location]] });
+  };
+}
+
+function metricsPage(metrics: () => readonly Metric[]): ReturnType<typeof textPage> {
+  return { status: 200, fields: [["Content-Type", metricsType]], body: metricsText(metrics()) };
 }
 
 function readiness(
