@@ -43,10 +43,9 @@ export default defineCommand({
       "the same for HTTP, with a port for probes",
     ],
   ],
-  optionalValues: konnectivitySwitches,
   handlesSignals: true,
   logLevel: "info",
-  optionalValues: sidecarFlags,
+  optionalValues: [...konnectivitySwitches, ...sidecarFlags],
   parser: or(
     command("server", serverOptions, {
       brief: words("Serves clients on one side and agents on the other."),

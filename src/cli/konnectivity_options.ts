@@ -41,7 +41,7 @@ export function boundAddress(address: string): string {
   return address === "" ? "0.0.0.0" : address;
 }
 
-/** An option that names a file; an empty one is none, as in Go. */
+/** An option that names a file. */
 export function fileOption(name: `--${string}`, about: string): ArgumentParser<string | undefined> {
   return optional(option(name, pathValue("FILE"), { description: words(about) }));
 }
@@ -137,7 +137,8 @@ export function untilSignals(
   };
 }
 
-function switchValue(): ValueParser<"sync", boolean> {
+/** A truth as Go's flags take it; none is true. */
+export function switchValue(): ValueParser<"sync", boolean> {
   return {
     mode: "sync",
     metavar: "BOOL",

@@ -1,13 +1,12 @@
 import { object } from "@optique/core/constructs";
-import { message, text } from "@optique/core/message";
 import { optional, withDefault } from "@optique/core/modifiers";
 import { argument, constant, option } from "@optique/core/primitives";
-import { choice, string, type ValueParser } from "@optique/core/valueparser";
+import { choice, string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
 import { isLoopbackHost, parseIp, PosternError, type World } from "../core/mod.ts";
 import type { SidecarSettings } from "../app/mod.ts";
 import type { ArgumentParser, RunContext } from "./command.ts";
-import { listenPort, untilSignals } from "./konnectivity_options.ts";
+import { listenPort, switchValue, untilSignals } from "./konnectivity_options.ts";
 import { durationValue, pathValue, words } from "./options.ts";
 
 /** Flags of Go that may stand alone: `--x`, `--x=true`, `--x=false`. */
@@ -232,20 +231,5 @@ function proxyOption(name: `--${string}`, about: string): ArgumentParser<string 
 
 function flag(name: typeof sidecarFlags[number], standard: boolean, about: string): ArgumentParser<boolean> {
   const description = words(standard ? `${about.replace(/\.$/, "")} (default: true).` : about);
-  return withDefault(option(name, flagValue(), { description }), standard);
-}
-
-/** A truth as Go's flags take it. */
-function flagValue(): ValueParser<"sync", boolean> {
-  return {
-    mode: "sync",
-    metavar: "BOOL",
-    placeholder: true,
-    parse(input) {
-      if (["", "1", "t", "T", "true", "True", "TRUE"].includes(input)) return { success: true, value: true };
-      if (["0", "f", "F", "false", "False", "FALSE"].includes(input)) return { success: true, value: false };
-      return { success: false, error: message`${text(`"${input.slice(0, 40)}" is neither true nor false`)}` };
-    },
-    format: String,
-  };
+  return withDefault(option(name, switchValue(), { description }), standard);
 }
