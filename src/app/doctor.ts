@@ -2,6 +2,7 @@ import { asPosternError, describe, isPosternError, type World } from "../core/mo
 import { doorKinds, type Status } from "../listeners/mod.ts";
 import { type ConfigReport, type ConfigSource, readConfig } from "./config_file.ts";
 import { dnsFileFindings, dnsPortFindings } from "./doctor_dns.ts";
+import { proxyWayFindings } from "./doctor_proxy.ts";
 import { sshFindings } from "./doctor_ssh.ts";
 import { connectInstance } from "./instance.ts";
 import { addressText } from "./listener_set.ts";
@@ -20,12 +21,14 @@ export interface Finding {
 
 export interface DoctorOptions extends ConfigSource {
   readonly id: string;
+  /** Asked for with and without the proxy of the environment. */
+  readonly urls?: readonly string[];
 }
 
 /** Looks at what a door needs around it, one finding after the other. */
 export async function* doctor(
   world: World,
-  { id, ...source }: DoctorOptions,
+  { id, urls = [], ...source }: DoctorOptions,
   { signal }: { signal: AbortSignal },
 ): AsyncGenerator<Finding> {
   const report = await readConfig(world, source).catch((error: unknown) => error);
@@ -38,6 +41,7 @@ export async function* doctor(
   if (config?.loaded) yield* portFindings(world, config, status);
   yield* dnsFileFindings(world, { signal });
   yield* proxyFindings(world, status);
+  yield* proxyWayFindings(world, urls, { signal });
   yield clockFinding(world);
 }
 

@@ -1,7 +1,10 @@
 import { object } from "@optique/core/constructs";
+import { multiple } from "@optique/core/modifiers";
+import { option } from "@optique/core/primitives";
+import { string } from "@optique/core/valueparser";
 import type { Finding } from "../app/mod.ts";
 import { defineCommand } from "./command.ts";
-import { instanceOption, outputOption } from "./options.ts";
+import { instanceOption, outputOption, words } from "./options.ts";
 import { type Paint, paintFor } from "./paint.ts";
 import { printValue } from "./print_value.ts";
 import { printable } from "./printable.ts";
@@ -16,15 +19,26 @@ export default defineCommand({
   description:
     "Each line is one check; what is not in order comes with the next thing to do. The exit code is 7 when " +
     "a check failed and 4 when the configuration cannot be read; warnings do not count.",
-  examples: [["postern doctor -o json", "for programs"]],
-  parser: object({ id: instanceOption(), output: outputOption(["table", "json", "yaml"], "table") }),
-  async run({ id = "default", output }, world, { signal, globals }) {
+  examples: [
+    ["postern doctor -o json", "for programs"],
+    ["postern doctor --url https://console.example.net/", "whether NO_PROXY is right about a page"],
+  ],
+  parser: object({
+    id: instanceOption(),
+    urls: multiple(option("--url", string({ metavar: "URL" }), {
+      description: words(
+        "Asks for it with and without the proxy of the environment, and compares with NO_PROXY; may be repeated.",
+      ),
+    })),
+    output: outputOption(["table", "json", "yaml"], "table"),
+  }),
+  async run({ id = "default", urls, output }, world, { signal, globals }) {
     const { doctor } = await import("../app/mod.ts");
     const paint = paintFor(world, "out");
     const checks: Finding[] = [];
     const { config } = globals;
     for await (
-      const check of doctor(world, { id, ...(config === undefined ? {} : { config }) }, { signal })
+      const check of doctor(world, { id, urls, ...(config === undefined ? {} : { config }) }, { signal })
     ) {
       checks.push(check);
       if (output === "table") await world.terminal.out(checkText(check, paint));

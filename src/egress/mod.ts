@@ -21,3 +21,4 @@ export * from "./no_proxy_match.ts";
 export * from "./readiness.ts";
 export * from "./install_config.ts";
 export * from "./bootstrap_manifests.ts";
+export * from "./four_ways.ts";
