@@ -3,6 +3,20 @@ import { Tasks } from "../../src/core/mod.ts";
 /** The networks of Services of a cluster whose addresses are this machine's, so that an agent on it reaches them. */
 export const loopbackServices = "127.96.0.0/16";
 
+/** Whether this machine lets us listen there, also on the port of DNS. */
+export function hasServiceAddresses(): boolean {
+  try {
+    Deno.listen({ hostname: "127.96.0.10", port: 53 }).close();
+    return true;
+  } catch (error) {
+    const isRefusal = error instanceof Deno.errors.PermissionDenied ||
+      error instanceof Deno.errors.AddrNotAvailable;
+    // That another run listens there shows that it may be done.
+    if (isRefusal || error instanceof Deno.errors.AddrInUse) return !isRefusal;
+    throw error;
+  }
+}
+
 /** What kube-proxy does: connections to the address and port of a Service go to a local server. */
 export class ServiceAddress implements AsyncDisposable {
   readonly #listener: Deno.TcpListener;
