@@ -72,10 +72,22 @@ export class KonnectivityLab implements AsyncDisposable {
   }
 
   /** Replaces the certificates; authorities and keys stay. */
-  async renew(): Promise<void> {
-    const world = { clock: systemClock, files: createFiles(systemClock) };
-    const wish = { directory: `${this.directory}/certs`, names: [], days: 2, renews: "all" } as const;
-    await writeCertificates(wish, world);
+  async renew(
+    { days = 2, clock = systemClock }: { days?: number; clock?: typeof systemClock } = {},
+  ): Promise<void> {
+    const wish = { directory: `${this.directory}/certs`, names: [], days, renews: "all" } as const;
+    await writeCertificates(wish, { clock, files: createFiles(systemClock) });
+  }
+
+  /** A client's certificate of the right CA whose time is over. */
+  async expiredPair(side: "frontend" | "agent"): Promise<Pair> {
+    const { cert, key } = this.pair(side, "client");
+    const expired = `${this.directory}/${side}-expired.crt`;
+    const date = () => new Date(Date.now() - 10 * 24 * 3600 * 1000);
+    await this.renew({ days: 1, clock: { ...systemClock, date } });
+    await Deno.copyFile(cert, expired);
+    await this.renew();
+    return { cert: expired, key };
   }
 
   /** Starts one of upstream's programs that listens on `port`. */

@@ -24,16 +24,17 @@ export class OurServer implements AsyncDisposable {
   constructor(
     lab: KonnectivityLab,
     frontend: Frontend,
-    { id = "ours", count = 1, strategies = ["default"] }: {
+    { id = "ours", count = 1, strategies = ["default"], dialTimeout = 10_000 }: {
       id?: string;
       count?: number;
       strategies?: readonly AgentStrategy[];
+      dialTimeout?: number;
     } = {},
   ) {
     const network = createNetwork();
     const log = recordingLog();
     const clock = systemClock;
-    this.known = new Agents({ clock, strategies, dialTimeout: 10_000, random: Math.random });
+    this.known = new Agents({ clock, strategies, dialTimeout, random: Math.random });
     const dial: Dial = async ({ target }, { signal }) => {
       const conn = await this.known.dial(target, { signal });
       return { conn, tally: { up: 0, down: 0 }, finish: () => void conn[Symbol.asyncDispose]() };

@@ -1,0 +1,86 @@
+import type { Conn } from "../../src/core/mod.ts";
+import { createNetwork } from "../../src/runtime/network.ts";
+import { systemClock } from "../../src/runtime/system_clock.ts";
+import { GrpcStream, Http2Connection, PacketStream } from "../../src/sessions/mod.ts";
+import { fieldValue, grpcRequest, type HeaderField, konnectivity } from "../../src/wire/mod.ts";
+import type { KonnectivityLab, Pair } from "./konnectivity_lab.ts";
+import type { OurServer } from "./konnectivity_programs.ts";
+
+const { signal } = new AbortController();
+
+/** A client or an agent that says whatever a test wants, packet by packet. */
+export class RawPeer implements AsyncDisposable {
+  readonly connection: Http2Connection;
+
+  constructor(conn: Conn) {
+    this.connection = new Http2Connection(conn, { role: "client", clock: systemClock });
+  }
+
+  /** At a server's frontend, which is a socket. */
+  static async atFront(server: Pick<OurServer, "front">): Promise<RawPeer> {
+    return new RawPeer(await connectFront(server));
+  }
+
+  /** At a server's port for agents. */
+  static async atAgents(lab: KonnectivityLab, server: OurServer): Promise<RawPeer> {
+    const pair = { ...lab.pair("agent", "client"), ca: lab.ca("agent") };
+    return new RawPeer(await secured(server.agents, pair));
+  }
+
+  /** One stream. */
+  async stream(path: string, metadata: readonly HeaderField[] = []): Promise<PacketStream> {
+    const fields = grpcRequest({ path, authority: "server", scheme: "https", metadata });
+    return new PacketStream(new GrpcStream(await this.connection.request(fields, { signal })));
+  }
+
+  /** A stream on which a client dials. */
+  proxy(): Promise<PacketStream> {
+    return this.stream(konnectivity.proxyPath);
+  }
+
+  /** A stream on which an agent is asked to dial, once the server has taken it. */
+  async join(id: string): Promise<PacketStream> {
+    const stream = await this.stream(konnectivity.agentPath, [["agentid", id]]);
+    const answer = await stream.grpc.exchange.answer;
+    if (fieldValue(answer, "serverid") === undefined) throw new Error("the server took no agent");
+    return stream;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.connection[Symbol.asyncDispose]();
+  }
+}
+
+/** A connection to a frontend that is a socket. */
+export async function connectFront(server: Pick<OurServer, "front">): Promise<Conn> {
+  if (!("path" in server.front)) throw new Error("the frontend is no socket");
+  return await createNetwork().connect(server.front, { signal });
+}
+
+/** A connection with TLS to a port of loopback. */
+export async function secured(
+  port: number,
+  { ca, cert, key }: { readonly ca: string } & Partial<Pair>,
+): Promise<Conn> {
+  const network = createNetwork();
+  const read = (path: string) => Deno.readTextFile(path);
+  const conn = await network.connect({ host: "127.0.0.1", port }, { signal });
+  return await network.secure(conn, {
+    serverName: "127.0.0.1",
+    alpn: ["h2"],
+    ca: await read(ca),
+    ...(cert !== undefined && key !== undefined && { cert: await read(cert), key: await read(key) }),
+    signal,
+  });
+}
+
+/** The next packet of a kind; those before it are left out. */
+export async function nextPacket<Type extends konnectivity.Packet["type"]>(
+  stream: PacketStream,
+  type: Type,
+): Promise<konnectivity.Packet & { type: Type }> {
+  for (let packet; (packet = await stream.receive());) {
+    if (packet.type === type) return packet as konnectivity.Packet & { type: Type };
+  }
+  throw new Error(`the stream ended before ${type}`);
+}
