@@ -3,6 +3,7 @@ import {
   KonnectivityLab,
   konnectivityPeers,
   plainPort,
+  serverArguments,
   untilReady,
 } from "../tests/support/konnectivity_lab.ts";
 import { startReady } from "./bench_doors.ts";
@@ -78,30 +79,15 @@ async function goPair(lab: KonnectivityLab, frontend: Frontend): Promise<Konnect
 async function posternPair(lab: KonnectivityLab, frontend: Frontend): Promise<KonnectivityPair> {
   const [port, agents, health, agentHealth] = [plainPort(), plainPort(), plainPort(), plainPort()];
   const socket = `${lab.directory}/${port}.sock`;
-  const front = lab.pair("frontend", "server"), back = lab.pair("agent", "server");
+  const front = frontend.isSocket ? { path: socket } : { port };
   await using stack = new AsyncDisposableStack();
   const server = stack.use(
-    await startCommand("the server", [
-      "server",
-      `--mode=${frontend.mode}`,
-      ...frontend.isSocket ? ["--server-port=0", `--uds-name=${socket}`] : [
-        `--server-port=${port}`,
-        `--server-ca-cert=${lab.ca("frontend")}`,
-        `--server-cert=${front.cert}`,
-        `--server-key=${front.key}`,
-      ],
-      `--agent-port=${agents}`,
-      `--health-port=${health}`,
-      ...["server", "agent", "health"].map((side) => `--${side}-bind-address=127.0.0.1`),
-      `--cluster-ca-cert=${lab.ca("agent")}`,
-      `--cluster-cert=${back.cert}`,
-      `--cluster-key=${back.key}`,
-    ]),
+    await startCommand("the server", serverArguments(lab, frontend.mode, { front, agents, health })),
   );
   const own = lab.pair("agent", "client");
   const agent = stack.use(
     await startCommand("the agent", [
-      "agent",
+      ...["konnectivity", "agent"],
       "--proxy-server-host=127.0.0.1",
       `--proxy-server-port=${agents}`,
       "--health-server-host=127.0.0.1",
@@ -115,16 +101,15 @@ async function posternPair(lab: KonnectivityLab, frontend: Frontend): Promise<Ko
   const kept = stack.move();
   return {
     name: "postern",
-    way: wayTo(lab, frontend, frontend.isSocket ? { path: socket } : { port }),
+    way: wayTo(lab, frontend, front),
     pids: { server: server.pid, agent: agent.pid },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
 
 function startCommand(name: string, args: readonly string[]): ReturnType<typeof startReady> {
-  const all = ["konnectivity", ...args];
   const main = new URL("../main.ts", import.meta.url).href;
-  const command = [Deno.execPath(), ...sourceCommand(all, places()), main, ...all];
+  const command = [Deno.execPath(), ...sourceCommand(args, places()), main, ...args];
   // Its log goes where that of the others goes: nowhere.
   return startReady(name, command, {}, { stderr: "null" });
 }

@@ -43,6 +43,11 @@ export class PacketDialer implements TunnelHost {
     return this.#tunnels.size;
   }
 
+  /** Whether its stream has ended, so that it says nothing of targets any more. */
+  get isOver(): boolean {
+    return this.#failure !== undefined || this.stream.grpc.exchange.isOver;
+  }
+
   /** Dials that wait for their answer. */
   get pending(): number {
     return this.#asked.size;

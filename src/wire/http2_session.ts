@@ -85,7 +85,7 @@ export class Http2Session implements FrameTaker {
   #peerLeft: { readonly lastStream: number } | undefined;
   #hasLeft = false;
   readonly #chatter = new Allowance(2000, 1000);
-  readonly #resets = new Allowance(5000, 5000);
+  readonly #resets = new Allowance(5000, 1000);
 
   constructor(options: Http2Options) {
     this.#options = options;

@@ -192,6 +192,36 @@ export function plainPorts(): ServerPorts {
   return [plainPort(), plainPort(), plainPort(), plainPort()];
 }
 
+/** Where a server of ours listens. */
+export interface ServerPlaces {
+  /** The frontend: a port, or a socket. */
+  readonly front: { readonly port: number } | { readonly path: string };
+  readonly agents: number;
+  readonly health: number;
+}
+
+/** What starts `postern konnectivity server` on loopback. */
+export function serverArguments(
+  lab: KonnectivityLab,
+  mode: Frontend["mode"],
+  { front, agents, health }: ServerPlaces,
+): string[] {
+  const own = lab.pair("frontend", "server"), back = lab.pair("agent", "server");
+  const tls = [
+    `--server-ca-cert=${lab.ca("frontend")}`,
+    `--server-cert=${own.cert}`,
+    `--server-key=${own.key}`,
+  ];
+  return [
+    ...["konnectivity", "server", `--mode=${mode}`, `--agent-port=${agents}`, `--health-port=${health}`],
+    ..."path" in front
+      ? ["--server-port=0", `--uds-name=${front.path}`]
+      : [`--server-port=${front.port}`, ...tls],
+    ...["server", "agent", "health"].map((side) => `--${side}-bind-address=127.0.0.1`),
+    ...[`--cluster-ca-cert=${lab.ca("agent")}`, `--cluster-cert=${back.cert}`, `--cluster-key=${back.key}`],
+  ];
+}
+
 /** A server, where its clients and agents find it, and its health port. */
 export interface RunningServer {
   readonly server: PeerServer;

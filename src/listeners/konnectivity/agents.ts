@@ -1,4 +1,4 @@
-import { type Clock, type Conn, isPosternError, PosternError, type Target, within } from "../../core/mod.ts";
+import { type Clock, type Conn, PosternError, type Target, within } from "../../core/mod.ts";
 import type { PacketDialer } from "../../sessions/mod.ts";
 import type { AgentIdentifiers } from "./agent_identifiers.ts";
 
@@ -68,26 +68,31 @@ export class Agents {
     const late = () => new PosternError("timeout", "Cannot wait for the agent any longer: i/o timeout");
     return await within({ clock, ms: dialTimeout, signal, error: late }, async (signal) => {
       let failure: unknown;
-      for (const { dialer } of candidates.slice(0, mostTried)) {
+      for (const { dialer } of candidates) {
         try {
           return await dialer.dial(target, { signal });
         } catch (error) {
           signal.throwIfAborted();
           failure = error;
           // Only an agent that is lost says nothing about the target.
-          if (!(isPosternError(error, "unreachable") && error.detail === "reset")) break;
+          if (!dialer.isOver) break;
         }
       }
       throw failure;
     });
   }
 
-  /** Who may reach a host, the best one first; those that drain come last. */
+  /**
+   * Who may reach a host, the best one first; those that drain come last, behind connections that their agent has
+   * replaced: it may be the new one that goes, when the agent looks for another server and finds this one again.
+   */
   candidates(host: string): AgentLink[] {
     for (const strategy of this.#options.strategies) {
-      const found = newestOfEach([...this.#links].filter((link) => serves(link, strategy, host)));
+      const found = [...this.#links].filter((link) => serves(link, strategy, host));
       if (found.length === 0) continue;
-      const mixed = this.#mixed(found);
+      const newest = newestOfEach(found);
+      const replaced = found.filter((link) => !newest.includes(link));
+      const mixed = [...this.#mixed(newest), ...replaced];
       return [...mixed.filter((link) => !link.isDraining), ...mixed.filter((link) => link.isDraining)];
     }
     return [];
@@ -114,6 +119,3 @@ function serves({ identifiers }: AgentLink, strategy: AgentStrategy, host: strin
 function newestOfEach(links: readonly AgentLink[]): AgentLink[] {
   return [...new Map(links.map((link) => [link.id, link])).values()];
 }
-
-/** How many agents one dial may be tried at. */
-const mostTried = 3;

@@ -20,6 +20,9 @@ function agent(id: string, says: Says, about = ""): AgentLink & { asked: number 
     isDraining: false,
     asked: 0,
     dialer: {
+      get isOver() {
+        return says === lost;
+      },
       dial: (_target: unknown, { signal }: { signal: AbortSignal }) => {
         link.asked++;
         if (says instanceof PosternError) return Promise.reject(says);
@@ -97,10 +100,10 @@ for (
   });
 }
 
-Deno.test("Agents takes the newest connection of an agent that came again", () => {
+Deno.test("Agents takes the newest connection of an agent that came again first", () => {
   const [old, young] = [agent("a", "nothing"), agent("a", "nothing")];
   const { agents } = agentsOf([old, young]);
-  assert.deepEqual(agents.candidates("x"), [young]);
+  assert.deepEqual(agents.candidates("x"), [young, old]);
 });
 
 Deno.test("Agents takes those that drain last, and still when they are alone", () => {
