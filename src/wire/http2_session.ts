@@ -86,6 +86,8 @@ export class Http2Session implements FrameTaker {
   #hasLeft = false;
   readonly #chatter = new Allowance(2000, 1000);
   readonly #resets = new Allowance(5000, 1000);
+  /** Of streams that were hardly there: those cost us more than whoever begins and ends them at once. */
+  readonly #hastyResets = new Allowance(1000, 200);
 
   constructor(options: Http2Options) {
     this.#options = options;
@@ -154,7 +156,7 @@ export class Http2Session implements FrameTaker {
 
   /** Opens a stream with a request and tells its number. */
   open(fields: readonly HeaderField[], isEnd: boolean): number {
-    const state = this.#streams.open(this.#windows());
+    const state = this.#streams.open(this.#windows(), this.#now);
     this.#sendFields(state, fields, isEnd);
     return state.id;
   }
@@ -364,7 +366,7 @@ export class Http2Session implements FrameTaker {
         this.#streams.refuse(stream);
         return this.#output.numbers(frameTypes.reset, 0, stream, [http2Codes.refusedStream]);
       }
-      state = this.#streams.accept(stream, this.#windows());
+      state = this.#streams.accept(stream, this.#windows(), this.#now);
     } else if (state.peerEnded) fault(http2Codes.streamClosed, `fields on stream ${stream} after its end`);
     const kind = state.hasFields ? "trailers" : this.#options.role === "server" ? "request" : "response";
     if (isTooLarge) return this.#failStream(state, http2Codes.protocolError, "its fields are too large");
@@ -424,6 +426,9 @@ export class Http2Session implements FrameTaker {
     if (!this.#resets.take(this.#now)) fault(http2Codes.enhanceYourCalm, "too many streams are reset");
     const state = this.#streams.find(head.stream);
     if (!state) return;
+    if (this.#now - state.since < hasty && !this.#hastyResets.take(this.#now)) {
+      fault(http2Codes.enhanceYourCalm, "too many streams are reset as soon as they are there");
+    }
     this.#streams.close(state, "theirs");
     this.#events.push({ type: "reset", stream: head.stream, code: readU32(payload, 0), by: "peer" });
   }
@@ -576,6 +581,8 @@ function joined(parts: readonly Bytes[], size: number): Bytes {
   return whole;
 }
 
+/** How long, in ms, a stream is new. */
+const hasty = 1000;
 /** How many frames one list of fields may come in. */
 const mostParts = 64;
 const none = new Uint8Array(0);

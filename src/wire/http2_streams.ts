@@ -4,6 +4,8 @@ import { http2Codes } from "./http2_frames.ts";
 /** One stream that is open in at least one direction. */
 export interface StreamState {
   readonly id: number;
+  /** When it was opened, in ms. */
+  readonly since: number;
   /** How many bytes the peer lets us send. */
   sendWindow: number;
   /** How many bytes we let the peer send. */
@@ -17,6 +19,12 @@ export interface StreamState {
   received: number;
   /** How many bytes its fields say it has. */
   declared: number | undefined;
+}
+
+/** How much may be sent on a new stream, by either side. */
+interface Windows {
+  readonly send: number;
+  readonly receive: number;
 }
 
 /** How a stream came to its end: as it should, by a reset of ours or theirs; `forgotten` is one of those, long ago. */
@@ -76,15 +84,15 @@ export class Http2Streams {
     }
   }
 
-  open(windows: { send: number; receive: number }): StreamState {
+  open(windows: Windows, since: number): StreamState {
     const id = this.#nextOfOurs;
     this.#nextOfOurs += 2;
-    return this.#add(id, windows);
+    return this.#add(id, windows, since);
   }
 
-  accept(id: number, windows: { send: number; receive: number }): StreamState {
+  accept(id: number, windows: Windows, since: number): StreamState {
     this.#lastOfPeer = id;
-    return this.#add(id, windows);
+    return this.#add(id, windows, since);
   }
 
   /** A stream of the peer that is not let in. */
@@ -116,9 +124,10 @@ export class Http2Streams {
     }
   }
 
-  #add(id: number, windows: { send: number; receive: number }): StreamState {
+  #add(id: number, windows: Windows, since: number): StreamState {
     const state: StreamState = {
       id,
+      since,
       sendWindow: windows.send,
       receiveWindow: windows.receive,
       unacknowledged: 0,

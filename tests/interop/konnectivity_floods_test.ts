@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { type Conn, PosternError } from "../../src/core/mod.ts";
+import { grpcRequest, type HeaderField, konnectivity } from "../../src/wire/mod.ts";
+import { HpackEncoder } from "../../src/wire/hpack.ts";
+import {
+  clientPreface,
+  frameFlags,
+  frameTypes,
+  http2Codes,
+  readU32,
+  settingIds,
+} from "../../src/wire/http2_frames.ts";
+import { Http2Output } from "../../src/wire/http2_output.ts";
+import { type FrameTaker, Http2Reader } from "../../src/wire/http2_reader.ts";
+import { frontends, KonnectivityLab, konnectivityPeers } from "../support/konnectivity_lab.ts";
+import { konnectivityClient, OurAgent, OurServer } from "../support/konnectivity_programs.ts";
+import { connectFront } from "../support/konnectivity_raw.ts";
+import { readAll } from "../support/memory_conn.ts";
+import { eventually } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+
+const { signal } = new AbortController();
+const [, bySocket] = frontends;
+assert.ok(bySocket);
+
+/** Frames that are written as somebody wants who keeps to nothing. */
+interface Attack {
+  readonly name: string;
+  /** What is written again and again, until the server has enough or all of `rounds` are said. */
+  readonly rounds: number;
+  readonly write: (frames: Frames, round: number) => void;
+  /** What the server ends the connection with. */
+  readonly code?: number;
+  /** Whether what it asks for is allowed, and only has to cost little. */
+  readonly isBorne?: true;
+}
+
+/** Those of one connection. */
+class Frames extends Http2Output {
+  readonly #encoder = new HpackEncoder();
+
+  request(
+    stream: number,
+    more: readonly HeaderField[] = [],
+    flags: number = frameFlags.endHeaders,
+    path: string = konnectivity.proxyPath,
+  ): void {
+    const request = grpcRequest({ path, authority: "server", scheme: "http" });
+    this.frame(frameTypes.headers, flags, stream, this.#encoder.encode([...request, ...more]));
+  }
+}
+
+const attacks: readonly Attack[] = [
+  {
+    name: "rapid resets",
+    code: http2Codes.enhanceYourCalm,
+    rounds: 400,
+    write: (frames, round) => {
+      for (let at = 0; at < 100; at++) {
+        const stream = (round * 100 + at) * 2 + 1;
+        frames.request(stream);
+        frames.numbers(frameTypes.reset, 0, stream, [8]);
+      }
+    },
+  },
+  {
+    name: "a list of fields that does not end",
+    code: http2Codes.enhanceYourCalm,
+    rounds: 400,
+    write: (frames, round) => {
+      if (round === 0) frames.request(1, [], 0);
+      for (let at = 0; at < 100; at++) frames.frame(frameTypes.continuation, 0, 1, new Uint8Array(100));
+    },
+  },
+  {
+    name: "empty continuations",
+    code: http2Codes.enhanceYourCalm,
+    rounds: 400,
+    write: (frames, round) => {
+      if (round === 0) frames.request(1, [], 0);
+      for (let at = 0; at < 100; at++) frames.frame(frameTypes.continuation, 0, 1, new Uint8Array(0));
+    },
+  },
+  {
+    name: "settings",
+    code: http2Codes.enhanceYourCalm,
+    rounds: 400,
+    write: (frames) => {
+      const payload = new Uint8Array(6);
+      new DataView(payload.buffer).setUint16(0, settingIds.initialWindowSize);
+      for (let at = 0; at < 100; at++) frames.frame(frameTypes.settings, 0, 0, payload);
+    },
+  },
+  {
+    name: "pings",
+    code: http2Codes.enhanceYourCalm,
+    rounds: 400,
+    write: (frames) => {
+      for (let at = 0; at < 100; at++) frames.frame(frameTypes.ping, 0, 0, new Uint8Array(8));
+    },
+  },
+  {
+    name: "empty data",
+    code: http2Codes.enhanceYourCalm,
+    rounds: 400,
+    write: (frames, round) => {
+      if (round === 0) frames.request(1);
+      for (let at = 0; at < 100; at++) frames.frame(frameTypes.data, 0, 1, new Uint8Array(0));
+    },
+  },
+  {
+    name: "a window of the connection that overflows",
+    code: http2Codes.flowControlError,
+    rounds: 3,
+    write: (frames) => frames.numbers(frameTypes.windowUpdate, 0, 0, [0x7fff_ffff]),
+  },
+  {
+    name: "more data than a stream's window has",
+    rounds: 500,
+    write: (frames, round) => {
+      // Nobody reads what comes on it.
+      if (round === 0) frames.request(1, [], frameFlags.endHeaders, "/Nothing");
+      frames.frame(frameTypes.data, 0, 1, new Uint8Array(16_000));
+    },
+    isBorne: true,
+  },
+  {
+    name: "fields that grow a thousandfold as they are read",
+    rounds: 200,
+    write: (frames, round) => {
+      // One field of 4 kB enters the table of HPACK, and is then named by one byte, ten thousand times.
+      const block = new Uint8Array(14_000).fill(0x80 | 62);
+      if (round === 0) frames.request(1, [["x-large", "v".repeat(3900)]]);
+      frames.frame(frameTypes.headers, frameFlags.endHeaders, round * 2 + 3, block);
+    },
+    isBorne: true,
+  },
+  {
+    name: "nothing of HTTP/2",
+    code: http2Codes.frameSizeError,
+    rounds: 50,
+    write: (frames) => frames.raw(new Uint8Array(10_000).fill(0x47)),
+  },
+];
+
+/** What the server said at its end: the code of its farewell. */
+async function attack(conn: Conn, { rounds, write, isBorne }: Attack): Promise<number | undefined> {
+  const frames = new Frames();
+  frames.raw(clientPreface);
+  frames.frame(frameTypes.settings, 0, 0, new Uint8Array(0));
+  let hasEnded = false;
+  let code: number | undefined;
+  const farewells: FrameTaker = {
+    head: () => {},
+    piece: () => {},
+    frame: ({ type }, payload) => {
+      if (type === frameTypes.goAway) code = readU32(payload, 4);
+    },
+  };
+  const reader = new Http2Reader(farewells, { mostBytes: 16_384, expectsPreface: false });
+  const reading = (async () => {
+    const into = new Uint8Array(64 * 1024);
+    for (let count; (count = await conn.read(into)) !== null;) reader.read(into.subarray(0, count));
+  })().catch(() => {}).finally(() => hasEnded = true);
+  try {
+    for (let round = 0; round < rounds && !hasEnded; round++) {
+      write(frames, round);
+      await conn.write(frames.take());
+    }
+  } catch (error) {
+    // The server has gone.
+    assert.ok(error instanceof PosternError, String(error));
+  }
+  if (!isBorne) await eventually("the server has ended it", () => hasEnded);
+  conn.abort();
+  await reading;
+  return code;
+}
+
+peerTest(
+  "floods, overflows and bombs end the connection they come on and no other, and take no memory",
+  konnectivityPeers,
+  async (paths, context) => {
+    await using lab = await KonnectivityLab.create(paths);
+    const page = await lab.page();
+    await using server = new OurServer(lab, bySocket);
+    await using _agent = new OurAgent(lab, server);
+    await eventually("an agent has joined", () => server.known.isReady);
+    await using client = konnectivityClient(lab, bySocket, server.front);
+    const dial = () => client.dial({ host: "127.0.0.1", port: page }, { signal });
+    // Open through all attacks, and used after them.
+    await using held = await dial();
+    const asking = new TextEncoder().encode("GET /success HTTP/1.0\r\nHost: a\r\n\r\n");
+    for (const each of attacks) {
+      await context.step(each.name, async () => {
+        const before = Deno.memoryUsage().rss;
+        const code = await attack(await connectFront(server), each);
+        assert.equal(code, each.code);
+        const grown = Deno.memoryUsage().rss - before;
+        assert.ok(grown < 150e6, `${Math.round(grown / 1e6)} MB were taken`);
+        await using conn = await dial();
+        await conn.write(asking);
+        assert.match(new TextDecoder().decode(await readAll(conn)), /success test page/);
+      });
+    }
+    await held.write(asking);
+    assert.match(new TextDecoder().decode(await readAll(held)), /success test page/);
+  },
+);
