@@ -71,6 +71,8 @@ export class WholeWorld implements AsyncDisposable {
     const text = (spare: string) =>
       [
         `ssh: { config: ${JSON.stringify(ssh.config)}, deadAfter: 9s }`,
+        // A machine that stands still for a while has done nothing wrong to whoever was just asking.
+        "listen: { limits: { handshake: 60s, dial: 60s } }",
         "transports:",
         ...ssh.transports,
         ...cluster.transports,

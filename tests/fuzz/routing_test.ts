@@ -9,22 +9,10 @@ import {
   type Rule,
   type Tier,
 } from "../../src/routing/mod.ts";
+import { type Dice, diceOf as random } from "./fuzz_inputs.ts";
 
 // Laws of the router, on generated rules and hosts: it agrees with a slow reference that is written straight
 // from the words of the contract, and the PAC file agrees with it.
-
-/** A small generator of its own: the same seed gives the same cases everywhere (mulberry32). */
-function random(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = state + 0x6d2b79f5 | 0;
-    let mixed = Math.imul(state ^ state >>> 15, 1 | state);
-    mixed = mixed + Math.imul(mixed ^ mixed >>> 7, 61 | mixed) ^ mixed;
-    return ((mixed ^ mixed >>> 14) >>> 0) % below;
-  };
-}
-
-type Dice = (below: number) => number;
 
 function pick<T>(dice: Dice, from: readonly T[]): T {
   const item = from[dice(from.length)];
