@@ -43,6 +43,7 @@ export const peers = {
     program: "h2spec",
     go: { module: "h2spec", path: "github.com/summerwind/h2spec/cmd/h2spec" },
   },
+  ip: { program: "ip", debian: "iproute2" },
   java: { program: "java", debian: "default-jre-headless", isOptional: true },
   keycloak: {
     program: "keycloak/bin/kc.sh",

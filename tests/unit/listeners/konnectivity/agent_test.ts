@@ -157,6 +157,31 @@ Deno.test("KonnectivityAgent looks for one server more when the count changes, w
   assert.equal(world.agent.wanted, 1);
 });
 
+Deno.test("check 26: KonnectivityAgent finds a server that was away for long, within its longest pause", async () => {
+  let isAway = false;
+  const server = () => {
+    if (isAway) throw new Error("nobody is there");
+    return { id: "a" };
+  };
+  await using world = agentWorld({ server });
+  await world.clock.advance(10);
+  isAway = true;
+  world.connections[0]?.abort();
+  await world.clock.advance(120_000);
+  assert.deepEqual(world.agent.servers, []);
+  isAway = false;
+  await world.clock.advance(10_500);
+  assert.deepEqual(world.agent.servers, ["a"]);
+});
+
+Deno.test("check 27: KonnectivityAgent keeps one connection to the only one of two servers", async () => {
+  await using world = agentWorld({ server: () => ({ id: "a", count: 2 }) });
+  await world.clock.advance(60_000);
+  assert.deepEqual(world.agent.servers, ["a"]);
+  // As upstream's: one try a second, each given up at once.
+  assert.ok(world.connections.length <= 62, `${world.connections.length} connections`);
+});
+
 Deno.test("KonnectivityAgent looks for ever where it shall", async () => {
   const ids = ["a", "a", "a"];
   const server = () => ({ id: ids.shift() ?? "late" });
