@@ -147,7 +147,7 @@ export class EgressLab implements AsyncDisposable {
   async metrics(controller: Door): Promise<ReadonlyMap<string, number>> {
     const text = await (await fetch(`http://${await controller.address()}/metrics`)).text();
     return new Map(
-      [...text.matchAll(/^(postern_\S+) (\S+)$/gm)].map(([, name = "", value]) => [name, Number(value)]),
+      [...text.matchAll(/^([a-z]\S+) (\S+)$/gm)].map(([, name = "", value]) => [name, Number(value)]),
     );
   }
 

@@ -4,7 +4,6 @@ import {
   describe,
   type Endpoint,
   type Log,
-  type Metric,
   PosternError,
   Tasks,
   whenAborted,
@@ -18,6 +17,7 @@ import {
 } from "../../egress/mod.ts";
 import { loadKonnectivity, serveAdmin, serveDoor } from "../../listeners/mod.ts";
 import { openClusterOfProgram } from "../cluster_of_program.ts";
+import { gauge } from "../konnectivity/tunnel_record.ts";
 import { straightProbe } from "./straight_probe.ts";
 
 /** What an egress controller is started with. */
@@ -90,12 +90,6 @@ export async function runEgressController(
     times: lease,
   });
   using deadlines = new Deadlines(clock);
-  const leading = (): Metric => ({
-    kind: "gauge",
-    name: "postern_egress_leader",
-    help: "Whether this replica leads.",
-    samples: [{ labels: {}, value: election.isLeading ? 1 : 0 }],
-  });
   const pages = healthPages({
     checks: [
       // A replica that waits for its turn is as ready as one can be.
@@ -103,7 +97,11 @@ export async function runEgressController(
       { name: "looked", isSo: () => !election.isLeading || controller.isAccepted !== undefined },
     ],
     notReady: 503,
-    metrics: () => [leading(), ...controller.metrics()],
+    metrics: () => [
+      gauge("postern_egress_leader", "Whether this replica leads.", election.isLeading ? 1 : 0),
+      gauge("process_resident_memory_bytes", "Resident memory.", process.memory()),
+      ...controller.metrics(),
+    ],
   });
   const over = new AbortController();
   using _stop = whenAborted(signal, () => over.abort(signal.reason));
