@@ -43,7 +43,7 @@ function gusher(): { readonly port: number; [Symbol.asyncDispose](): Promise<voi
 
 for (const whose of ["postern", "Go"] as const) {
   peerTest(
-    `a client that does not read keeps no dial beside it waiting: ${whose} agent`,
+    `check 18: a client that does not read keeps no dial beside it waiting: ${whose} agent`,
     konnectivityPeers,
     async (paths) => {
       await using lab = await KonnectivityLab.create(paths);
@@ -67,7 +67,7 @@ for (const whose of ["postern", "Go"] as const) {
 }
 
 peerTest(
-  "an agent that is frozen is left out, and its twin of the same id is used at once",
+  "check 15: an agent that is frozen is left out, and its twin of the same id is used at once",
   konnectivityPeers,
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
@@ -89,7 +89,7 @@ peerTest(
 );
 
 peerTest(
-  "an agent killed under traffic ends its connections, and nothing is left of them",
+  "check 25: an agent killed under traffic ends its connections, and nothing is left of them",
   konnectivityPeers,
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
