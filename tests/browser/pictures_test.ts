@@ -7,8 +7,8 @@ import { sshPeers } from "../support/sshd.ts";
 
 /** The pictures of the documents: `deno task pictures` writes them. */
 const pictures: Readonly<Record<string, PageOptions>> = {
-  "live-page-light": { colours: "light", height: 1120 },
-  "live-page-dark": { colours: "dark", height: 1120 },
+  "live-page-light": { colours: "light", height: 948 },
+  "live-page-dark": { colours: "dark", height: 948 },
 };
 
 peerTest(
