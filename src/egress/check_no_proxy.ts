@@ -1,4 +1,3 @@
-import { maskedUrl } from "../config/mod.ts";
 import { parseIp } from "../core/mod.ts";
 import { goTrimmed } from "./go_text.ts";
 import { parseNetworkRange } from "./network_range.ts";
@@ -69,7 +68,7 @@ function whatIsOdd(item: string, name: string): string {
   if (item === "*") return 'may only stand alone, as the whole list ("*")';
   if (item.includes("://")) return "is a URL";
   if (/\s|;/.test(item)) return "has a blank or a semicolon inside: only commas separate items";
-  if (item.startsWith("*.")) return `has a wildcard: write ${JSON.stringify(item.slice(1, 60))}`;
+  if (item.startsWith("*.")) return `has a wildcard: write ${quoted(item.slice(1))}`;
   if (item.includes("*")) return "has a wildcard";
   if (/^\[.*\]/.test(item)) return "has brackets: write the address without them";
   if (item.includes("/")) return "is no network";
@@ -107,7 +106,8 @@ function itemWarning(item: string): { readonly reason: SpecReason; readonly mess
   };
 }
 
+/** What stands before an `@` may be a password, whatever form it has. */
 function quoted(item: string): string {
-  const shown = maskedUrl(item);
+  const shown = item.replace(/^.*@/s, "…@");
   return JSON.stringify(shown.length > 100 ? `${shown.slice(0, 100)}…` : shown);
 }
