@@ -58,6 +58,8 @@ Deno.test("checkNoProxy() and checkProxyUrl() take any text, and quote no passwo
     checkNoProxy(junk);
     checkProxyUrl(junk, "httpsProxy");
     const url = randomProxyUrl(dice).replace("u:p", "u:hunter2");
+    // Without the sign nothing tells a password from a name.
+    if (!/hunter2.*@/s.test(url)) continue;
     assert.doesNotMatch(
       JSON.stringify([checkNoProxy(url).problems, checkProxyUrl(url, "httpProxy")]
         .map((said) => "place" in said ? "" : said)),
