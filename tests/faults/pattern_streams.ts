@@ -26,21 +26,22 @@ export class PatternStreams implements AsyncDisposable {
   readonly #arrivals = new Map<number, Arrival>();
   readonly #listeners: Deno.TcpListener[] = [];
   readonly #running = new Set<Promise<void>>();
-  readonly #clients = new Set<RawClient>();
+  /** Whose targets hold which connections. */
+  readonly #clients = new Map<RawClient, string>();
   /** What came that belongs to no stream. */
   readonly strange: string[] = [];
 
-  /** A target of its own on loopback; its port. */
-  listen(): number {
+  /** A target on loopback for a way; its port. */
+  listen(way: string): number {
     const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     this.#listeners.push(listener);
-    this.#follow(this.#accept(listener));
+    this.#follow(this.#accept(listener, way));
     return listener.addr.port;
   }
 
-  /** Connections that the targets hold. */
-  get open(): number {
-    return this.#clients.size;
+  /** Ways whose targets still hold connections. */
+  get open(): string[] {
+    return [...new Set(this.#clients.values())];
   }
 
   /** Sends and receives what is planned through a door; never fails. `outcome` is for the caller to add. */
@@ -111,12 +112,12 @@ export class PatternStreams implements AsyncDisposable {
     while (!isOver() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
   }
 
-  async #accept(listener: Deno.TcpListener): Promise<void> {
-    for await (const conn of listener) this.#follow(this.#serve(new RawClient(conn)));
+  async #accept(listener: Deno.TcpListener, way: string): Promise<void> {
+    for await (const conn of listener) this.#follow(this.#serve(new RawClient(conn), way));
   }
 
-  async #serve(client: RawClient): Promise<void> {
-    this.#clients.add(client);
+  async #serve(client: RawClient, way: string): Promise<void> {
+    this.#clients.set(client, way);
     let arrival: Arrival | undefined;
     try {
       const [a = 0, b = 0, c = 0, d = 0] = await client.take(4);
@@ -148,7 +149,7 @@ export class PatternStreams implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const listener of this.#listeners) listener.close();
-    for (const client of this.#clients) client.close();
+    for (const client of this.#clients.keys()) client.close();
     await Promise.all(this.#running);
   }
 }
