@@ -10,6 +10,8 @@ interface FarSide {
   /** How upstream's client finds the frontend. */
   readonly way: readonly string[];
   readonly front: { readonly port: number } | { readonly path: string };
+  /** The port for agents. */
+  readonly agents: number;
 }
 
 /** Starts server and agent by the command lines of upstream's README, with our program in the place of theirs. */
@@ -62,7 +64,7 @@ async function bringUp(
     ...["--proxy-host=127.0.0.1", `--proxy-port=${port}`, `--ca-cert=${lab.ca("frontend")}`],
     ...[`--client-cert=${client.cert}`, `--client-key=${client.key}`],
   ];
-  return { server, agent, way, front: isSocket ? { path: socket } : { port } };
+  return { server, agent, way, front: isSocket ? { path: socket } : { port }, agents };
 }
 
 /** Fails with what a program said that ended too early. */
@@ -117,7 +119,7 @@ for (const frontend of readme) {
 peerTest("postern konnectivity server and agent refuse strangers", konnectivityPeers, async (paths) => {
   await using lab = await KonnectivityLab.create(paths);
   await using home = await Household.open();
-  const { server, front } = await bringUp(home, lab, readme[0]);
+  const { server, front, agents } = await bringUp(home, lab, readme[0]);
   assert.ok("port" in front);
   const { cert, key } = lab.pair("stranger", "client");
   const args = ["konnectivity", "dial", "--proxy-host=127.0.0.1", `--proxy-port=${front.port}`];
@@ -130,7 +132,19 @@ peerTest("postern konnectivity server and agent refuse strangers", konnectivityP
   const nobody = await home.run([...args, `--ca-cert=${lab.ca("frontend")}`, "http://127.0.0.1:1/"]);
   assert.notEqual(nobody.code, 0);
   await server.says(/(client\.refused [^]*){2}/);
+  for (const who of [[`--agent-cert=${cert}`, `--agent-key=${key}`], []]) {
+    const agent = home.start([
+      ...["konnectivity", "agent", "--proxy-server-host=127.0.0.1", `--proxy-server-port=${agents}`],
+      ...["--health-server-host=127.0.0.1", `--health-server-port=${plainPort()}`],
+      ...[`--admin-server-port=${plainPort()}`, `--ca-cert=${lab.ca("agent")}`, ...who],
+    ]);
+    await agent.says(/server\.unreachable/);
+    agent.kill("SIGKILL");
+    await agent.ended;
+  }
+  await server.says(/(client\.refused [^]*){4}/);
   assert.doesNotMatch(server.stderr, /conn\.(done|failed)/);
+  assert.equal(server.stderr.match(/agent\.joined/g)?.length, 1);
 });
 
 peerTest("postern konnectivity server says what it lacks", konnectivityPeers, async (paths) => {
