@@ -1,4 +1,3 @@
-import { loadKubernetes } from "../../clusters/mod.ts";
 import { describe, type Log, type Metric, type World } from "../../core/mod.ts";
 import { openClusterOfProgram } from "../cluster_of_program.ts";
 import { LeaseMetrics } from "./lease_metrics.ts";
@@ -27,6 +26,7 @@ export async function openLeaseCount(
   { log, prefix }: { readonly log: Log; readonly prefix: string },
 ): Promise<LeaseCount> {
   const { clock } = world;
+  const { loadKubernetes } = await import("../../clusters/mod.ts");
   const { LeaseWatch } = await loadKubernetes();
   const cluster = await openClusterOfProgram(kubeconfig, world);
   const counted = new LeaseMetrics({

@@ -1,4 +1,3 @@
-import { loadKubernetes } from "../../clusters/mod.ts";
 import { type Log, type Metric, PosternError, type Tasks, type World } from "../../core/mod.ts";
 import { openClusterOfProgram } from "../cluster_of_program.ts";
 import { LeaseMetrics } from "./lease_metrics.ts";
@@ -38,6 +37,7 @@ export async function openServerCluster(
   const { kubeconfig, tokens, lease: wanted } = settings;
   if (!tokens && !wanted) return undefined;
   const { clock } = world;
+  const { loadKubernetes } = await import("../../clusters/mod.ts");
   const { Leases, reviewToken } = await loadKubernetes();
   const cluster = await openClusterOfProgram(kubeconfig, world);
   const counted = new LeaseMetrics({
