@@ -82,8 +82,15 @@ export const agentOptions = object({
       }),
       "default" as const,
     ),
-    kubeconfig: fileOption("--kubeconfig", "The cluster of the Leases (default: the one it runs in)."),
+    kubeconfig: fileOption(
+      "--kubeconfig",
+      "The cluster of the Leases and of the proxy (default: the one it runs in).",
+    ),
   }),
+  clusterProxy: switchOption(
+    "--cluster-proxy",
+    "Reaches servers as the cluster's accepted Proxy says (config.openshift.io), not straight.",
+  ),
   looksForever: switchOption("--sync-forever", "Looks for more servers for ever, whatever their number is."),
   first: withDefault(
     option("--sync-interval", durationValue(), {
@@ -148,6 +155,7 @@ export async function runAgent(
           ...(kubeconfig !== undefined && { kubeconfig }),
         },
       },
+      ...values.clusterProxy && { clusterProxy: kubeconfig === undefined ? {} : { kubeconfig } },
       looksForever: values.looksForever,
       retry: { first: values.first, most: Math.max(values.first, values.most) },
       allowed: values.allowed,

@@ -64,7 +64,7 @@ export function switchOption(
   return withDefault(option(name, switchValue(), { description: words(about) }), standard);
 }
 
-/** The switches of upstream's programs: they may stand without a value. */
+/** The switches of upstream's programs and ours: they may stand without a value. */
 export const konnectivitySwitches = [
   "--enable-lease-controller",
   "--count-server-leases",
@@ -74,6 +74,7 @@ export const konnectivitySwitches = [
   "--enable-contention-profiling",
   "--warn-on-channel-limit",
   "--close-idle-conn",
+  "--cluster-proxy",
   "--enable-http2-healthchecks",
   "--logtostderr",
   "--alsologtostderr",

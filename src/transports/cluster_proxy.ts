@@ -17,6 +17,11 @@ import { Kubernetes } from "./kubernetes.ts";
 import { Proxy } from "./proxy.ts";
 import type { ClusterProxySettings, ProxySettings } from "./proxy_settings.ts";
 
+/** What it needs of what every transport is made with, and the API of the cluster. */
+export type ClusterProxyDeps =
+  & Pick<TransportDeps, "name" | "network" | "dialer" | "files" | "clock" | "noProxy">
+  & { readonly api: (options: { readonly signal: AbortSignal }) => Promise<KubeApi> };
+
 /** What a cluster has accepted, as far as dials need it. */
 interface AcceptedProxy {
   readonly http: Proxy | undefined;
@@ -36,17 +41,15 @@ interface Told {
  */
 export class ClusterProxy implements Transport {
   readonly name: string;
-  readonly #cluster: string;
-  readonly #deps: TransportDeps;
+  readonly #deps: ClusterProxyDeps;
   readonly #tasks = new Tasks(undefined, () => {});
   #told: Told = {};
   #accepted: AcceptedProxy | undefined;
   #watching: Promise<void> | undefined;
   #state: TransportStatus = { state: "idle" };
 
-  constructor({ cluster }: ClusterProxySettings, deps: TransportDeps) {
+  constructor(deps: ClusterProxyDeps) {
     this.name = deps.name;
-    this.#cluster = cluster;
     this.#deps = deps;
   }
 
@@ -90,14 +93,7 @@ export class ClusterProxy implements Transport {
   }
 
   async #watch(): Promise<void> {
-    const used = this.#deps.sibling?.(this.#cluster);
-    if (!(used instanceof Kubernetes)) {
-      throw new PosternError(
-        "config",
-        `Cannot use the transport "${this.name}": "${this.#cluster}" is no cluster`,
-      );
-    }
-    const api = await used.api({ signal: this.#tasks.signal });
+    const api = await this.#deps.api({ signal: this.#tasks.signal });
     await Promise.all([
       this.#follow(
         api,
@@ -179,6 +175,17 @@ export class ClusterProxy implements Transport {
       isDirect: noProxy?.(text("noProxy")) ?? (() => false),
     };
   }
+}
+
+/** The proxy of the cluster that a transport of the same configuration leads into. */
+export function proxyOfTransport({ cluster }: ClusterProxySettings, deps: TransportDeps): ClusterProxy {
+  const { name, sibling } = deps;
+  const api: ClusterProxyDeps["api"] = (options) => {
+    const used = sibling?.(cluster);
+    if (used instanceof Kubernetes) return used.api(options);
+    throw new PosternError("config", `Cannot use the transport "${name}": "${cluster}" is no cluster`);
+  };
+  return new ClusterProxy({ ...deps, api: async (options) => await api(options) });
 }
 
 /** What is wrong with a transport that is named as the cluster. */

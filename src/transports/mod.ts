@@ -10,6 +10,7 @@ import { transportsSchemaOf, type TransportsSettings } from "./transports_schema
 
 export type { BuildDeps, BuiltTransport, Transports } from "./build_transports.ts";
 export { defineTransport, type TransportDeps, type TransportKind } from "./define_transport.ts";
+export { ClusterProxy } from "./cluster_proxy.ts";
 export { Direct } from "./direct.ts";
 export { Konnectivity } from "./konnectivity.ts";
 export { cloudDomains } from "./konnectivity/cloud_hosts.ts";

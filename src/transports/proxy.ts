@@ -9,7 +9,7 @@ import {
   type TransportStatus,
   whenAborted,
 } from "../core/mod.ts";
-import { clusterProblem, ClusterProxy } from "./cluster_proxy.ts";
+import { clusterProblem, proxyOfTransport } from "./cluster_proxy.ts";
 import { defineTransport, type TransportDeps } from "./define_transport.ts";
 import { FreshText } from "./fresh_text.ts";
 import { httpConnect } from "./http_connect.ts";
@@ -160,5 +160,5 @@ export default defineTransport({
   references: (settings) =>
     "cluster" in settings ? [{ name: settings.cluster, path: ["cluster"], problem: clusterProblem }] : [],
   create: (settings, deps) =>
-    "cluster" in settings ? new ClusterProxy(settings, deps) : new Proxy(settings, deps),
+    "cluster" in settings ? proxyOfTransport(settings, deps) : new Proxy(settings, deps),
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { EgressLab } from "../support/egress_lab.ts";
 import { eventually, runPeer } from "../support/peer_program.ts";
+import { plainPort } from "../support/konnectivity_lab.ts";
 import { peerTest } from "../support/peers.ts";
 import { startTinyproxy } from "../support/real_proxies.ts";
 import { WebSite } from "../support/web_site.ts";
@@ -38,5 +39,57 @@ peerTest(
     await lab.edit({ httpsProxy: dead, noProxy: "0.0.0.0" });
     await eventually("the door goes past it", fetched);
     for (const { stderr } of [door, controller]) assert.equal(stderr.includes("Hunter2Secret"), false);
+  },
+);
+
+peerTest(
+  "an agent of Konnectivity reaches its server through the cluster's accepted Proxy, and follows it",
+  ["kubernetes", "tinyproxy"],
+  async ({ kubernetes, tinyproxy }) => {
+    await using lab = await EgressLab.start(kubernetes);
+    const { home, cluster } = lab;
+    await using proxy = await startTinyproxy(tinyproxy, home.directory);
+    const certificates = `${home.directory}/certs`;
+    // Loopback would be direct by Go's rules: this spelling of it is not.
+    const made = await home.run(["konnectivity", "certs", "--san=0.0.0.0", certificates]);
+    assert.equal(made.code, 0, made.stderr);
+    const back = (name: string) => [
+      `${certificates}/agent/issued/${name}.crt`,
+      `${certificates}/agent/private/${name}.key`,
+    ];
+    const [agents, health] = [plainPort(), plainPort()];
+    const [serverCert, serverKey] = back("proxy-frontend");
+    await using server = home.start([
+      ...["konnectivity", "server", "--server-port=0", `--uds-name=${home.directory}/front.sock`],
+      ...[`--agent-port=${agents}`, "--agent-bind-address=127.0.0.1"],
+      ...[`--health-port=${health}`, "--health-bind-address=127.0.0.1", `--admin-port=${plainPort()}`],
+      `--cluster-ca-cert=${certificates}/agent/issued/ca.crt`,
+      ...[`--cluster-cert=${serverCert}`, `--cluster-key=${serverKey}`],
+    ]);
+    await server.ready;
+    await using _controller = await lab.controller();
+    await lab.edit({ httpsProxy: "http://127.0.0.1:1" });
+    await eventually("it is accepted", async () => (await lab.status())[1] === "http://127.0.0.1:1");
+    const [cert, key] = back("proxy-agent");
+    await using agent = home.start([
+      ...["konnectivity", "agent", "--proxy-server-host=0.0.0.0", `--proxy-server-port=${agents}`],
+      ...["--health-server-host=127.0.0.1", `--health-server-port=${plainPort()}`],
+      ...[`--admin-server-port=${plainPort()}`, "--sync-interval=100ms", "--sync-interval-cap=200ms"],
+      ...[`--ca-cert=${certificates}/agent/issued/ca.crt`, `--agent-cert=${cert}`, `--agent-key=${key}`],
+      ...["--cluster-proxy", `--kubeconfig=${await cluster.writeKubeconfig({ name: "agent.kubeconfig" })}`],
+    ]);
+    await agent.says(/127\.0\.0\.1:1\b.*refused/);
+    const isReady = async () => {
+      const answer = await fetch(`http://127.0.0.1:${health}/readyz`);
+      await answer.body?.cancel();
+      return answer.ok;
+    };
+    assert.equal(await isReady(), false);
+    await lab.edit({ httpsProxy: `http://${proxy.address}` });
+    await eventually("the agent comes through the proxy that is there", isReady);
+    for (const program of [agent, server]) {
+      program.kill("SIGTERM");
+      assert.equal((await program.ended).code, 0, program.stderr);
+    }
   },
 );

@@ -19,6 +19,7 @@ import { PacketCounts } from "./packet_counts.ts";
 import { boundIfFree } from "./run_server.ts";
 import { readTls, type TlsFiles } from "./tls_files.ts";
 import { gauge, TunnelRecord } from "./tunnel_record.ts";
+import { type ClusterProxyChoice, wayToServer } from "./way_to_server.ts";
 
 /** What a Konnectivity agent is started with. */
 export interface KonnectivityAgentSettings {
@@ -43,6 +44,8 @@ export interface KonnectivityAgentSettings {
     /** What is believed of Leases and of what servers say: the Leases, or the larger number. */
     readonly source: "default" | "max";
   };
+  /** The server is reached through the proxy that a cluster has accepted, not straight. */
+  readonly clusterProxy?: ClusterProxyChoice;
   /** Looks for more servers for ever. */
   readonly looksForever: boolean;
   /** In ms. */
@@ -67,6 +70,7 @@ export async function runKonnectivityAgent(
   const { clock, network, files } = world;
   const { adminPages, healthPages, KonnectivityAgent } = await loadKonnectivity();
   await using direct = new Direct({ network, clock });
+  await using way = await wayToServer(settings.clusterProxy, world);
   const dialer: Dialer = (target, options) => direct.dial(target, options);
   const allowed = new AllowedTargets(settings.allowed);
   const record = new TunnelRecord({
@@ -115,7 +119,7 @@ export async function runKonnectivityAgent(
       const late = () =>
         new PosternError("timeout", "Cannot reach the Konnectivity server: it does not answer");
       return await within({ clock, ms: joinLimit, signal, error: late }, async (signal) => {
-        const conn = await dialer(settings.server, { signal });
+        const conn = await way.dial(settings.server, { signal });
         const options = {
           serverName: settings.server.host,
           alpn: ["h2", ...settings.alpn],
