@@ -14,8 +14,8 @@ export class TcpBalancer implements AsyncDisposable {
   readonly #joints = new Set<Promise<void>>();
   readonly #accepting: Promise<void>;
   #turn = 0;
-  /** How many connections each place was given. */
-  readonly given = new Map<number, number>();
+  /** The ports that connections were given to, in their order. */
+  readonly given: number[] = [];
 
   constructor(backends: readonly Backend[]) {
     this.#backends = backends;
@@ -49,7 +49,7 @@ export class TcpBalancer implements AsyncDisposable {
       if (!backend?.isReady()) continue;
       const conn = await Deno.connect({ hostname: "127.0.0.1", port: backend.port }).catch(() => undefined);
       if (!conn) continue;
-      this.given.set(backend.port, (this.given.get(backend.port) ?? 0) + 1);
+      this.given.push(backend.port);
       return conn;
     }
     return undefined;
