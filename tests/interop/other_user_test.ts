@@ -7,7 +7,7 @@ import { Household } from "../support/postern_process.ts";
 const stranger = { uid: 65_534, gid: 65_534 };
 
 const name =
-  "another user of the machine reads no file of the person, reaches no control, and gets no page that shows";
+  "another user of the machine reads no file, reaches no control, and without the door's password no page that shows";
 
 const prepared = "a directory for sockets that another user has made, or may write, is refused";
 
@@ -40,6 +40,7 @@ async function tryAll({ sh, curl }: { sh: string; curl: string }): Promise<void>
   await storeClusters(home);
   await home.configure(
     [
+      "listen: { auth: { users: [{ name: me, passwordFile: password }] } }",
       "transports: { corp: { proxy: { url: 'http://127.0.0.1:9', user: me, passwordFile: password } } }",
       "routes: [{ to: corp.example, via: corp }]",
       "",
@@ -94,14 +95,42 @@ async function tryAll({ sh, curl }: { sh: string; curl: string }): Promise<void>
   const status = async (path: string, more: readonly string[] = []) =>
     (await as(curl, ["-s", "-o", "/dev/null", "-w", "%{http_code}", ...more, `http://${address}${path}`]))
       .text;
-  for (const path of ["/status.json", "/connections.json", "/explain?target=a:1", "/metrics", "/live"]) {
+  for (
+    const path of [
+      "/status.json",
+      "/connections.json",
+      "/explain?target=a:1",
+      "/metrics",
+      "/events",
+      "/use.json",
+    ]
+  ) {
     assert.equal(await status(path), "401", path);
   }
   for (const path of ["/reload", "/connections/1/close"]) {
     assert.match(await status(path, ["-X", "POST"]), /^40[13]$/, path);
   }
   assert.equal(await status("/proxy.pac"), "200");
-  assert.doesNotMatch((await as(curl, ["-s", `http://${address}/`])).text, /hunter2|token=/);
+  const tokenAt = async (door: string) => {
+    const { text } = await as(curl, ["-s", `http://${door}/`]);
+    assert.doesNotMatch(text, /hunter2/);
+    return /name="postern-token" content="([^"]*)"/.exec(text)?.[1];
+  };
+  assert.equal(await tokenAt(address), "");
+  // Who may use a door without a password may see what it does: docs/guide/security.md.
+  const args = [
+    "proxy",
+    "--listen",
+    "127.0.0.1:0",
+    "--route",
+    "a.example=reject",
+    "--id",
+    "open",
+    "--config",
+    "/dev/null",
+  ];
+  await using open = home.start(args);
+  assert.match(await tokenAt((await open.ready)[0] ?? "") ?? "", /^[0-9a-f]{48}$/);
 }
 
 /** The directory that all tests of a run are given, which nobody else may enter. */
