@@ -105,7 +105,16 @@ const wrong: { written: unknown; problems: RegExp[] }[] = [
   },
   {
     written: { a: { proxy: { cluster: "lab" } } },
-    problems: [/cluster is not known here/, /url is missing/],
+    problems: [/^transports\.a\.proxy\.cluster names "lab", which is no transport/],
+  },
+  { written: { a: { proxy: {} } }, problems: [/^transports\.a\.proxy\.url must be given, or cluster/] },
+  {
+    written: { a: { proxy: { url: "http://x", cluster: "lab" } } },
+    problems: [/^transports\.a\.proxy\.url must not stand beside cluster/],
+  },
+  {
+    written: { lab: { reject: "x" }, a: { proxy: { cluster: "lab" } } },
+    problems: [/^transports\.a\.proxy\.cluster must name a transport of kind kubernetes/],
   },
   { written: { a: { poxy: { url: "http://x" } } }, problems: [/did you mean "proxy"/] },
   {
