@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import type { Transport } from "../../src/core/mod.ts";
-import { frontends, KonnectivityLab, konnectivityPeers } from "../support/konnectivity_lab.ts";
+import { agentCommand, metricOf, serverCommand } from "../support/konnectivity_commands.ts";
+import { frontends, KonnectivityLab, konnectivityPeers, untilReady } from "../support/konnectivity_lab.ts";
 import { konnectivityClient, OurAgent, OurServer } from "../support/konnectivity_programs.ts";
+import { isLongRun } from "../support/long_runs.ts";
 import { readAll } from "../support/memory_conn.ts";
 import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
+import { Household } from "../support/postern_process.ts";
 
 const { signal } = new AbortController();
 const [grpc] = frontends;
@@ -65,6 +68,69 @@ for (const whose of ["postern", "Go"] as const) {
     },
   );
 }
+
+/** How long, in ms, a server may go on with an agent that is frozen: what is promised, and more where others work too. */
+const leftOutWithin = isLongRun() ? 10_000 : 60_000;
+
+peerTest(
+  "check 14: an agent frozen by SIGSTOP is left out, its dials fail over or fail clearly, and SIGCONT brings it back",
+  konnectivityPeers,
+  async (paths) => {
+    await using lab = await KonnectivityLab.create(paths);
+    await using home = await Household.open();
+    const page = await lab.page();
+    const server = await serverCommand(home, lab);
+    const ours = (await agentCommand(home, lab, { agents: server.agents })).program;
+    const go = await lab.goAgent(server, ["--sync-interval=500ms", "--sync-interval-cap=1s"]);
+    const known = 'konnectivity_network_proxy_server_ready_backends{proxy_strategy="default"}';
+    const areKnown = (count: number) => async () => await metricOf(server.health, known) === count;
+    const isReady = async () => {
+      const answer = await fetch(`http://127.0.0.1:${server.health}/readyz`);
+      await answer.body?.cancel();
+      return answer.status;
+    };
+    await eventually("both have joined", areKnown(2));
+    await using client = konnectivityClient(lab, grpc, { port: server.front });
+    const dialMany = async () => {
+      const from = performance.now();
+      const dials = await Promise.allSettled(Array.from({ length: 10 }, () => fetchPage(client, page)));
+      return { dials, took: performance.now() - from };
+    };
+    try {
+      ours.kill("SIGSTOP");
+      const over = dialMany();
+      await eventually("ours is left out", areKnown(1), leftOutWithin);
+      assert.equal(await isReady(), 200);
+      // Half of them were asked of the one that is frozen, or it is left out by now: either way Go's serves them.
+      for (const dial of (await over).dials) {
+        assert.match(dial.status === "fulfilled" ? dial.value : String(dial.reason), /success test page/);
+      }
+
+      go.kill("SIGSTOP");
+      const lost = dialMany();
+      await eventually("Go's is left out too", async () => await isReady() === 500, leftOutWithin);
+      assert.equal(await metricOf(server.health, known), 0);
+      const { dials, took } = await lost;
+      for (const dial of dials) {
+        assert.equal(dial.status, "rejected");
+        assert.equal(dial.reason.name, "PosternError", String(dial.reason));
+      }
+      assert.ok(took < leftOutWithin, `${Math.round(took)} ms`);
+      await assert.rejects(fetchPage(client, page), /No agent available/);
+
+      ours.kill("SIGCONT");
+      await untilReady(server.health);
+      assert.match(await fetchPage(client, page), /success test page/);
+    } finally {
+      ours.kill("SIGCONT");
+      go.kill("SIGCONT");
+    }
+    await eventually("both are back", areKnown(2));
+    for (let round = 0; round < 10; round++) {
+      assert.match(await fetchPage(client, page), /success test page/);
+    }
+  },
+);
 
 peerTest(
   "check 15: an agent that is frozen is left out, and its twin of the same id is used at once",
