@@ -42,6 +42,13 @@ export class FakeClock implements Clock {
     await settle();
   }
 
+  /** As a process that was stopped sees it: time has gone on all at once, and what was due meanwhile rings now. */
+  async skip(ms: number): Promise<void> {
+    await settle();
+    this.#now += ms;
+    await this.advance(0);
+  }
+
   /** As after a sleep of the machine: the calendar jumps, timers do not ring. */
   jumpDate(ms: number): void {
     this.#offset += ms;

@@ -245,3 +245,36 @@ Deno.test("keepAlive() drops a peer that gives no sign of life", async () => {
   await failed;
   assert.equal(lonely.isOpen, false);
 });
+
+Deno.test("keepAlive() counts from what it heard last, whenever that was", async () => {
+  const clock = new FakeClock();
+  const [near, far] = memoryPair();
+  await using lonely = new Http2Connection(near, { role: "client", clock });
+  const failed = assert.rejects(lonely.keepAlive({ every: 3000, deadAfter: 4000, signal }), {
+    code: "timeout",
+  });
+  await clock.advance(100);
+  await far.write(new Uint8Array([0, 0, 0, 4, 0, 0, 0, 0, 0]));
+  while (lonely.heard !== 100) await new Promise<void>((resolve) => setTimeout(resolve));
+  await clock.advance(6999);
+  assert.ok(lonely.isOpen);
+  await clock.advance(1);
+  assert.equal(lonely.isOpen, false);
+  await failed;
+});
+
+Deno.test("keepAlive() takes its own sleep for no silence of the peer, and drops who is silent after it", async () => {
+  const clock = new FakeClock();
+  const [near] = memoryPair();
+  await using sleeper = new Http2Connection(near, { role: "client", clock });
+  const failed = assert.rejects(sleeper.keepAlive({ every: 3000, deadAfter: 4000, signal }), {
+    code: "timeout",
+  });
+  await clock.advance(3000);
+  await clock.skip(3_600_000);
+  await clock.advance(3999);
+  assert.ok(sleeper.isOpen);
+  await clock.advance(1);
+  assert.equal(sleeper.isOpen, false);
+  await failed;
+});

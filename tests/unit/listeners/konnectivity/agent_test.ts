@@ -201,3 +201,19 @@ Deno.test("KonnectivityAgent reads its token anew for each connection, and repla
   const tokens = world.requests.map(({ requestFields }) => fieldValue(requestFields, "authorization"));
   assert.deepEqual(tokens, ["Bearer token-1", "Bearer token-2"]);
 });
+
+Deno.test("KonnectivityAgent keeps its server through sleeps and jumps of the clock", async () => {
+  await using world = agentWorld({ server: () => ({ id: "a" }) });
+  await world.clock.advance(4000);
+  const hour = 3_600_000;
+  for (const jump of [hour, -2 * hour]) {
+    world.clock.jumpDate(jump);
+    const before = world.pings();
+    await world.clock.advance(9000);
+    assert.equal(world.pings(), before + 3);
+  }
+  await world.clock.skip(hour);
+  await world.clock.advance(9000);
+  assert.deepEqual(world.agent.servers, ["a"]);
+  assert.equal(world.connections.length, 1);
+});
