@@ -219,4 +219,4 @@ const windowSize = 1 << 20;
 /** How long, in ms, a reader may take nothing of what is kept while a stream waits for it. */
 const stallLimit = 1000;
 /** The data of one packet; others refuse more than 4 MiB. */
-const pieceSize = 32 * 1024;
+const pieceSize = 64 * 1024;
