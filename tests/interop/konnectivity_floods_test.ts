@@ -14,7 +14,7 @@ import { Http2Output } from "../../src/wire/http2_output.ts";
 import { type FrameTaker, Http2Reader } from "../../src/wire/http2_reader.ts";
 import { frontends, KonnectivityLab, konnectivityPeers } from "../support/konnectivity_lab.ts";
 import { konnectivityClient, OurAgent, OurServer } from "../support/konnectivity_programs.ts";
-import { connectFront } from "../support/konnectivity_raw.ts";
+import { connectFront, secured } from "../support/konnectivity_raw.ts";
 import { readAll } from "../support/memory_conn.ts";
 import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
@@ -35,17 +35,30 @@ interface Attack {
   readonly isBorne?: true;
 }
 
+/** What an attacker asks for: a tunnel as a client, or to be an agent. */
+interface Asking {
+  readonly path: string;
+  readonly metadata: readonly HeaderField[];
+}
+
 /** Those of one connection. */
 class Frames extends Http2Output {
   readonly #encoder = new HpackEncoder();
+  readonly #asking: Asking;
+
+  constructor(asking: Asking) {
+    super();
+    this.#asking = asking;
+  }
 
   request(
     stream: number,
     more: readonly HeaderField[] = [],
     flags: number = frameFlags.endHeaders,
-    path: string = konnectivity.proxyPath,
+    path: string = this.#asking.path,
   ): void {
-    const request = grpcRequest({ path, authority: "server", scheme: "http" });
+    const { metadata } = this.#asking;
+    const request = grpcRequest({ path, authority: "server", scheme: "http", metadata });
     this.frame(frameTypes.headers, flags, stream, this.#encoder.encode([...request, ...more]));
   }
 }
@@ -144,8 +157,12 @@ const attacks: readonly Attack[] = [
 ];
 
 /** What the server said at its end: the code of its farewell. */
-async function attack(conn: Conn, { rounds, write, isBorne }: Attack): Promise<number | undefined> {
-  const frames = new Frames();
+async function attack(
+  conn: Conn,
+  asking: Asking,
+  { rounds, write, isBorne }: Attack,
+): Promise<number | undefined> {
+  const frames = new Frames(asking);
   frames.raw(clientPreface);
   frames.frame(frameTypes.settings, 0, 0, new Uint8Array(0));
   let hasEnded = false;
@@ -177,33 +194,60 @@ async function attack(conn: Conn, { rounds, write, isBorne }: Attack): Promise<n
   return code;
 }
 
-peerTest(
-  "floods, overflows and bombs end the connection they come on and no other, and take no memory",
-  konnectivityPeers,
-  async (paths, context) => {
-    await using lab = await KonnectivityLab.create(paths);
-    const page = await lab.page();
-    await using server = new OurServer(lab, bySocket);
-    await using _agent = new OurAgent(lab, server);
-    await eventually("an agent has joined", () => server.known.isReady);
-    await using client = konnectivityClient(lab, bySocket, server.front);
-    const dial = () => client.dial({ host: "127.0.0.1", port: page }, { signal });
-    // Open through all attacks, and used after them.
-    await using held = await dial();
-    const asking = new TextEncoder().encode("GET /success HTTP/1.0\r\nHost: a\r\n\r\n");
-    for (const each of attacks) {
-      await context.step(each.name, async () => {
-        const before = Deno.memoryUsage().rss;
-        const code = await attack(await connectFront(server), each);
-        assert.equal(code, each.code);
-        const grown = Deno.memoryUsage().rss - before;
-        assert.ok(grown < 150e6, `${Math.round(grown / 1e6)} MB were taken`);
-        await using conn = await dial();
-        await conn.write(asking);
-        assert.match(new TextDecoder().decode(await readAll(conn)), /success test page/);
-      });
-    }
-    await held.write(asking);
-    assert.match(new TextDecoder().decode(await readAll(held)), /success test page/);
+interface Door extends Asking {
+  readonly name: string;
+  readonly connect: (lab: KonnectivityLab, server: OurServer) => Promise<Conn>;
+  /** Whether what the server says at its end may be lost: over TCP, a reset overtakes what is unread. */
+  readonly mayBeLost: boolean;
+}
+
+const doors: readonly Door[] = [
+  {
+    name: "the front",
+    connect: (_lab, server) => connectFront(server),
+    path: konnectivity.proxyPath,
+    metadata: [],
+    mayBeLost: false,
   },
-);
+  {
+    name: "the port for agents, by who has an agent's certificate,",
+    connect: (lab, server) => secured(server.agents, { ca: lab.ca("agent"), ...lab.pair("agent", "client") }),
+    path: konnectivity.agentPath,
+    metadata: [["agentid", "attacker"]],
+    mayBeLost: true,
+  },
+];
+
+for (const { name, connect, mayBeLost, ...asking } of doors) {
+  peerTest(
+    `floods, overflows and bombs at ${name} end the connection they come on and no other, and take no memory`,
+    konnectivityPeers,
+    async (paths, context) => {
+      await using lab = await KonnectivityLab.create(paths);
+      const page = await lab.page();
+      await using server = new OurServer(lab, bySocket);
+      await using _agent = new OurAgent(lab, server);
+      await eventually("an agent has joined", () => server.known.isReady);
+      await using client = konnectivityClient(lab, bySocket, server.front);
+      const dial = () => client.dial({ host: "127.0.0.1", port: page }, { signal });
+      // Open through all attacks, and used after them.
+      await using held = await dial();
+      const request = new TextEncoder().encode("GET /success HTTP/1.0\r\nHost: a\r\n\r\n");
+      for (const each of attacks) {
+        await context.step(each.name, async () => {
+          const before = Deno.memoryUsage().rss;
+          const code = await attack(await connect(lab, server), asking, each);
+          if (code !== undefined || !mayBeLost) assert.equal(code, each.code);
+          await eventually("the attacker is no agent", () => server.known.size === 1);
+          const grown = Deno.memoryUsage().rss - before;
+          assert.ok(grown < 150e6, `${Math.round(grown / 1e6)} MB were taken`);
+          await using conn = await dial();
+          await conn.write(request);
+          assert.match(new TextDecoder().decode(await readAll(conn)), /success test page/);
+        });
+      }
+      await held.write(request);
+      assert.match(new TextDecoder().decode(await readAll(held)), /success test page/);
+    },
+  );
+}
