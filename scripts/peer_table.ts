@@ -94,6 +94,7 @@ export const peers = {
   redis_server: { program: "redis-server", debian: "redis-server" },
   sh: { program: "sh", debian: "dash" },
   skopeo: { program: "skopeo", debian: "skopeo" },
+  squid: { program: "squid", debian: "squid-openssl" },
   ssh: { program: "ssh", debian: "openssh-client" },
   ssh_add: { program: "ssh-add", debian: "openssh-client" },
   ssh_agent: { program: "ssh-agent", debian: "openssh-client" },

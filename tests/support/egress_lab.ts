@@ -64,19 +64,24 @@ export class EgressLab implements AsyncDisposable {
     kubernetes: string,
     options: EgressKindsOptions & KubeClusterOptions = {},
   ): Promise<EgressLab> {
-    const cluster = await KubeCluster.start(kubernetes, options);
-    try {
-      await makeEgressKinds(cluster, options);
-      for (const name of ["openshift-config", "openshift-config-managed", namespace]) {
-        await cluster.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
-      }
-      const lab = new EgressLab(cluster, await Household.open(), await cluster.writeKubeconfig());
-      await lab.platform();
-      return lab;
-    } catch (error) {
-      await cluster[Symbol.asyncDispose]();
-      throw error;
+    await using started = new AsyncDisposableStack();
+    const cluster = started.use(await KubeCluster.start(kubernetes, options));
+    await makeEgressKinds(cluster, options);
+    for (const name of ["openshift-config", "openshift-config-managed", namespace]) {
+      await cluster.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
     }
+    const home = started.use(await Household.open());
+    const lab = new EgressLab(cluster, home, await cluster.writeKubeconfig());
+    await lab.platform();
+    await lab.#expectReached();
+    started.move();
+    return lab;
+  }
+
+  /** A program that cannot reach the cluster fails here, and is waited for no more. */
+  async #expectReached(): Promise<void> {
+    const { code, stderr } = await this.home.run(["egress", "no-proxy", "--kubeconfig", this.#kubeconfig]);
+    if (code !== 0) throw new Error(stderr);
   }
 
   /** Infrastructure, Network and install-config as an installer leaves them. */

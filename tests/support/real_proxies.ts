@@ -5,19 +5,25 @@ export interface ProxyAccount {
   readonly password: string;
 }
 
+export interface TinyproxyOptions extends PeerOptions {
+  /** The address of loopback that it connects from. */
+  readonly bind?: string;
+}
+
 /** Debian's tinyproxy: HTTP CONNECT, with a password where an account is given. */
 export async function startTinyproxy(
   path: string,
   directory: string,
   account?: ProxyAccount,
-  options: PeerOptions = {},
+  { bind, ...options }: TinyproxyOptions = {},
 ): Promise<PeerServer> {
   const file = `${directory}/tinyproxy-${crypto.randomUUID()}.conf`;
   const auth = account ? `BasicAuth ${account.user} ${account.password}\n` : "";
+  const from = bind === undefined ? "" : `Bind ${bind}\n`;
   return await PeerServer.start(path, (port) => {
     Deno.writeTextFileSync(
       file,
-      `Port ${port}\nListen 127.0.0.1\nTimeout 60\nMaxClients 5000\nAllow 127.0.0.1\n${auth}`,
+      `Port ${port}\nListen 127.0.0.1\nTimeout 60\nMaxClients 5000\nAllow 127.0.0.1\n${auth}${from}`,
     );
     return ["-d", "-c", file];
   }, options);
