@@ -1,4 +1,4 @@
-import { type Conn, type Listening, Messages } from "../../src/core/mod.ts";
+import { type Conn, type Listening, Messages, PosternError } from "../../src/core/mod.ts";
 import { decodeRequestHead, encodeResponseHead, type Fields, requestFraming } from "../../src/wire/mod.ts";
 
 /** What a `WebServer` was asked. */
@@ -10,7 +10,7 @@ export interface WebRequest {
   readonly body: string;
 }
 
-/** An answer; bytes are sent as they are, and nothing is sent for "silent". */
+/** An answer; bytes are sent as they are, a connection breaks behind those of "torn", nothing is sent for "silent". */
 export type WebAnswer =
   | {
     readonly status?: number;
@@ -18,6 +18,7 @@ export type WebAnswer =
     readonly body?: string;
   }
   | Uint8Array<ArrayBuffer>
+  | { readonly torn: Uint8Array<ArrayBuffer> }
   | "silent";
 
 /** A small web server on any network, of memory or real: one request a connection. */
@@ -69,6 +70,10 @@ export class WebServer implements AsyncDisposable {
       while (await messages.fill()) messages.take(1000);
       return;
     }
+    if ("torn" in given) {
+      await conn.write(given.torn);
+      return conn.abort(new PosternError("unreachable", "The server has reset the connection"));
+    }
     await conn.write(given instanceof Uint8Array ? given : answerBytes(given));
     await conn.closeWrite();
     while (await messages.fill()) messages.take(1000);
@@ -82,7 +87,9 @@ export class WebServer implements AsyncDisposable {
   }
 }
 
-function answerBytes({ status = 200, fields = [], body = "" }: Exclude<WebAnswer, Uint8Array | "silent">) {
+function answerBytes(
+  { status = 200, fields = [], body = "" }: Exclude<WebAnswer, Uint8Array | { torn: unknown } | "silent">,
+) {
   const content = new TextEncoder().encode(body);
   const head = encodeResponseHead({
     status,

@@ -111,6 +111,28 @@ Deno.test("S26: a proxy that accepts and stays silent fails within three times t
   assert.equal(site.network.open, 0);
 });
 
+for (const sent of ["", "HTTP/1.1 2", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"]) {
+  Deno.test(`a proxy that resets behind ${JSON.stringify(sent)} fails, and is asked again`, async () => {
+    let count = 0;
+    await using site = new Site(() => ++count < 3 ? { torn: new TextEncoder().encode(sent) } : { status: 200 });
+    const [mended] = await site.probe(one);
+    assert.deepEqual([mended?.isReady, mended?.attempts], [true, 3]);
+    count = -10;
+    const [torn] = await site.probe(one);
+    assert.deepEqual([torn?.isReady, torn?.attempts, torn?.status], [false, 3, undefined]);
+    assert.match(torn?.failure ?? "", /reset the connection/);
+    assert.equal(site.network.open, 0);
+  });
+}
+
+Deno.test("a proxy that resets in the middle of its answer to CONNECT fails", async () => {
+  await using site = new Site(() => ({ torn: new TextEncoder().encode("HTTP/1.1 200 Connec") }));
+  const [result] = await site.probe({ httpsProxy: proxy, readinessEndpoints: ["https://a.test/"] });
+  assert.deepEqual([result?.isReady, result?.attempts], [false, 3]);
+  assert.match(result?.failure ?? "", /reset the connection/);
+  assert.equal(site.network.open, 0);
+});
+
 Deno.test("S26: a proxy that does not answer at all fails as well", async () => {
   await using site = new Site(() => ({}));
   site.network.faults.set("192.0.2.1", "silent");
