@@ -114,7 +114,9 @@ Deno.test("S26: a proxy that accepts and stays silent fails within three times t
 for (const sent of ["", "HTTP/1.1 2", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"]) {
   Deno.test(`a proxy that resets behind ${JSON.stringify(sent)} fails, and is asked again`, async () => {
     let count = 0;
-    await using site = new Site(() => ++count < 3 ? { torn: new TextEncoder().encode(sent) } : { status: 200 });
+    await using site = new Site(() =>
+      ++count < 3 ? { torn: new TextEncoder().encode(sent) } : { status: 200 }
+    );
     const [mended] = await site.probe(one);
     assert.deepEqual([mended?.isReady, mended?.attempts], [true, 3]);
     count = -10;
