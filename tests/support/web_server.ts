@@ -10,7 +10,7 @@ export interface WebRequest {
   readonly body: string;
 }
 
-/** An answer; bytes are sent as they are, a connection breaks behind those of "torn", nothing is sent for "silent". */
+/** An answer; bytes are sent as they are, and nothing is sent for "silent". */
 export type WebAnswer =
   | {
     readonly status?: number;
@@ -18,8 +18,14 @@ export type WebAnswer =
     readonly body?: string;
   }
   | Uint8Array<ArrayBuffer>
-  | { readonly torn: Uint8Array<ArrayBuffer> }
   | "silent";
+
+/** Bytes, behind which the connection breaks. */
+export interface TornAnswer {
+  readonly torn: Uint8Array<ArrayBuffer>;
+}
+
+type Answerer = (request: WebRequest) => WebAnswer | TornAnswer | Promise<WebAnswer | TornAnswer>;
 
 /** A small web server on any network, of memory or real: one request a connection. */
 export class WebServer implements AsyncDisposable {
@@ -31,13 +37,13 @@ export class WebServer implements AsyncDisposable {
   readonly #conns = new Set<Conn>();
   readonly #accepting: Promise<void>;
 
-  constructor(listening: Listening, answer: (request: WebRequest) => WebAnswer | Promise<WebAnswer>) {
+  constructor(listening: Listening, answer: Answerer) {
     this.#listening = listening;
     this.port = "port" in listening.endpoint ? listening.endpoint.port : 0;
     this.#accepting = this.#accept(answer);
   }
 
-  async #accept(answer: (request: WebRequest) => WebAnswer | Promise<WebAnswer>): Promise<void> {
+  async #accept(answer: Answerer): Promise<void> {
     for (let conn = await this.#listening.accept(); conn; conn = await this.#listening.accept()) {
       const client = conn;
       this.#conns.add(client);
@@ -50,7 +56,7 @@ export class WebServer implements AsyncDisposable {
     }
   }
 
-  async #serve(conn: Conn, answer: (request: WebRequest) => WebAnswer | Promise<WebAnswer>): Promise<void> {
+  async #serve(conn: Conn, answer: Answerer): Promise<void> {
     const messages = new Messages(conn);
     const head = await messages.read(decodeRequestHead);
     if (!head) return;
@@ -88,7 +94,7 @@ export class WebServer implements AsyncDisposable {
 }
 
 function answerBytes(
-  { status = 200, fields = [], body = "" }: Exclude<WebAnswer, Uint8Array | { torn: unknown } | "silent">,
+  { status = 200, fields = [], body = "" }: Exclude<WebAnswer, Uint8Array | "silent">,
 ) {
   const content = new TextEncoder().encode(body);
   const head = encodeResponseHead({

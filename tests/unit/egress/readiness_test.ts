@@ -9,7 +9,7 @@ import {
 } from "../../../src/egress/mod.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";
-import { type WebAnswer, type WebRequest, WebServer } from "../../support/web_server.ts";
+import { type TornAnswer, type WebAnswer, type WebRequest, WebServer } from "../../support/web_server.ts";
 
 /** A proxy of the memory network that answers for the whole web. */
 class Site implements AsyncDisposable {
@@ -17,7 +17,7 @@ class Site implements AsyncDisposable {
   readonly network = new MemoryNetwork();
   readonly server: WebServer;
 
-  constructor(answer: (request: WebRequest) => WebAnswer) {
+  constructor(answer: (request: WebRequest) => WebAnswer | TornAnswer) {
     this.network.names.set("proxy.test", ["192.0.2.1"]);
     this.server = new WebServer(this.network.listen({ host: "192.0.2.1", port: 3128 }), answer);
   }
