@@ -166,16 +166,27 @@ export class EgressLab implements AsyncDisposable {
     return (await roles()).filter(({ namespace }) => namespace === undefined).flatMap(({ rules }) => rules);
   }
 
-  /** Writes the spec, as an administrator does; the answer is its generation. */
+  /** Writes the spec, as an administrator does, who looks again where somebody else was quicker; gives its generation. */
   async edit(spec: Readonly<Record<string, unknown>>, name = "cluster"): Promise<number> {
+    let written: ProxyView | undefined;
+    await eventually(`the spec of ${name} is written`, async () => {
+      written = await this.#tryEdit(spec, name);
+      return written !== undefined;
+    });
+    return written?.metadata.generation ?? 0;
+  }
+
+  async #tryEdit(spec: Readonly<Record<string, unknown>>, name: string): Promise<ProxyView | undefined> {
     const answer = await this.cluster.ask("GET", `${proxies}/${name}`);
     const before = await answer.json();
-    const metadata = { name };
-    const kind = { apiVersion: "config.openshift.io/v1", kind: "Proxy" };
+    const kind = { apiVersion: "config.openshift.io/v1", kind: "Proxy", metadata: { name } };
     const written = answer.ok
-      ? await this.cluster.json("PUT", `${proxies}/${name}?fieldManager=tests`, { ...before, spec })
-      : await this.cluster.json("POST", `${proxies}?fieldManager=tests`, { ...kind, metadata, spec });
-    return (written as ProxyView).metadata.generation;
+      ? await this.cluster.ask("PUT", `${proxies}/${name}?fieldManager=tests`, { ...before, spec })
+      : await this.cluster.ask("POST", `${proxies}?fieldManager=tests`, { ...kind, spec });
+    const text = await written.text();
+    if (written.ok) return JSON.parse(text);
+    if (written.status === 409) return undefined;
+    throw new Error(`Cannot write the spec of ${name}: ${written.status} ${text}`);
   }
 
   async proxy(): Promise<ProxyView> {
