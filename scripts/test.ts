@@ -1,5 +1,6 @@
 import { findPeers, peersDirectory } from "./find_peers.ts";
 import { type Found, foundPeersVariable } from "./peer_table.ts";
+import { programTests } from "./program_tests.ts";
 import { runAsGroup } from "./process_group.ts";
 import { hiddenEnvironment, type TestGroup, testGroups } from "./test_groups.ts";
 import {
@@ -13,7 +14,7 @@ import {
 } from "./test_outcome.ts";
 
 const usage =
-  `deno task test [--verbose] [--filter TEXT] [--cannot-pass FILE] [--limit SECONDS] [--again COUNT] [--summary FILE] [PATH…]`;
+  `deno task test [--verbose] [--filter TEXT] [--cannot-pass FILE] [--limit SECONDS] [--again COUNT] [--of-program] [--summary FILE] [PATH…]`;
 
 /** Runs the tests, each group with exactly its permissions, and says what was skipped and why. */
 if (import.meta.main) Deno.exit(await runTests(readOptions(Deno.args)));
@@ -30,6 +31,8 @@ interface TestOptions {
    * on a machine that others use too, a test with real programs may fail for want of the machine.
    */
   readonly again: number;
+  /** Leaves out tests that never start the program: a compiled one makes no difference to them. */
+  readonly isOfProgram: boolean;
   /** A file that gets the numbers as JSON, for CI. */
   readonly summary: string | undefined;
   readonly paths: readonly string[];
@@ -41,6 +44,7 @@ function readOptions(args: readonly string[]): TestOptions {
   const value = (name: string) => rest.includes(name) ? rest.splice(rest.indexOf(name), 2)[1] : undefined;
   const options = {
     isVerbose: flag("--verbose"),
+    isOfProgram: flag("--of-program"),
     filter: value("--filter"),
     cannotPass: value("--cannot-pass"),
     limit: Number(value("--limit") ?? 1200),
@@ -76,7 +80,12 @@ async function runTests(options: TestOptions): Promise<number> {
       [foundPeersVariable]: JSON.stringify(found),
     };
     const chosen = await Promise.all(
-      groups.map(async (group) => ({ group, paths: await pathsOf(group, options.paths) })),
+      groups.map(async (group) => {
+        const paths = await pathsOf(group, options.paths);
+        if (!options.isOfProgram) return { group, paths };
+        const files = (await Promise.all(paths.map(testsIn))).flat();
+        return { group, paths: await programTests(files, Deno.readTextFile) };
+      }),
     );
     if (!await prepare(chosen.flatMap(({ paths }) => paths))) return 1;
     const summaries: GroupSummary[] = [];
@@ -220,17 +229,22 @@ async function pathsOf(group: TestGroup, asked: readonly string[]): Promise<stri
 }
 
 async function hasTests(path: string): Promise<boolean> {
-  if (path.endsWith("_test.ts")) return true;
+  return (await testsIn(path)).length > 0;
+}
+
+/** The test files of a path, in order; none where there is no such directory. */
+async function testsIn(path: string): Promise<string[]> {
+  if (path.endsWith("_test.ts")) return [path];
+  const found: string[] = [];
   try {
-    for await (const entry of Deno.readDir(path)) {
-      if (entry.isDirectory ? await hasTests(`${path}/${entry.name}`) : entry.name.endsWith("_test.ts")) {
-        return true;
-      }
+    for await (const { name, isDirectory } of Deno.readDir(path)) {
+      if (isDirectory) found.push(...await testsIn(`${path}/${name}`));
+      else if (name.endsWith("_test.ts")) found.push(`${path}/${name}`);
     }
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
-  return false;
+  return found.sort();
 }
 
 function nothingWhenMissing(error: unknown): string {
