@@ -117,14 +117,15 @@ class DoorRun implements AsyncDisposable {
     } catch (error) {
       throw await withOwner(this.#world, error).catch(() => error);
     }
+    // Before the control socket says that it is ready: who waits for that may read the file.
+    if (readyFile !== undefined) this.#held.defer(() => this.#world.files.remove(readyFile));
+    const addresses = await this.#tellAddresses(door);
     if (source) await this.#serveControl(instance, source);
     this.#watch = this.#held.use(new ConfigWatch(this.#world, log, () => this.#reloadAndForget("file")));
     const spawn = (work: (signal: AbortSignal) => Promise<void>) => this.#tasks.spawn(work);
     this.#refresh = this.#held.use(new CatalogueRefresh(this.#world, { log, source: this.#source, spawn }));
     await this.#follow(door);
-    if (readyFile !== undefined) this.#held.defer(() => this.#world.files.remove(readyFile));
     this.#tasks.spawn((signal) => repairDns(this.#world, door.dnsWish, { log, signal }));
-    const addresses = await this.#tellAddresses(door);
     this.#log.info("door.ready", { id, addresses: addresses.join(" "), pid: this.#world.process.pid });
     await onReady(addresses);
   }

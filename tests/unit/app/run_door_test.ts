@@ -48,6 +48,25 @@ Deno.test("runDoor() gives everything back at its end", async () => {
   assert.ok(await world.files.lock("/run/me/default.lock"));
 });
 
+Deno.test("runDoor() writes the ready file before anybody can ask whether it is ready", async () => {
+  const world = worldWith();
+  const seen: string[] = [];
+  const listen = world.network.listen.bind(world.network);
+  world.network.listen = (endpoint) => {
+    if ("path" in endpoint) seen.push(endpoint.path);
+    return listen(endpoint);
+  };
+  const replace = world.files.replace.bind(world.files);
+  world.files.replace = async (path, content, options) => {
+    await replace(path, content, options);
+    seen.push(path);
+  };
+  const door = await startDoor(world, { readyFile: "/run/ready" });
+  assert.deepEqual(seen, ["/run/ready", "/run/me/default.sock"]);
+  world.kill("SIGTERM");
+  await door.ended;
+});
+
 const failures = [
   {
     name: "a second address that is taken",
