@@ -64,6 +64,17 @@ export function switchOption(
   return withDefault(option(name, switchValue(), { description: words(about) }), standard);
 }
 
+/** Those of how upstream's programs are told to log. */
+const logSwitches = [
+  "--logtostderr",
+  "--alsologtostderr",
+  "--one_output",
+  "--skip_headers",
+  "--skip_log_headers",
+  "--add_dir_header",
+  "--legacy_stderr_threshold_behavior",
+] as const;
+
 /** The switches of upstream's programs and ours: they may stand without a value. */
 export const konnectivitySwitches = [
   "--enable-lease-controller",
@@ -76,26 +87,14 @@ export const konnectivitySwitches = [
   "--close-idle-conn",
   "--cluster-proxy",
   "--enable-http2-healthchecks",
-  "--logtostderr",
-  "--alsologtostderr",
-  "--one_output",
-  "--skip_headers",
-  "--skip_log_headers",
-  "--add_dir_header",
-  "--legacy_stderr_threshold_behavior",
+  ...logSwitches,
 ] as const;
 
 /** How upstream's programs are told to log. */
 const logOptions = [
   "--v",
   "--vmodule",
-  "--logtostderr",
-  "--alsologtostderr",
-  "--one_output",
-  "--skip_headers",
-  "--skip_log_headers",
-  "--add_dir_header",
-  "--legacy_stderr_threshold_behavior",
+  ...logSwitches,
   "--stderrthreshold",
   "--log_dir",
   "--log_file",
