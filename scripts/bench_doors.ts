@@ -18,13 +18,18 @@ export interface BenchDoor extends AsyncDisposable {
 export async function startPostern(
   directory: string,
   config: string,
-  { isFromSource = false }: { readonly isFromSource?: boolean } = {},
+  { isFromSource = false, prepare }: {
+    readonly isFromSource?: boolean;
+    /** Puts something into its directory for what it keeps, before it starts. */
+    readonly prepare?: (cache: string) => Promise<void>;
+  } = {},
 ): Promise<BenchDoor> {
   const home = await Deno.makeTempDir({ dir: directory });
   // Another HOME must not mean an empty cache of Deno: that would be measured at every start.
   const env: Record<string, string> = {
     HOME: home,
     XDG_RUNTIME_DIR: `${home}/run`,
+    XDG_CACHE_HOME: `${home}/.cache`,
     TMPDIR: home,
     DENO_DIR: await denoDirectory(),
   };
@@ -42,6 +47,7 @@ export async function startPostern(
   const compiled = isFromSource ? undefined : Deno.env.get("POSTERN_BIN");
   const platform = Deno.build.os === "darwin" ? "darwin" : "linux";
   const places = placesFor({ platform, env: (name) => env[name], uid: Deno.uid() ?? undefined });
+  await prepare?.(places.cache);
   const main = new URL("../main.ts", import.meta.url).href;
   const before = compiled ? [compiled] : [Deno.execPath(), ...sourceCommand(args, places), main];
   return await startReady("postern", [...before, ...args], env);

@@ -78,17 +78,19 @@ async function measureSideBySide(
 async function measureMemory(
   bench: KonnectivityBench,
   frontend: Frontend,
-  { tunnels }: Size,
+  { rounds, tunnels }: Size,
 ): Promise<Verdict[]> {
   const samples: Record<"server" | "agent" | "failed", Sample[]> = { server: [], agent: [], failed: [] };
-  for (const name of ["postern", "Go"] as const) {
-    await using pair = await bench.pair(name, frontend);
-    await load(bench, pair, ["rate", "-n", "200", "-c", "16"]);
-    const { server, agent } = pair.pids;
-    const answer = await load(bench, pair, ["idle", "-n", `${tunnels}`, "-pids", `${server},${agent}`]);
-    samples.server.push({ door: name, value: answer.kB_0 ?? NaN });
-    samples.agent.push({ door: name, value: answer.kB_1 ?? NaN });
-    samples.failed.push({ door: name, value: answer.failed ?? NaN });
+  for (let round = 0; round < rounds; round++) {
+    for (const name of ["postern", "Go"] as const) {
+      await using pair = await bench.pair(name, frontend);
+      await load(bench, pair, ["rate", "-n", "200", "-c", "16"]);
+      const { server, agent } = pair.pids;
+      const answer = await load(bench, pair, ["idle", "-n", `${tunnels}`, "-pids", `${server},${agent}`]);
+      samples.server.push({ door: name, value: answer.kB_0 ?? NaN });
+      samples.agent.push({ door: name, value: answer.kB_1 ?? NaN });
+      samples.failed.push({ door: name, value: answer.failed ?? NaN });
+    }
   }
   const of = `${tunnels} open tunnels`;
   return [

@@ -10,7 +10,7 @@ interface Size {
   readonly exchanges: number;
 }
 
-const full: Size = { rounds: 7, megabytes: 500, exchanges: 10_000 };
+const full: Size = { rounds: 5, megabytes: 500, exchanges: 10_000 };
 const smoke: Size = { rounds: 1, megabytes: 20, exchanges: 500 };
 
 /** Measures postern into a cluster beside `kubectl port-forward` to the same pod. */
@@ -102,7 +102,7 @@ async function measureCrowd(bench: KubeBench, place: BenchPlace, size: Size): Pr
   const failures: Sample[] = [];
   const lost: Sample[] = [];
   const connections: Sample[] = [];
-  for (let round = 0; round < Math.min(size.rounds, 3); round++) {
+  for (let round = 0; round < size.rounds; round++) {
     await using kubectl = await bench.kubectl();
     await using postern = await bench.postern();
     const dials = await generate(place.generator, postern, {

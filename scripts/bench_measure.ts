@@ -17,9 +17,14 @@ export interface Measurement {
   readonly options: readonly string[];
   /** The numbers wanted from the generator's answer, each with what must hold. */
   readonly wants: readonly Want[];
-  /** Only postern is measured: the demand is absolute. */
-  readonly isOwn?: true;
-  readonly rounds?: number;
+}
+
+/** Starts a door for one round. */
+export type StartDoor = () => Promise<BenchDoor>;
+
+export interface Rounds {
+  readonly generator: string;
+  readonly rounds: number;
 }
 
 /** A number in the generator's answer. */
@@ -38,10 +43,9 @@ export function field(key: string): Want["value"] {
 export async function measure(
   measurement: Measurement,
   doors: readonly BenchDoor[],
-  { generator, rounds }: { readonly generator: string; readonly rounds: number },
+  { generator, rounds }: Rounds,
 ): Promise<Verdict[]> {
-  const { wants } = measurement;
-  const samples = wants.map((): Sample[] => []);
+  const tally = new Tally(measurement.wants);
   const failed = new Set<BenchDoor>();
   for (let round = 0; round < rounds; round++) {
     for (const door of doors) {
@@ -53,10 +57,67 @@ export async function measure(
         failed.add(door);
         continue;
       }
-      wants.forEach((want, at) => samples[at]?.push({ door: door.name, value: want.value(answer) }));
+      tally.add(door.name, answer);
     }
   }
-  return wants.map(({ name, demand }, at) => told(judge(name, samples[at] ?? [], demand)));
+  return tally.verdicts();
+}
+
+/** As `measure`, each door started anew for its turn: what a round leaves behind is not held against the next. */
+export async function measureAnew(
+  measurement: Measurement,
+  starts: readonly StartDoor[],
+  { generator, rounds }: Rounds,
+): Promise<Verdict[]> {
+  const tally = new Tally(measurement.wants);
+  for (let round = 0; round < rounds; round++) {
+    for (const start of starts) {
+      await using door = await start();
+      tally.add(door.name, numbersOf(await generate(generator, door, measurement)));
+    }
+  }
+  return tally.verdicts();
+}
+
+/** For doors that have nothing to do: all rounds at once, since they do not take anything from each other. */
+export async function measureAtOnce(
+  measurement: Measurement,
+  start: StartDoor,
+  { generator, rounds }: Rounds,
+): Promise<Verdict[]> {
+  await using doors = new AsyncDisposableStack();
+  const started = await Promise.all(Array.from({ length: rounds }, async () => doors.use(await start())));
+  const tally = new Tally(measurement.wants);
+  await Promise.all(started.map(async (door) => {
+    tally.add(door.name, numbersOf(await generate(generator, door, measurement)));
+  }));
+  return tally.verdicts();
+}
+
+/** What was wanted of the answers so far. */
+class Tally {
+  readonly #wants: readonly Want[];
+  readonly #samples: readonly Sample[][];
+
+  constructor(wants: readonly Want[]) {
+    this.#wants = wants;
+    this.#samples = wants.map(() => []);
+  }
+
+  add(door: string, answer: Readonly<Record<string, number>>): void {
+    for (const [at, { value }] of this.#wants.entries()) {
+      this.#samples[at]?.push({ door, value: value(answer) });
+    }
+  }
+
+  verdicts(): Verdict[] {
+    return this.#wants.map(({ name, demand }, at) => told(judge(name, this.#samples[at] ?? [], demand)));
+  }
+}
+
+function numbersOf(answer: Readonly<Record<string, number>> | string): Readonly<Record<string, number>> {
+  if (typeof answer === "string") throw new Error(answer);
+  return answer;
 }
 
 /** Prints a verdict. */

@@ -1,4 +1,13 @@
-import { type BenchPlace, field, generate, measure, type Measurement } from "./bench_measure.ts";
+import type { BenchDoor } from "./bench_doors.ts";
+import {
+  type BenchPlace,
+  field,
+  generate,
+  measure,
+  measureAnew,
+  measureAtOnce,
+  type Measurement,
+} from "./bench_measure.ts";
 import { measureCold, measureDelayed } from "./bench_ssh_far.ts";
 import { loopback, startSshBench } from "./bench_ssh_doors.ts";
 import { connectThrough } from "./bench_socks.ts";
@@ -12,7 +21,7 @@ interface Size {
   readonly quietSeconds: number;
 }
 
-const full: Size = { rounds: 7, megabytes: 500, exchanges: 10_000, idle: 1000, quietSeconds: 60 };
+const full: Size = { rounds: 5, megabytes: 500, exchanges: 10_000, idle: 1000, quietSeconds: 60 };
 const smoke: Size = { rounds: 1, megabytes: 50, exchanges: 500, idle: 50, quietSeconds: 2 };
 
 /** Measures postern through ssh hosts beside `ssh -D` through the same. */
@@ -31,20 +40,26 @@ export async function benchSsh(place: BenchPlace): Promise<Verdict[]> {
 async function measureNear({ directory, generator }: BenchPlace, size: Size): Promise<Verdict[]> {
   await using bench = await startSshBench(directory, [{ name: "near", lines: loopback }]);
   if (!bench) return [];
-  await using peer = await bench.dynamicForward("near");
+  // The session is there, and the code is warm: what is cold is measured apart.
+  const warm = async (starting: Promise<BenchDoor>) => {
+    const door = await starting;
+    await generate(generator, door, { mode: "rate", options: ["-n", "300"] });
+    return door;
+  };
+  const start = () => warm(bench.postern(["transports: { near: { ssh: near } }", "default: near"]));
+  const startPeer = () => warm(bench.dynamicForward("near"));
   const verdicts: Verdict[] = [];
-  for (const measurement of measurements(size)) {
-    await using postern = await bench.postern(["transports: { near: { ssh: near } }", "default: near"]);
-    const doors = measurement.isOwn ? [postern] : [postern, peer];
-    // The session is there, and the code is warm: what is cold is measured apart.
-    for (const door of doors) await generate(generator, door, { mode: "rate", options: ["-n", "300"] });
-    const rounds = measurement.isOwn ? 1 : measurement.rounds ?? size.rounds;
-    verdicts.push(...await measure(measurement, doors, { generator, rounds }));
+  const { rounds } = size;
+  await using peer = await startPeer();
+  for (const measurement of sideBySide(size)) {
+    await using postern = await start();
+    verdicts.push(...await measure(measurement, [postern, peer], { generator, rounds }));
   }
-  return verdicts;
+  verdicts.push(...await measureAnew(idle(size), [start, startPeer], { generator, rounds }));
+  return [...verdicts, ...await measureAnew(grown(size), [start], { generator, rounds })];
 }
 
-function measurements({ megabytes, exchanges, idle }: Size): Measurement[] {
+function sideBySide({ megabytes, exchanges }: Size): Measurement[] {
   const bulk = ["-mb", `${megabytes}`];
   const of = { of: "ssh -D" } as const;
   const single = ["-c", "1", "-n", `${exchanges / 5}`, "-warm", "200"];
@@ -82,33 +97,35 @@ function measurements({ megabytes, exchanges, idle }: Size): Measurement[] {
         { name: "ssh: one at a time, p99 ms", demand: { atMost: 5 }, value: field("p99_ms") },
       ],
     },
-    {
-      mode: "idle",
-      options: ["-n", `${idle}`],
-      rounds: 1,
-      wants: [
-        { name: "ssh: idle, kB a connection", demand: "informative", value: field("kB_per_conn") },
-      ],
-    },
-    {
-      // Three times as many as the collector lets lie about: a kilobyte that stays of each would show.
-      mode: "rate",
-      options: ["-c", "2", "-n", `${exchanges * 3}`, "-warm", `${exchanges}`, "-grown", "-rest", "5s"],
-      isOwn: true,
-      wants: [
-        {
-          name: `ssh: kB more after ${exchanges * 3} exchanges`,
-          demand: { atMost: exchanges * 3 },
-          value: field("grown_kB"),
-        },
-        {
-          name: `ssh: descriptors more after ${exchanges * 3} exchanges`,
-          demand: { atMost: 0 },
-          value: field("grown_files"),
-        },
-      ],
-    },
   ];
+}
+
+function idle({ idle }: Size): Measurement {
+  return {
+    mode: "idle",
+    options: ["-n", `${idle}`],
+    wants: [{ name: "ssh: idle, kB a connection", demand: "informative", value: field("kB_per_conn") }],
+  };
+}
+
+/** Three times as many as the collector lets lie about: a kilobyte that stays of each would show. */
+function grown({ exchanges }: Size): Measurement {
+  return {
+    mode: "rate",
+    options: ["-c", "2", "-n", `${exchanges * 3}`, "-warm", `${exchanges}`, "-grown", "-rest", "5s"],
+    wants: [
+      {
+        name: `ssh: kB more after ${exchanges * 3} exchanges`,
+        demand: { atMost: exchanges * 3 },
+        value: field("grown_kB"),
+      },
+      {
+        name: `ssh: descriptors more after ${exchanges * 3} exchanges`,
+        demand: { atMost: 0 },
+        value: field("grown_files"),
+      },
+    ],
+  };
 }
 
 /** Through one host that the person's own ssh program serves. */
@@ -169,17 +186,22 @@ async function measureQuiet({ directory, generator }: BenchPlace, size: Size): P
   const names = Array.from({ length: 10 }, (_, at) => `quiet${at}`);
   await using bench = await startSshBench(directory, names.map((name) => ({ name, lines: loopback })));
   if (!bench) return [];
-  await using postern = await bench.postern([
-    "transports:",
-    ...names.map((name) => `  ${name}: { ssh: ${name} }`),
-    "routes:",
-    ...names.map((name, at) => `  - { to: 127.0.1.${at}, via: ${name} }`),
-  ]);
-  // Nobody listens there, which only the ssh host can know.
-  const open = await Promise.all(
-    names.map((_, at) => connectThrough(postern.address, `127.0.1.${at}:1`)),
-  );
-  for (const { conn } of open) conn.close();
+  const start = async () => {
+    const postern = await bench.postern([
+      "transports:",
+      ...names.map((name) => `  ${name}: { ssh: ${name} }`),
+      "routes:",
+      ...names.map((name, at) => `  - { to: 127.0.1.${at}, via: ${name} }`),
+    ]);
+    // Nobody listens there, which only the ssh host can know.
+    const open = await Promise.all(
+      names.map((_, at) => connectThrough(postern.address, `127.0.1.${at}:1`)),
+    );
+    for (const { conn } of open) conn.close();
+    // V8 collects what starting and signing in left behind when it has seen half a minute of rest.
+    await generate(generator, postern, { mode: "wait", options: ["-rest", `${size.quietSeconds / 1.5}s`] });
+    return postern;
+  };
   const quiet: Measurement = {
     mode: "wait",
     options: ["-rest", `${size.quietSeconds}s`],
@@ -191,7 +213,5 @@ async function measureQuiet({ directory, generator }: BenchPlace, size: Size): P
       },
     ],
   };
-  // V8 collects what starting and signing in left behind when it has seen half a minute of rest.
-  await generate(generator, postern, { mode: "wait", options: ["-rest", `${size.quietSeconds / 1.5}s`] });
-  return await measure(quiet, [postern], { generator, rounds: 1 });
+  return await measureAtOnce(quiet, start, { generator, rounds: size.rounds });
 }

@@ -1,0 +1,111 @@
+import { CatalogueStore } from "../src/clusters/mod.ts";
+import { createWorld } from "../src/runtime/mod.ts";
+import { storedCatalogue } from "../tests/support/catalogue_program.ts";
+import { startPostern } from "./bench_doors.ts";
+import { type BenchPlace, told } from "./bench_measure.ts";
+import { type Demand, judge, type Sample, type Verdict } from "./bench_table.ts";
+import { fetchOlderRuntime } from "./denort.ts";
+import { places } from "./directories.ts";
+import { sourceCommand } from "./postern.ts";
+
+/** A door, and how long it may take until it lets clients in. */
+interface Start {
+  readonly name: string;
+  readonly config: string;
+  /** Whether the catalogue is stored. */
+  readonly hasCatalogue?: boolean;
+  readonly demand: Demand;
+}
+
+const names = Array.from({ length: 10_000 }, (_, at) => `apps.cluster-${at}.region${at % 17}.example.net`);
+const few = names.slice(0, 100).map((name) => `  - { to: other.${name}, via: direct }\n`).join("");
+const many = names.map((name) => `  - { to: ${name}, via: direct }\n`).join("");
+
+/** Measures how long it takes from a command to its first answer, in turns: a busy moment is no one's alone. */
+export async function benchStart({ isSmoke, directory }: BenchPlace): Promise<Verdict[]> {
+  const rounds = isSmoke ? 1 : 9;
+  return [...await measureVersion(directory, rounds), ...await measureDoors(directory, rounds)];
+}
+
+async function measureDoors(directory: string, rounds: number): Promise<Verdict[]> {
+  const list = `${directory}/routes.txt`;
+  await Deno.writeTextFile(list, names.map((name) => `${name} direct\n`).join(""));
+  const starts: readonly Start[] = [
+    { name: "no rules", config: "default: direct\n", demand: "informative" },
+    {
+      name: "10,000 rules of a catalogue",
+      config: "default: direct\n",
+      hasCatalogue: true,
+      demand: { atMost: 400 },
+    },
+    {
+      name: "10,000 rules in a list and 100 in YAML",
+      config: `routesFrom: ${list}\nroutes:\n${few}`,
+      demand: { atMost: 400 },
+    },
+    { name: "10,000 rules in YAML", config: `routes:\n${many}`, demand: { atMost: 1500 } },
+  ];
+  const samples = starts.map((): Sample[] => []);
+  for (let round = 0; round < rounds; round++) {
+    for (const [at, { config, hasCatalogue }] of starts.entries()) {
+      await using door = await startPostern(
+        directory,
+        config,
+        hasCatalogue ? { prepare: storeCatalogue } : {},
+      );
+      samples[at]?.push({ door: "postern", value: door.startMs });
+    }
+  }
+  return starts.map(({ name, demand }, at) =>
+    told(judge(`start with ${name}, ms`, samples[at] ?? [], demand))
+  );
+}
+
+/** Five hundred clusters of twenty domains. */
+async function storeCatalogue(cache: string): Promise<void> {
+  const { clock, files, stores } = createWorld({ main: import.meta.url, flags: [] });
+  const store = new CatalogueStore({ clock, files, stores, directory: `${cache}/catalogue` });
+  await store.put(storedCatalogue("main", 2026, 500), { signal: new AbortController().signal });
+}
+
+/** What `postern version` takes beside a program that does nothing: both compiled, or both from source. */
+async function measureVersion(directory: string, rounds: number): Promise<Verdict[]> {
+  const compiled = Deno.env.get("POSTERN_BIN");
+  const main = new URL("../main.ts", import.meta.url).href;
+  const source = `${directory}/empty.ts`;
+  await Deno.writeTextFile(source, "");
+  const [postern, empty] = compiled
+    ? [[compiled, "version"], [await compileEmpty(source)]]
+    : [main, source].map((program) => [
+      ...[Deno.execPath(), ...sourceCommand(["version"], places()), program],
+      ...program === main ? ["version"] : [],
+    ]);
+  const more: Sample[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const alone = await timeOf(empty ?? []);
+    more.push({ door: "postern", value: await timeOf(postern ?? []) - alone });
+  }
+  const demand: Demand = compiled ? { atMost: 30 } : "informative";
+  return [told(judge("version, ms more than an empty program", more, demand))];
+}
+
+/** With the runtime that `deno task compile --runtime` takes: there is one wherever there is a registry. */
+async function compileEmpty(source: string): Promise<string> {
+  const output = source.replace(/\.ts$/, "");
+  const { compiler, denort } = await fetchOlderRuntime();
+  const { success, stderr } = await new Deno.Command(compiler, {
+    args: ["compile", "--quiet", "--no-check", "--no-config", "--output", output, source],
+    env: { DENORT_BIN: denort, DENO_TLS_CA_STORE: "system" },
+    stdin: "null",
+  }).output();
+  if (success) return output;
+  throw new Error(`Cannot compile an empty program: ${new TextDecoder().decode(stderr).trim()}`);
+}
+
+async function timeOf([program = "", ...args]: readonly string[]): Promise<number> {
+  const begun = performance.now();
+  const { success, stderr } = await new Deno.Command(program, { args, stdin: "null" }).output();
+  const ms = performance.now() - begun;
+  if (success) return ms;
+  throw new Error(`Cannot measure ${program}: ${new TextDecoder().decode(stderr).trim()}`);
+}
