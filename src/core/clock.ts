@@ -6,9 +6,15 @@ export interface Clock {
   now(): number;
   /** The calendar. */
   date(): Date;
-  /** Calls `task` once after `ms` unless disposed before. */
+  /** Calls `task` once after `ms` unless disposed before; behind what came meanwhile where the process stood still. */
   after(ms: number, task: () => void): Disposable;
 }
+
+/**
+ * How late, in ms, a timer rings when the process must have stood still: the machine slept or had no time for it, or
+ * somebody stopped it. What came meanwhile has not been read then, and whoever sent it did nothing wrong.
+ */
+export const leastStall = 250;
 
 /** Resolves after `ms`, or fails with the signal's reason. */
 export function pause(clock: Clock, ms: number, { signal }: { signal: AbortSignal }): Promise<void> {
@@ -26,15 +32,23 @@ export function pause(clock: Clock, ms: number, { signal }: { signal: AbortSigna
   });
 }
 
-/** Runs `work` with a signal that ends with `signal`, or with `error()` after `ms`. */
+/** Runs `work` with a signal that ends with `signal`, or with `error()` after `ms` as `limitTime` counts them. */
 export async function within<T>(
   { clock, ms, signal, error }: { clock: Clock; ms: number; signal: AbortSignal; error: () => unknown },
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const own = new AbortController();
   using _pass = whenAborted(signal, () => own.abort(signal.reason));
-  using _timer = clock.after(ms, () => own.abort(error()));
+  using _limit = limitTime(clock, ms, () => own.abort(error()));
   return await work(own.signal);
+}
+
+/**
+ * Calls `task` once, `ms` from now, unless disposed before. Time in which the process stood still does not count: for
+ * limits of what others may take. `Clock.after` is for what has to happen by the clock.
+ */
+export function limitTime(clock: Clock, ms: number, task: () => void): Disposable {
+  return new Queue(clock, ms, false).add(task);
 }
 
 export interface DeadlinesOptions {
@@ -42,7 +56,7 @@ export interface DeadlinesOptions {
   readonly keepsTimers?: boolean;
 }
 
-/** Many deadlines of few lengths: equal lengths end in the order they began, so one timer serves each length. */
+/** Many limits of time of few lengths: equal lengths end in the order they began, so one timer serves each length. */
 export class Deadlines implements Disposable {
   readonly #clock: Clock;
   readonly #keepsTimers: boolean;
@@ -74,10 +88,15 @@ class Queue implements Disposable {
   #first: Entry | undefined;
   #last: Entry | undefined;
   #timer: Disposable | undefined;
+  /** When the timer is to ring. */
+  #dueAt = 0;
+  /** Between two rings, so that a time is noticed in which the process stood still. */
+  readonly #step: number;
 
   constructor(clock: Clock, ms: number, keepsTimer: boolean) {
     this.#clock = clock;
     this.#ms = ms;
+    this.#step = ms / 10;
     this.#keepsTimer = keepsTimer;
   }
 
@@ -87,7 +106,7 @@ class Queue implements Disposable {
     if (this.#last) this.#last.next = entry;
     else this.#first = entry;
     this.#last = entry;
-    this.#timer ??= this.#clock.after(this.#ms, this.#ring);
+    if (!this.#timer) this.#rest();
     return entry;
   }
 
@@ -110,22 +129,47 @@ class Queue implements Disposable {
     // It stays in place while tasks run, so that a deadline they add does not start a later timer for all.
     const rung = this.#timer;
     const now = this.#clock.now();
+    if (now - this.#dueAt > leastStall) this.#move(now, now - this.#dueAt);
     while (this.#first && this.#first.at <= now) {
       const { task } = this.#first;
       this.#first[Symbol.dispose]();
       task();
     }
     if (this.#timer !== rung) return;
-    this.#timer = this.#first &&
-      this.#clock.after(Math.max(this.#ms / 10, this.#first.at - now), this.#ring);
+    this.#timer = undefined;
+    if (this.#first) this.#rest();
   };
+
+  /** Until the first deadline where that is near, else for a step. */
+  #rest(): void {
+    const now = this.#clock.now();
+    const left = this.#first ? this.#first.at - now : 0;
+    const ms = left < 2 * this.#step ? Math.max(left, this.#step) : this.#step;
+    this.#dueAt = now + ms;
+    this.#timer = this.#clock.after(ms, this.#ring);
+  }
+
+  /**
+   * Gives back the time in which the process stood still. Whatever would be due now has a step more, since that time may
+   * have begun a step earlier; but only once, so that it ends where every ring is late. The order stays as it is.
+   */
+  #move(now: number, late: number): void {
+    for (let entry = this.#first; entry; entry = entry.next) {
+      const at = Math.min(entry.at + late, now + this.#ms);
+      const least = entry.isSpared ? at : now + this.#step;
+      entry.isSpared ||= at < least;
+      entry.at = Math.max(at, least);
+    }
+  }
 }
 
 class Entry implements Disposable {
   previous: Entry | undefined;
   next: Entry | undefined;
+  /** Whether it has been due, and was given a step more. */
+  isSpared = false;
   #queue: Queue | undefined;
-  readonly at: number;
+  at: number;
   readonly task: () => void;
 
   constructor(queue: Queue, at: number, task: () => void) {

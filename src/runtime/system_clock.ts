@@ -1,11 +1,19 @@
-import type { Clock } from "../core/mod.ts";
+import { type Clock, leastStall } from "../core/mod.ts";
 
 /** The machine's time. A timer that waits keeps the process alive, so whoever no longer needs one disposes it. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   date: () => new Date(),
   after(ms, task) {
-    const timer = setTimeout(task, ms);
+    const due = performance.now() + ms;
+    let timer = setTimeout(() => {
+      if (performance.now() - due <= leastStall) return task();
+      // After a time in which the process stood still, what came meanwhile is read first.
+      timer = setTimeout(task, moment);
+    }, ms);
     return { [Symbol.dispose]: () => clearTimeout(timer) };
   },
 };
+
+/** Long enough, in ms, for some turns of the event loop. */
+const moment = 50;

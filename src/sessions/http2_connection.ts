@@ -124,22 +124,12 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
       while (!both.aborted) {
         const silence = Math.max(0, this.#clock.now() - this.#heard);
         if (silence < every) await pause(this.#clock, every - silence, { signal: both });
-        else await this.#expectLife({ ms: deadAfter, signal: both });
+        else await this.ping({ ms: deadAfter, signal: both });
       }
     } catch (error) {
       if (both.aborted || this.#isOver) return;
       this.abort(error);
       throw error;
-    }
-  }
-
-  /** Who woke from a sleep while waiting has not read yet what came meanwhile: such a silence is not the peer's. */
-  async #expectLife({ ms, signal }: { ms: number; signal: AbortSignal }): Promise<void> {
-    const asked = this.#clock.now();
-    try {
-      await this.ping({ signal, ms });
-    } catch (error) {
-      if (this.#isOver || this.#clock.now() - asked < 2 * ms) throw error;
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/mod.ts";
+import { type Clock, limitTime } from "../../core/mod.ts";
 
 /** A limit of time that stands still while a person is asked. */
 export class SshDeadline implements Disposable {
@@ -33,6 +33,6 @@ export class SshDeadline implements Disposable {
 
   #run(): void {
     this.#startedAt = this.#clock.now();
-    this.#timer = this.#clock.after(Math.max(this.#left, 0), this.#onPassed);
+    this.#timer = limitTime(this.#clock, Math.max(this.#left, 0), this.#onPassed);
   }
 }

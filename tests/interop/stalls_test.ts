@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { agentCommand, serverCommand } from "../support/konnectivity_commands.ts";
+import { KonnectivityLab, konnectivityPeers, untilReady } from "../support/konnectivity_lab.ts";
+import { eventually } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import { type Door, Household } from "../support/postern_process.ts";
+import { latin1, RawClient, socks5Asking, socks5Request, throughSocks5 } from "../support/raw_client.ts";
+import { RoughLine } from "../support/rough_line.ts";
+import { sshHostLines, writeSshConfig } from "../support/ssh_household.ts";
+import { SshLab, sshPeers } from "../support/sshd.ts";
+import { echoServer, TargetServer } from "../support/target_server.ts";
+
+// A program that stood still, because of its machine or a signal, has not read yet what came meanwhile. Its clients and
+// its peers have done nothing wrong: no limit of time may end them for that.
+
+/** Short enough to be over several times while the door stands still, in ms. */
+const limit = 600;
+const limits = `listen: { limits: { handshake: ${limit}ms, dial: ${limit}ms } }`;
+
+/** Stops a program for several times as long as anybody may wait, while `work` is done. */
+async function asleep(
+  program: { kill(signal: Deno.Signal): void },
+  work: () => void | Promise<void>,
+): Promise<void> {
+  program.kill("SIGSTOP");
+  try {
+    await work();
+    // The sleep itself: there is nothing else to wait for.
+    await new Promise((resolve) => setTimeout(resolve, 4 * limit));
+  } finally {
+    program.kill("SIGCONT");
+  }
+}
+
+async function opened(lines: readonly string[]): Promise<Household> {
+  const home = await Household.open();
+  await home.configure([limits, ...lines].join("\n") + "\n");
+  return home;
+}
+
+/** A client that the door has taken, and that has said nothing yet. */
+async function silentClient(door: Door, echo: { readonly port: number }): Promise<RawClient> {
+  const client = await RawClient.connect(await door.address());
+  // Clients are taken in the order they come.
+  (await throughSocks5(await door.address(), { host: "127.0.0.1", port: echo.port })).close();
+  return client;
+}
+
+async function echoes(client: RawClient): Promise<void> {
+  await client.send("hello");
+  assert.equal(new TextDecoder().decode(await client.take(5)), "hello");
+}
+
+const asked = {
+  "SOCKS5": (port: number) => socks5Asking({ host: "127.0.0.1", port }),
+  "SOCKS4": (port: number) => Uint8Array.of(4, 1, port >> 8, port & 255, 127, 0, 0, 1, 0),
+  "HTTP": (port: number) => latin1(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\nHost: x\r\n\r\n`),
+};
+const answers = {
+  "SOCKS5": async (client: RawClient) => assert.equal((await client.take(12))[3], 0),
+  "SOCKS4": async (client: RawClient) => assert.equal((await client.take(8))[1], 90),
+  "HTTP": async (client: RawClient) => assert.match(await client.takeUntil("\r\n\r\n"), /^HTTP\/1\.1 200 /),
+};
+
+for (const protocol of ["SOCKS5", "SOCKS4", "HTTP"] as const) {
+  Deno.test(`a client of ${protocol} that asks while the door stands still is served`, async () => {
+    await using echo = echoServer();
+    await using home = await opened(["default: direct"]);
+    await using door = await home.door();
+    for (let round = 0; round < 3; round++) {
+      using client = await silentClient(door, echo);
+      await asleep(door, () => client.send(asked[protocol](echo.port)));
+      await answers[protocol](client);
+      await echoes(client);
+    }
+  });
+}
+
+for (const early of ["nothing", "its greeting"]) {
+  Deno.test(`a client of SOCKS5 that says ${early} while the door stands still may go on after`, async () => {
+    await using echo = echoServer();
+    await using home = await opened(["default: direct"]);
+    await using door = await home.door();
+    for (let round = 0; round < 3; round++) {
+      using client = await silentClient(door, echo);
+      const greet = () => client.send(Uint8Array.of(5, 1, 0));
+      await asleep(door, async () => early === "nothing" ? undefined : await greet());
+      if (early === "nothing") await greet();
+      assert.deepEqual([...await client.take(2)], [5, 0]);
+      await client.send(socks5Request({ host: "127.0.0.1", port: echo.port }));
+      assert.equal((await client.take(10))[1], 0);
+      await echoes(client);
+    }
+  });
+}
+
+Deno.test("a client that says nothing is dropped, though the door stood still meanwhile", async () => {
+  await using echo = echoServer();
+  await using home = await opened(["default: direct"]);
+  await using door = await home.door();
+  using client = await silentClient(door, echo);
+  await asleep(door, () => {});
+  assert.equal((await client.rest()).length, 0);
+});
+
+Deno.test("a dial that is answered while the door stands still has succeeded", async () => {
+  const isAsked = Promise.withResolvers<void>();
+  const mayAnswer = Promise.withResolvers<void>();
+  await using upstream = new TargetServer(async (client) => {
+    await client.takeUntil("\r\n\r\n");
+    isAsked.resolve();
+    await mayAnswer.promise;
+    await client.send("HTTP/1.1 200 OK\r\n\r\n");
+    await client.send(await client.take(5));
+  });
+  await using home = await opened([
+    `transports: { corp: { proxy: { url: "http://${upstream.address}" } } }`,
+    "default: corp",
+  ]);
+  await using door = await home.door();
+  using client = await RawClient.connect(await door.address());
+  await client.send(socks5Asking({ host: "a.example", port: 7 }));
+  await isAsked.promise;
+  await asleep(door, () => mayAnswer.resolve());
+  assert.equal((await client.take(12))[3], 0);
+  await echoes(client);
+});
+
+/** Asks a door for the way over a line that is held, which is let go while the door stands still. */
+async function throughHeldLine(door: Door, line: RoughLine, port: number): Promise<void> {
+  line.state = "held";
+  using client = await RawClient.connect(await door.address());
+  await client.send(socks5Asking({ host: "127.0.0.1", port }));
+  await eventually("the way is tried", () => line.open > 0);
+  await asleep(door, () => {
+    line.state = "open";
+  });
+  assert.equal((await client.take(12))[3], 0, door.stderr);
+  await echoes(client);
+}
+
+peerTest("an ssh session is made though the door stands still meanwhile", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  const sshd = await lab.start("jump");
+  await using line = new RoughLine(() => sshd.port);
+  await lab.know(`[127.0.0.1]:${line.port}`, `${sshd.keys[0]}.pub`);
+  const config = await writeSshConfig(lab, sshHostLines("jump", line, "ConnectTimeout 1"));
+  await using echo = echoServer();
+  await using home = await opened([
+    `ssh: { config: ${JSON.stringify(config)} }`,
+    "transports: { jump: { ssh: jump } }",
+    "default: jump",
+  ]);
+  await using door = await home.door();
+  await throughHeldLine(door, line, echo.port);
+  assert.equal(sshd.signIns, 1);
+});
+
+interface KonnectivityParts {
+  readonly door: Door;
+  readonly line: RoughLine;
+  readonly server: Door;
+  readonly agent: Door;
+}
+
+/** A door that goes through a server and an agent of ours, over a line. */
+function konnectivityTest(
+  name: string,
+  settings: string,
+  run: (parts: KonnectivityParts) => Promise<void>,
+): void {
+  peerTest(name, konnectivityPeers, async (paths) => {
+    await using lab = await KonnectivityLab.create(paths);
+    await using home = await Household.open();
+    const server = await serverCommand(home, lab);
+    const agent = await agentCommand(home, lab, { agents: server.agents });
+    await untilReady(server.health);
+    await using line = new RoughLine(() => server.front);
+    const { cert, key } = lab.pair("frontend", "client");
+    const where = `server: "127.0.0.1:${line.port}", mode: grpc`;
+    await home.configure(
+      [
+        settings,
+        `transports: { own: { konnectivity: { ${where}, ca: ${
+          lab.ca("frontend")
+        }, cert: ${cert}, key: ${key} } } }`,
+        "default: own\n",
+      ].join("\n"),
+    );
+    await using door = await home.door();
+    await run({ door, line, server: server.program, agent: agent.program });
+  });
+}
+
+konnectivityTest(
+  "a way through Konnectivity is made though the door stands still meanwhile",
+  limits,
+  async (parts) => {
+    await using echo = echoServer();
+    await throughHeldLine(parts.door, parts.line, echo.port);
+  },
+);
+
+for (const who of ["server", "agent"] as const) {
+  konnectivityTest(
+    `connections through Konnectivity outlive that its ${who} stands still`,
+    "",
+    async (parts) => {
+      await using echo = echoServer();
+      const ask = async () =>
+        await throughSocks5(await parts.door.address(), { host: "127.0.0.1", port: echo.port });
+      using before = await ask();
+      let asking: Promise<RawClient> | undefined;
+      await asleep(parts[who], async () => {
+        await before.send("hel");
+        asking = ask();
+      });
+      await before.send("lo");
+      assert.equal(new TextDecoder().decode(await before.take(5)), "hello");
+      assert.ok(asking);
+      using after = await asking;
+      await echoes(after);
+    },
+  );
+}

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { systemClock } from "../../../src/runtime/system_clock.ts";
+
+/** Keeps the process from doing anything else. */
+function stall(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+Deno.test("after() rings behind what has come while the process stood still", async () => {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  using near = await Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port });
+  using far = await listener.accept();
+  const happened: string[] = [];
+  const rung = Promise.withResolvers<void>();
+  const read = near.read(new Uint8Array(1)).then(() => happened.push("read"));
+  systemClock.after(20, () => {
+    happened.push("rung");
+    rung.resolve();
+  });
+  await far.write(Uint8Array.of(1));
+  stall(600);
+  await Promise.all([read, rung.promise]);
+  assert.deepEqual(happened, ["read", "rung"]);
+});
+
+Deno.test("after() never rings once it is disposed, though it was late", async () => {
+  let isRung = false;
+  const timer = systemClock.after(20, () => isRung = true);
+  stall(600);
+  // It would have rung before this one.
+  const next = Promise.withResolvers<void>();
+  systemClock.after(0, next.resolve);
+  timer[Symbol.dispose]();
+  await next.promise;
+  await new Promise<void>((resolve) => systemClock.after(100, resolve));
+  assert.equal(isRung, false);
+});
