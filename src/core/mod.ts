@@ -1,5 +1,6 @@
 export * from "./accepting.ts";
 export * from "./address.ts";
+export type * from "./bytes.ts";
 export * from "./clock.ts";
 export * from "./conn.ts";
 export * from "./continued_conn.ts";
@@ -7,6 +8,8 @@ export * from "./duplex.ts";
 export * from "./errors.ts";
 export type * from "./far_names.ts";
 export type * from "./far_table.ts";
+export * from "./held_bytes.ts";
+export * from "./inbox.ts";
 export * from "./line_writer.ts";
 export * from "./log.ts";
 export * from "./messages.ts";

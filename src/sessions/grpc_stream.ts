@@ -1,4 +1,11 @@
-import { bufferSizes, type ErrorCode, giveBuffer, PosternError, takeBuffer } from "../core/mod.ts";
+import {
+  bufferSizes,
+  type Bytes,
+  type ErrorCode,
+  giveBuffer,
+  PosternError,
+  takeBuffer,
+} from "../core/mod.ts";
 import {
   grpcCodes,
   type GrpcStatus,
@@ -9,7 +16,6 @@ import {
   readMessageHead,
   writeMessageHead,
 } from "../wire/mod.ts";
-import type { Bytes } from "./byte_queue.ts";
 import type { Http2Exchange } from "./http2_exchange.ts";
 
 /** The messages of one gRPC call, either side of it. */

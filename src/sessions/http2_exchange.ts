@@ -1,7 +1,5 @@
-import { PosternError, whenAborted } from "../core/mod.ts";
+import { type Bytes, Inbox, PosternError, whenAborted } from "../core/mod.ts";
 import { type HeaderField, http2Codes, type Http2Session } from "../wire/mod.ts";
-import type { Bytes } from "./byte_queue.ts";
-import { Inbox } from "./inbox.ts";
 
 /** What an exchange needs of the connection it is part of. */
 export interface ExchangeHost {

@@ -1,6 +1,4 @@
-import { type Clock, type Conn, PosternError, StreamedConn } from "../core/mod.ts";
-import type { Bytes } from "./byte_queue.ts";
-import { Inbox } from "./inbox.ts";
+import { type Bytes, type Clock, type Conn, Inbox, PosternError, StreamedConn } from "../core/mod.ts";
 import type { PacketStream } from "./packet_stream.ts";
 
 /** What a tunnel needs of whoever keeps the tunnels of a stream. */

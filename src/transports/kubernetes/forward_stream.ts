@@ -1,5 +1,4 @@
-import { type Conn, PosternError, StreamedConn } from "../../core/mod.ts";
-import { HeldBytes } from "../ssh/held_bytes.ts";
+import { type Conn, Inbox, PosternError, StreamedConn } from "../../core/mod.ts";
 
 /** What a stream needs of what carries it. */
 export interface ForwardLink {
@@ -31,12 +30,10 @@ export class ForwardStream extends StreamedConn implements Conn {
   readonly carriesHalfClose: boolean;
   onAbort: ((reason: unknown) => void) | undefined = undefined;
   readonly #link: ForwardLink;
-  readonly #held = new HeldBytes();
-  #reader: Reader | undefined;
+  readonly #inbox = new Inbox((count) => this.#onUsed(count));
   #received = 0;
   #taken = 0;
   #isExpectant = false;
-  #hasPeerEnded = false;
   #haveEnded = false;
   #isOver = false;
   #failure: unknown;
@@ -51,7 +48,7 @@ export class ForwardStream extends StreamedConn implements Conn {
 
   /** How many bytes wait to be read. */
   get held(): number {
-    return this.#held.length;
+    return this.#inbox.length;
   }
 
   /** How many bytes came so far. */
@@ -70,15 +67,7 @@ export class ForwardStream extends StreamedConn implements Conn {
   }
 
   read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
-    if (this.#held.length > 0) {
-      const count = this.#held.take(into);
-      this.#taken += count;
-      this.#link.onTaken();
-      return Promise.resolve(count);
-    }
-    if (this.#hasPeerEnded) return Promise.resolve(null);
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    return new Promise((resolve, reject) => this.#reader = { into, resolve, reject });
+    return this.#inbox.read(into);
   }
 
   write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
@@ -128,7 +117,7 @@ export class ForwardStream extends StreamedConn implements Conn {
     if (this.#haveEnded || this.#isOver) return done;
     this.#haveEnded = true;
     this.#link.sendEnd();
-    if (this.#hasPeerEnded) this.#finish();
+    if (this.#inbox.hasEnded) this.#finish();
     return done;
   }
 
@@ -142,7 +131,7 @@ export class ForwardStream extends StreamedConn implements Conn {
 
   [Symbol.asyncDispose](): Promise<void> {
     // What has ended on both sides is over already, without an error that nobody would see.
-    if (!this.#isOver || this.#held.length > 0 || this.#reader) {
+    if (!this.#isOver || this.#inbox.length > 0) {
       this.#fail(closedHere, { dropsHeld: true });
       this.#drop();
     }
@@ -150,28 +139,18 @@ export class ForwardStream extends StreamedConn implements Conn {
     return done;
   }
 
-  /** Data of the pod, which is copied: it is a view of a buffer that is used again. */
+  /** Data of the pod: a view of a buffer that is used again. */
   onData(data: Uint8Array<ArrayBuffer>): void {
-    if (this.#failure !== undefined || this.#hasPeerEnded || data.length === 0) return;
+    if (this.#failure !== undefined || this.#inbox.hasEnded || data.length === 0) return;
     this.#received += data.length;
     this.#isExpectant = false;
-    const reader = this.#reader;
-    if (!reader) return this.#held.push(data.slice());
-    this.#reader = undefined;
-    const { into, resolve } = reader;
-    const count = Math.min(into.length, data.length);
-    into.set(count < data.length ? data.subarray(0, count) : data);
-    if (count < data.length) this.#held.push(data.slice(count));
-    this.#taken += count;
-    resolve(count);
+    this.#inbox.put(data);
   }
 
   /** The pod sends nothing more. */
   onEnd(): void {
-    if (this.#hasPeerEnded || this.#failure !== undefined) return;
-    this.#hasPeerEnded = true;
-    this.#reader?.resolve(null);
-    this.#reader = undefined;
+    if (this.#inbox.hasEnded || this.#failure !== undefined) return;
+    this.#inbox.end();
     if (this.#haveEnded) this.#finish();
   }
 
@@ -179,15 +158,20 @@ export class ForwardStream extends StreamedConn implements Conn {
   onFailure(error: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    if (!(this.#hasPeerEnded && this.#haveEnded)) this.#fail(error, { dropsHeld: false });
+    if (!(this.#inbox.hasEnded && this.#haveEnded)) this.#fail(error, { dropsHeld: false });
     this.#link.onOver();
+  }
+
+  #onUsed(count: number): void {
+    this.#taken += count;
+    this.#link.onTaken();
   }
 
   #fail(error: unknown, { dropsHeld }: { dropsHeld: boolean }): void {
     this.#failure ??= error;
-    if (dropsHeld) this.#held.clear();
-    this.#reader?.reject(this.#failure);
-    this.#reader = undefined;
+    if (dropsHeld) this.#inbox.clear();
+    // What has ended stays so for its reader.
+    if (!this.#inbox.hasEnded) this.#inbox.fail(this.#failure);
     this.#wake();
   }
 
@@ -210,12 +194,6 @@ export class ForwardStream extends StreamedConn implements Conn {
     this.#wakeWriter = undefined;
     wake?.();
   }
-}
-
-interface Reader {
-  readonly into: Uint8Array<ArrayBuffer>;
-  resolve(count: number | null): void;
-  reject(error: unknown): void;
 }
 
 const done: Promise<void> = Promise.resolve();

@@ -1,5 +1,4 @@
-import { type Conn, PosternError, StreamedConn } from "../../core/mod.ts";
-import { HeldBytes } from "./held_bytes.ts";
+import { type Conn, Inbox, PosternError, StreamedConn } from "../../core/mod.ts";
 
 /** What a channel needs of the session that carries it. */
 export interface ChannelLink {
@@ -43,10 +42,8 @@ export class SshChannel extends StreamedConn implements Conn {
   readonly #packetSize: number;
   /** How many bytes the server still takes. */
   #sendable: number;
-  readonly #held = new HeldBytes();
-  #hasEnded = false;
+  readonly #inbox = new Inbox((count) => this.#giveBack(count), { areLent: false });
   #failure: unknown;
-  #reader: Reader | undefined;
   #window = firstWindow;
   /** Read, but not yet given back to the server as window. */
   #taken = 0;
@@ -69,14 +66,11 @@ export class SshChannel extends StreamedConn implements Conn {
 
   /** How many bytes wait to be read. */
   get held(): number {
-    return this.#held.length;
+    return this.#inbox.length;
   }
 
   read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
-    if (this.#held.length > 0) return Promise.resolve(this.#take(into));
-    if (this.#hasEnded) return Promise.resolve(null);
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    return new Promise((resolve, reject) => this.#reader = { into, resolve, reject });
+    return this.#inbox.read(into);
   }
 
   write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
@@ -126,7 +120,7 @@ export class SshChannel extends StreamedConn implements Conn {
     this.#hasSentEnd = true;
     this.#link.sendEnd(this.#remote);
     // Both directions are at their end: nothing is left to wait for.
-    if (this.#hasEnded) this.#close();
+    if (this.#inbox.hasEnded) this.#close();
     return done;
   }
 
@@ -140,7 +134,7 @@ export class SshChannel extends StreamedConn implements Conn {
 
   [Symbol.asyncDispose](): Promise<void> {
     // What has ended on both sides is over already, without an error that nobody would see.
-    if (!this.#hasSentClose || this.#held.length > 0 || this.#reader) {
+    if (!this.#hasSentClose || this.#inbox.length > 0) {
       this.#fail(closedHere, { dropsHeld: true });
       this.#close();
     }
@@ -150,16 +144,8 @@ export class SshChannel extends StreamedConn implements Conn {
 
   /** Data of the server; it stays ours. */
   onData(data: Uint8Array<ArrayBuffer>): void {
-    if (this.#failure !== undefined || this.#hasEnded || data.length === 0) return;
-    const reader = this.#reader;
-    if (!reader) return this.#held.push(data);
-    this.#reader = undefined;
-    const { into, resolve } = reader;
-    const count = Math.min(into.length, data.length);
-    into.set(count < data.length ? data.subarray(0, count) : data);
-    if (count < data.length) this.#held.push(data.subarray(count));
-    this.#giveBack(count);
-    resolve(count);
+    if (this.#failure !== undefined || this.#inbox.hasEnded || data.length === 0) return;
+    this.#inbox.put(data);
   }
 
   /** The server takes more. */
@@ -170,10 +156,8 @@ export class SshChannel extends StreamedConn implements Conn {
 
   /** The server sends nothing more. */
   onEnd(): void {
-    if (this.#hasEnded || this.#failure !== undefined) return;
-    this.#hasEnded = true;
-    this.#reader?.resolve(null);
-    this.#reader = undefined;
+    if (this.#inbox.hasEnded || this.#failure !== undefined) return;
+    this.#inbox.end();
     if (this.#hasSentEnd) this.#close();
   }
 
@@ -188,22 +172,16 @@ export class SshChannel extends StreamedConn implements Conn {
   /** The session has gone. */
   onLost(error: unknown): void {
     this.#hasSentClose = true;
-    if (this.#failure === undefined && !(this.#hasEnded && this.#hasSentEnd)) {
+    if (this.#failure === undefined && !(this.#inbox.hasEnded && this.#hasSentEnd)) {
       this.#fail(error, { dropsHeld: false });
     }
-  }
-
-  #take(into: Uint8Array<ArrayBuffer>): number {
-    const count = this.#held.take(into);
-    this.#giveBack(count);
-    return count;
   }
 
   #giveBack(count: number): void {
     this.#taken += count;
     this.#takenSinceCheck += count;
     // In portions that are small beside the window: at half of it, a long way would stand still meanwhile.
-    if (this.#taken < this.#window >> 4 || this.#hasEnded || this.#hasSentClose) return;
+    if (this.#taken < this.#window >> 4 || this.#inbox.hasEnded || this.#hasSentClose) return;
     const grown = this.#grown();
     this.#link.sendWindow(this.#remote, this.#taken + grown);
     this.#taken = 0;
@@ -224,9 +202,9 @@ export class SshChannel extends StreamedConn implements Conn {
 
   #fail(error: unknown, { dropsHeld }: { dropsHeld: boolean }): void {
     this.#failure ??= error;
-    if (dropsHeld) this.#held.clear();
-    this.#reader?.reject(this.#failure);
-    this.#reader = undefined;
+    if (dropsHeld) this.#inbox.clear();
+    // What has ended stays so for its reader.
+    if (!this.#inbox.hasEnded) this.#inbox.fail(this.#failure);
     this.#wake();
   }
 
@@ -248,12 +226,6 @@ export class SshChannel extends StreamedConn implements Conn {
       detail: "reset",
     });
   }
-}
-
-interface Reader {
-  readonly into: Uint8Array<ArrayBuffer>;
-  resolve(count: number | null): void;
-  reject(error: unknown): void;
 }
 
 const done: Promise<void> = Promise.resolve();

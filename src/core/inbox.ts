@@ -1,4 +1,5 @@
-import { ByteQueue, type Bytes } from "./byte_queue.ts";
+import type { Bytes } from "./bytes.ts";
+import { HeldBytes } from "./held_bytes.ts";
 
 interface Reading {
   readonly into: Bytes;
@@ -6,23 +7,28 @@ interface Reading {
   readonly reject: (why: unknown) => void;
 }
 
-/** What comes in on one stream of many: bytes, then the end or a failure. One reader at a time. */
+/** What comes in on one stream of many: bytes, then the end or a failure. One reader at a time. Its owner bounds it. */
 export class Inbox {
-  readonly #queue = new ByteQueue();
+  readonly #held = new HeldBytes();
   readonly #onUsed: (count: number) => void;
+  readonly #areLent: boolean;
   #wake: (() => void) | undefined;
   #reading: Reading | undefined;
   #hasEnded = false;
   #failure: { readonly why: unknown } | undefined;
 
-  /** `onUsed` is told how many bytes the reader has got, whenever it gets some. */
-  constructor(onUsed: (count: number) => void) {
+  /**
+   * `onUsed` is told how many bytes the reader has got, whenever it gets some. `areLent`: what is put in is a view of a
+   * buffer that is used again, so that what is kept of it is a copy.
+   */
+  constructor(onUsed: (count: number) => void, { areLent = true }: { areLent?: boolean } = {}) {
     this.#onUsed = onUsed;
+    this.#areLent = areLent;
   }
 
   /** How many bytes wait. */
   get length(): number {
-    return this.#queue.length;
+    return this.#held.length;
   }
 
   get hasEnded(): boolean {
@@ -31,8 +37,8 @@ export class Inbox {
 
   /** Fills the front of `into`; what has come is given before the end, and before a failure. */
   read(into: Bytes): Promise<number | null> {
-    if (this.#queue.length > 0) {
-      const count = this.#queue.take(into);
+    if (this.#held.length > 0) {
+      const count = this.#held.take(into);
       this.#onUsed(count);
       return Promise.resolve(count);
     }
@@ -43,22 +49,24 @@ export class Inbox {
 
   /** Resolves once a read would not wait. */
   whenReadable(): Promise<void> {
-    if (this.#queue.length > 0 || this.#failure || this.#hasEnded) return Promise.resolve();
+    if (this.#held.length > 0 || this.#failure || this.#hasEnded) return Promise.resolve();
     return new Promise((resolve) => this.#wake = resolve);
   }
 
-  /** Gives bytes to the reader who waits, and keeps a copy of the rest. */
+  /** Gives bytes to the reader who waits, and keeps the rest. */
   put(bytes: Bytes): void {
+    if (bytes.length === 0) return;
     const reading = this.#taken();
     if (!reading) {
-      this.#queue.add(bytes);
+      this.#held.push(this.#areLent ? bytes.slice() : bytes);
       return this.#tell();
     }
-    const count = Math.min(bytes.length, reading.into.length);
-    reading.into.set(bytes.subarray(0, count));
-    this.#queue.add(bytes.subarray(count));
+    const { into, resolve } = reading;
+    const count = Math.min(into.length, bytes.length);
+    into.set(count < bytes.length ? bytes.subarray(0, count) : bytes);
+    if (count < bytes.length) this.#held.push(this.#areLent ? bytes.slice(count) : bytes.subarray(count));
     this.#onUsed(count);
-    reading.resolve(count);
+    resolve(count);
   }
 
   /** Nothing more will come. */
@@ -77,7 +85,7 @@ export class Inbox {
 
   /** Forgets what nobody will read. */
   clear(): void {
-    this.#queue.clear();
+    this.#held.clear();
   }
 
   #tell(): void {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { HeldBytes } from "../../../../src/transports/ssh/held_bytes.ts";
-import { patternBytes } from "../../../support/pattern_bytes.ts";
+import { HeldBytes } from "../../../src/core/held_bytes.ts";
+import { patternBytes } from "../../support/pattern_bytes.ts";
 
 Deno.test("HeldBytes gives what it was given, however it was cut and however it is taken", () => {
   const size = fc.oneof(fc.nat(40), fc.nat(3000), fc.constant(40_000));

@@ -1,6 +1,8 @@
+import type { Bytes } from "./bytes.ts";
+
 /** Bytes that have come and wait to be read, in order. Small pieces are gathered: each alone costs more than it holds. */
 export class HeldBytes {
-  #pieces: Uint8Array<ArrayBuffer>[] = [];
+  #pieces: Bytes[] = [];
   #length = 0;
   /** What is left of the buffer that the last piece was gathered in. */
   #spare = none;
@@ -16,7 +18,7 @@ export class HeldBytes {
   }
 
   /** Takes a piece in, which is not to be changed any more. */
-  push(bytes: Uint8Array<ArrayBuffer>): void {
+  push(bytes: Bytes): void {
     this.#length += bytes.length;
     if (bytes.length > small || this.#pieces.length < fewPieces) {
       this.#spare = none;
@@ -62,7 +64,7 @@ export class HeldBytes {
     this.#spare = none;
   }
 
-  #lengthen(bytes: Uint8Array<ArrayBuffer>): void {
+  #lengthen(bytes: Bytes): void {
     const last = this.#pieces.pop() ?? none;
     this.#spare.set(bytes);
     this.#spare = this.#spare.subarray(bytes.length);

@@ -1,0 +1,2 @@
+/** Bytes that are not shared with another thread. */
+export type Bytes = Uint8Array<ArrayBuffer>;
