@@ -2,13 +2,14 @@ import settings from "../deno.json" with { type: "json" };
 import { bundleEntry, bundleProgram } from "./bundle.ts";
 import { fetchOlderRuntime } from "./denort.ts";
 import { compiledFlags } from "./permissions.ts";
+import { programName, type ReleaseSystem, releaseSystems } from "./release_files.ts";
 import { runtimeFlags } from "./runtime_flags.ts";
 import { sha256 } from "./sha256.ts";
 
 const usage = "deno task compile [--target NAME… | --target all] [--runtime 2.4.2]";
 
 /** A person's word for a platform, and Deno's. */
-const targets: Readonly<Record<string, string>> = {
+const targets: Readonly<Record<ReleaseSystem, string>> = {
   "linux-x64": "x86_64-unknown-linux-gnu",
   "linux-arm64": "aarch64-unknown-linux-gnu",
   "macos-x64": "x86_64-apple-darwin",
@@ -28,15 +29,15 @@ interface Compiler {
 }
 
 async function compileAll(args: readonly string[]): Promise<number> {
-  const asked: string[] = [];
+  const asked: ReleaseSystem[] = [];
   let isOlder = false;
   for (let at = 0; at < args.length; at += 2) {
     const [option, value = ""] = args.slice(at, at + 2);
-    if (option === "--target" && value === "all") asked.push(...Object.keys(targets));
-    else if (option === "--target" && Object.hasOwn(targets, value)) asked.push(value);
+    if (option === "--target" && value === "all") asked.push(...releaseSystems);
+    else if (option === "--target" && isSystem(value)) asked.push(value);
     else if (option === "--runtime" && value === "2.4.2") isOlder = true;
     else {
-      console.error(`usage: ${usage}\ntargets: ${Object.keys(targets).join(", ")}`);
+      console.error(`usage: ${usage}\ntargets: ${releaseSystems.join(", ")}`);
       return 2;
     }
   }
@@ -62,7 +63,7 @@ interface Job {
   readonly chunks: string;
   readonly files: readonly string[];
   /** Undefined is the platform at hand. */
-  readonly target: string | undefined;
+  readonly target: ReleaseSystem | undefined;
   readonly output: string;
 }
 
@@ -82,7 +83,7 @@ async function compileOne({ compiler, chunks, files, target, output }: Job): Pro
       ...runtimeFlags,
       ...compiledFlags(),
       ...files.filter((file) => file !== bundleEntry).flatMap((file) => ["--include", file]),
-      ...target === undefined ? [] : ["--target", targets[target] ?? ""],
+      ...target === undefined ? [] : ["--target", targets[target]],
       ...["--output", output, bundleEntry],
     ],
     cwd: chunks,
@@ -106,10 +107,13 @@ async function compileOne({ compiler, chunks, files, target, output }: Job): Pro
 }
 
 /** Built for the platform at hand it has the plain name; for others it tells version and platform. */
-function fileName(target: string | undefined): string {
-  const name = target === undefined ? "postern" : `postern-${settings.version}-${target}`;
-  const isWindows = target === undefined ? Deno.build.os === "windows" : target.startsWith("windows");
-  return isWindows ? `${name}.exe` : name;
+function fileName(target: ReleaseSystem | undefined): string {
+  if (target !== undefined) return programName(settings.version, target);
+  return Deno.build.os === "windows" ? "postern.exe" : "postern";
+}
+
+function isSystem(name: string): name is ReleaseSystem {
+  return releaseSystems.some((system) => system === name);
 }
 
 /** The system's certificates: this Deno may be older than the authority of the registry. */

@@ -26,6 +26,7 @@ export type PeerName = keyof typeof peers;
 /** All peers there are. */
 export const peers = {
   bash: { program: "bash", debian: "bash" },
+  busybox: { program: "busybox", debian: "busybox", isOptional: true },
   chromium: { program: "chromium", debian: "chromium" },
   curl: { program: "curl", debian: "curl" },
   danted: { program: "danted", debian: "dante-server" },
@@ -92,7 +93,9 @@ export const peers = {
   python: { program: "python3", debian: "python3-venv", python: ["requests==2.32.5", "PySocks==1.7.1"] },
   redis_cli: { program: "redis-cli", debian: "redis-tools" },
   redis_server: { program: "redis-server", debian: "redis-server" },
+  ruby: { program: "ruby", debian: "ruby", isOptional: true },
   sh: { program: "sh", debian: "dash" },
+  shellcheck: { program: "shellcheck", debian: "shellcheck", isOptional: true },
   skopeo: { program: "skopeo", debian: "skopeo" },
   squid: { program: "squid", debian: "squid-openssl" },
   ssh: { program: "ssh", debian: "openssh-client" },
@@ -105,6 +108,7 @@ export const peers = {
   tinyproxy: { program: "tinyproxy", debian: "tinyproxy" },
   umoci: { program: "umoci", debian: "umoci" },
   versitygw: { program: "versitygw", go: "own" },
+  wget: { program: "wget", debian: "wget", isOptional: true },
   zsh: { program: "zsh", debian: "zsh" },
 } as const satisfies Readonly<Record<string, Peer>>;
 
