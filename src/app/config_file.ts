@@ -9,7 +9,7 @@ import {
   type Problem,
   rootContext,
 } from "../config/mod.ts";
-import { describe, directoryOf, fileNameOf, PosternError, type World } from "../core/mod.ts";
+import { describe, directoryOf, fileNameOf, PosternError, readSettled, type World } from "../core/mod.ts";
 import type { CatalogueState } from "../listeners/mod.ts";
 import { parseRouteLines, type Rule, rulesOfSettings } from "../routing/mod.ts";
 import {
@@ -192,9 +192,10 @@ function isAbsolute(path: string): boolean {
   return /^(?:[/\\]|[A-Za-z]:[/\\])/.test(path);
 }
 
-async function documentText({ files }: World, path: string): Promise<string | undefined> {
+async function documentText({ files, clock }: World, path: string): Promise<string | undefined> {
   try {
-    return await files.readTextIfThere(path, { limit: documentLimit });
+    const read = () => files.readTextIfThere(path, { limit: documentLimit });
+    return await readSettled(path, { files, clock }, read);
   } catch (error) {
     if (!(error instanceof PosternError) || error.detail !== "too_large") throw error;
     throw new PosternError("config", `Cannot use "${path}": it is over 2 MB`, {

@@ -17,6 +17,7 @@ export * from "./metrics.ts";
 export * from "./path.ts";
 export * from "./quantities.ts";
 export * from "./read_room.ts";
+export * from "./read_settled.ts";
 export * from "./relay.ts";
 export * from "./ring.ts";
 export * from "./socket_path.ts";

@@ -1,5 +1,6 @@
-import { describe, type FileInfo, type Files } from "../../core/mod.ts";
+import { type Clock, describe, type FileInfo, type Files, readSettled } from "../../core/mod.ts";
 import { sshConfig } from "../../wire/mod.ts";
+import type { SshConfigDeps } from "./ssh_config_deps.ts";
 
 /** The most a file of the ssh configuration may hold. */
 const fileLimit = 4 * 1024 * 1024;
@@ -25,13 +26,15 @@ export interface SshConfigContents {
 /** The files of an ssh configuration, each read once. */
 export class SshConfigFiles {
   readonly #files: Pick<Files, "read" | "list" | "info">;
+  readonly #clock: Clock;
   readonly #uid: number | undefined;
   readonly #read = new Map<string, Promise<SshConfigFile>>();
   readonly #texts = new Map<string, string>();
   readonly #listed = new Map<string, readonly string[]>();
 
-  constructor(files: Pick<Files, "read" | "list" | "info">, uid: number | undefined) {
+  constructor({ files, clock, uid }: Pick<SshConfigDeps, "files" | "clock" | "uid">) {
     this.#files = files;
+    this.#clock = clock;
     this.#uid = uid;
   }
 
@@ -82,7 +85,8 @@ export class SshConfigFiles {
     if (info.kind === "directory") return { isDirectory: true };
     // A pipe might never end; this one thing that is no file is what people write for nothing.
     if (info.kind === "other" && path !== "/dev/null") return { fault: "it is not a file" };
-    const bytes = await this.#files.read(path, { limit: fileLimit });
+    const from = { files: this.#files, clock: this.#clock };
+    const bytes = await readSettled(path, from, () => this.#files.read(path, { limit: fileLimit }));
     if (info.kind === "file") this.#texts.set(path, new TextDecoder().decode(bytes));
     const lines = sshConfig.parseSshConfig(decoded(bytes));
     return { lines, writers: path === "/dev/null" ? "nobody" : this.#writers(info) };

@@ -17,7 +17,7 @@ export class SshConfigReader {
 
   constructor(deps: SshConfigDeps) {
     this.#deps = deps;
-    this.#files = new SshConfigFiles(deps.files, deps.uid);
+    this.#files = new SshConfigFiles(deps);
   }
 
   /** Every file that was looked for so far, those that are missing too: a change of any asks for a reload. */
