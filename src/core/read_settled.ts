@@ -11,11 +11,13 @@ export async function readSettled<T>(
   read: () => Promise<T>,
 ): Promise<T> {
   for (let left = mostReads;; left--) {
+    // Not when the reading is over: on a busy machine the file may have been saved, and rested, meanwhile.
+    const began = clock.date().getTime();
     const content = await read();
-    const info = await files.info(path);
+    const { modified = -Infinity } = await files.info(path) ?? {};
     // A file of the future is of a machine whose clock goes differently: it says nothing.
-    const age = info ? clock.date().getTime() - info.modified : Infinity;
-    if (left <= 1 || age < 0 || age >= moment) return content;
+    const isForeign = modified > clock.date().getTime();
+    if (left <= 1 || isForeign || modified <= began - moment) return content;
     await new Promise<void>((resolve) => void clock.after(moment, resolve));
   }
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type FileInfo, readSettled } from "../../../src/core/mod.ts";
+import { type FileInfo, pause, readSettled } from "../../../src/core/mod.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
 
 /** A file that a test saves. */
@@ -14,16 +14,19 @@ class SavedFile {
     this.#modified = this.clock.date().getTime() - ago;
   }
 
-  read(): Promise<string> {
+  /** `takes` is how long it takes to read it. */
+  read(takes = 0): Promise<string> {
     const info = (): Promise<FileInfo | undefined> =>
       Promise.resolve(
         this.#modified === undefined
           ? undefined
           : { kind: "file", size: 0, modified: this.#modified, mode: undefined, owner: undefined },
       );
-    return readSettled("f", { files: { info }, clock: this.clock }, () => {
+    return readSettled("f", { files: { info }, clock: this.clock }, async () => {
       this.reads++;
-      return Promise.resolve(this.#text);
+      const text = this.#text;
+      if (takes > 0) await pause(this.clock, takes, new AbortController());
+      return text;
     });
   }
 }
@@ -38,6 +41,17 @@ Deno.test("readSettled() does not take a file that is emptied before it is writt
   await file.clock.advance(100);
   assert.equal(await reading, "whole");
   assert.equal(file.clock.waiting, 0);
+});
+
+Deno.test("readSettled() does not take what was read before a file was saved, however long that took", async () => {
+  const file = new SavedFile();
+  file.save("");
+  const reading = file.read(200);
+  await settle();
+  await file.clock.advance(10);
+  file.save("whole");
+  await file.clock.advance(1000);
+  assert.equal(await reading, "whole");
 });
 
 const atOnce = [
