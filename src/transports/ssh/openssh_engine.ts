@@ -1,12 +1,12 @@
 import { sshPackets } from "../../wire/mod.ts";
+import type { GatheredOutput } from "../gathered_output.ts";
 import type { ChannelEngine, ChannelHandlers } from "./ssh_channels.ts";
-import type { SshOutput } from "./ssh_output.ts";
 import { SshReader, SshWriter } from "./ssh_writer.ts";
 
 const { messages, packetHead, packetSize, readPackets } = sshPackets;
 
 export interface OpensshEngineOptions {
-  readonly output: SshOutput;
+  readonly output: GatheredOutput;
   readonly handlers: () => ChannelHandlers;
   /** The server has answered a ping. */
   readonly onPong: () => void;

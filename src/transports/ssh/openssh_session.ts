@@ -1,10 +1,10 @@
 import { type Conn, PosternError, type Target } from "../../core/mod.ts";
+import { GatheredOutput } from "../gathered_output.ts";
 import { OpensshEngine } from "./openssh_engine.ts";
 import { lossFailure } from "./openssh_failure.ts";
 import type { OpensshDeps, OpensshMaster } from "./openssh_master.ts";
 import { SshChannels } from "./ssh_channels.ts";
 import type { HopSession } from "./ssh_hop.ts";
-import { SshOutput } from "./ssh_output.ts";
 
 export interface OpensshSessionOptions {
   readonly alias: string;
@@ -16,7 +16,7 @@ export class OpensshSession implements HopSession {
   readonly ended: Promise<void>;
   readonly #master: OpensshMaster;
   readonly #options: OpensshSessionOptions;
-  readonly #output: SshOutput;
+  readonly #output: GatheredOutput;
   readonly #engine: OpensshEngine;
   readonly #channels: SshChannels;
   readonly #end = Promise.withResolvers<void>();
@@ -36,7 +36,7 @@ export class OpensshSession implements HopSession {
     this.#master = master;
     this.#options = options;
     this.ended = this.#end.promise;
-    this.#output = new SshOutput(master.conn, () => this.#lose());
+    this.#output = new GatheredOutput(master.conn, { onFailure: () => this.#lose() });
     this.#channels = new SshChannels({
       label: `ssh ${options.alias}`,
       engine: () => this.isOver ? undefined : this.#engine,

@@ -1,8 +1,8 @@
 import { type Clock, type Conn, PosternError, type Target } from "../../core/mod.ts";
+import { GatheredOutput } from "../gathered_output.ts";
 import { SshChannels } from "./ssh_channels.ts";
 import { type SshAlgorithms, SshEngine, type SshMessageHandlers } from "./ssh_engine.ts";
 import { closedByServer, disconnected, lostConnection, protocolFailure } from "./ssh_session_failure.ts";
-import { SshOutput } from "./ssh_output.ts";
 import { SshPulse } from "./ssh_pulse.ts";
 import { type SignInLink, SshSignIn } from "./ssh_sign_in.ts";
 
@@ -28,7 +28,7 @@ export class SshSession implements AsyncDisposable {
   readonly ended: Promise<void>;
   readonly #conn: Conn;
   readonly #options: SshSessionOptions;
-  readonly #output: SshOutput;
+  readonly #output: GatheredOutput;
   readonly #pulse: SshPulse;
   readonly #signIn: SshSignIn;
   readonly #end = Promise.withResolvers<void>();
@@ -47,7 +47,9 @@ export class SshSession implements AsyncDisposable {
     this.#conn = conn;
     this.#options = options;
     this.ended = this.#end.promise;
-    this.#output = new SshOutput(conn, (error) => this.#fail(lostConnection(this.label, error)));
+    this.#output = new GatheredOutput(conn, {
+      onFailure: (error) => this.#fail(lostConnection(this.label, error)),
+    });
     this.#signIn = new SshSignIn(
       (method, message) => this.#speaking().sendSignIn(method, message),
       () => this.#speaking().sessionId,
