@@ -10,7 +10,13 @@ import {
   whenAborted,
   within,
 } from "../core/mod.ts";
-import { decodeResponseHead, encodeRequestHead, type Fields, responseFraming } from "../wire/mod.ts";
+import {
+  decodeResponseHead,
+  encodeRequestHead,
+  type Fields,
+  isFinalHead,
+  responseFraming,
+} from "../wire/mod.ts";
 import { readAnswerBody } from "./http_answer_body.ts";
 import { type HttpProxy, openTunnel, proxyAuthorization } from "./http_proxy_tunnel.ts";
 import { straightDialer } from "./straight_dialer.ts";
@@ -150,7 +156,7 @@ export class HttpClient {
         );
       }
       // An interim answer, which we asked for as little as for another protocol (RFC 9110, section 15.2).
-      if (head.status < 200 && head.status !== 101) continue;
+      if (!isFinalHead(head)) continue;
       if (request.isHeadEnough) {
         return { url, status: head.status, fields: head.fields, body: new Uint8Array() };
       }

@@ -4,6 +4,8 @@ import {
   decodeResponseHead,
   encodeBasic,
   encodeRequestHead,
+  isFinalHead,
+  mostInterim,
   type ResponseHead,
 } from "../wire/mod.ts";
 
@@ -15,9 +17,6 @@ export interface HttpProxy {
   readonly port: number;
   readonly credentials?: BasicCredentials;
 }
-
-/** The interim answers (RFC 9110, section 15.2) that are passed over before the final one. */
-const mostInterim = 16;
 
 /** The field by which we sign in, where there is somebody to be. */
 export function proxyAuthorization({ credentials }: HttpProxy): [name: string, value: string][] {
@@ -54,7 +53,7 @@ async function finalHead(messages: Messages, proxy: HttpProxy): Promise<Response
   for (let interim = 0; interim <= mostInterim; interim++) {
     const head = await messages.read(decodeResponseHead);
     if (!head) break;
-    if (head.status >= 200 || head.status === 101) return head;
+    if (isFinalHead(head)) return head;
   }
   const what = `Cannot read the answer of the proxy ${formatTarget(proxy)}: it gave none`;
   throw new PosternError("unreachable", what);

@@ -2,14 +2,13 @@ import { type Conn, Messages, PosternError } from "../core/mod.ts";
 import {
   ChunkedDecoder,
   decodeResponseHead,
+  isFinalHead,
   isPersistent,
+  mostInterim,
   responseFraming,
   type ResponseHead,
 } from "../wire/mod.ts";
 import { readAnswerBody } from "./http_answer_body.ts";
-
-/** The interim answers (RFC 9110, section 15.2) that are passed over before the final one. */
-const mostInterim = 16;
 
 /** A connection to an API server that carries one request after the other (HTTP/1.1). */
 export class KubeConnection implements AsyncDisposable {
@@ -48,7 +47,7 @@ export class KubeConnection implements AsyncDisposable {
       const head = await this.#messages.read(decodeResponseHead);
       if (!head) throw new PosternError("unreachable", `Cannot read an answer of ${this.#from}: it closed`);
       this.#isAnswered = true;
-      if (head.status >= 200 || head.status === 101) return head;
+      if (isFinalHead(head)) return head;
     }
     throw new PosternError("protocol", `Cannot read an answer of ${this.#from}: none of many is final`);
   }

@@ -3,13 +3,12 @@ import {
   decodeResponseHead,
   encodeBasic,
   encodeRequestHead,
+  isFinalHead,
   mostHead,
+  mostInterim,
   type ResponseHead,
 } from "../wire/mod.ts";
 import { type Asking, noAnswer } from "./proxy_asking.ts";
-
-/** The interim answers (RFC 9110, section 15.2) that are passed over before the final one. */
-const mostInterim = 16;
 
 /** Asks an HTTP proxy for a tunnel to the target (RFC 9110, section 9.3.6): the tunnel, or why there is none. */
 export async function httpConnect(conn: Conn, asking: Asking): Promise<Conn | PosternError> {
@@ -30,7 +29,7 @@ async function finalHead(messages: Messages): Promise<ResponseHead> {
   for (let interim = 0; interim <= mostInterim; interim++) {
     const head = await messages.read(decodeResponseHead);
     if (!head) throw noAnswer();
-    if (head.status >= 200 || head.status === 101) return head;
+    if (isFinalHead(head)) return head;
   }
   throw new PosternError("protocol", "Cannot read an answer: none of many is final");
 }

@@ -72,6 +72,14 @@ export function decodeResponseHead(bytes: Uint8Array<ArrayBuffer>): ReturnType<D
   return { value: { version, status: Number(match[1]), reason: match[2] ?? "", fields }, used };
 }
 
+/** How many interim responses (RFC 9110, section 15.2) are passed over before the final one. */
+export const mostInterim = 16;
+
+/** Whether it is no interim response; one that changes the protocol is the last of this one (RFC 9110, section 15.2.2). */
+export function isFinalHead({ status }: ResponseHead): boolean {
+  return status >= 200 || status === 101;
+}
+
 /** Writes the head of a request; the version is 1.1 unless told. */
 export function encodeRequestHead(
   { method, target, version = "1.1", fields }: {
