@@ -1,4 +1,4 @@
-import { describe, type Dialer, type Log, pause, PosternError, within, type World } from "../core/mod.ts";
+import { describe, type Dialer, type Log, PosternError, within, type World } from "../core/mod.ts";
 import { HttpClient } from "./http_client.ts";
 import {
   openShiftCallback,
@@ -8,7 +8,7 @@ import {
 } from "./openshift_code.ts";
 import { discoverOpenShift, isTokenTaken } from "./openshift_server.ts";
 import { sendBrowser } from "./sign_in_person.ts";
-import { keyUrl, type StoredTokens, TokenCache, type TokenKey } from "./token_cache.ts";
+import { keyUrl, TokenCache, type TokenKey } from "./token_cache.ts";
 
 export interface OpenShiftSignInOptions {
   /** The API server of the cluster. */
@@ -81,8 +81,9 @@ class OpenShiftSignIn {
         `Cannot sign in to ${api.origin}: nobody did within ${Math.round(ms / 1000)} s`,
         { exit: 5, hint: "run the command again, and sign in with the browser that opens" },
       );
-    return await within({ clock: this.#parts.world.clock, ms, signal, error }, async (signal) => {
-      using _lock = await this.#lock(signal);
+    const { clock } = this.#parts.world;
+    return await within({ clock, ms, signal, error }, async (signal) => {
+      using _turn = await this.#cache.turn(this.#key, { clock, signal });
       return await this.#stored(signal) ?? await this.#person(signal);
     });
   }
@@ -98,7 +99,7 @@ class OpenShiftSignIn {
     // Somebody may have set the clock back.
     const isChecked = age >= 0 && age < trusted;
     if (!isChecked && !await this.#isTaken(token, signal)) return undefined;
-    if (!isChecked) await this.#store({ ...stored, checked: new Date(now).toISOString() });
+    if (!isChecked) await this.#cache.keep(this.#key, { ...stored, checked: new Date(now).toISOString() });
     return { token, ...(expires !== undefined && { expires: new Date(expires) }), from: "cache" };
   }
 
@@ -148,38 +149,12 @@ class OpenShiftSignIn {
   async #keep({ token, seconds }: OpenShiftToken): Promise<Omit<ClusterToken, "from">> {
     const now = this.#parts.world.clock.date().getTime();
     const expires = seconds === undefined ? undefined : new Date(now + seconds * 1000);
-    await this.#store({
+    await this.#cache.keep(this.#key, {
       idToken: token,
       ...(expires && { expires: expires.toISOString() }),
       checked: new Date(now).toISOString(),
     });
     return { token, ...(expires && { expires }) };
-  }
-
-  /** A full or read-only disk costs the next sign-in, not this one. */
-  async #store(tokens: StoredTokens): Promise<void> {
-    try {
-      await this.#cache.write(this.#key, tokens);
-    } catch (error) {
-      this.#parts.log.warn("sign_in.not_stored", { reason: describe(error) });
-    }
-  }
-
-  /** Waits for the one who signs in now; undefined where locks cannot be had, which must not keep anybody out. */
-  async #lock(signal: AbortSignal): Promise<Disposable | undefined> {
-    const { world: { clock }, log } = this.#parts;
-    try {
-      for (let isTold = false;; isTold = true) {
-        const lock = await this.#cache.lock(this.#key);
-        if (lock) return lock;
-        if (!isTold) log.info("sign_in.waiting", { reason: "another postern signs in now" });
-        await pause(clock, 200, { signal });
-      }
-    } catch (error) {
-      signal.throwIfAborted();
-      log.warn("sign_in.not_locked", { reason: describe(error) });
-      return undefined;
-    }
   }
 
   #client(timeout?: number): HttpClient {

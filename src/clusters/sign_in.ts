@@ -3,7 +3,6 @@ import {
   type Dialer,
   isPosternError,
   type Log,
-  pause,
   PosternError,
   within,
   type World,
@@ -176,8 +175,9 @@ class SignIn {
           hint: "try again; where there is no browser: postern login --device",
         },
       );
-    return await within({ clock: this.#parts.world.clock, ms, signal, error }, async (signal) => {
-      using _lock = await this.#lock(signal);
+    const { clock } = this.#parts.world;
+    return await within({ clock, ms, signal, error }, async (signal) => {
+      using _turn = await this.#cache.turn(this.#key, { clock, signal, onWait: () => this.#tellWaiting() });
       return await this.#stored() ?? await this.#anew(signal);
     });
   }
@@ -221,7 +221,7 @@ class SignIn {
     const tokens = way === "device"
       ? await signInByDevice(provider, { world, say }, { signal })
       : await signInByBrowser(provider, { world, log, say }, { signal, ...(port !== undefined && { port }) });
-    await this.#store(tokens);
+    await this.#cache.keep(this.#key, tokens);
     return signedIn(tokens, "person");
   }
 
@@ -237,7 +237,7 @@ class SignIn {
       if (idToken === undefined || refreshToken === undefined || !this.#isOurs({ idToken })) continue;
       try {
         const tokens = await refreshTokens(provider, { idToken, refreshToken }, { signal });
-        await this.#store(tokens);
+        await this.#cache.keep(this.#key, tokens);
         return tokens;
       } catch (error) {
         if (!isRefreshRefused(error)) throw error;
@@ -247,15 +247,6 @@ class SignIn {
     return undefined;
   }
 
-  /** A full or read-only disk costs the next sign-in, not this one. */
-  async #store(tokens: StoredTokens): Promise<void> {
-    try {
-      await this.#cache.write(this.#key, tokens);
-    } catch (error) {
-      this.#parts.log.warn("sign_in.not_stored", { reason: describe(error) });
-    }
-  }
-
   get #say(): (text: string) => Promise<void> {
     const { say, world } = this.#parts;
     return say ?? ((text) => world.terminal.err(text));
@@ -263,26 +254,8 @@ class SignIn {
 
   /** It may be some other window's browser that a person has forgotten about. */
   async #tellWaiting(): Promise<void> {
-    this.#parts.log.info("sign_in.waiting", { reason: "another postern signs in now" });
     if (this.#options.way === "none") return;
     await this.#say(`postern: another postern is signing in at ${this.#issuer} now: waiting for it\n`);
-  }
-
-  /** Waits for the one who signs in now; undefined where locks cannot be had, which must not keep anybody out. */
-  async #lock(signal: AbortSignal): Promise<Disposable | undefined> {
-    const { world: { clock }, log } = this.#parts;
-    try {
-      for (let isTold = false;; isTold = true) {
-        const lock = await this.#cache.lock(this.#key);
-        if (lock) return lock;
-        if (!isTold) await this.#tellWaiting();
-        await pause(clock, 200, { signal });
-      }
-    } catch (error) {
-      signal.throwIfAborted();
-      log.warn("sign_in.not_locked", { reason: describe(error) });
-      return undefined;
-    }
   }
 }
 

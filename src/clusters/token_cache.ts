@@ -1,5 +1,14 @@
 import { isMapping } from "../config/mod.ts";
-import { describe, type Files, isPosternError, type Log, PosternError, type World } from "../core/mod.ts";
+import {
+  type Clock,
+  describe,
+  type Files,
+  isPosternError,
+  type Log,
+  pause,
+  PosternError,
+  type World,
+} from "../core/mod.ts";
 
 /** Whose tokens: of a client at an issuer, for one API. */
 export interface TokenKey {
@@ -60,6 +69,15 @@ export class TokenCache {
     });
   }
 
+  /** A full or read-only disk costs the next sign-in, not this one. */
+  async keep(key: TokenKey, tokens: StoredTokens): Promise<void> {
+    try {
+      await this.write(key, tokens);
+    } catch (error) {
+      this.#log.warn("sign_in.not_stored", { reason: describe(error) });
+    }
+  }
+
   async forget(key: TokenKey): Promise<void> {
     await this.#files.remove(await this.#path(key));
   }
@@ -85,6 +103,35 @@ export class TokenCache {
   async lock(key: TokenKey): Promise<Disposable | undefined> {
     await this.#files.privateDirectory(this.#directory);
     return await this.#files.lock(`${await this.#path(key)}.lock`, { removes: true });
+  }
+
+  /**
+   * Takes the lock once whoever signs in now is done, and says so where it must wait; undefined where locks cannot be
+   * had, which must not keep anybody out.
+   */
+  async turn(
+    key: TokenKey,
+    { clock, signal, onWait }: {
+      readonly clock: Clock;
+      readonly signal: AbortSignal;
+      readonly onWait?: () => Promise<void>;
+    },
+  ): Promise<Disposable | undefined> {
+    try {
+      for (let isTold = false;; isTold = true) {
+        const lock = await this.lock(key);
+        if (lock) return lock;
+        if (!isTold) {
+          this.#log.info("sign_in.waiting", { reason: "another postern signs in now" });
+          await onWait?.();
+        }
+        await pause(clock, 200, { signal });
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#log.warn("sign_in.not_locked", { reason: describe(error) });
+      return undefined;
+    }
   }
 
   #fault({ kind, mode, owner }: { kind: string; mode: number | undefined; owner: number | undefined }) {
