@@ -1,3 +1,4 @@
+import { codeQuestion } from "./code_question.ts";
 import { webAddress } from "./oidc_addresses.ts";
 import type { OidcProvider } from "./oidc_provider.ts";
 import type { StoredTokens } from "./token_cache.ts";
@@ -11,27 +12,19 @@ export interface CodeRequest {
   redeem(answer: URLSearchParams, options: { signal: AbortSignal }): Promise<StoredTokens>;
 }
 
-/** Begins the authorization code flow with PKCE (RFC 7636), a state and a nonce of its own. */
+/** Begins the authorization code flow with a nonce of its own. */
 export async function requestCode(
   provider: OidcProvider,
   { redirectUri, scopes }: { redirectUri: string; scopes: readonly string[] },
 ): Promise<CodeRequest> {
   const { oauth, server, issuer, clientId } = provider;
-  const state = oauth.generateRandomState();
   const nonce = oauth.generateRandomNonce();
-  const verifier = oauth.generateRandomCodeVerifier();
-  const url = new URL(webAddress(server.authorization_endpoint ?? "", issuer));
-  const asked = {
-    response_type: "code",
-    client_id: clientId,
-    redirect_uri: redirectUri,
-    scope: scopes.join(" "),
-    state,
-    nonce,
-    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
-    code_challenge_method: "S256",
-  };
-  for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value);
+  const { url, state, verifier } = await codeQuestion(oauth, {
+    endpoint: webAddress(server.authorization_endpoint ?? "", issuer),
+    clientId,
+    redirectUri,
+    more: { scope: scopes.join(" "), nonce },
+  });
   return {
     url,
     state,

@@ -1,5 +1,6 @@
 import type { AuthorizationServer, ClientAuth } from "oauth4webapi";
 import { PosternError } from "../core/mod.ts";
+import { codeQuestion } from "./code_question.ts";
 import type { HttpClient } from "./http_client.ts";
 import { fetchWith } from "./http_fetch.ts";
 import { isPlainLoopback } from "./oidc_addresses.ts";
@@ -23,25 +24,18 @@ export interface OpenShiftToken {
   readonly seconds?: number;
 }
 
-/** Begins the authorization code flow with PKCE (RFC 7636) and a state of its own. */
+/** Begins the authorization code flow of that client. */
 export async function requestOpenShiftCode(
   server: AuthorizationServer,
   { redirectUri, client: http }: { readonly redirectUri: string; readonly client: HttpClient },
 ): Promise<Errand<OpenShiftToken>> {
   const { oauth } = await import("./oauth_library.ts");
   const client = { client_id: openShiftClient };
-  const state = oauth.generateRandomState();
-  const verifier = oauth.generateRandomCodeVerifier();
-  const url = new URL(server.authorization_endpoint ?? "");
-  const asked = {
-    response_type: "code",
-    client_id: openShiftClient,
-    redirect_uri: redirectUri,
-    state,
-    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
-    code_challenge_method: "S256",
-  };
-  for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value);
+  const { url, state, verifier } = await codeQuestion(oauth, {
+    endpoint: server.authorization_endpoint ?? "",
+    clientId: openShiftClient,
+    redirectUri,
+  });
   return {
     url,
     state,
