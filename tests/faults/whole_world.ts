@@ -4,13 +4,17 @@ import { type Door, Household } from "../support/postern_process.ts";
 import { sshPeers } from "../support/sshd.ts";
 import type { LivePart } from "./live_parts.ts";
 import { startCluster } from "./world_cluster.ts";
-import { doorPart, startCompany, updateFaults } from "./world_door.ts";
+import { doorPart } from "./world_door.ts";
 import { startKonnectivity } from "./world_konnectivity.ts";
+import { startLieutenant } from "./world_lieutenant.ts";
 import { startProxies } from "./world_proxies.ts";
 import { startSsh } from "./world_ssh.ts";
 
 /** What such a world is made with. */
-export const worldPeers = [...sshPeers, ...konnectivityPeers, "kubernetes", "tinyproxy"] as const;
+export const worldPeers = [
+  ...[...sshPeers, ...konnectivityPeers],
+  ...(["kubernetes", "lieutenant", "tinyproxy"] as const),
+] as const;
 
 /** A way from the door to a target of its own. */
 export interface WorldWay {
@@ -32,7 +36,7 @@ const halfClosing: readonly WayName[] = ["direct", "one", "chain", "lab", "behin
 
 /**
  * One real door, and behind it everything that it can go through: two ssh servers, a cluster with its API server and
- * node, Konnectivity by upstream's programs and by ours, tinyproxy, another door, and a catalogue. The parts can be
+ * node, Konnectivity by upstream's programs and by ours, tinyproxy, another door, and a Lieutenant. The parts can be
  * made to fail.
  */
 export class WholeWorld implements AsyncDisposable {
@@ -59,20 +63,17 @@ export class WholeWorld implements AsyncDisposable {
     targets: Readonly<Record<WayName, number>>,
   ): Promise<WholeWorld> {
     await using started = new AsyncDisposableStack();
-    const [ssh, cluster, konnectivity, proxies, company] = await Promise.all([
+    const [ssh, cluster, konnectivity, proxies] = await Promise.all([
       startSsh(paths, started),
       startCluster(paths, started, targets),
       startKonnectivity(paths, started),
       startProxies(paths, started),
-      startCompany(started),
     ]);
+    const lieutenant = await startLieutenant(paths, started, cluster.cluster);
     const home = started.use(await Household.open());
-    await Deno.writeTextFile(`${home.directory}/token`, "a-token\n", { mode: 0o600 });
     const text = (spare: string) =>
       [
         `ssh: { config: ${JSON.stringify(ssh.config)}, deadAfter: 9s }`,
-        // A machine that stands still for a while has done nothing wrong to whoever was just asking.
-        "listen: { limits: { handshake: 60s, dial: 60s } }",
         "transports:",
         ...ssh.transports,
         ...cluster.transports,
@@ -83,9 +84,10 @@ export class WholeWorld implements AsyncDisposable {
         "  - { to: [lab.internal], via: lab }",
         "  - { to: [behind.internal], via: behind }",
         ...wayNames.map((way) => `  - { to: "127.0.0.1:${targets[way]}", via: ${way} }`),
-        `catalogues: [{ lieutenant: "http://127.0.0.1:${company.line.port}", name: main }]`,
+        lieutenant.catalogues,
       ].join("\n") + "\n";
     await home.configure(text("nothing"));
+    await lieutenant.begin(home);
     const door = await home.door(["--log-level", "info"]);
     const parts: LivePart[] = [
       ...ssh.parts,
@@ -93,7 +95,7 @@ export class WholeWorld implements AsyncDisposable {
       ...konnectivity.parts,
       ...proxies.parts,
       doorPart(home, door, text),
-      { name: "lieutenant", ways: [], kinds: updateFaults(home, company) },
+      lieutenant.part(home),
     ];
     return new WholeWorld({
       ways: wayNames.map((name) => ({

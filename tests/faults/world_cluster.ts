@@ -9,7 +9,10 @@ export async function startCluster(
   started: AsyncDisposableStack,
   targets: Readonly<Record<"lab" | "behind", number>>,
 ): Promise<
-  WorldSection & { readonly targetOf: (way: string) => { host: string; port: number } | undefined }
+  WorldSection & {
+    readonly cluster: KubeCluster;
+    readonly targetOf: (way: string) => { host: string; port: number } | undefined;
+  }
 > {
   const cluster = started.use(await KubeCluster.start(kubernetes, { linger: "none" }));
   const ways = ["lab", "behind"] as const;
@@ -41,6 +44,7 @@ export async function startCluster(
     { name: "node", ways, kinds: [freezing(() => ({ kill: (signal) => cluster.signalNode(signal) }))] },
   ];
   return {
+    cluster,
     parts,
     transports: [`  lab: { ${settings("lab")} }`, `  behind: { ${settings("behind")}, via: one }`],
     targetOf: (name: string) =>

@@ -1,7 +1,8 @@
 import { HttpClient } from "../../src/clusters/http_client.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
-import { PeerServer } from "./peer_program.ts";
+import type { KubeCluster } from "./kube_cluster.ts";
+import { freePort, PeerServer } from "./peer_program.ts";
 import { testTls } from "./tls_files.ts";
 
 /** A cluster as Lieutenant's operator keeps it. */
@@ -96,15 +97,9 @@ export class Lieutenant implements AsyncDisposable {
     const first = typeof clusters === "function" ? clusters(api.address) : clusters;
     await fill(new KubernetesApi(api.address), first);
     const kubeconfig = await file("kubeconfig", kubeconfigFor(api.address, ca));
-    const server = await PeerServer.start(lieutenant, (port) => [`127.0.0.1:${port}`], {
-      env: {
-        KUBECONFIG: kubeconfig,
-        NAMESPACE: namespace,
-        API_VERSION: "v0.12.2",
-        TLS_CERT: cert,
-        TLS_KEY: key,
-        ...(oidc && { OIDC_CLIENT_ID: oidc.clientId, OIDC_DISCOVERY_URL: oidc.discoveryUrl }),
-      },
+    const server = await startProgram(lieutenant, {
+      ...{ kubeconfig, cert, key },
+      env: { ...(oidc && { OIDC_CLIENT_ID: oidc.clientId, OIDC_DISCOVERY_URL: oidc.discoveryUrl }) },
     });
     started.use(server);
     return new Lieutenant(started.move(), { api, lieutenant: server });
@@ -137,6 +132,46 @@ export class Lieutenant implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#started.disposeAsync();
   }
+}
+
+/**
+ * Puts clusters where Lieutenant looks for them, into a cluster that is there already, and gives what starts Lieutenant
+ * there, at the same port each time. The administrator's token is good there.
+ */
+export async function lieutenantIn(
+  cluster: KubeCluster,
+  { lieutenant, clusters }: Pick<LieutenantOptions, "lieutenant"> & { clusters: readonly SynCluster[] },
+): Promise<() => Promise<PeerServer>> {
+  await fill(new KubernetesApi(cluster.address, await Deno.readTextFile(cluster.ca)), clusters);
+  const kubeconfig = await cluster.writeKubeconfig({ name: "lieutenant.kubeconfig", namespace, user: {} });
+  const [cert, key] = [`${cluster.directory}/lieutenant.crt`, `${cluster.directory}/lieutenant.key`];
+  await Deno.writeTextFile(cert, testTls.server.cert);
+  await Deno.writeTextFile(key, testTls.server.key);
+  const port = freePort();
+  return () => startProgram(lieutenant, { kubeconfig, cert, key, port });
+}
+
+async function startProgram(
+  path: string,
+  { kubeconfig, cert, key, port, env = {} }: {
+    readonly kubeconfig: string;
+    readonly cert: string;
+    readonly key: string;
+    readonly port?: number;
+    readonly env?: Readonly<Record<string, string>>;
+  },
+): Promise<PeerServer> {
+  return await PeerServer.start(path, (port) => [`127.0.0.1:${port}`], {
+    env: {
+      KUBECONFIG: kubeconfig,
+      NAMESPACE: namespace,
+      API_VERSION: "v0.12.2",
+      TLS_CERT: cert,
+      TLS_KEY: key,
+      ...env,
+    },
+    ...(port !== undefined && { port }),
+  });
 }
 
 const adminToken = "token-of-admin";
@@ -254,10 +289,11 @@ function definition(kind: string): unknown {
 /** The Kubernetes API as its administrator. */
 class KubernetesApi {
   readonly #address: string;
-  readonly #client = new HttpClient({ clock: systemClock, network: createNetwork() }, { ca: testTls.ca });
+  readonly #client: HttpClient;
 
-  constructor(address: string) {
+  constructor(address: string, ca: string = testTls.ca) {
     this.#address = address;
+    this.#client = new HttpClient({ clock: systemClock, network: createNetwork() }, { ca });
   }
 
   async untilReady(): Promise<void> {
