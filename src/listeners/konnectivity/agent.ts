@@ -11,6 +11,7 @@ import {
   Tasks,
   unlessAborted,
   whenAborted,
+  within,
 } from "../../core/mod.ts";
 import {
   GrpcStream,
@@ -157,8 +158,14 @@ export class KonnectivityAgent {
         scheme: "https",
         metadata: await this.#metadata(),
       });
-      const exchange = await connection.request(fields, { signal });
-      const answer = await unlessAborted(exchange.answer, signal);
+      const late = () => new PosternError("timeout", `Cannot join ${connection.peer}: it does not answer`);
+      const { exchange, answer } = await within(
+        { clock, ms: answerLimit, signal, error: late },
+        async (signal) => {
+          const exchange = await connection.request(fields, { signal });
+          return { exchange, answer: await unlessAborted(exchange.answer, signal) };
+        },
+      );
       const { id: serverId, count } = readServer(answer, connection.peer);
       this.#known = count;
       if (this.#links.has(serverId)) {
@@ -252,6 +259,8 @@ function readServer(answer: readonly HeaderField[], peer: string): { id: string;
   });
 }
 
+/** How long, in ms, a server that was reached may take to say who it is: nothing else is asked of it until then. */
+const answerLimit = 10_000;
 /** In ms: what is dead is known within ten seconds. */
 const usualPulse = { every: 3000, deadAfter: 4000 };
 /** A server of Kubernetes takes pings within 30 s of each other for an attack, and drops whoever sends four. */

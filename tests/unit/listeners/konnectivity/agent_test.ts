@@ -25,7 +25,12 @@ interface World extends AsyncDisposable {
 /** An agent and its servers, over memory. `server` says who answers the next connection. */
 function agentWorld(
   { server, options = {} }: {
-    readonly server: () => { readonly id: string; readonly count?: number; readonly isPostern?: boolean };
+    readonly server: () => {
+      readonly id: string;
+      readonly count?: number;
+      readonly isPostern?: boolean;
+      readonly isMute?: boolean;
+    };
     readonly options?: Partial<AgentOptions>;
   },
 ): World {
@@ -47,13 +52,14 @@ function agentWorld(
     ...options,
     connect: () => {
       const [near, far] = memoryPair();
-      const { id, count = 1, isPostern = true } = server();
+      const { id, count = 1, isPostern = true, isMute = false } = server();
       connections.push(
         new Http2Connection(far, {
           role: "server",
           clock,
           onRequest: (exchange) => {
             requests.push(exchange);
+            if (isMute) return;
             const mark = isPostern ? [posternMark] : [];
             exchange.respond(grpcAnswer([["serverid", id], ["servercount", String(count)], ...mark]));
           },
@@ -216,4 +222,15 @@ Deno.test("KonnectivityAgent keeps its server through sleeps and jumps of the cl
   await world.clock.advance(9000);
   assert.deepEqual(world.agent.servers, ["a"]);
   assert.equal(world.connections.length, 1);
+});
+
+Deno.test("KonnectivityAgent leaves a server that was reached and says nothing, and tries again", async () => {
+  let isMute = true;
+  await using world = agentWorld({ server: () => ({ id: "a", isMute }) });
+  await world.clock.advance(9999);
+  assert.equal(world.connections.length, 1);
+  isMute = false;
+  await world.clock.advance(5000);
+  assert.deepEqual(world.agent.servers, ["a"]);
+  assert.equal(world.connections.length, 2);
 });
