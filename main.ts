@@ -19,8 +19,12 @@ Object.assign(globalThis, { __dirname: "/" });
 const { version } = settings;
 const [word, ...more] = Deno.args;
 
+// Where an error was made is shown only where somebody asks; to note it costs more than many a dial that fails.
+const isDebug = /--log-level[ =]debug/.test(Deno.args.join(" "));
+if (!isDebug) Error.stackTraceLimit = 0;
+
 // One client's mishap must not end the connections of all others: a door says so and goes on.
-const outlivesFaults = ["proxy", "shell", "kubectl", "oc"].includes(commandOf(Deno.args));
+const outlivesFaults = ["proxy", "konnectivity", "shell", "kubectl", "oc"].includes(commandOf(Deno.args));
 
 globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
@@ -104,7 +108,6 @@ function tellFault(reason: unknown): void {
   console.error(
     "postern: hint: this is a fault of postern: run it with --log-level debug, report what it prints",
   );
-  const isDebug = /--log-level[ =]debug/.test(Deno.args.join(" "));
   if (isDebug && reason instanceof Error) console.error(reason.stack);
   if (!outlivesFaults) Deno.exit(1);
 }
