@@ -33,7 +33,19 @@ export class Http2Output {
 
   /** One frame; `before` is the front of its payload. */
   frame(type: number, flags: number, stream: number, payload: Uint8Array, before: Uint8Array = none): void {
-    const length = before.length + payload.length;
+    const at = this.#head(type, flags, stream, before.length + payload.length);
+    if (before.length > 0) this.#buffer.set(before, at);
+    this.#buffer.set(payload, at + before.length);
+  }
+
+  /** A frame whose payload is numbers of four bytes. */
+  numbers(type: number, flags: number, stream: number, numbers: readonly number[]): void {
+    const at = this.#head(type, flags, stream, numbers.length * 4);
+    numbers.forEach((number, index) => this.#number(at + index * 4, number));
+  }
+
+  /** The head of a frame with room for its payload, whose place is given. */
+  #head(type: number, flags: number, stream: number, length: number): number {
     this.#grow(frameHeaderSize + length);
     const at = this.#length;
     const into = this.#buffer;
@@ -42,21 +54,17 @@ export class Http2Output {
     into[at + 2] = length;
     into[at + 3] = type;
     into[at + 4] = flags;
-    into[at + 5] = stream >>> 24;
-    into[at + 6] = stream >>> 16;
-    into[at + 7] = stream >>> 8;
-    into[at + 8] = stream;
-    if (before.length > 0) into.set(before, at + frameHeaderSize);
-    into.set(payload, at + frameHeaderSize + before.length);
+    this.#number(at + 5, stream);
     this.#length += frameHeaderSize + length;
+    return at + frameHeaderSize;
   }
 
-  /** A frame whose payload is numbers of four bytes. */
-  numbers(type: number, flags: number, stream: number, numbers: readonly number[]): void {
-    const payload = new Uint8Array(numbers.length * 4);
-    const view = new DataView(payload.buffer);
-    numbers.forEach((number, at) => view.setUint32(at * 4, number));
-    this.frame(type, flags, stream, payload);
+  #number(at: number, number: number): void {
+    const into = this.#buffer;
+    into[at] = number >>> 24;
+    into[at + 1] = number >>> 16;
+    into[at + 2] = number >>> 8;
+    into[at + 3] = number;
   }
 
   #grow(more: number): void {

@@ -62,73 +62,62 @@ function byteAt(bytes: Bytes, at: number): number {
   return byte;
 }
 
-/** Puts a message together. Fields that are zero or empty are left out, as everybody does. */
+/**
+ * Puts a message together. Fields that are zero or empty are left out, as everybody does. It is for short messages:
+ * what is long follows elsewhere.
+ */
 export class ProtobufWriter {
-  #parts: Uint8Array[] = [];
-  #length = 0;
+  /** An array of numbers: to make a typed array for each of them costs more than all the rest. */
+  readonly #bytes: number[] = [];
 
   get length(): number {
-    return this.#length;
+    return this.#bytes.length;
   }
 
   number(field: number, value: bigint | number): this {
     if (Number(value) === 0) return this;
-    return this.#add(encodeNumber(field * 8)).#add(encodeNumber(value));
+    this.#add(field * 8);
+    this.#add(value);
+    return this;
   }
 
   text(field: number, value: string): this {
-    return value === "" ? this : this.bytes(field, new TextEncoder().encode(value));
-  }
-
-  bytes(field: number, value: Uint8Array): this {
-    return value.length === 0 ? this : this.#head(field, value.length).#add(value);
+    if (value === "") return this;
+    const bytes = new TextEncoder().encode(value);
+    this.bytesHead(field, bytes.length);
+    for (const byte of bytes) this.#bytes.push(byte);
+    return this;
   }
 
   /** The front of bytes that follow elsewhere. */
   bytesHead(field: number, length: number): this {
-    return this.#head(field, length);
+    this.#add(field * 8 + 2);
+    this.#add(length);
+    return this;
   }
 
   /** A message within the message, of which `more` bytes follow elsewhere; it is there even when it is empty. */
   message(field: number, inner: ProtobufWriter, more = 0): this {
-    this.#head(field, inner.#length + more);
-    for (const part of inner.#parts) this.#add(part);
+    this.bytesHead(field, inner.length + more);
+    for (const byte of inner.#bytes) this.#bytes.push(byte);
     return this;
   }
 
   /** Writes it into `into`, from `at`. */
   writeInto(into: Uint8Array, at: number): void {
-    for (const part of this.#parts) {
-      into.set(part, at);
-      at += part.length;
-    }
+    into.set(this.#bytes, at);
   }
 
-  #head(field: number, length: number): this {
-    return this.#add(encodeNumber(field * 8 + 2)).#add(encodeNumber(length));
+  #add(value: bigint | number): void {
+    // Small ones without big arithmetic.
+    if (value >= 0 && value < 0x1000_0000) return this.#addSmall(Number(value));
+    let rest = BigInt.asUintN(64, BigInt(value));
+    for (; rest >= 0x80n; rest >>= 7n) this.#bytes.push(Number(rest & 0x7fn) | 0x80);
+    this.#bytes.push(Number(rest));
   }
 
-  #add(part: Uint8Array): this {
-    this.#parts.push(part);
-    this.#length += part.length;
-    return this;
+  #addSmall(value: number): void {
+    for (; value >= 0x80; value >>>= 7) this.#bytes.push(value & 0x7f | 0x80);
+    this.#bytes.push(value);
   }
-}
-
-function encodeNumber(value: bigint | number): Uint8Array {
-  // Small ones without big arithmetic.
-  if (value >= 0 && value < 0x1000_0000) return encodeSmall(Number(value));
-  const bytes: number[] = [];
-  let rest = BigInt.asUintN(64, BigInt(value));
-  for (; rest >= 0x80n; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
-  bytes.push(Number(rest));
-  return Uint8Array.from(bytes);
-}
-
-function encodeSmall(value: number): Uint8Array {
-  const size = value < 0x80 ? 1 : value < 0x4000 ? 2 : value < 0x20_0000 ? 3 : 4;
-  const bytes = new Uint8Array(size);
-  for (let at = 0; at < size - 1; at++) bytes[at] = value >>> 7 * at & 0x7f | 0x80;
-  bytes[size - 1] = value >>> 7 * (size - 1);
-  return bytes;
 }
