@@ -8,6 +8,8 @@ export interface Clock {
   date(): Date;
   /** Calls `task` once after `ms` unless disposed before; behind what came meanwhile where the process stood still. */
   after(ms: number, task: () => void): Disposable;
+  /** Resolves once everything that has come by now was handed on: what is said meanwhile can go in one write. */
+  turn(): Promise<void>;
 }
 
 /**

@@ -15,7 +15,7 @@ export class Inbox {
   #wake: (() => void) | undefined;
   #reading: Reading | undefined;
   #hasEnded = false;
-  #failure: { readonly why: unknown } | undefined;
+  #failure: (() => unknown) | undefined;
 
   /**
    * `onUsed` is told how many bytes the reader has got, whenever it gets some. `areLent`: what is put in is a view of a
@@ -42,7 +42,7 @@ export class Inbox {
       this.#onUsed(count);
       return Promise.resolve(count);
     }
-    if (this.#failure) return Promise.reject(this.#failure.why);
+    if (this.#failure) return Promise.reject(this.#failure());
     if (this.#hasEnded) return Promise.resolve(null);
     return new Promise((resolve, reject) => this.#reading = { into, resolve, reject });
   }
@@ -78,8 +78,13 @@ export class Inbox {
 
   /** The first failure is the one that holds. */
   fail(why: unknown): void {
-    this.#failure ??= { why };
-    this.#taken()?.reject(why);
+    this.failWith(() => why);
+  }
+
+  /** As `fail`, for a reason that is made only for whoever asks. */
+  failWith(why: () => unknown): void {
+    this.#failure ??= why;
+    this.#taken()?.reject(why());
     this.#tell();
   }
 

@@ -45,7 +45,10 @@ export class Tasks implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#outer?.removeEventListener("abort", this.#pass);
-    this.#controller.abort();
+    this.#controller.abort(over);
     await this.idle();
   }
 }
+
+/** One for all: to make an error for each of many short sets is most of what their end costs. */
+const over = new DOMException("The tasks are over", "AbortError");

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import { type Clock, leastStall } from "../core/mod.ts";
 
 /** The machine's time. A timer that waits keeps the process alive, so whoever no longer needs one disposes it. */
@@ -13,6 +14,7 @@ export const systemClock: Clock = {
     }, ms);
     return { [Symbol.dispose]: () => clearTimeout(timer) };
   },
+  turn: () => new Promise((resolve) => void setImmediate(resolve)),
 };
 
 /** Long enough, in ms, for some turns of the event loop. */

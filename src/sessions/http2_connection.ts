@@ -118,7 +118,7 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
     { every, deadAfter, signal }: { every: number; deadAfter: number; signal: AbortSignal },
   ): Promise<void> {
     const over = new AbortController();
-    this.ended.then(() => over.abort());
+    this.ended.then(() => over.abort(isEnded));
     const both = AbortSignal.any([signal, over.signal]);
     try {
       while (!both.aborted) {
@@ -153,8 +153,8 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
       if (this.#session.isOpen) this.#session.goAway(http2Codes.noError);
       this.flush();
       await this.#flushed(200);
+      this.abort();
     }
-    this.abort();
     await this.#ended.promise;
     await this.#conn[Symbol.asyncDispose]();
   }
@@ -217,7 +217,7 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
 
   async #write(): Promise<void> {
     try {
-      await Promise.resolve();
+      await this.#clock.turn();
       while (this.#session.pending > 0 && !this.#isOver) {
         const bytes = this.#session.takeOutput();
         // Those who wait add to the next write while this one is on its way.
@@ -299,7 +299,7 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
 
   /** A fault is told to the peer before the connection goes; nobody waits for that long. */
   #sayLast(): void {
-    const drop = () => this.#conn.abort(this.#failure);
+    const drop = () => this.#conn.abort(this.#failure ?? isEnded);
     const timer = this.#clock.after(1000, drop);
     const last = this.#session.takeOutput();
     Promise.resolve(this.#writing)
@@ -324,6 +324,8 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
   }
 }
 
+/** One for all: an error for each of many short connections is a part of what they cost. */
+const isEnded = new DOMException("The connection has ended", "AbortError");
 /** With what is added last it fits into the largest buffer that is kept. */
 const mostPending = 160 * 1024;
 const mostAnswers = 1 << 20;

@@ -140,7 +140,7 @@ export class PacketTunnel extends StreamedConn implements Conn {
   #close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#inbox.fail(this.#failure ?? gone(this.peer));
+    this.#inbox.failWith(() => this.#failure ?? gone(this.peer));
     this.#wakeWriter();
     this.#mayRead?.();
     if (this.#peerClosed) return;

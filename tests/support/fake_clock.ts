@@ -20,6 +20,10 @@ export class FakeClock implements Clock {
     return { [Symbol.dispose]: () => void this.#timers.delete(timer) };
   }
 
+  turn(): Promise<void> {
+    return Promise.resolve();
+  }
+
   /** How many timers wait. */
   get waiting(): number {
     return this.#timers.size;

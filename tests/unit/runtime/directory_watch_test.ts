@@ -9,6 +9,7 @@ class HandClock implements Clock {
 
   now = () => 0;
   date = () => new Date(0);
+  turn = () => Promise.resolve();
 
   after(ms: number, task: () => void): Disposable {
     const key = {};
