@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { settingsSchema } from "../../src/app/settings.ts";
 import { formatProblems, isError, parseDocument, rootContext } from "../../src/config/mod.ts";
+import { configurationsOf, schema } from "./configurations.ts";
 
 const root = new URL("../../", import.meta.url);
-const schema = await settingsSchema();
-const keys = Object.keys(schema.json()["properties"] ?? {});
 
 for await (const path of documents()) {
   const page = await Deno.readTextFile(new URL(path, root));
@@ -23,12 +21,6 @@ Deno.test("configurationsOf() takes blocks that begin with a key of ours", () =>
   const page = "```yaml\n# a remark\nroutes: []\n```\n\n```yaml\nclusters: []\n```\n";
   assert.deepEqual(configurationsOf(page), ["# a remark\nroutes: []"]);
 });
-
-/** The YAML blocks of a page that are configurations of postern, not of another program. */
-function configurationsOf(page: string): string[] {
-  return [...page.matchAll(/^```yaml\n(.*?)\n```$/gms)].map(([, text = ""]) => text)
-    .filter((text) => keys.includes(/^(\w+):/m.exec(text)?.[1] ?? ""));
-}
 
 async function* documents(): AsyncGenerator<string> {
   yield "README.md";

@@ -1,18 +1,64 @@
+import { inNamespace, type Under } from "../support/namespaces.ts";
 import { compiled } from "../support/postern_process.ts";
+import { blocksOf, wordOf } from "./blocks.ts";
 
 /** A block of a document that is run, and the lines it says it prints. */
 export interface Example {
   readonly commands: string;
   readonly prints: readonly string[];
+  /** What has to be there for it besides the program: `ssh`, `cluster`. */
+  readonly needs: readonly string[];
 }
 
-/** The blocks that begin with `sh run`, each with the `text` block that follows it at once. */
+/**
+ * The blocks that begin with `sh run`, each with the `text` block that follows it at once, and those with `file=PATH`,
+ * which a reader saves. The commands of `sh run stays` go on, each in a terminal of its own, once they are ready; those
+ * of `sh run anyway` may fail; those of `sh run in=project` are for a clone of the project.
+ */
 export function examplesOf(page: string): Example[] {
-  const block = /^```sh run\n(.*?)\n```\n(?:\n```text\n(.*?)\n```\n)?/gms;
-  return [...page.matchAll(block)].map(([, commands = "", prints = ""]) => ({
-    commands,
-    prints: prints.split("\n").filter((line) => line !== "" && line !== "…"),
-  }));
+  return blocksOf(page).flatMap((block) => {
+    const commands = commandsOf(block);
+    if (commands === undefined) return [];
+    const prints = (block.prints ?? "").split("\n").filter((line) => !["", "…"].includes(line.trim()));
+    const needs = (wordOf(block, "with") ?? "").split(",").filter((name) => name !== "");
+    return [{ commands, prints, needs }];
+  });
+}
+
+function commandsOf(block: ReturnType<typeof blocksOf>[number]): string | undefined {
+  const file = wordOf(block, "file");
+  if (file !== undefined) return saved(file, block.text);
+  if (block.language !== "sh" || block.words[0] !== "run") return undefined;
+  const commands = block.words.includes("stays")
+    ? staying(block.text)
+    : block.words.includes("anyway")
+    ? `set +e\n${block.text}\nset -e`
+    : block.text;
+  return wordOf(block, "in") === "project" ? `cd "$PROJECT"\n${commands}\ncd` : commands;
+}
+
+function saved(file: string, text: string): string {
+  return `mkdir -p "$(dirname ${file})"\ncat > ${file} <<'END_OF_FILE'\n${text}\nEND_OF_FILE`;
+}
+
+/** Each command in the background, until it says that it is ready; where it ends before, that is the end. */
+function staying(text: string): string {
+  const lines = text.replaceAll(/\\\n\s*/g, "").split("\n").filter((line) => /^[^#\s]/.test(line));
+  return lines.map((line) => /^(postern) /.test(line) ? `stays ${line.replace(/\s+#.*$/, "")}` : line)
+    .join("\n");
+}
+
+/** What a run needs besides the program, under the names that the document has for it. */
+export interface Surroundings {
+  /** Files of the home directory. */
+  readonly files?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Names that are this machine; where there are any, the system knows the home of the run. */
+  readonly hosts?: readonly string[];
+  /** Words of the document, and what stands for each of them in this run. */
+  readonly stands?: Readonly<Record<string, string>>;
+  /** Programs by their names: the command line that each begins with. */
+  readonly programs?: Readonly<Record<string, string>>;
 }
 
 /** What came of a document's examples. */
@@ -23,60 +69,118 @@ export interface Outcome {
 }
 
 /** The ports that documents name; a run takes free ones in their place. */
-const namedPorts = ["12000", "12100", "8000"];
+const namedPorts = ["12000", "12001", "12100", "8000", "8080", "1053"];
+
+/** A door that is told no address takes the usual port: that may be somebody else's here. */
+const openDoor = /\bpostern proxy\b(?=[^\n]* --background\b)(?![^\n]* --(?:listen|config)\b)/g;
 
 const mark = "== next example ==";
+
+const prelude = `exec 2>&1
+set -eu
+trap 'set +e; postern stop --all >/dev/null 2>&1; kill $(jobs -p) 2>/dev/null; wait' EXIT
+stays() {
+  said=$(mktemp)
+  "$@" >"$said" 2>&1 &
+  until grep -q '^ready' "$said"; do
+    kill -0 $! 2>/dev/null || { cat "$said"; exit 1; }
+    read -rt 0.05 <> <(:) || :
+  done
+  cat "$said"
+}`;
+
+const root = new URL("../../", import.meta.url).pathname;
 
 /** A home of its own, in which the examples of one document run one after the other in one shell. */
 export class DocumentRun implements AsyncDisposable {
   readonly #directory: string;
   readonly #env: Readonly<Record<string, string>>;
+  readonly #surroundings: Surroundings;
 
-  private constructor(directory: string, env: Readonly<Record<string, string>>) {
+  private constructor(
+    directory: string,
+    { env, surroundings }: { env: Readonly<Record<string, string>>; surroundings: Surroundings },
+  ) {
     this.#directory = directory;
     this.#env = env;
+    this.#surroundings = surroundings;
   }
 
-  static async open({ python }: { python: string }): Promise<DocumentRun> {
+  static async open({ python }: { python: string }, surroundings: Surroundings = {}): Promise<DocumentRun> {
     const directory = await Deno.makeTempDir({ prefix: "pd" });
     for (const name of ["bin", "run", "tmp", ".config"]) {
       await Deno.mkdir(`${directory}/${name}`, { mode: 0o700 });
     }
-    for (const [name, command] of [["postern", program()], ["python3", `'${python}'`]]) {
+    // The README begins with npx, which brings the Deno that runs this.
+    const npx =
+      `#!/bin/sh\n[ "$1 $2" = "--yes deno@2.9.6" ] || exit 2\nshift 2\nexec '${Deno.execPath()}' "$@"\n`;
+    await Deno.writeTextFile(`${directory}/bin/npx`, npx, { mode: 0o755 });
+    const programs = { postern: program(), python3: `'${python}'`, ...surroundings.programs };
+    for (const [name, command] of Object.entries(programs)) {
       await Deno.writeTextFile(`${directory}/bin/${name}`, `#!/bin/sh\nexec ${command} "$@"\n`, {
         mode: 0o755,
       });
     }
-    return new DocumentRun(directory, {
+    for (const [name, text] of Object.entries({ ".curlrc": "silent\nshow-error\n", ...surroundings.files })) {
+      const path = `${directory}/${name}`;
+      await Deno.mkdir(path.replace(/\/[^/]*$/, ""), { recursive: true, mode: 0o700 });
+      await Deno.writeTextFile(path, text, { mode: 0o600 });
+    }
+    const env = {
       HOME: directory,
       XDG_RUNTIME_DIR: `${directory}/run`,
       TMPDIR: `${directory}/tmp`,
       PATH: `${directory}/bin:${Deno.env.get("PATH") ?? ""}`,
       SHELL: "/bin/sh",
       NO_COLOR: "1",
-      ...compiled() ? {} : { DENO_DIR: await denoDirectory() },
-    });
+      PROJECT: root,
+      ...compiled() ? {} : { DENO_DIR: await denoDirectory(), DENO_NO_UPDATE_CHECK: "1" },
+      ...surroundings.env,
+    };
+    return new DocumentRun(directory, { env, surroundings });
   }
 
   /** Runs all examples; the first command that fails ends it. Doors and jobs that are left are stopped. */
   async all(bash: string, examples: readonly Example[]): Promise<Outcome> {
-    const ports = freePorts(namedPorts.length);
-    const named = new RegExp(`\\b(?:${namedPorts.join("|")})\\b`, "g");
-    const script = [
-      "exec 2>&1",
-      "set -eu",
-      "trap 'set +e; postern stop --all >/dev/null 2>&1; kill $(jobs -p) 2>/dev/null' EXIT",
-      ...examples.map(({ commands }) => `${commands}\necho '${mark}'`),
-    ].join("\n").replace(named, (port) => `${ports[namedPorts.indexOf(port)]}`);
-    const { code, stdout } = await new Deno.Command(bash, {
-      args: ["--norc", "-c", script],
+    const { stands = {} } = this.#surroundings;
+    const script = [prelude, ...examples.map(({ commands }) => `${commands}\necho '${mark}'`)].join("\n");
+    const [first = bash, ...args] = [...await this.#under(), bash, "--norc", "-c", this.#standingIn(script)];
+    const { code, stdout } = await new Deno.Command(first, {
+      args,
       cwd: this.#directory,
       env: this.#env,
       clearEnv: true,
       stdin: "null",
       stdout: "piped",
     }).output();
-    return { code, output: new TextDecoder().decode(stdout).split(`${mark}\n`) };
+    const said = Object.entries(stands).reduce(
+      (text, [word, stand]) => text.replaceAll(stand, word),
+      new TextDecoder().decode(stdout),
+    );
+    return { code, output: said.split(`${mark}\n`) };
+  }
+
+  /** Whoever reads ssh's configuration asks the system where home is, and which names are this machine. */
+  async #under(): Promise<Under> {
+    const { hosts } = this.#surroundings;
+    if (hosts === undefined) return [];
+    const namespace = inNamespace("--mount");
+    if ("missing" in namespace) throw new Error(namespace.missing);
+    const lines = ["localhost", ...hosts].map((name) => `127.0.0.1 ${name}\n`);
+    await Deno.writeTextFile(`${this.#directory}/hosts`, lines.join(""));
+    return namespace.wrap(ownSystem(this.#directory));
+  }
+
+  /** A script with what stands for the words and ports of the document. */
+  #standingIn(script: string): string {
+    const ports = freePorts(namedPorts.length);
+    const named = new RegExp(`\\b(?:${namedPorts.join("|")})\\b`, "g");
+    const numbered = script.replace(openDoor, "$& --listen localhost:12000").replace(
+      named,
+      (port) => `${ports[namedPorts.indexOf(port)]}`,
+    );
+    return Object.entries(this.#surroundings.stands ?? {})
+      .reduce((text, [word, stand]) => text.replaceAll(word, stand), numbered);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -88,8 +192,18 @@ export class DocumentRun implements AsyncDisposable {
 function program(): string {
   const binary = compiled();
   if (binary) return `'${binary}'`;
-  const script = new URL("../../scripts/postern.ts", import.meta.url).pathname;
+  const script = `${root}scripts/postern.ts`;
   return `'${Deno.execPath()}' run --no-prompt --quiet --allow-run --allow-read --allow-env --allow-sys=uid '${script}'`;
+}
+
+/** Has the system say that a directory is home, and what is in its file of hosts. */
+function ownSystem(directory: string): string {
+  return `while IFS=: read -r name x uid gid full home shell; do
+  [ "$uid" != "$(id -u)" ] || home="${directory}"
+  echo "$name:$x:$uid:$gid:$full:$home:$shell"
+done </etc/passwd >"${directory}/passwd"
+mount --bind "${directory}/passwd" /etc/passwd
+mount --bind "${directory}/hosts" /etc/hosts`;
 }
 
 /** Ports that were free a moment ago. */

@@ -1,28 +1,64 @@
 import assert from "node:assert/strict";
 import { peerTest } from "../support/peers.ts";
-import { DocumentRun, type Example, examplesOf } from "./document_run.ts";
+import { readPages } from "./blocks.ts";
+import { DocumentRun, type Example, examplesOf, type Surroundings } from "./document_run.ts";
+import { RealSurroundings, surroundingPeers } from "./surroundings.ts";
 
-const root = new URL("../../", import.meta.url);
+const documents = [...await readPages()].map(([path, page]) => ({ path, examples: examplesOf(page) }))
+  .filter(({ examples }) => examples.length > 0);
+const isAlone = ({ examples }: { examples: readonly Example[] }) =>
+  examples.every(({ needs }) => needs.length === 0);
 
-for (const path of await documents()) {
-  const examples = examplesOf(await Deno.readTextFile(new URL(path, root)));
-  if (examples.length === 0) continue;
+for (const { path, examples } of documents.filter(isAlone)) {
   peerTest(
     `the examples of ${path} do what it says`,
     ["bash", "curl", "python"],
-    async ({ bash, python }) => {
-      await using run = await DocumentRun.open({ python });
-      const { code, output } = await run.all(bash, examples);
-      assert.equal(code, 0, output.join("\n---\n"));
-      for (const [index, example] of examples.entries()) saysAll(output[index] ?? "", example);
-    },
+    (paths) => doWhatTheySay(paths, examples),
   );
 }
 
+peerTest(
+  "the examples of documents that need others do what they say",
+  ["bash", "curl", "python", ...surroundingPeers],
+  async (paths, t) => {
+    await using real = new RealSurroundings(paths);
+    for (const { path, examples } of documents.filter((document) => !isAlone(document))) {
+      await t.step(path, async () => {
+        const surroundings = await real.of(examples.flatMap(({ needs }) => needs));
+        await doWhatTheySay(paths, examples, surroundings);
+      });
+    }
+  },
+);
+
 Deno.test("examplesOf() finds the blocks to run, each with what it prints", () => {
   const page = "```sh run\na\nb\n```\n\n```text\nc\n```\n\n```sh\nd\n```\n\n```text\nnot of it\n```\n";
-  assert.deepEqual(examplesOf(page), [{ commands: "a\nb", prints: ["c"] }]);
+  assert.deepEqual(examplesOf(page), [{ commands: "a\nb", prints: ["c"], needs: [] }]);
 });
+
+Deno.test("examplesOf() saves files, and has commands stay", () => {
+  const page =
+    "- ```yaml file=a/b.yaml\n  c:\n    - d\n  ```\n\n```sh run stays with=x,y\npostern a \\\n  b\n```\n";
+  assert.deepEqual(examplesOf(page.replace("- ", "  ")), [
+    {
+      commands: `mkdir -p "$(dirname a/b.yaml)"\ncat > a/b.yaml <<'END_OF_FILE'\nc:\n  - d\nEND_OF_FILE`,
+      prints: [],
+      needs: [],
+    },
+    { commands: "stays postern a b", prints: [], needs: ["x", "y"] },
+  ]);
+});
+
+async function doWhatTheySay(
+  { bash, python }: { readonly bash: string; readonly python: string },
+  examples: readonly Example[],
+  surroundings?: Surroundings,
+): Promise<void> {
+  await using run = await DocumentRun.open({ python }, surroundings);
+  const { code, output } = await run.all(bash, examples);
+  assert.equal(code, 0, output.join("\n---\n"));
+  for (const [index, example] of examples.entries()) saysAll(output[index] ?? "", example);
+}
 
 /** Numbers and blanks differ from run to run; what stands under `…` is left out. */
 function saysAll(output: string, { commands, prints }: Example): void {
@@ -37,10 +73,4 @@ function saysAll(output: string, { commands, prints }: Example): void {
 
 function plain(line: string): string {
   return line.replace(/[0-9]+(\.[0-9]+)?/g, "0").replace(/\s+/g, " ").trim();
-}
-
-async function documents(): Promise<string[]> {
-  const paths = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"];
-  for await (const { name } of Deno.readDir(new URL("docs/guide/", root))) paths.push(`docs/guide/${name}`);
-  return paths.filter((path) => path.endsWith(".md")).sort();
 }

@@ -9,7 +9,7 @@ export interface KubeRule {
 /** The rules of the Role that the guide tells people to use. */
 export function guideRules(): readonly KubeRule[] {
   const page = Deno.readTextFileSync(new URL("../../docs/guide/kubernetes.md", import.meta.url));
-  for (const [, text = ""] of page.matchAll(/^```yaml\n(.*?)\n```$/gms)) {
+  for (const [, text = ""] of page.matchAll(/^```yaml[^\n]*\n(.*?)\n```$/gms)) {
     const value: unknown = parse(text);
     if (
       typeof value === "object" && value !== null && "kind" in value && value.kind === "Role" &&

@@ -30,7 +30,7 @@ const namespace = "lieutenant";
 
 /**
  * The real Lieutenant API over a real Kubernetes API and etcd, all on loopback. Of the definitions of clusters and
- * tenants it has the parts that the API uses. `alice` and `oidc:alice@example.com` may list clusters and namespaces;
+ * tenants it has the parts that the API uses. `alice` and `oidc:alice@example.com` may list clusters, namespaces, nodes and pods;
  * `mallory` and `oidc:mallory@example.com` are known, and may not.
  */
 export class Lieutenant implements AsyncDisposable {
@@ -213,7 +213,7 @@ async function fill(api: KubernetesApi, clusters: readonly SynCluster[]): Promis
   for (const cluster of clusters) await addCluster(api, cluster);
 }
 
-/** Lets alice read what Lieutenant reads for her, and the names of all namespaces. */
+/** Lets alice read what Lieutenant reads for her, and which namespaces, nodes and pods there are. */
 async function allowReading(api: KubernetesApi): Promise<void> {
   const subjects = ["alice", "oidc:alice@example.com"].map((name) => ({ kind: "User", name }));
   const apiGroup = "rbac.authorization.k8s.io";
@@ -224,7 +224,7 @@ async function allowReading(api: KubernetesApi): Promise<void> {
       apiGroups: ["syn.tools"],
       resources: ["clusters", "tenants"],
     },
-    { within: "", kind: "ClusterRole", apiGroups: [""], resources: ["namespaces"] },
+    { within: "", kind: "ClusterRole", apiGroups: [""], resources: ["namespaces", "nodes", "pods"] },
   ];
   for (const { within, kind, apiGroups, resources } of allowed) {
     const path = `/apis/${apiGroup}/v1/${within}${kind.toLowerCase()}`;
