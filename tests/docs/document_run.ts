@@ -71,8 +71,14 @@ export interface Outcome {
 /** The ports that documents name; a run takes free ones in their place. */
 const namedPorts = ["12000", "12001", "12100", "8000", "8080", "1053"];
 
-/** A door that is told no address takes the usual port: that may be somebody else's here. */
-const openDoor = /\bpostern proxy\b(?=[^\n]* --background\b)(?![^\n]* --(?:listen|config)\b)/g;
+/** What is told no address takes the usual one, which may be somebody else's here. */
+const addresses = [
+  {
+    command: /\bpostern proxy\b(?=[^\n]* --background\b)(?![^\n]* --(?:listen|config)\b)/g,
+    options: "--listen localhost:12000",
+  },
+  { command: /\bpostern egress controller\b/g, options: "--health-port 0" },
+];
 
 const mark = "== next example ==";
 
@@ -81,9 +87,9 @@ set -eu
 trap 'set +e; postern stop --all >/dev/null 2>&1; kill $(jobs -p) 2>/dev/null; wait' EXIT
 stays() {
   said=$(mktemp)
-  "$@" >"$said" 2>&1 &
+  "$@" >"$said" 2>&1 & pid=$!
   until grep -q '^ready' "$said"; do
-    kill -0 $! 2>/dev/null || { cat "$said"; exit 1; }
+    kill -0 $pid 2>/dev/null || { cat "$said"; exit 1; }
     read -rt 0.05 <> <(:) || :
   done
   cat "$said"
@@ -108,14 +114,14 @@ export class DocumentRun implements AsyncDisposable {
 
   static async open({ python }: { python: string }, surroundings: Surroundings = {}): Promise<DocumentRun> {
     const directory = await Deno.makeTempDir({ prefix: "pd" });
-    for (const name of ["bin", "run", "tmp", ".config"]) {
-      await Deno.mkdir(`${directory}/${name}`, { mode: 0o700 });
+    for (const name of ["bin", "run", "tmp", "root/etc/systemd", ".config"]) {
+      await Deno.mkdir(`${directory}/${name}`, { recursive: true, mode: 0o700 });
     }
     // The README begins with npx, which brings the Deno that runs this.
     const npx =
       `#!/bin/sh\n[ "$1 $2" = "--yes deno@2.9.6" ] || exit 2\nshift 2\nexec '${Deno.execPath()}' "$@"\n`;
     await Deno.writeTextFile(`${directory}/bin/npx`, npx, { mode: 0o755 });
-    const programs = { postern: program(), python3: `'${python}'`, ...surroundings.programs };
+    const programs = { postern: program(), python3: `'${python}'`, sudo: "env", ...surroundings.programs };
     for (const [name, command] of Object.entries(programs)) {
       await Deno.writeTextFile(`${directory}/bin/${name}`, `#!/bin/sh\nexec ${command} "$@"\n`, {
         mode: 0o755,
@@ -134,6 +140,8 @@ export class DocumentRun implements AsyncDisposable {
       SHELL: "/bin/sh",
       NO_COLOR: "1",
       PROJECT: root,
+      // What a document has done as root is done below here.
+      POSTERN_ROOT: `${directory}/root`,
       ...compiled() ? {} : { DENO_DIR: await denoDirectory(), DENO_NO_UPDATE_CHECK: "1" },
       ...surroundings.env,
     };
@@ -175,7 +183,11 @@ export class DocumentRun implements AsyncDisposable {
   #standingIn(script: string): string {
     const ports = freePorts(namedPorts.length);
     const named = new RegExp(`\\b(?:${namedPorts.join("|")})\\b`, "g");
-    const numbered = script.replace(openDoor, "$& --listen localhost:12000").replace(
+    const addressed = addresses.reduce(
+      (text, { command, options }) => text.replace(command, `$& ${options}`),
+      script,
+    );
+    const numbered = addressed.replace(
       named,
       (port) => `${ports[namedPorts.indexOf(port)]}`,
     );

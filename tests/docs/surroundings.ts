@@ -1,5 +1,7 @@
 import { parse } from "yaml";
 import { Dex } from "../support/dex.ts";
+import { makeEgressKinds } from "../support/egress_kinds.ts";
+import { makePlatform } from "../support/egress_lab.ts";
 import { KubeCluster } from "../support/kube_cluster.ts";
 import { NamedServer } from "../support/kube_door.ts";
 import { pod, service } from "../support/kube_objects.ts";
@@ -7,7 +9,8 @@ import { Lieutenant, type SynCluster } from "../support/lieutenant.ts";
 import type { PeerPaths } from "../support/peers.ts";
 import { startMicrosocks, startTinyproxy } from "../support/real_proxies.ts";
 import { signInTurn } from "../support/sign_in_port.ts";
-import { SshLab, sshPeers } from "../support/sshd.ts";
+import { SshLab, sshPeers, underHosts } from "../support/sshd.ts";
+import { tlsFront } from "../support/target_server.ts";
 import { testTls } from "../support/tls_files.ts";
 import type { Surroundings } from "./document_run.ts";
 
@@ -27,15 +30,21 @@ export const surroundingPeers = [
 type Paths = PeerPaths<typeof surroundingPeers[number]>;
 
 /** What documents may ask for. */
-type Kind = "cluster" | "fleet" | "proxies" | "ssh";
+type Kind = "cluster" | "egress" | "fleet" | "proxies" | "ssh";
+
+/** What is there as well. */
+const besides: Readonly<Record<string, readonly string[]>> = { egress: ["cluster"], fleet: ["ssh"] };
 
 /** Real servers around the examples of documents: each kind is started for the first document that asks for it. */
 export class RealSurroundings implements AsyncDisposable {
   readonly #paths: Paths;
   readonly #started = new AsyncDisposableStack();
   readonly #kinds = new Map<string, Promise<Surroundings>>();
+  /** The cluster, once there is one. */
+  readonly #kube = Promise.withResolvers<KubeCluster>();
   readonly #start: Readonly<Record<Kind, () => Promise<Surroundings>>> = {
     cluster: () => this.#cluster(),
+    egress: () => this.#egress(),
     fleet: () => this.#fleet(),
     proxies: () => this.#proxies(),
     ssh: () => this.#ssh(),
@@ -47,7 +56,7 @@ export class RealSurroundings implements AsyncDisposable {
 
   /** Everything of these kinds together. */
   async of(needs: readonly string[]): Promise<Surroundings> {
-    const kinds = new Set(needs.flatMap((name) => name === "fleet" ? ["ssh", "fleet"] : [name]));
+    const kinds = new Set(needs.flatMap((name) => [...besides[name] ?? [], name]));
     const all = await Promise.all([...kinds].map((kind) => this.#one(kind)));
     return all.reduce((one, other) => ({
       files: { ...one.files, ...other.files },
@@ -70,10 +79,16 @@ export class RealSurroundings implements AsyncDisposable {
   /** Two hosts, one behind the other, and what only the second one knows. */
   async #ssh(): Promise<Surroundings> {
     const lab = this.#started.use(await SshLab.create(this.#paths));
-    const names = ["intranet.management.example.net", "db.management.example.net", "db.corp.example.net"];
-    const far = Object.fromEntries([...names, ...prodNames].map((name) => [name, "127.0.0.1"]));
-    const near = await lab.start("jump1", { hosts: { "management4.example.net": "127.0.0.1" } });
-    const second = await lab.start("management4", { hosts: far });
+    const known = (...names: string[]) => ({
+      hosts: Object.fromEntries(names.map((name) => [name, "127.0.0.1"])),
+    });
+    const [near, second] = await Promise.all([
+      lab.start("jump1", known("management4.example.net", "intranet.corp.example.net")),
+      lab.start(
+        "management4",
+        known("intranet.management.example.net", "db.management.example.net", ...prodNames),
+      ),
+    ]);
     const site = this.#started.use(new NamedServer("hello from the intranet\n"));
     const port = site.address.split(":")[1];
     for (const { name, port, keys: [key] } of [near, second]) {
@@ -95,7 +110,7 @@ export class RealSurroundings implements AsyncDisposable {
       stands: {
         "//intranet.management.example.net/": `//intranet.management.example.net:${port}/`,
         "db.management.example.net:5432": `db.management.example.net:${port}`,
-        "db.corp.example.net:5432": `db.corp.example.net:${port}`,
+        "//198.18.0.1/": `//198.18.0.1:${port}/`,
       },
       programs: { dig: `'${this.#paths.dig}'` },
     };
@@ -114,6 +129,7 @@ export class RealSurroundings implements AsyncDisposable {
       );
       await cluster.untilReady(namespace, name);
     }
+    this.#kube.resolve(cluster);
     const kubeconfig = parse(cluster.kubeconfig());
     const [{ context }] = kubeconfig.contexts;
     kubeconfig.contexts.push(...["here", "there"].map((name) => ({ name, context })));
@@ -123,6 +139,17 @@ export class RealSurroundings implements AsyncDisposable {
       env: { KUBECONFIG_TEXT: text },
       programs: { kubectl: `'${this.#paths.kubectl}'` },
     };
+  }
+
+  /** The kinds of a cluster's outbound proxy, and what an installer writes of a cluster. */
+  async #egress(): Promise<Surroundings> {
+    const cluster = await this.#kube.promise;
+    await makeEgressKinds(cluster);
+    for (const name of ["openshift-config", "openshift-config-managed", "postern-egress"]) {
+      await cluster.namespace(name);
+    }
+    await makePlatform(cluster);
+    return {};
   }
 
   /** A list of two clusters behind the second ssh host, whoever signs in to it, and somebody at a browser. */
@@ -139,14 +166,13 @@ export class RealSurroundings implements AsyncDisposable {
         oidc: { issuer, clientId: "lieutenant", discoveryUrl },
       }),
     );
-    const ca = new URL("../support/tls/ca.crt", import.meta.url).pathname;
     const script = new URL("./browse.ts", import.meta.url).pathname;
     const tests = new URL("../", import.meta.url).pathname;
     const browser =
       `'${Deno.execPath()}' run --no-prompt --quiet --no-lock --allow-net --allow-env --allow-read='${tests}' '${script}'`;
     return {
       files: { token: Lieutenant.tokens.alice },
-      env: { SSL_CERT_FILE: ca, POSTERN_BROWSER: "xdg-open" },
+      env: { SSL_CERT_FILE: authority, POSTERN_BROWSER: "xdg-open" },
       stands: { "https://api.syn.example.com": lieutenant.url.origin },
       programs: {
         kubectl: `'${paths.kubectl}'`,
@@ -161,15 +187,35 @@ export class RealSurroundings implements AsyncDisposable {
     const directory = await Deno.makeTempDir({ prefix: "proxies-" });
     this.#started.defer(() => Deno.remove(directory, { recursive: true }));
     const { tinyproxy, microsocks } = this.#paths;
-    const account = { user: "me", password: "secret of me" };
-    const corp = this.#started.use(await startTinyproxy(tinyproxy, directory, account));
-    const lab = this.#started.use(await startMicrosocks(microsocks));
+    const account = { user: "me", password: "secret-of-me" };
+    const behind = async (...names: string[]) => ({
+      under: await underHosts(
+        `${directory}/${names[0]}`,
+        Object.fromEntries(names.map((name) => [name, "127.0.0.1"])),
+      ),
+    });
+    const lab = this.#started.use(
+      await startMicrosocks(microsocks, undefined, await behind("git.lab.corp.example")),
+    );
+    const own = await behind("gate.lab.corp.example", "wiki.corp.example");
+    const corp = this.#started.use(await startTinyproxy(tinyproxy, directory, account, own));
+    const open = this.#started.use(
+      await startTinyproxy(tinyproxy, directory, undefined, await behind("site.example.net")),
+    );
+    const site = this.#started.use(new NamedServer("hello from the company\n"));
+    const secure = this.#started.use(tlsFront(site.address, testTls.server));
+    const port = site.address.split(":")[1];
     return {
       files: { ".config/postern/corp-password": account.password },
-      hosts: ["proxy.corp.example", "gate.lab.corp.example"],
+      env: { SSL_CERT_FILE: authority },
+      hosts: ["proxy.corp.example", "site.example.net"],
       stands: {
+        "=http://proxy.corp.example:3128": `=http://proxy.corp.example:${open.port}`,
+        "https://console.example.net/": `https://site.example.net:${secure.port}/`,
         "proxy.corp.example:3128": `proxy.corp.example:${corp.port}`,
         "gate.lab.corp.example:1080": `gate.lab.corp.example:${lab.port}`,
+        "//wiki.corp.example/": `//wiki.corp.example:${port}/`,
+        "--dial git.lab.corp.example ": `--dial git.lab.corp.example:${port} `,
       },
     };
   }
@@ -178,6 +224,9 @@ export class RealSurroundings implements AsyncDisposable {
     await this.#started.disposeAsync();
   }
 }
+
+/** Who vouches for the servers here. */
+const authority = new URL("../support/tls/ca.crt", import.meta.url).pathname;
 
 /** Services of the cluster: namespace, name, port. */
 const services = [

@@ -85,34 +85,8 @@ export class EgressLab implements AsyncDisposable {
   }
 
   /** Infrastructure, Network and install-config as an installer leaves them. */
-  async platform(): Promise<void> {
-    const { cluster } = this;
-    const apiVersion = "config.openshift.io/v1";
-    const metadata = { name: "cluster" };
-    await cluster.apply(
-      { apiVersion, kind: "Infrastructure", metadata, spec: {} },
-      {
-        apiVersion,
-        kind: "Network",
-        metadata,
-        spec: {},
-        status: { serviceNetwork: ["172.30.0.0/16"], clusterNetwork: [{ cidr: "10.128.0.0/14" }] },
-      },
-      this.map("kube-system", "cluster-config-v1", {
-        "install-config": "networking:\n  machineNetwork:\n  - cidr: 10.0.0.0/16\n",
-      }),
-    );
-    await cluster.json(
-      "PATCH",
-      "/apis/config.openshift.io/v1/infrastructures/cluster/status",
-      {
-        status: {
-          apiServerInternalURI: "https://api-int.c.example.com:6443",
-          platformStatus: { type: "None" },
-        },
-      },
-      "application/merge-patch+json",
-    );
+  platform(): Promise<void> {
+    return makePlatform(this.cluster);
   }
 
   map(
@@ -260,6 +234,34 @@ export class EgressLab implements AsyncDisposable {
     await this.home[Symbol.asyncDispose]();
     await this.cluster[Symbol.asyncDispose]();
   }
+}
+
+/** Has a cluster with these kinds Infrastructure, Network and install-config as an installer leaves them. */
+export async function makePlatform(cluster: KubeCluster): Promise<void> {
+  const apiVersion = "config.openshift.io/v1";
+  const metadata = { name: "cluster" };
+  await cluster.apply(
+    { apiVersion, kind: "Infrastructure", metadata, spec: {} },
+    {
+      apiVersion,
+      kind: "Network",
+      metadata,
+      spec: {},
+      status: { serviceNetwork: ["172.30.0.0/16"], clusterNetwork: [{ cidr: "10.128.0.0/14" }] },
+    },
+    {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { namespace: "kube-system", name: "cluster-config-v1" },
+      data: { "install-config": "networking:\n  machineNetwork:\n  - cidr: 10.0.0.0/16\n" },
+    },
+  );
+  const status = {
+    apiServerInternalURI: "https://api-int.c.example.com:6443",
+    platformStatus: { type: "None" },
+  };
+  const path = "/apis/config.openshift.io/v1/infrastructures/cluster/status";
+  await cluster.json("PATCH", path, { status }, "application/merge-patch+json");
 }
 
 /** The roles of the manifests. */

@@ -4,6 +4,8 @@ export interface PeerOptions {
   /** The whole environment besides PATH: nothing of ours reaches a peer by accident. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** What it runs under: a program and its arguments, which runs the peer in its own way. */
+  readonly under?: readonly string[];
   /** How long it may take until it listens, in ms; a minute unless told. */
   readonly patience?: number;
   /** Where a server listens; any free port unless told. */
@@ -119,10 +121,11 @@ export function freePort(): number {
 function command(
   path: string,
   args: readonly string[],
-  { env = {}, cwd, stdin }: PeerOptions & { stdin: "piped" | "null" },
+  { env = {}, cwd, under = [], stdin }: PeerOptions & { stdin: "piped" | "null" },
 ): Deno.Command {
-  return new Deno.Command(path, {
-    args: [...args],
+  const [first = path, ...rest] = [...under, path, ...args];
+  return new Deno.Command(first, {
+    args: rest,
     env: { PATH: Deno.env.get("PATH") ?? "", ...env },
     clearEnv: true,
     ...(cwd !== undefined && { cwd }),

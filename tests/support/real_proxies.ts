@@ -30,9 +30,13 @@ export async function startTinyproxy(
 }
 
 /** Debian's microsocks: SOCKS5, with a password where an account is given. */
-export async function startMicrosocks(path: string, account?: ProxyAccount): Promise<PeerServer> {
+export async function startMicrosocks(
+  path: string,
+  account?: ProxyAccount,
+  options: PeerOptions = {},
+): Promise<PeerServer> {
   const auth = account ? ["-u", account.user, "-P", account.password] : [];
-  return await PeerServer.start(path, (port) => ["-i", "127.0.0.1", "-p", `${port}`, ...auth]);
+  return await PeerServer.start(path, (port) => ["-i", "127.0.0.1", "-p", `${port}`, ...auth], options);
 }
 
 /** Debian's dante: SOCKS5 without a password. */
