@@ -1,4 +1,4 @@
-import { inNamespace, type Under } from "../support/namespaces.ts";
+import { inNamespace, type Namespace, type Under } from "../support/namespaces.ts";
 import { compiled } from "../support/postern_process.ts";
 import { blocksOf, wordOf } from "./blocks.ts";
 
@@ -55,6 +55,10 @@ export interface Surroundings {
   readonly env?: Readonly<Record<string, string>>;
   /** Names that are this machine; where there are any, the system knows the home of the run. */
   readonly hosts?: readonly string[];
+  /** A network of its own: addresses that are this machine there, and all ports are free. */
+  readonly addresses?: readonly string[];
+  /** What a shell does first. */
+  readonly before?: string;
   /** Words of the document, and what stands for each of them in this run. */
   readonly stands?: Readonly<Record<string, string>>;
   /** Programs by their names: the command line that each begins with. */
@@ -150,8 +154,10 @@ export class DocumentRun implements AsyncDisposable {
 
   /** Runs all examples; the first command that fails ends it. Doors and jobs that are left are stopped. */
   async all(bash: string, examples: readonly Example[]): Promise<Outcome> {
-    const { stands = {} } = this.#surroundings;
-    const script = [prelude, ...examples.map(({ commands }) => `${commands}\necho '${mark}'`)].join("\n");
+    const { stands = {}, before = "" } = this.#surroundings;
+    const script = [prelude, before, ...examples.map(({ commands }) => `${commands}\necho '${mark}'`)].join(
+      "\n",
+    );
     const [first = bash, ...args] = [...await this.#under(), bash, "--norc", "-c", this.#standingIn(script)];
     const { code, stdout } = await new Deno.Command(first, {
       args,
@@ -170,13 +176,17 @@ export class DocumentRun implements AsyncDisposable {
 
   /** Whoever reads ssh's configuration asks the system where home is, and which names are this machine. */
   async #under(): Promise<Under> {
-    const { hosts } = this.#surroundings;
+    const { hosts, addresses } = this.#surroundings;
     if (hosts === undefined) return [];
-    const namespace = inNamespace("--mount");
-    if ("missing" in namespace) throw new Error(namespace.missing);
+    const mounts = found(inNamespace("--mount"));
+    const network = addresses && found(inNamespace("--net"));
+    const up = [
+      "ip link set lo up",
+      ...(addresses ?? []).map((address) => `ip addr add ${address}/32 dev lo`),
+    ];
     const lines = ["localhost", ...hosts].map((name) => `127.0.0.1 ${name}\n`);
     await Deno.writeTextFile(`${this.#directory}/hosts`, lines.join(""));
-    return namespace.wrap(ownSystem(this.#directory));
+    return [...network?.wrap(up.join("; ")) ?? [], ...mounts.wrap(ownSystem(this.#directory))];
   }
 
   /** A script with what stands for the words and ports of the document. */
@@ -191,7 +201,7 @@ export class DocumentRun implements AsyncDisposable {
       named,
       (port) => `${ports[namedPorts.indexOf(port)]}`,
     );
-    return Object.entries(this.#surroundings.stands ?? {})
+    return Object.entries({ "~/postern/": root, ...this.#surroundings.stands })
       .reduce((text, [word, stand]) => text.replaceAll(word, stand), numbered);
   }
 
@@ -206,6 +216,12 @@ function program(): string {
   if (binary) return `'${binary}'`;
   const script = `${root}scripts/postern.ts`;
   return `'${Deno.execPath()}' run --no-prompt --quiet --allow-run --allow-read --allow-env --allow-sys=uid '${script}'`;
+}
+
+/** A namespace that the documents cannot do without. */
+function found(namespace: Namespace): Exclude<Namespace, { readonly missing: string }> {
+  if ("missing" in namespace) throw new Error(namespace.missing);
+  return namespace;
 }
 
 /** Has the system say that a directory is home, and what is in its file of hosts. */

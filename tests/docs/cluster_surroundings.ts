@@ -1,0 +1,89 @@
+import { parse } from "yaml";
+import { makeEgressKinds } from "../support/egress_kinds.ts";
+import { makePlatform } from "../support/egress_lab.ts";
+import { GpgHome } from "../support/gpg_home.ts";
+import { KubeCluster } from "../support/kube_cluster.ts";
+import { NamedServer } from "../support/kube_door.ts";
+import { pod, service } from "../support/kube_objects.ts";
+import { S3Server } from "../support/s3_server.ts";
+import type { Start, Surroundings } from "./surroundings.ts";
+
+/** What a document gets of a cluster, and the cluster. */
+export interface ClusterSurroundings extends Surroundings {
+  readonly cluster: KubeCluster;
+}
+
+/** A cluster with a few Services, and a kubeconfig that knows it by three names. */
+export async function clusterSurroundings({ started, paths }: Start): Promise<ClusterSurroundings> {
+  const cluster = started.use(await KubeCluster.start(paths.kubernetes));
+  const site = started.use(new NamedServer("hello from a pod\n"));
+  for (const [namespace, name, port] of services) {
+    if (namespace !== "default") await cluster.namespace(namespace);
+    const labels = { app: name };
+    await cluster.apply(
+      pod({ name, namespace, labels, targets: { 8080: site.address } }),
+      service({ name, namespace, selector: labels, ports: [{ port, targetPort: 8080 }] }),
+    );
+    await cluster.untilReady(namespace, name);
+  }
+  const kubeconfig = parse(cluster.kubeconfig());
+  const [{ context }] = kubeconfig.contexts;
+  kubeconfig.contexts.push(...["here", "there"].map((name) => ({ name, context })));
+  const text = JSON.stringify(kubeconfig);
+  return {
+    cluster,
+    files: { ".kube/config": text, "admin.kubeconfig": text },
+    env: { KUBECONFIG_TEXT: text },
+    programs: { kubectl: `'${paths.kubectl}'` },
+  };
+}
+
+/** The kinds of a cluster's outbound proxy, and what an installer writes of a cluster. */
+export async function egressSurroundings(
+  { cluster }: { readonly cluster: KubeCluster },
+): Promise<Surroundings> {
+  await makeEgressKinds(cluster);
+  for (const name of ["openshift-config", "openshift-config-managed", "postern-egress"]) {
+    await cluster.namespace(name);
+  }
+  await makePlatform(cluster);
+  return {};
+}
+
+/** A bucket with what opens the cluster, encrypted for somebody's key, and the facts of that cluster. */
+export async function emergencySurroundings(
+  { started, paths, cluster }: Start & { readonly cluster: KubeCluster },
+): Promise<Surroundings> {
+  const directory = await Deno.makeTempDir({ prefix: "em" });
+  started.defer(() => Deno.remove(directory, { recursive: true }));
+  const authority = btoa(await Deno.readTextFile(cluster.ca));
+  const people = await GpgHome.open(paths.gpg, `${directory}/g`);
+  const me = await people.key("me", "ecc", "");
+  const s3 = started.use(
+    await S3Server.start(paths.versitygw, { directory, region: "rma1", buckets: ["emergency"] }),
+  );
+  const server = `https://${cluster.address}`;
+  const kubeconfig = cluster.kubeconfig({
+    cluster: { "certificate-authority": undefined, "certificate-authority-data": authority },
+  });
+  await s3.putSecrets("emergency", "c-lab", [await people.encrypt(kubeconfig, [me])]);
+  const lab = { id: "c-lab", displayName: "Laboratory", facts: {}, dynamicFacts: { talosApiURL: server } };
+  const fetched = new Date().toISOString();
+  const catalogue = { name: "main", source: "https://api.syn.example.com", fetched, clusters: [lab] };
+  return {
+    files: {
+      ".cache/postern/catalogue/snapshot.json": JSON.stringify({ format: 1, catalogues: [catalogue] }),
+      ".config/postern/emergency-access": S3Server.keys.access,
+      ".config/postern/emergency-secret": S3Server.keys.secret,
+      ".config/postern/me.asc": me.secret,
+    },
+    stands: { "https://objects.rma1.example.net": s3.endpoint },
+  };
+}
+
+/** Services of the cluster: namespace, name, port. */
+const services = [
+  ["default", "productpage", 9080],
+  ["shop", "api", 80],
+  ["shop", "web", 80],
+] as const;

@@ -1,0 +1,161 @@
+import { Dex } from "../support/dex.ts";
+import { NamedServer } from "../support/kube_door.ts";
+import { Lieutenant, type SynCluster } from "../support/lieutenant.ts";
+import { startMicrosocks, startTinyproxy } from "../support/real_proxies.ts";
+import { signInTurn } from "../support/sign_in_port.ts";
+import { SshLab, underHosts } from "../support/sshd.ts";
+import { tlsFront } from "../support/target_server.ts";
+import { testTls } from "../support/tls_files.ts";
+import type { Start, Surroundings } from "./surroundings.ts";
+
+/** Two hosts, one behind the other, and what only the second one knows. */
+export async function sshSurroundings({ started, paths }: Start): Promise<Surroundings> {
+  const lab = started.use(await SshLab.create(paths));
+  const known = (...names: string[]) => ({
+    hosts: Object.fromEntries(names.map((name) => [name, "127.0.0.1"])),
+  });
+  const [near, second] = await Promise.all([
+    lab.start("jump1", known("management4.example.net", "intranet.corp.example.net")),
+    lab.start(
+      "management4",
+      known("intranet.management.example.net", "db.management.example.net", ...prodNames),
+    ),
+  ]);
+  const site = started.use(new NamedServer("hello from the intranet\n"));
+  const port = site.address.split(":")[1];
+  for (const { name, port, keys: [key] } of [near, second]) {
+    await lab.know(`[${name}.example.net]:${port}`, `${key}.pub`);
+  }
+  const lines = [
+    `Host jump1.example.net\n  Port ${near.port}`,
+    `Host management4.example.net\n  Port ${second.port}\n  ProxyJump jump1.example.net`,
+    "Host *",
+    `  User ${lab.user}`,
+    `  IdentityFile ${lab.key}`,
+    "  IdentitiesOnly yes",
+    `  UserKnownHostsFile ${lab.knownHosts}`,
+    "  GlobalKnownHostsFile none",
+  ];
+  return {
+    files: { ".ssh/config": `${lines.join("\n")}\n` },
+    hosts: ["jump1.example.net"],
+    stands: {
+      "//intranet.management.example.net/": `//intranet.management.example.net:${port}/`,
+      "db.management.example.net:5432": `db.management.example.net:${port}`,
+      "//198.18.0.1/": `//198.18.0.1:${port}/`,
+    },
+    programs: { dig: `'${paths.dig}'` },
+  };
+}
+
+/** A list of two clusters behind the second ssh host, whoever signs in to it, and somebody at a browser. */
+export async function fleetSurroundings({ started, paths }: Start): Promise<Surroundings> {
+  const directory = await Deno.makeTempDir({ prefix: "fleet-" });
+  started.defer(() => Deno.remove(directory, { recursive: true }));
+  started.use(await turnAsync());
+  const { issuer, discoveryUrl } = started.use(await Dex.start(paths.dex, directory));
+  const lieutenant = started.use(
+    await Lieutenant.start({
+      ...paths,
+      clusters: (kubernetes) => prodNames.map((name) => prodCluster(name, { kubernetes, issuer })),
+      oidc: { issuer, clientId: "lieutenant", discoveryUrl },
+    }),
+  );
+  const script = new URL("./browse.ts", import.meta.url).pathname;
+  const tests = new URL("../", import.meta.url).pathname;
+  const browser =
+    `'${Deno.execPath()}' run --no-prompt --quiet --no-lock --allow-net --allow-env --allow-read='${tests}' '${script}'`;
+  return {
+    files: { token: Lieutenant.tokens.alice },
+    env: { SSL_CERT_FILE: authority, POSTERN_BROWSER: "xdg-open" },
+    stands: { "https://api.syn.example.com": lieutenant.url.origin },
+    programs: {
+      kubectl: `'${paths.kubectl}'`,
+      kubelogin: `'${paths.kubelogin}'`,
+      "xdg-open": browser,
+    },
+  };
+}
+
+/** A company's proxy that wants a password, and one that stands behind it. */
+export async function proxySurroundings({ started, paths }: Start): Promise<Surroundings> {
+  const directory = await Deno.makeTempDir({ prefix: "proxies-" });
+  started.defer(() => Deno.remove(directory, { recursive: true }));
+  const { tinyproxy, microsocks } = paths;
+  const account = { user: "me", password: "secret-of-me" };
+  const behind = async (...names: string[]) => ({
+    under: await underHosts(
+      `${directory}/${names[0]}`,
+      Object.fromEntries(names.map((name) => [name, "127.0.0.1"])),
+    ),
+  });
+  const lab = started.use(
+    await startMicrosocks(microsocks, undefined, await behind("git.lab.corp.example")),
+  );
+  const own = await behind("gate.lab.corp.example", "wiki.corp.example");
+  const corp = started.use(await startTinyproxy(tinyproxy, directory, account, own));
+  const open = started.use(
+    await startTinyproxy(tinyproxy, directory, undefined, await behind("site.example.net")),
+  );
+  const site = started.use(new NamedServer("hello from the company\n"));
+  const secure = started.use(tlsFront(site.address, testTls.server));
+  const port = site.address.split(":")[1];
+  return {
+    files: { ".config/postern/corp-password": account.password },
+    env: { SSL_CERT_FILE: authority },
+    hosts: ["proxy.corp.example", "site.example.net"],
+    stands: {
+      "=http://proxy.corp.example:3128": `=http://proxy.corp.example:${open.port}`,
+      "https://console.example.net/": `https://site.example.net:${secure.port}/`,
+      "proxy.corp.example:3128": `proxy.corp.example:${corp.port}`,
+      "gate.lab.corp.example:1080": `gate.lab.corp.example:${lab.port}`,
+      "//wiki.corp.example/": `//wiki.corp.example:${port}/`,
+      "--dial git.lab.corp.example ": `--dial git.lab.corp.example:${port} `,
+    },
+  };
+}
+
+/** A network of its own, with the address of a Service that only an agent would reach. */
+export const konnectivitySurroundings: Surroundings = {
+  hosts: ["konnectivity.example.net"],
+  addresses: ["10.96.0.1"],
+  before: `mkdir service
+echo "hello from a Service" > service/healthz
+python3 -m http.server 80 --bind 10.96.0.1 --directory service >/dev/null 2>&1 &`,
+};
+
+/** Who vouches for the servers here. */
+const authority = new URL("../support/tls/ca.crt", import.meta.url).pathname;
+
+/** Where the APIs of the fleet's clusters are, by names that the certificate of the tests has. */
+const prodNames = ["c-prod01", "c-prod02"].map((id) => `${id}.apps.example.net`);
+
+function prodCluster(
+  name: string,
+  { kubernetes, issuer }: { kubernetes: string; issuer: string },
+): SynCluster {
+  const [id = ""] = name.split(".");
+  return {
+    id,
+    tenant: "t-a",
+    displayName: id.replace("c-prod", "Production "),
+    facts: {
+      cloud: "exoscale",
+      jumphost: "management4.example.net",
+      login: JSON.stringify({ token: Lieutenant.tokens.alice }),
+    },
+    dynamicFacts: {
+      talosBaseDomain: name,
+      talosApiURL: `https://${name}:${kubernetes.split(":")[1]}`,
+      talosAPICertificateAuthorityData: btoa(testTls.ca),
+      oidcIssuer: issuer,
+      oidcClientId: "lieutenant",
+    },
+  };
+}
+
+/** Nobody else signs in meanwhile. */
+async function turnAsync(): Promise<AsyncDisposable> {
+  const turn = await signInTurn();
+  return { [Symbol.asyncDispose]: () => Promise.resolve(turn[Symbol.dispose]()) };
+}
