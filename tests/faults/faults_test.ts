@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { describe } from "../../src/core/mod.ts";
 import { isLongRun } from "../support/long_runs.ts";
 import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
@@ -42,14 +43,17 @@ peerTest(
     });
     const before = await accounts();
     const { channels: usual = 0 } = liveOf(await statusOf(home));
-    // A step that fails is told by what it gives.
-    const step = async (name: string, work: () => Promise<void>) => {
-      if (await t.step(name, work)) return;
-      const narrow = only.length > 0 ? `POSTERN_FAULT_ONLY='${only.join(",")}' ` : "";
-      const repeat =
-        `POSTERN_FAULT_SEED=${seed} POSTERN_FAULT_SECONDS=${seconds} ${narrow}deno task test tests/faults`;
-      console.error(`${scheduleText(schedule)}\nrepeat: ${repeat}`);
-    };
+    // A failure tells what was played: what a test prints is not shown.
+    const step = (name: string, work: () => Promise<void>) =>
+      t.step(name, async () => {
+        try {
+          await work();
+        } catch (error) {
+          throw new Error(`${describe(error)}\n${scheduleText(schedule)}\nrepeat: ${repeating()}`, {
+            cause: error,
+          });
+        }
+      });
     await step(
       `seed ${seed}: ${schedule.faults.length} faults, ${schedule.streams.length} streams`,
       async () => {
@@ -85,23 +89,32 @@ peerTest(
       await eventually("the targets are left", () => left().length === 0, untilQuiet).catch((error) => {
         throw new Error(`connections are left by way of ${left().join(", ")}`, { cause: error });
       });
-      let now: ProcessAccount[] = [];
-      await eventually("descriptors are as at first", async () => {
-        now = await accounts();
-        return now.every(({ descriptors }, at) =>
-          descriptors <= (before[at]?.descriptors ?? 0) + margin.descriptors
-        );
-      }, untilQuiet);
+      await eventually(
+        "descriptors are as at first",
+        async () =>
+          (await accounts()).every(({ descriptors }, at) =>
+            descriptors <= (before[at]?.descriptors ?? 0) + margin.descriptors
+          ),
+        untilQuiet,
+      );
+    });
+    const now = await accounts();
+    // The figures of a run are the name of this step, which --verbose shows.
+    await step(`what is held: ${now.map((one, at) => told(before[at], one)).join("; ")}`, () => {
       for (const [at, { memory }] of now.entries()) {
         const grown = memory - (before[at]?.memory ?? 0);
         assert.ok(grown <= margin.memory, `process ${at} has grown by ${grown} bytes`);
       }
-      console.log(
-        now.map(({ memory, descriptors }, at) => told(before[at], { memory, descriptors })).join("; "),
-      );
+      return Promise.resolve();
     });
   },
 );
+
+/** The command that plays the same again. */
+function repeating(): string {
+  const narrow = only.length > 0 ? `POSTERN_FAULT_ONLY='${only.join(",")}' ` : "";
+  return `POSTERN_FAULT_SEED=${seed} POSTERN_FAULT_SECONDS=${seconds} ${narrow}deno task test tests/faults`;
+}
 
 function told(before: ProcessAccount | undefined, now: ProcessAccount): string {
   const mb = (bytes = 0) => `${Math.round(bytes / 1e6)} MB`;
