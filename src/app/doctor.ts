@@ -21,6 +21,8 @@ export interface Finding {
 
 export interface DoctorOptions extends ConfigSource {
   readonly id: string;
+  /** Of this postern. */
+  readonly version: string;
   /** Asked for with and without the proxy of the environment. */
   readonly urls?: readonly string[];
 }
@@ -28,7 +30,7 @@ export interface DoctorOptions extends ConfigSource {
 /** Looks at what a door needs around it, one finding after the other. */
 export async function* doctor(
   world: World,
-  { id, urls = [], ...source }: DoctorOptions,
+  { id, version, urls = [], ...source }: DoctorOptions,
   { signal }: { signal: AbortSignal },
 ): AsyncGenerator<Finding> {
   const report = await readConfig(world, source).catch((error: unknown) => error);
@@ -37,7 +39,8 @@ export async function* doctor(
   yield await directoryFinding(world);
   if (config?.loaded) yield* sshFindings(world, config.loaded, { signal });
   const status = await runningDoor(world, id, signal);
-  yield* instanceFindings(id, status, Object.keys(config?.loaded?.settings.transports ?? {}));
+  const known = Object.keys(config?.loaded?.settings.transports ?? {});
+  yield* instanceFindings(id, status, { known, version });
   if (config?.loaded) yield* portFindings(world, config, status);
   yield* dnsFileFindings(world, { signal });
   yield* proxyFindings(world, status);
@@ -94,7 +97,11 @@ function isStatus(value: unknown): value is Status {
 }
 
 /** What a running door says; `known` are the transports of the configuration, which were looked at before. */
-function* instanceFindings(id: string, status: unknown, known: readonly string[]): Generator<Finding> {
+function* instanceFindings(
+  id: string,
+  status: unknown,
+  { known, version: ours }: { readonly known: readonly string[]; readonly version: string },
+): Generator<Finding> {
   const name = `instance "${id}"`;
   if (!isStatus(status)) {
     const isAbsent = isPosternError(status, "refused");
@@ -104,7 +111,13 @@ function* instanceFindings(id: string, status: unknown, known: readonly string[]
     return;
   }
   const { state, version, pid, config, transports } = status;
-  yield { name, state: "ok", detail: `${state}, version ${version}, pid ${pid}` };
+  const detail = `${state}, version ${version}, pid ${pid}`;
+  // After an upgrade a door goes on with the program that it was started with.
+  const again = {
+    state: "warning",
+    hint: `this postern is ${ours}: end the door, and start it again`,
+  } as const;
+  yield { name, detail, ...(version === ours ? { state: "ok" } : again) };
   if (config.problem !== undefined) {
     yield {
       name,

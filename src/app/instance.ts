@@ -6,7 +6,7 @@ import {
   PosternError,
   type World,
 } from "../core/mod.ts";
-import { ControlClient, type Hello } from "../listeners/mod.ts";
+import { ControlClient, controlProtocol, type Hello } from "../listeners/mod.ts";
 
 /** A door that runs now. */
 export interface InstanceInfo extends Hello {
@@ -107,21 +107,29 @@ export function randomToken(): string {
     .join("");
 }
 
+export interface ConnectOptions {
+  readonly signal: AbortSignal;
+  /** For what every version understands, whatever else it answers. */
+  readonly ofAnyVersion?: boolean;
+}
+
 /** The client of a running instance; a `refused` error with exit code 3 when none runs under this id. */
 export async function connectInstance(
   world: World,
   id: string,
-  { signal }: { signal: AbortSignal },
+  { signal, ofAnyVersion = false }: ConnectOptions,
 ): Promise<ControlClient> {
   checkedId(id);
   const client = await controlClient(world, id);
+  let hello: Hello | undefined;
   try {
-    await client?.hello({ signal });
+    hello = await client?.hello({ signal });
   } catch (error) {
     if (signal.aborted || !isPosternError(error, "refused")) throw error;
     throw noInstance(id, error);
   }
-  if (!client) throw noInstance(id);
+  if (!client || !hello) throw noInstance(id);
+  if (hello.protocol > controlProtocol && !ofAnyVersion) throw newerInstance(hello);
   return client;
 }
 
@@ -179,6 +187,13 @@ async function controlClient(world: World, id: string): Promise<ControlClient | 
     clock,
     id,
     token,
+  });
+}
+
+/** What it answers could be misread. */
+function newerInstance({ id, version }: Hello): PosternError {
+  return new PosternError("protocol", `Cannot ask the door "${id}": it is of a newer postern (${version})`, {
+    hint: `ask it by that postern, or end it: postern stop --id ${id}`,
   });
 }
 

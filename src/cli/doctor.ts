@@ -32,13 +32,15 @@ export default defineCommand({
     })),
     output: outputOption(["table", "json", "yaml"], "table"),
   }),
-  async run({ id = "default", urls, output }, world, { signal, globals }) {
+  async run({ id = "default", urls, output }, world, { signal, globals, version }) {
     const { doctor } = await import("../app/mod.ts");
     const paint = paintFor(world, "out");
     const checks: Finding[] = [];
     const { config } = globals;
     for await (
-      const check of doctor(world, { id, urls, ...(config === undefined ? {} : { config }) }, { signal })
+      const check of doctor(world, { id, urls, version, ...(config === undefined ? {} : { config }) }, {
+        signal,
+      })
     ) {
       checks.push(check);
       if (output === "table") await world.terminal.out(checkText(check, paint));

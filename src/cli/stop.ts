@@ -57,7 +57,7 @@ export default defineCommand({
 
 async function stop(id: string, world: World, { signal }: { signal: AbortSignal }): Promise<void> {
   const { connectInstance } = await import("../app/mod.ts");
-  const client = await connectInstance(world, id, { signal });
+  const client = await connectInstance(world, id, { signal, ofAnyVersion: true });
   const { pid } = await client.hello({ signal });
   try {
     await client.stop({ signal });
@@ -75,7 +75,7 @@ async function isThere(
 ): Promise<boolean> {
   const { connectInstance } = await import("../app/mod.ts");
   try {
-    const client = await connectInstance(world, id, { signal });
+    const client = await connectInstance(world, id, { signal, ofAnyVersion: true });
     return (await client.hello({ signal })).pid === pid;
   } catch (error) {
     if (isPosternError(error, "refused")) return false;

@@ -151,7 +151,8 @@ export class TokenCache {
       if (isPosternError(error, "config")) return describe(error);
       throw error;
     }
-    return text === undefined ? undefined : storedTokens(text, key) ?? "it is damaged, or of another version";
+    if (text === undefined) return undefined;
+    return storedTokens(text, key) ?? (isNewer(text) ? "a newer postern has written it" : "it is damaged");
   }
 
   async #path({ issuer, clientId, apiUrl }: TokenKey): Promise<string> {
@@ -185,6 +186,12 @@ function storedTokens(text: string, key: TokenKey): StoredTokens | undefined {
     ...(typeof expires === "string" && { expires }),
     ...(typeof checked === "string" && { checked }),
   };
+}
+
+/** Nothing is lost when it is replaced: what we write the newer postern can read. */
+function isNewer(text: string): boolean {
+  const content = parsed(text);
+  return isMapping(content) && typeof content["version"] === "number" && content["version"] > version;
 }
 
 function parsed(text: string): unknown {

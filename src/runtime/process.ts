@@ -2,6 +2,7 @@ import { type Clock, type Files, PosternError, type Process } from "../core/mod.
 import { runAttached } from "./attached_program.ts";
 import { startBackground } from "./background_program.ts";
 import { fileError } from "./file_error.ts";
+import { lastingPath } from "./lasting_path.ts";
 import { pipeProgram } from "./piped_program.ts";
 import { runProgram } from "./run_program.ts";
 import { listenForSignal } from "./signals.ts";
@@ -27,7 +28,7 @@ export function createProcess({ clock, files, main, flags }: ProcessOptions): Pr
       return needing("tell the user's id", () => Deno.uid() ?? undefined);
     },
     get self() {
-      return isCompiled ? [Deno.execPath()] : [Deno.execPath(), "run", ...flags, main];
+      return isCompiled ? [lastingPath(Deno.execPath())] : [Deno.execPath(), "run", ...flags, main];
     },
     get directory() {
       return needing("tell the working directory", () => Deno.cwd());

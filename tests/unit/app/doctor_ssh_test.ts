@@ -29,7 +29,9 @@ function world({ files, ...more }: MemoryWorldOptions = {}): MemoryWorld {
 
 async function findings(place: MemoryWorld): Promise<Finding[]> {
   const found: Finding[] = [];
-  for await (const finding of doctor(place, { id: "default" }, { signal })) found.push(finding);
+  for await (const finding of doctor(place, { id: "default", version: "1.2.3" }, { signal })) {
+    found.push(finding);
+  }
   return found;
 }
 

@@ -8,9 +8,9 @@ const { signal } = new AbortController();
 const path = "/config/config.yaml";
 const basic = "listen: { mixed: [127.0.0.1:1, 127.0.0.1:2] }\n";
 
-async function findings(world: MemoryWorld, id = "default"): Promise<Finding[]> {
+async function findings(world: MemoryWorld, id = "default", version = "1.2.3"): Promise<Finding[]> {
   const found: Finding[] = [];
-  for await (const finding of doctor(world, { id }, { signal })) found.push(finding);
+  for await (const finding of doctor(world, { id, version }, { signal })) found.push(finding);
   return found;
 }
 
@@ -41,6 +41,21 @@ Deno.test("doctor() knows the ports of the running door from those of others", a
   assert.equal(detail(found, "address 127.0.0.1:1"), "the running door has it");
   assert.match(detail(found, "address 127.0.0.1:2"), /is taken/);
   assert.match(detail(found, 'instance "default"'), /^ready, version 1\.2\.3, pid 4711/);
+  world.kill("SIGTERM");
+  await door.ended;
+});
+
+Deno.test("doctor() tells that a door is still of the version before", async () => {
+  const world = new MemoryWorld({ files: { [path]: "listen: { mixed: 127.0.0.1:1 }\n" } });
+  const door = await startDoor(world);
+  const ofDoor = (found: readonly Finding[]) => found.find(({ name }) => name === 'instance "default"');
+  assert.deepEqual(ofDoor(await findings(world, "default", "1.3.0")), {
+    name: 'instance "default"',
+    state: "warning",
+    detail: "ready, version 1.2.3, pid 4711",
+    hint: "this postern is 1.3.0: end the door, and start it again",
+  });
+  assert.equal(ofDoor(await findings(world))?.state, "ok");
   world.kill("SIGTERM");
   await door.ended;
 });

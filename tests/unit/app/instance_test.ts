@@ -3,6 +3,7 @@ import { checkedId, connectInstance, Instance, instances, logFile } from "../../
 import { PosternError } from "../../../src/core/mod.ts";
 import { startDoor } from "../../support/memory_door.ts";
 import { MemoryWorld } from "../../support/memory_world.ts";
+import { jsonAnswer, WebServer } from "../../support/web_server.ts";
 
 const { signal } = new AbortController();
 const config = "listen: { mixed: 127.0.0.1:0 }\n";
@@ -98,6 +99,22 @@ for (const platform of ["linux", "windows"] as const) {
     await assert.rejects(connectInstance(world, "work", { signal }), { exit: 3 });
   });
 }
+
+Deno.test("connectInstance() asks no door of a newer postern but for what every version understands", async () => {
+  const world = new MemoryWorld();
+  const hello = { version: "9.0.0", id: "work", pid: 1, protocol: 2 };
+  await using _door = new WebServer(
+    world.network.listen({ path: "/run/me/work.sock" }),
+    () => jsonAnswer(hello),
+  );
+  await assert.rejects(connectInstance(world, "work", { signal }), {
+    code: "protocol",
+    message: 'Cannot ask the door "work": it is of a newer postern (9.0.0)',
+    hint: "ask it by that postern, or end it: postern stop --id work",
+  });
+  const client = await connectInstance(world, "work", { signal, ofAnyVersion: true });
+  assert.deepEqual(await client.hello({ signal }), hello);
+});
 
 Deno.test("connectInstance() takes a socket of a dead door for none", async () => {
   const world = new MemoryWorld({ files: { "/run/me/work.sock": "" } });

@@ -36,22 +36,33 @@ const faults: readonly {
   readonly name: string;
   readonly change: (text: string) => string;
   readonly mode?: number;
+  readonly reason?: string;
 }[] = [
   { name: "that others may read", change: (text) => text, mode: 0o644 },
   { name: "that others may write", change: (text) => text, mode: 0o620 },
-  { name: "that is cut", change: (text) => text.slice(0, -20) },
+  { name: "that is cut", change: (text) => text.slice(0, -20), reason: "it is damaged" },
   { name: "that is empty", change: () => "" },
-  { name: "of another version", change: (text) => text.replace('"version": 1', '"version": 2') },
+  {
+    name: "of a newer version",
+    change: (text) => text.replace('"version": 1', '"version": 2'),
+    reason: "a newer postern has written it",
+  },
+  {
+    name: "of no version",
+    change: (text) => text.replace('"version": 1', '"version": "1"'),
+    reason: "it is damaged",
+  },
   { name: "of another key", change: (text) => text.replace("lieutenant", "grafana") },
   { name: "that is a list", change: () => "[1]" },
   { name: "that is far too large", change: (text) => text + " ".repeat(300_000) },
 ];
-for (const { name, change, mode } of faults) {
+for (const { name, change, mode, reason } of faults) {
   Deno.test(`TokenCache uses no file ${name}`, async () => {
     const { world, log, cache, path } = await stored();
     world.files.put(path, change(await world.files.readText(path)), mode);
     assert.equal(await cache.read(key), undefined);
     assert.deepEqual(log.lines.map(({ event, file }) => [event, file]), [["sign_in.cache_ignored", path]]);
+    if (reason !== undefined) assert.equal(log.lines[0]?.["reason"], reason);
     assert.doesNotMatch(JSON.stringify(log.lines), /-secret/);
   });
 }
