@@ -35,6 +35,7 @@ export const peers = {
   dpkg: { program: "dpkg", debian: "dpkg" },
   dnsmasq: { program: "dnsmasq", debian: "dnsmasq-base" },
   fish: { program: "fish", debian: "fish" },
+  git: { program: "git", debian: "git" },
   goclient: { program: "goclient", go: "shared" },
   gosocks5: { program: "gosocks5", go: "shared" },
   gpg: { program: "gpg", debian: "gnupg" },

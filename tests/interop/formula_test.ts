@@ -74,11 +74,13 @@ const install =
 const program = compiled();
 if (program === undefined) skippedTest(install, "only on a compiled program: POSTERN_BIN names none");
 else {
-  peerTest(install, ["ruby"], async ({ ruby }, t) => {
+  peerTest(install, ["ruby", "bash"], async ({ ruby, bash }, t) => {
     await using stack = new AsyncDisposableStack();
     const directory = await Deno.makeTempDir({ prefix: "formula-" });
     stack.defer(() => Deno.remove(directory, { recursive: true }));
-    const files = `${directory}/files`, prefix = `${directory}/prefix`, formula = `${directory}/postern.rb`;
+    const files = `${directory}/files`,
+      prefix = `${directory}/Cellar/postern/${version}`,
+      formula = `${directory}/postern.rb`;
     await Deno.mkdir(files);
     const here = programName(version, "linux-x64");
     await Deno.copyFile(program, `${files}/${here}`);
@@ -104,6 +106,17 @@ else {
     await t.step("its own test passes", async () => {
       const { code, stderr } = await run(sums);
       assert.equal(code, 0, stderr);
+    });
+    await t.step("what it writes down names the link that an upgrade leaves as it is", async () => {
+      const lines =
+        'mkdir -p opt && ln -s "../Cellar/postern/$1" opt/postern && exec "opt/postern/bin/postern" service-install --always --print';
+      const env = { HOME: directory, XDG_RUNTIME_DIR: directory, TMPDIR: directory };
+      const { code, stdout, stderr } = await runPeer(bash, ["-c", lines, "bash", version], {
+        cwd: directory,
+        env,
+      });
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, new RegExp(`^ExecStart=${directory}/opt/postern/bin/postern proxy`, "m"));
     });
     await t.step("everything is where Homebrew has it", async () => {
       assert.equal(((await Deno.stat(`${prefix}/bin/postern`)).mode ?? 0) & 0o777, 0o555);

@@ -15,13 +15,21 @@ export interface CommandOptions {
   readonly cwd?: string;
   /** A program and its arguments that runs the real one in its own way: `bash -c 'ulimit -n 64; exec "$@"' bash`. */
   readonly under?: readonly string[];
+  /** Another program than the one under test, with its first arguments. */
+  readonly program?: readonly string[];
+}
+
+/** A program that knows a home. */
+export interface ProgramRuns {
+  run(args: readonly string[], options?: CommandOptions): Promise<Ended>;
+  start(args: readonly string[], options?: CommandOptions): Door;
 }
 
 /**
  * A private home for the real program: POSTERN_BIN where that is set, else from source with exactly the permissions
  * of each command. Disposing ends the doors that are left and removes the directory.
  */
-export class Household implements AsyncDisposable {
+export class Household implements AsyncDisposable, ProgramRuns {
   readonly directory: string;
   readonly places: Places;
   readonly #env: Readonly<Record<string, string>>;
@@ -79,6 +87,14 @@ export class Household implements AsyncDisposable {
     return door;
   }
 
+  /** Another program in this home. */
+  with(program: readonly string[]): ProgramRuns {
+    return {
+      run: (args, options = {}) => this.run(args, { ...options, program }),
+      start: (args, options = {}) => this.start(args, { ...options, program }),
+    };
+  }
+
   /** Writes the configuration file and gives its path. */
   async configure(text: string): Promise<string> {
     const path = `${this.places.config}/config.yaml`;
@@ -91,11 +107,12 @@ export class Household implements AsyncDisposable {
   /** The program with its arguments and environment, for a test that starts it in its own way. */
   commandLine(
     args: readonly string[],
-    { env = {}, under = [] }: CommandOptions = {},
+    { env = {}, under = [], program: other }: CommandOptions = {},
   ): { readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> } {
     const binary = compiled();
     const main = new URL("../../main.ts", import.meta.url).href;
     const set: Readonly<Record<string, string>> = { ...this.#env, ...env };
+    if (other) return { command: [...under, ...other, ...args], env: set };
     const [program, before] = binary
       ? [binary, []]
       : [Deno.execPath(), [...sourceCommand(args, this.places, (name) => set[name]), main]];

@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { HttpClient } from "../../src/clusters/mod.ts";
+import { type Dialer, formatTarget } from "../../src/core/mod.ts";
+import { createNetwork } from "../../src/runtime/network.ts";
+import { systemClock as clock } from "../../src/runtime/system_clock.ts";
+import { FakeLieutenant } from "./fake_lieutenant.ts";
+import { farSide } from "./far_side.ts";
+import { OidcServer } from "./oidc_server.ts";
+import type { Door, Household, ProgramRuns } from "./postern_process.ts";
+import { signInTurn } from "./sign_in_port.ts";
+import { TargetServer, tlsFront } from "./target_server.ts";
+import { testTls } from "./tls_files.ts";
+
+const inventory = "inventory.localhost:8080",
+  login = "login.localhost:8080",
+  api = "api.apps.example.net:6443";
+const { signal } = new AbortController();
+
+/** The names that the door's DNS is asked for, in this order. */
+export const livedNames = ["first.far.example", "second.far.example"];
+
+/**
+ * A company that is reached by names which only its proxy knows, so that what a home keeps of it is as good on another
+ * day and another machine: an inventory of clusters, a provider of identities, and an API server with a certificate.
+ */
+export class DistantCompany implements AsyncDisposable {
+  readonly oidc: OidcServer;
+  readonly lieutenant: FakeLieutenant;
+  /** Further lines of the configuration, and further catalogues in it. */
+  readonly more = { lines: [] as readonly string[], catalogues: [] as readonly string[] };
+  readonly #stack: AsyncDisposableStack;
+  readonly #proxy: ReturnType<typeof farSide>;
+
+  private constructor(
+    stack: AsyncDisposableStack,
+    parts: Pick<DistantCompany, "oidc" | "lieutenant"> & { readonly proxy: ReturnType<typeof farSide> },
+  ) {
+    this.#stack = stack;
+    this.oidc = parts.oidc;
+    this.lieutenant = parts.lieutenant;
+    this.#proxy = parts.proxy;
+  }
+
+  static async open(): Promise<DistantCompany> {
+    await using stack = new AsyncDisposableStack();
+    const network = createNetwork();
+    const listen = network.listen.bind(network);
+    const issuer = `http://${login}/oidc`;
+    const oidc = stack.use(new OidcServer(listen({ host: "127.0.0.1", port: 0 }), { issuer, clock }));
+    // What is signed in once is so for whoever reads it in many years.
+    oidc.lifetime = 100 * 365 * 86_400;
+    const lieutenant = stack.use(new FakeLieutenant({ listen }, { discoveryUrl: oidc.discoveryUrl }));
+    lieutenant.clusters = [cluster("c-one"), cluster("c-two")];
+    const { cert, key } = testTls.server;
+    const silent = stack.use(new TargetServer(async (client) => void await client.some()));
+    // It shows its authority too, as API servers do.
+    const front = stack.use(tlsFront(silent.address, { cert: `${cert}\n${testTls.ca}`, key }));
+    const proxy = stack.use(farSide({
+      [inventory]: new URL(lieutenant.url).host,
+      [login]: `127.0.0.1:${oidc.port}`,
+      [api]: front.address,
+    }));
+    return new DistantCompany(stack.move(), { oidc, lieutenant, proxy });
+  }
+
+  /** A configuration for a door at these ports. */
+  configuration({ port, dns }: { readonly port: number; readonly dns: number }): string {
+    return [
+      `listen: { mixed: "127.0.0.1:${port}", dns: "127.0.0.1:${dns}" }`,
+      "dns: { fakeRange: 10.255.0.0/16 }",
+      `transports: { up: { proxy: { url: "socks5h://${this.#proxy.address}" } } }`,
+      "routes:",
+      "  - { to: [.apps.example.net, .far.example], via: up }",
+      "catalogues:",
+      ...[`{ lieutenant: "http://${inventory}", via: up, oidc: { via: up } }`, ...this.more.catalogues]
+        .map((catalogue) => `  - ${catalogue}`),
+      ...this.more.lines,
+      "",
+    ].join("\n");
+  }
+
+  /** Lets a command come to its end with a person who signs in where it says. */
+  async signIn(command: Door): Promise<void> {
+    const network = createNetwork();
+    const dial: Dialer = (target, options) =>
+      network.connect(
+        formatTarget(target) === login ? { host: "127.0.0.1", port: this.oidc.port } : target,
+        options,
+      );
+    const browser = new HttpClient({ clock, network, dial });
+    const [, address = ""] = await command.says(/open this address:\n(\S+)\n/);
+    const sent = await browser.ask({ url: new URL(address) }, { signal });
+    await browser.ask({ url: new URL(sent.fields.get("location") ?? "") }, { signal });
+    const { code, stderr } = await command.ended;
+    assert.equal(code, 0, stderr);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync();
+  }
+}
+
+function cluster(id: string) {
+  return {
+    id,
+    tenant: "t-a",
+    displayName: `Cluster ${id}`,
+    facts: { jumphost: "jump.example.net" },
+    dynamicFacts: { openshiftBaseDomain: `${id}.example.net`, openshiftApiURL: `https://${api}` },
+  };
+}
+
+/** Where a door of a home listens. */
+export interface LivedPorts {
+  readonly port: number;
+  readonly dns: number;
+}
+
+/**
+ * Uses a program as a person does, until everything that it ever stores is there: a sign-in, a catalogue, an authority
+ * that is trusted from its first use, addresses of DNS, and where a kubeconfig was before. Its door runs on.
+ */
+export async function live(
+  home: Household,
+  postern: ProgramRuns,
+  { company, ports }: { readonly company: DistantCompany; readonly ports: LivedPorts },
+): Promise<Door> {
+  const { run } = sure(postern);
+  await home.configure(company.configuration(ports));
+  {
+    using _turn = await signInTurn();
+    await company.signIn(postern.start(["login", "main"], { env: { POSTERN_BROWSER: "true" } }));
+  }
+  assert.match(await run("update", "main"), /^catalogue main: 2 clusters/);
+  const door = postern.start(["proxy"]);
+  await door.ready;
+  for (const name of livedNames) await addressOf(name, ports);
+  await run("kubeconfig", "--trust-on-first-use");
+  for (const name of ["c-one", "c-two"]) await run("switch", name);
+  return door;
+}
+
+/** What a home knows, as a program tells it, with nobody outside to be asked. */
+export interface Known {
+  readonly clusters: unknown;
+  /** The addresses of `livedNames`. */
+  readonly addresses: readonly string[];
+  /** Why a name of a cluster goes where it goes. */
+  readonly because: string;
+  /** The authority of the API server in a kubeconfig. */
+  readonly authority: string;
+}
+
+/** Asks a program, and its door that runs, for what a home knows. */
+export async function known(postern: ProgramRuns, ports: LivedPorts): Promise<Known> {
+  const { run } = sure(postern);
+  const addresses: string[] = [];
+  for (const name of livedNames) addresses.push(await addressOf(name, ports));
+  return {
+    clusters: JSON.parse(await run("clusters", "-o", "json")),
+    addresses,
+    because: /because {2}(.*)/.exec(await run("explain", "x.c-one.example.net"))?.[1] ?? "",
+    authority: /certificate-authority-data: "([^"]+)"/.exec(await run("kubeconfig"))?.[1] ?? "",
+  };
+}
+
+/** Fetches with the sign-in that is stored, and goes back to the cluster that was current before. */
+export async function goOn(postern: ProgramRuns, { lieutenant, oidc }: DistantCompany): Promise<void> {
+  const { run } = sure(postern);
+  const [taken, signedIn] = [lieutenant.tokens.length, oidc.authorizations.length];
+  assert.match(
+    await run("update", "main", "--no-sign-in"),
+    /^catalogue main: 2 clusters.*, nothing has changed \(/,
+  );
+  assert.deepEqual([lieutenant.tokens.length, oidc.authorizations.length], [taken + 1, signedIn]);
+  await run("switch", "-");
+}
+
+/** Runs commands that must not fail, and gives what they print. */
+function sure(postern: ProgramRuns): { run(...args: readonly string[]): Promise<string> } {
+  return {
+    async run(...args) {
+      const { code, stdout, stderr } = await postern.run(args);
+      assert.equal(code, 0, `${args.join(" ")}: ${stderr}`);
+      return stdout;
+    },
+  };
+}
+
+async function addressOf(name: string, { dns }: LivedPorts): Promise<string> {
+  const [address = ""] = await Deno.resolveDns(name, "A", { nameServer: { ipAddr: "127.0.0.1", port: dns } });
+  return address;
+}
