@@ -5,6 +5,7 @@ import { isConfiguration } from "./configurations.ts";
 
 const byCi = "one of the stages of .ci/run";
 const window = "opens a browser with a window; tests/interop/chromium_test.ts has one without";
+const released = "fetches a release; tests/interop/install_script_test.ts has one of its own";
 const others = "another program reads this, which is not here";
 const sidecars = "for pods of HyperShift, with their paths; tests/interop/hypershift_test.ts";
 const tokens = "says only what is different; tests/interop/konnectivity_cluster_test.ts has all of it";
@@ -14,6 +15,8 @@ const leftOut: Readonly<Record<string, string>> = {
   "CONTRIBUTING.md: npx --yes deno@2.9.6 task demo    # the door in a private little world": byCi,
   "README.md: npx --yes deno@2.9.6 task demo": byCi,
   "README.md: npx --yes deno@2.9.6 task compile     # dist/postern and dist/postern.sha256": byCi,
+  "README.md: curl -fsSL URL/install.sh | sh                                    # --help, --version, --to":
+    released,
   "docs/guide/deployment.md: deno task compile && deno task image": byCi,
   "README.md: chromium --proxy-pac-url=http://localhost:12000/proxy.pac": window,
   'docs/guide/browser.md: chromium --user-data-dir="$HOME/.config/chromium-corp" --proxy-pac-url=http://localhost:12000/proxy.pac':
