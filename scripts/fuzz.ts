@@ -65,15 +65,19 @@ interface Failure {
 }
 
 async function broken(target: FuzzTarget, input: Bytes): Promise<Failure | undefined> {
-  const started = performance.now();
-  try {
-    // What it does to its input must not change what is told of it.
-    const running = target.laws(input.slice());
-    if (running) await running;
-  } catch (error) {
-    return { input, error };
+  let took = Infinity;
+  // Beside other work a process may stand still for seconds: slow is what is slow every time.
+  for (let tries = 0; took > longest && tries < 3; tries++) {
+    const started = performance.now();
+    try {
+      // What it does to its input must not change what is told of it.
+      const running = target.laws(input.slice());
+      if (running) await running;
+    } catch (error) {
+      return { input, error };
+    }
+    took = performance.now() - started;
   }
-  const took = performance.now() - started;
   return took > longest ? { input, error: new Error(`it took ${Math.round(took)} ms`) } : undefined;
 }
 
