@@ -14,7 +14,13 @@ import {
 } from "./test_outcome.ts";
 
 const usage =
-  `deno task test [--verbose] [--filter TEXT] [--cannot-pass FILE] [--limit SECONDS] [--again COUNT] [--of-program] [--summary FILE] [PATH…]`;
+  `deno task test [--verbose] [--filter TEXT] [--cannot-pass FILE] [--limit SECONDS] [--jobs COUNT] [--again COUNT] [--of-program] [--summary FILE] [PATH…]`;
+
+/** More at once are in each other's way, however many cores there are: some measure time. */
+const mostJobs = 3;
+
+/** Files of one process where several run at once: few, so that none is left with much at the end. */
+const batchSize = 4;
 
 /** Runs the tests, each group with exactly its permissions, and says what was skipped and why. */
 if (import.meta.main) Deno.exit(await runTests(readOptions(Deno.args)));
@@ -24,8 +30,10 @@ interface TestOptions {
   readonly filter: string | undefined;
   /** A file with the names of tests that cannot pass with the runtime of POSTERN_BIN. */
   readonly cannotPass: string | undefined;
-  /** Seconds that one group may take: a test that hangs is a failure, not a wait. */
+  /** Seconds that one process of tests may take: a test that hangs is a failure, not a wait. */
   readonly limit: number;
+  /** How many processes of tests with real programs run at once: those wait most of the time. */
+  readonly jobs: number;
   /**
    * At most so many failed tests of a group are run once more, alone. One that passes then is told, and no failure:
    * on a machine that others use too, a test with real programs may fail for want of the machine.
@@ -48,6 +56,7 @@ function readOptions(args: readonly string[]): TestOptions {
     filter: value("--filter"),
     cannotPass: value("--cannot-pass"),
     limit: Number(value("--limit") ?? 1200),
+    jobs: Number(value("--jobs") ?? Math.min(navigator.hardwareConcurrency, mostJobs)),
     again: Number(value("--again") ?? 0),
     summary: value("--summary"),
     paths: rest.map((path) => path.replace(/^\.\//, "")),
@@ -123,25 +132,50 @@ interface GroupSummary extends TestSummary {
 async function runGroup(group: TestGroup, run: GroupRun): Promise<GroupSummary> {
   const { options } = run;
   console.log(`== ${group.name}${options.isVerbose ? `: ${group.flags.join(" ")}` : ""}`);
-  const first = await runOnce(group, run, options.filter);
+  const runs = await runBatches(group, run);
+  const isLast = runs.some(({ stopped }) => stopped === "interrupted");
   const cannotPass = options.cannotPass === undefined
     ? []
     : readNames(await Deno.readTextFile(options.cannotPass));
-  const outcomes = first.stopped
-    ? first.outcomes
-    : await tryAgain(group, run, { first: first.outcomes, cannotPass });
+  const first = runs.flatMap(({ outcomes }) => outcomes);
+  const outcomes = isLast ? first : await tryAgain(group, run, { first, cannotPass });
   const summary = summarize(outcomes, {
     mustRunAll: Deno.env.get("POSTERN_REQUIRE_PEERS") === "1",
     cannotPass,
     ...(options.filter !== undefined && { filter: options.filter }),
   });
-  const { code, stopped } = first;
-  if (code === 0 || (first.outcomes.some((test) => test.state === "failed") && !stopped)) return summary;
-  const end = stopped === "late"
-    ? `hung: stopped after ${options.limit} s`
-    : stopped ?? `ended with exit code ${code} before its tests`;
-  const failures = [...summary.failures, `${group.name}: ${end}`];
-  return { ...summary, failures, isLast: stopped === "interrupted" };
+  const ends = runs.flatMap((run) => untimelyEnd(run, options)).map((end) => `${group.name}: ${end}`);
+  return { ...summary, failures: [...summary.failures, ...ends], isLast };
+}
+
+/** Cuts the files of a group that shares no process into pieces, of which some run at once. */
+async function runBatches(group: TestGroup, run: GroupRun): Promise<BatchEnd[]> {
+  const { filter, jobs } = run.options;
+  if (group.isParallel || jobs === 1) return [await runOnce(group, run, { filter })];
+  const files = (await Promise.all(run.paths.map(testsIn))).flat();
+  const batches = Array.from(
+    { length: Math.ceil(files.length / batchSize) },
+    (_, at) => files.slice(at * batchSize, (at + 1) * batchSize),
+  );
+  const ends: BatchEnd[] = [];
+  let next = 0;
+  const work = async () => {
+    while (next < batches.length && !ends.some(({ stopped }) => stopped === "interrupted")) {
+      const number = next++;
+      const paths = batches[number] ?? [];
+      ends.push(await runOnce(group, { ...run, paths }, { filter, number }));
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, work));
+  return ends;
+}
+
+/** What is wrong with a run besides tests that failed. */
+function untimelyEnd({ code, stopped, outcomes, paths }: BatchEnd, { limit }: TestOptions): string[] {
+  if (stopped === "late") return [`hung: stopped after ${limit} s: ${paths.join(" ")}`];
+  if (stopped) return [stopped];
+  if (code === 0 || outcomes.some(({ state }) => state === "failed")) return [];
+  return [`ended with exit code ${code} before its tests: ${paths.join(" ")}`];
 }
 
 async function tryAgain(
@@ -152,46 +186,62 @@ async function tryAgain(
   const failed = first.filter(({ name, state }) => state === "failed" && !cannotPass.includes(name));
   if (failed.length === 0 || failed.length > run.options.again) return first;
   console.log(`\n== ${group.name}, once more: ${failed.map(({ name }) => name).join("; ")}`);
-  const second = await runOnce(group, run, exactly(failed.map(({ name }) => name)));
+  const second = await runOnce(group, run, { filter: exactly(failed.map(({ name }) => name)) });
   const { outcomes, recovered } = settle(first, second.outcomes);
   for (const name of recovered) console.log(`\nunsteady: ${name}: failed, and passed when run once more`);
   return outcomes;
 }
 
-interface GroupEnd {
+interface BatchEnd {
   readonly code: number;
   readonly stopped: "late" | "interrupted" | undefined;
   readonly outcomes: readonly TestOutcome[];
+  readonly paths: readonly string[];
 }
 
-async function runOnce(group: TestGroup, run: GroupRun, filter: string | undefined): Promise<GroupEnd> {
-  const { options } = run;
-  const report = `${run.temporary}/${group.name}.xml`;
+/** One process of tests; with a number it is one of several at once, and what they say must not be mixed. */
+async function runOnce(
+  group: TestGroup,
+  { paths, environment: whole, temporary, options }: GroupRun,
+  { filter, number }: { readonly filter: string | undefined; readonly number?: number },
+): Promise<BatchEnd> {
+  const report = `${temporary}/${group.name}${number === undefined ? "" : `-${number}`}.xml`;
   await Deno.remove(report).catch(nothingWhenMissing);
   const flags = [
     ...group.flags,
+    // They were checked together before.
+    "--no-check",
     `--junit-path=${report}`,
     `--reporter=${options.isVerbose ? "pretty" : "dot"}`,
   ];
   if (group.isParallel) flags.push("--parallel");
   if (Deno.env.has("CI")) flags.push("--frozen");
-  const environment = Object.entries(run.environment)
+  const environment = Object.entries(whole)
     .filter(([name]) => group.keepsEnvironment || !hiddenEnvironment.includes(name));
   if (filter !== undefined) flags.push("--filter", filter);
   const { code, stopped } = await runAsGroup(Deno.execPath(), {
-    args: ["test", "--no-prompt", "--quiet", ...flags, ...run.paths],
+    args: ["test", "--no-prompt", "--quiet", ...flags, ...paths],
     env: Object.fromEntries(environment),
     clearEnv: true,
-  }, { limit: options.limit, passOn });
+  }, { limit: options.limit, passOn: number === undefined ? passOn : passOnWhole });
   const outcomes = readOutcomes(await Deno.readTextFile(report).catch(nothingWhenMissing));
-  return { code, stopped, outcomes };
+  return { code, stopped, outcomes, paths };
 }
 
 /** Shows what the tests say while they run, a row of dots on one line. */
 async function passOn(output: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
-  for await (const piece of output.pipeThrough(new TextDecoderStream())) {
-    await write(piece.replace(/^([.,!])\n/gm, "$1"));
-  }
+  for await (const piece of output.pipeThrough(new TextDecoderStream())) await write(oneRow(piece));
+}
+
+/** Shows it at the end. */
+async function passOnWhole(output: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
+  let said = "";
+  for await (const piece of output.pipeThrough(new TextDecoderStream())) said += piece;
+  await write(oneRow(said));
+}
+
+function oneRow(dots: string): string {
+  return dots.replace(/^([.,!])\n/gm, "$1");
 }
 
 async function write(text: string): Promise<void> {
