@@ -9,6 +9,8 @@ const usage = "deno task soak [--minutes 60] [--rate 200] [--ways direct,one,…
 /** Longer than a way without half-closes is kept open for a client that has ended its side. */
 const quietSeconds = 45;
 
+const stopping = ["SIGINT", "SIGTERM"] as const;
+
 /**
  * Many short connections by every protocol and through every transport, for a long time: what the door holds must not
  * grow.
@@ -74,6 +76,9 @@ async function load(generator: string, world: WholeWorld, options: SoakOptions):
     stdin: "null",
     stdout: "piped",
   }).spawn();
+  // Whoever ends it ends all that it has started.
+  const stop = () => child.kill();
+  for (const signal of stopping) Deno.addSignalListener(signal, stop);
   const samples: SoakSample[] = [];
   let sessions = 0;
   let text = "";
@@ -91,8 +96,10 @@ async function load(generator: string, world: WholeWorld, options: SoakOptions):
       if (samples.length % 12 === 0) console.log(line);
     }
   }
-  if (!(await child.status).success) throw new Error("the load generator failed");
-  return samples;
+  const { success, signal } = await child.status;
+  for (const signal of stopping) Deno.removeSignalListener(signal, stop);
+  if (success) return samples;
+  throw new Error(signal === "SIGTERM" ? "it was stopped" : "the load generator failed");
 }
 
 /** What the door had to say besides each connection's end, and how often. */
