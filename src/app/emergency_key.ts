@@ -53,6 +53,7 @@ export class EmergencyKey {
       throw new PosternError(
         "auth",
         `Cannot unlock the private key of ${from}: the passphrase of ${given.from} is not the right one`,
+        { hint: "try it with gpg --import; then name the right one with --passphrase-file FILE" },
       );
     }
     for (let left = mostTries; left > 0; left--) {

@@ -91,7 +91,10 @@ function last({ stderr }: { readonly stderr: string }): string {
 }
 
 function credentialsIn(stdout: string, { apiVersion }: ExecPlugin, what: string): PluginCredentials {
-  const wrong = (why: string) => new PosternError("auth", `Cannot sign in with ${what}: ${why}`);
+  const wrong = (why: string) =>
+    new PosternError("auth", `Cannot sign in with ${what}: ${why}`, {
+      hint: "run it by hand and look at what it prints: the kubeconfig names it below exec",
+    });
   const answer = jsonIn(stdout);
   if (!isMapping(answer) || answer["kind"] !== "ExecCredential") {
     throw wrong("it printed no ExecCredential");

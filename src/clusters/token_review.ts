@@ -28,11 +28,15 @@ export async function reviewToken(
   const { authenticated, user, audiences } = status;
   const name = isMapping(user) ? user["username"] : undefined;
   if (authenticated !== true || typeof name !== "string") {
-    throw new PosternError("auth", "Cannot take the token: the API server does not know it");
+    throw new PosternError("auth", "Cannot take the token: the API server does not know it", {
+      hint: "it has ended, or is of another cluster: the agent's file has to be one that its kubelet renews",
+    });
   }
   // A server that looks at no audiences says none, and the token may be meant for anybody.
   if (Array.isArray(audiences) && audiences.includes(audience)) return name;
-  throw new PosternError("auth", `Cannot take the token: it is not meant for "${audience}"`);
+  throw new PosternError("auth", `Cannot take the token: it is not meant for "${audience}"`, {
+    hint: "the audience of the agent's token and --authentication-audience have to be the same",
+  });
 }
 
 /** For one review, in ms: whoever waits for it has a deadline too. */

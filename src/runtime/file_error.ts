@@ -37,9 +37,17 @@ const denied: Reason = {
 };
 
 const reasons: Readonly<Record<string, Reason>> = {
-  ENOENT: { code: "config", reason: "no such file or directory" },
+  ENOENT: {
+    code: "config",
+    reason: "no such file or directory",
+    hint: "check the path: a relative one begins where the command is run, or beside the file that names it",
+  },
   EISDIR: { code: "config", reason: "is a directory", hint: "name a file, perhaps one in it" },
-  ENOTDIR: { code: "config", reason: "a part of the path is not a directory" },
+  ENOTDIR: {
+    code: "config",
+    reason: "a part of the path is not a directory",
+    hint: "check the path, part by part: ls -ld",
+  },
   ENAMETOOLONG: { code: "config", reason: "the name is too long" },
   ELOOP: {
     code: "config",
@@ -49,7 +57,11 @@ const reasons: Readonly<Record<string, Reason>> = {
   EEXIST: { code: "config", reason: "it exists already" },
   EACCES: denied,
   EPERM: denied,
-  EROFS: { code: "not_allowed", reason: "the file system is read-only" },
+  EROFS: {
+    code: "not_allowed",
+    reason: "the file system is read-only",
+    hint: "name a place that can be written to, or have one mounted there",
+  },
   ENOSPC: {
     code: "internal",
     reason: "no space left",
@@ -61,7 +73,11 @@ const reasons: Readonly<Record<string, Reason>> = {
     reason: "too many open files",
     hint: "raise the limit of open files: ulimit -n",
   },
-  ENFILE: { code: "internal", reason: "the machine has too many open files" },
+  ENFILE: {
+    code: "internal",
+    reason: "the machine has too many open files",
+    hint: "end what has them open, or raise the limit of the machine: sysctl fs.file-max",
+  },
 };
 
 /** Some of Deno's errors come without the system's code; their class says the same. */

@@ -22,6 +22,7 @@ export function listenError(error: unknown, endpoint: Endpoint, protocol: "tcp" 
       cause: error,
       exit: 1,
       detail: "network",
+      hint: "listen on localhost, or on an address that this machine has",
     });
   }
   if (error instanceof Deno.errors.PermissionDenied || code === "EACCES" || code === "EPERM") {

@@ -157,7 +157,11 @@ function lookupError(error: Error, name: string): PosternError {
       cause: error,
     });
   }
-  return new PosternError("name_not_found", `Cannot resolve "${name}": no such name here`, { cause: error });
+  return new PosternError("name_not_found", `Cannot resolve "${name}": no such name here`, {
+    cause: error,
+    hint:
+      "a name that only another network knows needs a route there: postern explain shows which one it takes",
+  });
 }
 
 async function trusted(): Promise<readonly string[]> {

@@ -41,10 +41,13 @@ function signInFailure({ status, fields }: ResponseHead, { proxy, credentials }:
     return new PosternError(
       "auth",
       `Cannot sign in at ${proxy}: it wants ${offered.join(" or ")}, not Basic`,
+      { hint: "have a proxy stand before it that signs in this way, such as cntlm or px" },
     );
   }
   if (credentials) {
-    return new PosternError("auth", `Cannot sign in at ${proxy}: it refused the user name or the password`);
+    return new PosternError("auth", `Cannot sign in at ${proxy}: it refused the user name or the password`, {
+      hint: "correct user and passwordFile beside its url; they are not those of the door",
+    });
   }
   return new PosternError("auth", `Cannot sign in at ${proxy}: it wants a user name and a password`, {
     hint: "set user and passwordFile beside its url",

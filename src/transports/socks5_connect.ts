@@ -24,7 +24,9 @@ export async function socks5Connect(
   if (chosen === methods.password && credentials) {
     await conn.write(socks5.encodeCredentials(credentials));
     if (!await answer(messages, socks5.decodeVerdict)) {
-      throw new PosternError("auth", `Cannot sign in at ${proxy}: it refused the user name or the password`);
+      throw new PosternError("auth", `Cannot sign in at ${proxy}: it refused the user name or the password`, {
+        hint: "correct user and passwordFile beside its url; they are not those of the door",
+      });
     }
   } else if (chosen !== methods.none) {
     throw new PosternError(

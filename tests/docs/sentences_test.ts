@@ -1,18 +1,54 @@
 import assert from "node:assert/strict";
+import { readPages } from "./blocks.ts";
 
-const root = new URL("../../", import.meta.url);
-const page = "docs/guide/troubleshooting.md";
+const troubleshooting = "docs/guide/troubleshooting.md";
 
-Deno.test(`every sentence that ${page} explains is one that the program says`, async () => {
-  const section = /## What the door says\n(.*?)\n## /s.exec(await Deno.readTextFile(new URL(page, root)))
-    ?.[1];
-  const sentences = [...(section ?? "").matchAll(/^\| (`.*?) +\|/gm)].flatMap(([, cell = ""]) =>
-    [...cell.matchAll(/`([^`]+)`/g)].map(([, text = ""]) => text)
+/** The headings of columns with words of the program. */
+const columns = ["sentence", "the sentence begins with", "postern says", "event"];
+
+const pages = await readPages();
+const source = await sourcesBelow(new URL("../../src/", import.meta.url));
+const words = [...source.values()].join("\n");
+
+for (const [path, page] of pages) {
+  const sentences = sentencesOf(page);
+  if (sentences.length === 0) continue;
+  Deno.test(`every sentence that ${path} explains is one that the program says`, () => {
+    const unsaid = sentences.filter((sentence) => fixedParts(sentence).some((part) => !words.includes(part)));
+    assert.deepEqual(unsaid, []);
+  });
+}
+
+Deno.test(`${troubleshooting} has sentences of every room`, () => {
+  const sections = (pages.get(troubleshooting) ?? "").split(/^## /m).slice(1);
+  const explaining = sections.filter((section) => sentencesOf(section).length > 3);
+  assert.ok(explaining.length >= 8, `${explaining.length} sections`);
+});
+
+Deno.test(`every event that the log warns of is in ${troubleshooting}`, () => {
+  const known = new Set(sentencesOf(pages.get(troubleshooting) ?? ""));
+  const events = [...source].filter(([path]) => !path.includes("/src/demo/")).flatMap(([, text]) =>
+    [...text.matchAll(/[lL]og\??\.(?:warn|error)\(\s*"([a-z_.]+)"/g)].map(([, event = ""]) => event)
   );
-  assert.ok(sentences.length > 15, `${sentences.length} sentences`);
-  const source = await textBelow(new URL("src/", root));
-  const unsaid = sentences.filter((sentence) => fixedParts(sentence).some((part) => !source.includes(part)));
-  assert.deepEqual(unsaid, []);
+  assert.ok(events.length > 50, `${events.length} events`);
+  assert.deepEqual(events.filter((event) => !known.has(event)), []);
+});
+
+/** Failed sign-ins that carry no hint: the other side of each is a client, who is told by its protocol. */
+const unhinted = [
+  "Cannot serve the client: it does not offer ${what}",
+  "Cannot serve the client: wrong user or password",
+  "Cannot use this control port without its token",
+  "Cannot use ${path}: ${problem}",
+  "Cannot take the new token of ${provider.issuer}: it is for somebody else",
+];
+
+Deno.test("whoever cannot sign in gets a hint", () => {
+  const without = [...source.values()].flatMap((text) => errorsOf(text, "auth"))
+    .filter((error) => !error.includes("hint")).map((error) =>
+      /["`](Cannot.*?)["`]/s.exec(error)?.[1] ?? error
+    );
+  assert.deepEqual(without.toSorted(), unhinted.toSorted());
 });
 
 Deno.test("fixedParts() leaves out what differs", () => {
@@ -22,6 +58,19 @@ Deno.test("fixedParts() leaves out what differs", () => {
   ]);
 });
 
+Deno.test("errorsOf() takes a whole error", () => {
+  const text = 'throw new PosternError("auth", `a ${f(x)}`, { hint: "b" }); new PosternError("usage", "c")';
+  assert.deepEqual(errorsOf(text, "auth").map((error) => error.includes("hint")), [true]);
+});
+
+/** What stands as code in the first column of a page's tables of such words. */
+function sentencesOf(page: string): string[] {
+  return [...page.matchAll(/^\| ([^|\n]+?) +\|.*\n\| -.*\n((?:\|.*\n)+)/gm)]
+    .filter(([, heading = ""]) => columns.includes(heading))
+    .flatMap(([, , rows = ""]) => [...rows.matchAll(/^\| (`.*?`) +\|/gm)])
+    .flatMap(([, cell = ""]) => [...cell.matchAll(/`([^`]+)`/g)].map(([, text = ""]) => text));
+}
+
 /** The words of a sentence that are written so in the code: without names, numbers, what is quoted, and "the proxy". */
 function fixedParts(sentence: string): string[] {
   return sentence.split(/…|"[^"]*"|\b[A-Z]{2,}(?::[A-Z]+)*\b|[0-9]+|\b[ab]\b via|the proxy/).filter((part) =>
@@ -29,11 +78,28 @@ function fixedParts(sentence: string): string[] {
   );
 }
 
-async function textBelow(directory: URL): Promise<string> {
-  const texts: string[] = [];
+/** The errors of a code that a text makes, each from its code to the end of its line of arguments. */
+function errorsOf(text: string, code: string): string[] {
+  return text.split(/new PosternError\(\s*/).slice(1).filter((error) => error.startsWith(`"${code}"`))
+    .map((error) => error.slice(0, endOf(error)));
+}
+
+/** Where the parenthesis closes that was opened before a text. */
+function endOf(text: string): number {
+  let depth = 1;
+  for (let at = 0; at < text.length; at++) {
+    if ("([{".includes(text[at] ?? "")) depth++;
+    if (")]}".includes(text[at] ?? "") && --depth === 0) return at;
+  }
+  return text.length;
+}
+
+async function sourcesBelow(directory: URL): Promise<Map<string, string>> {
+  const texts = new Map<string, string>();
   for await (const { name, isDirectory } of Deno.readDir(directory)) {
     const path = new URL(isDirectory ? `${name}/` : name, directory);
-    texts.push(isDirectory ? await textBelow(path) : await Deno.readTextFile(path));
+    if (!isDirectory) texts.set(path.pathname, await Deno.readTextFile(path));
+    else for (const [below, text] of await sourcesBelow(path)) texts.set(below, text);
   }
-  return texts.join("\n");
+  return texts;
 }

@@ -63,7 +63,9 @@ export async function openServerCluster(
         const name = await reviewToken(cluster.api, { token, audience: tokens.audience }, { signal });
         const expected = `system:serviceaccount:${tokens.namespace}:${tokens.serviceAccount}`;
         if (name === expected) return;
-        throw new PosternError("auth", `Cannot take the token of "${name}": agents are "${expected}"`);
+        throw new PosternError("auth", `Cannot take the token of "${name}": agents are "${expected}"`, {
+          hint: "--agent-namespace and --agent-service-account say whose tokens are taken",
+        });
       },
     },
     start: (tasks) => void (lease && tasks.spawn((signal) => lease.run({ signal }))),

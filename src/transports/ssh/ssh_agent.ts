@@ -65,7 +65,13 @@ export class SshAgent {
     const reader = new SshReader(await this.#ask(message, signal));
     const signature = reader.byte() === signResponse ? reader.string() : undefined;
     if (!signature) {
-      throw new PosternError("auth", `Cannot use a key of the ssh agent at ${this.path}: it refused to sign`);
+      throw new PosternError(
+        "auth",
+        `Cannot use a key of the ssh agent at ${this.path}: it refused to sign`,
+        {
+          hint: "it may be locked (ssh-add -X), or nobody has confirmed the use of the key (ssh-add -c)",
+        },
+      );
     }
     return signature;
   }

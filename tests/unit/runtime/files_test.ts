@@ -82,14 +82,17 @@ inDirectory(
 
 inDirectory("read() says what is wrong with a path", async (directory, files) => {
   await Deno.writeTextFile(`${directory}/file`, "");
-  const cases: readonly (readonly [string, RegExp])[] = [
-    ["missing", /^Cannot read ".*missing": no such file or directory$/],
-    [".", /is a directory$/],
-    ["file/below", /not a directory$/],
+  const cases: readonly (readonly [string, RegExp, RegExp?])[] = [
+    ["missing", /^Cannot read ".*missing": no such file or directory$/, /relative/],
+    [".", /is a directory$/, /a file/],
+    ["file/below", /not a directory$/, /part by part/],
     ["x".repeat(300), /the name is too long$/],
   ];
-  for (const [path, message] of cases) {
-    await assert.rejects(files.read(`${directory}/${path}`), coded("config", message));
+  for (const [path, message, hint = /^$/] of cases) {
+    await assert.rejects(files.read(`${directory}/${path}`), (error: PosternError) => {
+      assert.match(error.hint ?? "", hint);
+      return coded("config", message)(error);
+    });
   }
 });
 
