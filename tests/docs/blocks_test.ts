@@ -18,7 +18,6 @@ const leftOut: Readonly<Record<string, string>> = {
   "README.md: curl -fsSL URL/install.sh | sh                                    # --help, --version, --to":
     released,
   "docs/guide/deployment.md: deno task compile && deno task image": byCi,
-  "README.md: chromium --proxy-pac-url=http://localhost:12000/proxy.pac": window,
   'docs/guide/browser.md: chromium --user-data-dir="$HOME/.config/chromium-corp" --proxy-pac-url=http://localhost:12000/proxy.pac':
     window,
   "docs/guide/ci.md: # .github/workflows/deploy.yml, the steps of a job": others,
