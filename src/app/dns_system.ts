@@ -1,4 +1,4 @@
-import { PosternError } from "../core/mod.ts";
+import { formatTarget, PosternError } from "../core/mod.ts";
 
 /** What asks a machine's programs' questions, and can be told to ask us. */
 export type DnsSystem = "systemd-resolved" | "macos" | "nrpt";
@@ -42,7 +42,6 @@ export function dnsSystemFiles(
       content: `${dnsMark}\nnameserver ${host}\nport ${port}\n`,
     }));
   }
-  const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   const isDelegate = version >= delegatesSince;
   // "~": questions go there, and no name is completed by it.
   const names = domains.map((domain) => `Domains=~${domain}\n`).join("");
@@ -51,7 +50,7 @@ export function dnsSystemFiles(
     path: isDelegate
       ? `${dnsDirectories.delegates}/postern.dns-delegate`
       : `${dnsDirectories.resolved}/postern.conf`,
-    content: `${dnsMark}\n[${section}]\nDNS=${address}\n${names}`,
+    content: `${dnsMark}\n[${section}]\nDNS=${formatTarget(server)}\n${names}`,
   }];
 }
 

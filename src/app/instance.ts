@@ -1,6 +1,7 @@
 import {
   checkSocketPath,
   type Conn,
+  hexText,
   isPosternError,
   type Listening,
   PosternError,
@@ -103,8 +104,7 @@ export class Instance implements AsyncDisposable {
 
 /** A token that nobody guesses. */
 export function randomToken(): string {
-  return [...crypto.getRandomValues(new Uint8Array(24))].map((byte) => byte.toString(16).padStart(2, "0"))
-    .join("");
+  return hexText(crypto.getRandomValues(new Uint8Array(24)));
 }
 
 export interface ConnectOptions {

@@ -4,7 +4,7 @@ import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
 import type { Fleet } from "../app/mod.ts";
 import type { KnownCluster } from "../clusters/mod.ts";
-import { formatAge, type World } from "../core/mod.ts";
+import { counted, formatAge, type World } from "../core/mod.ts";
 import type { RunContext } from "./command.ts";
 import { words } from "./options.ts";
 import { printable } from "./printable.ts";
@@ -79,7 +79,5 @@ export function ageLine(
   { clock }: Pick<World, "clock">,
 ): string {
   const age = formatAge(clock.date().getTime() - Date.parse(fetched));
-  return `${name}: ${
-    clusters.length === 1 ? "1 cluster" : `${clusters.length} clusters`
-  }, fetched ${age} ago`;
+  return `${name}: ${counted(clusters.length, "cluster")}, fetched ${age} ago`;
 }

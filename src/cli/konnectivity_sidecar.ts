@@ -3,7 +3,7 @@ import { optional, withDefault } from "@optique/core/modifiers";
 import { argument, constant, option } from "@optique/core/primitives";
 import { choice, string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
-import { isLoopbackHost, parseIp, PosternError, type World } from "../core/mod.ts";
+import { formatTarget, isLoopbackHost, parseIp, PosternError, type World } from "../core/mod.ts";
 import type { SidecarSettings } from "../app/mod.ts";
 import type { ArgumentParser, RunContext } from "./command.ts";
 import { listenPort, switchValue, untilSignals } from "./konnectivity_options.ts";
@@ -156,8 +156,8 @@ function settingsOf(
     server: { host: values.server, port: values.serverPort },
     mode,
     tls: { ca: absolute(values.ca), cert: absolute(values.cert), key: absolute(values.key) },
-    listen: hosts.map((host) => listenText(host, values.port)),
-    ...(healthPort > 0 && { health: listenText(healthAddress, healthPort) }),
+    listen: hosts.map((host) => formatTarget({ host, port: values.port })),
+    ...(healthPort > 0 && { health: formatTarget({ host: healthAddress, port: healthPort }) }),
     isOpen,
     ...(user && { user }),
     ...(kubeconfig !== undefined && { kubeconfig }),
@@ -214,10 +214,6 @@ function kubeconfigOf({ kubeconfig }: { readonly kubeconfig?: string | undefined
 
 function absolutePath({ process }: World, path: string): string {
   return path.startsWith("/") ? path : `${process.directory}/${path}`;
-}
-
-function listenText(host: string, port: number): string {
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 function file(name: `--${string}`, standard: string, about: string): ArgumentParser<string> {

@@ -14,6 +14,7 @@ import {
   secret,
   text,
 } from "../config/mod.ts";
+import { jsonIn } from "../core/mod.ts";
 import { isPemIn } from "./certificate_data.ts";
 import { execArgumentProblems } from "./exec_arguments.ts";
 
@@ -63,12 +64,15 @@ const authInfo = record({
   "as-user-extra": optional(dictionary(list(line(), { max: 100 }))),
 });
 
+/** The most characters of a user as JSON in a text: a longer one is not read. */
+const mostCharacters = 1_000_000;
+
 /**
  * Reads the user that a fact describes: an object, or one as JSON in a text. Every field is looked at, and one that is
  * wrong or unknown costs the whole user: half of one would sign in as somebody else.
  */
 export function readAuthInfo(fact: unknown, { allowExec }: AuthInfoOptions): ReadAuthInfo {
-  const value = typeof fact === "string" ? jsonIn(fact) : fact;
+  const value = typeof fact === "string" ? jsonIn(fact.length > mostCharacters ? "" : fact) : fact;
   if (value === undefined) return { problems: ["it is not JSON"] };
   const context = rootContext({ base: "/" });
   const user = authInfo.parse(value, context);
@@ -91,16 +95,6 @@ function withInteractiveMode(user: AuthInfo): AuthInfo {
     return user;
   }
   return { ...user, exec: { ...exec, interactiveMode: "IfAvailable" } };
-}
-
-function jsonIn(fact: string): unknown {
-  if (fact.length > 1_000_000) return undefined;
-  try {
-    return JSON.parse(fact);
-  } catch {
-    // Told by the caller, without the text: it may hold a token.
-    return undefined;
-  }
 }
 
 function execProblems({ command, args = [] }: Infer<typeof exec>, allowExec: readonly string[]): string[] {

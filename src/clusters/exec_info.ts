@@ -1,5 +1,5 @@
 import { isMapping } from "../config/mod.ts";
-import { PosternError } from "../core/mod.ts";
+import { jsonIn, PosternError } from "../core/mod.ts";
 
 /** The versions of the credential plugins' protocol that are spoken here. */
 const versions = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"] as const;
@@ -68,15 +68,6 @@ function pemIn(data: string): string {
     return atob(data);
   } catch {
     throw unreadable("its certificate-authority-data is not base64");
-  }
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The caller says so without the text, which may hold a password for the proxy.
-    return undefined;
   }
 }
 

@@ -2,6 +2,7 @@ import {
   type Conn,
   describe,
   type Dialer,
+  hexText,
   PosternError,
   type SecureOptions,
   type ShownCertificate,
@@ -135,5 +136,5 @@ async function fingerprintOf(pem: string): Promise<string> {
     (char) => char.charCodeAt(0),
   );
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", der));
-  return [...hash].map((byte) => byte.toString(16).padStart(2, "0").toUpperCase()).join(":");
+  return (hexText(hash).toUpperCase().match(/../g) ?? []).join(":");
 }

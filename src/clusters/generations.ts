@@ -1,5 +1,5 @@
 import { isMapping } from "../config/mod.ts";
-import { type Store, type StoreChange, type StoreKey, storeLimits } from "../core/mod.ts";
+import { hexText, type Store, type StoreChange, type StoreKey, storeLimits } from "../core/mod.ts";
 import type { Catalogue } from "./cluster.ts";
 import { damagedStore, demandKnownFormat, readStoredCatalogue, storedFormat } from "./stored_catalogue.ts";
 
@@ -145,5 +145,5 @@ function plain(value: unknown, path: string): unknown {
 
 async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return Array.from(sum, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hexText(sum);
 }

@@ -1,4 +1,12 @@
-import { type Conn, formatTarget, Messages, PosternError, type Target, whenAborted } from "../core/mod.ts";
+import {
+  type Conn,
+  formatTarget,
+  Messages,
+  plainText,
+  PosternError,
+  type Target,
+  whenAborted,
+} from "../core/mod.ts";
 import {
   type BasicCredentials,
   decodeResponseHead,
@@ -37,7 +45,7 @@ export async function openTunnel(
     const { status, reason } = await finalHead(messages, proxy);
     signal.throwIfAborted();
     if (status >= 200 && status < 300) return messages.goOn();
-    const said = `${status} ${reason}`.trimEnd().replace(/[^\x20-\x7e]/g, "?").slice(0, 100);
+    const said = plainText(`${status} ${reason}`.trimEnd(), { limit: 100 });
     const what = `Cannot reach ${authority} through the proxy ${formatTarget(proxy)}: it answered ${said}`;
     throw new PosternError(status === 407 ? "auth" : "unreachable", what, {
       ...(status === 407 && { hint: "check the user and the password in the proxy's URL" }),

@@ -1,5 +1,5 @@
 import { isMapping } from "../config/mod.ts";
-import { type Clock, isPosternError, PosternError, type Process, within } from "../core/mod.ts";
+import { type Clock, isPosternError, jsonIn, PosternError, type Process, within } from "../core/mod.ts";
 import type { KubeCluster } from "./kube_context.ts";
 import type { ExecPlugin } from "./kube_user.ts";
 
@@ -127,13 +127,4 @@ function expiryIn(value: unknown): Date | undefined | "unreadable" {
 
 function textIn(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The caller says so without the text, which may hold a token.
-    return undefined;
-  }
 }

@@ -1,5 +1,5 @@
 import { isMapping } from "../config/mod.ts";
-import { PosternError } from "../core/mod.ts";
+import { jsonIn, PosternError } from "../core/mod.ts";
 
 /** An answer that is not what was asked for. */
 export interface Refusal {
@@ -50,13 +50,9 @@ export function statusMessage(text: string): string {
 }
 
 function messageIn(text: string): string | undefined {
-  try {
-    const status: unknown = JSON.parse(text);
-    return isMapping(status) && typeof status["message"] === "string" ? status["message"] : undefined;
-  } catch {
-    // A proxy on the way answers with a page or a sentence.
-    return undefined;
-  }
+  // A proxy on the way answers with a page or a sentence.
+  const status = jsonIn(text);
+  return isMapping(status) && typeof status["message"] === "string" ? status["message"] : undefined;
 }
 
 /** How the API server writes what is missing (`k8s.io/apiserver`, `forbiddenMessage`). */

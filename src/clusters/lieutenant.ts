@@ -1,5 +1,5 @@
 import { isMapping } from "../config/mod.ts";
-import { type Clock, isLoopbackHost, PosternError } from "../core/mod.ts";
+import { type Clock, isLoopbackHost, jsonIn, PosternError } from "../core/mod.ts";
 import type { Catalogue, FactWarning } from "./cluster.ts";
 import { type HttpAnswer, type HttpClient, placeOf } from "./http_client.ts";
 import { readClusters } from "./read_clusters.ts";
@@ -150,13 +150,8 @@ function failureOf(answer: HttpAnswer, what: string): PosternError {
 
 /** What it says went wrong, on one line; undefined where it does not say it as it should. */
 function reasonOf({ body }: HttpAnswer): string | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder().decode(body));
-  } catch {
-    // A web page, or nothing: the status has to do.
-    return undefined;
-  }
+  // Of a web page, or of nothing, the status has to do.
+  const value = jsonIn(body);
   const reason = isMapping(value) ? value["reason"] ?? value["message"] : undefined;
   if (typeof reason !== "string" || reason === "") return undefined;
   return reason.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, " ").slice(0, 300);

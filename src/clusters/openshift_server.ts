@@ -1,7 +1,7 @@
 import type { AuthorizationServer } from "oauth4webapi";
 import { isMapping } from "../config/mod.ts";
-import { PosternError } from "../core/mod.ts";
-import { type HttpAnswer, type HttpClient, placeOf } from "./http_client.ts";
+import { jsonIn, PosternError } from "../core/mod.ts";
+import { type HttpClient, placeOf } from "./http_client.ts";
 import { webAddress } from "./oidc_addresses.ts";
 
 /** Where an API server of OpenShift says who signs people in (RFC 8414). */
@@ -20,7 +20,7 @@ export async function discoverOpenShift(
   { signal }: { signal: AbortSignal },
 ): Promise<AuthorizationServer> {
   const answer = await client.ask({ url: new URL(wellKnown, api), fields: acceptJson }, { signal });
-  const document = answer.status === 200 ? jsonIn(answer) : undefined;
+  const document = answer.status === 200 ? jsonIn(answer.body) : undefined;
   if (!isMapping(document)) {
     throw new PosternError(
       "auth",
@@ -51,12 +51,3 @@ export async function isTokenTaken(
 }
 
 const acceptJson = [["Accept", "application/json"]] as const;
-
-function jsonIn({ body }: HttpAnswer): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(body));
-  } catch {
-    // The caller says that it is not what was asked for.
-    return undefined;
-  }
-}

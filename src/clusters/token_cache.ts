@@ -3,7 +3,9 @@ import {
   type Clock,
   describe,
   type Files,
+  hexText,
   isPosternError,
+  jsonIn,
   type Log,
   pause,
   PosternError,
@@ -89,7 +91,7 @@ export class TokenCache {
     const keys: TokenKey[] = [];
     for (const name of names.filter((name) => name.endsWith(".json"))) {
       const path = `${this.#directory}/${name}`;
-      const content = parsed(
+      const content = jsonIn(
         await this.#files.readTextIfThere(path, { limit: mostBytes }).catch(() => "") ?? "",
       );
       const { issuer, clientId, apiUrl } = isMapping(content) ? content : {};
@@ -158,7 +160,7 @@ export class TokenCache {
   async #path({ issuer, clientId, apiUrl }: TokenKey): Promise<string> {
     const bytes = new TextEncoder().encode(JSON.stringify([issuer, clientId, apiUrl]));
     const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-    return `${this.#directory}/${hex(hash).slice(0, 32)}.json`;
+    return `${this.#directory}/${hexText(hash).slice(0, 32)}.json`;
   }
 }
 
@@ -175,7 +177,7 @@ export function keyUrl(text: string): string {
 
 /** A name of a file may stand for one key only, but what it says is checked all the same. */
 function storedTokens(text: string, key: TokenKey): StoredTokens | undefined {
-  const content = parsed(text);
+  const content = jsonIn(text);
   if (!isMapping(content) || content["version"] !== version) return undefined;
   const { issuer, clientId, apiUrl, idToken, refreshToken, expires, checked } = content;
   if (issuer !== key.issuer || clientId !== key.clientId || apiUrl !== key.apiUrl) return undefined;
@@ -190,19 +192,6 @@ function storedTokens(text: string, key: TokenKey): StoredTokens | undefined {
 
 /** Nothing is lost when it is replaced: what we write the newer postern can read. */
 function isNewer(text: string): boolean {
-  const content = parsed(text);
+  const content = jsonIn(text);
   return isMapping(content) && typeof content["version"] === "number" && content["version"] > version;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The caller says which file is damaged; what it holds is nobody's business.
-    return undefined;
-  }
-}
-
-function hex(bytes: Uint8Array): string {
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -3,6 +3,7 @@ import {
   type Conn,
   type ErrorCode,
   formatTarget,
+  jsonIn,
   Messages,
   PosternError,
   type Target,
@@ -195,7 +196,8 @@ const mostSilence = 15_000;
 function failureOf(head: ResponseHead, body: Uint8Array): PosternError {
   const text = new TextDecoder().decode(body);
   if (head.fields.get("content-type") === "application/json") {
-    const info: Partial<ErrorInfo> | undefined = parsed(text);
+    // It may be another program's, and then there is another way to tell what went wrong.
+    const info = jsonIn(text) as Partial<ErrorInfo> | undefined;
     if (info?.code !== undefined && info.message !== undefined) {
       return errorFromInfo({ ...info, code: info.code, message: info.message });
     }
@@ -205,13 +207,4 @@ function failureOf(head: ResponseHead, body: Uint8Array): PosternError {
   return new PosternError("protocol", `Cannot read the door's answer: status ${head.status}`, {
     hint: "the door may be of another version than this postern",
   });
-}
-
-function parsed(text: string): Partial<ErrorInfo> | undefined {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The caller has another way to tell what went wrong.
-    return undefined;
-  }
 }

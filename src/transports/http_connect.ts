@@ -1,4 +1,4 @@
-import { type Conn, type ErrorCode, formatTarget, Messages, PosternError } from "../core/mod.ts";
+import { type Conn, type ErrorCode, formatTarget, Messages, plainText, PosternError } from "../core/mod.ts";
 import {
   decodeResponseHead,
   encodeBasic,
@@ -35,7 +35,7 @@ async function finalHead(messages: Messages): Promise<ResponseHead> {
 }
 
 function signInFailure({ status, fields }: ResponseHead, { proxy, credentials }: Asking): PosternError {
-  const offered = fields.all("proxy-authenticate").map((value) => plain(value.split(/[\s,]/)[0] ?? ""));
+  const offered = fields.all("proxy-authenticate").map((value) => plainText(value.split(/[\s,]/)[0] ?? ""));
   const takesBasic = offered.length === 0 || offered.some((scheme) => scheme.toLowerCase() === "basic");
   if (status === 407 && !takesBasic) {
     return new PosternError(
@@ -71,9 +71,9 @@ const handedOn: ReadonlySet<string> = new Set<ErrorCode>([
 
 function meaning({ status, reason, fields }: ResponseHead): { code: ErrorCode; says: string } {
   const [, code = "", sentence = ""] = /^([a-z_]+); *(.*)$/.exec(fields.get("postern-error") ?? "") ?? [];
-  if (isHandedOn(code)) return { code, says: plain(sentence) };
+  if (isHandedOn(code)) return { code, says: plainText(sentence) };
   const more = fields.get("x-squid-error");
-  const says = plain(`it answered ${status} ${reason}`.trimEnd() + (more ? ` (${more})` : ""));
+  const says = plainText(`it answered ${status} ${reason}`.trimEnd() + (more ? ` (${more})` : ""));
   if (status === 403 || status === 405) return { code: "not_allowed", says };
   if (status === 504 || status === 408) return { code: "timeout", says };
   return { code: status >= 500 || status === 404 || status === 429 ? "unreachable" : "protocol", says };
@@ -81,9 +81,4 @@ function meaning({ status, reason, fields }: ResponseHead): { code: ErrorCode; s
 
 function isHandedOn(code: string): code is ErrorCode {
   return handedOn.has(code);
-}
-
-/** A foreign text, short and without what could write over a terminal. */
-function plain(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
 }

@@ -1,4 +1,4 @@
-import { PosternError } from "../core/mod.ts";
+import { plainText, PosternError } from "../core/mod.ts";
 import { type Cursor, decoder } from "./decoder.ts";
 
 /** A public key as the protocol carries it (RFC 4253, section 6.6), its numbers without needless zeros. */
@@ -176,7 +176,7 @@ function modulus(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
 }
 
 function shown(type: string): string {
-  return `"${type.slice(0, 64).replace(/[^\x20-\x7e]/g, "?")}"`;
+  return `"${plainText(type, { limit: 64 })}"`;
 }
 
 function unreadable(why: string): PosternError {

@@ -1,3 +1,5 @@
+import { hexText } from "../../core/mod.ts";
+
 /** A request as AWS Signature Version 4 sees it. */
 export interface SignableRequest {
   readonly method: string;
@@ -29,7 +31,7 @@ export async function awsAuthorization(request: SignableRequest, key: SigningKey
   const scope = `${date.slice(0, 8)}/${region}/${service}/aws4_request`;
   const { text, signed } = canonical(request);
   const toSign = ["AWS4-HMAC-SHA256", date, scope, await sha256Hex(text)].join("\n");
-  const signature = hex(await hmac(await signingKey(key), toSign));
+  const signature = hexText(await hmac(await signingKey(key), toSign));
   return `AWS4-HMAC-SHA256 Credential=${accessKey}/${scope}, SignedHeaders=${signed}, Signature=${signature}`;
 }
 
@@ -48,7 +50,7 @@ export function encodeAws(text: string): string {
 
 /** SHA-256 of a text, in hex. */
 export async function sha256Hex(text: string): Promise<string> {
-  return hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
+  return hexText(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
 }
 
 /** The canonical request, and the names of its signed fields. */
@@ -82,10 +84,6 @@ async function hmac(key: Uint8Array<ArrayBuffer>, text: string): Promise<Uint8Ar
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const imported = await crypto.subtle.importKey("raw", key, algorithm, false, ["sign"]);
   return new Uint8Array(await crypto.subtle.sign("HMAC", imported, new TextEncoder().encode(text)));
-}
-
-function hex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function order(a: string, b: string): number {

@@ -1,5 +1,5 @@
 import { isMapping } from "../../config/mod.ts";
-import { PosternError } from "../../core/mod.ts";
+import { jsonIn, PosternError } from "../../core/mod.ts";
 import { shownText } from "../shown_text.ts";
 import type { PassboltSession } from "./passbolt_session.ts";
 import { PrivateKeys } from "./private_keys.ts";
@@ -94,14 +94,5 @@ class EncryptedNames {
       }
     }
     return found;
-  }
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // It is something else, which is no mistake.
-    return undefined;
   }
 }

@@ -1,5 +1,5 @@
 import { isMapping } from "../../config/mod.ts";
-import { PosternError } from "../../core/mod.ts";
+import { jsonIn, PosternError } from "../../core/mod.ts";
 import { type HttpAnswer, type HttpClient, placeOf } from "../http_client.ts";
 import { shownText } from "../shown_text.ts";
 
@@ -140,15 +140,6 @@ function answerOf(http: HttpAnswer): PassboltAnswer {
   }
   const message = typeof header.message === "string" ? header.message : "";
   return { isSuccess: header.status === "success" && http.status < 300, message, body: value.body, http };
-}
-
-function jsonIn(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    // Told by the caller: the parser's own words would quote what it has read.
-    return undefined;
-  }
 }
 
 function refused({ http, message }: PassboltAnswer): PosternError {

@@ -10,6 +10,7 @@ import {
   type Clock,
   Counter,
   describe,
+  hexText,
   type Log,
   type Metric,
   pause,
@@ -257,7 +258,7 @@ class Term implements AsyncDisposable {
   async #accepted({ status, bundle }: Accepted): Promise<void> {
     if (bundle !== undefined) {
       const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(bundle));
-      this.#bundles.want({ text: bundle, hash: hex(digest) });
+      this.#bundles.want({ text: bundle, hash: hexText(new Uint8Array(digest)) });
       if (!this.#targetsWatched.bundles) {
         this.#targetsWatched = { ...this.#targetsWatched, bundles: true };
         this.#watch(kinds.configMap, this.#bundles.sink, { labels: `${injectBundleLabel}=true`, page: 25 });
@@ -291,8 +292,4 @@ class Term implements AsyncDisposable {
     });
     this.#tasks.spawn((signal) => watch.run({ signal }));
   }
-}
-
-function hex(bytes: ArrayBuffer): string {
-  return [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,5 +1,6 @@
-import { isMapping } from "../../config/mod.ts";
 import type { KubeObject } from "../../clusters/mod.ts";
+import { isMapping } from "../../config/mod.ts";
+import { jsonIn } from "../../core/mod.ts";
 import { type Condition, readConditions } from "./conditions.ts";
 import type { FencedObjects } from "./fenced_objects.ts";
 import { fieldManager, kinds, statusName } from "./kinds.ts";
@@ -86,11 +87,6 @@ function pretty(value: unknown): string {
 }
 
 function valueOf(text: unknown): unknown {
-  if (typeof text !== "string") return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Somebody has edited it: it is written anew.
-    return undefined;
-  }
+  // What somebody has edited is written anew.
+  return typeof text === "string" ? jsonIn(text) : undefined;
 }

@@ -1,4 +1,4 @@
-import { PosternError } from "../../core/mod.ts";
+import { jsonIn, PosternError } from "../../core/mod.ts";
 import { podName, type PodPort } from "./forward_api.ts";
 
 /** What an API server says that does not forward: the message of its Status object, or the begin of a plain text. */
@@ -74,14 +74,10 @@ export function neverReachedPod(error: unknown): boolean {
 
 /** The message of a Status object (`kind: Status`); undefined where it is none. */
 function statusMessage(text: string): string | undefined {
-  try {
-    const status: unknown = JSON.parse(text);
-    if (typeof status !== "object" || status === null) return undefined;
-    if (!("kind" in status && status.kind === "Status" && "message" in status)) return undefined;
-    return typeof status.message === "string" ? status.message.slice(0, 500) : undefined;
-  } catch {
-    return undefined;
-  }
+  const status = jsonIn(text);
+  if (typeof status !== "object" || status === null) return undefined;
+  if (!("kind" in status && status.kind === "Status" && "message" in status)) return undefined;
+  return typeof status.message === "string" ? status.message.slice(0, 500) : undefined;
 }
 
 const isRefused = /connection refused/i;

@@ -1,11 +1,11 @@
-import { formatTarget, PosternError, type Target } from "../../core/mod.ts";
+import { formatTarget, plainText, PosternError, type Target } from "../../core/mod.ts";
 
 /** What the server's refusal to open a channel says of the target (RFC 4254, section 5.1). */
 export function openFailure(
   { reason, description }: { readonly reason: number; readonly description: string },
   { target, through }: { readonly target: Target; readonly through: string },
 ): PosternError {
-  const says = plain(description);
+  const says = plainText(description);
   const sentence = `Cannot reach ${formatTarget(target)} through ${through}`;
   const make = (
     code: "refused" | "name_not_found" | "timeout" | "not_allowed" | "unreachable",
@@ -36,8 +36,3 @@ const reasons = { prohibited: 1, connectFailed: 2, unknownType: 3, shortage: 4 }
 
 const unknownName =
   /name or service not known|nodename nor servname|no address associated|name resolution|unknown host|no such host|host not found|name does not resolve/i;
-
-/** A foreign text, short and without what could write over a terminal. */
-function plain(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
-}

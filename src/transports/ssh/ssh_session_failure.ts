@@ -1,4 +1,4 @@
-import { isPosternError, PosternError } from "../../core/mod.ts";
+import { isPosternError, plainText, PosternError } from "../../core/mod.ts";
 
 /** The server has ended the connection without a word. */
 export function closedByServer(label: string, { hasKeys }: { readonly hasKeys: boolean }): PosternError {
@@ -20,8 +20,7 @@ export function disconnected(
   label: string,
   { reason, description }: { readonly reason: number; readonly description: string },
 ): PosternError {
-  // A foreign text, short and without what could write over a terminal.
-  const says = description.replace(/[^\x20-\x7e]/g, "?").slice(0, 200) || `reason ${reason}`;
+  const says = plainText(description) || `reason ${reason}`;
   if (/too many authentication failures/i.test(says)) {
     return new PosternError("auth", `Cannot sign in to ${label}: ${says}`, {
       hint: "name the right key for this host: IdentityFile and IdentitiesOnly yes",
