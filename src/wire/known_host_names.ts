@@ -1,3 +1,4 @@
+import { matchesSshPattern } from "./ssh_config_pattern.ts";
 import { decodeBase64, encodeBase64 } from "./ssh_keys.ts";
 
 /** HMAC-SHA1, which this room has not: the caller brings it. */
@@ -41,7 +42,7 @@ export function matchesKnownHost(names: KnownHostNames, name: string, hmacSha1: 
   const text = bytesAsText(bytes);
   let isMatched = false;
   for (const pattern of names.patterns) {
-    if (!matchesPattern(text, pattern.text)) continue;
+    if (!matchesSshPattern(text, pattern.text)) continue;
     if (pattern.isNegated) return false;
     isMatched = true;
   }
@@ -69,29 +70,6 @@ function hashedName(
   hmacSha1: HmacSha1,
 ): string {
   return `|1|${encodeBase64(salt)}|${encodeBase64(hmacSha1(salt, name))}`;
-}
-
-/** `*` for any run of bytes, `?` for one. Never looks back past the last `*`, so no pattern is slow. */
-function matchesPattern(text: string, pattern: string): boolean {
-  let at = 0;
-  let next = 0;
-  let star = -1;
-  let resume = 0;
-  while (at < text.length) {
-    const wanted = pattern[next];
-    if (wanted === "*") {
-      star = next++;
-      resume = at;
-    } else if (wanted === "?" || wanted === text[at]) {
-      at++;
-      next++;
-    } else if (star >= 0) {
-      next = star + 1;
-      at = ++resume;
-    } else return false;
-  }
-  while (pattern[next] === "*") next++;
-  return next === pattern.length;
 }
 
 /** Lower case as ssh makes it: ASCII only. */
