@@ -2,7 +2,7 @@ import { object } from "@optique/core/constructs";
 import { multiple } from "@optique/core/modifiers";
 import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
-import type { Fleet } from "../app/mod.ts";
+import type { ClusterPrograms, Fleet } from "../app/mod.ts";
 import type { KnownCluster } from "../clusters/mod.ts";
 import { counted, formatAge, type World } from "../core/mod.ts";
 import type { RunContext } from "./command.ts";
@@ -57,6 +57,28 @@ export async function readClusters(
   const fleet = await readFleet(world, config === undefined ? {} : { config });
   await tellNotes(world, fleet.notes);
   return fleet;
+}
+
+/** Makes what programs need to work in those clusters. */
+export async function openPrograms(
+  world: World,
+  fleet: Fleet,
+  { context: { globals: { config }, version, log }, id, trustsFirstUse, signal }: {
+    readonly context: Pick<RunContext, "globals" | "version" | "log">;
+    readonly id: string | undefined;
+    readonly trustsFirstUse: boolean;
+    readonly signal: AbortSignal;
+  },
+): Promise<ClusterPrograms> {
+  const { ClusterPrograms } = await import("../app/mod.ts");
+  return await ClusterPrograms.open(world, fleet, {
+    ...(config !== undefined && { config }),
+    ...(id !== undefined && { id }),
+    trustsFirstUse,
+    version,
+    log,
+    signal,
+  });
 }
 
 /** Those of the clusters that are meant. */

@@ -3,7 +3,7 @@ import { multiple } from "@optique/core/modifiers";
 import { argument } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
 import type { World } from "../core/mod.ts";
-import { clusterName, readClusters, tellNotes, trustOption } from "./cluster_options.ts";
+import { clusterName, openPrograms, readClusters, tellNotes, trustOption } from "./cluster_options.ts";
 import { type Command, defineCommand, type Example, type RunContext } from "./command.ts";
 import { eachCluster, isForEach } from "./each_cluster.ts";
 import { instanceOption, words } from "./options.ts";
@@ -130,17 +130,8 @@ async function runIn(
   const { signal } = guard;
   const fleet = await readClusters(world, context);
   const { findCluster } = await import("../clusters/mod.ts");
-  const { ClusterPrograms } = await import("../app/mod.ts");
   const known = findCluster(fleet.clusters, name);
-  const { globals: { config }, version, log } = context;
-  await using programs = await ClusterPrograms.open(world, fleet, {
-    ...(config !== undefined && { config }),
-    ...(id !== undefined && { id }),
-    trustsFirstUse,
-    version,
-    log,
-    signal,
-  });
+  await using programs = await openPrograms(world, fleet, { context, id, trustsFirstUse, signal });
   const { variables, notes } = await programs.environment(known);
   await tellNotes(world, notes);
   signal.throwIfAborted();

@@ -5,7 +5,14 @@ import { integer } from "@optique/core/valueparser";
 import type { ClusterPrograms } from "../app/mod.ts";
 import type { KnownCluster } from "../clusters/mod.ts";
 import { asPosternError, counted, describe, PosternError, type World } from "../core/mod.ts";
-import { chosenClusters, clusterWords, readClusters, tellNotes, trustOption } from "./cluster_options.ts";
+import {
+  chosenClusters,
+  clusterWords,
+  openPrograms,
+  readClusters,
+  tellNotes,
+  trustOption,
+} from "./cluster_options.ts";
 import { type Command, defineCommand } from "./command.ts";
 import { instanceOption, words } from "./options.ts";
 import { printable } from "./printable.ts";
@@ -66,16 +73,7 @@ function defineEach(name: string, command: readonly string[]): Command {
       const fleet = await readClusters(world, context);
       const clusters = await chosenClusters(fleet, wanted);
       if (clusters.length === 0) throw new PosternError("usage", "Cannot run anything: no cluster matches");
-      const { ClusterPrograms } = await import("../app/mod.ts");
-      const { globals: { config }, version, log } = context;
-      await using programs = await ClusterPrograms.open(world, fleet, {
-        ...(config !== undefined && { config }),
-        ...(id !== undefined && { id }),
-        trustsFirstUse,
-        version,
-        log,
-        signal,
-      });
+      await using programs = await openPrograms(world, fleet, { context, id, trustsFirstUse, signal });
       const runs = new Runs(world, { programs, command, isAlone: parallel === 1, signal });
       return await runs.all(clusters, parallel);
     },
