@@ -1,5 +1,5 @@
 import { object } from "@optique/core/constructs";
-import { multiple, optional, withDefault } from "@optique/core/modifiers";
+import { multiple, withDefault } from "@optique/core/modifiers";
 import { constant, option } from "@optique/core/primitives";
 import { choice, string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
@@ -12,11 +12,13 @@ import {
   ignoredOptions,
   listenAddress,
   listenPort,
+  never,
   switchOption,
   textOption,
+  tlsFiles,
   untilSignals,
 } from "./konnectivity_options.ts";
-import { durationOrNever, durationValue, pathValue, words } from "./options.ts";
+import { durationOrNever, durationValue, words } from "./options.ts";
 
 /** The flags of upstream's agent; those that only tune it are taken and do nothing. */
 export const agentOptions = object({
@@ -28,17 +30,14 @@ export const agentOptions = object({
     "127.0.0.1",
   ),
   port: listenPort("--proxy-server-port", 8091, "Its port for agents."),
-  ca: optional(option("--ca-cert", pathValue("FILE"), { description: words("The CA of the servers.") })),
-  cert: optional(
-    option("--agent-cert", pathValue("FILE"), { description: words("This agent's certificate.") }),
+  ca: fileOption("--ca-cert", "The CA of the servers."),
+  cert: fileOption("--agent-cert", "This agent's certificate."),
+  key: fileOption("--agent-key", "Its key."),
+  token: fileOption(
+    "--service-account-token-path",
+    "A token in place of a certificate; read anew for each connection.",
   ),
-  key: optional(option("--agent-key", pathValue("FILE"), { description: words("Its key.") })),
-  token: optional(option("--service-account-token-path", pathValue("FILE"), {
-    description: words("A token in place of a certificate; read anew for each connection."),
-  })),
-  id: optional(option("--agent-id", string({ metavar: "ID" }), {
-    description: words("The name of this agent (default: $PROXY_AGENT_ID, else a random one)."),
-  })),
+  id: textOption("--agent-id", "ID", "The name of this agent (default: $PROXY_AGENT_ID, else a random one)."),
   identifiers: withDefault(
     option("--agent-identifiers", string({ metavar: "LIST" }), {
       description: words("What it is the way to: host=a&ipv4=10.0.0.1&default-route=true."),
@@ -130,16 +129,12 @@ export async function runAgent(
   const { parseLabels, runKonnectivityAgent, selectorOf } = await import("../app/mod.ts");
   const { counts, namespace, label, source, kubeconfig } = values.leases;
   const { terminal, process } = world;
-  const { ca, cert, key, token } = values;
+  const { token } = values;
   await using signals = untilSignals(world, signal);
   await runKonnectivityAgent(
     {
       server: { host: values.host, port: values.port },
-      tls: {
-        ...(ca !== undefined && { ca }),
-        ...(cert !== undefined && { cert }),
-        ...(key !== undefined && { key }),
-      },
+      tls: tlsFiles(values),
       ...(token !== undefined && { tokenFile: token }),
       id: values.id ?? (process.env("PROXY_AGENT_ID") || crypto.randomUUID()),
       identifiers: values.identifiers,
@@ -170,9 +165,6 @@ export async function runAgent(
     },
   );
 }
-
-/** Longer than anything lasts, in ms, and short enough for a timer. */
-const never = 24 * 3600 * 1000;
 
 /** As upstream's agent, which takes no kind that it does not know. */
 function expectIdentifiers(text: string): void {

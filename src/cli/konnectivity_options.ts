@@ -118,6 +118,24 @@ export function ignoredOptions(names: readonly `--${string}`[]): ArgumentParser<
   return all;
 }
 
+/** Longer than anything lasts, in ms, and short enough for a timer. */
+export const never = 24 * 3600 * 1000;
+
+/** The files that a command line names for TLS. */
+export function tlsFiles(
+  { ca, cert, key }: {
+    readonly ca?: string | undefined;
+    readonly cert?: string | undefined;
+    readonly key?: string | undefined;
+  },
+): { ca?: string; cert?: string; key?: string } {
+  return {
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+  };
+}
+
 /** The first signal asks for an end, the second one demands it. */
 export function untilSignals(
   world: World,

@@ -14,8 +14,10 @@ import {
   ignoredOptions,
   listenAddress,
   listenPort,
+  never,
   switchOption,
   textOption,
+  tlsFiles,
   untilSignals,
 } from "./konnectivity_options.ts";
 
@@ -199,23 +201,6 @@ export async function runServer(values: Values, world: World, { log, signal }: R
       onReady: ({ front, agents, health }) => terminal.out(`ready ${front} ${agents} ${health}\n`),
     },
   );
-}
-
-/** Longer than anything lasts, in ms, and short enough for a timer. */
-const never = 24 * 3600 * 1000;
-
-function tlsFiles(
-  { ca, cert, key }: {
-    readonly ca?: string | undefined;
-    readonly cert?: string | undefined;
-    readonly key?: string | undefined;
-  },
-): { ca?: string; cert?: string; key?: string } {
-  return {
-    ...(ca !== undefined && { ca }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
-  };
 }
 
 /** Whose tokens agents sign in with; undefined where they have certificates. */

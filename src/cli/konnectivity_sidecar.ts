@@ -6,7 +6,7 @@ import type { InferValue } from "@optique/core/parser";
 import { formatTarget, isLoopbackHost, parseIp, PosternError, type World } from "../core/mod.ts";
 import type { SidecarSettings } from "../app/mod.ts";
 import type { ArgumentParser, RunContext } from "./command.ts";
-import { listenPort, switchValue, untilSignals } from "./konnectivity_options.ts";
+import { fileOption, listenPort, switchValue, untilSignals } from "./konnectivity_options.ts";
 import { durationValue, pathValue, words } from "./options.ts";
 
 /** Flags of Go that may stand alone: `--x`, `--x=true`, `--x=false`. */
@@ -48,9 +48,7 @@ const common = {
   user: optional(option("--auth-user", string({ metavar: "NAME" }), {
     description: words("Who may use it, with a password; beside --auth-password-file."),
   })),
-  passwordFile: optional(option("--auth-password-file", pathValue("FILE"), {
-    description: words("The file with that password."),
-  })),
+  passwordFile: fileOption("--auth-password-file", "The file with that password."),
   healthPort: listenPort("--health-port", 0, "The port of /healthz, /readyz and /metrics; 0 for none."),
   healthAddress: withDefault(
     option("--health-bind-address", string({ metavar: "ADDR" }), {
@@ -61,9 +59,7 @@ const common = {
   ca: file("--ca-cert-path", "/etc/konnectivity/proxy-ca/ca.crt", "The CA of the frontend's certificate."),
   cert: file("--tls-cert-path", "/etc/konnectivity/proxy-client/tls.crt", "The client certificate."),
   key: file("--tls-key-path", "/etc/konnectivity/proxy-client/tls.key", "Its key."),
-  kubeconfig: optional(option("--kubeconfig", pathValue("FILE"), {
-    description: words("The kubeconfig of the guest cluster (default: $KUBECONFIG)."),
-  })),
+  kubeconfig: fileOption("--kubeconfig", "The kubeconfig of the guest cluster (default: $KUBECONFIG)."),
   cloudDirect: flag(
     "--connect-directly-to-cloud-apis",
     false,
