@@ -42,7 +42,7 @@ export interface DebDescription {
 }
 
 /** A package as dpkg reads it; the same each time for the same files. */
-export async function debOf(
+async function debOf(
   { files, version, machine, glibc }: DebDescription,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const contents = files.flatMap((file) => file.type === "file" ? [file] : []);

@@ -48,7 +48,7 @@ async function runImage(args: readonly string[]): Promise<number> {
 }
 
 /** Makes an image of a compiled program; gives the digest of its manifest. */
-export async function makeImage(
+async function makeImage(
   { program, system, output, revision, time = 0 }: ImageOptions,
 ): Promise<string> {
   const { machine, base, program: ours } = await imageRoot({

@@ -66,7 +66,7 @@ export async function repairDns(
 }
 
 /** What a person with the rights runs for it. */
-export function repairCommand(wish: DnsWish | undefined): string {
+function repairCommand(wish: DnsWish | undefined): string {
   return wish ? applyCommand(wish) : "sudo postern cleanup";
 }
 

@@ -209,7 +209,7 @@ function onDemandValue(): ValueParser<"sync", OnDemand> {
 }
 
 /** The command line of the same door in the foreground. */
-export function foregroundArguments(
+function foregroundArguments(
   {
     listen,
     listenSocks,

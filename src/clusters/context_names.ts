@@ -31,16 +31,3 @@ export function findContext(name: string, contexts: readonly string[]): ContextN
   }
   return best && !isTwice ? { context: best.context, name: best.name } : undefined;
 }
-
-/** Contexts whose labels are those of another one, with that one. */
-export function ambiguousContexts(contexts: readonly string[]): (readonly [string, string])[] {
-  const first = new Map<string, string>();
-  const found: (readonly [string, string])[] = [];
-  for (const context of contexts) {
-    const labels = contextLabels(context);
-    const other = first.get(labels);
-    if (other === undefined) first.set(labels, context);
-    else found.push([other, context]);
-  }
-  return found;
-}

@@ -42,7 +42,7 @@ export async function readKharonCache(
 }
 
 /** Reads `inventory.json`: `{ version: 1, clusters: […] }`, the clusters as Lieutenant gives them. */
-export function readKharonInventory(content: string, path: string): ReturnType<typeof readClusters> {
+function readKharonInventory(content: string, path: string): ReturnType<typeof readClusters> {
   const value = parsed(content, path);
   demandVersion(value["version"], path);
   if (!Array.isArray(value["clusters"])) throw unreadable(path, "it has no list of clusters");

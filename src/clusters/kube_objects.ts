@@ -142,7 +142,7 @@ export class KubeObjects {
 }
 
 /** Where all objects of a kind are. */
-export function listPathOf({ apiVersion, resource }: ObjectKind, namespace?: string): string {
+function listPathOf({ apiVersion, resource }: ObjectKind, namespace?: string): string {
   const where = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
   return `${apiRoot(apiVersion)}${where}/${resource}`;
 }

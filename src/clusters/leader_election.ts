@@ -40,9 +40,6 @@ export interface LeaseTimes {
   readonly retry: number;
 }
 
-/** As client-go has them. */
-export const usualLeaseTimes: LeaseTimes = { lease: 15_000, renew: 10_000, retry: 2_000 };
-
 /**
  * One of several replicas leads, by a Lease. Nobody trusts another's clock: a Lease counts as given up when it has not
  * changed for as long as it is good for, by one's own clock. A leader that cannot renew stops before that.

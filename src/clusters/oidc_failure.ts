@@ -2,7 +2,7 @@ import { PosternError } from "../core/mod.ts";
 import type { oauth as library } from "./oauth_library.ts";
 
 /** What a provider answers instead of tokens (RFC 6749, sections 4.1.2.1 and 5.2). */
-export class OidcRefusal extends PosternError {
+class OidcRefusal extends PosternError {
   /** The word for it: `access_denied`. */
   readonly word: string;
 

@@ -16,7 +16,7 @@ export interface PersonParts {
 }
 
 /** The port that is registered with providers for tools of this kind. */
-export const usualPort = 18000;
+const usualPort = 18000;
 
 /** Sends the person's browser to the provider and waits for it to come back. */
 export async function signInByBrowser(

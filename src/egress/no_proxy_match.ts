@@ -17,16 +17,6 @@ const matchers = {
 /** A client, by the name it goes by. */
 export type NoProxyClient = keyof typeof matchers;
 
-/** All clients, the one that a cluster's own components use first. */
-export const noProxyClients: readonly NoProxyClient[] = [
-  "go",
-  "curl 7.88",
-  "curl 8",
-  "deno",
-  "urllib",
-  "requests",
-];
-
 /** What a client does with a URL. */
 export type NoProxyVerdict = "direct" | "proxy";
 

@@ -36,7 +36,7 @@ export interface DnsAnswers {
 export const answerTtl = 5;
 
 /** How long the answer that there is nothing may be kept, in seconds. */
-export const negativeTtl = 5;
+const negativeTtl = 5;
 
 /** What is ours of the tree, for answers that there is nothing (RFC 2308, section 3). */
 export function zoneRecord(zone: string): dns.DnsRecord {

@@ -4,7 +4,7 @@ import { errorJson } from "./page.ts";
 import type { Watched } from "./door_state.ts";
 
 /** The media type of a stream of events (HTML Standard, section 9.2). */
-export const eventStreamType = "text/event-stream";
+const eventStreamType = "text/event-stream";
 
 /** All who watch are told the same steps: each is written once. */
 const written = new WeakMap<Watched, Uint8Array>();

@@ -17,7 +17,7 @@ export interface Loser {
 }
 
 /** Whether a rule's pattern matches, matches but for its port, or not. */
-export function matchRule(
+function matchRule(
   { pattern, transport }: Rule,
   { host, port }: Target,
   tables: Tables,

@@ -11,9 +11,6 @@ export interface PacOptions {
   readonly hasAuth?: boolean;
 }
 
-/** A PAC file longer than this is refused by Chromium. */
-export const longestPacFile = 1024 * 1024;
-
 /**
  * A script that sends to the door exactly what the router routes, and the rest direct. It asks no resolver, and
  * names nothing behind the door: a browser that cannot reach the door must not try such a host directly.

@@ -22,7 +22,7 @@ export interface WrittenPattern {
 }
 
 /** A pattern in the configuration; host bits of a network are a warning. */
-export function patternSetting(): Schema<WrittenPattern> {
+function patternSetting(): Schema<WrittenPattern> {
   return transformed(text({ describe: "a pattern" }), (written: string, context: Context) => {
     const parsed = parsePattern(written);
     if ("problem" in parsed) return void context.report(parsed.problem);

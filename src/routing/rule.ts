@@ -49,7 +49,7 @@ export function ruleRank({ tier, pattern }: Rule): number {
 }
 
 /** The part of a rule's rank that its pattern decides. */
-export function patternRank(pattern: Pattern): number {
+function patternRank(pattern: Pattern): number {
   const port = pattern.port === undefined ? 0 : 1;
   switch (pattern.kind) {
     case "any":

@@ -1,7 +1,7 @@
 import { type Clock, type Conn, type ErrorCode, formatTarget, PosternError } from "../core/mod.ts";
 
 /** The pause before the next address is tried beside those that have not answered (RFC 8305, section 5). */
-export const connectionAttemptDelay = 250;
+const connectionAttemptDelay = 250;
 
 export interface FirstConnectedOptions {
   readonly clock: Clock;

@@ -13,7 +13,7 @@ export { fieldValue, type HeaderField } from "./hpack_table.ts";
 // 0000....  a field that is not remembered
 
 /** How large the table of a peer is before it says anything else. */
-export const defaultTableSize = 4096;
+const defaultTableSize = 4096;
 
 export interface DecodedFields {
   readonly fields: readonly HeaderField[];

@@ -2,7 +2,7 @@ import { Fields } from "./fields.ts";
 import { Http1Problem } from "./http1_problem.ts";
 
 /** The most fields of one head or trailer section. */
-export const mostFields = 200;
+const mostFields = 200;
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;

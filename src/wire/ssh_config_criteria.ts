@@ -20,7 +20,7 @@ const withArgument = ["host", "originalhost", "user", "localuser", "exec", "tagg
 export const unjudgedSshCriteria: readonly string[] = ["localnetwork", "sessiontype", "command", "version"];
 
 /** Every name of a condition. */
-export const sshCriterionNames: readonly string[] = [
+const sshCriterionNames: readonly string[] = [
   ...withoutArgument,
   ...withArgument,
   ...unjudgedSshCriteria,

@@ -37,7 +37,7 @@ export async function readProxyInputs(read: Read): Promise<ProxyInputs> {
 }
 
 /** Where a CA is looked up: one that is called as the merged bundle means that one. */
-export function trustedPlace(name: string): Required<ObjectPlace> {
+function trustedPlace(name: string): Required<ObjectPlace> {
   return name === managedBundle.name ? managedBundle : { namespace: configNamespace, name };
 }
 

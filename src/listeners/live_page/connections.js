@@ -335,7 +335,7 @@ function textOf(
 }
 
 /** Whether it has ended for another reason than that somebody was done. */
-export function isFailed(/** @type {Connection} */ { outcome }) {
+function isFailed(/** @type {Connection} */ { outcome }) {
   return outcome !== undefined && !fine.has(outcome);
 }
 

@@ -28,7 +28,7 @@ export interface NamesSettings {
 }
 
 /** Where OpenShift has its DNS. */
-export const usualDnsService = "openshift-dns/dns-default";
+const usualDnsService = "openshift-dns/dns-default";
 
 const written = record({
   services: optional(

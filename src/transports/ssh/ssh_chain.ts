@@ -51,7 +51,7 @@ function straightened(host: SshHost, jumps: readonly JumpSpec[]): SshHost {
 }
 
 /** The problems that keep the built-in engine from using a chain. */
-export function blockingProblems(chain: readonly SshHost[]): SshConfigProblem[] {
+function blockingProblems(chain: readonly SshHost[]): SshConfigProblem[] {
   return chain.flatMap(({ engine, problems }) =>
     engine === "openssh" ? [] : problems.filter(({ severity }) => severity === "blocking")
   );

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ambiguousContexts, contextLabels, findContext } from "../../../src/clusters/context_names.ts";
+import { contextLabels, findContext } from "../../../src/clusters/context_names.ts";
 import { type ClusterName, dashedAddress, parseServiceName } from "../../../src/clusters/service_names.ts";
 
 const options = { namespace: "dev", clusterDomain: "cluster.local" };
@@ -112,5 +112,4 @@ Deno.test("findContext() takes the context behind a name, the longest first", ()
   for (const [name, found] of cases) {
     assert.deepEqual(findContext(name, contexts), found && { context: found[0], name: found[1] }, name);
   }
-  assert.deepEqual(ambiguousContexts(contexts.slice(0, 5)), [["a@b", "a/b"]]);
 });

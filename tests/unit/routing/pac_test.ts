@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { PosternError } from "../../../src/core/mod.ts";
-import { longestPacFile, pacFile, Router } from "../../../src/routing/mod.ts";
+import { pacFile, Router } from "../../../src/routing/mod.ts";
 import { rulesOf } from "../../support/rules.ts";
 
 const door = "127.0.0.1:12000";
@@ -135,6 +135,9 @@ for (const wrong of ["127.0.0.1:1;DIRECT:80", 'a"b:80', "a b:80", "127.0.0.1", "
     );
   });
 }
+
+/** A PAC file longer than this is refused by Chromium. */
+const longestPacFile = 1024 * 1024;
 
 Deno.test("pacFile() holds 30,000 names in what Chromium loads", () => {
   const lines = Array.from({ length: 30_000 }, (_, n) => `catalogue: apps.c-${n}.example.net > jump`);
