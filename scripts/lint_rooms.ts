@@ -90,7 +90,7 @@ function importProblem(from: Place, specifier: string): string | undefined {
 }
 
 function nodeProblem(from: Place, module: string): string | undefined {
-  if (from.room !== "clusters" && foreignSockets.includes(module)) {
+  if (foreignSockets.includes(module)) {
     return `Cannot use "node:${module}": connections are Conn, HTTP is in wire`;
   }
   if (!mayTouchSystem(from) && systemModules.includes(module)) {
@@ -112,7 +112,7 @@ function checkSystem(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
 
 function checkAmbientNetwork(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
   const from = placeOf(context.filename);
-  if (!from || from.room === "clusters") return {};
+  if (!from) return {};
   const message = "Cannot use the ambient network: it obeys HTTP_PROXY and bypasses the routes";
   return {
     CallExpression(node) {

@@ -42,6 +42,8 @@ const faults = [
     file: "scripts/x.ts",
     source: "const f = `run " + allowAll + "`; f;",
   },
+  { name: "fetch in clusters", file: "src/clusters/x.ts", source: `await fetch("http://x");` },
+  { name: "node:http in clusters", file: "src/clusters/x.ts", source: `import { get } from "node:http";` },
 ];
 
 for (const { name, file, source } of faults) {
@@ -61,7 +63,6 @@ const sound = [
   { name: "Deno.* in runtime", file: "src/runtime/x.ts", source: `Deno.connect({ port: 1 });` },
   { name: "Deno.* in main.ts", file: "main.ts", source: `Deno.exit(1);` },
   { name: "permissions in main.ts", file: "main.ts", source: `import "./scripts/permissions.ts";` },
-  { name: "fetch in clusters", file: "src/clusters/x.ts", source: `await fetch("http://x");` },
   { name: "a method called fetch", file: "src/app/x.ts", source: `await catalogue.fetch("x");` },
   { name: "a test that imports a file", file: "tests/unit/x.ts", source: `import "../../src/core/log.ts";` },
   { name: "named permissions", file: "scripts/x.ts", source: `const flags = ["--allow-net"]; flags;` },
