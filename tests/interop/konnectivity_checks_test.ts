@@ -7,7 +7,7 @@ import { readAll } from "../support/memory_conn.ts";
 import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 
-// The numbers are those of docs/decisions/konnectivity-checks.md.
+// The numbers are those of tests/konnectivity_checks.md.
 
 const { signal } = new AbortController();
 const [grpc] = frontends;
