@@ -25,9 +25,15 @@ export interface Stage {
 export async function playSchedule(schedule: Schedule, stage: Stage): Promise<PlayedStream[]> {
   const start = performance.now();
   const begins = async (at: number) => await pause(Math.max(0, start + at - performance.now()));
+  // A busy machine may need longer for a fault than it was to last: the next one of the same part waits for its end.
+  const ends = new Map<string, Promise<void>>();
   const faults = schedule.faults.map(async (fault) => {
+    const before = ends.get(fault.part);
+    const over = Promise.withResolvers<void>();
+    ends.set(fault.part, over.promise);
     await begins(fault.at);
-    await suffer(fault, stage);
+    await before;
+    await suffer(fault, stage, over.resolve);
   });
   const streams = schedule.streams.map(async (plan) => {
     await begins(plan.at);
@@ -55,12 +61,16 @@ export async function untilItWorks(way: string, stage: Stage): Promise<number> {
   return tries;
 }
 
-async function suffer({ part: name, kind, lasts }: PlannedFault, stage: Stage): Promise<void> {
+async function suffer(
+  { part: name, kind, lasts }: PlannedFault,
+  stage: Stage,
+  onOver: () => void,
+): Promise<void> {
   const part = stage.parts.find((part) => part.name === name);
   const fault = part?.kinds.find((fault) => fault.kind === kind);
   if (!part || !fault) throw new Error(`there is no ${name}/${kind}`);
   const end = stage.ledger.begin(`${name}/${kind}`, part.ways, performance.now());
-  await fault.run(lasts);
+  await fault.run(lasts).finally(onOver);
   await Promise.all(part.ways.map((way) => untilItWorks(way, stage)));
   end(performance.now());
 }

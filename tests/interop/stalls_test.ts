@@ -21,12 +21,13 @@ const limits = `listen: { limits: { handshake: ${limit.handshake}ms, dial: ${lim
 async function asleep(
   program: { kill(signal: Deno.Signal): void },
   work: () => void | Promise<void>,
+  ms = limit.sleep,
 ): Promise<void> {
   program.kill("SIGSTOP");
   try {
     await work();
     // The sleep itself: there is nothing else to wait for.
-    await new Promise((resolve) => setTimeout(resolve, limit.sleep));
+    await new Promise((resolve) => setTimeout(resolve, ms));
   } finally {
     program.kill("SIGCONT");
   }
@@ -210,7 +211,8 @@ for (const who of ["server", "agent"] as const) {
       await asleep(parts[who], async () => {
         await before.send("hel");
         asking = ask();
-      });
+        // Who is silent for seven seconds is taken for dead.
+      }, 3000);
       await before.send("lo");
       assert.equal(new TextDecoder().decode(await before.take(5)), "hello");
       assert.ok(asking);
