@@ -1,8 +1,7 @@
 import type { ClusterEndpoint, KnownCluster } from "../clusters/mod.ts";
 import { type Dialer, PosternError, type World } from "../core/mod.ts";
 import { errorInfo } from "../listeners/mod.ts";
-import type { EndpointTest } from "./fleet_test.ts";
-import { elapsed } from "./fleet_test.ts";
+import { elapsed, type EndpointTest } from "./tested_fleet.ts";
 
 export interface EndpointTestOptions {
   /** How the endpoint is reached. */

@@ -1,7 +1,7 @@
 import { type Clock, type HopStatus, PosternError, within } from "../core/mod.ts";
 import { errorInfo } from "../listeners/mod.ts";
 import type { BuiltTransport } from "../transports/mod.ts";
-import { elapsed, type JumpHostTest } from "./fleet_test.ts";
+import { elapsed, type JumpHostTest } from "./tested_fleet.ts";
 
 export interface JumpHostTestOptions {
   readonly clock: Clock;

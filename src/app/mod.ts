@@ -33,7 +33,7 @@ export * from "./egress/run_controller.ts";
 export * from "./emergency_credentials.ts";
 export * from "./environment_text.ts";
 export * from "./fleet.ts";
-export { countsOf, type FleetTest, type TestCounts } from "./fleet_test.ts";
+export { countsOf, type FleetTest, type TestCounts } from "./tested_fleet.ts";
 export * from "./from_files.ts";
 export type { OnDemand } from "./handed_over.ts";
 export { connectInstance, type InstanceInfo, instances, logFile } from "./instance.ts";

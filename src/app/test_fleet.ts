@@ -4,11 +4,11 @@ import { closedDoor } from "./closed_door.ts";
 import { type ConfigSource, loadConfig } from "./config_file.ts";
 import { testEndpoint } from "./endpoint_tests.ts";
 import { type Fleet, readFleet } from "./fleet.ts";
-import type { FleetTest } from "./fleet_test.ts";
 import { connectInstance } from "./instance.ts";
 import { testJumpHost } from "./jump_host_tests.ts";
 import { routedDialer } from "./routed_dialer.ts";
 import { type ChosenTests, chosenTests, type TestWords } from "./test_choice.ts";
+import type { FleetTest } from "./tested_fleet.ts";
 
 export interface TestOptions extends ConfigSource, TestWords {
   /** How long each test may take, in ms; for a jump host besides what is configured for its hosts. */
