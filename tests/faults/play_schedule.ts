@@ -19,6 +19,8 @@ export interface Stage {
   readonly parts: readonly LivePart[];
   readonly streams: PatternStreams;
   readonly ledger: FaultLedger;
+  /** Every stream that was carried, those that only ask whether a way works too: each has its line in the log. */
+  readonly carried: PlayedStream[];
 }
 
 /** Plays a schedule to its end: all streams are over, and every way that had trouble works again. */
@@ -75,10 +77,15 @@ async function suffer(
   end(performance.now());
 }
 
-async function carry(plan: PlannedStream, { door, ways, streams }: Stage): Promise<PlayedStream> {
+async function carry(
+  plan: PlannedStream,
+  { door, ways, streams, carried }: Stage,
+): Promise<PlayedStream> {
   const way = ways.find(({ name }) => name === plan.way);
   if (!way) throw new Error(`there is no way ${plan.way}`);
-  return await streams.carry(plan, { door, target: way.target, patience });
+  const played = await streams.carry(plan, { door, target: way.target, patience });
+  carried.push(played);
+  return played;
 }
 
 const probeSize = 2000;
