@@ -5,7 +5,7 @@ import type { BenchPlace } from "./bench_measure.ts";
 import { benchKonnectivity } from "./bench_konnectivity.ts";
 import { benchKubernetes } from "./bench_kubernetes.ts";
 import { benchSsh } from "./bench_ssh.ts";
-import { benchJson, benchPicture, type BenchReport } from "./bench_report.ts";
+import { benchJson, benchPage, benchPicture, type BenchReport } from "./bench_report.ts";
 import { benchRouter } from "./bench_router.ts";
 import { benchStart } from "./bench_start.ts";
 import { hasCollapsed, type Verdict } from "./bench_table.ts";
@@ -46,7 +46,7 @@ async function bench(args: readonly string[]): Promise<number> {
     }
     const missed = verdicts.filter(({ holds }) => !holds).length;
     console.log(`bench: ${verdicts.length - missed} held, ${missed} missed`);
-    await writeReport({ ...place(), isSmoke, verdicts });
+    await writeReport({ ...place(), isSmoke, verdicts }, args.includes("--page"));
     if (!isSmoke) return missed === 0 ? 0 : 1;
     const collapsed = verdicts.filter(hasCollapsed);
     for (const { text } of collapsed) console.log(`collapsed: ${text}`);
@@ -66,11 +66,17 @@ function place(): Pick<BenchReport, "version" | "runtime" | "date" | "cores"> {
   };
 }
 
-/** Writes what was measured into `dist/`: for programs, and as a picture. */
-async function writeReport(report: BenchReport): Promise<void> {
-  const directory = new URL("../dist/", import.meta.url);
-  await Deno.mkdir(directory, { recursive: true });
-  await Deno.writeTextFile(new URL("bench.json", directory), benchJson(report));
-  await Deno.writeTextFile(new URL("bench.svg", directory), benchPicture(report));
-  console.log("bench: wrote dist/bench.json and dist/bench.svg");
+/** Writes what was measured into `dist/`: for programs, and as a picture; or with that into the documents. */
+async function writeReport(report: BenchReport, isPage: boolean): Promise<void> {
+  const root = new URL("../", import.meta.url);
+  const write = async (path: string, text: string) => {
+    await Deno.mkdir(new URL("./", new URL(path, root)), { recursive: true });
+    await Deno.writeTextFile(new URL(path, root), text);
+    console.log(`bench: wrote ${path}`);
+  };
+  await write("dist/bench.json", benchJson(report));
+  await write("dist/bench.svg", benchPicture(report));
+  if (!isPage) return;
+  await write("docs/speed.md", benchPage(report, "pictures/bench.svg"));
+  await write("docs/pictures/bench.svg", benchPicture(report));
 }

@@ -1,4 +1,4 @@
-import { short, type Verdict } from "./bench_table.ts";
+import { boundText, type DoorResult, isRatio, short, type Verdict } from "./bench_table.ts";
 
 /** What was measured, where and when. */
 export interface BenchReport {
@@ -15,6 +15,44 @@ export interface BenchReport {
 export function benchJson(report: BenchReport): string {
   const verdicts = report.verdicts.map(({ text: _text, ...verdict }) => verdict);
   return `${JSON.stringify({ ...report, verdicts }, null, 2)}\n`;
+}
+
+/** The report as a page of the documents, with the picture beside it. */
+export function benchPage(report: BenchReport, picture: string): string {
+  const { verdicts, version, runtime, cores, date } = report;
+  const missed = verdicts.filter(({ holds }) => !holds);
+  const judged = verdicts.filter(({ demand }) => demand !== "informative");
+  return [
+    "# How fast it is",
+    "",
+    `postern ${version} on ${runtime}, ${cores} cores, ${date}. Each number is the middle of its rounds, with the`,
+    "lowest and the highest; whoever is compared ran in turns in the same run. What is demanded is held against the",
+    "best of the others, or against the one that is named. Of another machine the ratios say more than the numbers:",
+    "`deno task bench` measures all of this again and writes this page with `--page`.",
+    "",
+    `${judged.length - missed.length} of ${judged.length} demands hold.`,
+    "",
+    "| measured | demanded | came to | postern | others |",
+    "| -------- | -------- | ------- | ------- | ------ |",
+    ...verdicts.map((verdict) =>
+      `| ${cells(verdict).map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`
+    ),
+    "",
+    `![${verdicts.length} measurements, a bar for each program](${picture})`,
+    "",
+  ].join("\n");
+}
+
+function cells({ name, demand, found = NaN, holds, doors }: Verdict): string[] {
+  const shown = ({ median, low, high }: DoorResult) => `${short(median)} (${short(low)}–${short(high)})`;
+  const own = doors.filter(({ door }) => door === "postern").map(shown).join(", ");
+  const others = doors.filter(({ door }) => door !== "postern").map((result) =>
+    `${result.door} ${shown(result)}`
+  );
+  if (demand === "informative") return [name, "", "", own, others.join(", ")];
+  const times = isRatio(demand) ? " ×" : "";
+  const came = `${short(found)}${times}`;
+  return [name, `${boundText(demand)}${times}`, holds ? came : `**${came}**, missed`, own, others.join(", ")];
 }
 
 const width = 920;
@@ -77,11 +115,8 @@ text { font: 12px system-ui, sans-serif; fill: #1c2430 }
 /** What was measured, and how it stands. */
 function demandText({ name, demand, found = NaN, holds }: Verdict): string {
   if (demand === "informative") return name;
-  const bound = "atLeast" in demand ? `at least ${demand.atLeast}` : `at most ${demand.atMost}`;
-  const isRatio = "ofBest" in demand || "of" in demand;
-  return `${name}: ${short(found)}${isRatio ? " ×" : ""} (${bound}${isRatio ? " ×" : ""})${
-    holds ? "" : ", missed"
-  }`;
+  const times = isRatio(demand) ? " ×" : "";
+  return `${name}: ${short(found)}${times} (${boundText(demand)}${times})${holds ? "" : ", missed"}`;
 }
 
 function text(x: number, y: number, content: string, kind: string): string {

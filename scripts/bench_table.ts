@@ -64,11 +64,20 @@ export function judge(name: string, samples: readonly Sample[], demand: Demand):
   const against = reference(medians, demand);
   const ratio = own / against;
   const holds = "atLeast" in demand ? ratio >= demand.atLeast : ratio <= demand.atMost;
-  const wanted = "atLeast" in demand ? `at least ${demand.atLeast}` : `at most ${demand.atMost}`;
-  const isRatio = "ofBest" in demand || "of" in demand;
-  const found = isRatio ? `${short(ratio)} × (${wanted} ×)` : `${short(own)} (${wanted})`;
+  const wanted = boundText(demand);
+  const found = isRatio(demand) ? `${short(ratio)} × (${wanted} ×)` : `${short(own)} (${wanted})`;
   const text = `${holds ? "ok    " : "MISSED"} ${name}: ${found}; ${doors.join(", ")}`;
   return { ...told, text, holds, found: ratio };
+}
+
+/** As `at least 0.9`. */
+export function boundText(demand: Exclude<Demand, string>): string {
+  return "atLeast" in demand ? `at least ${demand.atLeast}` : `at most ${demand.atMost}`;
+}
+
+/** Whether it is held against others. */
+export function isRatio(demand: Exclude<Demand, string>): boolean {
+  return "ofBest" in demand || "of" in demand;
 }
 
 function reference(medians: ReadonlyMap<string, number>, demand: Exclude<Demand, string>): number {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { benchJson, benchPicture } from "../../../scripts/bench_report.ts";
+import { benchJson, benchPage, benchPicture } from "../../../scripts/bench_report.ts";
 import { judge } from "../../../scripts/bench_table.ts";
 
 const samples = [
@@ -39,4 +39,16 @@ Deno.test("benchPicture() draws a bar as long as each median, and lets no name b
   assert.ok(Math.abs(own / peer - 2) < 0.01, `${own} ${peer}`);
   assert.match(picture, />a&lt;b</);
   assert.match(picture, />down, MB\/s: 2\.00 × \(at least 1\.2 ×\)</);
+});
+
+Deno.test("benchPage() has a row for each measurement, with what was missed", () => {
+  const page = benchPage(report, "b.svg");
+  assert.match(page, /^1 of 1 demands hold\.$/m);
+  const row = "| down, MB/s | at least 1.2 × | 2.00 × | 100 (90.0–110) | a<b 50.0 (50.0–50.0) |";
+  assert.ok(page.includes(`\n${row}\n`), page);
+  const slower = judge("up, MB/s", samples, { atLeast: 3, of: "a<b" });
+  const missed = benchPage({ ...report, verdicts: [slower] }, "b.svg");
+  assert.match(missed, /^0 of 1 demands hold\.$/m);
+  assert.match(missed, /\| \*\*2\.00 ×\*\*, missed \|/);
+  assert.match(missed, /!\[.*\]\(b\.svg\)/);
 });
