@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers";
 import { type Clock, leastStall } from "../core/mod.ts";
 
 /** The machine's time. A timer that waits keeps the process alive, so whoever no longer needs one disposes it. */
@@ -14,8 +13,14 @@ export const systemClock: Clock = {
     }, ms);
     return { [Symbol.dispose]: () => clearTimeout(timer) };
   },
-  turn: () => new Promise((resolve) => void setImmediate(resolve)),
+  async turn() {
+    const { setImmediate } = timers ??= await import("node:timers");
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+  },
 };
+
+/** Loaded by the first who waits for the end of a turn. */
+let timers: typeof import("node:timers") | undefined;
 
 /** Long enough, in ms, for some turns of the event loop. */
 const moment = 50;

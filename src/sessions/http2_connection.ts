@@ -31,6 +31,8 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
   #failure: unknown;
   #isOver = false;
   #writing: Promise<void> | undefined;
+  /** What is said of the end, once it is said or cannot be. */
+  #lastWords: Promise<void> | undefined;
   /** Those who wait for room: the connection's buffer, or for one more stream. */
   #waiting: (() => void)[] = [];
 
@@ -149,12 +151,10 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#isOver) {
-      if (this.#session.isOpen) this.#session.goAway(http2Codes.noError);
-      this.flush();
-      await this.#flushed(200);
-      this.abort();
-    }
+    if (!this.#isOver && this.#session.isOpen) this.#session.goAway(http2Codes.noError);
+    this.flush();
+    await this.#flushed(200);
+    if (!this.#isOver) this.abort();
     await this.#ended.promise;
     await this.#conn[Symbol.asyncDispose]();
   }
@@ -163,7 +163,7 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
   async #flushed(ms: number): Promise<void> {
     const late = Promise.withResolvers<void>();
     using _timer = this.#clock.after(ms, late.resolve);
-    await Promise.race([this.#writing, late.promise]);
+    await Promise.race([this.#lastWords ?? this.#writing, late.promise]);
   }
 
   // For the exchanges.
@@ -302,8 +302,10 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
     const drop = () => this.#conn.abort(this.#failure ?? isEnded);
     const timer = this.#clock.after(1000, drop);
     const last = this.#session.takeOutput();
-    Promise.resolve(this.#writing)
-      .then(() => last.length > 0 ? this.#conn.write(last) : undefined)
+    const said = Promise.resolve(this.#writing)
+      .then(() => last.length > 0 ? this.#conn.write(last) : undefined);
+    this.#lastWords = said.catch(() => {});
+    said
       .then(() => this.#conn.closeWrite())
       // What the peer has sent and nobody reads would make the system drop what we said.
       .then(() => this.#discard())

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import type { Conn } from "../../../src/core/mod.ts";
 import { type HeaderField, http2Codes } from "../../../src/wire/mod.ts";
 import { Http2Connection, type Http2Exchange } from "../../../src/sessions/mod.ts";
-import { FakeClock } from "../../support/fake_clock.ts";
+import { FakeClock, settle } from "../../support/fake_clock.ts";
 import { memoryPair } from "../../support/memory_conn.ts";
 import { patternBytes } from "../../support/pattern_bytes.ts";
 
@@ -61,6 +62,17 @@ async function readAll(exchange: Http2Exchange, size: number): Promise<Uint8Arra
     if (at === size) break;
   }
   return all.subarray(0, at);
+}
+
+/** The code of the farewell (type 7) that is said before the end. */
+async function farewellOf(conn: Conn): Promise<number | undefined> {
+  const said: number[] = [];
+  const buffer = new Uint8Array(4096);
+  for (let count; (count = await conn.read(buffer).catch(() => null)) !== null;) {
+    said.push(...buffer.subarray(0, count));
+  }
+  const at = said.findIndex((byte, at) => byte === 7 && said[at + 1] === 0 && said[at + 9] === 0);
+  return at < 0 ? undefined : said[at + 13];
 }
 
 for (
@@ -167,14 +179,23 @@ Deno.test("a fault is told to the peer and ends every stream", async () => {
   await far.write(Uint8Array.of(0, 0, 1, 6, 0, 0, 0, 0, 0, 7));
   await assert.rejects(exchange.answer, /a ping has a wrong size/);
   assert.match(String(await client.ended), /frame size error/);
-  const said: number[] = [];
-  const buffer = new Uint8Array(4096);
-  for (let count; (count = await far.read(buffer).catch(() => null)) !== null;) {
-    said.push(...buffer.subarray(0, count));
+  assert.equal(await farewellOf(far), http2Codes.frameSizeError);
+});
+
+Deno.test("a fault is told to the peer, though the connection is disposed of before the turn is over", async () => {
+  const turns: (() => void)[] = [];
+  class SlowTurns extends FakeClock {
+    override turn = () => new Promise<void>((resolve) => void turns.push(resolve));
   }
-  const at = said.findIndex((byte, at) => byte === 7 && said[at + 1] === 0 && said[at + 9] === 0);
-  assert.ok(at > 0);
-  assert.equal(said[at + 13], http2Codes.frameSizeError);
+  const [near, far] = memoryPair();
+  const client = new Http2Connection(near, { role: "client", clock: new SlowTurns() });
+  await far.write(Uint8Array.of(0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 6, 0, 0, 0, 0, 0, 7));
+  await client.ended;
+  const disposed = client[Symbol.asyncDispose]();
+  await settle();
+  for (const end of turns) end();
+  assert.equal(await farewellOf(far), http2Codes.frameSizeError);
+  await disposed;
 });
 
 Deno.test("the end of a connection ends its streams", async () => {
