@@ -2,6 +2,7 @@ import { placesFor } from "../src/runtime/places.ts";
 import { findPeers } from "./find_peers.ts";
 import type { PeerName } from "./peer_table.ts";
 import { sourceCommand } from "./postern.ts";
+import { freePort } from "../tests/support/peer_program.ts";
 
 /** A SOCKS5 server that runs, to be measured. */
 export interface BenchDoor extends AsyncDisposable {
@@ -128,9 +129,7 @@ export async function startOnPort(
   commandFor: (port: number) => readonly string[] | Promise<readonly string[]>,
   env: Readonly<Record<string, string>> = {},
 ): Promise<BenchDoor> {
-  const probe = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = probe.addr;
-  probe.close();
+  const port = freePort();
   const [program = "", ...args] = await commandFor(port);
   const start = performance.now();
   const child = new Deno.Command(program, { args, env, stdin: "null", stdout: "null", stderr: "null" })

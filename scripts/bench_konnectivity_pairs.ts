@@ -2,7 +2,6 @@ import {
   type Frontend,
   KonnectivityLab,
   konnectivityPeers,
-  plainPort,
   serverArguments,
   untilReady,
 } from "../tests/support/konnectivity_lab.ts";
@@ -10,6 +9,7 @@ import { startReady } from "./bench_doors.ts";
 import { places } from "./directories.ts";
 import { findPeers } from "./find_peers.ts";
 import { sourceCommand } from "./postern.ts";
+import { freePort } from "../tests/support/peer_program.ts";
 
 /** A server and its agent, of one maker. */
 export interface KonnectivityPair extends AsyncDisposable {
@@ -77,7 +77,7 @@ async function goPair(lab: KonnectivityLab, frontend: Frontend): Promise<Konnect
 
 /** From source, since what is compiled with the runtime that a package registry carries cannot play a server. */
 async function posternPair(lab: KonnectivityLab, frontend: Frontend): Promise<KonnectivityPair> {
-  const [port, agents, health, agentHealth] = [plainPort(), plainPort(), plainPort(), plainPort()];
+  const [port, agents, health, agentHealth] = [freePort(), freePort(), freePort(), freePort()];
   const socket = `${lab.directory}/${port}.sock`;
   const front = frontend.isSocket ? { path: socket } : { port };
   await using stack = new AsyncDisposableStack();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type Frontend, KonnectivityLab, konnectivityPeers, plainPort } from "../support/konnectivity_lab.ts";
-import { eventually, runPeer } from "../support/peer_program.ts";
+import { type Frontend, KonnectivityLab, konnectivityPeers } from "../support/konnectivity_lab.ts";
+import { eventually, freePort, runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { type Door, Household } from "../support/postern_process.ts";
 
@@ -20,8 +20,8 @@ async function bringUp(
   lab: KonnectivityLab,
   { mode, isSocket }: Frontend,
 ): Promise<FarSide> {
-  const [port, agents, health, agentHealth] = [plainPort(), plainPort(), plainPort(), plainPort()];
-  const [admin, agentAdmin] = [plainPort(), plainPort()];
+  const [port, agents, health, agentHealth] = [freePort(), freePort(), freePort(), freePort()];
+  const [admin, agentAdmin] = [freePort(), freePort()];
   const socket = `${home.directory}/front-${port}.sock`;
   const front = lab.pair("frontend", "server"), back = lab.pair("agent", "server");
   const own = lab.pair("agent", "client"), client = lab.pair("frontend", "client");
@@ -135,8 +135,8 @@ peerTest("postern konnectivity server and agent refuse strangers", konnectivityP
   for (const who of [[`--agent-cert=${cert}`, `--agent-key=${key}`], []]) {
     const agent = home.start([
       ...["konnectivity", "agent", "--proxy-server-host=127.0.0.1", `--proxy-server-port=${agents}`],
-      ...["--health-server-host=127.0.0.1", `--health-server-port=${plainPort()}`],
-      ...[`--admin-server-port=${plainPort()}`, `--ca-cert=${lab.ca("agent")}`, ...who],
+      ...["--health-server-host=127.0.0.1", `--health-server-port=${freePort()}`],
+      ...[`--admin-server-port=${freePort()}`, `--ca-cert=${lab.ca("agent")}`, ...who],
     ]);
     await agent.says(/server\.unreachable/);
     agent.kill("SIGKILL");

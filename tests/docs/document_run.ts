@@ -1,6 +1,7 @@
 import { inNamespace, type Namespace, type Under } from "../support/namespaces.ts";
 import { compiled } from "../support/postern_process.ts";
 import { blocksOf, wordOf } from "./blocks.ts";
+import { freePort } from "../support/peer_program.ts";
 
 /** A block of a document that is run, and the lines it says it prints. */
 export interface Example {
@@ -191,7 +192,7 @@ export class DocumentRun implements AsyncDisposable {
 
   /** A script with what stands for the words and ports of the document. */
   #standingIn(script: string): string {
-    const ports = freePorts(namedPorts.length);
+    const ports = Array.from({ length: namedPorts.length }, freePort);
     const named = new RegExp(`\\b(?:${namedPorts.join("|")})\\b`, "g");
     const addressed = addresses.reduce(
       (text, { command, options }) => text.replace(command, `$& ${options}`),
@@ -232,14 +233,6 @@ function ownSystem(directory: string): string {
 done </etc/passwd >"${directory}/passwd"
 mount --bind "${directory}/passwd" /etc/passwd
 mount --bind "${directory}/hosts" /etc/hosts`;
-}
-
-/** Ports that were free a moment ago. */
-function freePorts(count: number): number[] {
-  const listeners = Array.from({ length: count }, () => Deno.listen({ hostname: "127.0.0.1", port: 0 }));
-  const ports = listeners.map(({ addr }) => (addr as Deno.NetAddr).port);
-  for (const listener of listeners) listener.close();
-  return ports;
 }
 
 async function denoDirectory(): Promise<string> {

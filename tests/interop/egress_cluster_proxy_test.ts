@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { EgressLab } from "../support/egress_lab.ts";
-import { eventually, runPeer } from "../support/peer_program.ts";
-import { plainPort } from "../support/konnectivity_lab.ts";
+import { eventually, freePort, runPeer } from "../support/peer_program.ts";
+
 import { peerTest } from "../support/peers.ts";
 import { startTinyproxy } from "../support/real_proxies.ts";
 import { WebSite } from "../support/web_site.ts";
@@ -57,12 +57,12 @@ peerTest(
       `${certificates}/agent/issued/${name}.crt`,
       `${certificates}/agent/private/${name}.key`,
     ];
-    const [agents, health] = [plainPort(), plainPort()];
+    const [agents, health] = [freePort(), freePort()];
     const [serverCert, serverKey] = back("proxy-frontend");
     await using server = home.start([
       ...["konnectivity", "server", "--server-port=0", `--uds-name=${home.directory}/front.sock`],
       ...[`--agent-port=${agents}`, "--agent-bind-address=127.0.0.1"],
-      ...[`--health-port=${health}`, "--health-bind-address=127.0.0.1", `--admin-port=${plainPort()}`],
+      ...[`--health-port=${health}`, "--health-bind-address=127.0.0.1", `--admin-port=${freePort()}`],
       `--cluster-ca-cert=${certificates}/agent/issued/ca.crt`,
       ...[`--cluster-cert=${serverCert}`, `--cluster-key=${serverKey}`],
     ]);
@@ -73,8 +73,8 @@ peerTest(
     const [cert, key] = back("proxy-agent");
     await using agent = home.start([
       ...["konnectivity", "agent", "--proxy-server-host=0.0.0.0", `--proxy-server-port=${agents}`],
-      ...["--health-server-host=127.0.0.1", `--health-server-port=${plainPort()}`],
-      ...[`--admin-server-port=${plainPort()}`, "--sync-interval=100ms", "--sync-interval-cap=200ms"],
+      ...["--health-server-host=127.0.0.1", `--health-server-port=${freePort()}`],
+      ...[`--admin-server-port=${freePort()}`, "--sync-interval=100ms", "--sync-interval-cap=200ms"],
       ...[`--ca-cert=${certificates}/agent/issued/ca.crt`, `--agent-cert=${cert}`, `--agent-key=${key}`],
       ...["--cluster-proxy", `--kubeconfig=${await cluster.writeKubeconfig({ name: "agent.kubeconfig" })}`],
     ]);

@@ -1,14 +1,9 @@
 import assert from "node:assert/strict";
-import {
-  KonnectivityLab,
-  konnectivityPeers,
-  plainPort,
-  serverArguments,
-} from "../support/konnectivity_lab.ts";
+import { KonnectivityLab, konnectivityPeers, serverArguments } from "../support/konnectivity_lab.ts";
 import { konnectivityClient, OurAgent } from "../support/konnectivity_programs.ts";
 import { isLongRun } from "../support/long_runs.ts";
 import { readAll } from "../support/memory_conn.ts";
-import { eventually } from "../support/peer_program.ts";
+import { eventually, freePort } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { type Door, Household } from "../support/postern_process.ts";
 import { TcpBalancer } from "../support/tcp_balancer.ts";
@@ -21,7 +16,7 @@ const atOnce = 4;
 
 /** A server in a process of its own, and what a readiness probe says of it. */
 class ProbedServer {
-  readonly ports = { front: plainPort(), agents: plainPort(), health: plainPort() };
+  readonly ports = { front: freePort(), agents: freePort(), health: freePort() };
   readonly #id: string;
   #process: Door | undefined;
   isReady = false;

@@ -1,5 +1,6 @@
-import { type KonnectivityLab, plainPort } from "./konnectivity_lab.ts";
+import { type KonnectivityLab } from "./konnectivity_lab.ts";
 import type { Door, Household } from "./postern_process.ts";
+import { freePort } from "./peer_program.ts";
 
 /** `postern konnectivity server`, and where it is found. */
 export interface ServerCommand {
@@ -16,7 +17,7 @@ export async function serverCommand(
   lab: KonnectivityLab,
   { more = [], hasTokens = false }: { readonly more?: readonly string[]; readonly hasTokens?: boolean } = {},
 ): Promise<ServerCommand> {
-  const [front, agents, health, admin] = [plainPort(), plainPort(), plainPort(), plainPort()];
+  const [front, agents, health, admin] = [freePort(), freePort(), freePort(), freePort()];
   const clients = lab.pair("frontend", "server"), back = lab.pair("agent", "server");
   const program = home.start([
     ...["konnectivity", "server", `--server-port=${front}`, `--agent-port=${agents}`],
@@ -41,7 +42,7 @@ export async function agentCommand(
     readonly more?: readonly string[];
   },
 ): Promise<{ readonly program: Door; readonly health: number; readonly admin: number }> {
-  const [health, admin] = [plainPort(), plainPort()];
+  const [health, admin] = [freePort(), freePort()];
   const { cert, key } = lab.pair("agent", "client");
   const who = token === undefined
     ? [`--agent-cert=${cert}`, `--agent-key=${key}`]

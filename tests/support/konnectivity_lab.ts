@@ -1,7 +1,7 @@
 import { writeCertificates } from "../../src/app/konnectivity/certificate_files.ts";
 import { createFiles } from "../../src/runtime/files.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
-import { eventually, PeerServer, runPeer } from "./peer_program.ts";
+import { eventually, freePort, PeerServer, runPeer } from "./peer_program.ts";
 import type { PeerPaths } from "./peers.ts";
 
 /** What a lab of Konnectivity is made with. */
@@ -99,7 +99,7 @@ export class KonnectivityLab implements AsyncDisposable {
 
   /** The page of upstream's own tests, and its port. */
   async page(): Promise<number> {
-    const port = plainPort();
+    const port = freePort();
     await this.#start(this.#paths.konn_test_server, [`--server-port=${port}`], port);
     return port;
   }
@@ -139,7 +139,7 @@ export class KonnectivityLab implements AsyncDisposable {
   }
 
   async goAgent(server: { readonly agents: number }, more: readonly string[] = []): Promise<PeerServer> {
-    const [health, admin] = [plainPort(), plainPort()];
+    const [health, admin] = [freePort(), freePort()];
     const { cert, key } = this.pair("agent", "client");
     return await this.#start(this.#paths.konn_agent, [
       "--proxy-server-host=127.0.0.1",
@@ -189,7 +189,7 @@ export type ServerPorts = readonly [front: number, agents: number, health: numbe
 
 /** Free ones. */
 export function plainPorts(): ServerPorts {
-  return [plainPort(), plainPort(), plainPort(), plainPort()];
+  return [freePort(), freePort(), freePort(), freePort()];
 }
 
 /** Where a server of ours listens. */
@@ -242,18 +242,4 @@ export async function untilReady(health: number, path = "/readyz"): Promise<void
       throw error;
     }
   });
-}
-
-/** A free port that upstream's programs take: they refuse those from 49152 on. */
-export function plainPort(): number {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    try {
-      Deno.listen({ hostname: "127.0.0.1", port }).close();
-      return port;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-    }
-  }
-  throw new Error("no free port from 20000 to 31999");
 }

@@ -9,8 +9,9 @@ import { createNetwork } from "../../src/runtime/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { Konnectivity } from "../../src/transports/konnectivity.ts";
 import type { Frontend, KonnectivityLab } from "./konnectivity_lab.ts";
-import { plainPort } from "./konnectivity_lab.ts";
+
 import { recordingLog } from "./recording_log.ts";
+import { freePort } from "./peer_program.ts";
 
 /** Our server in this process, with everything but its command line. */
 export class OurServer implements AsyncDisposable {
@@ -46,9 +47,9 @@ export class OurServer implements AsyncDisposable {
     const front = network.listen(
       frontend.isSocket
         ? { path: `${lab.directory}/${crypto.randomUUID().slice(0, 8)}.sock` }
-        : { host: "127.0.0.1", port: plainPort() },
+        : { host: "127.0.0.1", port: freePort() },
     );
-    const agents = network.listen({ host: "127.0.0.1", port: plainPort() });
+    const agents = network.listen({ host: "127.0.0.1", port: freePort() });
     this.#closing = [() => front.close(), () => agents.close()];
     this.front = "path" in front.endpoint ? front.endpoint : { port: front.endpoint.port };
     this.agents = "port" in agents.endpoint ? agents.endpoint.port : 0;

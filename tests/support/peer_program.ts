@@ -112,10 +112,21 @@ export async function eventually(
   }
 }
 
-/** A port of loopback that nobody listens on. */
+/**
+ * A port that was free a moment ago. It is below those that a system gives to whoever asks for any, so that nobody gets
+ * it by chance while a slow program starts; upstream's Konnectivity refuses those from 49152 on, too.
+ */
 export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return (listener.addr as Deno.NetAddr).port;
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    try {
+      Deno.listen({ hostname: "127.0.0.1", port }).close();
+      return port;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    }
+  }
+  throw new Error("no free port from 20000 to 31999");
 }
 
 function command(
