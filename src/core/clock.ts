@@ -152,15 +152,15 @@ class Queue implements Disposable {
   }
 
   /**
-   * Gives back the time in which the process stood still. Whatever would be due now has a step more, since that time may
-   * have begun a step earlier; but only once, so that it ends where every ring is late. The order stays as it is.
+   * Gives back the time in which the process stood still, and a step more to what would be due now, since that time may
+   * have begun a step earlier. But only once: somebody who keeps the process from its timers is not to win time by that
+   * again and again. The order stays as it is.
    */
   #move(now: number, late: number): void {
     for (let entry = this.#first; entry; entry = entry.next) {
-      const at = Math.min(entry.at + late, now + this.#ms);
-      const least = entry.isSpared ? at : now + this.#step;
-      entry.isSpared ||= at < least;
-      entry.at = Math.max(at, least);
+      if (entry.isMoved) continue;
+      entry.isMoved = true;
+      entry.at = Math.max(Math.min(entry.at + late, now + this.#ms), now + this.#step);
     }
   }
 }
@@ -168,8 +168,8 @@ class Queue implements Disposable {
 class Entry implements Disposable {
   previous: Entry | undefined;
   next: Entry | undefined;
-  /** Whether it has been due, and was given a step more. */
-  isSpared = false;
+  /** Whether time was given back to it. */
+  isMoved = false;
   #queue: Queue | undefined;
   at: number;
   readonly task: () => void;

@@ -83,6 +83,17 @@ Deno.test("Deadlines.add() ends what waits though every ring is late", async () 
   }
 });
 
+Deno.test("Deadlines.add() gives time back once: who keeps the process busy wins no more than that", async () => {
+  const clock = new FakeClock();
+  const deadlines = new Deadlines(clock);
+  let isOver = false;
+  deadlines.add(1000, () => isOver = true);
+  await clock.skip(1000);
+  assert.equal(isOver, false);
+  await clock.skip(1000);
+  assert.equal(isOver, true);
+});
+
 Deno.test("limitTime() does not count a sleep, rings once, and not at all once disposed", async () => {
   const clock = new FakeClock();
   let count = 0;
