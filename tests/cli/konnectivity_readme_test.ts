@@ -55,11 +55,14 @@ function script({ server, clients }: typeof examples[number]): string {
 ./bin/http-test-server >test-server.log 2>&1 & page=$!
 ${server} >server.log 2>&1 & server=$!
 until=$((SECONDS + 120))
-ready() { until [ "$(curl -s -o /dev/null -w '%{http_code}' "$1")" = 200 ] || [ $SECONDS -gt $until ]; do read -rt 0.1 <> <(:) || :; done; }
-ready http://127.0.0.1:8092/healthz
+# Nobody waits for what has ended.
+alive() { for pid; do kill -0 "$pid" 2>/dev/null || return 1; done; }
+answers() { [ "$(curl -s -o /dev/null -w '%{http_code}' "$1")" = 200 ]; }
+ready() { until answers "$1" || ! alive "\${@:2}" || [ $SECONDS -gt $until ]; do read -rt 0.1 <> <(:) || :; done; }
+ready http://127.0.0.1:8092/healthz $server
 ${agent} >agent.log 2>&1 & agent=$!
-ready http://127.0.0.1:8092/readyz
-ready http://localhost:8000/success
+ready http://127.0.0.1:8092/readyz $server $agent
+ready http://localhost:8000/success $page
 ${clients.map((line) => `${line} || echo "failed: $?"; echo; echo "-- next"`).join("\n")}
 curl -s -o /dev/null -w 'agent %{http_code}\\n' http://127.0.0.1:8093/readyz
 curl -s -o /dev/null -w 'admin %{http_code}\\n' http://127.0.0.1:8095/metrics
