@@ -233,6 +233,9 @@ export class Sshd implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#hasEnded) {
+      // Whoever stands still starts nobody, who would be left when the others are gone.
+      this.#child.kill("SIGSTOP");
+      await this.signalSessions("STOP");
       await this.signalSessions("KILL");
       this.#child.kill("SIGKILL");
     }
