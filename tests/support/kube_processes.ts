@@ -33,27 +33,13 @@ export async function startServer(
 ): Promise<PeerServer> {
   for (let left = 5;; left--) {
     try {
-      return await PeerServer.start(kubernetes, args, { patience: 120_000, port: quietPort(), ...options });
+      return await PeerServer.start(kubernetes, args, { patience: 120_000, port: freePort(), ...options });
     } catch (error) {
       if (left === 0 || options.port !== undefined || !/address already in use/i.test(String(error))) {
         throw error;
       }
     }
   }
-}
-
-/** A free port that no outgoing connection is given. */
-function quietPort(): number {
-  for (let left = 100; left > 0; left--) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    try {
-      Deno.listen({ hostname: "127.0.0.1", port }).close();
-      return port;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-    }
-  }
-  return freePort();
 }
 
 /** How long anything of a cluster may take on a busy machine, in ms. */
