@@ -94,6 +94,7 @@ async function lieutenantLaws(input: Bytes): Promise<void> {
   api ??= new Api();
   api.answer = textOf(input);
   api.server.requests.length = 0;
+  api.network.conns.length = 0;
   const { signal } = new AbortController();
   const lieutenant = new URL("http://127.0.0.1:8080/");
   const secret = "ey.SECRET.x";

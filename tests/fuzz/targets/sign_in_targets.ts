@@ -161,6 +161,7 @@ async function answersLaws(input: Bytes): Promise<void> {
   const claims = readClaims(text);
   if (claims) isFresh(claims, parts.clock.date());
   parts.server.requests.length = 0;
+  parts.network.conns.length = 0;
   const discovered = async (document: string) => {
     parts.answers.set("/.well-known/openid-configuration", document);
     const discoveryUrl = `${issuer}/.well-known/openid-configuration`;
