@@ -1,9 +1,9 @@
 import { isLoopbackHost, parseTarget, PosternError } from "../core/mod.ts";
 import type { PageSource, ProxyEnvironment, ReloadReport } from "../listeners/mod.ts";
 import { environmentFor, pacFile, shellLines } from "../routing/mod.ts";
-import type { Door } from "./door.ts";
+import type { Door } from "./door/door.ts";
 import { randomToken } from "./instance.ts";
-import { proxyEnvironment } from "./proxy_environment.ts";
+import { proxyEnvironment } from "./settings/proxy_environment.ts";
 
 export interface DoorActions {
   readonly reload: () => Promise<ReloadReport>;

@@ -7,8 +7,8 @@ import type {
   WatchedStep,
   WatchedWhole,
 } from "../listeners/mod.ts";
-import type { ConnectionTable } from "./connection_table.ts";
-import type { LogTail } from "./log_tail.ts";
+import type { ConnectionTable } from "./door/connection_table.ts";
+import type { LogTail } from "./door/log_tail.ts";
 
 /** What can be watched. */
 export interface WatchedDoor {

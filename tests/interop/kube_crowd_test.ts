@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { KubeClient, KubeView, readKubeConfig } from "../../src/clusters/kubernetes.ts";
-import { straightDialer } from "../../src/clusters/straight_dialer.ts";
+import { KubeClient, KubeView, readKubeConfig } from "../../src/clusters/kube/kubernetes.ts";
+import { straightDialer } from "../../src/clusters/http/straight_dialer.ts";
 import { createWorld } from "../../src/runtime/mod.ts";
 import { KubeCluster } from "../support/kube_cluster.ts";
 import { makeCrowd } from "../support/kube_crowd.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { KubeClient, KubeView, readKubeConfig } from "../../src/clusters/kubernetes.ts";
-import { straightDialer } from "../../src/clusters/straight_dialer.ts";
+import { KubeClient, KubeView, readKubeConfig } from "../../src/clusters/kube/kubernetes.ts";
+import { straightDialer } from "../../src/clusters/http/straight_dialer.ts";
 import type { Dialer, PosternError } from "../../src/core/mod.ts";
 import { createWorld } from "../../src/runtime/mod.ts";
 import { KubeCluster } from "../support/kube_cluster.ts";

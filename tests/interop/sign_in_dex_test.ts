@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
-import { readClaims } from "../../src/clusters/sign_in_claims.ts";
-import { type SignedIn, signIn, type SignInOptions, type SignInParts } from "../../src/clusters/sign_in.ts";
+import { readClaims } from "../../src/clusters/sign_in/sign_in_claims.ts";
+import {
+  type SignedIn,
+  signIn,
+  type SignInOptions,
+  type SignInParts,
+} from "../../src/clusters/sign_in/sign_in.ts";
 import { type Clock, isPosternError } from "../../src/core/mod.ts";
 import { createFiles } from "../../src/runtime/files.ts";
 import { createNetwork } from "../../src/runtime/network.ts";

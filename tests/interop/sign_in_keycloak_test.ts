@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { fetchCatalogue, HttpClient } from "../../src/clusters/mod.ts";
-import { readClaims } from "../../src/clusters/sign_in_claims.ts";
+import { readClaims } from "../../src/clusters/sign_in/sign_in_claims.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { systemClock as clock } from "../../src/runtime/system_clock.ts";
 import { Keycloak, KeycloakBrowser, keycloakPeers } from "../support/keycloak.ts";

@@ -4,7 +4,7 @@ import type {
   PodRecord,
   ServiceRecord,
   SliceRecord,
-} from "../../src/clusters/cluster_view.ts";
+} from "../../src/clusters/kube/cluster_view.ts";
 import { PosternError } from "../../src/core/mod.ts";
 
 export interface FakeClusterParts {

@@ -1,6 +1,6 @@
-import { KubeClient } from "../../src/clusters/kube_client.ts";
-import { readKubeConfig } from "../../src/clusters/kube_config.ts";
-import { straightDialer } from "../../src/clusters/straight_dialer.ts";
+import { KubeClient } from "../../src/clusters/kube/kube_client.ts";
+import { readKubeConfig } from "../../src/clusters/kube/kube_config.ts";
+import { straightDialer } from "../../src/clusters/http/straight_dialer.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { createFiles } from "../../src/runtime/files.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";

@@ -1,6 +1,6 @@
-import { type CredentialParts } from "../../src/clusters/kube_credentials.ts";
-import { KubeClient } from "../../src/clusters/kube_client.ts";
-import { readKubeConfig } from "../../src/clusters/kube_config.ts";
+import { type CredentialParts } from "../../src/clusters/kube/kube_credentials.ts";
+import { KubeClient } from "../../src/clusters/kube/kube_client.ts";
+import { readKubeConfig } from "../../src/clusters/kube/kube_config.ts";
 import type { RunOptions, RunResult } from "../../src/core/mod.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { type FakeAnswer, FakeKubeApi, type FakeRequest } from "./fake_kube_api.ts";

@@ -7,7 +7,7 @@ import {
   readInstallFacts,
   readNetwork,
 } from "../../egress/mod.ts";
-import { openClusterOfProgram } from "../cluster_of_program.ts";
+import { openClusterOfProgram } from "../programs/cluster_of_program.ts";
 
 /** Which cluster is asked. */
 export interface ClusterSource {

@@ -16,7 +16,7 @@ import {
   readSystemBundle,
 } from "../../egress/mod.ts";
 import { loadKonnectivity, serveAdmin, serveDoor } from "../../listeners/mod.ts";
-import { openClusterOfProgram } from "../cluster_of_program.ts";
+import { openClusterOfProgram } from "../programs/cluster_of_program.ts";
 import { gauge } from "../konnectivity/tunnel_record.ts";
 import { straightProbe } from "./straight_probe.ts";
 

@@ -1,5 +1,5 @@
 import { describe, type Log, type Metric, type World } from "../../core/mod.ts";
-import { openClusterOfProgram } from "../cluster_of_program.ts";
+import { openClusterOfProgram } from "../programs/cluster_of_program.ts";
 import { LeaseMetrics } from "./lease_metrics.ts";
 
 export interface LeaseCountSettings {

@@ -1,8 +1,8 @@
 import { type Log, PosternError, whenAborted, type World } from "../../core/mod.ts";
 import { loadKonnectivity } from "../../listeners/mod.ts";
-import { loadConfig } from "../config_file.ts";
-import { ConfigWatch } from "../config_watch.ts";
-import { Door } from "../door.ts";
+import { loadConfig } from "../settings/config_file.ts";
+import { ConfigWatch } from "../settings/config_watch.ts";
+import { Door } from "../door/door.ts";
 import { sidecarConfig, type SidecarSettings } from "./sidecar_config.ts";
 
 export interface SidecarOptions {

@@ -1,5 +1,5 @@
 import { type Log, type Metric, PosternError, type Tasks, type World } from "../../core/mod.ts";
-import { openClusterOfProgram } from "../cluster_of_program.ts";
+import { openClusterOfProgram } from "../programs/cluster_of_program.ts";
 import { LeaseMetrics } from "./lease_metrics.ts";
 import { ServerLease } from "./server_lease.ts";
 

@@ -1,7 +1,7 @@
 import type { Transport, World } from "../../core/mod.ts";
 import { ClusterProxy, Direct } from "../../transports/mod.ts";
-import { openClusterOfProgram } from "../cluster_of_program.ts";
-import { noProxy } from "../no_proxy.ts";
+import { openClusterOfProgram } from "../programs/cluster_of_program.ts";
+import { noProxy } from "../settings/no_proxy.ts";
 
 /** Whose accepted Proxy leads to the server: the cluster of a kubeconfig, or the one it runs in. */
 export interface ClusterProxyChoice {

@@ -1,10 +1,10 @@
 import { isMapping, parseDocument } from "../../config/mod.ts";
 import { PosternError } from "../../core/mod.ts";
-import { type AuthInfo, readAuthInfo } from "../auth_info.ts";
-import { certificateData } from "../certificate_data.ts";
+import { type AuthInfo, readAuthInfo } from "../kubeconfig/auth_info.ts";
+import { certificateData } from "../kubeconfig/certificate_data.ts";
 import { type Cluster, factOf } from "../cluster.ts";
 import { addressesOf } from "../cluster_facts.ts";
-import type { KubeconfigCluster, MadeKubeconfig } from "../kubeconfig.ts";
+import type { KubeconfigCluster, MadeKubeconfig } from "../kubeconfig/kubeconfig.ts";
 import { shownText } from "../shown_text.ts";
 
 export interface EmergencyKubeconfigOptions {

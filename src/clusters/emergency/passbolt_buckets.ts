@@ -1,5 +1,5 @@
 import { describe, type Log } from "../../core/mod.ts";
-import type { HttpClient } from "../http_client.ts";
+import type { HttpClient } from "../http/http_client.ts";
 import { type BucketList, readBucketList } from "./bucket_list.ts";
 import type { PassboltSettings } from "./emergency_settings.ts";
 import { passwordOf } from "./passbolt_resource.ts";

@@ -1,6 +1,6 @@
 import { isMapping } from "../../config/mod.ts";
 import { jsonIn, PosternError } from "../../core/mod.ts";
-import { type HttpAnswer, type HttpClient, placeOf } from "../http_client.ts";
+import { type HttpAnswer, type HttpClient, placeOf } from "../http/http_client.ts";
 import { shownText } from "../shown_text.ts";
 
 export interface PassboltSessionOptions {

@@ -1,6 +1,6 @@
 import { isMapping } from "../../config/mod.ts";
 import { PosternError } from "../../core/mod.ts";
-import { placeOf } from "../http_client.ts";
+import { placeOf } from "../http/http_client.ts";
 import { shownText } from "../shown_text.ts";
 import type { PassboltSession } from "./passbolt_session.ts";
 import { encryptedFor, type PrivateKeys } from "./private_keys.ts";

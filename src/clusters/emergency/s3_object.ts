@@ -1,5 +1,5 @@
 import { type Clock, PosternError } from "../../core/mod.ts";
-import { type HttpAnswer, type HttpClient, placeOf } from "../http_client.ts";
+import { type HttpAnswer, type HttpClient, placeOf } from "../http/http_client.ts";
 import { shownText } from "../shown_text.ts";
 import { amzDate, awsAuthorization, emptyHash, encodeAws } from "./aws_signature.ts";
 

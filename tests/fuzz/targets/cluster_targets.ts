@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { HttpClient } from "../../../src/clusters/http_client.ts";
-import { readKubeConfig } from "../../../src/clusters/kube_config.ts";
-import { KubeLines } from "../../../src/clusters/kube_lines.ts";
-import { metaOf, podRecord, serviceRecord, sliceRecord } from "../../../src/clusters/kube_records.ts";
-import { refusalError } from "../../../src/clusters/kube_refusal.ts";
+import { HttpClient } from "../../../src/clusters/http/http_client.ts";
+import { readKubeConfig } from "../../../src/clusters/kube/kube_config.ts";
+import { KubeLines } from "../../../src/clusters/kube/kube_lines.ts";
+import { metaOf, podRecord, serviceRecord, sliceRecord } from "../../../src/clusters/kube/kube_records.ts";
+import { refusalError } from "../../../src/clusters/kube/kube_refusal.ts";
 import { describeWarning, discoverLieutenant, fetchCatalogue, routesOf } from "../../../src/clusters/mod.ts";
-import { WatchState } from "../../../src/clusters/watch_state.ts";
+import { WatchState } from "../../../src/clusters/kube/watch_state.ts";
 import { PosternError } from "../../../src/core/mod.ts";
 import { catalogueRules, Router } from "../../../src/routing/mod.ts";
 import { FakeClock } from "../../support/fake_clock.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { ConnectionTable } from "../../../src/app/connection_table.ts";
-import { DoorMetrics } from "../../../src/app/door_metrics.ts";
+import { ConnectionTable } from "../../../src/app/door/connection_table.ts";
+import { DoorMetrics } from "../../../src/app/door/door_metrics.ts";
 import { DoorWatch } from "../../../src/app/door_watch.ts";
-import { LogTail } from "../../../src/app/log_tail.ts";
+import { LogTail } from "../../../src/app/door/log_tail.ts";
 import type { Status, Watched, WatchedStep, WatchedWhole } from "../../../src/listeners/mod.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
 import { memoryPair } from "../../support/memory_conn.ts";

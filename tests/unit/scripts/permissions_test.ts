@@ -9,7 +9,7 @@ import {
   mayUseSsh,
   permissionKinds,
 } from "../../../scripts/permissions.ts";
-import { starterConfig } from "../../../src/app/starter_config.ts";
+import { starterConfig } from "../../../src/app/settings/starter_config.ts";
 
 const allowAll = ["--allow", "all"].join("-");
 

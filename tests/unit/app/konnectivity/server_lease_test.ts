@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { parseLabels, selectorOf, ServerLease } from "../../../../src/app/konnectivity/server_lease.ts";
-import { Leases } from "../../../../src/clusters/leases.ts";
+import { Leases } from "../../../../src/clusters/kube/leases.ts";
 import type { FakeAnswer, FakeRequest } from "../../../support/fake_kube_api.ts";
 import { kubeWorld } from "../../../support/kube_world.ts";
 import { recordingLog } from "../../../support/recording_log.ts";

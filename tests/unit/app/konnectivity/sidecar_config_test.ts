@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { loadConfig } from "../../../../src/app/config_file.ts";
+import { loadConfig } from "../../../../src/app/settings/config_file.ts";
 import { sidecarConfig, type SidecarSettings } from "../../../../src/app/konnectivity/sidecar_config.ts";
 import { parseTarget } from "../../../../src/core/mod.ts";
 import { Router } from "../../../../src/routing/mod.ts";

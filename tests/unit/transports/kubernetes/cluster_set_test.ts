@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readKubeConfig } from "../../../../src/clusters/kube_config.ts";
+import { readKubeConfig } from "../../../../src/clusters/kube/kube_config.ts";
 import { PosternError } from "../../../../src/core/mod.ts";
 import { ClusterSet, type ContextUse } from "../../../../src/transports/kubernetes/cluster_set.ts";
 import type { KubernetesSettings } from "../../../../src/transports/kubernetes_settings.ts";

@@ -1,0 +1,100 @@
+import { describe, type Log, type World } from "../../core/mod.ts";
+import type { ConfigSource, LoadedConfig } from "../settings/config_file.ts";
+import { type CatalogueUpdate, updateCatalogues } from "./update_catalogues.ts";
+
+export interface CatalogueRefreshOptions {
+  readonly log: Log;
+  /** The configuration of the door. */
+  readonly source: ConfigSource;
+  /** Runs what takes its time, until the door ends. */
+  readonly spawn: (work: (signal: AbortSignal) => Promise<void>) => void;
+}
+
+/** The longest sleep: a machine that slept itself must not add that to it. */
+const longestPause = 15 * 60_000;
+
+/** Fetches catalogues anew for a running door, as often as the configuration says, and never asks a person. */
+export class CatalogueRefresh implements Disposable {
+  readonly #world: World;
+  readonly #options: CatalogueRefreshOptions;
+  /** When a catalogue may be tried again after it was tried last. */
+  readonly #notBefore = new Map<string, number>();
+  #config: LoadedConfig | undefined;
+  #timer: Disposable | undefined;
+  #isBusy = false;
+  #isClosed = false;
+
+  constructor(world: World, options: CatalogueRefreshOptions) {
+    this.#world = world;
+    this.#options = options;
+  }
+
+  /** Goes by another configuration from now on. */
+  follow(config: LoadedConfig): void {
+    this.#config = config;
+    this.#sleep();
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    this.#timer?.[Symbol.dispose]();
+  }
+
+  #sleep(): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+    const next = Math.min(...this.#wanted().map(({ due }) => due));
+    if (next === Infinity || this.#isBusy || this.#isClosed) return;
+    const ms = Math.min(longestPause, Math.max(0, next - this.#now()));
+    this.#timer = this.#world.clock.after(ms, () => this.#options.spawn((signal) => this.#look(signal)));
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    this.#isBusy = true;
+    try {
+      for (const { name, refresh, due } of this.#wanted()) {
+        if (due <= this.#now()) await this.#refresh(name, refresh, signal);
+      }
+    } finally {
+      this.#isBusy = false;
+      this.#sleep();
+    }
+  }
+
+  /** This door too takes up what is new by its control socket, as all others do. */
+  async #refresh(name: string, refresh: number, signal: AbortSignal): Promise<void> {
+    const { log, source } = this.#options;
+    this.#notBefore.set(name, this.#now() + Math.min(refresh, longestPause));
+    try {
+      const options = { name, ifOlderThan: refresh, way: "none", log, signal } as const;
+      const { catalogues } = await updateCatalogues(this.#world, source, options);
+      for (const one of catalogues) this.#tell(one);
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn("catalogue.not_refreshed", { catalogue: name, reason: describe(error) });
+    }
+  }
+
+  #tell(one: CatalogueUpdate): void {
+    const { log } = this.#options;
+    const { name: catalogue } = one;
+    if ("error" in one) log.warn("catalogue.not_refreshed", { catalogue, reason: describe(one.error) });
+    else if (!("isFresh" in one)) log.info("catalogue.refreshed", { catalogue, clusters: one.clusters });
+  }
+
+  #wanted(): { readonly name: string; readonly refresh: number; readonly due: number }[] {
+    const { settings, catalogues = [] } = this.#config ?? {};
+    return (settings?.catalogues ?? []).flatMap(({ name, refresh }) => {
+      if (refresh === 0) return [];
+      const fetchedAt = catalogues.find((one) => one.name === name)?.fetchedAt;
+      const fetched = fetchedAt === undefined ? 0 : Date.parse(fetchedAt);
+      // What is of tomorrow was stored while the clock was wrong.
+      const due = fetched > this.#now() + 60_000 ? 0 : fetched + refresh;
+      return [{ name, refresh, due: Math.max(due, this.#notBefore.get(name) ?? 0) }];
+    });
+  }
+
+  #now(): number {
+    return this.#world.clock.date().getTime();
+  }
+}

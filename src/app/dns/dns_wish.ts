@@ -1,0 +1,86 @@
+import { PosternError, type World } from "../../core/mod.ts";
+import { addressAt, type FakeRange, type Status } from "../../listeners/mod.ts";
+import { closedDoor } from "../door/closed_door.ts";
+import { type ConfigSource, loadConfig } from "../settings/config_file.ts";
+import type { DnsWish } from "./dns_system.ts";
+import type { Plan } from "../settings/plan.ts";
+
+/** The most domains that a system is told of: each is a file on macOS. */
+const mostDomains = 200;
+/** The most reverse zones of a fake range. */
+const mostReverseZones = 16;
+
+/** The domains whose names a door answers by a plan, without those that are in another one. */
+export function dnsDomains({ config: { settings, rules }, transports }: Plan): string[] {
+  const range = settings.dns?.fakeRange;
+  const domains = new Set(settings.dns?.domains);
+  for (const { pattern, transport } of rules) {
+    const built = transports.byName.get(transport);
+    if (pattern.kind !== "name" || !built) continue;
+    const isWay = range !== undefined && built.type !== "direct" && built.type !== "reject";
+    if (built.transport.names || isWay) domains.add(pattern.name);
+  }
+  const reverse = range ? reverseZones(range) : [];
+  return [...[...domains].filter((domain) => !isInside(domain, domains)).sort(), ...reverse];
+}
+
+function isInside(domain: string, domains: ReadonlySet<string>): boolean {
+  for (let at = domain.indexOf("."); at >= 0; at = domain.indexOf(".", at + 1)) {
+    if (domains.has(domain.slice(at + 1))) return true;
+  }
+  return false;
+}
+
+/** The zones of the names of its addresses, each of two numbers, where they are not too many. */
+function reverseZones(range: FakeRange): string[] {
+  const count = Math.ceil(range.size / 65_536);
+  if (count > mostReverseZones) return [];
+  return Array.from({ length: count }, (_, at) => {
+    const [first, second] = addressAt(range, at * 65_536).split(".");
+    return `${second}.${first}.in-addr.arpa`;
+  });
+}
+
+/** What the system is to ask a running door for. */
+export function dnsWishOf({ id, dns }: Pick<Status, "id" | "dns">): DnsWish {
+  const [first] = dns?.addresses ?? [];
+  if (!dns || first === undefined) {
+    throw new PosternError("config", `Cannot tell the system where to ask: the door "${id}" answers no DNS`, {
+      hint: "set listen.dns in its configuration, or start it with --listen-dns 127.0.0.1:1053",
+    });
+  }
+  return checkedWish({ server: first, domains: dns.domains });
+}
+
+/** The same by the configuration alone. */
+export async function dnsWishFromFiles(world: World, source: ConfigSource): Promise<DnsWish> {
+  const config = await loadConfig(world, source);
+  await using door = closedDoor(world, config);
+  const sockets = (config.settings.listen?.dns ?? []).flatMap(({ address }) => address.sockets);
+  const endpoints = sockets.flatMap(({ endpoint }) => "port" in endpoint ? [endpoint] : []);
+  const [server] = endpoints;
+  if (!server) {
+    throw new PosternError("config", "Cannot tell the system where to ask: listen.dns is not set", {
+      hint: "set listen.dns to 127.0.0.1:1053, or name the address: --server 127.0.0.1:1053",
+    });
+  }
+  if (server.port === 0) {
+    throw new PosternError("config", "Cannot tell the system where to ask: listen.dns is any free port", {
+      hint: "give listen.dns a port that stays the same",
+    });
+  }
+  return checkedWish({ server, domains: dnsDomains(door.plan) });
+}
+
+/** That there is something to ask for, and not too much. */
+export function checkedWish(wish: DnsWish): DnsWish {
+  const count = wish.domains.length;
+  if (count > 0 && count <= mostDomains) return wish;
+  throw new PosternError(
+    "config",
+    count === 0
+      ? "Cannot tell the system what to ask for: no names are the door's own"
+      : `Cannot tell the system of ${count} domains: at most ${mostDomains}`,
+    { hint: "name them: --domain corp.example.net, or dns.domains in the configuration" },
+  );
+}

@@ -1,0 +1,46 @@
+import type { World } from "../../core/mod.ts";
+import { inspectSsh, resolveChain, type SshHost } from "../../transports/mod.ts";
+import { closedDoor } from "../door/closed_door.ts";
+import type { LoadedConfig } from "../settings/config_file.ts";
+import type { Door } from "../door/door.ts";
+import type { Finding } from "./doctor.ts";
+import { transportReports } from "../door/transport_reports.ts";
+
+/** Looks at what the ssh transports of a configuration need on this machine; connects to no host. */
+export async function* sshFindings(
+  world: World,
+  loaded: LoadedConfig,
+  { signal }: { readonly signal: AbortSignal },
+): AsyncGenerator<Finding> {
+  await using door = closedDoor(world, loaded);
+  for (const { name: transport, isUsable, notes } of await transportReports(door.plan)) {
+    const name = `transport "${transport}"`;
+    for (const { severity, text, hint } of notes) {
+      const state = severity === "blocking" ? "failed" : "warning";
+      yield { name, state, detail: text, ...(hint !== undefined && { hint }) };
+    }
+    const detail = door.plan.transports.byName.get(transport)?.transport.status?.().detail;
+    if (isUsable) yield { name, state: "ok", detail: typeof detail === "string" ? detail : "it can be used" };
+  }
+  const around = {
+    network: world.network,
+    clock: world.clock,
+    files: world.files,
+    run: (command: readonly string[]) => world.process.run(command, { signal }),
+  };
+  yield* inspectSsh(await hostsOf(door), around, { signal });
+}
+
+/** Every host on the way of a transport that can be used, or that the ssh program is to serve; each once. */
+async function hostsOf({ plan, buildDeps }: Door): Promise<SshHost[]> {
+  const hosts = new Map<string, SshHost>();
+  for (const { type, settings, transport } of plan.transports.byName.values()) {
+    if (type !== "ssh" || typeof settings !== "string") continue;
+    const isUsable = transport.status?.().state !== "unusable";
+    for (const host of await resolveChain(settings, buildDeps.ssh.read).catch(() => [])) {
+      if (!isUsable && host.engine !== "openssh") continue;
+      hosts.set(JSON.stringify([host.alias, host.user, host.hostName, host.port]), host);
+    }
+  }
+  return [...hosts.values()];
+}

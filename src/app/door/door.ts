@@ -1,0 +1,449 @@
+import {
+  Deadlines,
+  describe,
+  type Dial,
+  type Dialed,
+  type DialRequest,
+  type Endpoint,
+  formatTarget,
+  type Listening,
+  type Log,
+  type Metric,
+  type Network,
+  PosternError,
+  type Target,
+  Tasks,
+  type World,
+} from "../../core/mod.ts";
+import type {
+  DoorPhase,
+  ExplanationInfo,
+  ListenerSettings,
+  Pages,
+  ReloadReport,
+  Status,
+} from "../../listeners/mod.ts";
+import { type BuildDeps, sshOfPerson, type SshServices } from "../../transports/mod.ts";
+import { ClusterTables } from "../cluster_tables.ts";
+import type { LoadedConfig } from "../settings/config_file.ts";
+import { ConnectionTable, type TakenRoute } from "./connection_table.ts";
+import { DialCounts } from "./dial_counts.ts";
+import { DnsHelper } from "../dns/dns_helper.ts";
+import type { DnsWish } from "../dns/dns_system.ts";
+import { DoorMetrics } from "./door_metrics.ts";
+import { DoorWatch } from "../door_watch.ts";
+import { explanationOf } from "./explanation.ts";
+import { grantedProcess } from "../programs/granted_process.ts";
+import { ListenerSet } from "./listener_set.ts";
+import { LogTail } from "./log_tail.ts";
+import { withoutLoops } from "./loop_guard.ts";
+import { doorAddresses, isAmong } from "./own_addresses.ts";
+import {
+  allowedBy,
+  changesBetween,
+  listenerChanges,
+  makePlan,
+  type Plan,
+  transportOf,
+} from "../settings/plan.ts";
+import { reachableAt, type ToldDoor } from "../settings/proxy_environment.ts";
+import { noProxy } from "../settings/no_proxy.ts";
+import { RetiredTransports } from "./retired_transports.ts";
+import { listenOf } from "../settings/settings.ts";
+import { TransportCare } from "./transport_care.ts";
+import { dialTimeout, tryDial } from "./try_dial.ts";
+import { readUsers } from "./users.ts";
+
+export interface DoorOptions {
+  readonly version: string;
+  readonly id: string;
+  readonly log: Log;
+  readonly pages: (door: Door) => Pages;
+  /** Sockets that whoever started us opened; the door closes them. */
+  readonly handedOver?: readonly Listening[];
+  /**
+   * Who is asked for passphrases and the like: nobody, whoever sits at the terminal (the default), or else whoever
+   * sees the window of SSH_ASKPASS, which a door that runs unseen opens only when it is told to.
+   */
+  readonly asks?: "nobody" | "terminal" | "anybody";
+}
+
+/** One running door: its sockets, its plan, and the connections that go through it. */
+export class Door implements AsyncDisposable {
+  readonly connections: ConnectionTable;
+  readonly metrics = new DoorMetrics();
+  /** Logs to where its options say, and remembers the last lines. */
+  readonly log: Log;
+  /** Who watches it is told what happens. */
+  readonly watch: DoorWatch;
+  readonly startedAt: Date;
+  readonly #world: World;
+  readonly #network: Network;
+  readonly #options: DoorOptions;
+  readonly #listeners: ListenerSet;
+  readonly #deadlines: Deadlines;
+  readonly #dials = new DialCounts();
+  #plan: Plan;
+  #phase: DoorPhase = "starting";
+  #problem: string | undefined;
+  #reloading: Promise<unknown> = Promise.resolve();
+  readonly #retired: RetiredTransports;
+  readonly #ssh: SshServices;
+  readonly #tasks: Tasks;
+  readonly #care: TransportCare;
+  readonly #tables: ClusterTables;
+  readonly #dns: DnsHelper;
+  #dropping: Disposable | undefined;
+
+  /** Builds everything and starts nothing. */
+  constructor(world: World, config: LoadedConfig, options: DoorOptions) {
+    const { clock } = world;
+    const tail = new LogTail(options.log, clock);
+    const log = this.log = tail.log;
+    this.#world = world;
+    this.#options = options;
+    this.startedAt = clock.date();
+    this.#deadlines = new Deadlines(clock, { keepsTimers: true });
+    const connections = this.connections = new ConnectionTable({ clock, log, metrics: this.metrics });
+    this.watch = new DoorWatch({ clock, connections, tail, status: () => this.status() });
+    this.#retired = new RetiredTransports(this.connections, log);
+    this.#network = withoutLoops(world.network, () => this.endpoints);
+    this.#ssh = sshOfPerson({
+      network: this.#network,
+      clock,
+      files: world.files,
+      log,
+      process: grantedProcess(world.process),
+      places: world.places,
+      terminal: options.asks === "nobody" ? undefined : world.terminal,
+      isUnattended: options.asks !== "anybody",
+    }, config.settings.ssh);
+    this.#tasks = new Tasks(undefined, (error) => log.error("door.task_failed", { reason: describe(error) }));
+    this.#care = new TransportCare({ clock, network: world.network, log });
+    this.#tables = new ClusterTables({
+      clock,
+      log,
+      changed: (tables) => this.#plan = { ...this.#plan, router: this.#plan.router.withTables(tables) },
+    });
+    this.#plan = this.#withTables(makePlan(config, this.buildDeps));
+    this.#dns = new DnsHelper({ world, log, id: options.id, plan: () => this.#plan });
+    this.#listeners = new ListenerSet({
+      network: world.network,
+      files: world.files,
+      ...(options.handedOver && { handedOver: options.handedOver }),
+      clock,
+      log,
+      pages: options.pages(this),
+      dialFor: (listener) => this.#dialFor(listener),
+      usersOf: (listener, settings) => readUsers(world.files, listener, settings),
+    });
+  }
+
+  get plan(): Plan {
+    return this.#plan;
+  }
+
+  /** What its transports are built from. */
+  get buildDeps(): BuildDeps {
+    const { clock, files, process } = this.#world;
+    const isOwnDoor = (target: Target) =>
+      isAmong(target, [...doorAddresses(this.#plan.config.settings), ...this.endpoints]);
+    return {
+      network: this.#network,
+      clock,
+      files,
+      process,
+      log: this.log,
+      ssh: this.#ssh,
+      isOwnDoor,
+      noProxy,
+    };
+  }
+
+  get phase(): DoorPhase {
+    return this.#phase;
+  }
+
+  get endpoints(): readonly Endpoint[] {
+    return this.#listeners.bound.filter(({ kind }) => kind !== "admin").map(({ endpoint }) => endpoint);
+  }
+
+  /** Where it answers DNS. */
+  get dnsEndpoints(): DnsHelper["endpoints"] {
+    return this.#dns.endpoints;
+  }
+
+  /** What the system may be told to ask it for. */
+  get dnsWish(): DnsWish | undefined {
+    const info = this.#dns.info();
+    const [server] = info?.addresses ?? [];
+    return info && server && info.domains.length > 0 ? { server, domains: info.domains } : undefined;
+  }
+
+  get listeners(): ListenerSet["bound"] {
+    return this.#listeners.bound;
+  }
+
+  /** The door that programs are told of: the first one that speaks HTTP, else the first one on a TCP port. */
+  told(): ToldDoor | undefined {
+    const doors = this.#listeners.bound.flatMap(({ kind, endpoint, users }) =>
+      kind !== "admin" && "port" in endpoint ? [{ kind, endpoint, users }] : []
+    );
+    const chosen = doors.find(({ kind }) => kind !== "socks") ?? doors[0];
+    if (!chosen) return undefined;
+    const [user] = chosen.users;
+    const { endpoint, kind } = chosen;
+    return { address: reachableAt(endpoint), kind, ...(user && { user }) };
+  }
+
+  /** Binds. After it the door takes clients. */
+  async open(): Promise<void> {
+    await this.#listen(this.#plan.config.settings, this.#plan.limits);
+    this.#phase = "ready";
+    // Nobody has to wait for that: a dial that needs it does.
+    this.#tasks.spawn(async () => void await this.#care.tend(this.#plan.transports));
+  }
+
+  /** The ssh configuration as it was read for the transports, where there is one. */
+  get sshContents(): SshServices["contents"] {
+    return this.#ssh.contents;
+  }
+
+  /** Resolves when the transports have read what they need besides the configuration. */
+  prepared(): Promise<void> {
+    return this.#care.prepared();
+  }
+
+  /** Swaps to another configuration. On failure everything is as before, and `status` shows why. */
+  reload(load: () => Promise<LoadedConfig>): Promise<ReloadReport> {
+    const done = this.#reloading.then(() => this.#reload(load));
+    this.#reloading = done.catch(() => {});
+    return done;
+  }
+
+  async #reload(load: () => Promise<LoadedConfig>): Promise<ReloadReport> {
+    if (this.#phase === "draining") {
+      throw new PosternError("cancelled", "Cannot reload: the door is closing", { detail: "closing" });
+    }
+    const { log } = this;
+    const before = this.#plan;
+    let plan: Plan | undefined;
+    try {
+      const config = await load();
+      plan = makePlan(config, this.buildDeps, before);
+      const listening = this.#listeners.bound;
+      await this.#listen(config.settings, plan.limits);
+      this.#plan = plan = this.#withTables(plan);
+      this.#problem = undefined;
+      const changes = [
+        ...changesBetween(before, plan),
+        ...listenerChanges(listening, this.#listeners.bound),
+      ];
+      this.#retired.add(plan.transports.dropped);
+      this.#ssh.renew(config.settings.ssh);
+      // Whoever hears that it is done may count on what the files beside the configuration say.
+      const unusable = await this.#care.tend(plan.transports);
+      this.metrics.reloads.add(1, "done");
+      log.info("config.reloaded", { changes: changes.length, rules: config.rules.length });
+      for (const warning of config.warnings) log.warn("config.warning", { warning });
+      return { changed: changes.length > 0, changes, warnings: [...config.warnings, ...unusable] };
+    } catch (error) {
+      this.#problem = describe(error);
+      this.metrics.reloads.add(1, "failed");
+      log.error("config.refused", { reason: this.#problem });
+      const known = new Set(before.transports.byName.values());
+      this.#retired.add([...plan?.transports.byName.values() ?? []].filter((built) => !known.has(built)));
+      throw error;
+    }
+  }
+
+  /** Binds all that the settings name, or nothing new. */
+  async #listen(settings: LoadedConfig["settings"], limits: Plan["limits"]): Promise<void> {
+    const dns = await this.#dns.prepare(settings);
+    try {
+      await this.#listeners.apply(listenOf(settings), limits);
+    } catch (error) {
+      await this.#dns.discard(dns);
+      throw error;
+    }
+    this.#dns.use(dns, limits);
+  }
+
+  /** Takes no more clients, lets the live connections end within the limit, and drops what is left. */
+  async drain(limit = this.#plan.limits.drain): Promise<void> {
+    this.#phase = "draining";
+    const { log } = this;
+    // Who watches would keep it open.
+    this.watch[Symbol.dispose]();
+    log.info("door.draining", { connections: this.connections.counts.open });
+    using _late = this.#world.clock.after(limit, () => {
+      log.warn("door.drain_ended", { connections: this.connections.counts.open });
+      this.dropAll(new PosternError("cancelled", "The door was closed"));
+    });
+    await Promise.all([this.#listeners.drain(), this.#dns.drain()]);
+  }
+
+  /** Ends all connections now; clients that have none get a moment for what they are being told. */
+  dropAll(reason: PosternError): void {
+    this.connections.closeAll(reason);
+    this.#dns.drop(reason);
+    this.#dropping ??= this.#world.clock.after(lastMoment, () => this.#listeners.drop(reason));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#phase = "draining";
+    this.watch[Symbol.dispose]();
+    this.#dropping?.[Symbol.dispose]();
+    this.#care[Symbol.dispose]();
+    await this.#tables[Symbol.asyncDispose]();
+    await this.#listeners[Symbol.asyncDispose]();
+    await this.#dns[Symbol.asyncDispose]();
+    this.#deadlines[Symbol.dispose]();
+    this.connections.closeAll(new PosternError("cancelled", "The door was closed"));
+    for (const { transport } of this.#plan.transports.byName.values()) await transport[Symbol.asyncDispose]();
+    await this.#retired[Symbol.asyncDispose]();
+    await this.#ssh[Symbol.asyncDispose]();
+    await this.#tasks[Symbol.asyncDispose]();
+  }
+
+  /** What a client asks for, routed, dialled in time, recorded. */
+  async dial(
+    request: DialRequest,
+    { signal }: { signal: AbortSignal },
+  ): Promise<Dialed> {
+    const { target, by, error: meaningless } = this.#dns.meaningOf(request.target);
+    if (meaningless) throw this.#refused(request, { because: "dns.fakeRange", error: meaningless });
+    if (this.#tables.mayDecide(target)) await this.#tables.known({ signal });
+    const plan = this.#plan;
+    const route = plan.router.route(target);
+    const record = this.connections.begin({ ...request, target }, asAsked(route, by));
+    const { dialling } = record;
+    const cancel = () => dialling.abort(signal.reason);
+    if (signal.aborted) cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+    const { dial: limit } = plan.limits;
+    const deadline = this.#deadlines.add(limit, () => dialling.abort(dialTimeout(target, limit)));
+    try {
+      const { transport } = transportOf(plan, route);
+      const conn = await transport.dial(target, { signal: dialling.signal });
+      if (dialling.signal.aborted) {
+        conn.abort(dialling.signal.reason);
+        throw dialling.signal.reason;
+      }
+      this.#dials.add(route.transport);
+      return record.connected(conn);
+    } catch (error) {
+      // A client that leaves says nothing about the way.
+      this.#dials.add(route.transport, signal.aborted ? undefined : error);
+      record.failed(error);
+      throw error;
+    } finally {
+      deadline[Symbol.dispose]();
+      signal.removeEventListener("abort", cancel);
+    }
+  }
+
+  /** What a target means: a door that is not opened looks into the file of one that was. */
+  async meaningOf(target: Target): Promise<ReturnType<DnsHelper["meaningOf"]>> {
+    if (this.#phase === "starting") await this.#dns.look(this.#plan.config.settings);
+    return this.#dns.meaningOf(target);
+  }
+
+  /** Where a target would go, and with `dial` whether it can be reached. */
+  async explain(
+    target: Target,
+    { dial, signal }: { dial: boolean; signal: AbortSignal },
+  ): Promise<ExplanationInfo> {
+    await this.prepared();
+    signal.throwIfAborted();
+    const { target: meant, by, error } = await this.meaningOf(target);
+    if (this.#tables.mayDecide(meant)) await this.#tables.known({ signal });
+    const plan = this.#plan;
+    if (error) throw error;
+    const explained = explanationOf(plan, meant);
+    const explanation = { ...explained, because: asAsked(explained, by).because };
+    if (!dial) return explanation;
+    const { transport } = transportOf(plan, plan.router.route(meant));
+    const { clock } = this.#world;
+    const report = await tryDial(transport, meant, { clock, limit: plan.limits.dial, signal });
+    return { ...explanation, dial: report };
+  }
+
+  status(): Status {
+    const { version, id } = this.#options;
+    const { config, loadedAt } = this.#plan;
+    const { catalogues } = config;
+    const dns = this.#dns.info();
+    const moved = this.metrics.total;
+    for (const { tally } of this.connections.live) {
+      moved.up += tally.up;
+      moved.down += tally.down;
+    }
+    return {
+      version,
+      id,
+      pid: this.#world.process.pid,
+      startedAt: this.startedAt.toISOString(),
+      state: this.#phase,
+      listeners: [
+        ...this.#listeners.bound.map(({ kind, address, hasAuth }) => ({ kind, address, auth: hasAuth })),
+        ...this.#dns.endpoints.map((endpoint) => ({
+          kind: "dns",
+          address: formatTarget(endpoint),
+          auth: false,
+        })),
+      ],
+      transports: [...this.#plan.transports.byName.values()].map((built) => this.#dials.state(built)),
+      config: {
+        ...(config.path !== undefined && { path: config.path }),
+        loadedAt: loadedAt.toISOString(),
+        ...(this.#problem !== undefined && { problem: this.#problem }),
+      },
+      ...(catalogues.length > 0 && { catalogues }),
+      ...(dns && { dns }),
+      connections: this.connections.counts,
+      bytes: moved,
+      memory: { resident: this.#world.process.memory() },
+    };
+  }
+
+  collect(): Metric[] {
+    return [
+      ...this.metrics.collect(this.connections.live, this.#world.process.memory()),
+      ...this.#dns.collect(),
+    ];
+  }
+
+  /** The plan with what is known of the clusters that its rules ask. */
+  #withTables(plan: Plan): Plan {
+    return { ...plan, router: plan.router.withTables(this.#tables.follow(plan.router, plan.transports)) };
+  }
+
+  #dialFor(listener: ListenerSettings): Dial {
+    const allows = allowedBy(listener);
+    if (!allows) return (request, options) => this.dial(request, options);
+    return (request, options) => {
+      if (allows(this.#dns.meaningOf(request.target).target)) return this.dial(request, options);
+      const error = new PosternError(
+        "not_allowed",
+        `Cannot reach ${formatTarget(request.target)}: this listener is not for it`,
+        { hint: "see listen … only in the configuration" },
+      );
+      return Promise.reject(this.#refused(request, { because: "listener", error }));
+    };
+  }
+
+  /** Leaves the line in the log of a request that is not dialled. */
+  #refused(request: DialRequest, { because, error }: { because: string; error: PosternError }): PosternError {
+    this.connections.begin(request, { transport: "reject", because }).failed(error);
+    return error;
+  }
+}
+
+/** A route with the address that was asked for, where it stands for a name. */
+function asAsked({ transport, because }: TakenRoute, by: string | undefined): TakenRoute {
+  return { transport, because: by === undefined ? because : `${because}, asked for as ${by}` };
+}
+
+/** How long a client that is dropped may take to read its last answer, in ms. */
+const lastMoment = 1000;

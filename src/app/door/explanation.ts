@@ -1,0 +1,41 @@
+import { formatTarget, type Target, type TransportStatus } from "../../core/mod.ts";
+import type { ExplanationInfo, HopInfo } from "../../listeners/mod.ts";
+import type { BuiltTransport } from "../../transports/mod.ts";
+import { hopsOf, type Plan } from "../settings/plan.ts";
+
+/** Lets the transports on the way to a target read what they need besides the configuration. */
+export async function prepareWay(plan: Plan, target: Target): Promise<void> {
+  await Promise.all(hopsOf(plan, plan.router.route(target)).map(({ transport }) => transport.prepare?.()));
+}
+
+/** Where a target would go by a plan, and which rules lost. */
+export function explanationOf(plan: Plan, target: Target): ExplanationInfo {
+  const explanation = plan.router.explain(target);
+  return {
+    target: formatTarget(target),
+    transport: explanation.transport,
+    because: explanation.because,
+    hops: hopsOf(plan, explanation).map((built, at) => hopInfo(built, at === 0 ? target : undefined)),
+    losers: explanation.losers.map(({ rule, why }) => ({
+      rule: rule.text,
+      source: rule.source,
+      transport: rule.transport,
+      why,
+    })),
+  };
+}
+
+/** `target` is that of the transport which reaches it. */
+function hopInfo({ name, type, transport }: BuiltTransport, target: Target | undefined): HopInfo {
+  const status: Partial<TransportStatus> = transport.status?.() ?? {};
+  const { state, lastError, hint, hops = [] } = status;
+  const place = target && transport.locate?.(target);
+  const detail = place === undefined ? status["detail"] : `${status["detail"]}: ${place}`;
+  return {
+    name,
+    type,
+    ...(typeof detail === "string" && { detail }),
+    ...(hops.length > 0 && { hosts: hops.map(({ host, address }) => ({ host, address })) }),
+    ...(state === "unusable" && { problem: lastError ?? state, ...(hint !== undefined && { hint }) }),
+  };
+}

@@ -1,0 +1,26 @@
+import { type Endpoint, formatIp, isLoopback, parseIp, type Target, unmapped } from "../../core/mod.ts";
+import { doorKinds } from "../../listeners/mod.ts";
+import { listenOf, type Settings } from "../settings/settings.ts";
+
+/** Where the door is to listen for clients, by its settings; a port that the system chooses is 0. */
+export function doorAddresses(settings: Settings): readonly Endpoint[] {
+  const listen = listenOf(settings);
+  return doorKinds.flatMap((kind) => listen[kind] ?? []).flatMap(({ address }) =>
+    address.sockets.map(({ endpoint }) => endpoint)
+  );
+}
+
+/** Whether an address, as somebody has written it, is one that is listened on. Nothing is resolved but "localhost". */
+export function isAmong({ host, port }: Target, endpoints: Iterable<Endpoint>): boolean {
+  for (const endpoint of endpoints) {
+    if ("port" in endpoint && endpoint.port === port && meets(host, endpoint.host)) return true;
+  }
+  return false;
+}
+
+function meets(host: string, bound: string): boolean {
+  const address = parseIp(host);
+  if (!address) return host === "localhost" || host.endsWith(".localhost");
+  const isWildcard = bound === "0.0.0.0" || bound === "::";
+  return formatIp(unmapped(address)) === bound || (isWildcard && isLoopback(address));
+}

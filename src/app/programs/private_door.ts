@@ -1,0 +1,67 @@
+import { type Log, PosternError, type World } from "../../core/mod.ts";
+import { createPages, type ReloadReport } from "../../listeners/mod.ts";
+import { type ConfigSource, loadConfig } from "../settings/config_file.ts";
+import { Door } from "../door/door.ts";
+import { doorSource } from "../door_source.ts";
+
+export interface PrivateDoorOptions {
+  /** The configuration itself, or where it is. */
+  readonly config: string | ConfigSource;
+  readonly version: string;
+  readonly log: Log;
+}
+
+/** A door inside another program: no instance of its own, no signals, no file. */
+export class PrivateDoor implements AsyncDisposable {
+  readonly door: Door;
+  /** What the pages ask for before they show anything. */
+  readonly token: string;
+  readonly #world: World;
+
+  private constructor(world: World, door: Door, token: string) {
+    this.#world = world;
+    this.door = door;
+    this.token = token;
+  }
+
+  /** Builds and binds. */
+  static async open(world: World, { config, version, log }: PrivateDoorOptions): Promise<PrivateDoor> {
+    const loaded = await loadConfig(world, typeof config === "string" ? { text: config } : config);
+    let token = "";
+    const door = new Door(world, loaded, {
+      version,
+      id: "private",
+      log,
+      asks: "nobody",
+      pages: (door) => {
+        const source = doorSource(door, { reload: refuse, stop: refuse });
+        token = source.token;
+        return createPages(source);
+      },
+    });
+    try {
+      await door.open();
+    } catch (error) {
+      await door[Symbol.asyncDispose]();
+      throw error;
+    }
+    return new PrivateDoor(world, door, token);
+  }
+
+  /** `127.0.0.1:12000`, the first address bound. */
+  get address(): string {
+    return this.door.listeners[0]?.address ?? "";
+  }
+
+  reload(config: string): Promise<ReloadReport> {
+    return this.door.reload(() => loadConfig(this.#world, { text: config }));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.door[Symbol.asyncDispose]();
+  }
+}
+
+function refuse(): never {
+  throw new PosternError("not_allowed", "This door belongs to the program that opened it");
+}

@@ -1,0 +1,159 @@
+import { type Clock, type Files, PosternError, type Process, unlessAborted } from "../../core/mod.ts";
+import type { KubeContext, PemSource } from "./kube_context.ts";
+import { type PluginCredentials, runPlugin } from "./kube_plugin.ts";
+import type { Impersonation, KubeUser } from "./kube_user.ts";
+
+export interface CredentialParts {
+  readonly clock: Clock;
+  readonly files: Pick<Files, "readText">;
+  readonly process: Pick<Process, "run" | "mayRun">;
+  /** The user as the kubeconfig has it now: whoever signs in again by hand writes it there. */
+  readonly reread?: () => Promise<KubeUser>;
+}
+
+/** What a connection and a request show of who we are. */
+export interface Credentials {
+  /** Authorization, and what impersonation needs. */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  /** For TLS; PEM. */
+  readonly certificate?: { readonly cert: string; readonly key: string };
+  /** Tells the certificates of one time from those of another: connections made with others are of no use. */
+  readonly identity: string;
+}
+
+/** How long what a file says is taken for true, in ms. */
+const fresh = 10_000;
+/** A token that ends within this many ms has ended: it takes time to get there. */
+const leeway = 5_000;
+const longest = 1024 * 1024;
+
+/** Who a context of a kubeconfig signs in as, now: files are read again, and a plugin runs once for all who ask. */
+export class KubeCredentials implements Disposable {
+  readonly #context: KubeContext;
+  #user: KubeUser;
+  readonly #parts: CredentialParts;
+  readonly #ended = new AbortController();
+  readonly #files = new Map<string, { readonly text: string; readonly at: number }>();
+  #plugin: PluginCredentials | undefined;
+  #running: Promise<PluginCredentials> | undefined;
+
+  constructor(context: KubeContext, parts: CredentialParts) {
+    this.#context = context;
+    this.#user = context.user;
+    this.#parts = parts;
+  }
+
+  async current({ signal }: { readonly signal: AbortSignal }): Promise<Credentials> {
+    const user = this.#user;
+    const token = user.tokenFile === undefined ? user.token : await this.#tokenIn(user.tokenFile);
+    // As kubectl: a plugin is asked where nothing else says who we are.
+    const isKnown = token !== undefined || user.username !== undefined || user.certificate !== undefined;
+    const plugin = user.exec && !isKnown ? await this.#pluginCredentials(signal) : undefined;
+    const cert = plugin?.certificate ?? await this.#pem(user.certificate);
+    const key = plugin?.key ?? await this.#pem(user.key);
+    const authorization = authorizationOf(token ?? plugin?.token, user);
+    return {
+      fields: [
+        ...(authorization === undefined ? [] : [["Authorization", authorization] as const]),
+        ...impersonationFields(user.impersonate),
+      ],
+      ...(cert !== undefined && key !== undefined && { certificate: { cert, key } }),
+      identity: cert ?? "",
+    };
+  }
+
+  /** The server refuses what it was shown: forgets all that may have changed since; whether anything may have. */
+  async renew({ signal }: { readonly signal: AbortSignal }): Promise<boolean> {
+    this.#files.clear();
+    this.#plugin = undefined;
+    const before = this.#user;
+    if (this.#parts.reread) this.#user = await unlessAborted(this.#parts.reread(), signal);
+    const { exec, tokenFile, certificate, key } = this.#user;
+    const hasFiles = [certificate, key].some((source) => source && "file" in source);
+    return exec !== undefined || tokenFile !== undefined || hasFiles || !sameUser(before, this.#user);
+  }
+
+  /** The cluster's certificate authority. */
+  ca(): Promise<string | undefined> {
+    return this.#pem(this.#context.cluster.ca);
+  }
+
+  /** Ends a plugin that runs. */
+  [Symbol.dispose](): void {
+    this.#ended.abort(new DOMException("The cluster was given up", "AbortError"));
+  }
+
+  async #pluginCredentials(signal: AbortSignal): Promise<PluginCredentials> {
+    const { clock } = this.#parts;
+    const expires = this.#plugin?.expires?.getTime();
+    if (this.#plugin && (expires === undefined || expires > clock.date().getTime() + leeway)) {
+      return this.#plugin;
+    }
+    // Who waits may give up; the one run goes on for the next who asks.
+    this.#running ??= this.#run().finally(() => this.#running = undefined);
+    this.#running.catch(() => {});
+    return await unlessAborted(this.#running, signal);
+  }
+
+  async #run(): Promise<PluginCredentials> {
+    const { cluster } = this.#context;
+    const { exec } = this.#user;
+    if (!exec) return {};
+    const { signal } = this.#ended;
+    const ca = exec.providesClusterInfo ? await this.ca() : undefined;
+    return this.#plugin = await runPlugin(exec, { ...this.#parts, cluster, ca, signal });
+  }
+
+  async #tokenIn(path: string): Promise<string> {
+    const token = (await this.#file(path)).trim();
+    if (/^[\x21-\x7e]+$/.test(token)) return token;
+    throw new PosternError("config", `Cannot sign in with the token in "${path}": it is not one word`);
+  }
+
+  #pem(source: PemSource | undefined): Promise<string | undefined> {
+    if (!source) return Promise.resolve(undefined);
+    return "pem" in source ? Promise.resolve(source.pem) : this.#file(source.file);
+  }
+
+  async #file(path: string): Promise<string> {
+    const now = this.#parts.clock.now();
+    const known = this.#files.get(path);
+    if (known && now - known.at < fresh) return known.text;
+    try {
+      const text = await this.#parts.files.readText(path, { limit: longest });
+      this.#files.set(path, { text, at: now });
+      return text;
+    } catch (error) {
+      // It is being replaced, perhaps: what it said last may still be good.
+      if (known) return known.text;
+      throw error;
+    }
+  }
+}
+
+function authorizationOf(
+  token: string | undefined,
+  { username, password = "" }: { readonly username?: string; readonly password?: string },
+): string | undefined {
+  if (token !== undefined) return `Bearer ${token}`;
+  if (username === undefined) return undefined;
+  return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${username}:${password}`)))}`;
+}
+
+/** As the API server reads them: the key of an extra is percent-encoded, what is not Latin stays as UTF-8. */
+function impersonationFields(as: Impersonation | undefined): (readonly [string, string])[] {
+  if (!as) return [];
+  const value = (text: string) => String.fromCharCode(...new TextEncoder().encode(text));
+  return [
+    ["Impersonate-User", value(as.user)],
+    ...(as.uid === undefined ? [] : [["Impersonate-Uid", value(as.uid)] as const]),
+    ...as.groups.map((group) => ["Impersonate-Group", value(group)] as const),
+    ...Object.entries(as.extra).flatMap(([key, texts]) =>
+      texts.map((text) => [`Impersonate-Extra-${encodeURIComponent(key)}`, value(text)] as const)
+    ),
+  ];
+}
+
+function sameUser(one: KubeUser, other: KubeUser): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

@@ -1,0 +1,81 @@
+import { pause } from "../../core/mod.ts";
+import { KubeWatch, type WatchParts } from "./kube_watch.ts";
+import { isLeaseValid, type Lease, leaseOf } from "./leases.ts";
+
+export interface LeaseWatchOptions extends WatchParts {
+  readonly namespace: string;
+  /** The labels that they have: `a=b,c=d`. */
+  readonly selector: string;
+  /** Told when there is no list, again and again as long as there is none. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** A Lease that is held, and when it was seen to be renewed, by our own clock. */
+interface Held {
+  readonly lease: Lease;
+  readonly renewedAt: number | undefined;
+}
+
+/** How many Leases with some labels are good now. While nothing can be heard of them that is what was known last. */
+export class LeaseWatch {
+  readonly #options: LeaseWatchOptions;
+  readonly #held = new Map<string, Held>();
+  #watch: KubeWatch | undefined;
+  #known: number | undefined;
+
+  constructor(options: LeaseWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined until the first list has come. */
+  get count(): number | undefined {
+    if (this.#watch?.status().state !== "watching") return this.#known;
+    let count = 0;
+    for (const held of this.#held.values()) if (this.#isValid(held)) count++;
+    return this.#known = count;
+  }
+
+  /** Watches until the signal ends. */
+  async run({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    const { namespace, selector, clock, onFailure } = this.#options;
+    while (true) {
+      this.#watch = new KubeWatch(this.#options, {
+        apiVersion: "coordination.k8s.io/v1",
+        resource: "leases",
+        namespace,
+        labels: selector,
+        onChange: () => void this.count,
+        sink: {
+          put: (object, { name }) => this.#put(name, leaseOf(object)),
+          remove: ({ name }) => void this.#held.delete(name),
+        },
+      });
+      try {
+        await this.#watch.run({ signal });
+      } catch (error) {
+        signal.throwIfAborted();
+        onFailure(error);
+      }
+      await pause(clock, betweenLists, { signal });
+    }
+  }
+
+  #put(name: string, lease: Lease | undefined): void {
+    if (!lease) return;
+    const before = this.#held.get(name);
+    const isRenewed = before !== undefined && before.lease.renewed?.getTime() !== lease.renewed?.getTime();
+    const renewedAt = isRenewed ? this.#options.clock.now() : before?.renewedAt;
+    this.#held.set(name, { lease, renewedAt });
+  }
+
+  /** Clocks differ: one that we have seen renewed lives, whatever time its holder wrote. */
+  #isValid({ lease, renewedAt }: Held): boolean {
+    const { clock } = this.#options;
+    return renewedAt === undefined
+      ? isLeaseValid(lease, clock.date())
+      : renewedAt + lease.seconds * 1000 > clock.now();
+  }
+}
+
+/** How long, in ms, before a list that could not be had is asked for again. */
+const betweenLists = 5_000;

@@ -1,0 +1,43 @@
+import { pause, PosternError, type World } from "../../core/mod.ts";
+
+/** How long others may keep a kubeconfig locked, in ms: kubectl does for the moment in which it writes. */
+const patience = 10_000;
+/** How often it is tried, in ms. */
+const interval = 20;
+
+/**
+ * Does something while kubeconfigs are locked as kubectl and its kin lock them: by a file FILE.lock that must not be
+ * there before. The same file may be known by several paths.
+ */
+export async function withKubeconfigLock<T>(
+  world: Pick<World, "clock" | "files">,
+  paths: readonly string[],
+  { signal }: { signal: AbortSignal },
+  work: () => Promise<T>,
+): Promise<T> {
+  await using held = new AsyncDisposableStack();
+  // In one order for all, as kubectl takes them.
+  for (const path of [...new Set(paths)].sort()) {
+    const lock = `${path}.lock`;
+    await take(world, lock, { path, signal });
+    held.defer(() => world.files.remove(lock));
+  }
+  return await work();
+}
+
+async function take(
+  { clock, files }: Pick<World, "clock" | "files">,
+  lock: string,
+  { path, signal }: { readonly path: string; readonly signal: AbortSignal },
+): Promise<void> {
+  const end = clock.now() + patience;
+  while (!await files.create(lock)) {
+    if (clock.now() >= end) {
+      throw new PosternError("config", `Cannot change "${path}": another program has it locked`, {
+        exit: 1,
+        hint: `where no kubectl runs, one that was killed has left it: remove "${lock}"`,
+      });
+    }
+    await pause(clock, interval, { signal });
+  }
+}

@@ -1,0 +1,131 @@
+// The YAML library by its names: a file that is loaded when a kubeconfig is written.
+import {
+  type Document,
+  isMap,
+  isScalar,
+  isSeq,
+  parseDocument,
+  stringify,
+  visit,
+  type YAMLMap,
+  type YAMLSeq,
+} from "yaml";
+import { counted, PosternError } from "../../core/mod.ts";
+import type { Kubeconfig } from "./kubeconfig.ts";
+
+/** How a file begins that is ours to replace. */
+export const kubeconfigMark = "# Written by postern, and replaced by it: what you add here is lost.";
+
+/** Texts are quoted: Go's reader takes `no` and `1e3` for something else. */
+const style = { lineWidth: 0, defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" } as const;
+
+/** A kubeconfig as YAML: the same one always gives the same text. */
+export function kubeconfigText(kubeconfig: Kubeconfig): string {
+  return `${kubeconfigMark}\n${stringify(kubeconfig, { ...style, aliasDuplicateObjects: false })}`;
+}
+
+export interface MergeOptions {
+  /** The file, for what is said of it. */
+  readonly path: string;
+  /** Whether entries of the same names that lead elsewhere are replaced too. */
+  readonly force: boolean;
+}
+
+/**
+ * Puts a kubeconfig into another one, whose remarks, other entries and current context stay. A context of the same name
+ * keeps the user and the namespace that it has where the new one says nothing of them.
+ */
+export function mergedKubeconfig(
+  text: string,
+  kubeconfig: Kubeconfig,
+  { path, force }: MergeOptions,
+): string {
+  const document = parseDocument(text);
+  const [mistake] = document.errors;
+  if (mistake) throw unusable(path, mistake.message.split("\n")[0] ?? "it is not YAML");
+  if (document.contents === null) return kubeconfigText(kubeconfig);
+  if (!isMap(document.contents)) throw unusable(path, "it is not a mapping");
+  const foreign = kubeconfig.clusters.filter(({ name, cluster }) => {
+    const server = entryIn(document, "clusters", name)?.getIn(["cluster", "server"]);
+    return typeof server === "string" && server !== cluster.server;
+  });
+  if (foreign.length > 0 && !force) {
+    throw new PosternError(
+      "not_allowed",
+      `Cannot add to "${path}": ${counted(foreign.length, "cluster")} of the same name lead elsewhere: ${
+        foreign.map(({ name }) => name).join(", ")
+      }`,
+      { hint: "add --force to replace them" },
+    );
+  }
+  for (const entry of kubeconfig.clusters) put(document, "clusters", entry.name, entry);
+  for (const entry of kubeconfig.users) put(document, "users", entry.name, entry);
+  for (const entry of kubeconfig.contexts) {
+    const context = entryIn(document, "contexts", entry.name)?.get("context");
+    if (!isMap(context)) put(document, "contexts", entry.name, entry);
+    else for (const [key, value] of Object.entries(entry.context)) context.set(key, value);
+  }
+  if (!document.get("current-context")) document.set("current-context", kubeconfig["current-context"]);
+  return document.toString({ lineWidth: 0 });
+}
+
+/** A kubeconfig with another current context, and what that was before; undefined where it has no such context. */
+export function withCurrentContext(
+  text: string,
+  context: string,
+  { path }: Pick<MergeOptions, "path">,
+): { readonly text: string; readonly former: string | undefined } | undefined {
+  const document = parseDocument(text);
+  const [mistake] = document.errors;
+  if (mistake) throw unusable(path, mistake.message.split("\n")[0] ?? "it is not YAML");
+  if (!isMap(document.contents) || !entryIn(document, "contexts", context)) return undefined;
+  const former = document.get("current-context");
+  document.set("current-context", context);
+  return {
+    text: document.toString({ lineWidth: 0 }),
+    former: typeof former === "string" && former !== "" ? former : undefined,
+  };
+}
+
+/** Whether a kubeconfig still has the entries of another one that was put into it. */
+export function holdsKubeconfig(text: string, { clusters, contexts, users }: Kubeconfig): boolean {
+  const document = parseDocument(text);
+  return clusters.every(({ name, cluster }) =>
+    entryIn(document, "clusters", name)?.getIn(["cluster", "server"]) === cluster.server
+  ) &&
+    contexts.every(({ name }) => entryIn(document, "contexts", name)) &&
+    users.every(({ name }) => entryIn(document, "users", name));
+}
+
+function put(document: Document, list: string, name: string, entry: unknown): void {
+  const node = document.createNode(entry, { aliasDuplicateObjects: false });
+  visit(node, {
+    Scalar(key, scalar) {
+      if (key !== "key" && isScalar(scalar) && typeof scalar.value === "string") scalar.type = "QUOTE_DOUBLE";
+    },
+  });
+  const entries = entriesIn(document, list);
+  const at = entries?.items.findIndex((item) => isMap(item) && item.get("name") === name) ?? -1;
+  if (!entries) document.set(list, document.createNode([node]));
+  else if (at < 0) entries.add(node);
+  else entries.set(at, node);
+}
+
+function entryIn(document: Document, list: string, name: string): YAMLMap | undefined {
+  const found = entriesIn(document, list)?.items.find((item) => isMap(item) && item.get("name") === name);
+  return isMap(found) ? found : undefined;
+}
+
+/** A list that has entries, or could take one. */
+function entriesIn(document: Document, list: string): YAMLSeq | undefined {
+  const entries = document.get(list);
+  if (!isSeq(entries)) return undefined;
+  entries.flow = entries.flow === true && entries.items.length > 0;
+  return entries;
+}
+
+function unusable(path: string, why: string): PosternError {
+  return new PosternError("config", `Cannot change "${path}": ${why}`, {
+    hint: "correct it: kubectl config view names the place",
+  });
+}

@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { pause, type PosternError, type RunOptions, type RunResult } from "../../../../src/core/mod.ts";
+import { settle } from "../../../support/fake_clock.ts";
+import { type FakeAnswer, type FakeRequest } from "../../../support/fake_kube_api.ts";
+import { kubeWorld } from "../../../support/kube_world.ts";
+
+const { signal } = new AbortController();
+const v1 = "client.authentication.k8s.io/v1";
+const plugin = {
+  apiVersion: v1,
+  command: "kubelogin",
+  args: ["get-token"],
+  env: [{ name: "REALM", value: "lab" }],
+  interactiveMode: "IfAvailable",
+};
+
+/** What a plugin prints. */
+const printed = (status: unknown, { apiVersion = v1, kind = "ExecCredential" } = {}): RunResult => ({
+  code: 0,
+  stdout: JSON.stringify({ apiVersion, kind, status }),
+  stderr: "",
+});
+
+const ok: FakeAnswer = { status: 200, body: {} };
+const shown = ({ fields }: FakeRequest) => fields.get("authorization");
+
+function worldOf(
+  run: (options: RunOptions) => Promise<RunResult>,
+  { exec = plugin, answer = () => ok }: {
+    exec?: Readonly<Record<string, unknown>>;
+    answer?: (request: FakeRequest) => FakeAnswer;
+  } = {},
+) {
+  return kubeWorld({ answer, user: { exec }, run });
+}
+
+Deno.test("a credential plugin is run once for all who ask, and its token kept until it ends", async () => {
+  let times = 0;
+  await using world = await worldOf(() => {
+    const expirationTimestamp = new Date(world.clock.date().getTime() + 60_000).toISOString();
+    return Promise.resolve(printed({ token: `token-${++times}`, expirationTimestamp }));
+  });
+  const ask = () => world.client.json({ path: "/" }, { signal });
+  await Promise.all([ask(), ask(), ask()]);
+  assert.equal(times, 1);
+  assert.equal(world.api.requests.map(shown).join(" "), "Bearer token-1 Bearer token-1 Bearer token-1");
+  await world.clock.advance(54_000);
+  await ask();
+  assert.equal(times, 1);
+  await world.clock.advance(1_000);
+  await ask();
+  assert.equal(shown(world.api.requests.at(-1) ?? assert.fail()), "Bearer token-2");
+  const { command, options } = world.runs[0] ?? assert.fail();
+  assert.deepEqual(command, ["kubelogin", "get-token"]);
+  assert.equal(options.env?.["REALM"], "lab");
+  assert.deepEqual(JSON.parse(options.env?.["KUBERNETES_EXEC_INFO"] ?? ""), {
+    apiVersion: v1,
+    kind: "ExecCredential",
+    spec: { interactive: false },
+  });
+});
+
+Deno.test("a credential plugin is told of the cluster where it wants to be", async () => {
+  await using world = await worldOf(() => Promise.resolve(printed({ token: "t" })), {
+    exec: { ...plugin, provideClusterInfo: true },
+  });
+  await world.client.json({ path: "/" }, { signal });
+  const info = JSON.parse(world.runs[0]?.options.env?.["KUBERNETES_EXEC_INFO"] ?? "");
+  assert.deepEqual(info.spec, { cluster: { server: "http://kube.example.net" }, interactive: false });
+});
+
+Deno.test("a credential plugin is run again after a 401, once", async () => {
+  let times = 0;
+  await using world = await worldOf(() => Promise.resolve(printed({ token: `token-${++times}` })), {
+    answer: (request) => shown(request) === "Bearer token-2" ? ok : { status: 401 },
+  });
+  await world.client.json({ path: "/" }, { signal });
+  assert.equal(times, 2);
+  assert.equal(world.api.requests.length, 2);
+});
+
+Deno.test("a credential plugin that hangs is ended after a minute; who waits for it may give up before", async () => {
+  const ended: unknown[] = [];
+  await using world = await worldOf(async ({ signal }) => {
+    await pause(world.clock, 1e9, { signal }).catch((reason) => {
+      ended.push(reason);
+      throw reason;
+    });
+    return assert.fail("it went on");
+  });
+  const asked = assert.rejects(world.client.json({ path: "/" }, { signal }), (error: PosternError) => {
+    assert.equal(error.code, "timeout");
+    return true;
+  });
+  await world.clock.advance(20_000);
+  await asked;
+  assert.equal(ended.length, 0);
+  const later = assert.rejects(
+    world.client.json({ path: "/", timeout: 50_000 }, { signal }),
+    /Cannot sign in with the credential plugin "kubelogin": no answer within 60 s/,
+  );
+  await world.clock.advance(40_000);
+  await later;
+  assert.equal(world.runs.length, 1);
+  assert.equal(ended.length, 1);
+});
+
+Deno.test("a credential plugin that runs is ended with the cluster", async () => {
+  let isEnded = false;
+  const world = await worldOf(({ signal }) => {
+    signal.addEventListener("abort", () => isEnded = true);
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  });
+  const asked = assert.rejects(world.client.json({ path: "/" }, { signal }));
+  await settle();
+  await world[Symbol.asyncDispose]();
+  await asked;
+  assert.equal(isEnded, true);
+});
+
+const failures: readonly {
+  name: string;
+  run?: RunResult;
+  exec?: Readonly<Record<string, unknown>>;
+  message: RegExp;
+}[] = [
+  {
+    name: "fails, with the last that it said",
+    run: { code: 3, stdout: "", stderr: "warning\nno session: \u001b[31mlog in\n" },
+    message: /it ended with 3: no session: \?\[31mlog in$/,
+  },
+  { name: "prints nothing", run: { code: 0, stdout: "", stderr: "" }, message: /printed no ExecCredential$/ },
+  {
+    name: "prints something else",
+    run: printed({ token: "t" }, { kind: "Pod" }),
+    message: /no ExecCredential$/,
+  },
+  {
+    name: "answers in another version",
+    run: printed({ token: "t" }, { apiVersion: "client.authentication.k8s.io/v1beta1" }),
+    message: /another version than the kubeconfig's/,
+  },
+  { name: "gives nothing", run: printed({}), message: /neither token nor certificate$/ },
+  {
+    name: "gives half a certificate",
+    run: printed({ clientCertificateData: "x" }),
+    message: /only one of certificate and key$/,
+  },
+  {
+    name: "gives a token of two lines",
+    run: printed({ token: "a\nb" }),
+    message: /its token is not one word$/,
+  },
+  {
+    name: "gives a token that ends at no time",
+    run: printed({ token: "a", expirationTimestamp: "soon" }),
+    message: /expirationTimestamp is no time$/,
+  },
+  {
+    name: "wants a terminal",
+    exec: { ...plugin, interactiveMode: "Always" },
+    message: /wants to ask at a terminal, and there is none$/,
+  },
+];
+for (const { name, run = printed({ token: "t" }), exec = plugin, message } of failures) {
+  Deno.test(`a credential plugin that ${name} is told as it is`, async () => {
+    await using world = await worldOf(() => Promise.resolve(run), { exec });
+    await assert.rejects(world.client.json({ path: "/" }, { signal }), (error: PosternError) => {
+      assert.equal(error.code, "auth");
+      assert.match(error.message, message);
+      return true;
+    });
+    assert.equal(world.api.requests.length, 0);
+  });
+}
+
+Deno.test("a credential plugin that is missing is told with the kubeconfig's own hint", async () => {
+  const { PosternError } = await import("../../../../src/core/mod.ts");
+  const missing = new PosternError("config", 'Cannot run "kubelogin": no such program', {
+    detail: "no_program",
+  });
+  await using world = await worldOf(() => Promise.reject(missing), {
+    exec: { ...plugin, installHint: "get it from the shop" },
+  });
+  await assert.rejects(world.client.json({ path: "/" }, { signal }), (error: PosternError) => {
+    assert.equal(error.code, "config");
+    assert.match(error.message, /no such program, which the kubeconfig names to sign in/);
+    assert.equal(error.hint, "get it from the shop");
+    return true;
+  });
+});
+
+Deno.test("a credential plugin that may not be started is told with the flag that would allow it", async () => {
+  await using world = await kubeWorld({ answer: () => ok, user: { exec: plugin }, mayRun: false });
+  await assert.rejects(world.client.json({ path: "/" }, { signal }), (error: PosternError) => {
+    assert.equal(error.code, "not_allowed");
+    assert.equal(error.hint, "allow it: --allow-run=kubelogin");
+    return true;
+  });
+  assert.equal(world.runs.length, 0);
+});

@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import {
+  type Kubeconfig,
+  mergeKubeconfigFile,
+  writeKubeconfigFile,
+  writtenKubeconfig,
+} from "../../../../src/clusters/mod.ts";
+import { type Files, isPosternError } from "../../../../src/core/mod.ts";
+import { FakeClock } from "../../../support/fake_clock.ts";
+import { MemoryFiles } from "../../../support/memory_files.ts";
+import { passTime } from "../../../support/sign_in_world.ts";
+
+const kubeconfig: Kubeconfig = {
+  apiVersion: "v1",
+  kind: "Config",
+  clusters: [{
+    name: "c-a",
+    cluster: { server: "https://api.c-a.example.net:6443", "proxy-url": "socks5://127.0.0.1:1" },
+  }],
+  contexts: [{ name: "c-a", context: { cluster: "c-a", user: "c-a" } }],
+  users: [{ name: "c-a", user: { token: "no" } }],
+  "current-context": "c-a",
+};
+
+const text = `# Written by postern, and replaced by it: what you add here is lost.
+apiVersion: "v1"
+kind: "Config"
+clusters:
+  - name: "c-a"
+    cluster:
+      server: "https://api.c-a.example.net:6443"
+      proxy-url: "socks5://127.0.0.1:1"
+contexts:
+  - name: "c-a"
+    context:
+      cluster: "c-a"
+      user: "c-a"
+users:
+  - name: "c-a"
+    user:
+      token: "no"
+current-context: "c-a"
+`;
+
+Deno.test("writtenKubeconfig() quotes every text", async () => {
+  assert.equal(await writtenKubeconfig(kubeconfig), text);
+});
+
+Deno.test("writeKubeconfigFile() replaces what postern has written, and nothing else unless forced", async () => {
+  const files = new MemoryFiles({ "/mine": "apiVersion: v1\n", "/empty": "" });
+  const write = (path: string, force = false) => writeKubeconfigFile(files, path, kubeconfig, { force });
+  await write("/new");
+  await write("/new");
+  assert.equal(await files.readText("/new"), text);
+  assert.equal((await files.info("/new"))?.mode, 0o600);
+  for (const path of ["/mine", "/empty"]) {
+    await assert.rejects(write(path), (error) => isPosternError(error, "not_allowed"));
+  }
+  assert.equal(await files.readText("/mine"), "apiVersion: v1\n");
+  await write("/mine", true);
+  assert.equal(await files.readText("/mine"), text);
+});
+
+async function merge(files: Files, path: string, kubeconfig: Kubeconfig, { force }: { force: boolean }) {
+  const clock = new FakeClock();
+  const { signal } = new AbortController();
+  const merged = mergeKubeconfigFile({ clock, files }, path, kubeconfig, { force, signal });
+  await passTime(clock, merged, 500);
+  await merged;
+}
+
+const own = `# mine
+apiVersion: v1
+kind: Config
+clusters:
+- cluster: {server: https://other.example:6443} # keep
+  name: other
+contexts:
+- context:
+    cluster: other
+    user: me
+  name: other
+current-context: other
+users:
+- name: me
+  user: {token: abc}
+`;
+
+Deno.test("mergeKubeconfigFile() keeps remarks, other entries and the current context", async () => {
+  const files = new MemoryFiles({ "/k": own });
+  const again = () => merge(files, "/k", kubeconfig, { force: false });
+  await again();
+  const merged = await files.readText("/k");
+  for (const line of own.trim().split("\n")) {
+    const words = line.replaceAll(/[{}-]/g, " ").trim().replaceAll(/ +/g, " ");
+    assert.ok(merged.replaceAll(/[{}-]/g, " ").replaceAll(/ +/g, " ").includes(words), `${line}\n${merged}`);
+  }
+  assert.match(merged, /name: "?c-a"?\n {4}cluster:\n {6}server: "https:/);
+  await again();
+  assert.equal(await files.readText("/k"), merged);
+});
+
+Deno.test("mergeKubeconfigFile() keeps the user and the namespace that a context has", async () => {
+  const files = new MemoryFiles({
+    "/k": "contexts:\n- name: c-a\n  context: {cluster: x, user: mine, namespace: shop}\nclusters: []\n",
+  });
+  const { users: _, ...rest } = kubeconfig;
+  const contexts = [{ name: "c-a", context: { cluster: "c-a" } }];
+  await merge(files, "/k", { ...rest, users: [], contexts }, { force: false });
+  const merged = await files.readText("/k");
+  assert.match(merged, /cluster: c-a, user: mine, namespace: shop/);
+  assert.match(merged, /current-context: "?c-a/);
+  assert.match(merged, /clusters:\n {2}- name: "c-a"/);
+});
+
+Deno.test("mergeKubeconfigFile() replaces a cluster of the same name that leads elsewhere only when forced", async () => {
+  const files = new MemoryFiles({
+    "/k": "clusters: [{name: c-a, cluster: {server: https://else.example}}]\n",
+  });
+  await assert.rejects(
+    merge(files, "/k", kubeconfig, { force: false }),
+    (error) => isPosternError(error, "not_allowed") && /lead elsewhere: c-a$/.test(error.message),
+  );
+  await merge(files, "/k", kubeconfig, { force: true });
+  assert.match(await files.readText("/k"), /api\.c-a\.example\.net/);
+});
+
+Deno.test("mergeKubeconfigFile() makes a file where there is none, and refuses what is no kubeconfig", async () => {
+  const files = new MemoryFiles({ "/list": "- a\n", "/broken": "a: [\n" });
+  await merge(files, "/new", kubeconfig, { force: false });
+  assert.equal(await files.readText("/new"), text);
+  for (const path of ["/list", "/broken"]) {
+    await assert.rejects(
+      merge(files, path, kubeconfig, { force: true }),
+      (error) => isPosternError(error, "config"),
+    );
+  }
+});
+
+Deno.test("mergeKubeconfigFile() waits for kubectl's lock, and leaves none of its own", async () => {
+  const files = new MemoryFiles({ "/k": own, "/k.lock": "" });
+  const clock = new FakeClock();
+  const { signal } = new AbortController();
+  const merging = mergeKubeconfigFile({ clock, files }, "/k", kubeconfig, { force: false, signal });
+  await clock.advance(200);
+  assert.equal(await files.readText("/k"), own);
+  await files.remove("/k.lock");
+  await passTime(clock, merging, 20);
+  await merging;
+  assert.match(await files.readText("/k"), /api\.c-a\.example\.net/);
+  assert.equal(await files.info("/k.lock"), undefined);
+});
+
+Deno.test("mergeKubeconfigFile() says how to go on where a lock was left", async () => {
+  const files = new MemoryFiles({ "/k": own, "/k.lock": "" });
+  await assert.rejects(
+    merge(files, "/k", kubeconfig, { force: false }),
+    (error) => isPosternError(error, "config") && /remove "\/k\.lock"$/.test(error.hint ?? ""),
+  );
+  assert.ok(await files.info("/k.lock"));
+  assert.equal(await files.readText("/k"), own);
+});
+
+Deno.test("mergeKubeconfigFile() puts back what a kubectl has taken out that had not seen it", async () => {
+  const files = new MemoryFiles({ "/k": own });
+  const clock = new FakeClock();
+  const { signal } = new AbortController();
+  const merging = mergeKubeconfigFile({ clock, files }, "/k", kubeconfig, { force: false, signal });
+  while (await files.readText("/k") === own) await new Promise((resolve) => setTimeout(resolve, 0));
+  files.put("/k", own);
+  await passTime(clock, merging, 50);
+  await merging;
+  assert.match(await files.readText("/k"), /api\.c-a\.example\.net/);
+});
