@@ -93,3 +93,29 @@ peerTest(
     }
   },
 );
+
+Deno.test("a cluster that the command names and cannot have is refused before anything listens", async () => {
+  await using home = await Household.open();
+  const file = `${home.directory}/lab.yaml`;
+  await Deno.writeTextFile(file, kubeconfig);
+  const rows = [
+    [
+      ["--kubernetes", "--kubeconfig", `${file}x`],
+      /Cannot read ".*lab\.yamlx": no such file.*\n.*hint: check the path/,
+    ],
+    [
+      ["--kubernetes", "other", "--kubeconfig", file],
+      /Cannot use the context "other".*\n.*hint: take one of: lab\n/,
+    ],
+    [["--route", ".svc=kubernetes:other", "--kubeconfig", file], /Cannot use the context "other"/],
+  ] as const;
+  for (const [args, message] of rows) {
+    const foreground = await home.run(["proxy", "--listen", "127.0.0.1:0", ...args]);
+    assert.equal(foreground.code, 4, foreground.stderr);
+    assert.equal(foreground.stdout, "");
+    assert.match(foreground.stderr, message);
+    const background = await home.run([...start, ...args]);
+    assert.equal(background.code, 4, background.stderr);
+    assert.match(background.stderr, message);
+  }
+});

@@ -50,7 +50,7 @@ import { reachableAt, type ToldDoor } from "../settings/proxy_environment.ts";
 import { noProxy } from "../settings/no_proxy.ts";
 import { RetiredTransports } from "./retired_transports.ts";
 import { listenOf } from "../settings/settings.ts";
-import { TransportCare } from "./transport_care.ts";
+import { demandUsable, TransportCare } from "./transport_care.ts";
 import { dialTimeout, tryDial } from "./try_dial.ts";
 import { readUsers } from "./users.ts";
 
@@ -198,6 +198,7 @@ export class Door implements AsyncDisposable {
 
   /** Binds. After it the door takes clients. */
   async open(): Promise<void> {
+    await demandUsable(this.#plan.transports, this.#plan.config.ofOptions);
     await this.#listen(this.#plan.config.settings, this.#plan.limits);
     this.#phase = "ready";
     // Nobody has to wait for that: a dial that needs it does.

@@ -1,4 +1,4 @@
-import type { Clock, Log, Network } from "../../core/mod.ts";
+import { type Clock, type Log, type Network, PosternError } from "../../core/mod.ts";
 import type { BuiltTransport, Transports } from "../../transports/mod.ts";
 import { WakeWatch } from "./wake_watch.ts";
 
@@ -6,6 +6,17 @@ export interface TransportCareOptions {
   readonly clock: Clock;
   readonly network: Pick<Network, "addresses">;
   readonly log: Log;
+}
+
+/** Who names a way out in the command itself wants to hear at once that it cannot be used: `config`. */
+export async function demandUsable({ byName }: Transports, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const notes = await byName.get(name)?.transport.prepare?.() ?? [];
+    const blocking = notes.find(({ severity }) => severity === "blocking");
+    if (!blocking) continue;
+    const { text, hint } = blocking;
+    throw new PosternError("config", text, hint === undefined ? {} : { hint });
+  }
 }
 
 /** Lets transports read what they need beside the configuration, and ask after their sessions when the machine stirs. */

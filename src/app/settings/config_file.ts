@@ -41,6 +41,8 @@ export interface LoadedConfig {
   /** Absent where there is no file. */
   readonly path?: string;
   readonly settings: Settings;
+  /** The transports that the command line made. */
+  readonly ofOptions: readonly string[];
   /** The rules of the command line, of the file and of its lists, and those of the catalogues. */
   readonly rules: readonly Rule[];
   readonly catalogues: readonly CatalogueState[];
@@ -95,7 +97,10 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
   const text = source.text ?? await documentText(world, path);
   if (text === undefined && isNamed) throw noSuchFile(path);
   const document = await parseDocument(text ?? "", { name: path });
-  const { value, fileRoutes, optionAt } = overridden(document.value, source.overrides ?? {});
+  const { value, transports: ofOptions, fileRoutes, optionAt } = overridden(
+    document.value,
+    source.overrides ?? {},
+  );
   const parsed = document.value === undefined ? undefined : await parseSettings(world, value, path);
   const lists = await readLists(world, parsed?.settings?.routesFrom ?? []);
   const problems = [
@@ -144,7 +149,14 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
   const report = { path, isThere: text !== undefined, errors, warnings, value, texts, place };
   if (!parsed?.settings || errors.length > 0) return report;
   const { settings } = parsed;
-  const config = { ...(text !== undefined && { path }), settings, rules, warnings, catalogues: [] };
+  const config = {
+    ...(text !== undefined && { path }),
+    settings,
+    ofOptions,
+    rules,
+    warnings,
+    catalogues: [],
+  };
   // A configuration without a file of its own has nothing to do with what this person has stored.
   const isAlone = source.text !== undefined && !settings.catalogues;
   const { mappingFile } = source.overrides ?? {};

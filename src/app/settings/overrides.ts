@@ -28,6 +28,8 @@ type Raw = Readonly<Record<string, unknown>>;
 /** A configuration with the command line's changes in it. */
 export interface Overridden {
   readonly value: unknown;
+  /** Those that it made. */
+  readonly transports: readonly string[];
   /** How many routes are the file's own. */
   readonly fileRoutes: number;
   /** The option that put the value at a path there; undefined for what the file says. */
@@ -39,12 +41,13 @@ export interface Overridden {
  * the file, so that the file's keep their places for messages.
  */
 export function overridden(value: unknown, overrides: Overrides): Overridden {
-  if (!isMapping(value)) return { value, fileRoutes: Infinity, optionAt: () => undefined };
+  if (!isMapping(value)) return { value, transports: [], fileRoutes: Infinity, optionAt: () => undefined };
   const routes = Array.isArray(value.routes) ? value.routes : [];
   const added = routesOf(overrides, isMapping(value.transports) ? value.transports : {});
   const doors = doorsOf(overrides);
   const listen = listenOf(value.listen, doors, overrides);
   return {
+    transports: Object.keys(added.transports),
     value: {
       ...value,
       ...(listen !== undefined && { listen }),
