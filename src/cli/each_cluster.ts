@@ -72,7 +72,11 @@ function defineEach(name: string, command: readonly string[]): Command {
       const { signal } = guard;
       const fleet = await readClusters(world, context);
       const clusters = await chosenClusters(fleet, wanted);
-      if (clusters.length === 0) throw new PosternError("usage", "Cannot run anything: no cluster matches");
+      if (clusters.length === 0) {
+        throw new PosternError("usage", "Cannot run anything: no cluster matches", {
+          hint: "see which there are: postern clusters",
+        });
+      }
       await using programs = await openPrograms(world, fleet, { context, id, trustsFirstUse, signal });
       const runs = new Runs(world, { programs, command, isAlone: parallel === 1, signal });
       return await runs.all(clusters, parallel);

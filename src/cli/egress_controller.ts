@@ -74,7 +74,9 @@ export async function runController(
 ): Promise<void> {
   const { kubeconfig, context, namespace, lease, takeOver, etcdNames, exclude, proxiesInternalApi } = values;
   if (context !== undefined && kubeconfig === undefined) {
-    throw new PosternError("usage", "Cannot use --context: there is no --kubeconfig that it could be of");
+    throw new PosternError("usage", "Cannot use --context: there is no --kubeconfig that it could be of", {
+      hint: "add --kubeconfig FILE, or leave it out in the cluster",
+    });
   }
   if (lease < 3_000) {
     throw new PosternError("usage", "Cannot use --lease-duration: it must be 3s or more");

@@ -54,7 +54,9 @@ export default defineCommand({
     const fleet = await readClusters(world, context);
     const clusters = await chosenClusters(fleet, values);
     if (clusters.length === 0) {
-      throw new PosternError("usage", "Cannot write a kubeconfig: no cluster matches");
+      throw new PosternError("usage", "Cannot write a kubeconfig: no cluster matches", {
+        hint: "see which there are: postern clusters",
+      });
     }
     await giveKubeconfig(world, { fleet, clusters, values }, context);
   },
@@ -111,7 +113,9 @@ async function giveKubeconfig(
   });
   await tellNotes(world, notes);
   if (kubeconfig.clusters.length === 0) {
-    throw new PosternError("config", "Cannot write a kubeconfig: the address of no API is known");
+    throw new PosternError("config", "Cannot write a kubeconfig: the address of no API is known", {
+      hint: "see what is known of them: postern clusters -o yaml",
+    });
   }
   await giveOut(world, kubeconfig, values, context);
 }

@@ -39,7 +39,9 @@ export const outputWords = object({
 /** Whether it goes to a file, which is for its owner only. */
 export function goesToFile({ file, merge, temp }: OutputWords): boolean {
   if (temp && (file !== undefined || merge)) {
-    throw new PosternError("usage", "Cannot write a kubeconfig: --temp is a file of its own");
+    throw new PosternError("usage", "Cannot write a kubeconfig: --temp is a file of its own", {
+      hint: "leave out --temp, or --file and --merge",
+    });
   }
   return file !== undefined || merge || temp;
 }

@@ -114,7 +114,9 @@ async function goTo(
   });
   await tellNotes(world, [...authorities.notes, ...notes]);
   if (kubeconfig.clusters.length === 0) {
-    throw new PosternError("config", `Cannot go to ${known.name}: the address of its API is not known`);
+    throw new PosternError("config", `Cannot go to ${known.name}: the address of its API is not known`, {
+      hint: "see what is known of it: postern clusters -o yaml",
+    });
   }
   await mergeKubeconfigFile(world, usualKubeconfig(world), kubeconfig, { force, signal });
   await makeCurrentHere(known.name, world, signal);

@@ -39,7 +39,11 @@ export function selectClusters(
 export function findCluster(clusters: readonly KnownCluster[], name: string): KnownCluster {
   const wanted = name.trim().toLowerCase();
   const shown = name.slice(0, 100);
-  if (wanted === "") throw new PosternError("usage", "Cannot tell which cluster is meant: the name is empty");
+  if (wanted === "") {
+    throw new PosternError("usage", "Cannot tell which cluster is meant: the name is empty", {
+      hint: "see which there are: postern clusters",
+    });
+  }
   const url = URL.parse(wanted);
   const exactly: readonly ((known: KnownCluster) => boolean)[] = [
     (known) => known.name.toLowerCase() === wanted,

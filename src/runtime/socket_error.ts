@@ -25,6 +25,7 @@ export function socketError(error: unknown, what: string): unknown {
     case "EPERM":
       return new PosternError("not_allowed", `Cannot reach ${what}: the system does not allow it`, {
         cause: error,
+        hint: "see the rights of that socket, and the firewall of this machine",
       });
     case "EINVAL":
       return unreachable("not an address to connect to", "host");

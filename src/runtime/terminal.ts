@@ -106,7 +106,9 @@ async function readInput(limit: number): Promise<string> {
     if (count === null) return text + decoder.decode();
     length += count;
     if (length > limit) {
-      throw new PosternError("usage", `Cannot read the standard input: it has more than ${limit} bytes`);
+      throw new PosternError("usage", `Cannot read the standard input: it has more than ${limit} bytes`, {
+        hint: "give it in a file, or less of it",
+      });
     }
     text += decoder.decode(chunk.subarray(0, count), { stream: true });
   }

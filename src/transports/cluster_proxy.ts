@@ -167,6 +167,7 @@ export class ClusterProxy implements Transport {
       throw new PosternError(
         "config",
         `Cannot use status.${key} of the cluster's Proxy: it is no URL of a proxy`,
+        { hint: "see what is wrong with it: postern egress check --live" },
       );
     };
     return {
@@ -183,7 +184,9 @@ export function proxyOfTransport({ cluster }: ClusterProxySettings, deps: Transp
   const api: ClusterProxyDeps["api"] = (options) => {
     const used = sibling?.(cluster);
     if (used instanceof Kubernetes) return used.api(options);
-    throw new PosternError("config", `Cannot use the transport "${name}": "${cluster}" is no cluster`);
+    throw new PosternError("config", `Cannot use the transport "${name}": "${cluster}" is no cluster`, {
+      hint: "name a transport of kind kubernetes",
+    });
   };
   return new ClusterProxy({ ...deps, api: async (options) => await api(options) });
 }

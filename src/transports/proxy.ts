@@ -97,6 +97,7 @@ export class Proxy implements Transport {
     throw new PosternError(
       "config",
       `Cannot use ${this.#passwordFile.path} as a password: it is not one line`,
+      { hint: "write the password into it, and nothing else" },
     );
   }
 

@@ -222,6 +222,7 @@ export class ListenerSet implements AsyncDisposable {
       throw new PosternError("config", `Cannot listen on ${text}: this machine has no such address`, {
         exit: 1,
         detail: "network",
+        hint: "take an address that this machine has; 127.0.0.1 and ::1 are its own",
       });
     }
   }

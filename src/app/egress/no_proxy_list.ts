@@ -81,7 +81,11 @@ function merged(
   const checked = checkNoProxy(user);
   const { entries, problems, warnings } = automaticNoProxy(facts, settings);
   const all = [...checked.problems.map(({ message }) => message), ...problems];
-  if (all.length > 0) throw new PosternError("config", `Cannot make the list: ${all.join("; ")}`);
+  if (all.length > 0) {
+    throw new PosternError("config", `Cannot make the list: ${all.join("; ")}`, {
+      hint: "see which fields these come from: postern egress check",
+    });
+  }
   return {
     noProxy: mergedNoProxy(user, entries),
     warnings: [...checked.warnings.map(({ message }) => message), ...warnings],

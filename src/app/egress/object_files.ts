@@ -35,7 +35,9 @@ export async function readObjects(world: Pick<World, "files">, path: string): Pr
 export async function readDocument(world: Pick<World, "files">, path: string): Promise<ConfigDocument> {
   const [document, ...more] = await readDocuments(world, path);
   if (document && more.length === 0) return document;
-  throw new PosternError("config", `Cannot read "${path}": it is not one document of YAML`);
+  throw new PosternError("config", `Cannot read "${path}": it is not one document of YAML`, {
+    hint: "name a file with that document alone",
+  });
 }
 
 async function readDocuments({ files }: Pick<World, "files">, path: string): Promise<ConfigDocument[]> {
@@ -43,7 +45,9 @@ async function readDocuments({ files }: Pick<World, "files">, path: string): Pro
   const documents: ConfigDocument[] = [];
   for (const part of parts(text)) {
     if (documents.length === mostDocuments) {
-      throw new PosternError("config", `Cannot read "${path}": more than ${mostDocuments} documents`);
+      throw new PosternError("config", `Cannot read "${path}": more than ${mostDocuments} documents`, {
+        hint: "give it in several files",
+      });
     }
     const document = await parseDocument(part, { name: path });
     const [problem] = document.problems;

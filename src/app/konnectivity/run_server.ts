@@ -107,7 +107,9 @@ export async function runKonnectivityServer(
     within({ clock, ms: limits.handshake, signal, error: late }, async (signal) => {
       const { ca, cert, key } = await tls.read();
       if (cert === undefined || key === undefined) {
-        throw new PosternError("config", "Cannot serve TLS without a certificate and its key");
+        throw new PosternError("config", "Cannot serve TLS without a certificate and its key", {
+          hint: "name both files: --cluster-cert and --cluster-key, --server-cert and --server-key",
+        });
       }
       const { minVersion } = settings;
       const options = {

@@ -37,7 +37,10 @@ export function demandKnownFormat(format: unknown, path: string): void {
 
 /** A store that cannot be read any more. */
 export function damagedStore(path: string, why: string): PosternError {
-  return new PosternError("config", `Cannot use "${path}": it is damaged: ${why}`, { detail: "damaged" });
+  return new PosternError("config", `Cannot use "${path}": it is damaged: ${why}`, {
+    detail: "damaged",
+    hint: "fetch it again: postern update",
+  });
 }
 
 function readMapping(value: unknown): Mapping | undefined {

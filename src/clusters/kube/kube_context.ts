@@ -38,7 +38,9 @@ export function contextOf(name: string, { lists, where }: KubeLists): KubeContex
     });
   }
   const broken = (why: string) =>
-    new PosternError("config", `Cannot use the context "${name}" of ${where}: ${why}`);
+    new PosternError("config", `Cannot use the context "${name}" of ${where}: ${why}`, {
+      hint: "mend it there, or see what is in it: kubectl config view",
+    });
   const read = new EntryReader(context, broken);
   const clusterName = read.text("cluster");
   if (clusterName === undefined) throw broken("it names no cluster");

@@ -107,7 +107,9 @@ export class KubeCredentials implements Disposable {
   async #tokenIn(path: string): Promise<string> {
     const token = (await this.#file(path)).trim();
     if (/^[\x21-\x7e]+$/.test(token)) return token;
-    throw new PosternError("config", `Cannot sign in with the token in "${path}": it is not one word`);
+    throw new PosternError("config", `Cannot sign in with the token in "${path}": it is not one word`, {
+      hint: "write the token into it, and nothing else",
+    });
   }
 
   #pem(source: PemSource | undefined): Promise<string | undefined> {

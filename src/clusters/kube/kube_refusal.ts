@@ -31,7 +31,9 @@ export function refusalError({ status, text, what, cluster }: Refusal): PosternE
       ? new PosternError("not_allowed", `${begin}: ${right.user} may not ${right.right}`, {
         hint: `ask for a Role that allows it: ${right.rule}`,
       })
-      : new PosternError("not_allowed", `${begin}: ${says || "its API server answers 403"}`);
+      : new PosternError("not_allowed", `${begin}: ${says || "its API server answers 403"}`, {
+        hint: "ask who runs the cluster for the right to do this",
+      });
   }
   const why = says || `its API server answers ${status}`;
   if (status === 404) return new PosternError("name_not_found", `${begin}: ${why}`);

@@ -29,7 +29,9 @@ export async function writeKubeconfigFile(
   const { kubeconfigMark, kubeconfigText } = await import("./kubeconfig_text.ts");
   const info = await files.info(path);
   if (info && info.kind !== "file") {
-    throw new PosternError("config", `Cannot write "${path}": it is not a file`);
+    throw new PosternError("config", `Cannot write "${path}": it is not a file`, {
+      hint: "name a file, or one that is not there yet",
+    });
   }
   if (info && !force && !await beginsWith(files, path, kubeconfigMark)) {
     throw new PosternError("not_allowed", `Cannot replace "${path}": postern did not write it`, {

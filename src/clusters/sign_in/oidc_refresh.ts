@@ -24,6 +24,7 @@ export async function refreshTokens(
     throw new PosternError(
       "auth",
       `Cannot take the new token of ${provider.issuer}: it is for somebody else`,
+      { hint: "sign in again: postern login" },
     );
   }
   // Not every provider gives another refresh token each time.

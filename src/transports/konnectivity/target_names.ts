@@ -117,7 +117,11 @@ export class TargetNames implements Disposable {
   async #find(host: string, { signal }: { readonly signal: AbortSignal }): Promise<FarName | undefined> {
     const { services: name = "" } = this.#settings;
     const transport = this.#parts.services();
-    if (!transport?.names) throw new PosternError("config", `Cannot ask "${name}" for Services: it has none`);
+    if (!transport?.names) {
+      throw new PosternError("config", `Cannot ask "${name}" for Services: it has none`, {
+        hint: "name a transport of kind kubernetes as names.services",
+      });
+    }
     await this.#holdAll(transport, signal);
     const found = await transport.names.find(host, { signal });
     return found && (found.addresses.length > 0 || found.alias !== undefined || isServiceName(host))

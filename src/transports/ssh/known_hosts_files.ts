@@ -116,7 +116,9 @@ export class KnownHostsFiles {
     }
     // A pipe would be waited for without end.
     if (info.kind !== "file") {
-      throw new PosternError("config", `Cannot read "${path}": it is not a regular file`);
+      throw new PosternError("config", `Cannot read "${path}": it is not a regular file`, {
+        hint: "name a file for UserKnownHostsFile and GlobalKnownHostsFile, or none",
+      });
     }
     const stamp = `${info.modified}/${info.size}`;
     const known = this.#read.get(path);

@@ -77,5 +77,6 @@ function checkUser(user: string): void {
   throw new PosternError(
     "config",
     `Cannot use ${JSON.stringify(user.slice(0, 64))} as the name of an ssh user`,
+    { hint: "mend User of that host in the ssh configuration; ssh refuses such names too" },
   );
 }

@@ -125,7 +125,11 @@ async function fileIdentities(
       async open(passphrase) {
         const key = await openPrivateKey(text, { path, passphrase });
         const problem = rsaSizeProblem(key.blob, host);
-        if (problem !== undefined) throw new PosternError("auth", `Cannot use ${path}: ${problem}`);
+        if (problem !== undefined) {
+          throw new PosternError("auth", `Cannot use ${path}: ${problem}`, {
+            hint: "make a longer key, or an ed25519 one: ssh-keygen -t ed25519",
+          });
+        }
         unlocked?.keep(text, key);
         return withoutLock(key, path);
       },

@@ -96,5 +96,7 @@ export class SshServices implements AsyncDisposable {
 }
 
 function noProgram({ alias }: SshHost): never {
-  throw new PosternError("config", `Cannot use ssh ${alias}: no program can be run here`);
+  throw new PosternError("config", `Cannot use ssh ${alias}: no program can be run here`, {
+    hint: "its ssh configuration asks for a program: use a host that the built-in engine can reach",
+  });
 }
