@@ -1,7 +1,5 @@
 import {
-  Deadlines,
   describe,
-  type Dial,
   type Dialed,
   type DialRequest,
   type Endpoint,
@@ -15,43 +13,27 @@ import {
   Tasks,
   type World,
 } from "../../core/mod.ts";
-import type {
-  DoorPhase,
-  ExplanationInfo,
-  ListenerSettings,
-  Pages,
-  ReloadReport,
-  Status,
-} from "../../listeners/mod.ts";
+import type { DoorPhase, ExplanationInfo, Pages, ReloadReport, Status } from "../../listeners/mod.ts";
 import { type BuildDeps, sshOfPerson, type SshServices } from "../../transports/mod.ts";
 import { ClusterTables } from "../cluster_tables.ts";
 import type { LoadedConfig } from "../settings/config_file.ts";
-import { ConnectionTable, type TakenRoute } from "./connection_table.ts";
-import { DialCounts } from "./dial_counts.ts";
+import { ConnectionTable } from "./connection_table.ts";
 import { DnsHelper } from "../dns/dns_helper.ts";
 import type { DnsWish } from "../dns/dns_system.ts";
+import { DoorDials } from "./door_dials.ts";
 import { DoorMetrics } from "./door_metrics.ts";
 import { DoorWatch } from "../door_watch.ts";
-import { explanationOf } from "./explanation.ts";
 import { grantedProcess } from "../programs/granted_process.ts";
 import { ListenerSet } from "./listener_set.ts";
 import { LogTail } from "./log_tail.ts";
 import { withoutLoops } from "./loop_guard.ts";
 import { doorAddresses, isAmong } from "./own_addresses.ts";
-import {
-  allowedBy,
-  changesBetween,
-  listenerChanges,
-  makePlan,
-  type Plan,
-  transportOf,
-} from "../settings/plan.ts";
+import { changesBetween, listenerChanges, makePlan, type Plan } from "../settings/plan.ts";
 import { reachableAt, type ToldDoor } from "../settings/proxy_environment.ts";
 import { noProxy } from "../settings/no_proxy.ts";
 import { RetiredTransports } from "./retired_transports.ts";
 import { listenOf } from "../settings/settings.ts";
 import { demandUsable, TransportCare } from "./transport_care.ts";
-import { dialTimeout, tryDial } from "./try_dial.ts";
 import { readUsers } from "./users.ts";
 
 export interface DoorOptions {
@@ -81,8 +63,7 @@ export class Door implements AsyncDisposable {
   readonly #network: Network;
   readonly #options: DoorOptions;
   readonly #listeners: ListenerSet;
-  readonly #deadlines: Deadlines;
-  readonly #dials = new DialCounts();
+  readonly #dials: DoorDials;
   #plan: Plan;
   #phase: DoorPhase = "starting";
   #problem: string | undefined;
@@ -103,7 +84,6 @@ export class Door implements AsyncDisposable {
     this.#world = world;
     this.#options = options;
     this.startedAt = clock.date();
-    this.#deadlines = new Deadlines(clock, { keepsTimers: true });
     const connections = this.connections = new ConnectionTable({ clock, log, metrics: this.metrics });
     this.watch = new DoorWatch({ clock, connections, tail, status: () => this.status() });
     this.#retired = new RetiredTransports(this.connections, log);
@@ -127,6 +107,14 @@ export class Door implements AsyncDisposable {
     });
     this.#plan = this.#withTables(makePlan(config, this.buildDeps));
     this.#dns = new DnsHelper({ world, log, id: options.id, plan: () => this.#plan });
+    this.#dials = new DoorDials({
+      clock,
+      connections,
+      dns: this.#dns,
+      tables: this.#tables,
+      plan: () => this.#plan,
+      hasOpened: () => this.#phase !== "starting",
+    });
     this.#listeners = new ListenerSet({
       network: world.network,
       files: world.files,
@@ -134,7 +122,7 @@ export class Door implements AsyncDisposable {
       clock,
       log,
       pages: options.pages(this),
-      dialFor: (listener) => this.#dialFor(listener),
+      dialFor: (listener) => this.#dials.dialFor(listener),
       usersOf: (listener, settings) => readUsers(world.files, listener, settings),
     });
   }
@@ -299,7 +287,7 @@ export class Door implements AsyncDisposable {
     await this.#tables[Symbol.asyncDispose]();
     await this.#listeners[Symbol.asyncDispose]();
     await this.#dns[Symbol.asyncDispose]();
-    this.#deadlines[Symbol.dispose]();
+    this.#dials[Symbol.dispose]();
     this.connections.closeAll(new PosternError("cancelled", "The door was closed"));
     for (const { transport } of this.#plan.transports.byName.values()) await transport[Symbol.asyncDispose]();
     await this.#retired[Symbol.asyncDispose]();
@@ -308,66 +296,19 @@ export class Door implements AsyncDisposable {
   }
 
   /** What a client asks for, routed, dialled in time, recorded. */
-  async dial(
-    request: DialRequest,
-    { signal }: { signal: AbortSignal },
-  ): Promise<Dialed> {
-    const { target, by, error: meaningless } = this.#dns.meaningOf(request.target);
-    if (meaningless) throw this.#refused(request, { because: "dns.fakeRange", error: meaningless });
-    if (this.#tables.mayDecide(target)) await this.#tables.known({ signal });
-    const plan = this.#plan;
-    const route = plan.router.route(target);
-    const record = this.connections.begin({ ...request, target }, asAsked(route, by));
-    const { dialling } = record;
-    const cancel = () => dialling.abort(signal.reason);
-    if (signal.aborted) cancel();
-    signal.addEventListener("abort", cancel, { once: true });
-    const { dial: limit } = plan.limits;
-    const deadline = this.#deadlines.add(limit, () => dialling.abort(dialTimeout(target, limit)));
-    try {
-      const { transport } = transportOf(plan, route);
-      const conn = await transport.dial(target, { signal: dialling.signal });
-      if (dialling.signal.aborted) {
-        conn.abort(dialling.signal.reason);
-        throw dialling.signal.reason;
-      }
-      this.#dials.add(route.transport);
-      return record.connected(conn);
-    } catch (error) {
-      // A client that leaves says nothing about the way.
-      this.#dials.add(route.transport, signal.aborted ? undefined : error);
-      record.failed(error);
-      throw error;
-    } finally {
-      deadline[Symbol.dispose]();
-      signal.removeEventListener("abort", cancel);
-    }
+  dial(request: DialRequest, options: { signal: AbortSignal }): Promise<Dialed> {
+    return this.#dials.dial(request, options);
   }
 
   /** What a target means: a door that is not opened looks into the file of one that was. */
-  async meaningOf(target: Target): Promise<ReturnType<DnsHelper["meaningOf"]>> {
-    if (this.#phase === "starting") await this.#dns.look(this.#plan.config.settings);
-    return this.#dns.meaningOf(target);
+  meaningOf(target: Target): ReturnType<DoorDials["meaningOf"]> {
+    return this.#dials.meaningOf(target);
   }
 
   /** Where a target would go, and with `dial` whether it can be reached. */
-  async explain(
-    target: Target,
-    { dial, signal }: { dial: boolean; signal: AbortSignal },
-  ): Promise<ExplanationInfo> {
+  async explain(target: Target, options: { dial: boolean; signal: AbortSignal }): Promise<ExplanationInfo> {
     await this.prepared();
-    signal.throwIfAborted();
-    const { target: meant, by, error } = await this.meaningOf(target);
-    if (this.#tables.mayDecide(meant)) await this.#tables.known({ signal });
-    const plan = this.#plan;
-    if (error) throw error;
-    const explained = explanationOf(plan, meant);
-    const explanation = { ...explained, because: asAsked(explained, by).because };
-    if (!dial) return explanation;
-    const { transport } = transportOf(plan, plan.router.route(meant));
-    const { clock } = this.#world;
-    const report = await tryDial(transport, meant, { clock, limit: plan.limits.dial, signal });
-    return { ...explanation, dial: report };
+    return await this.#dials.explain(target, options);
   }
 
   status(): Status {
@@ -419,31 +360,6 @@ export class Door implements AsyncDisposable {
   #withTables(plan: Plan): Plan {
     return { ...plan, router: plan.router.withTables(this.#tables.follow(plan.router, plan.transports)) };
   }
-
-  #dialFor(listener: ListenerSettings): Dial {
-    const allows = allowedBy(listener);
-    if (!allows) return (request, options) => this.dial(request, options);
-    return (request, options) => {
-      if (allows(this.#dns.meaningOf(request.target).target)) return this.dial(request, options);
-      const error = new PosternError(
-        "not_allowed",
-        `Cannot reach ${formatTarget(request.target)}: this listener is not for it`,
-        { hint: "see listen … only in the configuration" },
-      );
-      return Promise.reject(this.#refused(request, { because: "listener", error }));
-    };
-  }
-
-  /** Leaves the line in the log of a request that is not dialled. */
-  #refused(request: DialRequest, { because, error }: { because: string; error: PosternError }): PosternError {
-    this.connections.begin(request, { transport: "reject", because }).failed(error);
-    return error;
-  }
-}
-
-/** A route with the address that was asked for, where it stands for a name. */
-function asAsked({ transport, because }: TakenRoute, by: string | undefined): TakenRoute {
-  return { transport, because: by === undefined ? because : `${because}, asked for as ${by}` };
 }
 
 /** How long a client that is dropped may take to read its last answer, in ms. */
