@@ -120,12 +120,15 @@ export async function runKonnectivityAgent(
         new PosternError("timeout", "Cannot reach the Konnectivity server: it does not answer");
       return await within({ clock, ms: joinLimit, signal, error: late }, async (signal) => {
         const conn = await way.dial(settings.server, { signal });
-        const options = {
+        const texts = await readTls(settings.tls, files);
+        return await network.secure(conn, {
           serverName: settings.server.host,
           alpn: ["h2", ...settings.alpn],
-          ...await readTls(settings.tls, files),
-        };
-        return await network.secure(conn, { ...options, signal });
+          ...texts,
+          // Who names an authority means that one, as with upstream's agent.
+          ...(texts.ca !== undefined && { trust: "ca" }),
+          signal,
+        });
       });
     },
   });

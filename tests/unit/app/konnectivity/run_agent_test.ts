@@ -11,7 +11,7 @@ import { recordingLog } from "../../../support/recording_log.ts";
 const loopback = "127.0.0.1";
 const silent = "192.0.2.1";
 
-Deno.test("check 13: an agent gives a target that does not answer five seconds, and the client is told 504", async () => {
+Deno.test("check 13: an agent trusts its CA alone, gives a target that does not answer five seconds, and the client is told 504", async () => {
   const world = new MemoryWorld({ files: { "/pki/ca.crt": "authority" } });
   const { clock, network } = world;
   network.tls = (conn) => Promise.resolve(conn);
@@ -46,6 +46,11 @@ Deno.test("check 13: an agent gives a target that does not answer five seconds, 
   await Promise.race([ready.promise, running]);
   await clock.advance(10);
   assert.equal(agents.size, 1);
+  // Whoever the system trusts besides could pass for the server, and be given the agent's token.
+  assert.deepEqual(network.secured.map(({ ca, trust }) => ({ ca, trust })), [{
+    ca: "authority",
+    trust: "ca",
+  }]);
 
   const [near, far] = memoryPair();
   using deadlines = new Deadlines(clock);
