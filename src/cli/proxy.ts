@@ -141,7 +141,7 @@ async function runInForeground(options: ProxyOptions, world: World, context: Run
       listen,
       listenSocks,
       listenHttp,
-      listenUnix,
+      listenUnix: listenUnix.map((path) => absolutePath(world, path)),
       listenDns,
       routes,
       allowOpen,
@@ -183,9 +183,9 @@ async function startInBackground(options: ProxyOptions, world: World, context: R
   );
 }
 
-/** A path as whoever typed it meant it: paths of a configuration are relative to its file. */
+/** A path as whoever typed it meant it: paths of a configuration are relative to its file, and may begin with a variable. */
 function absolutePath({ process }: World, path: string): string {
-  return /^(?:[~/\\]|[A-Za-z]:[/\\])/.test(path) ? path : `${process.directory}/${path}`;
+  return /^(?:[~/\\]|\$\{|[A-Za-z]:[/\\])/.test(path) ? path : `${process.directory}/${path}`;
 }
 
 /** How long a door that comes when it is asked for stays without being asked, in ms. */

@@ -393,6 +393,17 @@ Deno.test("--route sends what matches through a transport named in place", async
   await end(far);
 });
 
+Deno.test("--listen-unix means a path from where the command is run, not from where the configuration is", async () => {
+  await using home = await Household.open();
+  await home.configure(plain);
+  await Deno.mkdir(`${home.directory}/work`);
+  const cwd = `${home.directory}/work`;
+  await using door = home.start(["proxy", "--listen-unix", "./door.sock"], { cwd });
+  assert.deepEqual(await door.ready, [`unix:${cwd}/door.sock`]);
+  assert.ok((await Deno.lstat(`${cwd}/door.sock`)).isSocket);
+  await end(door);
+});
+
 Deno.test("a door on a unix socket leaves no file behind", async () => {
   await using home = await Household.open();
   await home.configure(plain);
