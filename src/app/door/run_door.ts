@@ -118,8 +118,9 @@ class DoorRun implements AsyncDisposable {
       throw await withOwner(this.#world, error).catch(() => error);
     }
     // Before the control socket says that it is ready: who waits for that may read the file.
-    if (readyFile !== undefined) this.#held.defer(() => this.#world.files.remove(readyFile));
     const addresses = await this.#tellAddresses(door);
+    // What stands there when it cannot be written is not ours.
+    if (readyFile !== undefined) this.#held.defer(() => this.#world.files.remove(readyFile));
     if (source) await this.#serveControl(instance, source);
     this.#watch = this.#held.use(new ConfigWatch(this.#world, log, () => this.#reloadAndForget("file")));
     const spawn = (work: (signal: AbortSignal) => Promise<void>) => this.#tasks.spawn(work);

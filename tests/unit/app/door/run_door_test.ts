@@ -103,6 +103,14 @@ for (const { name, prepare, error } of failures) {
   });
 }
 
+Deno.test("runDoor() leaves alone what stands in the place of a ready file that cannot be written", async () => {
+  const world = worldWith();
+  world.files.put("/run/ready", "somebody else's\n");
+  world.files.replace = () => Promise.reject(new PosternError("config", "Cannot write it"));
+  await assert.rejects(startDoor(world, { readyFile: "/run/ready" }), /Cannot write it/);
+  assert.equal(await world.files.readText("/run/ready"), "somebody else's\n");
+});
+
 Deno.test("runDoor() refuses an id that is in use and leaves that door alone", async () => {
   const world = worldWith();
   const door = await startDoor(world);
