@@ -1,4 +1,5 @@
 import { type Endpoint, formatTarget, PosternError } from "../core/mod.ts";
+import { fileError } from "./file_error.ts";
 import { socketError } from "./socket_error.ts";
 
 /** Why an address cannot be bound, for TCP or for UDP. */
@@ -17,6 +18,8 @@ export function listenError(error: unknown, endpoint: Endpoint, protocol: "tcp" 
         : ownerHint(endpoint.port, protocol),
     });
   }
+  // A socket is a file that is made: what keeps it from that is about its path.
+  if ("path" in endpoint) return fileError(error, `listen on ${what}`);
   if (error instanceof Deno.errors.AddrNotAvailable || code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT") {
     return new PosternError("config", `Cannot listen on ${what}: this machine has no such address`, {
       cause: error,
