@@ -186,7 +186,7 @@ function withFleet(
 
 /** The file is watched as those of the configuration are. */
 async function fleetOfFile(
-  { files, process }: World,
+  { files, clock, process }: World,
   named: string,
   { transports, texts }: {
     readonly transports: Settings["transports"];
@@ -195,7 +195,7 @@ async function fleetOfFile(
 ): Promise<StoredFleet> {
   const path = isAbsolute(named) ? named : `${process.directory}/${named}`;
   texts.set(path, undefined);
-  const text = await files.readText(path, { limit: listLimit });
+  const text = await readSettled(path, { files, clock }, () => files.readText(path, { limit: listLimit }));
   texts.set(path, text);
   return await fleetOfMapping(text, { path, transports });
 }
@@ -253,7 +253,8 @@ async function readLists(world: World, files: readonly string[]): Promise<Lists>
     lists.texts.set(file, undefined);
     let text: string;
     try {
-      text = await world.files.readText(file, { limit: listLimit });
+      // Half a list would send the names of the other half another way.
+      text = await readSettled(file, world, () => world.files.readText(file, { limit: listLimit }));
     } catch (error) {
       lists.problems.push({ path: ["routesFrom", index], message: describe(error) });
       continue;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { demandLoaded, loadConfig, readConfig } from "../../../../src/app/settings/config_file.ts";
 import { isPosternError, PosternError } from "../../../../src/core/mod.ts";
+import { settle } from "../../../support/fake_clock.ts";
 import { MemoryWorld } from "../../../support/memory_world.ts";
 
 const path = "/config/config.yaml";
@@ -84,6 +85,24 @@ Deno.test("readConfig() tells what is wrong in a list by its own lines", async (
   assert.equal(errors.length, 2);
   assert.match(errors[0] ?? "", /^\/config\/big\.txt:2: /);
   assert.match(errors[1] ?? "", /^\/config\/big\.txt:3: names "gone", which is no transport/);
+});
+
+Deno.test("readConfig() reads a list that is just being saved again when it is whole", async () => {
+  const list = "/config/big.txt";
+  const files = { [path]: "routesFrom: big.txt\n", [list]: "a.example reject\n" };
+  const world = new MemoryWorld({ files });
+  const saved = world.clock.date().getTime();
+  const info = world.files.info.bind(world.files);
+  world.files.info = async (file) => {
+    const found = await info(file);
+    return found && file === list ? { ...found, modified: saved } : found;
+  };
+  const reading = readConfig(world, {});
+  await settle();
+  world.files.put(list, "a.example reject\nb.example reject\n");
+  await world.clock.advance(1000);
+  const { loaded } = await reading;
+  assert.deepEqual(loaded?.rules.map(({ text }) => text), ["a.example", "b.example"]);
 });
 
 Deno.test("readConfig() names every file that matters, also those that cannot be read", async () => {
