@@ -56,6 +56,8 @@ export class SshHop implements AsyncDisposable {
   readonly #full = new Map<HopSession, number>();
   #attempt: Promise<HopSession> | undefined;
   #isRebuilding = false;
+  /** How many sessions in a row were lost soon after they were made. */
+  #lostSoon = 0;
   #usedAt = -Infinity;
   #connects = 0;
   #state: HopStatus["state"] = "idle";
@@ -206,8 +208,10 @@ export class SshHop implements AsyncDisposable {
     this.#connects++;
     this.#enter("ready");
     this.#deps.log.info("ssh.connected", { host: this.host.alias, times: this.#connects });
+    const madeAt = this.#deps.clock.now();
     this.#tasks.spawn(async () => {
       await session.ended;
+      this.#lostSoon = this.#deps.clock.now() - madeAt < longLife ? this.#lostSoon + 1 : 0;
       this.#onLost(session);
       await session[Symbol.asyncDispose]();
     });
@@ -227,13 +231,17 @@ export class SshHop implements AsyncDisposable {
     if (clock.now() - this.#usedAt < inUse) this.#tasks.spawn((signal) => this.#rebuild(signal));
   }
 
-  /** Connects again before anybody asks; a server that does not let us in is not asked twice. */
+  /**
+   * Connects again before anybody asks; a server that does not let us in is not asked twice, and one that ends
+   * sessions soon is asked more and more slowly.
+   */
   async #rebuild(signal: AbortSignal): Promise<void> {
     if (this.#isRebuilding) return;
     this.#isRebuilding = true;
     const { clock } = this.#deps;
     try {
-      for (let wait = 0; !this.#usable(); wait = Math.min(30_000, Math.max(250, wait * 2))) {
+      const first = this.#lostSoon < 2 ? 0 : firstWait * 2 ** Math.min(10, this.#lostSoon - 2);
+      for (let wait = Math.min(longestWait, first); !this.#usable(); wait = longer(wait)) {
         if (wait > 0) await pause(clock, wait, { signal });
         if (clock.now() - this.#usedAt > inUse) return;
         try {
@@ -288,3 +296,11 @@ const mostSessions = 8;
 /** A session that served in this time is made anew when it dies. */
 const inUse = 5 * 60_000;
 const spareTime = 60_000;
+/** Who loses a session that lived as long connects again at once. */
+const longLife = 30_000;
+const firstWait = 250;
+const longestWait = 30_000;
+
+function longer(wait: number): number {
+  return Math.min(longestWait, Math.max(firstWait, wait * 2));
+}

@@ -104,8 +104,8 @@ Deno.test("SshHop connects again by itself, but not against a person's will", as
 class ScriptedSession implements HopSession {
   readonly #end = Promise.withResolvers<void>();
   readonly ended = this.#end.promise;
-  readonly isOver = false;
   readonly reason = undefined;
+  isOver = false;
   readonly roundTrip = 1;
   channels = 0;
   /** Whether it answers opens, and questions. */
@@ -139,13 +139,14 @@ class ScriptedSession implements HopSession {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
+    this.isOver = true;
     this.#end.resolve();
     return Promise.resolve();
   }
 }
 
 /** A hop of sessions that a test has at hand. */
-function scriptedHop() {
+function scriptedHop({ live = () => {} }: { live?: (session: ScriptedSession) => void } = {}) {
   const clock = new FakeClock();
   const sessions: ScriptedSession[] = [];
   let checks = 0;
@@ -154,6 +155,7 @@ function scriptedHop() {
     connect: () => {
       const session = new ScriptedSession(clock);
       sessions.push(session);
+      live(session);
       return Promise.resolve(session);
     },
     checkWay: () => checks++,
@@ -161,6 +163,16 @@ function scriptedHop() {
   });
   return { hop, clock, sessions, checks: () => checks };
 }
+
+Deno.test("SshHop comes back ever more slowly where the server ends each session soon", async () => {
+  const { hop, clock, sessions } = scriptedHop({
+    live: (session) => void clock.after(20, () => session[Symbol.asyncDispose]()),
+  });
+  await using _ = hop;
+  await hop.ready({ signal });
+  await clock.advance(60_000);
+  assert.ok(sessions.length > 5 && sessions.length < 15, `${sessions.length} sessions in a minute`);
+});
 
 Deno.test("SshHop makes a second session beside one that answers nothing, and asks the hosts on the way", async () => {
   const { hop, clock, sessions, checks } = scriptedHop();
