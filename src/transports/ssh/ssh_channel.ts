@@ -145,6 +145,10 @@ export class SshChannel extends StreamedConn implements Conn {
   /** Data of the server; it stays ours. */
   onData(data: Uint8Array<ArrayBuffer>): void {
     if (this.#failure !== undefined || this.#inbox.hasEnded || data.length === 0) return;
+    // As OpenSSH, which forgives a tenth: else a server could make us hold whatever it likes.
+    if (this.#taken + this.#inbox.length + data.length > this.#window * 1.1) {
+      return this.abort(this.#floodError());
+    }
     this.#inbox.put(data);
   }
 
@@ -219,6 +223,10 @@ export class SshChannel extends StreamedConn implements Conn {
     const wake = this.#wakeWriter;
     this.#wakeWriter = undefined;
     wake?.();
+  }
+
+  #floodError(): PosternError {
+    return new PosternError("protocol", `Cannot go on with ${this.peer}: the server sends more than it may`);
   }
 
   #closedError(): PosternError {

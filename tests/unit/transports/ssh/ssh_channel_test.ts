@@ -78,3 +78,12 @@ Deno.test("SshChannel keeps its window where the reader is what is slow", async 
     await readAll(far);
   }
 });
+
+Deno.test("SshChannel ends where the server sends far more than it may", async () => {
+  const { channel: it, closes, fill } = channel();
+  fill();
+  for (let more = 0; more < 200; more++) it.onData(new Uint8Array(packet));
+  assert.ok(it.held <= firstWindow * 1.1, `${it.held} bytes are held`);
+  assert.equal(closes(), 1);
+  await assert.rejects(it.read(new Uint8Array(1)), { code: "protocol" });
+});
