@@ -206,7 +206,7 @@ export class KubeWatch {
     for (let bytes = await read(); bytes; bytes = await read()) {
       this.#heard();
       if (this.#takeEvents(lines.push(bytes))) continue;
-      if (isInitial && !this.#isSynced) throw this.#lost();
+      if (isInitial) throw this.#lost();
       return;
     }
     if (this.#state.resourceVersion === undefined) {

@@ -133,6 +133,22 @@ for (const how of ["as an event", "as a status"] as const) {
   });
 }
 
+Deno.test("KubeView pauses before it lists again where the server forgets each list at once", async () => {
+  const watches = [listed(9, service("web", 8))];
+  await using world = await viewOf(onlyServices(({ query }) => {
+    if (!query.has("sendInitialEvents")) return { status: 410 };
+    return watches.shift() ?? new FakeWatch(event("ERROR", { code: 410 }));
+  }));
+  const { view, api } = world;
+  await view.ready("shop", { signal });
+  view.check();
+  await world.until(() => (view.status().watches[0]?.relists ?? 0) > 0);
+  const before = api.requests.length;
+  for (let turn = 0; turn < 200; turn++) await settle();
+  assert.ok(api.requests.length <= before + 1, `${api.requests.length - before} requests in no time`);
+  assert.equal(names(view), "web");
+});
+
 Deno.test("KubeView passes over events that come twice or too late", async () => {
   const watch = listed(9, service("web", 8));
   await using world = await viewOf(onlyServices(() => watch));
