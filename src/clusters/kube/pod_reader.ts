@@ -1,4 +1,4 @@
-import { type Clock, isPosternError, normalHost, unlessAborted } from "../../core/mod.ts";
+import { type Clock, isPosternError, normalHost, PosternError, unlessAborted } from "../../core/mod.ts";
 import type { PodRecord } from "./cluster_view.ts";
 import type { KubeApi } from "./kube_api.ts";
 import { podRecord } from "./kube_records.ts";
@@ -41,11 +41,7 @@ export class PodReader {
     const [pod] = await this.#once(path, signal, async (signal) => {
       const { status, body } = await this.#parts.api.request({ path }, { signal });
       if (status === 404) return [];
-      const text = new TextDecoder().decode(body);
-      if (status < 200 || status > 299) {
-        throw this.#refused(`read the pod ${namespace}/${name}`, status, text);
-      }
-      const pod = podRecord(JSON.parse(text));
+      const pod = podRecord(this.#read(`read the pod ${namespace}/${name}`, status, body));
       return pod ? [pod] : [];
     });
     return pod;
@@ -65,9 +61,7 @@ export class PodReader {
     const where = namespace === undefined ? "in all namespaces" : `in the namespace "${namespace}"`;
     return await this.#once(path, signal, async (signal) => {
       const { status, body } = await this.#parts.api.request({ path }, { signal });
-      const text = new TextDecoder().decode(body);
-      if (status < 200 || status > 299) throw this.#refused(`list pods ${where}`, status, text);
-      const list: unknown = JSON.parse(text);
+      const list = this.#read(`list pods ${where}`, status, body);
       const items = isMapping(list) && Array.isArray(list["items"]) ? list["items"] : [];
       return items.flatMap((item) => podRecord(item) ?? []).filter(isAlive);
     });
@@ -124,8 +118,22 @@ export class PodReader {
     return unlessAborted(pods, signal);
   }
 
-  #refused(what: string, status: number, text: string): Error {
-    return refusalError({ status, text, what, cluster: this.#parts.api.name });
+  /** What was asked for; something on the way may answer in the place of the API server. */
+  #read(what: string, status: number, body: Uint8Array<ArrayBuffer>): unknown {
+    const text = new TextDecoder().decode(body);
+    const cluster = this.#parts.api.name;
+    if (status < 200 || status > 299) throw refusalError({ status, text, what, cluster });
+    try {
+      return JSON.parse(text);
+    } catch (cause) {
+      throw new PosternError(
+        "protocol",
+        `Cannot ${what} of the cluster "${cluster}": the answer is no JSON`,
+        {
+          cause,
+        },
+      );
+    }
   }
 }
 

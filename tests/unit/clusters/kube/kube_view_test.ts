@@ -209,6 +209,22 @@ Deno.test("KubeView asks a refused namespace again, but no more often than once 
   assert.equal(api.requests.length, 4);
 });
 
+Deno.test("KubeView says of an answer about pods that is no JSON whose it is", async () => {
+  await using world = await viewOf(() => ({ status: 200, body: "<html>Sign in to the network</html>" }));
+  const { view } = world;
+  const questions = [
+    () => view.podByName("shop", "web-1", { signal }),
+    () => view.podByIp("10.1.2.3", { signal }),
+  ];
+  for (const ask of questions) {
+    await assert.rejects(ask(), (error: PosternError) => {
+      assert.equal(error.code, "protocol");
+      assert.match(error.message, /^Cannot (read|list) .* of the cluster "lab": the answer is no JSON$/);
+      return true;
+    });
+  }
+});
+
 Deno.test("KubeView tries a server in trouble three times before it fails", async () => {
   await using world = await viewOf(() => ({ status: 500, body: { message: "etcd is away" } }));
   const ready = assert.rejects(world.view.ready("shop", { signal }), (error: PosternError) => {
