@@ -33,5 +33,6 @@ function asciiName(name: string): string {
   // These end or split the host of a URL, so the parser would look at something else than the name.
   if (/[\s/?#@:\\%]/.test(name)) return name.toLowerCase();
   const url = URL.parse(`http://${name}`);
-  return url === null ? name.toLowerCase() : url.hostname;
+  // The dot of the root may be one of another script too.
+  return url === null ? name.toLowerCase() : url.hostname.replace(/\.$/, "");
 }

@@ -193,7 +193,12 @@ const table: { name: string; rules: string[]; expected: Record<string, string> }
   {
     name: "international names",
     rules: ["routes: bücher.example > a"],
-    expected: { "xn--bcher-kva.example:1": "a", "BÜCHER.example:1": "a", "shop.bücher。example:1": "a" },
+    expected: {
+      "xn--bcher-kva.example:1": "a",
+      "BÜCHER.example:1": "a",
+      "shop.bücher。example:1": "a",
+      "bücher.example。:1": "a",
+    },
   },
   {
     name: "names, not only their hashes",
