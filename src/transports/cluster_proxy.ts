@@ -29,6 +29,14 @@ interface AcceptedProxy {
   readonly isDirect: (target: Target) => boolean;
 }
 
+/** The watches at one API server. */
+interface Watching {
+  readonly api: KubeApi;
+  readonly stop: AbortController;
+  /** Settles once both are known. */
+  readonly ready: Promise<void>;
+}
+
 /** The texts it is made of; they change together or one by one. */
 interface Told {
   readonly status?: Readonly<Record<string, unknown>>;
@@ -45,7 +53,7 @@ export class ClusterProxy implements Transport {
   readonly #tasks = new Tasks(undefined, () => {});
   #told: Told = {};
   #accepted: AcceptedProxy | undefined;
-  #watching: Promise<void> | undefined;
+  #watching: Watching | undefined;
   #state: TransportStatus = { state: "idle" };
 
   constructor(deps: ClusterProxyDeps) {
@@ -82,21 +90,37 @@ export class ClusterProxy implements Transport {
     await this.#tasks[Symbol.asyncDispose]();
   }
 
-  /** Waits until both are known; from then on it answers at once, also while a watch is being resumed. */
+  /**
+   * Waits until both are known; from then on it answers at once, also while a watch is being resumed. Where the
+   * kubeconfig has changed, its transport has another API server: what the former one said does not count.
+   */
   async #ready(signal: AbortSignal): Promise<void> {
-    this.#watching ??= this.#watch().catch((error) => {
-      this.#watching = undefined;
-      throw error;
-    });
-    this.#watching.catch(() => {});
-    await unlessAborted(this.#watching, signal);
+    const api = await this.#deps.api({ signal });
+    if (this.#watching?.api !== api) {
+      this.#watching?.stop.abort(new DOMException("The cluster is another one", "AbortError"));
+      this.#watching = this.#watch(api);
+    }
+    await unlessAborted(this.#watching.ready, signal);
   }
 
-  async #watch(): Promise<void> {
-    const api = await this.#deps.api({ signal: this.#tasks.signal });
+  #watch(api: KubeApi): Watching {
+    this.#told = {};
+    this.#accepted = undefined;
+    const stop = new AbortController();
+    const ready = this.#followBoth(api, stop.signal).catch((error) => {
+      // One of them alone is of no use: the next dial begins with both.
+      stop.abort(error);
+      if (this.#watching?.stop === stop) this.#watching = undefined;
+      throw error;
+    });
+    ready.catch(() => {});
+    return { api, stop, ready };
+  }
+
+  async #followBoth(api: KubeApi, signal: AbortSignal): Promise<void> {
     await Promise.all([
       this.#follow(
-        api,
+        { api, signal },
         { apiVersion: "config.openshift.io/v1", resource: "proxies", name: "cluster" },
         (object) => {
           const { status } = isMapping(object) ? object : {};
@@ -104,7 +128,7 @@ export class ClusterProxy implements Transport {
         },
       ),
       this.#follow(
-        api,
+        { api, signal },
         {
           apiVersion: "v1",
           resource: "configmaps",
@@ -123,7 +147,7 @@ export class ClusterProxy implements Transport {
 
   /** Holds one object; what is gone is told as undefined. */
   async #follow(
-    api: KubeApi,
+    { api, signal: followed }: { readonly api: KubeApi; readonly signal: AbortSignal },
     { apiVersion, resource, namespace, name }: {
       readonly apiVersion: string;
       readonly resource: string;
@@ -136,6 +160,7 @@ export class ClusterProxy implements Transport {
     const { loadKubernetes } = await import("../clusters/mod.ts");
     const { KubeWatch } = await loadKubernetes();
     const told = (object: unknown) => {
+      if (followed.aborted) return;
       tell(object);
       this.#accepted = undefined;
     };
@@ -147,7 +172,7 @@ export class ClusterProxy implements Transport {
       sink: { put: told, remove: () => told(undefined) },
       onChange: () => {},
     });
-    this.#tasks.spawn((signal) => watch.run({ signal }));
+    this.#tasks.spawn((signal) => watch.run({ signal: AbortSignal.any([signal, followed]) }));
     await watch.synced;
   }
 

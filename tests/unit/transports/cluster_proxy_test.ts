@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import type { KubeApi } from "../../../src/clusters/mod.ts";
+import { PosternError } from "../../../src/core/mod.ts";
+import { ClusterProxy } from "../../../src/transports/cluster_proxy.ts";
+import { type FakeAnswer, type FakeRequest, FakeWatch } from "../../support/fake_kube_api.ts";
+import { bookmark, event } from "../../support/kube_answers.ts";
+import { kubeWorld } from "../../support/kube_world.ts";
+import { MemoryFiles } from "../../support/memory_files.ts";
+import { MemoryNetwork } from "../../support/memory_network.ts";
+import type { FakeClock } from "../../support/fake_clock.ts";
+
+const { signal } = new AbortController();
+const target = { host: "web.example.net", port: 443 };
+
+function proxyOf(api: () => KubeApi, clock: FakeClock): { proxy: ClusterProxy; dialled: string[] } {
+  const dialled: string[] = [];
+  const proxy = new ClusterProxy({
+    name: "out",
+    clock,
+    files: new MemoryFiles(),
+    network: new MemoryNetwork(),
+    dialer: ({ host, port }) => {
+      dialled.push(`${host}:${port}`);
+      return Promise.reject(new PosternError("unreachable", "Nothing is there"));
+    },
+    api: () => Promise.resolve(api()),
+  });
+  return { proxy, dialled };
+}
+
+/** What a cluster has accepted, as its watch begins. */
+function accepted(host: string): FakeWatch {
+  const status = { httpsProxy: `http://${host}:3128` };
+  const object = { metadata: { name: "cluster", resourceVersion: "5" }, status };
+  return new FakeWatch(event("ADDED", object), bookmark(6, true));
+}
+
+function answerOf(host: string): (request: FakeRequest) => FakeAnswer {
+  return ({ path }) => path.endsWith("/proxies") ? accepted(host) : new FakeWatch(bookmark(6, true));
+}
+
+Deno.test("ClusterProxy leaves no watch behind where it may not see all it needs", async () => {
+  await using world = await kubeWorld({
+    answer: ({ path }) =>
+      path.endsWith("/proxies") ? accepted("proxy.example.net") : { status: 403, body: { message: "no" } },
+  });
+  const { proxy } = proxyOf(() => world.client, world.clock);
+  await using _ = proxy;
+  for (let times = 0; times < 5; times++) {
+    await assert.rejects(proxy.dial(target, { signal }), { code: "not_allowed" });
+    await world.clock.advance(10);
+  }
+  assert.ok(world.api.open <= 2, `${world.api.open} connections to the API server`);
+});
+
+Deno.test("ClusterProxy goes on with the API that its cluster has now", async () => {
+  const former = await kubeWorld({ answer: answerOf("old.example.net") });
+  await using world = await kubeWorld({ answer: answerOf("new.example.net") });
+  let api: KubeApi = former.client;
+  const { proxy, dialled } = proxyOf(() => api, world.clock);
+  await using _ = proxy;
+  await assert.rejects(proxy.dial(target, { signal }), { code: "unreachable" });
+  // The kubeconfig has changed: what was made of the former one is given up.
+  api = world.client;
+  await former[Symbol.asyncDispose]();
+  await assert.rejects(proxy.dial(target, { signal }), { code: "unreachable" });
+  assert.deepEqual(dialled, ["old.example.net:3128", "new.example.net:3128"]);
+});
