@@ -45,19 +45,7 @@ export function mergedKubeconfig(
   if (mistake) throw unusable(path, mistake.message.split("\n")[0] ?? "it is not YAML");
   if (document.contents === null) return kubeconfigText(kubeconfig);
   if (!isMap(document.contents)) throw unusable(path, "it is not a mapping");
-  const foreign = kubeconfig.clusters.filter(({ name, cluster }) => {
-    const server = entryIn(document, "clusters", name)?.getIn(["cluster", "server"]);
-    return typeof server === "string" && server !== cluster.server;
-  });
-  if (foreign.length > 0 && !force) {
-    throw new PosternError(
-      "not_allowed",
-      `Cannot add to "${path}": ${counted(foreign.length, "cluster")} of the same name lead elsewhere: ${
-        foreign.map(({ name }) => name).join(", ")
-      }`,
-      { hint: "add --force to replace them" },
-    );
-  }
+  if (!force) demandOwn(document, kubeconfig, path);
   for (const entry of kubeconfig.clusters) put(document, "clusters", entry.name, entry);
   for (const entry of kubeconfig.users) put(document, "users", entry.name, entry);
   for (const entry of kubeconfig.contexts) {
@@ -67,6 +55,37 @@ export function mergedKubeconfig(
   }
   if (!document.get("current-context")) document.set("current-context", kubeconfig["current-context"]);
   return document.toString({ lineWidth: 0 });
+}
+
+/** Refuses to change entries of the same names that lead elsewhere: a person's own, or those of another inventory. */
+function demandOwn(document: Document, { clusters, contexts, users }: Kubeconfig, path: string): void {
+  const foreign = {
+    cluster: clusters.filter(({ name, cluster }) =>
+      isOther(entryIn(document, "clusters", name)?.getIn(["cluster", "server"]), cluster.server)
+    ),
+    context: contexts.filter(({ name, context }) =>
+      isOther(entryIn(document, "contexts", name)?.getIn(["context", "cluster"]), context.cluster)
+    ),
+    // Beside a cluster of that name it is the one that was merged before, perhaps with an older token.
+    user: users.filter(({ name, user }) => {
+      const there = entryIn(document, "users", name)?.toJSON()?.user;
+      return there !== undefined && !entryIn(document, "clusters", name) &&
+        JSON.stringify(there) !== JSON.stringify(user);
+    }),
+  };
+  const kinds = Object.entries(foreign).filter(([, entries]) => entries.length > 0);
+  if (kinds.length === 0) return;
+  const counts = kinds.map(([kind, entries]) => counted(entries.length, kind)).join(", ");
+  const names = new Set(kinds.flatMap(([, entries]) => entries.map(({ name }) => name)));
+  throw new PosternError(
+    "not_allowed",
+    `Cannot add to "${path}": ${counts} of the same name lead elsewhere: ${[...names].join(", ")}`,
+    { hint: "add --force to replace them" },
+  );
+}
+
+function isOther(there: unknown, wanted: string): boolean {
+  return typeof there === "string" && there !== wanted;
 }
 
 /** A kubeconfig with another current context, and what that was before; undefined where it has no such context. */

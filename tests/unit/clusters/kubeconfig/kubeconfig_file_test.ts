@@ -102,7 +102,7 @@ Deno.test("mergeKubeconfigFile() keeps remarks, other entries and the current co
 
 Deno.test("mergeKubeconfigFile() keeps the user and the namespace that a context has", async () => {
   const files = new MemoryFiles({
-    "/k": "contexts:\n- name: c-a\n  context: {cluster: x, user: mine, namespace: shop}\nclusters: []\n",
+    "/k": "contexts:\n- name: c-a\n  context: {cluster: c-a, user: mine, namespace: shop}\nclusters: []\n",
   });
   const { users: _, ...rest } = kubeconfig;
   const contexts = [{ name: "c-a", context: { cluster: "c-a" } }];
@@ -122,6 +122,41 @@ Deno.test("mergeKubeconfigFile() replaces a cluster of the same name that leads 
     (error) => isPosternError(error, "not_allowed") && /lead elsewhere: c-a$/.test(error.message),
   );
   await merge(files, "/k", kubeconfig, { force: true });
+  assert.match(await files.readText("/k"), /api\.c-a\.example\.net/);
+});
+
+const elsewhere = [
+  {
+    what: "a context that was renamed",
+    entries: `contexts: [{name: c-a, context: {cluster: mine, user: mine}}]`,
+    told: "1 context",
+  },
+  {
+    what: "a user without a cluster of that name",
+    entries: `users: [{name: c-a, user: {client-key-data: a2V5}}]`,
+    told: "1 user",
+  },
+];
+
+for (const { what, entries, told } of elsewhere) {
+  Deno.test(`mergeKubeconfigFile() changes ${what} only when forced`, async () => {
+    const mine = `clusters: [{name: mine, cluster: {server: https://mine.example}}]\n${entries}\n`;
+    const files = new MemoryFiles({ "/k": mine });
+    await assert.rejects(
+      merge(files, "/k", kubeconfig, { force: false }),
+      (error) =>
+        isPosternError(error, "not_allowed") &&
+        error.message === `Cannot add to "/k": ${told} of the same name lead elsewhere: c-a`,
+    );
+    assert.equal(await files.readText("/k"), mine);
+    await merge(files, "/k", kubeconfig, { force: true });
+    assert.match(await files.readText("/k"), /cluster: "?c-a/);
+  });
+}
+
+Deno.test("mergeKubeconfigFile() takes up a user of its own whose cluster was taken out", async () => {
+  const files = new MemoryFiles({ "/k": "users: [{name: c-a, user: {token: no}}]\n" });
+  await merge(files, "/k", kubeconfig, { force: false });
   assert.match(await files.readText("/k"), /api\.c-a\.example\.net/);
 });
 
