@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { storeClusters } from "../support/lab_clusters.ts";
+import { labCluster, storeClusters } from "../support/lab_clusters.ts";
 import { peerTest } from "../support/peers.ts";
 import { atTerminal } from "../support/pseudo_terminal.ts";
 import { compiled, Household } from "../support/postern_process.ts";
@@ -132,6 +132,27 @@ peerTest(
       assert.match(stderr, /failed in 2 of 4 clusters: c-lab-1 \(9\), c-empty \(125\)\n$/);
       assert.equal(code, 9);
     });
+    assert.deepEqual(await leftFiles(home), []);
+  },
+);
+
+peerTest(
+  "postern clusters --each gives each cluster a file of its own, however much their names are alike",
+  ["sh"],
+  async ({ sh }) => {
+    await using home = await Household.open();
+    const long = "c-".padEnd(100, "x");
+    const names = [`${long}-production`, `${long}-test`, "c-lab", "C-LAB"];
+    await storeClusters(home, names.map((name) => labCluster(name, name, {})));
+    await using _door = await home.door();
+    const command = [sh, "-c", 'basename "$KUBECONFIG" .kubeconfig'];
+    const { code, stdout, stderr } = await home.run(
+      ["clusters", "--each", "--parallel", "4", "--", ...command],
+    );
+    assert.equal(code, 0, stderr);
+    const files = stdout.split("\n").filter((line) => line !== "" && !line.startsWith("---"));
+    // A disk may take capitals for small letters.
+    assert.equal(new Set(files.map((file) => file.toLowerCase())).size, names.length, stdout);
     assert.deepEqual(await leftFiles(home), []);
   },
 );

@@ -76,7 +76,9 @@ export class ClusterPrograms implements AsyncDisposable {
         { hint: "see what is known: postern clusters -o yaml" },
       );
     }
-    const path = `${this.#files.directory}/${fileName(known.name)}.kubeconfig`;
+    // Names that are alike may be one as the name of a file, and then a program would work in another cluster.
+    const file = `${fileName(known.name)}-${crypto.randomUUID().slice(0, 8)}.kubeconfig`;
+    const path = `${this.#files.directory}/${file}`;
     await this.#world.files.replace(path, await writtenKubeconfig(kubeconfig));
     return {
       variables: {
