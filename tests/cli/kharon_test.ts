@@ -60,7 +60,7 @@ Deno.test("what kharon would not start with, postern says too", async (t) => {
     {
       args: ["update", "--lieutenant-url", "http://api.example.net"],
       code: 4,
-      says: /LIEUTENANT_URL: must begin with https:\/\//,
+      says: /^--lieutenant-url: must begin with https:\/\/.*\npostern: hint: see postern update --help/m,
     },
   ];
   for (const { args, code, says } of cases) {

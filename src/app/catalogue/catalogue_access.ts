@@ -36,9 +36,9 @@ export async function catalogueSources(
   const { catalogueOfEnvironment } = await import("../../clusters/mod.ts");
   const { catalogues: written } = config.settings;
   const named = lieutenantUrl === undefined ? written : written && withAddress(written, lieutenantUrl);
-  const ofEnvironment = named ? undefined : catalogueOfEnvironment((variable) =>
-    // A person who names one means that one.
-    variable === "LIEUTENANT_URL" && lieutenantUrl !== undefined ? lieutenantUrl : world.process.env(variable)
+  const ofEnvironment = named ? undefined : catalogueOfEnvironment(
+    (variable) => world.process.env(variable),
+    lieutenantUrl,
   );
   const all = named ?? (ofEnvironment ? [ofEnvironment] : []);
   if (all.length === 0) {

@@ -109,23 +109,32 @@ export function cataloguesSchema(): Schema<readonly CatalogueSettings[]> {
   });
 }
 
-/** The catalogue that the environment names, for a machine without configuration. */
+/** The catalogue that the environment names, for a machine without configuration; at the address of an option, if any. */
 export function catalogueOfEnvironment(
   env: (name: string) => string | undefined,
+  address?: string,
 ): CatalogueSettings | undefined {
   const variable = ["LIEUTENANT_URL", "COMMODORE_API_URL"].find((name) => env(name));
-  if (variable === undefined) return undefined;
+  const lieutenant = address ?? (variable && env(variable));
+  if (lieutenant === undefined) return undefined;
   const clientId = env("COMMODORE_OIDC_CLIENT");
   const discoveryUrl = env("COMMODORE_OIDC_DISCOVERY_URL");
   const context = rootContext({ base: "/" });
   const found = settings.parse({
-    lieutenant: env(variable),
+    lieutenant,
     oidc: { ...(clientId && { clientId }), ...(discoveryUrl && { discoveryUrl }) },
   }, context);
   const errors = context.problems.filter(isError);
   if (found && errors.length === 0) return found;
-  const lines = errors.map(({ path, message }) =>
-    `${path[0] === "lieutenant" ? variable : "COMMODORE_OIDC_DISCOVERY_URL"}: ${message}`
-  );
-  throw configError("the environment", lines, { hint: `correct it, or: unset ${variable}` });
+  const option = "--lieutenant-url";
+  const named = address === undefined ? variable : option;
+  const wrong = errors.map(({ path, message }) => ({
+    name: path[0] === "lieutenant" ? named : "COMMODORE_OIDC_DISCOVERY_URL",
+    message,
+  }));
+  const lines = wrong.map(({ name, message }) => `${name}: ${message}`);
+  const names = wrong.map(({ name }) => name);
+  throw names.includes(option)
+    ? configError("these options", lines, { hint: "see postern update --help" })
+    : configError("the environment", lines, { hint: `correct it, or: unset ${names.join(" ")}` });
 }

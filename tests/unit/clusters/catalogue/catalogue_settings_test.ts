@@ -138,6 +138,19 @@ Deno.test("catalogueOfEnvironment() names the variable that is wrong", () => {
       error.message,
       /^Cannot use the environment: 2 problems\nCOMMODORE_API_URL: must be a URL.*\nCOMMODORE_OIDC_DISCOVERY_URL: must be a URL/,
     );
+    assert.equal(error.hint, "correct it, or: unset COMMODORE_API_URL COMMODORE_OIDC_DISCOVERY_URL");
     return true;
   });
+});
+
+Deno.test("catalogueOfEnvironment() names the option where that is wrong, whatever the variable says", () => {
+  const env: Record<string, string> = { LIEUTENANT_URL: "https://a.example.net" };
+  for (const address of ["api.example.net", ""]) {
+    assert.throws(() => catalogueOfEnvironment((name) => env[name], address), (error) => {
+      assert.ok(error instanceof PosternError);
+      assert.match(error.message, /^Cannot use these options: 1 problem\n--lieutenant-url: must be a URL/);
+      assert.equal(error.hint, "see postern update --help");
+      return true;
+    });
+  }
 });
