@@ -3,6 +3,7 @@ import type { PageSource, ProxyEnvironment, ReloadReport } from "../listeners/mo
 import { environmentFor, pacFile, shellLines } from "../routing/mod.ts";
 import type { Door } from "./door/door.ts";
 import { randomToken } from "./instance.ts";
+import { doorOf } from "./settings/environment_text.ts";
 import { proxyEnvironment } from "./settings/proxy_environment.ts";
 
 export interface DoorActions {
@@ -26,11 +27,16 @@ export function doorSource(door: Door, { reload, stop }: DoorActions): PageSourc
     stop: ({ drain }) => stop(drain),
     explain: (target, options) => door.explain(target, options),
     pac: (authority, local = authority) =>
-      pacFile(door.plan.router, { door: authority, hasAuth: asksAt(door, local) }),
+      pacFile(door.plan.router, {
+        door: authority,
+        hasAuth: asksAt(door, local),
+        isHttpOnly: at(door, local).some(({ kind }) => kind === "http"),
+      }),
     env: (options) => environmentOf(door, options),
     environmentLines: (shell) => {
-      const { http, noProxy } = environmentOf(door, { credentials: false });
-      const { changes } = environmentFor({ door: new URL(http).host, noProxy, current: () => undefined });
+      const environment = environmentOf(door, { credentials: false });
+      const { noProxy } = environment;
+      const { changes } = environmentFor({ ...doorOf(environment), noProxy, current: () => undefined });
       return shellLines(changes, shell);
     },
   };
@@ -56,9 +62,12 @@ function isOpenAt(door: Door, local: string | undefined): boolean {
 }
 
 /** Whether the door asks for a password on the port of an authority. */
-function asksAt({ listeners }: Door, authority: string): boolean {
+function asksAt(door: Door, authority: string): boolean {
+  return at(door, authority).some(({ hasAuth }) => hasAuth);
+}
+
+/** The listeners on the port of an authority. */
+function at({ listeners }: Door, authority: string): Door["listeners"] {
   const port = /:([0-9]+)$/.exec(authority)?.[1];
-  return listeners.some(({ address, hasAuth }) =>
-    hasAuth && port !== undefined && address.endsWith(`:${port}`)
-  );
+  return listeners.filter(({ address }) => port !== undefined && address.endsWith(`:${port}`));
 }

@@ -205,9 +205,9 @@ export interface DialReport {
 
 /** What programs need to be told to use the door, before it is put into a shell's words. */
 export interface ProxyEnvironment {
-  /** `http://127.0.0.1:12000`. */
+  /** For the web: `http://127.0.0.1:12000`, or `socks5h://…` of a door that speaks SOCKS only. */
   readonly http: string;
-  /** `socks5h://127.0.0.1:12000`. */
+  /** For all else: `socks5h://127.0.0.1:12000`, or `http://…` of a door that speaks HTTP only. */
   readonly socks: string;
   /** What a kubeconfig has as `proxy-url`: `socks5://127.0.0.1:12000`. A door of an older postern does not tell it. */
   readonly proxyUrl?: string;

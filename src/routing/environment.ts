@@ -5,6 +5,8 @@ import type { EnvironmentChange } from "./shell_lines.ts";
 export interface EnvironmentOptions {
   /** Where programs find the door: `127.0.0.1:12000`. */
   readonly door: string;
+  /** What the door speaks there, where that is not both. */
+  readonly speaks?: "socks" | "http" | undefined;
   readonly credentials?: { readonly name: string; readonly password: string };
   /** What need not go through the door, as `noProxyFor` writes it for the same client. */
   readonly noProxy: readonly string[];
@@ -47,6 +49,11 @@ export function environmentFor(options: EnvironmentOptions): EnvironmentPlan {
       upstreams.add(value);
     }
   }
+  if (options.speaks === "socks") {
+    notes.push(
+      "the door speaks SOCKS only, which not every program can: one at listen.mixed speaks HTTP too",
+    );
+  }
   if (client === "java" && options.credentials) {
     notes.push("Java takes no password for a proxy from its properties");
   }
@@ -79,16 +86,20 @@ function markedNames(current: (name: string) => string | undefined): string[] {
   return (current(marker) ?? "").split(",").filter((name) => known.test(name));
 }
 
-function proxyVariablesOf({ door, credentials, client }: EnvironmentOptions, items: readonly string[]) {
+function proxyVariablesOf(
+  { door, speaks, credentials, client }: EnvironmentOptions,
+  items: readonly string[],
+) {
   const user = credentials
     ? `${encodeURIComponent(credentials.name)}:${encodeURIComponent(credentials.password)}@`
     : "";
-  const http = `http://${user}${authorityOf(door)}`;
+  const at = (scheme: string) => `${scheme}://${user}${authorityOf(door)}`;
+  const http = at(speaks === "socks" ? "socks5h" : "http");
   const lower = {
     http_proxy: http,
     https_proxy: http,
     ...(client === undefined || client === "curl"
-      ? { all_proxy: `socks5h://${user}${authorityOf(door)}` }
+      ? { all_proxy: at(speaks === "http" ? "http" : "socks5h") }
       : {}),
     no_proxy: items.join(","),
   };
@@ -97,17 +108,23 @@ function proxyVariablesOf({ door, credentials, client }: EnvironmentOptions, ite
   return client === undefined ? { ...lower, ...upper } : lower;
 }
 
-function javaVariables({ door, current }: EnvironmentOptions, items: readonly string[]) {
+function javaVariables({ door, speaks, current }: EnvironmentOptions, items: readonly string[]) {
   const { host, port } = parseTarget(door);
   const former = current(
     markedNames(current).includes("JAVA_TOOL_OPTIONS") ? saved("JAVA_TOOL_OPTIONS") : "JAVA_TOOL_OPTIONS",
   );
-  const options = [
-    ...["http", "https"].flatMap((
-      scheme,
-    ) => [`-D${scheme}.proxyHost=${host}`, `-D${scheme}.proxyPort=${port}`]),
-    `-Dhttp.nonProxyHosts=${items.join("|")}`,
-  ];
+  const options = speaks === "socks"
+    ? [
+      `-DsocksProxyHost=${host}`,
+      `-DsocksProxyPort=${port}`,
+      `-DsocksNonProxyHosts=${items.join("|")}`,
+    ]
+    : [
+      ...["http", "https"].flatMap((
+        scheme,
+      ) => [`-D${scheme}.proxyHost=${host}`, `-D${scheme}.proxyPort=${port}`]),
+      `-Dhttp.nonProxyHosts=${items.join("|")}`,
+    ];
   return { JAVA_TOOL_OPTIONS: [...(former ? [former] : []), ...options].join(" ") };
 }
 

@@ -9,13 +9,15 @@ export interface PacOptions {
   readonly door: string;
   /** The door asks for a password: browsers have none for SOCKS5, so they are sent to the HTTP proxy. */
   readonly hasAuth?: boolean;
+  /** Whether the door speaks no SOCKS there. */
+  readonly isHttpOnly?: boolean;
 }
 
 /**
  * A script that sends to the door exactly what the router routes, and the rest direct. It asks no resolver, and
  * names nothing behind the door: a browser that cannot reach the door must not try such a host directly.
  */
-export function pacFile(router: Router, { door, hasAuth = false }: PacOptions): string {
+export function pacFile(router: Router, { door, hasAuth = false, isHttpOnly = false }: PacOptions): string {
   const confined = new Map<string, Rule[]>();
   const shared: Rule[] = [];
   for (const rule of router.rules) {
@@ -24,7 +26,7 @@ export function pacFile(router: Router, { door, hasAuth = false }: PacOptions): 
   }
   const owners = new Map([...confined.keys()].map((owner, index) => [owner, index]));
   const lines = [
-    `var PROXY = ${quoted(`${hasAuth ? "PROXY" : "SOCKS5"} ${authorityOf(door)}`)};`,
+    `var PROXY = ${quoted(`${hasAuth || isHttpOnly ? "PROXY" : "SOCKS5"} ${authorityOf(door)}`)};`,
     `var DEFAULT = ${verdict(router.fallback)};`,
     ...indexLines("RULES", shared, { router, owners }),
     "var OWN = {};",

@@ -85,3 +85,54 @@ Deno.test("postern env for a door that asks for a password names the option, and
   assert.equal(given.code, 0, given.stderr);
   assert.match(given.stdout, /http:\/\/me:s3cret@127\.0\.0\.1:/);
 });
+
+const doors = [
+  { listen: "{ socks: 127.0.0.1:3141 }", url: "socks5h://127.0.0.1:3141", all: "socks5h://127.0.0.1:3141" },
+  { listen: "{ http: 127.0.0.1:3142 }", url: "http://127.0.0.1:3142", all: "http://127.0.0.1:3142" },
+  { listen: "{ mixed: 127.0.0.1:80 }", url: "http://127.0.0.1:80", all: "socks5h://127.0.0.1:80" },
+  { listen: "{ mixed: '[::1]:80' }", url: "http://[::1]:80", all: "socks5h://[::1]:80" },
+];
+for (const { listen, url, all } of doors) {
+  Deno.test(`postern env names a door by what it speaks: listen: ${listen}`, async () => {
+    await using home = await Household.open();
+    await home.configure(`listen: ${listen}\n`);
+    const { code, stdout, stderr } = await home.run(["env", "--shell", "json"]);
+    assert.equal(code, 0, stderr);
+    const { https_proxy, ALL_PROXY } = JSON.parse(stdout);
+    assert.deepEqual({ https_proxy, ALL_PROXY }, { https_proxy: url, ALL_PROXY: all });
+    const pac = await home.run(["pac"]);
+    assert.equal(/^var PROXY = "PROXY /.test(pac.stdout), listen.includes("http:"), pac.stdout.slice(0, 100));
+  });
+}
+
+const nowhere = [
+  { listen: "{ mixed: 127.0.0.1:0 }", says: /about this door: its port is any free one\n.*start it/ },
+  { listen: "{ unix: door.sock }", says: /about this door: it listens on no TCP port\n.*listen\.mixed/ },
+];
+for (const { listen, says } of nowhere) {
+  Deno.test(`postern env makes up no address where there is none: listen: ${listen}`, async () => {
+    await using home = await Household.open();
+    await home.configure(`listen: ${listen}\n`);
+    const { code, stdout, stderr } = await home.run(["env"]);
+    assert.deepEqual([code, stdout], [4, ""]);
+    assert.match(stderr, says);
+  });
+}
+
+peerTest("what postern env prints works with a door that speaks SOCKS only", ["curl"], async ({ curl }) => {
+  await using home = await Household.open();
+  await using origin = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    () => new Response("hi"),
+  );
+  await home.configure("listen: { socks: 127.0.0.1:0 }\ndefault: direct\n");
+  await using _door = await home.door();
+  const { stdout, stderr } = await home.run(["env", "--shell", "json"]);
+  const env: Record<string, string> = JSON.parse(stdout);
+  const page = await new Deno.Command(curl, {
+    args: ["-sS", "--noproxy", "", `http://127.0.0.1:${origin.addr.port}/`],
+    env,
+  }).output();
+  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  assert.deepEqual([text(page.stdout), text(page.stderr)], ["hi", ""], stderr);
+});

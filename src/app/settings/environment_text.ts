@@ -1,6 +1,12 @@
 import type { World } from "../../core/mod.ts";
 import type { ProxyEnvironment } from "../../listeners/mod.ts";
-import { environmentFor, type Shell, shellLines, undoEnvironment } from "../../routing/mod.ts";
+import {
+  environmentFor,
+  type EnvironmentOptions,
+  type Shell,
+  shellLines,
+  undoEnvironment,
+} from "../../routing/mod.ts";
 import { clientNamed } from "./proxy_environment.ts";
 
 export interface EnvironmentTextOptions {
@@ -44,7 +50,7 @@ function planOf(
   const url = new URL(environment.http);
   const kind = clientNamed(client);
   return environmentFor({
-    door: url.host,
+    ...doorOf(environment),
     ...(url.username !== "" && {
       credentials: { name: decodeURIComponent(url.username), password: decodeURIComponent(url.password) },
     }),
@@ -52,4 +58,15 @@ function planOf(
     ...(kind !== undefined && { client: kind }),
     current,
   });
+}
+
+/** Where the door of an environment is, and what it speaks there where that is not both. */
+export function doorOf(
+  { http, socks }: Pick<ProxyEnvironment, "http" | "socks">,
+): Pick<EnvironmentOptions, "door" | "speaks"> {
+  const { hostname, port, protocol } = new URL(http);
+  // A URL leaves out the usual port of its scheme.
+  const door = `${hostname}:${port || "80"}`;
+  const speaks = protocol !== "http:" ? "socks" : new URL(socks).protocol === "http:" ? "http" : undefined;
+  return { door, ...(speaks && { speaks }) };
 }

@@ -1,5 +1,5 @@
 import { formatPath, masked } from "../../config/mod.ts";
-import { silentLog, type Target, type World } from "../../core/mod.ts";
+import { PosternError, silentLog, type Target, type World } from "../../core/mod.ts";
 import type { ExplanationInfo, ProxyEnvironment } from "../../listeners/mod.ts";
 import { pacFile } from "../../routing/mod.ts";
 import { closedDoor } from "../door/closed_door.ts";
@@ -71,8 +71,12 @@ export async function pacFromFiles(
 ): Promise<string> {
   const config = await loadConfig(world, source);
   await using door = closedDoor(world, config);
-  const { address, user } = await configuredDoor(world, config);
-  return pacFile(door.plan.router, { door: authority ?? address, hasAuth: user !== undefined });
+  const { address, kind, user } = await configuredDoor(world, config);
+  return pacFile(door.plan.router, {
+    door: authority ?? address,
+    hasAuth: user !== undefined,
+    isHttpOnly: kind === "http",
+  });
 }
 
 /** What programs need to be told to use a door with this configuration. */
@@ -93,10 +97,19 @@ async function configuredDoor(
 ): Promise<ToldDoor> {
   const listen = listenOf(settings);
   const listener = listen.mixed?.[0] ?? listen.http?.[0] ?? listen.socks?.[0];
-  if (!listener) return { address: "127.0.0.1:12000" };
+  const endpoint = listener?.address.sockets.map(({ endpoint }) => endpoint).find((one) => "port" in one);
+  if (!listener || !endpoint || !("port" in endpoint)) {
+    throw new PosternError("config", "Cannot tell programs about this door: it listens on no TCP port", {
+      hint: "add a listener: listen.mixed",
+    });
+  }
+  if (endpoint.port === 0) {
+    throw new PosternError("config", "Cannot tell programs about this door: its port is any free one", {
+      hint: "start it: postern proxy; or give its listener a port that stays the same",
+    });
+  }
   const [user] = await readUsers(world.files, listener, listen);
-  const [{ endpoint }] = listener.address.sockets;
-  const address = "port" in endpoint ? reachableAt(endpoint) : "127.0.0.1:12000";
+  const address = reachableAt(endpoint);
   const kind = listener === listen.mixed?.[0] ? "mixed" : listener === listen.http?.[0] ? "http" : "socks";
   return { address, kind, ...(user && { user }) };
 }

@@ -43,8 +43,8 @@ export function proxyEnvironment(
     ? `${encodeURIComponent(user.name)}:${encodeURIComponent(user.password)}@`
     : "";
   return {
-    http: `http://${login}${address}`,
-    socks: `socks5h://${login}${address}`,
+    http: `${kind === "socks" ? "socks5h" : "http"}://${login}${address}`,
+    socks: `${kind === "http" ? "http" : "socks5h"}://${login}${address}`,
     // Go sends names to be resolved by the proxy with either spelling.
     proxyUrl: `${kind === "http" ? "http" : "socks5"}://${login}${address}`,
     noProxy: items,

@@ -16,6 +16,7 @@ const door = "127.0.0.1:12000";
 
 interface Asked {
   readonly client?: Client;
+  readonly speaks?: "socks" | "http";
   readonly credentials?: { readonly name: string; readonly password: string };
 }
 
@@ -80,6 +81,27 @@ Deno.test("environmentFor() adds to the options of Java, once", () => {
   assert.deepEqual(applied(twice, undoEnvironment((name) => twice[name]).changes), before);
   const fresh = applied({}, plan({}, { client: "java" }).changes);
   assert.deepEqual(applied(fresh, plan(fresh, { client: "java" }).changes), fresh);
+});
+
+const only = [
+  { speaks: "socks", http: "socks5h://127.0.0.1:12000", all: "socks5h://127.0.0.1:12000" },
+  { speaks: "http", http: "http://127.0.0.1:12000", all: "http://127.0.0.1:12000" },
+] as const;
+for (const { speaks, http, all } of only) {
+  Deno.test(`environmentFor() names a door that speaks ${speaks} only as that`, () => {
+    const { changes, notes } = plan({}, { speaks });
+    const { http_proxy, HTTPS_PROXY, all_proxy } = applied({}, changes);
+    assert.deepEqual([http_proxy, HTTPS_PROXY, all_proxy], [http, http, all]);
+    assert.equal(notes.some((note) => note.includes("SOCKS only")), speaks === "socks");
+  });
+}
+
+Deno.test("environmentFor() has Java use a door that speaks SOCKS only", () => {
+  const { JAVA_TOOL_OPTIONS } = applied({}, plan({}, { client: "java", speaks: "socks" }).changes);
+  assert.match(
+    JAVA_TOOL_OPTIONS ?? "",
+    /^-DsocksProxyHost=127\.0\.0\.1 -DsocksProxyPort=12000 -DsocksNonProxyHosts=localhost\|/,
+  );
 });
 
 Deno.test("environmentFor() encodes credentials", () => {

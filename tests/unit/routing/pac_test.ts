@@ -114,6 +114,11 @@ Deno.test("pacFile() names an HTTP proxy where the door has a password, and noth
   assert.equal(evaluate(text)("http://cluster.test/", "cluster.test"), "PROXY [::1]:12000");
 });
 
+Deno.test("pacFile() names an HTTP proxy where the door speaks no SOCKS", () => {
+  const text = pacFile(router, { door, isHttpOnly: true });
+  assert.equal(evaluate(text)("http://cluster.test/", "cluster.test"), `PROXY ${door}`);
+});
+
 Deno.test("pacFile() uses no function of the sandbox and no newer syntax", () => {
   const text = pacFile(router, { door });
   assert.doesNotMatch(text, /dnsResolve|isResolvable|isInNet|myIpAddress|dnsDomain|shExpMatch|alert/);
