@@ -1,4 +1,4 @@
-import type { Bytes, Conn } from "../core/mod.ts";
+import { type Bytes, type Conn, PosternError } from "../core/mod.ts";
 
 export interface GatheredOutputOptions {
   readonly onFailure: (error: unknown) => void;
@@ -46,6 +46,7 @@ export class GatheredOutput {
   gather(bytes: Uint8Array): void {
     if (this.#isClosed) return;
     const end = this.#used + bytes.length;
+    if (end > mostHeld) return this.#giveUp();
     if (end > this.#filling.length) this.#grow(end);
     this.#filling.set(bytes, this.#used);
     this.#used = end;
@@ -111,6 +112,16 @@ export class GatheredOutput {
     return seal ? seal(bytes) : bytes;
   }
 
+  /** Told a little later: whoever adds is in the middle of a message. */
+  #giveUp(): void {
+    this.close();
+    const error = new PosternError(
+      "protocol",
+      "Cannot go on: the other side asks, and takes nothing of the answers",
+    );
+    queueMicrotask(() => this.#options.onFailure(error));
+  }
+
   #makeRoom(): void {
     this.#room?.resolve();
     this.#room = undefined;
@@ -125,4 +136,6 @@ export class GatheredOutput {
 
 const smallest = 4 * 1024;
 const much = 256 * 1024;
+/** Clients wait for room long before; what comes beyond it are answers that the other side makes us give. */
+const mostHeld = 16 * 1024 * 1024;
 const turns = 6;
