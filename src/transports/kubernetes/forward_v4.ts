@@ -85,6 +85,8 @@ export class ForwardV4 {
   }
 
   #onPing(bytes: Uint8Array): void {
+    // Who asks more often than it takes answers gets none of them.
+    if (this.#waiting >= much) return;
     this.#write(webSocket.clientFrame(webSocket.opcodes.pong, bytes.length, (into) => into.set(bytes)));
   }
 
