@@ -176,6 +176,22 @@ Deno.test("F29: a port that is taken fails the start and names the address, in t
   assert.equal((await home.run(["status"])).code, 3);
 });
 
+Deno.test("a door that has one address of a port says so when it is to have all of them", async () => {
+  await using home = await Household.open();
+  await home.configure("listen: { mixed: 127.0.0.1:0 }\n");
+  await using door = home.start(["proxy"]);
+  const address = await door.address();
+  const all = address.replace("127.0.0.1", "0.0.0.0");
+  await home.configure(`listen: { mixed: ${all}, allowOpen: true }\n`);
+  const reload = await home.run(["reload"]);
+  assert.equal(reload.code, 1);
+  assert.match(
+    reload.stderr,
+    new RegExp(`error: Cannot listen on ${all}: this door listens on ${address}\n.*hint: .*started anew`),
+  );
+  await end(door);
+});
+
 Deno.test("F29: a door of ours that has the port is named", async () => {
   await using home = await Household.open();
   await home.configure(plain);

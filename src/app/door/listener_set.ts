@@ -243,7 +243,7 @@ export class ListenerSet implements AsyncDisposable {
       listening ??= this.#world.network.listen(isAnyPort ? samePort(endpoint, own) : endpoint);
     } catch (error) {
       if (mayBeMissing && error instanceof PosternError && error.detail === "network") return [];
-      throw error;
+      throw ownConflict(error, endpoint, [...this.#bound, ...others]);
     }
     const address = addressText(listening.endpoint);
     const hasAuth = users.length > 0;
@@ -260,6 +260,28 @@ export class ListenerSet implements AsyncDisposable {
     const serve: Serve = (client, messages, deps, options) => live.now.serve(client, messages, deps, options);
     this.#serving.spawn((signal) => serveDoor(listening, serve, live, { signal }));
   }
+}
+
+/** The failure to bind a port of which this door has a part itself: all addresses and one of them cannot be had beside each other. */
+function ownConflict(error: unknown, endpoint: Endpoint, bound: readonly BoundListener[]): unknown {
+  if (!(error instanceof PosternError) || error.detail !== "in_use" || "path" in endpoint) return error;
+  const isOverlapping = ({ endpoint: own }: BoundListener) =>
+    "port" in own && own.port === endpoint.port && [own.host, endpoint.host].some(isWildcard);
+  const other = bound.find(isOverlapping);
+  if (!other) return error;
+  return new PosternError(
+    "config",
+    `Cannot listen on ${formatTarget(endpoint)}: this door listens on ${other.address}`,
+    {
+      cause: error,
+      exit: 1,
+      hint: "name only one of the two; a door that runs has to be started anew for that: postern stop",
+    },
+  );
+}
+
+function isWildcard(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
 }
 
 /** Both families of `localhost:0` get the same port. */
