@@ -151,7 +151,7 @@ function checkListeners(settings: ListenSettings, context: Context): void {
       } else {
         place.report(
           `must not be open to the network without authentication: ${address.text} is not a loopback address, ` +
-            "set listen.auth, or listen.allowOpen: true",
+            "set listen.auth, or listen.allowOpen: true (--allow-open)",
         );
       }
     }
