@@ -83,7 +83,8 @@ export class Http2Session implements FrameTaker {
   #unacknowledged = 0;
   #fault: Http2Fault | undefined;
   #peerLeft: { readonly lastStream: number } | undefined;
-  #hasLeft = false;
+  /** The last stream that is served, once we have said a farewell. */
+  #lastServed: number | undefined;
   readonly #chatter = new Allowance(2000, 1000);
   readonly #resets = new Allowance(5000, 1000);
   /** Of streams that were hardly there: those cost us more than whoever begins and ends them at once. */
@@ -146,7 +147,7 @@ export class Http2Session implements FrameTaker {
 
   /** Whether streams may be opened at all, now or later. */
   get isOpen(): boolean {
-    return !this.#fault && !this.#peerLeft && !this.#hasLeft;
+    return !this.#fault && !this.#peerLeft && this.#lastServed === undefined;
   }
 
   /** Whether the peer has said how it wants things. */
@@ -226,11 +227,11 @@ export class Http2Session implements FrameTaker {
 
   /** Takes no more streams; those that are open go on. */
   goAway(code: number, text = ""): void {
-    this.#hasLeft = true;
+    this.#lastServed ??= this.#streams.lastOfPeer;
     const words = new TextEncoder().encode(text.slice(0, 200));
     const payload = new Uint8Array(8 + words.length);
     const view = new DataView(payload.buffer);
-    view.setUint32(0, this.#streams.lastOfPeer);
+    view.setUint32(0, this.#lastServed);
     view.setUint32(4, code);
     payload.set(words, 8);
     this.#output.frame(frameTypes.goAway, 0, 0, payload);
@@ -360,7 +361,8 @@ export class Http2Session implements FrameTaker {
     let state = this.#streams.find(stream);
     if (!state) {
       if (this.#options.role === "client" || !this.#streams.isNew(stream)) return this.#meetClosed(head);
-      if (this.#hasLeft) return;
+      // Begun before our farewell was heard: whatever else comes of it is ignored, too (section 6.8).
+      if (this.#lastServed !== undefined) return this.#streams.refuse(stream);
       if (this.#streams.size >= this.#options.maxStreams) {
         if (!this.#resets.take(this.#now)) fault(http2Codes.enhanceYourCalm, "too many streams are begun");
         this.#streams.refuse(stream);

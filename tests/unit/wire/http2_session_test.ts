@@ -525,6 +525,28 @@ Deno.test("Http2Session ends the streams that a farewell leaves out", () => {
   assert.equal(session.openStreams, 1);
 });
 
+Deno.test("Http2Session ignores what is said on streams that its own farewell leaves out", () => {
+  const session = server();
+  const peer = new Peer().fields(1, post, 0x4);
+  receiveAll(session, peer);
+  session.goAway(http2Codes.noError);
+  session.takeOutput();
+  // Begun before the farewell was heard: a request, its bytes, more room, and its end or a change of mind.
+  peer.fields(3, post, 0x4).data(3, 16_000).data(3, 16_000).data(3, 8_000).frame(windowUpdate, 0, 3, [
+    0,
+    0,
+    0,
+    1,
+  ]).data(3, 0, 1);
+  peer.fields(5, post, 0x4).frame(reset, 0, 5, [0, 0, 0, 8]).data(1, 3);
+  const events = receiveAll(session, peer);
+  assert.deepEqual(events.map((event) => "stream" in event && [event.type, event.stream]), [["data", 1]]);
+  // What is ignored counts for the connection's window all the same.
+  assert.deepEqual(frames(session.takeOutput()), ["windowUpdate/0/0:00009c40"]);
+  session.goAway(http2Codes.noError);
+  assert.deepEqual(frames(session.takeOutput()), ["goAway/0/0:0000000100000000"]);
+});
+
 Deno.test("Http2Session splits a long list of fields into frames", () => {
   const session = new Http2Session({ role: "client", ...limits });
   session.receive(new Peer("server").bytes, 0);
