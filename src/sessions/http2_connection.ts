@@ -24,7 +24,7 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
   readonly #exchanges = new Map<number, Http2Exchange>();
   /** Exchanges whose writer waits for room. */
   readonly #writers = new Set<Http2Exchange>();
-  readonly #pings = new Map<number, () => void>();
+  readonly #pings = new Map<number, PromiseWithResolvers<void>>();
   readonly #ended = Promise.withResolvers<unknown>();
   #lastPing = 0;
   #heard: number;
@@ -99,13 +99,13 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
     const number = this.#lastPing = (this.#lastPing + 1) >>> 0;
     const late = () => new PosternError("timeout", `${this.peer} does not answer`);
     await within({ clock: this.#clock, ms, signal, error: late }, (signal) => {
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
-      const ear = whenAborted(signal, () => reject(signal.reason));
-      this.#pings.set(number, resolve);
+      // Not a wait for the end of the connection: that would be remembered until then.
+      const asked = Promise.withResolvers<void>();
+      const ear = whenAborted(signal, () => asked.reject(signal.reason));
+      this.#pings.set(number, asked);
       this.#session.ping(number);
       this.flush();
-      const gone = this.ended.then(() => reject(this.#gone()));
-      return Promise.race([promise, gone]).finally(() => {
+      return asked.promise.finally(() => {
         ear[Symbol.dispose]();
         this.#pings.delete(number);
       });
@@ -268,7 +268,7 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
         if (event.stream !== undefined) return this.#exchanges.get(event.stream)?.wakeWriter();
         return this.#wakeWriters();
       case "pong":
-        return this.#pings.get(event.number)?.();
+        return this.#pings.get(event.number)?.resolve();
       case "goAway":
       case "settings":
         return this.#wake();
@@ -292,6 +292,7 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
     for (const exchange of [...this.#exchanges.values()]) exchange.takeFailure(failure);
     this.#exchanges.clear();
     this.#writers.clear();
+    for (const { reject } of this.#pings.values()) reject(failure);
     this.#pings.clear();
     this.#wake();
     this.#ended.resolve(reason);

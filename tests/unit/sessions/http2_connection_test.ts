@@ -170,6 +170,32 @@ Deno.test("ping() is answered, or fails in time", async () => {
   await closed;
 });
 
+Deno.test("ping() leaves nothing behind, as a connection that is idle for months shows", async () => {
+  await using world = pair(echo);
+  const pings = async (count: number) => {
+    for (let at = 0; at < count; at++) {
+      await world.client.ping({ signal, ms: 1000 });
+      // Faster than that would be an attack.
+      if (at % 500 === 0) await world.clock.advance(1000);
+    }
+  };
+  await pings(5000);
+  const before = Deno.memoryUsage().rss;
+  await pings(40_000);
+  assert.ok(Deno.memoryUsage().rss - before < 25e6);
+});
+
+Deno.test("ping() fails with the connection", async () => {
+  const clock = new FakeClock();
+  const [near] = memoryPair();
+  await using lonely = new Http2Connection(near, { role: "client", clock });
+  const failed = assert.rejects(lonely.ping({ signal, ms: 1000 }), { code: "unreachable" });
+  await settle();
+  lonely.abort(new Error("enough"));
+  await failed;
+  assert.equal(clock.waiting, 0);
+});
+
 Deno.test("a fault is told to the peer and ends every stream", async () => {
   const clock = new FakeClock();
   const [near, far] = memoryPair();
