@@ -126,12 +126,22 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
       while (!both.aborted) {
         const silence = Math.max(0, this.#clock.now() - this.#heard);
         if (silence < every) await pause(this.#clock, every - silence, { signal: both });
-        else await this.ping({ ms: deadAfter, signal: both });
+        else await this.#signOfLife({ ms: deadAfter, signal: both });
       }
     } catch (error) {
       if (both.aborted || this.#isOver) return;
       this.abort(error);
       throw error;
+    }
+  }
+
+  /** An answer, or anything else: what waits on a slow line is in front of the answer. */
+  async #signOfLife(options: { signal: AbortSignal; ms: number }): Promise<void> {
+    const before = this.#heard;
+    try {
+      await this.ping(options);
+    } catch (error) {
+      if (options.signal.aborted || this.#isOver || this.#heard === before) throw error;
     }
   }
 

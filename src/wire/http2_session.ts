@@ -206,7 +206,7 @@ export class Http2Session implements FrameTaker {
     const state = this.#streams.find(stream);
     if (!state || state.peerEnded) return;
     state.unacknowledged += count;
-    if (state.unacknowledged < this.#options.streamWindow / 2) return;
+    if (state.unacknowledged < Math.min(this.#options.streamWindow / 2, mostUntold)) return;
     this.#output.numbers(frameTypes.windowUpdate, 0, stream, [state.unacknowledged]);
     state.receiveWindow += state.unacknowledged;
     state.unacknowledged = 0;
@@ -587,4 +587,6 @@ function joined(parts: readonly Bytes[], size: number): Bytes {
 const hasty = 1000;
 /** How many frames one list of fields may come in. */
 const mostParts = 64;
+/** How many bytes are used before a sender is told: on a slow line these words are the sign that we live. */
+const mostUntold = 128 * 1024;
 const none = new Uint8Array(0);

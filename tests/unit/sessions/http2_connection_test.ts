@@ -310,6 +310,61 @@ Deno.test("keepAlive() counts from what it heard last, whenever that was", async
   await failed;
 });
 
+Deno.test("keepAlive() takes whatever comes for a sign of life, though the answer is late", async () => {
+  const clock = new FakeClock();
+  const [near, far] = memoryPair();
+  await using busy = new Http2Connection(near, { role: "client", clock });
+  const failed = assert.rejects(busy.keepAlive({ every: 3000, deadAfter: 4000, signal }), {
+    code: "timeout",
+  });
+  await clock.advance(5000);
+  await far.write(new Uint8Array([0, 0, 0, 4, 0, 0, 0, 0, 0]));
+  while (busy.isOpen && busy.heard !== 5000) await new Promise<void>((resolve) => setTimeout(resolve));
+  await clock.advance(6999);
+  assert.ok(busy.isOpen);
+  await clock.advance(1);
+  assert.equal(busy.isOpen, false);
+  await failed;
+});
+
+Deno.test("keepAlive() keeps a peer behind a slow line that is full of what is sent to it", async () => {
+  const clock = new FakeClock();
+  const [near, nearLine] = memoryPair({ capacity: 4 << 20 });
+  const [farLine, far] = memoryPair({ capacity: 4 << 20 });
+  let received = 0;
+  await using server = new Http2Connection(far, {
+    role: "server",
+    clock,
+    onRequest: async (exchange) => {
+      exchange.respond([[":status", "200"]]);
+      const buffer = new Uint8Array(64 * 1024);
+      for (let count; (count = await exchange.read(buffer).catch(() => null)) !== null;) received += count;
+    },
+  });
+  await using client = new Http2Connection(near, { role: "client", clock });
+  const back = (async () => {
+    const buffer = new Uint8Array(4096);
+    for (let count; (count = await farLine.read(buffer).catch(() => null)) !== null;) {
+      await nearLine.write(buffer.slice(0, count));
+    }
+  })();
+  const exchange = await client.request(request, { signal });
+  const sending = exchange.write(new Uint8Array(4 << 20)).catch(() => {});
+  const watching = client.keepAlive({ every: 3000, deadAfter: 4000, signal }).catch(() => {});
+  // 25 kB a second, for two minutes.
+  const buffer = new Uint8Array(2500);
+  for (let tenth = 0; tenth < 1200 && client.isOpen; tenth++) {
+    const count = await nearLine.read(buffer);
+    await farLine.write(buffer.slice(0, count ?? 0));
+    await clock.advance(100);
+  }
+  const { isOpen } = client;
+  client.abort();
+  server.abort();
+  await Promise.all([watching, sending, back]);
+  assert.deepEqual([isOpen, received > 2 << 20], [true, true]);
+});
+
 Deno.test("keepAlive() takes its own sleep for no silence of the peer, and drops who is silent after it", async () => {
   const clock = new FakeClock();
   const [near] = memoryPair();
