@@ -278,7 +278,9 @@ export function mayUseSsh(args: readonly string[], configText: string | undefine
   // What `config init` writes explains ssh in remarks.
   const config = (configText ?? "").replace(/^\s*#.*$/gm, "");
   const isMapping = args.some((word) => word.startsWith("--mapping-file") || word.endsWith(".json"));
-  return isMapping || [...args, config].some((text) => /\b(?:ssh|kubernetes)\b/.test(text)) ||
+  // What kubevpn calls so is a door into a cluster, though it names no word of that.
+  const isIntoCluster = commandOf(args) === "proxy-out";
+  return isMapping || isIntoCluster || [...args, config].some((text) => /\b(?:ssh|kubernetes)\b/.test(text)) ||
     /\bcatalogues\b/.test(config);
 }
 

@@ -203,6 +203,7 @@ const sshCases = [
   { args: ["proxy"], text: "transports: { sshd: { reject: x } }", uses: false },
   { args: ["proxy"], text: undefined, uses: false },
   { args: ["proxy", "--route", "x.example=ssh:jump1"], text: undefined, uses: true },
+  { args: ["proxy-out", "--listen-socks", "127.0.0.1:0"], text: undefined, uses: true },
   { args: ["proxy"], text: "catalogues: [{ lieutenant: https://api.example }]", uses: true },
 ];
 for (const { args, text, uses } of sshCases) {
