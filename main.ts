@@ -5,6 +5,7 @@ import {
   commandOf,
   configNamed,
   flagsFor,
+  isDependedOn,
   kindsFor,
   mayUseSsh,
   plugin,
@@ -24,7 +25,7 @@ const isDebug = /--log-level[ =]debug/.test(Deno.args.join(" "));
 if (!isDebug) Error.stackTraceLimit = 0;
 
 // One client's mishap must not end the connections of all others: a door says so and goes on.
-const outlivesFaults = ["proxy", "konnectivity", "shell", "kubectl", "oc"].includes(commandOf(Deno.args));
+const outlivesFaults = isDependedOn(Deno.args);
 
 globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();

@@ -137,6 +137,11 @@ export function startsDoors(command: string): boolean {
   return commandGrants[command] === door || commandGrants[command] === installer;
 }
 
+/** Whether others depend on what a command line runs, for as long as it does. */
+export function isDependedOn(args: readonly string[]): boolean {
+  return ["proxy", "proxy-out", "konnectivity", "shell", "kubectl", "oc"].includes(commandOf(args));
+}
+
 /** The command that kubeconfigs name as the way to sign in. */
 export const plugin = "exec-credential";
 
@@ -280,7 +285,8 @@ export function mayUseSsh(args: readonly string[], configText: string | undefine
   const isMapping = args.some((word) => word.startsWith("--mapping-file") || word.endsWith(".json"));
   // What kubevpn calls so is a door into a cluster, though it names no word of that.
   const isIntoCluster = commandOf(args) === "proxy-out";
-  return isMapping || isIntoCluster || [...args, config].some((text) => /\b(?:ssh|kubernetes)\b/.test(text)) ||
+  return isMapping || isIntoCluster ||
+    [...args, config].some((text) => /\b(?:ssh|kubernetes)\b/.test(text)) ||
     /\bcatalogues\b/.test(config);
 }
 

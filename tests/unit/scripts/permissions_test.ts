@@ -5,6 +5,7 @@ import {
   compiledFlags,
   configNamed,
   flagsFor,
+  isDependedOn,
   kindsFor,
   mayUseSsh,
   permissionKinds,
@@ -92,6 +93,14 @@ for (const { browser, platform, program } of browsers) {
     assert.ok(flags.includes(`--allow-run=${program},/bin/sh,ssh`), flags.join(" "));
   });
 }
+
+Deno.test("isDependedOn() is so for every spelling of a door, and for what runs behind one", () => {
+  const lines = ["proxy", "proxy-out", "mapping.json", "konnectivity server", "clusters a shell", "oc a get"];
+  for (const line of lines) assert.ok(isDependedOn(line.split(" ")), line);
+  for (const line of ["status", "stop proxy", "--version", "update"]) {
+    assert.ok(!isDependedOn(line.split(" ")), line);
+  }
+});
 
 Deno.test("kindsFor() leaves a sign-in its browser where no ssh is used, and a sign-out nothing to run", () => {
   for (const command of ["update", "login"]) assert.ok(kindsFor([command]).includes("run"), command);
