@@ -184,3 +184,18 @@ LOST          TO     FROM      WHY
 `,
   );
 });
+
+for (const format of ["json", "yaml"] as const) {
+  Deno.test(`formatValue() gives a terminal nothing to obey as ${format}, and says the same`, async () => {
+    const value = {
+      "\u009bkey": "a\u009b31mb\u007f",
+      plain: "a\\u009b",
+      list: ["\u202egnp.exe", "\x1b]0;x\x07"],
+    };
+    const text = await formatValue(value, format);
+    const obeyed = [...text].filter((char) => char !== "\n" && /[\p{Cc}\p{Bidi_Control}]/u.test(char));
+    assert.deepEqual(obeyed, []);
+    const { parse } = await import("yaml");
+    assert.deepEqual(parse(text), value);
+  });
+}
