@@ -3,6 +3,8 @@ import { multiple } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
 import type { Finding } from "../app/mod.ts";
+import { maskedUrl } from "../config/mod.ts";
+import { PosternError } from "../core/mod.ts";
 import { defineCommand } from "./command.ts";
 import { instanceOption, outputOption, words } from "./options.ts";
 import { type Paint, paintFor } from "./paint.ts";
@@ -34,6 +36,16 @@ export default defineCommand({
   }),
   async run({ id = "default", urls, output }, world, { signal, globals, version }) {
     const { doctor } = await import("../app/mod.ts");
+    const wrong = urls.find((url) => !/^https?:\/\/[^/?#]/i.test(url));
+    if (wrong !== undefined) {
+      throw new PosternError(
+        "usage",
+        `Cannot ask for "${maskedUrl(wrong.slice(0, 100))}": it is no web address`,
+        {
+          hint: "write it as https://HOST/PATH",
+        },
+      );
+    }
     const paint = paintFor(world, "out");
     const checks: Finding[] = [];
     const { config } = globals;

@@ -42,13 +42,20 @@ export default defineCommand({
       throw new PosternError("refused", `Cannot print the log of "${instance}": there is none at "${path}"`, {
         exit: 3,
         detail: "no_instance",
-        hint: "only doors started with postern proxy --background keep one",
+        hint: `only doors started with postern proxy --background keep one${ofService(world)}`,
       });
     }
     const end = await printFrom(path, 0, world, { signal });
     if (follow) await followFrom(path, end, world, { signal });
   },
 });
+
+/** Where a door that was installed as a service logs to. */
+function ofService({ process, places }: World): string {
+  if (process.platform === "linux") return "; one of systemd: journalctl --user -u postern.service";
+  if (process.platform !== "darwin") return "";
+  return `; one of launchd: tail ${places.home}/Library/Logs/local.postern.door.log`;
+}
 
 /** Prints from a place to the end of the file; the answer is where that was. */
 async function printFrom(

@@ -63,7 +63,19 @@ const transcripts: readonly Transcript[] = [
   { args: ["reload"], code: 3, err: /none runs/ },
   { args: ["stop"], code: 3, err: /none runs/ },
   { args: ["stop", "--all"], code: 3, err: /none runs/ },
-  { args: ["logs"], code: 3, err: /Cannot print the log of "default": there is none/ },
+  {
+    args: ["logs"],
+    code: 3,
+    err: Deno.build.os === "linux"
+      ? /Cannot print the log of "default": there is none.*\n.*systemd: journalctl --user -u postern\.service\n$/
+      : /Cannot print the log of "default": there is none/,
+  },
+  { args: ["doctor", "--url", "notaurl"], code: 2, err: alone(/Cannot ask for "notaurl"/) },
+  {
+    args: ["doctor", "--url", "ftp://me:s3cret@x"],
+    code: 2,
+    err: alone(/Cannot ask for "ftp:\/\/(?!.*s3cret)/),
+  },
   { args: ["clusters"], code: 4, err: /no catalogue is stored\npostern: hint: fetch it: postern update\n/ },
   {
     args: ["update"],
