@@ -87,9 +87,14 @@ peerTest(
         return Object.values(live).every((count) => count === 0) && channels <= usual + margin.channels;
       }, untilQuiet);
       // Upstream's server forgets a connection whose dial was given up just when it was made.
-      const left = () => streams.open.filter((way) => way !== "hosted");
-      await eventually("the targets are left", () => left().length === 0, untilQuiet).catch((error) => {
-        throw new Error(`connections are left by way of ${left().join(", ")}`, { cause: error });
+      const left = () => streams.open.filter(({ way }) => way !== "hosted");
+      await eventually("the targets are left", () => left().length === 0, untilQuiet).catch(async (error) => {
+        const known = left().map(({ way, id }) => {
+          const stream = stage.carried.find(({ plan }) => plan.id === id);
+          return `${way} ${id} (${stream ? logOf(door, stream) : "nobody knows it"})`;
+        });
+        const { transports } = await statusOf(home);
+        throw new Error(`left are ${known.join("; ")}; ${JSON.stringify(transports)}`, { cause: error });
       });
       await eventually(
         "descriptors are as at first",

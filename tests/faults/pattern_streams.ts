@@ -11,6 +11,13 @@ interface Arrival {
   isOver: boolean;
 }
 
+/** A connection that a target holds. */
+export interface OpenArrival {
+  readonly way: string;
+  /** Which stream it is, once that is said. */
+  id: number | undefined;
+}
+
 /** A host and a port as a client asks for them. */
 export interface AskedTarget {
   readonly host: string;
@@ -26,8 +33,8 @@ export class PatternStreams implements AsyncDisposable {
   readonly #arrivals = new Map<number, Arrival>();
   readonly #listeners: Deno.TcpListener[] = [];
   readonly #running = new Set<Promise<void>>();
-  /** Whose targets hold which connections. */
-  readonly #clients = new Map<RawClient, string>();
+  /** The connections that targets hold. */
+  readonly #clients = new Map<RawClient, OpenArrival>();
   /** What came that belongs to no stream. */
   readonly strange: string[] = [];
 
@@ -39,9 +46,9 @@ export class PatternStreams implements AsyncDisposable {
     return listener.addr.port;
   }
 
-  /** Ways whose targets still hold connections. */
-  get open(): string[] {
-    return [...new Set(this.#clients.values())];
+  /** What targets still hold. */
+  get open(): OpenArrival[] {
+    return [...this.#clients.values()];
   }
 
   /** Sends and receives what is planned through a door; never fails. `outcome` is for the caller to add. */
@@ -117,11 +124,13 @@ export class PatternStreams implements AsyncDisposable {
   }
 
   async #serve(client: RawClient, way: string): Promise<void> {
-    this.#clients.set(client, way);
+    const open: OpenArrival = { way, id: undefined };
+    this.#clients.set(client, open);
     let arrival: Arrival | undefined;
     try {
       const [a = 0, b = 0, c = 0, d = 0] = await client.take(4);
-      const plan = this.#plans.get(((a << 24) | (b << 16) | (c << 8) | d) >>> 0);
+      open.id = ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
+      const plan = this.#plans.get(open.id);
       if (!plan) return void this.strange.push(`a stream that begins with ${[a, b, c, d]}`);
       arrival = { bytes: 0, corrupted: undefined, isOver: false };
       this.#arrivals.set(plan.id, arrival);
