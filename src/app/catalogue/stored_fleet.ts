@@ -173,7 +173,10 @@ class JumpHosts {
   transportOf(jumphost: string): string {
     // A fact must not make a connection go direct; no transport of a configuration can have a colon in its name.
     const name = implicitNames.includes(jumphost) ? `ssh:${jumphost}` : jumphost;
-    if (!Object.hasOwn(this.#taken, name)) this.made[name] ??= { kind: "ssh", settings: jumphost };
+    // Of what every object has from the beginning, nothing is a transport.
+    if (!Object.hasOwn(this.#taken, name) && !Object.hasOwn(this.made, name)) {
+      this.made[name] = { kind: "ssh", settings: jumphost };
+    }
     return name;
   }
 }

@@ -100,6 +100,15 @@ Deno.test("readConfig() never makes a jump host of the built-in transports", asy
   assert.deepEqual(settings.transports, { "ssh:direct": { kind: "ssh", settings: "direct" } });
 });
 
+Deno.test("readConfig() makes a jump host of any name, also of one that every object has", async () => {
+  for (const jumphost of ["constructor", "toString", "__proto__"]) {
+    const world = await worldWith({ stored: [catalogue("main", [{ ...prod, facts: { jumphost } }])] });
+    assert.deepEqual(await ways(world, ["api.c-prod.example.net"]), [jumphost]);
+    const { settings: { transports } } = await loadConfig(world, {});
+    assert.deepEqual(Object.entries(transports), [[jumphost, { kind: "ssh", settings: jumphost }]]);
+  }
+});
+
 Deno.test("readConfig() takes only the catalogues that the file names, in its order", async () => {
   const two = "catalogues:\n  - { lieutenant: https://b.example.com, name: b }\n" +
     "  - { lieutenant: https://api.syn.example.com, name: a }\n";
