@@ -47,8 +47,10 @@ const honoured: readonly Omit<SshOption, "class">[] = [
 ];
 
 const blocking: readonly Omit<SshOption, "class">[] = [
-  ...each("KnownHostsCommand CanonicalizePermittedCNAMEs BindInterface", { unless: ["none"] }),
-  ...each("RevokedHostKeys RefuseConnection", {}),
+  ...each("KnownHostsCommand CanonicalizePermittedCNAMEs BindInterface RevokedHostKeys", {
+    unless: ["none"],
+  }),
+  ...each("RefuseConnection", {}),
   ...each("VerifyHostKeyDNS CanonicalizeHostname CheckHostIP", { unless: off }),
 ];
 

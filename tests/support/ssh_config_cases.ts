@@ -316,6 +316,7 @@ export const sshConfigCases: readonly SshConfigCase[] = [
   { name: "AddressFamily", config: "AddressFamily inet6\n" },
   { name: "AddressFamily in capitals", config: "AddressFamily INET\n" },
   { name: "BindAddress", config: "BindAddress 127.0.0.2\n" },
+  { name: "RevokedHostKeys none", config: "RevokedHostKeys none\nPort 34\n" },
   { name: "BatchMode", config: "BatchMode yes\nServerAliveInterval 9\n" },
   { name: "HostName with tokens", config: "HostName %h.example.%%net\n" },
   { name: "HostName in capitals", config: "HostName REAL.Example.NET\n" },
