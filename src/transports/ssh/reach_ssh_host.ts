@@ -6,6 +6,7 @@ import {
   parseIp,
   PosternError,
 } from "../../core/mod.ts";
+import { type Connect, firstConnected, type FirstConnectedOptions } from "../happy_eyeballs.ts";
 import type { SshHost } from "./ssh_host.ts";
 import type { SshServices } from "./ssh_services.ts";
 
@@ -14,7 +15,7 @@ export type ReachSshHost = (host: SshHost, options: DialOptions) => Promise<Conn
 
 interface Reaching {
   readonly network: Pick<Network, "connect" | "lookup">;
-  readonly services: Pick<SshServices, "runCommand">;
+  readonly services: Pick<SshServices, "runCommand" | "clock">;
   /** No `via` stands between: BindAddress then has a meaning. */
   readonly isStraight: boolean;
 }
@@ -37,7 +38,9 @@ interface Reach extends Reaching {
 }
 
 async function reachSshHost(host: SshHost, { dialer, options, ...reaching }: Reach): Promise<Conn> {
-  const { network, services: { runCommand }, isStraight } = reaching;
+  const { network, services: { runCommand, clock }, isStraight } = reaching;
+  const { signal } = options;
+  const to = { clock, signal, name: host.hostName, port: host.port };
   const { alias, hostName, port, proxyCommand, bindAddress, addressFamily: family } = host;
   if (proxyCommand !== undefined) {
     if (runCommand) return await runCommand(proxyCommand, options);
@@ -52,13 +55,17 @@ async function reachSshHost(host: SshHost, { dialer, options, ...reaching }: Rea
     const wanted = from.includes(":") ? "inet6" : "inet";
     return await toAny(
       await addressesOf(hostName, { family: wanted, network, options }),
-      options,
-      (address) => network.connect({ host: address, port }, { signal: options.signal, from }),
+      (address, { signal }) => network.connect({ host: address, port }, { signal, from }),
+      to,
     );
   }
   if (family === "any" || parseIp(hostName)) return await dialer({ host: hostName, port }, options);
   const addresses = await addressesOf(hostName, { family, network, options });
-  return await toAny(addresses, options, (address) => dialer({ host: address, port }, options));
+  return await toAny(
+    addresses,
+    (address, { signal }) => dialer({ host: address, port }, { ...options, signal }),
+    to,
+  );
 }
 
 type Family = "inet" | "inet6";
@@ -88,20 +95,9 @@ async function addressesOf(
   });
 }
 
-/** The first one that answers; where none does, what the last one said. */
-async function toAny(
-  addresses: readonly string[],
-  { signal }: DialOptions,
-  connect: (address: string) => Promise<Conn>,
-): Promise<Conn> {
-  let failure: unknown;
-  for (const address of addresses) {
-    try {
-      return await connect(address);
-    } catch (error) {
-      signal.throwIfAborted();
-      failure = error;
-    }
-  }
-  throw failure;
+/** The first one that answers: an address that says nothing must not keep those after it waiting. */
+function toAny(addresses: readonly string[], connect: Connect, to: FirstConnectedOptions): Promise<Conn> {
+  const [only] = addresses;
+  if (only !== undefined && addresses.length === 1) return connect(only, { signal: to.signal });
+  return firstConnected(addresses, connect, to);
 }

@@ -39,6 +39,7 @@ export interface SshServicesOptions {
 /** What all ssh transports of a program share: sessions, known host keys, and one reading of the configuration. */
 export class SshServices implements AsyncDisposable {
   readonly pool: SshPool;
+  readonly clock: Clock;
   readonly runCommand: SshServicesOptions["runCommand"];
   readonly #options: SshServicesOptions;
   readonly #unlocked = new UnlockedKeys();
@@ -48,6 +49,7 @@ export class SshServices implements AsyncDisposable {
   constructor(options: SshServicesOptions, section: SshSection = usualSshSection) {
     const { network, clock, files, log, prompt } = options;
     this.#options = options;
+    this.clock = clock;
     this.#section = section;
     this.#reading = options.reading(section);
     this.runCommand = options.runCommand;

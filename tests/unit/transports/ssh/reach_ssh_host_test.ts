@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { type Conn, type Dialer, PosternError } from "../../../../src/core/mod.ts";
+import { reachingThrough } from "../../../../src/transports/ssh/reach_ssh_host.ts";
+import { FakeClock } from "../../../support/fake_clock.ts";
+import { memoryPair } from "../../../support/memory_conn.ts";
+import { sshHost } from "../../../support/ssh_host.ts";
+
+const host = sshHost("jump", { hostName: "jump.example.net", addressFamily: "inet" });
+
+function reachingBy(dialer: Dialer) {
+  const clock = new FakeClock();
+  const network = {
+    lookup: () => Promise.resolve(["2001:db8::1", "192.0.2.1", "192.0.2.2"]),
+    connect: () => Promise.reject(new Error("no other way is asked for")),
+  };
+  return {
+    clock,
+    reach: reachingThrough(dialer, {
+      network,
+      services: { clock, runCommand: undefined },
+      isStraight: true,
+    }),
+  };
+}
+
+Deno.test("reachingThrough() tries a host's next address of the family beside one that says nothing", async () => {
+  const { signal } = new AbortController();
+  const tried: string[] = [];
+  const { clock, reach } = reachingBy(({ host }, { signal }) => {
+    tried.push(host);
+    if (host === "192.0.2.2") return Promise.resolve(memoryPair()[0]);
+    return new Promise<Conn>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  });
+  const reached = reach(host, { signal });
+  await clock.advance(5000);
+  assert.deepEqual(tried, ["192.0.2.1", "192.0.2.2"]);
+  (await reached).abort();
+});
+
+Deno.test("reachingThrough() tells what each address of the family said", async () => {
+  const { signal } = new AbortController();
+  const { reach } = reachingBy(() => Promise.reject(new PosternError("refused", "Refused")));
+  await assert.rejects(reach(host, { signal }), {
+    code: "refused",
+    message:
+      "Cannot reach jump.example.net:22: 192.0.2.1 refused the connection, 192.0.2.2 refused the connection",
+  });
+});
