@@ -101,11 +101,17 @@ export class GrpcFrontend implements AsyncDisposable {
     }
     // Others may have begun a new one meanwhile.
     if (this.#session === session || !this.#session) {
+      if (session) this.#leave(session);
       this.#session = { opening: this.#open(options), certificates };
       // Whoever waits for it hears of its failure.
       this.#session.opening.catch(() => {});
     }
     return await unlessAborted(this.#session.opening, options.signal);
+  }
+
+  /** New dials use another one: this one ends with what goes over it. */
+  #leave({ opening }: Session): void {
+    opening.then((connection) => connection.drain({ signal: this.#stop.signal })).catch(() => {});
   }
 
   /** A connection that was silent for a while may be gone without a word. */
@@ -127,7 +133,7 @@ export class GrpcFrontend implements AsyncDisposable {
       { clock: this.#clock, ms: openLimit, signal: this.#stop.signal, error: late },
       (signal) => this.#reach.connect(["h2"], { signal, ...(onStep && { onStep }) }),
     );
-    const connection = new Http2Connection(conn, { role: "client", clock: this.#clock });
+    const connection = new Http2Connection(conn, { role: "client", clock: this.#clock, connectionWindow });
     this.#connections.add(connection);
     connection.ended.then(async () => {
       this.#connections.delete(connection);
@@ -147,3 +153,5 @@ async function statusFailure(grpc: GrpcStream, peer: string): Promise<PosternErr
 const freshFor = 5000;
 const pingLimit = 3000;
 const openLimit = 10_000;
+/** So large that only the windows of streams count: some that are not read must not keep all others waiting. */
+const connectionWindow = 1 << 30;
