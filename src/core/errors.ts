@@ -23,6 +23,8 @@ export type ErrorDetail =
   | "command"
   | "overloaded"
   | "too_large"
+  | "no_agent"
+  | "silent_agent"
   | "loop"
   | "no_catalogue"
   | "no_instance"

@@ -57,7 +57,7 @@ export class PacketAnswerer implements TunnelHost {
     try {
       for (let packet; (packet = await this.stream.receive());) {
         const wait = this.#take(packet, tasks);
-        if (wait) await wait;
+        if (wait) await this.stream.whileFull(wait);
       }
     } catch (error) {
       failure = error;

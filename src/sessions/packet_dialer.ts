@@ -58,7 +58,7 @@ export class PacketDialer implements TunnelHost {
     try {
       for (let packet; (packet = await this.stream.receive());) {
         const wait = this.#take(packet);
-        if (wait) await wait;
+        if (wait) await this.stream.whileFull(wait);
       }
     } catch (error) {
       this.#failure = error;

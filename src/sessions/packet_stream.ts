@@ -9,8 +9,10 @@ export interface PacketCount {
   sending(): number;
   sent(type: Known["type"], since: number): void;
   received(type: konnectivity.Packet["type"]): void;
-  /** `type` is what could not be sent. */
-  failed(error: unknown, type?: Known["type"]): void;
+  /** `packet` is what could not be sent. */
+  failed(error: unknown, packet?: Known): void;
+  /** Nothing more is taken from the stream until a reader has made room, or is again. */
+  full(isFull: boolean): void;
 }
 
 /** The packets of one Konnectivity stream, whichever side of it we are. Many may send at once, in the order they ask. */
@@ -51,11 +53,21 @@ export class PacketStream {
       await this.grpc.send(head, data);
       this.#count?.sent(packet.type, since);
     } catch (error) {
-      this.#count?.failed(error, packet.type);
+      this.#count?.failed(error, packet);
       throw error;
     } finally {
       this.#isSending = false;
       this.#waiting.shift()?.();
+    }
+  }
+
+  /** Waits for whoever has to make room before the next packet is taken. */
+  async whileFull(room: Promise<void>): Promise<void> {
+    this.#count?.full(true);
+    try {
+      await room;
+    } finally {
+      this.#count?.full(false);
     }
   }
 

@@ -11,6 +11,7 @@ export class PacketCounts {
   readonly #errors: Counter;
   readonly #writes: Histogram;
   /** Plain numbers: each packet adds to one of them. */
+  readonly #full = new Map<Segment, number>();
   readonly #packets = new Map<string, { readonly labels: Record<string, string>; value: number }>();
 
   constructor(clock: Clock, prefix: string) {
@@ -37,9 +38,15 @@ export class PacketCounts {
         if (sent === "to_client") this.#writes.observe((this.#clock.now() - since) / 1000);
       },
       received: (type) => this.#add(received, type),
-      failed: (error, type) =>
-        type === undefined ? failed(received, error, "Unknown") : failed(sent, error, nameOf(type)),
+      failed: (error, packet) =>
+        packet === undefined ? failed(received, error, "Unknown") : failed(sent, error, nameOf(packet.type)),
+      full: (isFull) => this.#full.set(received, (this.#full.get(received) ?? 0) + (isFull ? 1 : -1)),
     };
+  }
+
+  /** Streams of which nothing more is taken until a reader has made room. */
+  full(received: Segment): number {
+    return this.#full.get(received) ?? 0;
   }
 
   /** `writes` tells of clients too. */

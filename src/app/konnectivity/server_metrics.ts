@@ -47,7 +47,15 @@ export class ServerMetrics {
   /** A stream of a client begins. */
   clientStream(): PacketCount & Disposable {
     this.#clientStreams++;
-    return { ...this.#clientPackets, [Symbol.dispose]: () => void this.#clientStreams-- };
+    return {
+      ...this.#clientPackets,
+      failed: (error, packet) => {
+        this.#clientPackets.failed(error, packet);
+        // The target is there, and whoever asked for it has gone.
+        if (packet?.type === "dialResponse" && packet.error === "") this.record.failed("send_rsp");
+      },
+      [Symbol.dispose]: () => void this.#clientStreams--,
+    };
   }
 
   /** An agent answered a dial that nobody waits for. */
@@ -74,6 +82,10 @@ export class ServerMetrics {
         label: "service_method",
         values: streams,
       }),
+      gauges(name("full_receive_channels"), "Streams that wait until a reader of theirs has made room.", {
+        label: "service_method",
+        values: { Proxy: this.#packets.full("from_client"), Connect: this.#packets.full("from_agent") },
+      }),
       gauge(
         name("http_connections"),
         "Connections of clients of HTTP CONNECT.",
@@ -85,12 +97,12 @@ export class ServerMetrics {
 }
 
 function reasonOf(
-  { code, detail, message }: PosternError,
+  { detail }: PosternError,
   { isGivenUp }: { readonly isGivenUp: boolean },
 ): string {
   if (isGivenUp) return "frontend_close";
-  if (/^No agent available/.test(message)) return "no_agent";
-  if (code === "timeout" && /wait for the agent/.test(message)) return "backend_dial_timeout";
+  if (detail === "no_agent") return "no_agent";
+  if (detail === "silent_agent") return "backend_dial_timeout";
   return detail === "reset" ? "backend_close" : "error_response";
 }
 

@@ -63,9 +63,14 @@ export class Agents {
   /** Connects to a target through the first agent that is there to do it. What the target says is the answer. */
   async dial(target: Target, { signal }: { signal: AbortSignal }): Promise<Conn> {
     const candidates = this.candidates(target.host);
-    if (candidates.length === 0) throw new PosternError("unreachable", "No agent available");
+    if (candidates.length === 0) {
+      throw new PosternError("unreachable", "No agent available", { detail: "no_agent" });
+    }
     const { clock, dialTimeout } = this.#options;
-    const late = () => new PosternError("timeout", "Cannot wait for the agent any longer: i/o timeout");
+    const late = () =>
+      new PosternError("timeout", "Cannot wait for the agent any longer: i/o timeout", {
+        detail: "silent_agent",
+      });
     return await within({ clock, ms: dialTimeout, signal, error: late }, async (signal) => {
       let failure: unknown;
       for (const { dialer } of candidates) {

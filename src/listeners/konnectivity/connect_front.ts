@@ -38,10 +38,10 @@ export async function serveConnectFront(
 const connected = encodeResponseHead({ status: 200, reason: "Connection Established", fields: [] });
 
 function statusOf(error: unknown): number {
-  const { code, message } = asPosternError(error);
+  const { code, detail } = asPosternError(error);
   if (code === "timeout") return 504;
   if (code === "usage" || code === "protocol") return 400;
-  return /no agent available/i.test(message) ? 503 : 502;
+  return detail === "no_agent" ? 503 : 502;
 }
 
 /** The reason is the body, which ends with the connection. */

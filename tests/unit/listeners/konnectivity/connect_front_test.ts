@@ -55,7 +55,7 @@ for (
     },
     {
       name: "no agent",
-      error: new PosternError("unreachable", "No agent available"),
+      error: new PosternError("unreachable", "No agent available", { detail: "no_agent" }),
       status: 503,
       says: /No agent/,
     },
