@@ -33,6 +33,8 @@ export class Ssh implements Transport {
   /** The chain as it was last read, while that is read, and why it cannot be used. */
   #held: HeldChain | undefined;
   #reading: Promise<HeldChain> | undefined;
+  /** How often it was read: what began to read before the last one is out of date. */
+  #readings = 0;
   #failure: PosternError | undefined;
   #isDisposed = false;
 
@@ -69,20 +71,18 @@ export class Ssh implements Transport {
 
   /** Reads anew what is configured for every host on the way; sessions of hosts that are the same are kept. */
   async prepare(): Promise<readonly TransportNote[]> {
-    const former = this.#held;
     this.#failure = undefined;
     const reading = this.#reading = this.#hold();
+    const number = this.#readings;
     try {
       const { hops } = await reading;
       return sshNotes(hops.map(({ host }) => host));
     } catch (error) {
-      if (this.#reading === reading) this.#held = undefined;
+      if (number === this.#readings) this.#keep(undefined);
       const notes = sshNotes(await resolveChain(this.#alias, this.#services.read).catch(() => []));
       if (notes.some(({ severity }) => severity === "blocking")) return notes;
       const { message, hint } = asPosternError(error);
       return [{ severity: "blocking", text: message, ...(hint !== undefined && { hint }) }, ...notes];
-    } finally {
-      former?.release();
     }
   }
 
@@ -112,8 +112,8 @@ export class Ssh implements Transport {
 
   [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true;
-    this.#held?.release();
-    this.#held = this.#reading = undefined;
+    this.#keep(undefined);
+    this.#reading = undefined;
     return Promise.resolve();
   }
 
@@ -128,21 +128,34 @@ export class Ssh implements Transport {
   async #hold(): Promise<HeldChain> {
     const { pool, read, section: times } = this.#services;
     if (this.#isDisposed) throw new PosternError("cancelled", `The transport "${this.name}" was closed`);
+    const number = ++this.#readings;
+    const isNewest = () => number === this.#readings;
     try {
       const chain = await resolveChain(this.#alias, read);
+      // Whoever waits for this may have what was read after it.
+      if (!isNewest() && this.#reading) return await this.#reading;
       demandUsable(chain);
       if (this.#via !== undefined && chain[0]?.engine === "openssh") {
         throw programThrough(chain[0], this.#via);
       }
       const held = pool.hold(chain, { reach: this.#reach, times });
       if (this.#isDisposed) held.release();
-      return this.#held = held;
+      else this.#keep(held);
+      return held;
     } catch (error) {
+      if (!isNewest()) throw error;
       // What the configuration says stays said until it is read again; anything else may be better next time.
       if (isPosternError(error, "config")) this.#failure = error;
       else this.#reading = undefined;
       throw error;
     }
+  }
+
+  /** Lets go of the chain that was held before: of the hosts that are in both, the sessions are kept. */
+  #keep(held: HeldChain | undefined): void {
+    const former = this.#held;
+    this.#held = held;
+    former?.release();
   }
 }
 
