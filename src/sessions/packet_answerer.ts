@@ -31,6 +31,9 @@ export class PacketAnswerer implements TunnelHost {
   /** Dials under way, by the number of their asker. */
   readonly #dialing = new Map<bigint, AbortController>();
   readonly #idle: (() => void)[] = [];
+  /** Answers for which nobody waits and that are not sent yet; and who waits until they are fewer. */
+  #answers = 0;
+  #mayTake: (() => void) | undefined;
   #lastId = 0n;
 
   constructor(stream: PacketStream, options: PacketAnswererOptions) {
@@ -54,10 +57,13 @@ export class PacketAnswerer implements TunnelHost {
   async run({ signal }: { signal: AbortSignal }): Promise<void> {
     await using tasks = new Tasks(signal, this.#options.onError);
     let failure: unknown;
+    this.stream.grpc.exchange.over.then(() => this.#tunnels.forEach((tunnel) => tunnel.takeLeave()));
     try {
       for (let packet; (packet = await this.stream.receive());) {
         const wait = this.#take(packet, tasks);
         if (wait) await this.stream.whileFull(wait);
+        // Answers of ours that a peer does not fetch must not pile up.
+        if (this.#answers > mostAnswers) await this.stream.whileFull(this.#fewerAnswers());
       }
     } catch (error) {
       failure = error;
@@ -152,7 +158,15 @@ export class PacketAnswerer implements TunnelHost {
 
   /** Says something for which nobody waits: whoever reads the stream learns that it is gone. */
   #say(packet: Exclude<konnectivity.Packet, { type: "unknown" }>): void {
-    this.stream.send(packet).catch(() => {});
+    this.#answers++;
+    this.stream.send(packet).catch(() => {}).finally(() => {
+      this.#answers--;
+      if (this.#answers <= mostAnswers / 2) this.#mayTake?.();
+    });
+  }
+
+  #fewerAnswers(): Promise<void> {
+    return new Promise((resolve) => this.#mayTake = resolve);
   }
 
   #told(): void {
@@ -160,3 +174,5 @@ export class PacketAnswerer implements TunnelHost {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 }
+
+const mostAnswers = 1000;

@@ -28,6 +28,8 @@ export class PacketTunnel extends StreamedConn implements Conn {
   #credit = windowSize;
   #mayWrite: (() => void) | undefined;
   #stall: Disposable | undefined;
+  /** Whether nobody is behind the stream any more, so that nobody else gives up on a reader that takes nothing. */
+  #isLeft = false;
   #peerClosed = false;
   #isClosed = false;
   #failure: unknown;
@@ -125,6 +127,12 @@ export class PacketTunnel extends StreamedConn implements Conn {
     this.#forget();
   }
 
+  /** Nobody is behind the stream any more, though it has more to read. */
+  takeLeave(): void {
+    this.#isLeft = true;
+    if (this.#mayRead) this.#watchReader();
+  }
+
   /** The stream is no more. */
   takeFailure(why: unknown): void {
     this.#peerClosed = true;
@@ -188,7 +196,7 @@ export class PacketTunnel extends StreamedConn implements Conn {
       this.#stall?.[Symbol.dispose]();
       resolve();
     };
-    if (this.#host.isShared) this.#watchReader();
+    this.#watchReader();
     return promise;
   }
 
@@ -198,12 +206,12 @@ export class PacketTunnel extends StreamedConn implements Conn {
   }
 
   #watchReader(): void {
-    if (!this.#host.isShared) return;
+    const { isShared, clock } = this.#host;
+    if (!isShared && !this.#isLeft) return;
+    const [ms, when] = isShared ? [stallLimit, "while others wait"] : [leftLimit, "and its client has left"];
     this.#stall?.[Symbol.dispose]();
-    this.#stall = this.#host.clock.after(stallLimit, () => {
-      this.abort(
-        new PosternError("timeout", "Its reader takes nothing while others wait", { detail: "reset" }),
-      );
+    this.#stall = clock.after(ms, () => {
+      this.abort(new PosternError("timeout", `Its reader takes nothing ${when}`, { detail: "reset" }));
     });
   }
 }
@@ -216,5 +224,7 @@ function gone(peer: string): PosternError {
 const windowSize = 1 << 20;
 /** How long, in ms, a reader may take nothing of what is kept while a stream waits for it. */
 const stallLimit = 1000;
+/** And how long where nobody waits for it but what a client has sent before it left. */
+const leftLimit = 30_000;
 /** The data of one packet; others refuse more than 4 MiB. */
 const pieceSize = 64 * 1024;

@@ -250,3 +250,47 @@ Deno.test("PacketAnswerer refuses a target that is none", async () => {
   const [heard] = await conversation([dial("nonsense", 1n)]);
   assert.match(heard ?? "", /^dialResponse 0: .*port/);
 });
+
+Deno.test("answers that a peer does not fetch keep it from asking more, and none is lost", async () => {
+  await using pair = await packetPair({ isPostern: false, isRaw: true, answer: memoryAnswer(echo, clock) });
+  const most = 200_000;
+  let asked = 0;
+  const asking = (async () => {
+    for (; asked < most; asked++) await pair.stream.send({ type: "closeRequest", connectId: 9n });
+  })();
+  for (let before = -1; before < asked;) {
+    before = asked;
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+  assert.ok(asked < most, "nobody held it back");
+  for (let answered = 0; answered < most; answered++) {
+    assert.equal((await pair.stream.receive())?.type, "closeResponse");
+  }
+  await asking;
+});
+
+Deno.test("what a client has sent before it left is kept as long as its target takes any of it", async () => {
+  const taken = Promise.withResolvers<void>();
+  const takesSome = async (target: Conn) => {
+    await target.read(new Uint8Array(1000));
+    taken.resolve();
+  };
+  await using pair = await packetPair({
+    isPostern: false,
+    isShared: false,
+    isRaw: true,
+    answer: memoryAnswer(takesSome, clock),
+  });
+  await pair.stream.send({ type: "dialRequest", protocol: "tcp", address: "a.test:80", random: 1n });
+  await pair.stream.receive();
+  const data = new Uint8Array(60_000);
+  for (let at = 0; at < 10; at++) await pair.stream.send({ type: "data", connectId: 1n, error: "", data });
+  await taken.promise;
+  const before = pair.clock.waiting;
+  pair.exchange.reset();
+  await settle(() => pair.clock.waiting > before);
+  await pair.clock.advance(29_000);
+  assert.equal(pair.answerer.size, 1);
+  await pair.clock.advance(1_000);
+  await settle(() => pair.answerer.size === 0);
+});
