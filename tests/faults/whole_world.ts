@@ -1,4 +1,5 @@
 import { konnectivityPeers } from "../support/konnectivity_lab.ts";
+import type { KubeCluster } from "../support/kube_cluster.ts";
 import type { PeerPaths } from "../support/peers.ts";
 import { type Door, Household } from "../support/postern_process.ts";
 import { sshPeers } from "../support/sshd.ts";
@@ -44,6 +45,7 @@ export class WholeWorld implements AsyncDisposable {
   readonly parts: readonly LivePart[];
   readonly door: Door;
   readonly home: Household;
+  readonly cluster: KubeCluster;
   /** Programs of ours besides the door, as they run now. */
   readonly others: () => readonly Door[];
   readonly #started: AsyncDisposableStack;
@@ -53,6 +55,7 @@ export class WholeWorld implements AsyncDisposable {
     this.parts = made.parts;
     this.door = made.door;
     this.home = made.home;
+    this.cluster = made.cluster;
     this.others = made.others;
     this.#started = started;
   }
@@ -106,6 +109,7 @@ export class WholeWorld implements AsyncDisposable {
       parts,
       door,
       home,
+      cluster: cluster.cluster,
       others: () => [...konnectivity.programs(), proxies.upstream()],
     }, started.move());
   }
