@@ -115,7 +115,6 @@ function isPart(part: Deno.KvKeyPart): part is string | number {
 function damaged(path: string, why: string, cause?: unknown): PosternError {
   return new PosternError("config", `Cannot use "${path}": it is damaged: ${why}`, {
     detail: "damaged",
-    hint: "fetch what was in it again: postern update",
     cause,
   });
 }
@@ -134,7 +133,6 @@ function storeError(error: unknown, path: string): PosternError {
     return new PosternError("config", `Cannot use "${path}": a newer postern has written it`, {
       cause: error,
       detail: "newer",
-      hint: "use the newer postern, or begin anew with this one: postern update",
     });
   }
   if (/disk is full|file too large/i.test(text)) {

@@ -54,6 +54,10 @@ const unhinted: Readonly<Record<string, readonly string[]>> = {
     "Cannot read the PEM: it has no ${label}",
     "Cannot read the PEM: its ${label} is not base64",
     'Cannot use "only": ${parsed.problem}',
+    // The store of catalogues has a hint for all of these.
+    'Cannot use "${path}": a newer postern has written it',
+    'Cannot use "${path}": it is damaged: ${why}',
+    'Cannot use "${path}": it is damaged: ${why}',
   ],
   usage: [
     "Cannot check a proxy: name a FILE or --install-config",

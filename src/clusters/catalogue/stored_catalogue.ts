@@ -37,10 +37,7 @@ export function demandKnownFormat(format: unknown, path: string): void {
 
 /** A store that cannot be read any more. */
 export function damagedStore(path: string, why: string): PosternError {
-  return new PosternError("config", `Cannot use "${path}": it is damaged: ${why}`, {
-    detail: "damaged",
-    hint: "fetch it again: postern update",
-  });
+  return new PosternError("config", `Cannot use "${path}": it is damaged: ${why}`, { detail: "damaged" });
 }
 
 function readMapping(value: unknown): Mapping | undefined {
