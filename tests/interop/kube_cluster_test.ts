@@ -39,7 +39,9 @@ peerTest("KubeCluster is a whole cluster", ["kubernetes", "kubectl"], async ({ k
   await t.step("its users may do what roles say", async () => {
     const token = cluster.token("alice");
     const mayList = async () =>
-      (await runPeer(kubectl, ["--kubeconfig", kubeconfig, "--token", token, "-n", "dev", "get", "pods"]))
+      (await runPeer(kubectl, ["--kubeconfig", kubeconfig, "--token", token, "-n", "dev", "get", "pods"], {
+        env,
+      }))
         .code === 0;
     assert.equal(await mayList(), false);
     await cluster.allow("alice", "dev", [{ apiGroups: [""], resources: ["pods"], verbs: ["get", "list"] }]);
