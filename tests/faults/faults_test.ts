@@ -110,7 +110,9 @@ peerTest(
     });
     const now = await accounts();
     // The figures of a run are the name of this step, which --verbose shows.
-    await step(`what is held: ${now.map((one, at) => told(before[at], one)).join("; ")}`, () => {
+    const held = now.map((one, at) => told(before[at], one)).join("; ");
+    const forgotten = streams.open.map(({ way }) => way).join(", ") || "none";
+    await step(`what is held: ${held}; forgotten by others: ${forgotten}`, () => {
       for (const [at, { memory }] of now.entries()) {
         const grown = memory - (before[at]?.memory ?? 0);
         assert.ok(grown <= margin.memory, `process ${at} has grown by ${grown} bytes`);
