@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { skippedName } from "../../scripts/test_outcome.ts";
 import type { Conn } from "../../src/core/mod.ts";
 import { readAll } from "../support/memory_conn.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";
@@ -14,12 +15,16 @@ export interface Pair {
 const bytes = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 const text = (data: Uint8Array): string => new TextDecoder().decode(data);
 
-/** What every `Conn` promises. */
-export function connContract(name: string, makePair: () => Promise<Pair>, { ignore = false } = {}): void {
+/** What every `Conn` promises; `skipped` says why that cannot be tried here. */
+export function connContract(
+  name: string,
+  makePair: () => Promise<Pair>,
+  { skipped }: { readonly skipped?: string | undefined } = {},
+): void {
   const check = (promise: string, body: (near: Conn, far: Conn) => Promise<void>) =>
     Deno.test({
-      name: `${name} ${promise}`,
-      ignore,
+      name: skipped === undefined ? `${name} ${promise}` : skippedName(`${name} ${promise}`, skipped),
+      ignore: skipped !== undefined,
       fn: async () => {
         const { near, far, close } = await makePair();
         try {
