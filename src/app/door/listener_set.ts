@@ -29,6 +29,7 @@ import {
   type User,
 } from "../../listeners/mod.ts";
 import { withHandedOver } from "../handed_over.ts";
+import { isWildcard } from "./own_addresses.ts";
 import { LiveDeps } from "../live_deps.ts";
 import { removeStaleSocket } from "../stale_socket.ts";
 
@@ -278,10 +279,6 @@ function ownConflict(error: unknown, endpoint: Endpoint, bound: readonly BoundLi
       hint: "name only one of the two; a door that runs has to be started anew for that: postern stop",
     },
   );
-}
-
-function isWildcard(host: string): boolean {
-  return host === "0.0.0.0" || host === "::";
 }
 
 /** Both families of `localhost:0` get the same port. */

@@ -10,6 +10,7 @@ import {
   PosternError,
   unmapped,
 } from "../../core/mod.ts";
+import { isWildcard } from "./own_addresses.ts";
 
 /**
  * A network that never connects the door to itself. A name, `0.0.0.0` or another spelling of our own address
@@ -57,7 +58,7 @@ function meets(conn: Conn, host: string): boolean {
   const peer = plainIp(parseTarget(conn.peer).host);
   const bound = plainIp(host);
   if (peer === bound) return true;
-  if (bound !== "0.0.0.0" && bound !== "::") return false;
+  if (!isWildcard(bound)) return false;
   // A listener on every address is reached by every address that is ours; ours are equal on both ends.
   const bytes = parseIp(peer);
   if (bytes && isLoopback(bytes)) return true;

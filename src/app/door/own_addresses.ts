@@ -21,6 +21,10 @@ export function isAmong({ host, port }: Target, endpoints: Iterable<Endpoint>): 
 function meets(host: string, bound: string): boolean {
   const address = parseIp(host);
   if (!address) return host === "localhost" || host.endsWith(".localhost");
-  const isWildcard = bound === "0.0.0.0" || bound === "::";
-  return formatIp(unmapped(address)) === bound || (isWildcard && isLoopback(address));
+  return formatIp(unmapped(address)) === bound || (isWildcard(bound) && isLoopback(address));
+}
+
+/** Whether who listens there listens on every address of the machine. */
+export function isWildcard(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
 }
