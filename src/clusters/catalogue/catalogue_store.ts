@@ -53,7 +53,10 @@ export class CatalogueStore {
   async read(): Promise<StoredCatalogues> {
     if (!await this.#files.info(this.#path)) return { catalogues: await this.#copy() ?? [], notes: [] };
     try {
-      return { catalogues: await this.#readSettled(), notes: [] };
+      const catalogues = await this.#readSettled();
+      if (catalogues.length > 0) return { catalogues, notes: [] };
+      // One that was begun anew has nothing before the first update is done, which may have been killed.
+      return { catalogues: await this.#copy() ?? [], notes: [] };
     } catch (error) {
       const copy = await this.#copy().catch(() => undefined);
       if (!copy) throw withHint(error);

@@ -207,6 +207,24 @@ for (const { name, spoil, says, aside } of unusable) {
   });
 }
 
+Deno.test("CatalogueStore reads the copy beside a store that was begun anew and has nothing yet", async () => {
+  const place = new Place();
+  const { stores } = place.world;
+  await place.put(catalogue("main", 2024, 1));
+  stores.all.set(path, new PosternError("config", "it is damaged: x", { detail: "damaged" }));
+  const full = new PosternError("internal", "no space left");
+  stores.beforeCommit = () => {
+    throw full;
+  };
+  await assert.rejects(place.put(catalogue("main", 2026, 1)), full);
+  assert.deepEqual(await place.names(), ["main 2024"]);
+  stores.beforeCommit = () => {};
+  await place.put(catalogue("main", 2026, 1));
+  assert.deepEqual(await place.names(), ["main 2026"]);
+  await place.store.remove("main", { signal });
+  assert.deepEqual(await place.store.read(), { catalogues: [], notes: [] });
+});
+
 for (
   const text of [
     "",
