@@ -17,7 +17,7 @@ const longestPause = 15 * 60_000;
 export class CatalogueRefresh implements Disposable {
   readonly #world: World;
   readonly #options: CatalogueRefreshOptions;
-  /** When a catalogue may be tried again after it was tried last. */
+  /** When a catalogue may be tried again after it was tried last: by a clock that nobody sets. */
   readonly #notBefore = new Map<string, number>();
   #config: LoadedConfig | undefined;
   #timer: Disposable | undefined;
@@ -43,17 +43,17 @@ export class CatalogueRefresh implements Disposable {
   #sleep(): void {
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
-    const next = Math.min(...this.#wanted().map(({ due }) => due));
+    const next = Math.min(...this.#wanted().map(({ wait }) => wait));
     if (next === Infinity || this.#isBusy || this.#isClosed) return;
-    const ms = Math.min(longestPause, Math.max(0, next - this.#now()));
+    const ms = Math.min(longestPause, Math.max(0, next));
     this.#timer = this.#world.clock.after(ms, () => this.#options.spawn((signal) => this.#look(signal)));
   }
 
   async #look(signal: AbortSignal): Promise<void> {
     this.#isBusy = true;
     try {
-      for (const { name, refresh, due } of this.#wanted()) {
-        if (due <= this.#now()) await this.#refresh(name, refresh, signal);
+      for (const { name, refresh, wait } of this.#wanted()) {
+        if (wait <= 0) await this.#refresh(name, refresh, signal);
       }
     } finally {
       this.#isBusy = false;
@@ -64,7 +64,7 @@ export class CatalogueRefresh implements Disposable {
   /** This door too takes up what is new by its control socket, as all others do. */
   async #refresh(name: string, refresh: number, signal: AbortSignal): Promise<void> {
     const { log, source } = this.#options;
-    this.#notBefore.set(name, this.#now() + Math.min(refresh, longestPause));
+    this.#notBefore.set(name, this.#world.clock.now() + Math.min(refresh, longestPause));
     try {
       const options = { name, ifOlderThan: refresh, way: "none", log, signal } as const;
       const { catalogues } = await updateCatalogues(this.#world, source, options);
@@ -82,19 +82,18 @@ export class CatalogueRefresh implements Disposable {
     else if (!("isFresh" in one)) log.info("catalogue.refreshed", { catalogue, clusters: one.clusters });
   }
 
-  #wanted(): { readonly name: string; readonly refresh: number; readonly due: number }[] {
+  /** Those that are fetched by themselves, each with how long it can wait, in ms. */
+  #wanted(): { readonly name: string; readonly refresh: number; readonly wait: number }[] {
     const { settings, catalogues = [] } = this.#config ?? {};
+    const { clock } = this.#world;
+    const date = clock.date().getTime();
     return (settings?.catalogues ?? []).flatMap(({ name, refresh }) => {
       if (refresh === 0) return [];
       const fetchedAt = catalogues.find((one) => one.name === name)?.fetchedAt;
       const fetched = fetchedAt === undefined ? 0 : Date.parse(fetchedAt);
       // What is of tomorrow was stored while the clock was wrong.
-      const due = fetched > this.#now() + 60_000 ? 0 : fetched + refresh;
-      return [{ name, refresh, due: Math.max(due, this.#notBefore.get(name) ?? 0) }];
+      const left = fetched > date + 60_000 ? 0 : fetched + refresh - date;
+      return [{ name, refresh, wait: Math.max(left, (this.#notBefore.get(name) ?? 0) - clock.now()) }];
     });
-  }
-
-  #now(): number {
-    return this.#world.clock.date().getTime();
   }
 }

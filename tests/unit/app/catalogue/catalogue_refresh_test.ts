@@ -96,6 +96,24 @@ Deno.test("runDoor() goes on with what it has where a catalogue cannot be fetche
   await door.ended;
 });
 
+Deno.test("runDoor() fetches a catalogue anew after the clock was wrong for a while", async () => {
+  await using update = await worldWith("1h");
+  const { memory } = update.signIn;
+  const door = await startDoor(memory);
+  const count = (wanted: string) => door.lines.filter(({ event }) => event === wanted).length;
+  update.lieutenant.answer = { status: 503, body: "{}" };
+  memory.clock.jumpDate(720 * hour);
+  await pass(update, hour / 4);
+  await until(update, () => count("catalogue.not_refreshed") === 1);
+  memory.clock.jumpDate(-720 * hour);
+  update.lieutenant.answer = undefined;
+  await pass(update, hour * 3 / 4 - 5000);
+  await pass(update, 10_000);
+  await until(update, () => count("catalogue.refreshed") === 1);
+  memory.kill("SIGTERM");
+  await door.ended;
+});
+
 const refusals: {
   readonly name: string;
   readonly cause: (update: UpdateWorld) => void;
