@@ -99,7 +99,7 @@ class OpenShiftSignIn {
     // Somebody may have set the clock back.
     const isChecked = age >= 0 && age < trusted;
     if (!isChecked && !await this.#isTaken(token, signal)) return undefined;
-    if (!isChecked) await this.#cache.keep(this.#key, { ...stored, checked: new Date(now).toISOString() });
+    if (!isChecked) await this.#noteChecked(token, new Date(now));
     return { token, ...(expires !== undefined && { expires: new Date(expires) }), from: "cache" };
   }
 
@@ -116,6 +116,13 @@ class OpenShiftSignIn {
       log.info("sign_in.not_checked", { reason: describe(error) });
       return true;
     }
+  }
+
+  /** Whoever has signed in while the cluster was asked has stored another token, and that stays. */
+  async #noteChecked(token: string, date: Date): Promise<void> {
+    const stored = await this.#cache.read(this.#key);
+    if (stored?.idToken !== token) return;
+    await this.#cache.keep(this.#key, { ...stored, checked: date.toISOString() });
   }
 
   async #person(signal: AbortSignal): Promise<ClusterToken> {

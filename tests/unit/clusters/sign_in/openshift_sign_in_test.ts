@@ -101,6 +101,22 @@ Deno.test("signInToOpenShift() gives a token away that nobody can be asked about
   }
 });
 
+Deno.test("signInToOpenShift() leaves a token alone that came while the cluster was asked about another", async () => {
+  await using world = new ClusterWorld();
+  const { clock } = world.person.memory;
+  const { token } = await world.signIn();
+  await clock.advance(61_000);
+  world.apiAnswer = "silent";
+  const slow = world.signIn();
+  while (world.checks.length === 0) await new Promise((resolve) => setTimeout(resolve, 0));
+  world.apiAnswer = undefined;
+  world.good.add("sha256~newer-secret");
+  await world.signIn("sha256~newer-secret");
+  await passTime(clock, slow);
+  assert.equal((await slow).token, token);
+  assert.equal((await world.signIn()).token, "sha256~newer-secret");
+});
+
 Deno.test("signInToOpenShift() signs in again a minute before a token ends", async () => {
   await using world = new ClusterWorld();
   world.oauth.lifetime = 600;
