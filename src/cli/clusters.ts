@@ -48,11 +48,11 @@ export default {
   help: (width) => helpOf(width),
   completing(words) {
     const [first, second] = positions(words);
-    const verb = second === undefined ? undefined : verbAt(words, second);
+    const verb = verbBehind(words, first, second);
     if (verb && second !== undefined) {
       return { parser: verb.ofCluster.parser, words: words.toSpliced(second, 1), besides: [] };
     }
-    const isVerb = first !== undefined && second === undefined && words[first] !== "list";
+    const isVerb = first !== undefined && second === undefined && !isList(words, first);
     const besides = Object.entries(verbs).map(([name, { ofCluster: { summary } }]) => ({ name, summary }));
     return { parser: list.parser, words, besides: isVerb ? besides : [] };
   },
@@ -66,7 +66,7 @@ export default {
     const ours = args.slice(0, dashesIn(args));
     if (isForEach(args)) return asksForHelp(ours) ? help(each) : each.start(args, world, context);
     const [first, second] = positions(args);
-    const verb = second === undefined ? undefined : verbAt(args, second);
+    const verb = verbBehind(args, first, second);
     if (verb && second !== undefined) {
       const before = args.slice(0, second);
       const after = args.slice(second + 1);
@@ -74,14 +74,20 @@ export default {
       return verb.ofCluster.start([...before, ...(verb.takesAll ? ["--"] : []), ...after], world, context);
     }
     if (asksForHelp(ours)) return help(this);
-    const isList = first !== undefined && args[first] === "list";
-    return list.start(isList ? args.toSpliced(first, 1) : args, world, context);
+    const named = first !== undefined && isList(args, first) ? args.toSpliced(first, 1) : args;
+    return list.start(named, world, context);
   },
 } satisfies Command;
 
-function verbAt(args: readonly string[], at: number): Verb | undefined {
-  const word = args[at] ?? "";
+/** Behind `list` all words are patterns, those too that are verbs elsewhere. */
+function verbBehind(args: readonly string[], first = -1, second = -1): Verb | undefined {
+  if (isList(args, first)) return undefined;
+  const word = args[second] ?? "";
   return Object.hasOwn(verbs, word) ? verbs[word] : undefined;
+}
+
+function isList(args: readonly string[], first: number): boolean {
+  return args[first] === "list";
 }
 
 /** Where the first two words are that are no options. */

@@ -28,6 +28,7 @@ Deno.test("postern clusters lists what is stored, with its age on stderr", async
   await t.step("by patterns, selectors and exclusions", async () => {
     assert.deepEqual((await listed("lab")).ids, ["c-lab-2", "c-lab-1"]);
     assert.deepEqual((await listed("list", "lab", "talos")).ids, ["c-lab-2", "c-lab-1", "c-talos"]);
+    assert.deepEqual((await listed("list", "shell", "talos")).ids, ["c-talos"]);
     assert.deepEqual((await listed("lab", "one")).ids, ["c-lab-2", "c-lab-1"]);
     assert.deepEqual((await listed("--selector", "cloud in (exoscale, metal)", "--exclude", "c-t*")).ids, [
       "c-lab-1",

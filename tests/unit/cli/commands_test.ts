@@ -70,6 +70,7 @@ const completions: readonly (readonly [string[], string[]])[] = [
   [["clusters", "--selector", "a=b", "c-lab", "k"], ["kubeconfig", "kubectl"]],
   [["clusters", "e"], []],
   [["clusters", "list", "c-lab", "e"], []],
+  [["clusters", "list", "kubeconfig", "--f"], []],
   [["clusters", "c-lab", "emergency-credentials", "--p"], ["--private-key", "--passphrase-file"]],
   [["status", "-o", "j"], ["json"]],
   [["status", "--help"], []],
