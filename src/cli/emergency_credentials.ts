@@ -66,8 +66,9 @@ function commandNamed(name: string, form: (rest: string) => string): Command {
         ...(config !== undefined && { config }),
       }, { signal });
       await tellNotes(world, notes);
-      const { emergencyKubeconfig } = await import("../clusters/mod.ts");
-      const made = await emergencyKubeconfig(text, { ...meant, proxyUrl });
+      const { emergencyKubeconfig, trustedAuthority } = await import("../clusters/mod.ts");
+      const authorityOf = (api: URL) => trustedAuthority(world, api);
+      const made = await emergencyKubeconfig(text, { ...meant, proxyUrl, authorityOf });
       await tellNotes(world, made.notes);
       await giveOut(world, made.kubeconfig, output, context);
       if (!output.merge) return;

@@ -13,22 +13,24 @@ export interface EndpointTestOptions {
 
 /** Asks one of a cluster's web addresses. Whatever answers is there, also when it says no; what only stands in is not. */
 export async function testEndpoint(
-  world: Pick<World, "clock" | "network">,
+  world: Pick<World, "clock" | "files" | "network" | "places">,
   { known: { name }, endpoint }: { readonly known: KnownCluster; readonly endpoint: ClusterEndpoint },
   { dial, limit, signal }: EndpointTestOptions,
 ): Promise<EndpointTest> {
   const { kind } = endpoint;
   if ("missing" in endpoint) return { kind, name, outcome: "skipped", reason: endpoint.missing };
-  const { HttpClient } = await import("../../clusters/mod.ts");
-  const { url, ca } = endpoint;
+  const { HttpClient, trustedAuthority } = await import("../../clusters/mod.ts");
+  const { url } = endpoint;
   const { clock, network } = world;
-  const client = new HttpClient({ clock, network, dial }, {
-    timeout: limit,
-    ...(ca !== undefined && { ca }),
-  });
   const begun = clock.now();
   const shown = url.href.replace(/\/$/, "");
   try {
+    // As kubectl has it: what was believed at the first use is the authority of the API server only.
+    const ca = endpoint.ca ?? (kind === "api" ? await trustedAuthority(world, url) : undefined);
+    const client = new HttpClient({ clock, network, dial }, {
+      timeout: limit,
+      ...(ca !== undefined && { ca }),
+    });
     const { status } = await client.ask({ url, method: "HEAD" }, { signal });
     const ms = elapsed(clock, begun);
     if (status < 500 || status === noSuchMethod) return { kind, name, url: shown, outcome: "ok", ms, status };

@@ -2,9 +2,9 @@ import { isMapping, parseDocument } from "../../config/mod.ts";
 import { PosternError } from "../../core/mod.ts";
 import { type AuthInfo, readAuthInfo } from "../kubeconfig/auth_info.ts";
 import { certificateData } from "../kubeconfig/certificate_data.ts";
-import { type Cluster, factOf } from "../cluster.ts";
+import type { Cluster } from "../cluster.ts";
 import { addressesOf } from "../cluster_facts.ts";
-import type { KubeconfigCluster, MadeKubeconfig } from "../kubeconfig/kubeconfig.ts";
+import { authorityInFacts, type KubeconfigCluster, type MadeKubeconfig } from "../kubeconfig/kubeconfig.ts";
 import { shownText } from "../shown_text.ts";
 
 export interface EmergencyKubeconfigOptions {
@@ -16,6 +16,8 @@ export interface EmergencyKubeconfigOptions {
   readonly proxyUrl: string;
   /** The programs that the kubeconfig may have started. */
   readonly allowExec: readonly string[];
+  /** The authority that an API server had when it was first used, where its owner wanted that; PEM. */
+  readonly authorityOf: (api: URL) => Promise<string | undefined>;
 }
 
 /** What was decrypted, before it is put together. */
@@ -36,7 +38,7 @@ export async function emergencyKubeconfig(
 ): Promise<MadeKubeconfig> {
   const token = text.trim();
   const isToken = /^[A-Za-z0-9\-._~+/]{8,}=*$/.test(token);
-  const parts = isToken ? partsOfToken(token, options) : await partsOfKubeconfig(text, options);
+  const parts = await (isToken ? partsOfToken(token, options) : partsOfKubeconfig(text, options));
   const name = `emergency-credentials/${options.name}`;
   return {
     kubeconfig: {
@@ -58,14 +60,14 @@ export async function emergencyKubeconfig(
   };
 }
 
-function partsOfToken(token: string, options: EmergencyKubeconfigOptions): Parts {
+async function partsOfToken(token: string, options: EmergencyKubeconfigOptions): Promise<Parts> {
   const api = options.cluster && addressesOf(options.cluster).api;
   if (!api) {
     throw unusable(options, "they are a token, and no fact has the address of its API", {
       hint: "fetch the catalogue: postern update",
     });
   }
-  const ca = options.cluster && certificateData(factOf(options.cluster, caFact));
+  const ca = await knownAuthority(api, options);
   return {
     cluster: {
       server: api.href.replace(/\/$/, ""),
@@ -102,7 +104,7 @@ async function partsOfKubeconfig(text: string, options: EmergencyKubeconfigOptio
       { hint: "allowExec of the catalogue names the programs that may be started" },
     );
   }
-  const ofCluster = clusterOf(foundCluster.value, options);
+  const ofCluster = await clusterOf(foundCluster.value, options);
   const left = contexts.length - 1;
   return {
     ...ofCluster,
@@ -115,12 +117,18 @@ async function partsOfKubeconfig(text: string, options: EmergencyKubeconfigOptio
   };
 }
 
-const caFact = "talosAPICertificateAuthorityData";
+/** What is known here of who signs the certificate of an API server, as the cluster's usual kubeconfig has it. */
+async function knownAuthority(
+  api: URL,
+  { cluster, authorityOf }: EmergencyKubeconfigOptions,
+): Promise<string | undefined> {
+  return (cluster && authorityInFacts(cluster)) ?? certificateData(await authorityOf(api));
+}
 
-function clusterOf(
+async function clusterOf(
   value: Readonly<Record<string, unknown>>,
   options: EmergencyKubeconfigOptions,
-): Pick<Parts, "cluster" | "notes"> {
+): Promise<Pick<Parts, "cluster" | "notes">> {
   const { server } = value;
   const url = typeof server === "string" && server.length <= 2000 ? URL.parse(server) : null;
   if (url?.protocol !== "https:" || url.username !== "" || url.password !== "") {
@@ -132,8 +140,8 @@ function clusterOf(
       throw unusable(options, `the cluster of their kubeconfig has ${key}: ${why}`);
     }
   }
-  const written = value["certificate-authority-data"];
-  const ca = certificateData(written ?? (options.cluster && factOf(options.cluster, caFact)));
+  const written = value["certificate-authority-data"] ?? undefined;
+  const ca = written === undefined ? await knownAuthority(url, options) : certificateData(written);
   if (written !== undefined && ca === undefined) {
     throw unusable(options, "certificate-authority-data of their kubeconfig is not PEM in base64");
   }

@@ -30,12 +30,17 @@ function written(
   });
 }
 
-const made = (text: string, known: Cluster | null = cluster) =>
+const made = (
+  text: string,
+  known: Cluster | null = cluster,
+  believed: Readonly<Record<string, string>> = {},
+) =>
   emergencyKubeconfig(text, {
     name: "c-lab",
     cluster: known ?? undefined,
     proxyUrl: "socks5://127.0.0.1:1",
     allowExec: ["kubelogin"],
+    authorityOf: ({ host }) => Promise.resolve(believed[host]),
   });
 
 Deno.test("emergencyKubeconfig() goes through the door under names of its own", async () => {
@@ -90,6 +95,26 @@ Deno.test("emergencyKubeconfig() keeps the authority that it brings, and does wi
   assert.deepEqual([found["certificate-authority-data"], found["tls-server-name"]], [other, "a.b"]);
   const alone = (await made(written(), null)).kubeconfig.clusters[0]?.cluster;
   assert.ok(alone && !("certificate-authority-data" in alone));
+});
+
+Deno.test("emergencyKubeconfig() has the authority that was believed at the first use, where nobody tells of one", async () => {
+  const plain = { ...cluster, dynamicFacts: { openshiftApiURL: server } };
+  const believed = { "api.example.net:6443": atob(other) };
+  const elsewhere = written({ of: { server: "https://elsewhere.example" } });
+  const brought = written({ of: { "certificate-authority-data": ca } });
+  for (
+    const { text, known, expected } of [
+      { text: token, known: plain, expected: other },
+      { text: written(), known: plain, expected: other },
+      { text: written(), known: null, expected: other },
+      { text: elsewhere, known: plain, expected: undefined },
+      { text: brought, known: plain, expected: ca },
+      { text: token, known: cluster, expected: ca },
+    ]
+  ) {
+    const { clusters: [found] } = (await made(text, known, believed)).kubeconfig;
+    assert.equal(found?.cluster["certificate-authority-data"], expected, text);
+  }
 });
 
 Deno.test("emergencyKubeconfig() says that it leads elsewhere than the facts", async () => {
