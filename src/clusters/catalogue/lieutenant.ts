@@ -2,6 +2,7 @@ import { isMapping } from "../../config/mod.ts";
 import { type Clock, isLoopbackHost, jsonIn, PosternError } from "../../core/mod.ts";
 import type { Catalogue, FactWarning } from "../cluster.ts";
 import { type HttpAnswer, type HttpClient, placeOf } from "../http/http_client.ts";
+import { TokenRefusal } from "../sign_in/token_refusal.ts";
 import { readClusters } from "./read_clusters.ts";
 
 /** The most bytes of a list of clusters. */
@@ -96,15 +97,13 @@ function below(lieutenant: URL, path: string): URL {
 /** Whoever reads the token on its way is signed in as us. */
 function demandSafe(url: URL, token: string, what: string): void {
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new PosternError("auth", `Cannot read ${what}: the token is not one word`, { hint: signIn });
+    throw new TokenRefusal(`Cannot read ${what}: the token is not one word`);
   }
   if (url.protocol === "https:" || isLoopbackHost(url.hostname.replace(/^\[(.*)\]$/, "$1"))) return;
   throw new PosternError("not_allowed", `Cannot read ${what}: a token is never sent without TLS`, {
     hint: "write the address with https://",
   });
 }
-
-const signIn = "sign in again: postern login";
 
 function jsonOf(answer: HttpAnswer, what: string): unknown {
   if (answer.status < 200 || answer.status > 299) throw failureOf(answer, what);
@@ -128,14 +127,14 @@ function failureOf(answer: HttpAnswer, what: string): PosternError {
   const { status, fields } = answer;
   const reason = reasonOf(answer);
   const says = reason === undefined ? `it answered ${status}` : `it answered ${status}: ${reason}`;
-  const failure = (code: "auth" | "config" | "not_allowed" | "protocol" | "unreachable", hint: string) =>
+  const failure = (code: "config" | "not_allowed" | "protocol" | "unreachable", hint: string) =>
     new PosternError(code, `Cannot read ${what}: ${says}`, {
       hint,
       ...(code === "not_allowed" && { exit: 5 }),
     });
   const isRefused = status === 401 || (status === 500 && /\bUnauthorized\b/.test(reason ?? "")) ||
     (status === 400 && /\bjwt\b/i.test(reason ?? ""));
-  if (isRefused) return failure("auth", signIn);
+  if (isRefused) return new TokenRefusal(`Cannot read ${what}: ${says}`);
   if (status === 403) return failure("not_allowed", "ask whoever runs it to let your account list clusters");
   if (status >= 300 && status < 400) {
     const to = URL.parse(fields.get("location") ?? "", answer.url.href);

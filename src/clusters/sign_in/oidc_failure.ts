@@ -1,13 +1,16 @@
 import { PosternError } from "../../core/mod.ts";
 import type { oauth as library } from "./oauth_library.ts";
 
-/** What a provider answers instead of tokens (RFC 6749, sections 4.1.2.1 and 5.2). */
-class OidcRefusal extends PosternError {
-  /** The word for it: `access_denied`. */
+/**
+ * What a provider answers instead of tokens (RFC 6749, sections 4.1.2.1 and 5.2), or what of its tokens cannot be
+ * trusted. To ask for the same once more helps nobody.
+ */
+export class OidcRefusal extends PosternError {
+  /** The word for it, where it has one: `access_denied`. */
   readonly word: string;
 
-  constructor(word: string, message: string) {
-    super("auth", message, { hint: hintFor(word) });
+  constructor(message: string, { word = "", hint = hintFor(word) }: { word?: string; hint?: string } = {}) {
+    super("auth", message, { hint });
     this.word = word;
   }
 }
@@ -37,15 +40,18 @@ export function oidcFailure(
   if (signal.aborted) return signal.reason;
   if (error instanceof PosternError || !(error instanceof Error)) return error;
   const what = `Cannot sign in at ${issuer}`;
+  const status = statusOf(error) ?? 0;
+  if (status >= 500 || status === 429) {
+    return new PosternError("unreachable", `${what}: it answered ${status}`, { hint: "try again later" });
+  }
   if (error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ResponseBodyError) {
-    const described = error.error_description === undefined ? "" : `: ${plainText(error.error_description)}`;
-    const says = `${plainText(error.error)}${described}`;
-    return new OidcRefusal(error.error, `${what}: ${says}`);
+    const { error: word, error_description: said } = error;
+    // Nobody has looked at what kind of value that is.
+    const described = typeof said === "string" ? `: ${plainText(said)}` : "";
+    return new OidcRefusal(`${what}: ${plainText(word)}${described}`, { word });
   }
   if (error instanceof oauth.WWWAuthenticateChallengeError) {
-    return new PosternError("auth", `${what}: it answered ${error.status}`, {
-      hint: hintFor("invalid_client"),
-    });
+    return new OidcRefusal(`${what}: it answered ${error.status}`, { word: "invalid_client" });
   }
   const { code } = error as { code?: unknown };
   if (code === oauth.JWT_TIMESTAMP_CHECK) {
@@ -61,9 +67,15 @@ export function oidcFailure(
   }
   if (typeof code !== "string" || !code.startsWith("OAUTH_")) return error;
   // These sentences name claims and fields, never their values.
-  return new PosternError("auth", `${what}: ${plainText(error.message)}`, {
+  return new OidcRefusal(`${what}: ${plainText(error.message)}`, {
     hint: "its answer cannot be trusted: tell whoever runs it",
   });
+}
+
+/** Of the answer that the library could not use; undefined where there was none. */
+function statusOf(error: Error): number | undefined {
+  if (error.cause instanceof Response) return error.cause.status;
+  return "status" in error && typeof error.status === "number" ? error.status : undefined;
 }
 
 /** Somebody else has answered, or nothing that can be used. */
@@ -75,9 +87,12 @@ export function notOpenId(issuer: string): PosternError {
   );
 }
 
-/** Whether a failure tells that a refresh token is not good any more: a new sign-in helps. */
+/**
+ * Whether a failure tells that a refresh token is not good any more: a new sign-in helps. That the clock is wrong, or
+ * that somebody on the way refuses us, tells nothing of it.
+ */
 export function isRefreshRefused(error: unknown): boolean {
-  return error instanceof PosternError && error.code === "auth";
+  return error instanceof OidcRefusal;
 }
 
 /** Somebody else's words: on one line, short, without characters that a terminal obeys. */

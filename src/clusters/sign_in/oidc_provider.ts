@@ -4,7 +4,7 @@ import { type HttpClient, placeOf } from "../http/http_client.ts";
 import { fetchWith } from "../http/http_fetch.ts";
 import type { oauth as library } from "./oauth_library.ts";
 import { isPlainLoopback, issuerOf, wellKnown } from "./oidc_addresses.ts";
-import { notOpenId, offlineAccess, oidcFailure } from "./oidc_failure.ts";
+import { notOpenId, offlineAccess, oidcFailure, OidcRefusal } from "./oidc_failure.ts";
 import type { StoredTokens } from "./token_cache.ts";
 
 type Library = typeof library;
@@ -116,7 +116,7 @@ export class OidcProvider {
     return await this.call(signal, async (call) => {
       const { response, tokens } = await ask(call);
       if (tokens.id_token === undefined) {
-        throw new PosternError("auth", `Cannot sign in at ${this.issuer}: it gave no id_token`, {
+        throw new OidcRefusal(`Cannot sign in at ${this.issuer}: it gave no id_token`, {
           hint: "the client has to be one of OpenID Connect, with the scope openid",
         });
       }

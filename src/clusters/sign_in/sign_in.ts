@@ -1,12 +1,4 @@
-import {
-  describe,
-  type Dialer,
-  isPosternError,
-  type Log,
-  PosternError,
-  within,
-  type World,
-} from "../../core/mod.ts";
+import { describe, type Dialer, type Log, PosternError, within, type World } from "../../core/mod.ts";
 import { commodoreTokens } from "./commodore_tokens.ts";
 import { HttpClient } from "../http/http_client.ts";
 import { issuerOf } from "./oidc_addresses.ts";
@@ -17,6 +9,7 @@ import { isBrowserAsked } from "./open_browser.ts";
 import { isFresh, readClaims } from "./sign_in_claims.ts";
 import { signInByBrowser, signInByDevice } from "./sign_in_person.ts";
 import { keyUrl, type StoredTokens, TokenCache, type TokenKey } from "./token_cache.ts";
+import { TokenRefusal } from "./token_refusal.ts";
 
 export interface SignInOptions {
   /** For which API; tokens are kept apart by it. */
@@ -77,8 +70,8 @@ export async function signIn(
 }
 
 /**
- * Does something with a token. When `use` fails with `auth`, because the token has been revoked or is not one for this
- * API, it signs in again and tries once more; a token that was made just now is not tried twice.
+ * Does something with a token. When `use` fails with a `TokenRefusal`, because the token has been revoked or is not one
+ * for this API, it signs in again and tries once more; a token that was made just now is not tried twice.
  */
 export async function withSignIn<T>(
   options: SignInOptions,
@@ -90,7 +83,7 @@ export async function withSignIn<T>(
   try {
     return await use(first);
   } catch (error) {
-    if (first.from === "person" || !isPosternError(error, "auth")) throw error;
+    if (first.from === "person" || !(error instanceof TokenRefusal)) throw error;
     parts.log.info("sign_in.refused", { from: first.from, reason: describe(error) });
   }
   // What was renewed just now will be no better when it is renewed once more.
@@ -236,7 +229,8 @@ class SignIn {
       const { idToken, refreshToken } = candidate ?? {};
       if (idToken === undefined || refreshToken === undefined || !this.#isOurs({ idToken })) continue;
       try {
-        const tokens = await refreshTokens(provider, { idToken, refreshToken }, { signal });
+        const keep = (refreshToken: string) => this.#cache.keep(this.#key, { idToken, refreshToken });
+        const tokens = await refreshTokens(provider, { idToken, refreshToken }, { signal, keep });
         await this.#cache.keep(this.#key, tokens);
         return tokens;
       } catch (error) {

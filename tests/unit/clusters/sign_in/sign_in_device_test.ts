@@ -118,6 +118,13 @@ Deno.test("signIn() by device goes on after the network was away", async () => {
   assert.deepEqual(waits(signing), [15, 10]);
 });
 
+Deno.test("signIn() by device goes on where the provider is out of order for a moment", async () => {
+  await using signing = new SignInWorld();
+  signing.server.lies.deviceAnswers = [{ status: 503, body: "<html>" }];
+  assert.equal((await signInWithCode(signing)).from, "person");
+  assert.deepEqual(waits(signing), [5, 10]);
+});
+
 const codes = [
   { name: "a code that a terminal would obey", answer: { user_code: "\u001b[2J" }, says: /no text to type/ },
   {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { type SignedIn, signIn, signOut, withSignIn } from "../../../../src/clusters/sign_in/sign_in.ts";
+import { TokenRefusal } from "../../../../src/clusters/sign_in/token_refusal.ts";
 import { exitCode, isPosternError, PosternError } from "../../../../src/core/mod.ts";
-import type { OidcLies } from "../../../support/oidc_server.ts";
+import type { OidcLies, OidcServer } from "../../../support/oidc_server.ts";
 import { passTime, SignInWorld } from "../../../support/sign_in_world.ts";
 import { jsonAnswer, WebServer } from "../../../support/web_server.ts";
 
@@ -111,6 +112,36 @@ Deno.test("signIn() asks the person when the refresh token was revoked", async (
   );
   assertDiscreet(signing);
 });
+
+const interruptions: readonly {
+  readonly name: string;
+  readonly cause: (server: OidcServer) => void;
+  readonly says: RegExp;
+}[] = [
+  {
+    name: "the clock of this machine is wrong",
+    cause: ({ lies }) => lies.claims = { exp: Date.UTC(2025, 11, 31) / 1000 },
+    says: /its token is not valid at this time$/,
+  },
+  {
+    name: "the provider's keys are not to be had",
+    cause: ({ lies, issuer }) => lies.metadata = { jwks_uri: `${issuer}/away` },
+    says: /its answer is not one of/,
+  },
+];
+for (const { name, cause, says } of interruptions) {
+  Deno.test(`signIn() asks no person where ${name}, and keeps the refresh token that came`, async () => {
+    await using signing = new SignInWorld();
+    await signIn(signing.options, signing.parts, { signal });
+    await signing.memory.clock.advance(3_600_000);
+    cause(signing.server);
+    await assert.rejects(signIn(signing.options, signing.parts, { signal }), says);
+    Object.assign(signing.server.lies, { claims: undefined, metadata: undefined });
+    assert.equal((await signIn(signing.options, signing.parts, { signal })).from, "refresh");
+    assert.equal(signing.opened.length, 1);
+    assertDiscreet(signing);
+  });
+}
 
 Deno.test("signIn() takes no renewed token of somebody else", async () => {
   await using signing = new SignInWorld();
@@ -224,7 +255,12 @@ const lies: readonly { readonly name: string; readonly lies: OidcLies; readonly 
   {
     name: "in an answer that failed",
     lies: { tokenAnswer: { status: 500, body: "access-secret" } },
-    says: /not one of OpenID/,
+    says: /it answered 500$/,
+  },
+  {
+    name: "in a refusal that has no words",
+    lies: { tokenAnswer: jsonAnswer({ error: "invalid_grant", error_description: null }, 400) },
+    says: /: invalid_grant$/,
   },
 ];
 for (const { name, lies: lie, says } of lies) {
@@ -234,7 +270,7 @@ for (const { name, lies: lie, says } of lies) {
     await assert.rejects(signIn(signing.options, signing.parts, { signal }), (error) => {
       assert.ok(error instanceof PosternError, String(error));
       assert.match(error.message, says);
-      assert.match(error.code, /^(auth|protocol)$/);
+      assert.match(error.code, /^(auth|protocol|unreachable)$/);
       assert.doesNotMatch(`${error.message}${error.stack}${Deno.inspect(error)}`, /-secret/);
       return true;
     });
@@ -452,7 +488,7 @@ Deno.test("withSignIn() signs in again once when the token is not taken", async 
   const tried: string[] = [];
   const result = await withSignIn(signing.options, signing.parts, { signal }, ({ idToken, from }) => {
     tried.push(from);
-    if (idToken === stale) throw new PosternError("auth", "Cannot read the clusters: Unauthorized");
+    if (idToken === stale) throw new TokenRefusal("Cannot read the clusters: Unauthorized");
     return Promise.resolve("clusters");
   });
   assert.equal(result, "clusters");
@@ -461,7 +497,7 @@ Deno.test("withSignIn() signs in again once when the token is not taken", async 
 
 Deno.test("withSignIn() tries twice at most, and a token of a person only once", async () => {
   await using signing = new SignInWorld();
-  const refusal = new PosternError("auth", "Cannot read the clusters: Unauthorized");
+  const refusal = new TokenRefusal("Cannot read the clusters: Unauthorized");
   const tried: string[] = [];
   const never = ({ from }: SignedIn) => {
     tried.push(from);
@@ -476,13 +512,20 @@ Deno.test("withSignIn() tries twice at most, and a token of a person only once",
   assert.deepEqual(tried.splice(0), ["refresh", "person"]);
 });
 
-Deno.test("withSignIn() passes on what no sign-in helps against", async () => {
-  await using signing = new SignInWorld();
-  const failure = new PosternError("not_allowed", "Cannot read the clusters: forbidden");
-  const asked = withSignIn(signing.options, signing.parts, { signal }, () => Promise.reject(failure));
-  await assert.rejects(asked, failure);
-  assert.equal(signing.opened.length, 1);
-});
+const others = [
+  new PosternError("not_allowed", "Cannot read the clusters: forbidden"),
+  new PosternError("auth", 'Cannot trust "api.syn.example.com": its certificate is not valid at this time'),
+];
+for (const failure of others) {
+  Deno.test(`withSignIn() passes on what no sign-in helps against: ${failure.code}`, async () => {
+    await using signing = new SignInWorld();
+    await signIn(signing.options, signing.parts, { signal });
+    const { asked } = signing.server;
+    const failed = withSignIn(signing.options, signing.parts, { signal }, () => Promise.reject(failure));
+    await assert.rejects(failed, failure);
+    assert.equal(signing.server.asked, asked);
+  });
+}
 
 Deno.test("signOut() forgets the tokens here also when the provider cannot be told", async () => {
   await using signing = new SignInWorld();
