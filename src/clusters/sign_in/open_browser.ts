@@ -37,9 +37,12 @@ export async function openBrowser(
   const [program] = command ?? [];
   if (command === undefined || program === undefined || !process.mayRun(program)) return undefined;
   await files.privateDirectory(places.state);
+  signal.throwIfAborted();
+  // From here on it is the person's: the end of a sign-in closes nobody's windows.
+  const { signal: never } = new AbortController();
   const { ended, release } = await process.background(command, {
     log: `${places.state}/browser.log`,
-    signal,
+    signal: never,
   });
   return { program, ended, release };
 }

@@ -78,6 +78,22 @@ Deno.test("openBrowser() starts nothing that it may not start", async () => {
   assert.equal(await openBrowser(new URL(address), { ...world, process }, { signal }), undefined);
 });
 
+Deno.test("openBrowser() leaves the browser to the person when what it was opened for ends", async () => {
+  const world = new MemoryWorld({ env: { BROWSER: "firefox" } });
+  const stop = new AbortController();
+  const signals: AbortSignal[] = [];
+  const background: Process["background"] = (_command, { signal }) => {
+    signals.push(signal);
+    return Promise.resolve({ pid: 1, ended: Promise.resolve(0), release: () => {} });
+  };
+  const parts = { ...world, process: { ...world.process, background } };
+  await openBrowser(new URL(address), parts, stop);
+  stop.abort();
+  assert.deepEqual(signals.map(({ aborted }) => aborted), [false]);
+  await assert.rejects(openBrowser(new URL(address), parts, stop), { name: "AbortError" });
+  assert.equal(signals.length, 1);
+});
+
 const lines = [
   { line: "", words: [] },
   { line: "  a  b\tc ", words: ["a", "b", "c"] },
