@@ -59,6 +59,15 @@ peerTest(
       });
       assert.equal(other.code, 41);
     });
+    await t.step("a directory that a program makes beside its kubeconfig changes nothing", async () => {
+      const script = 'cd "${KUBECONFIG%/*}" && mkdir a && : > a/b && echo "$KUBECONFIG"; exit 6';
+      const { code, stdout, stderr } = await home.run(["shell", "c-lab-1", "--", sh, "-c", script]);
+      assert.equal(code, 6, stderr);
+      const path = stdout.trim();
+      await assert.rejects(Deno.stat(path), Deno.errors.NotFound);
+      assert.match(stderr, /programs\.left path=\S+\/a reason=/);
+      await Deno.remove(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+    });
     await t.step("nothing is left", async () => assert.deepEqual(await leftFiles(home), []));
   },
 );

@@ -49,7 +49,7 @@ export class ClusterPrograms implements AsyncDisposable {
   static async open(world: World, fleet: Fleet, options: ClusterProgramsOptions): Promise<ClusterPrograms> {
     await using held = new AsyncDisposableStack();
     // A person waits for both before each kubectl.
-    const opening = [ProgramFiles.open(world), openProgramDoor(world, options)] as const;
+    const opening = [ProgramFiles.open(world, options.log), openProgramDoor(world, options)] as const;
     for (const one of await Promise.allSettled(opening)) if (one.status === "fulfilled") held.use(one.value);
     const [files, door] = await Promise.all(opening);
     return new ClusterPrograms(world, { fleet, door, files, held: held.move(), options });

@@ -1,4 +1,4 @@
-import { PosternError, type World } from "../../core/mod.ts";
+import { describe, type Log, PosternError, type World } from "../../core/mod.ts";
 
 type FilesWorld = Pick<World, "files" | "places">;
 
@@ -11,20 +11,25 @@ const mostTries = 10;
 export class ProgramFiles implements AsyncDisposable {
   readonly directory: string;
   readonly #world: FilesWorld;
+  readonly #log: Log;
   readonly #lock: Disposable;
 
-  private constructor(world: FilesWorld, directory: string, lock: Disposable) {
+  private constructor(
+    world: FilesWorld,
+    { directory, log, lock }: { readonly directory: string; readonly log: Log; readonly lock: Disposable },
+  ) {
     this.#world = world;
     this.directory = directory;
+    this.#log = log;
     this.#lock = lock;
   }
 
-  static async open(world: FilesWorld): Promise<ProgramFiles> {
+  static async open(world: FilesWorld, log: Log): Promise<ProgramFiles> {
     const { files, places } = world;
     const parent = `${places.runtime}/programs`;
     await files.privateDirectory(places.runtime);
     await files.privateDirectory(parent);
-    await sweep(world, parent);
+    await sweep(world, parent, log);
     for (let tries = 0; tries < mostTries; tries++) {
       const directory = `${parent}/${crypto.randomUUID().slice(0, 13)}`;
       const lock = await files.lock(`${directory}.lock`, { removes: true });
@@ -36,28 +41,35 @@ export class ProgramFiles implements AsyncDisposable {
         lock[Symbol.dispose]();
         throw error;
       }
-      return new ProgramFiles(world, directory, lock);
+      return new ProgramFiles(world, { directory, log, lock });
     }
     throw new PosternError("internal", `Cannot lock anything in "${parent}"`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     using _lock = this.#lock;
-    await empty(this.#world, this.directory);
+    await empty(this.#world, this.directory, this.#log);
   }
 }
 
 /** Removes what the dead have left. */
-async function sweep(world: FilesWorld, parent: string): Promise<void> {
+async function sweep(world: FilesWorld, parent: string, log: Log): Promise<void> {
   for (const name of await world.files.list(parent)) {
     if (!name.endsWith(".lock")) continue;
     using lock = await world.files.lock(`${parent}/${name}`, { removes: true });
-    if (lock) await empty(world, `${parent}/${name.slice(0, -".lock".length)}`);
+    if (lock) await empty(world, `${parent}/${name.slice(0, -".lock".length)}`, log);
   }
 }
 
-async function empty({ files }: FilesWorld, directory: string): Promise<void> {
+/** Removes all that is ours; a directory that a program has made there stays, and keeps no secret and no exit code. */
+async function empty({ files }: FilesWorld, directory: string, log: Log): Promise<void> {
   if (!await files.info(directory)) return;
-  for (const name of await files.list(directory)) await files.remove(`${directory}/${name}`);
-  await files.remove(directory);
+  const inside = (await files.list(directory)).map((name) => `${directory}/${name}`);
+  for (const path of [...inside, directory]) {
+    try {
+      await files.remove(path);
+    } catch (error) {
+      log.warn("programs.left", { path, reason: describe(error) });
+    }
+  }
 }
