@@ -40,9 +40,9 @@ export async function storedFleet(
   if (named?.length === 0) return emptyFleet;
   const stored = await isStored(world);
   if (!stored && named) return missingFleet(named);
-  const { catalogues, notes } = stored
-    ? await (await catalogueStore(world)).read()
-    : await leftByKharon(world);
+  const read = stored ? await (await catalogueStore(world)).read() : { catalogues: [], notes: [] };
+  // A store may be empty because the first update was killed.
+  const { catalogues, notes } = named || read.catalogues.length > 0 ? read : await leftByKharon(world);
   const chosen = chosenOf(catalogues, named);
   const missing = missingFleet(
     (named ?? []).filter(({ name }) => !catalogues.some((one) => one.name === name)),

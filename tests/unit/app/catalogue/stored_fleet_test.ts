@@ -234,6 +234,13 @@ Deno.test("readConfig() routes what kharon has left where nothing of ours is sto
   }
 });
 
+Deno.test("readConfig() routes what kharon has left beside a store that the first update was killed in", async () => {
+  const world = await worldWith();
+  world.files.put(inventory, JSON.stringify({ version: 1, clusters: [prod] }));
+  (await world.stores.open("/cache/catalogue/catalogue.kv"))[Symbol.dispose]();
+  assert.deepEqual(await ways(world, hosts.slice(0, 1)), ["jump1.example.net"]);
+});
+
 Deno.test("readConfig() goes on where what kharon has left cannot be read", async () => {
   const world = await worldWith({ config: "default: direct\n" });
   world.files.put(inventory, "{");
