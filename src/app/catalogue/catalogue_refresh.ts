@@ -1,4 +1,5 @@
 import { describe, type Log, type World } from "../../core/mod.ts";
+import { reloadInstances } from "../reload_instances.ts";
 import type { ConfigSource, LoadedConfig } from "../settings/config_file.ts";
 import { type CatalogueUpdate, updateCatalogues } from "./update_catalogues.ts";
 
@@ -69,6 +70,9 @@ export class CatalogueRefresh implements Disposable {
       const options = { name, ifOlderThan: refresh, way: "none", log, signal } as const;
       const { catalogues } = await updateCatalogues(this.#world, source, options);
       for (const one of catalogues) this.#tell(one);
+      // Somebody else has fetched it, and could not tell this door.
+      const isBehind = catalogues.some((one) => "isFresh" in one && one.fetched !== this.#fetchedAt(name));
+      if (isBehind) await reloadInstances(this.#world, { signal });
     } catch (error) {
       signal.throwIfAborted();
       log.warn("catalogue.not_refreshed", { catalogue: name, reason: describe(error) });
@@ -84,16 +88,20 @@ export class CatalogueRefresh implements Disposable {
 
   /** Those that are fetched by themselves, each with how long it can wait, in ms. */
   #wanted(): { readonly name: string; readonly refresh: number; readonly wait: number }[] {
-    const { settings, catalogues = [] } = this.#config ?? {};
     const { clock } = this.#world;
     const date = clock.date().getTime();
-    return (settings?.catalogues ?? []).flatMap(({ name, refresh }) => {
+    return (this.#config?.settings.catalogues ?? []).flatMap(({ name, refresh }) => {
       if (refresh === 0) return [];
-      const fetchedAt = catalogues.find((one) => one.name === name)?.fetchedAt;
+      const fetchedAt = this.#fetchedAt(name);
       const fetched = fetchedAt === undefined ? 0 : Date.parse(fetchedAt);
       // What is of tomorrow was stored while the clock was wrong.
       const left = fetched > date + 60_000 ? 0 : fetched + refresh - date;
       return [{ name, refresh, wait: Math.max(left, (this.#notBefore.get(name) ?? 0) - clock.now()) }];
     });
+  }
+
+  /** Of the list that this door goes by. */
+  #fetchedAt(name: string): string | undefined {
+    return this.#config?.catalogues.find((one) => one.name === name)?.fetchedAt;
   }
 }

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { catalogueStore } from "../../../../src/app/catalogue/stored_fleet.ts";
 import { connectInstance } from "../../../../src/app/mod.ts";
+import { readClusters } from "../../../../src/clusters/mod.ts";
 import { startDoor } from "../../../support/memory_door.ts";
 import { eventually } from "../../../support/peer_program.ts";
 import { passTime } from "../../../support/sign_in_world.ts";
@@ -112,6 +114,30 @@ Deno.test("runDoor() fetches a catalogue anew after the clock was wrong for a wh
   await until(update, () => count("catalogue.refreshed") === 1);
   memory.kill("SIGTERM");
   await door.ended;
+});
+
+Deno.test("runDoor() takes up a catalogue that somebody has fetched who could not tell it", async () => {
+  await using update = await worldWith("1h");
+  const { memory } = update.signIn;
+  const door = await startDoor(memory);
+  await pass(update, hour / 2);
+  const store = await catalogueStore(memory);
+  const [stored] = (await store.read()).catalogues;
+  assert.ok(stored);
+  const { clusters } = readClusters([cluster("c-b")]);
+  await store.put({ ...stored, fetched: memory.clock.date().toISOString(), clusters }, { signal });
+  await pass(update, hour / 2 - 500);
+  await pass(update, 1000);
+  await until(update, () => door.lines.some(({ event }) => event === "config.reloaded"));
+  const client = await connectInstance(memory, "default", { signal });
+  assert.match(
+    (await client.explain({ host: "c-b.example.net", port: 443 }, { signal })).because,
+    /cluster c-b/,
+  );
+  assert.equal(update.lieutenant.tokens.length, 1);
+  memory.kill("SIGTERM");
+  await door.ended;
+  assert.equal(memory.clock.waiting, 0);
 });
 
 const refusals: {
