@@ -107,13 +107,12 @@ function demandSafe(url: URL, token: string, what: string): void {
 
 function jsonOf(answer: HttpAnswer, what: string): unknown {
   if (answer.status < 200 || answer.status > 299) throw failureOf(answer, what);
-  const text = new TextDecoder().decode(answer.body);
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    if (/^\s*</.test(text)) throw notLieutenant(what, "it answered a web page");
-    throw new PosternError("protocol", `Cannot read ${what}: it did not answer JSON`, { cause });
+  const value = jsonIn(answer.body);
+  if (value !== undefined) return value;
+  if (/^\s*</.test(new TextDecoder().decode(answer.body))) {
+    throw notLieutenant(what, "it answered a web page");
   }
+  throw new PosternError("protocol", `Cannot read ${what}: it did not answer JSON`);
 }
 
 function notLieutenant(what: string, why: string): PosternError {

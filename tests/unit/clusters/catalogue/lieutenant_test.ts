@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { HttpClient } from "../../../../src/clusters/http/http_client.ts";
 import { discoverLieutenant, fetchCatalogue, longestCatalogue } from "../../../../src/clusters/mod.ts";
-import { type ErrorCode, exitCode, PosternError } from "../../../../src/core/mod.ts";
+import { describe, type ErrorCode, exitCode, PosternError } from "../../../../src/core/mod.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { MemoryNetwork } from "../../../support/memory_network.ts";
 import { type WebAnswer, type WebRequest, WebServer } from "../../../support/web_server.ts";
@@ -161,6 +161,13 @@ const failures: {
     exit: 1,
     says: /it did not answer JSON/,
   },
+  {
+    name: "something else beside a secret",
+    answer: { body: '[{"id":"c-a","installURL":SECRET}]' },
+    code: "protocol",
+    exit: 1,
+    says: /it did not answer JSON/,
+  },
   { name: "nothing", answer: { body: "" }, code: "protocol", exit: 1, says: /it did not answer JSON/ },
   {
     name: "an object",
@@ -187,6 +194,7 @@ for (const { name, answer, code, exit, says } of failures) {
     assert.equal(error.code, code, line);
     assert.match(line, says);
     assert.equal(exitCode(error), exit);
+    assert.doesNotMatch(describe(error), /SECRET/);
     assert.ok(!line.includes("SECRET") && !line.includes(token), line);
   });
 }
