@@ -61,8 +61,8 @@ export async function giveOut(
     return await terminal.out(`${await temporaryKubeconfig(world, first?.name ?? "", kubeconfig)}\n`);
   }
   if (file === undefined && !merge) return await terminal.out(await writtenKubeconfig(kubeconfig));
-  const path = file ?? usualKubeconfig(world);
-  if (merge) await mergeKubeconfigFile(world, path, kubeconfig, { force, signal });
+  const [path, ...behind] = file === undefined ? usualKubeconfigs(world) : [file] as const;
+  if (merge) await mergeKubeconfigFile(world, path, kubeconfig, { force, behind, signal });
   else await writeKubeconfigFile(files, path, kubeconfig, { force });
   const done = merge ? "added to" : "written to";
   await terminal.err(
@@ -91,9 +91,9 @@ export async function doorAddress(
   return proxyUrl ?? socks.replace(/^socks5h:/, "socks5:");
 }
 
-/** Where kubectl writes: the first file of KUBECONFIG, else the usual one. */
-export function usualKubeconfig({ process, places }: World): string {
+/** Those that kubectl reads, the first one first: of KUBECONFIG, else the usual one. The first one is written to. */
+export function usualKubeconfigs({ process, places }: World): readonly [string, ...string[]] {
   const separator = process.platform === "windows" ? ";" : ":";
-  return process.env("KUBECONFIG")?.split(separator).find((path) => path !== "") ??
-    `${places.home}/.kube/config`;
+  const [first, ...more] = process.env("KUBECONFIG")?.split(separator).filter((path) => path !== "") ?? [];
+  return first === undefined ? [`${places.home}/.kube/config`] : [first, ...more];
 }

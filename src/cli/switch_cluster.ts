@@ -5,7 +5,7 @@ import { PosternError, type World } from "../core/mod.ts";
 import { readClusters, tellNotes, trustOption } from "./cluster_options.ts";
 import { type Command, defineCommand, type RunContext } from "./command.ts";
 import execCredential from "./exec_credential.ts";
-import { doorAddress, usualKubeconfig } from "./kubeconfig_output.ts";
+import { doorAddress, usualKubeconfigs } from "./kubeconfig_output.ts";
 import { instanceOption, words } from "./options.ts";
 import { printable } from "./printable.ts";
 import { wrapping } from "./wrapping.ts";
@@ -118,7 +118,8 @@ async function goTo(
       hint: "see what is known of it: postern clusters -o yaml",
     });
   }
-  await mergeKubeconfigFile(world, usualKubeconfig(world), kubeconfig, { force, signal });
+  const [path, ...behind] = usualKubeconfigs(world);
+  await mergeKubeconfigFile(world, path, kubeconfig, { force, behind, signal });
   await makeCurrentHere(known.name, world, signal);
 }
 
@@ -135,13 +136,13 @@ async function goBack(world: World, { signal }: RunContext): Promise<void> {
 /** What was current is remembered for `switch -`. */
 async function makeCurrentHere(context: string, world: World, signal: AbortSignal): Promise<void> {
   const { makeCurrent } = await import("../clusters/mod.ts");
-  const path = usualKubeconfig(world);
-  const former = await makeCurrent(world, path, context, { signal });
+  const paths = usualKubeconfigs(world);
+  const former = await makeCurrent(world, paths, context, { signal });
   if (former !== undefined && former !== context) {
     await world.files.privateDirectory(world.places.state);
     await world.files.replace(formerPath(world), `${former}\n`);
   }
-  await world.terminal.err(`postern: ${printable(context)} is current in ${printable(path)}\n`);
+  await world.terminal.err(`postern: ${printable(context)} is current in ${printable(paths[0])}\n`);
 }
 
 function formerPath({ places }: World): string {

@@ -1,4 +1,5 @@
 import { directoryOf, type Files, pause, PosternError, type World } from "../../core/mod.ts";
+import { contextsBehind } from "./contexts_behind.ts";
 import type { Kubeconfig } from "./kubeconfig.ts";
 import { withKubeconfigLock } from "./kubeconfig_lock.ts";
 
@@ -42,6 +43,8 @@ export async function writeKubeconfigFile(
 }
 
 export interface MergeKubeconfigOptions extends KubeconfigFileOptions {
+  /** The kubeconfigs that kubectl reads behind this one. */
+  readonly behind?: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -59,16 +62,17 @@ export async function mergeKubeconfigFile(
   { clock, files }: Pick<World, "clock" | "files">,
   path: string,
   kubeconfig: Kubeconfig,
-  { force, signal }: MergeKubeconfigOptions,
+  { force, behind = [], signal }: MergeKubeconfigOptions,
 ): Promise<void> {
   const { holdsKubeconfig, mergedKubeconfig } = await import("./kubeconfig_text.ts");
   const directory = directoryOf(path);
   if (directory !== path && !await files.info(directory)) await files.privateDirectory(directory);
   const real = await files.info(path) ? await files.real(path) : path;
+  const hasCurrent = (await contextsBehind(files, behind)).current !== undefined;
   const read = async () => await files.readTextIfThere(real, { limit: longest }) ?? "";
   for (let round = 0; round < mostRounds; round++) {
     await withKubeconfigLock({ clock, files }, [path, real], { signal }, async () => {
-      await files.replace(real, mergedKubeconfig(await read(), kubeconfig, { path, force }));
+      await files.replace(real, mergedKubeconfig(await read(), kubeconfig, { path, force, hasCurrent }));
     });
     await pause(clock, settling, { signal });
     if (holdsKubeconfig(await read(), kubeconfig)) return;

@@ -29,6 +29,8 @@ export interface MergeOptions {
   readonly path: string;
   /** Whether entries of the same names that lead elsewhere are replaced too. */
   readonly force: boolean;
+  /** Whether a file behind this one says which context is the current one. */
+  readonly hasCurrent: boolean;
 }
 
 /**
@@ -38,12 +40,14 @@ export interface MergeOptions {
 export function mergedKubeconfig(
   text: string,
   kubeconfig: Kubeconfig,
-  { path, force }: MergeOptions,
+  { path, force, hasCurrent }: MergeOptions,
 ): string {
   const document = parseDocument(text);
   const [mistake] = document.errors;
   if (mistake) throw unusable(path, mistake.message.split("\n")[0] ?? "it is not YAML");
-  if (document.contents === null) return kubeconfigText(kubeconfig);
+  if (document.contents === null) {
+    return kubeconfigText(hasCurrent ? { ...kubeconfig, "current-context": "" } : kubeconfig);
+  }
   if (!isMap(document.contents)) throw unusable(path, "it is not a mapping");
   if (!force) demandOwn(document, kubeconfig, path);
   for (const entry of kubeconfig.clusters) put(document, "clusters", entry.name, entry);
@@ -53,7 +57,9 @@ export function mergedKubeconfig(
     if (!isMap(context)) put(document, "contexts", entry.name, entry);
     else for (const [key, value] of Object.entries(entry.context)) context.set(key, value);
   }
-  if (!document.get("current-context")) document.set("current-context", kubeconfig["current-context"]);
+  if (!hasCurrent && !document.get("current-context")) {
+    document.set("current-context", kubeconfig["current-context"]);
+  }
   return document.toString({ lineWidth: 0 });
 }
 
@@ -88,22 +94,41 @@ function isOther(there: unknown, wanted: string): boolean {
   return typeof there === "string" && there !== wanted;
 }
 
-/** A kubeconfig with another current context, and what that was before; undefined where it has no such context. */
+/**
+ * A kubeconfig with another current context, and what that was before; undefined where it has no such context, and it
+ * is none of those that are known besides.
+ */
 export function withCurrentContext(
   text: string,
   context: string,
-  { path }: Pick<MergeOptions, "path">,
+  { path, besides }: Pick<MergeOptions, "path"> & { readonly besides: ReadonlySet<string> },
 ): { readonly text: string; readonly former: string | undefined } | undefined {
   const document = parseDocument(text);
   const [mistake] = document.errors;
   if (mistake) throw unusable(path, mistake.message.split("\n")[0] ?? "it is not YAML");
-  if (!isMap(document.contents) || !entryIn(document, "contexts", context)) return undefined;
-  const former = document.get("current-context");
+  if (!isMap(document.contents)) return undefined;
+  if (!besides.has(context) && !entryIn(document, "contexts", context)) return undefined;
+  const former = currentIn(document);
   document.set("current-context", context);
-  return {
-    text: document.toString({ lineWidth: 0 }),
-    former: typeof former === "string" && former !== "" ? former : undefined,
-  };
+  return { text: document.toString({ lineWidth: 0 }), former };
+}
+
+/** The names of a kubeconfig's contexts, and the current one; what is wrong with it kubectl says. */
+export function contextsIn(
+  text: string,
+): { readonly names: readonly string[]; readonly current: string | undefined } {
+  const document = parseDocument(text);
+  if (document.errors.length > 0 || !isMap(document.contents)) return { names: [], current: undefined };
+  const names = entriesIn(document, "contexts")?.items.flatMap((item) => {
+    const name = isMap(item) ? item.get("name") : undefined;
+    return typeof name === "string" ? [name] : [];
+  });
+  return { names: names ?? [], current: currentIn(document) };
+}
+
+function currentIn(document: Document): string | undefined {
+  const current = document.get("current-context");
+  return typeof current === "string" && current !== "" ? current : undefined;
 }
 
 /** Whether a kubeconfig still has the entries of another one that was put into it. */

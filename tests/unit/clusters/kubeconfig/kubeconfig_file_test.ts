@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   type Kubeconfig,
+  makeCurrent,
   mergeKubeconfigFile,
   writeKubeconfigFile,
   writtenKubeconfig,
@@ -61,10 +62,15 @@ Deno.test("writeKubeconfigFile() replaces what postern has written, and nothing 
   assert.equal(await files.readText("/mine"), text);
 });
 
-async function merge(files: Files, path: string, kubeconfig: Kubeconfig, { force }: { force: boolean }) {
+async function merge(
+  files: Files,
+  path: string,
+  kubeconfig: Kubeconfig,
+  { force, behind = [] }: { force: boolean; behind?: readonly string[] },
+) {
   const clock = new FakeClock();
   const { signal } = new AbortController();
-  const merged = mergeKubeconfigFile({ clock, files }, path, kubeconfig, { force, signal });
+  const merged = mergeKubeconfigFile({ clock, files }, path, kubeconfig, { force, behind, signal });
   await passTime(clock, merged, 500);
   await merged;
 }
@@ -170,6 +176,31 @@ Deno.test("mergeKubeconfigFile() makes a file where there is none, and refuses w
       (error) => isPosternError(error, "config"),
     );
   }
+});
+
+Deno.test("mergeKubeconfigFile() takes no other current context than that of a file behind it", async () => {
+  const files = new MemoryFiles({ "/mine": own, "/none": "current-context: ''\n", "/first": "users: []\n" });
+  for (const path of ["/first", "/new"]) {
+    await merge(files, path, kubeconfig, { force: false, behind: ["/missing", "/none", "/mine"] });
+    const merged = await files.readText(path);
+    assert.match(merged, /api\.c-a\.example\.net/);
+    assert.doesNotMatch(merged, /current-context: "?[a-z]/);
+  }
+  await merge(files, "/first", kubeconfig, { force: false, behind: ["/missing", "/none"] });
+  assert.match(await files.readText("/first"), /current-context: "?c-a"?$/m);
+});
+
+Deno.test("makeCurrent() knows the contexts of files behind the one that it changes", async () => {
+  const files = new MemoryFiles({ "/k": text.replace(/current-context: .*/, ""), "/mine": own });
+  const clock = new FakeClock();
+  const { signal } = new AbortController();
+  const go = (context: string) =>
+    makeCurrent({ clock, files }, ["/k", "/missing", "/mine"], context, { signal });
+  assert.equal(await go("c-a"), "other");
+  assert.equal(await go("other"), "c-a");
+  assert.match(await files.readText("/k"), /^current-context: "?other"?$/m);
+  assert.equal(await files.readText("/mine"), own);
+  await assert.rejects(go("nowhere"), (error) => isPosternError(error, "config"));
 });
 
 Deno.test("mergeKubeconfigFile() waits for kubectl's lock, and leaves none of its own", async () => {
