@@ -55,6 +55,30 @@ peerTest(
 );
 
 peerTest(
+  "postern kubeconfig --merge does not wait for itself where a file has several names",
+  ["sh"],
+  async ({ sh }, t) => {
+    await using home = await Household.open();
+    await storeClusters(home);
+    const [directory, link] = [`${home.directory}/kube`, `${home.directory}/linked`];
+    await Deno.mkdir(directory);
+    assert.equal((await runPeer(sh, ["-c", 'ln -s "$1" "$2"', "sh", directory, link])).code, 0);
+    for (const path of ["plain", "kube/config", `${link}/config`, `${directory}/../linked/config`]) {
+      await t.step(path.replaceAll(home.directory, "HOME"), async () => {
+        const whole = path.startsWith("/") ? path : `${home.directory}/${path}`;
+        await Deno.writeTextFile(whole, own);
+        const merge = ["clusters", "lab-1", "kubeconfig", "--merge", "--file", path];
+        // From source this names the directory that may be written to, whatever it is called.
+        const { code, stderr } = await home.run(merge, { env: { KUBECONFIG: `${directory}/none` } });
+        assert.equal(code, 0, stderr);
+        assert.match(await Deno.readTextFile(whole), /api\.c-lab-1\.example\.net/);
+        await assert.rejects(Deno.stat(`${whole}.lock`), Deno.errors.NotFound);
+      });
+    }
+  },
+);
+
+peerTest(
   "25 changes of one kubeconfig at the same time, by kubectl and by postern, lose none",
   ["kubectl"],
   async ({ kubectl }) => {

@@ -1,4 +1,4 @@
-import { pause, PosternError, type World } from "../../core/mod.ts";
+import { directoryOf, fileNameOf, type Files, pause, PosternError, type World } from "../../core/mod.ts";
 
 /** How long others may keep a kubeconfig locked, in ms: kubectl does for the moment in which it writes. */
 const patience = 10_000;
@@ -16,13 +16,24 @@ export async function withKubeconfigLock<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   await using held = new AsyncDisposableStack();
+  const locks = new Map<string, string>();
+  for (const path of paths) {
+    const lock = await lockOf(path, world.files);
+    if (!locks.has(lock)) locks.set(lock, path);
+  }
   // In one order for all, as kubectl takes them.
-  for (const path of [...new Set(paths)].sort()) {
-    const lock = `${path}.lock`;
+  for (const [lock, path] of [...locks].sort(([a], [b]) => a < b ? -1 : 1)) {
     await take(world, lock, { path, signal });
     held.defer(() => world.files.remove(lock));
   }
   return await work();
+}
+
+/** The lock of a path. Its directory may have several names: by two of them a lock would be waited for by who has it. */
+async function lockOf(path: string, files: Pick<Files, "real">): Promise<string> {
+  const directory = directoryOf(path);
+  const real = await files.real(directory === path ? "." : directory);
+  return `${real.replace(/\/$/, "")}/${fileNameOf(path)}.lock`;
 }
 
 async function take(
