@@ -126,7 +126,7 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
       while (!both.aborted) {
         const silence = Math.max(0, this.#clock.now() - this.#heard);
         if (silence < every) await pause(this.#clock, every - silence, { signal: both });
-        else await this.#signOfLife({ ms: deadAfter, signal: both });
+        else await this.signOfLife({ ms: deadAfter, signal: both });
       }
     } catch (error) {
       if (both.aborted || this.#isOver) return;
@@ -135,8 +135,8 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
     }
   }
 
-  /** An answer, or anything else: what waits on a slow line is in front of the answer. */
-  async #signOfLife(options: { signal: AbortSignal; ms: number }): Promise<void> {
+  /** As `ping`, but anything that comes will do: what waits on a slow line is in front of the answer. */
+  async signOfLife(options: { signal: AbortSignal; ms: number }): Promise<void> {
     const before = this.#heard;
     try {
       await this.ping(options);

@@ -27,6 +27,7 @@ export class Http2Exchange {
   #hasEnded: boolean;
   #failure: unknown;
   #isForgotten = false;
+  #isRefused = false;
 
   constructor(
     id: number,
@@ -63,6 +64,11 @@ export class Http2Exchange {
   /** Whether it has ended, however it did. */
   get isOver(): boolean {
     return this.#isForgotten;
+  }
+
+  /** Whether the peer ended it without having looked at it, so that the same may be asked again. */
+  get isRefused(): boolean {
+    return this.#isRefused;
   }
 
   /** Resolves when the exchange is over, however it ended. */
@@ -159,11 +165,15 @@ export class Http2Exchange {
 
   takeReset(code: number, what: string): void {
     const isDone = code === http2Codes.noError && this.#inbox.hasEnded;
-    const isRefused = code === http2Codes.refusedStream;
+    this.#isRefused = code === http2Codes.refusedStream;
     this.takeFailure(
-      new PosternError(isRefused ? "unreachable" : "protocol", `${this.peer} ended the stream: ${what}`, {
-        ...!isDone && { detail: "reset" as const },
-      }),
+      new PosternError(
+        this.#isRefused ? "unreachable" : "protocol",
+        `${this.peer} ended the stream: ${what}`,
+        {
+          ...!isDone && { detail: "reset" as const },
+        },
+      ),
     );
   }
 

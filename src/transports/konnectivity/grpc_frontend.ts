@@ -46,8 +46,18 @@ export class GrpcFrontend implements AsyncDisposable {
     return { sessions: this.#connections.size, streams };
   }
 
-  async dial(target: Target, { signal, onStep }: DialOptions): Promise<Conn> {
-    const exchange = await this.#exchange({ signal, ...(onStep && { onStep }) });
+  async dial(target: Target, options: DialOptions): Promise<Conn> {
+    const first = await this.#exchange(options);
+    try {
+      return await this.#dialOn(first, target, options);
+    } catch (error) {
+      // A server that is about to go turns away what it did not look at.
+      if (!first.isRefused || options.signal.aborted) throw error;
+      return await this.#dialOn(await this.#exchange(options), target, options);
+    }
+  }
+
+  async #dialOn(exchange: Http2Exchange, target: Target, { signal }: DialOptions): Promise<Conn> {
     const grpc = new GrpcStream(exchange);
     const dialer = new PacketDialer(new PacketStream(grpc), { clock: this.#clock, isShared: false });
     const ended = dialer.run().then((failure) => failure ?? statusFailure(grpc, this.#reach.label));
@@ -109,19 +119,24 @@ export class GrpcFrontend implements AsyncDisposable {
     return await unlessAborted(this.#session.opening, options.signal);
   }
 
-  /** New dials use another one: this one ends with what goes over it. */
+  /** New dials use another one: this one ends with what goes over it, or when nothing comes from it any more. */
   #leave({ opening }: Session): void {
-    opening.then((connection) => connection.drain({ signal: this.#stop.signal })).catch(() => {});
+    const { signal } = this.#stop;
+    opening.then((connection) =>
+      Promise.all([
+        connection.drain({ signal }),
+        connection.keepAlive({ every: freshFor, deadAfter: deadLimit, signal }),
+      ])
+    ).catch(() => {});
   }
 
-  /** A connection that was silent for a while may be gone without a word. */
+  /** A connection that was silent for a while may be gone without a word, or only slow. */
   async #answers(connection: Http2Connection): Promise<boolean> {
     if (this.#clock.now() - connection.heard < freshFor) return true;
     try {
-      await connection.ping({ signal: this.#stop.signal, ms: pingLimit });
+      await connection.signOfLife({ signal: this.#stop.signal, ms: pingLimit });
       return true;
-    } catch (error) {
-      connection.abort(error);
+    } catch {
       return false;
     }
   }
@@ -152,6 +167,8 @@ async function statusFailure(grpc: GrpcStream, peer: string): Promise<PosternErr
 /** For how long a connection that was heard of is believed to be there, in ms. */
 const freshFor = 5000;
 const pingLimit = 3000;
+/** For how long one that new dials have left may say nothing at all, in ms. */
+const deadLimit = 20_000;
 const openLimit = 10_000;
 /** So large that only the windows of streams count: some that are not read must not keep all others waiting. */
 const connectionWindow = 1 << 30;

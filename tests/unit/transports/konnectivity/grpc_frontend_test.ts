@@ -9,8 +9,9 @@ import {
 } from "../../../../src/sessions/mod.ts";
 import { GrpcFrontend } from "../../../../src/transports/konnectivity/grpc_frontend.ts";
 import type { FrontendReach } from "../../../../src/transports/konnectivity/reach_frontend.ts";
+import { http2Codes } from "../../../../src/wire/mod.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
-import { memoryPair } from "../../../support/memory_conn.ts";
+import { type MemoryConn, memoryPair } from "../../../support/memory_conn.ts";
 import { memoryAnswer } from "../../../support/packet_pair.ts";
 
 const { signal } = new AbortController();
@@ -19,6 +20,7 @@ const { signal } = new AbortController();
 function world(serve: (target: Conn, host: string) => Promise<void>) {
   const clock = new FakeClock();
   const connections: Http2Connection[] = [];
+  const line = { isStalled: false, refusals: 0, wake: () => {} };
   const work: Promise<unknown>[] = [];
   const reach = {
     label: "the server",
@@ -30,11 +32,13 @@ function world(serve: (target: Conn, host: string) => Promise<void>) {
     },
     connect() {
       const [near, far] = memoryPair();
+      if (connections.length === 0) stallable(far, line);
       connections.push(
         new Http2Connection(far, {
           role: "server",
           clock,
           onRequest: (exchange) => {
+            if (line.refusals-- > 0) return exchange.reset(undefined, http2Codes.refusedStream);
             exchange.respond(grpcAnswer());
             const answerer = new PacketAnswerer(new PacketStream(new GrpcStream(exchange)), {
               clock,
@@ -52,6 +56,9 @@ function world(serve: (target: Conn, host: string) => Promise<void>) {
   };
   const frontend = new GrpcFrontend(reach as Partial<FrontendReach> as FrontendReach, { clock });
   return {
+    clock,
+    line,
+    connections,
     reach,
     frontend,
     async [Symbol.asyncDispose]() {
@@ -59,6 +66,15 @@ function world(serve: (target: Conn, host: string) => Promise<void>) {
       for (const connection of connections) connection.abort();
       await Promise.all(work);
     },
+  };
+}
+
+/** Nothing is sent from this end while the line is stalled. */
+function stallable(end: MemoryConn, line: { isStalled: boolean; wake: () => void }): void {
+  const write = end.write.bind(end);
+  end.write = async (bytes) => {
+    while (line.isStalled) await new Promise<void>((resolve) => line.wake = resolve);
+    await write(bytes);
   };
 }
 
@@ -113,4 +129,59 @@ Deno.test("GrpcFrontend closes what was opened with former certificates once not
   await first[Symbol.asyncDispose]();
   await settle(() => there.frontend.counts.sessions === 1);
   await second[Symbol.asyncDispose]();
+});
+
+/** Says what it hears. */
+const echo = async (target: Conn) => {
+  const bytes = new Uint8Array(10);
+  for (let read; (read = await target.read(bytes)) !== null;) await target.write(bytes.slice(0, read));
+  await target.closeWrite();
+};
+
+Deno.test("GrpcFrontend: a line that stalls loses new dials, not what goes over it", async () => {
+  await using there = world(echo);
+  const live = await there.frontend.dial({ host: "a.test", port: 80 }, { signal });
+  await there.clock.advance(6000);
+  there.line.isStalled = true;
+  const dialing = there.frontend.dial({ host: "b.test", port: 80 }, { signal });
+  await there.clock.advance(3000);
+  await settle(() => there.connections.length === 2);
+  const other = await dialing;
+  there.line.isStalled = false;
+  there.line.wake();
+  await live.write(new TextEncoder().encode("still"));
+  const bytes = new Uint8Array(10);
+  const read = await live.read(bytes);
+  assert.equal(new TextDecoder().decode(bytes.subarray(0, read ?? 0)), "still");
+  for (const conn of [live, other]) await conn[Symbol.asyncDispose]();
+  await settle(() => there.frontend.counts.sessions === 1);
+});
+
+Deno.test("GrpcFrontend: a line that says nothing any more ends what goes over it", async () => {
+  await using there = world(echo);
+  const live = await there.frontend.dial({ host: "a.test", port: 80 }, { signal });
+  await there.clock.advance(6000);
+  there.line.isStalled = true;
+  const dialing = there.frontend.dial({ host: "b.test", port: 80 }, { signal });
+  await there.clock.advance(3000);
+  await settle(() => there.connections.length === 2);
+  const other = await dialing;
+  const reading = assert.rejects(live.read(new Uint8Array(1)));
+  await there.clock.advance(25_000);
+  await reading;
+  for (const conn of [live, other]) conn.abort();
+  there.line.isStalled = false;
+  there.line.wake();
+});
+
+Deno.test("GrpcFrontend asks again, once, where a server turned a dial away unseen", async () => {
+  await using there = world(echo);
+  there.line.refusals = 1;
+  const conn = await there.frontend.dial({ host: "a.test", port: 80 }, { signal });
+  await conn[Symbol.asyncDispose]();
+  there.line.refusals = 2;
+  await assert.rejects(there.frontend.dial({ host: "a.test", port: 80 }, { signal }), {
+    code: "unreachable",
+  });
+  assert.equal(there.line.refusals, 0);
 });
