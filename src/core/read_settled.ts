@@ -2,11 +2,11 @@ import type { Clock } from "./clock.ts";
 import type { Files } from "./world.ts";
 
 /**
- * Reads a file that others may be saving just now. Many empty a file before they write it anew: what was changed a moment
- * ago may be nothing, or half of what it will be, and is read again.
+ * Reads a file that others may be saving just now, or files that belong together. Many empty a file before they write it
+ * anew: what was changed a moment ago may be nothing, or half of what it will be, and is read again.
  */
 export async function readSettled<T>(
-  path: string,
+  paths: string | readonly string[],
   { files, clock }: { readonly files: Pick<Files, "info">; readonly clock: Clock },
   read: () => Promise<T>,
 ): Promise<T> {
@@ -14,7 +14,8 @@ export async function readSettled<T>(
     // Not when the reading is over: on a busy machine the file may have been saved, and rested, meanwhile.
     const began = clock.date().getTime();
     const content = await read();
-    const { modified = -Infinity } = await files.info(path) ?? {};
+    const infos = await Promise.all([paths].flat().map((path) => files.info(path)));
+    const modified = Math.max(...infos.map((info) => info?.modified ?? -Infinity));
     // A file of the future is of a machine whose clock goes differently: it says nothing.
     const isForeign = modified > clock.date().getTime();
     if (left <= 1 || isForeign || modified <= began - moment) return content;

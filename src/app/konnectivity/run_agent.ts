@@ -120,7 +120,7 @@ export async function runKonnectivityAgent(
         new PosternError("timeout", "Cannot reach the Konnectivity server: it does not answer");
       return await within({ clock, ms: joinLimit, signal, error: late }, async (signal) => {
         const conn = await way.dial(settings.server, { signal });
-        const texts = await readTls(settings.tls, files);
+        const texts = await readTls(settings.tls, { files, clock });
         return await network.secure(conn, {
           serverName: settings.server.host,
           alpn: ["h2", ...settings.alpn],

@@ -1,4 +1,4 @@
-import type { Clock, Files } from "../../core/mod.ts";
+import { type Clock, type Files, readSettled } from "../../core/mod.ts";
 
 /** The files of one side of TLS: who we are, and whom we believe. */
 export interface TlsFiles {
@@ -10,8 +10,19 @@ export interface TlsFiles {
 /** The same as their texts. */
 export type TlsTexts = TlsFiles;
 
-/** What they hold now: files that are renewed count from the next connection on. */
-export async function readTls({ ca, cert, key }: TlsFiles, files: Files): Promise<TlsTexts> {
+/** Where they are, and how one knows that they rest. */
+export interface TlsWorld {
+  readonly files: Files;
+  readonly clock: Clock;
+}
+
+/** What they hold now: files that are renewed count from the next connection on, a certificate with its key. */
+export function readTls(tls: TlsFiles, world: TlsWorld): Promise<TlsTexts> {
+  const paths = [tls.ca, tls.cert, tls.key].filter((path) => path !== undefined);
+  return readSettled(paths, world, () => readOnce(tls, world));
+}
+
+async function readOnce({ ca, cert, key }: TlsFiles, { files }: TlsWorld): Promise<TlsTexts> {
   const read = (path: string | undefined) =>
     path === undefined ? Promise.resolve(undefined) : files.readText(path, { limit: 1024 * 1024 });
   const [caText, certText, keyText] = await Promise.all([read(ca), read(cert), read(key)]);
@@ -25,23 +36,21 @@ export async function readTls({ ca, cert, key }: TlsFiles, files: Files): Promis
 /** The same for who has many connections: files that are renewed count a second later. */
 export class WatchedTls {
   readonly #tls: TlsFiles;
-  readonly #files: Files;
-  readonly #clock: Clock;
+  readonly #world: TlsWorld;
   #texts: Promise<TlsTexts> | undefined;
   #readAt = 0;
 
-  constructor(tls: TlsFiles, { files, clock }: { readonly files: Files; readonly clock: Clock }) {
+  constructor(tls: TlsFiles, world: TlsWorld) {
     this.#tls = tls;
-    this.#files = files;
-    this.#clock = clock;
+    this.#world = world;
   }
 
   /** What they held less than a second ago. */
   async read(): Promise<TlsTexts> {
-    const now = this.#clock.now();
+    const now = this.#world.clock.now();
     if (!this.#texts || now - this.#readAt >= 1000) {
       this.#readAt = now;
-      this.#texts = readTls(this.#tls, this.#files);
+      this.#texts = readTls(this.#tls, this.#world);
     }
     const texts = this.#texts;
     try {
