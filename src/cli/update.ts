@@ -103,7 +103,7 @@ async function update(
         hint: "postern update --import-kharon",
       });
     }
-    return await importKharon(world, source, { isDryRun, signal });
+    return await importKharon(world, source, { isDryRun, ifOlderThan, signal });
   }
   const token = tokenFile === "-" ? "input" : tokenFile === undefined ? undefined : { file: tokenFile };
   if (device && asksNobody) {

@@ -39,7 +39,7 @@ export class UpdateWorld implements AsyncDisposable {
     return updateCatalogues(this.world, source, { log, signal, ...(say && { say }), ...options });
   }
 
-  importKharon(options: { isDryRun?: boolean } = {}): Promise<UpdateReport> {
+  importKharon(options: { isDryRun?: boolean; ifOlderThan?: number } = {}): Promise<UpdateReport> {
     return importKharon(this.world, {}, { signal: new AbortController().signal, ...options });
   }
 

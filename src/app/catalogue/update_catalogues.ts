@@ -99,7 +99,7 @@ export async function updateCatalogues(
 export async function importKharon(
   world: World,
   source: ConfigSource,
-  { isDryRun, signal }: Pick<UpdateOptions, "isDryRun" | "signal">,
+  options: Pick<UpdateOptions, "isDryRun" | "ifOlderThan" | "signal">,
 ): Promise<UpdateReport> {
   const { settings } = await loadConfig(world, { ...source, withoutCatalogues: true });
   const [{ name } = { name: "main" }] = settings.catalogues ?? [];
@@ -120,9 +120,8 @@ export async function importKharon(
     );
   }
   return await storeAll<NamedCatalogue>(world, settings.catalogues?.slice(0, 1) ?? [{ name }], {
-    signal,
+    ...options,
     named: settings.catalogues,
-    ...(isDryRun && { isDryRun }),
     load: () => Promise.resolve(imported),
   });
 }

@@ -286,6 +286,8 @@ Deno.test("importKharon() takes over what kharon has left, until something of ou
   ]]);
   assert.equal(source, "//io.vshn.kharon/inventory.json");
   only(await update.importKharon());
+  const [untouched] = (await update.importKharon({ ifOlderThan: 10 ** 13 })).catalogues;
+  assert.ok(untouched && "isFresh" in untouched);
   assert.deepEqual(only(await update.update()).changes.clusters, { added: ["c-a", "c-b"], removed: ["c-k"] });
   await assert.rejects(update.importKharon(), /a catalogue "main" of 0s ago is stored already/);
 });
