@@ -2,7 +2,7 @@ import { asPosternError, describe, isPosternError, type World } from "../../core
 import { doorKinds, type Status } from "../../listeners/mod.ts";
 import { type ConfigReport, type ConfigSource, readConfig } from "../settings/config_file.ts";
 import { dnsFileFindings, dnsPortFindings } from "./doctor_dns.ts";
-import { proxyWayFindings } from "./doctor_proxy.ts";
+import { proxyFindings, proxyWayFindings } from "./doctor_proxy.ts";
 import { sshFindings } from "./doctor_ssh.ts";
 import { connectInstance } from "../instance.ts";
 import { addressText } from "../door/listener_set.ts";
@@ -43,7 +43,7 @@ export async function* doctor(
   yield* instanceFindings(id, status, { known, version });
   if (config?.loaded) yield* portFindings(world, config, status);
   yield* dnsFileFindings(world, { signal });
-  yield* proxyFindings(world, status);
+  yield* proxyFindings(world, isStatus(status) ? status.listeners.map(({ address }) => address) : []);
   yield* proxyWayFindings(world, urls, { signal });
   yield clockFinding(world);
 }
@@ -166,39 +166,6 @@ async function* portFindings(
           yield { name, state: "failed", detail: message, ...(hint !== undefined && { hint }) };
         }
       }
-    }
-  }
-}
-
-const proxyNames = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
-
-function* proxyFindings({ process }: World, status: unknown): Generator<Finding> {
-  const name = "proxy variables";
-  const set = proxyNames.filter((variable) => process.env(variable));
-  if (set.length === 0) {
-    yield {
-      name,
-      state: "ok",
-      detail: "none is set",
-      hint: 'to use the door in this shell: eval "$(postern env)"',
-    };
-    return;
-  }
-  const ports = isStatus(status)
-    ? status.listeners.flatMap(({ address }) => /:([0-9]+)$/.exec(address)?.[1] ?? [])
-    : [];
-  for (const variable of set) {
-    const value = process.env(variable) ?? "";
-    const url = URL.parse(value.includes("://") ? value : `http://${value}`);
-    if (!url) yield { name, state: "warning", detail: `${variable} is not a URL`, hint: `unset ${variable}` };
-    else if (ports.includes(url.port)) yield { name, state: "ok", detail: `${variable} leads to this door` };
-    else {
-      yield {
-        name,
-        state: "warning",
-        detail: `${variable} leads to ${url.host}, which is not this door`,
-        hint: "the door itself does not use it: to go through it, make it a transport in the configuration",
-      };
     }
   }
 }

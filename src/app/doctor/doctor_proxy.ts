@@ -1,6 +1,7 @@
 import { maskedUrl } from "../../config/mod.ts";
-import type { World } from "../../core/mod.ts";
+import { type Endpoint, parseTarget, type World } from "../../core/mod.ts";
 import { fourWays } from "../../egress/mod.ts";
+import { isAmong } from "../door/own_addresses.ts";
 import type { Finding } from "./doctor.ts";
 
 /** Asks for each URL with and without the proxy of the environment, and compares with its NO_PROXY. */
@@ -31,4 +32,43 @@ export async function* proxyWayFindings(
       yield { name, state: "ok", detail: `it is reached ${by}` };
     }
   }
+}
+
+const proxyNames = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+
+/** Where the proxy variables lead; `own` is where the running door listens. */
+export function* proxyFindings({ process }: World, own: readonly string[]): Generator<Finding> {
+  const name = "proxy variables";
+  const set = proxyNames.filter((variable) => process.env(variable));
+  if (set.length === 0) {
+    yield {
+      name,
+      state: "ok",
+      detail: "none is set",
+      hint: 'to use the door in this shell: eval "$(postern env)"',
+    };
+    return;
+  }
+  const endpoints = own.flatMap((text): Endpoint[] => /:[0-9]+$/.test(text) ? [parseTarget(text)] : []);
+  for (const variable of set) {
+    const value = process.env(variable) ?? "";
+    const url = URL.parse(value.includes("://") ? value : `http://${value}`);
+    if (!url) yield { name, state: "warning", detail: `${variable} is not a URL`, hint: `unset ${variable}` };
+    else if (isAmong(targetOf(url), endpoints)) {
+      yield { name, state: "ok", detail: `${variable} leads to this door` };
+    } else {
+      yield {
+        name,
+        state: "warning",
+        detail: `${variable} leads to ${url.host}, which is not this door`,
+        hint: "the door itself does not use it: to go through it, make it a transport in the configuration",
+      };
+    }
+  }
+}
+
+/** A URL leaves out the usual port of its scheme. */
+function targetOf({ hostname, port, protocol }: URL): { host: string; port: number } {
+  const usual = protocol === "https:" ? 443 : protocol === "http:" ? 80 : 1080;
+  return { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(port || usual) };
 }

@@ -2,6 +2,7 @@ import { type Dialer, isPosternError, type Log, type World } from "../../core/mo
 import { dialerThroughProxy } from "../../transports/mod.ts";
 import { closedDoor } from "../door/closed_door.ts";
 import { type ConfigSource, loadConfig } from "../settings/config_file.ts";
+import { doorOf } from "../settings/environment_text.ts";
 import { testEndpoint } from "./endpoint_tests.ts";
 import { type Fleet, readFleet } from "../catalogue/fleet.ts";
 import { connectInstance } from "../instance.ts";
@@ -121,9 +122,9 @@ async function throughDoor(
     const client = await connectInstance(world, id ?? "default", { signal });
     const { http, socks, proxyUrl = socks } = await client.env({ credentials: true, signal });
     const { listeners } = await client.status({ signal });
-    const { host } = new URL(http);
+    const { door } = doorOf({ http, socks });
     // By HTTP a door tells why it does not get somewhere; by SOCKS it has a number for that.
-    const takesHttp = listeners.some(({ address, kind }) => address === host && kind === "mixed");
+    const takesHttp = listeners.some(({ address, kind }) => address === door && kind === "mixed");
     return dialerThroughProxy(takesHttp ? http : proxyUrl, { name: "the door", world });
   } catch (error) {
     const isMissing = isPosternError(error, "refused") && error.detail === "no_instance";

@@ -147,6 +147,26 @@ Deno.test("doctor() tells where proxy variables lead, without their password", a
   assert.ok(!JSON.stringify(found).includes("secret"));
 });
 
+const leads = [
+  { listen: "127.0.0.1:80", value: "http://127.0.0.1", isOurs: true },
+  { listen: "127.0.0.1:80", value: "http://localhost:80", isOurs: true },
+  { listen: "127.0.0.1:1080", value: "socks5://127.0.0.1", isOurs: true },
+  { listen: "'[::1]:12000'", value: "http://[::1]:12000", isOurs: true },
+  { listen: "127.0.0.1:12000", value: "127.0.0.1:12000", isOurs: true },
+  { listen: "127.0.0.1:12000", value: "http://proxy.example:12000", isOurs: false },
+  { listen: "127.0.0.1:12000", value: "http://127.0.0.1:12001", isOurs: false },
+];
+for (const { listen, value, isOurs } of leads) {
+  Deno.test(`doctor() knows whether ${value} is the door on ${listen}`, async () => {
+    const files = { [path]: `listen: { mixed: ${listen} }\n` };
+    const world = new MemoryWorld({ files, env: { http_proxy: value } });
+    const door = await startDoor(world);
+    assert.equal(detail(await findings(world), "proxy variables").endsWith("leads to this door"), isOurs);
+    world.kill("SIGTERM");
+    await door.ended;
+  });
+}
+
 Deno.test("doctor() looks at both halves of a DNS port, and at files that lead to nobody", async () => {
   const resolved = "/etc/systemd/resolved.conf.d/postern.conf";
   const applied = "# Written by postern dns --apply. postern dns --undo takes it away.\n" +
