@@ -283,20 +283,47 @@ func residentKB(pid int) int {
 	return 0
 }
 
-// processCPU is user and system time of a process so far, in seconds; Linux counts 100 ticks a second.
+// processCPU is user and system time so far of a process and of all that it started, in seconds.
 func processCPU(pid int) float64 {
 	if pid == 0 {
 		return 0
 	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	own, err := processTicks(pid)
 	if err != nil {
 		fail(err)
 	}
+	// Linux counts 100 ticks a second.
+	return (own + childTicks(pid)) / 100
+}
+
+// childTicks counts the children that live; of those that have ended their parent knows.
+func childTicks(pid int) (ticks float64) {
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for _, word := range strings.Fields(string(children)) {
+		child, err := strconv.Atoi(word)
+		if err != nil {
+			fail(err)
+		}
+		if own, err := processTicks(child); err == nil {
+			ticks += own + childTicks(child)
+		}
+	}
+	return ticks
+}
+
+func processTicks(pid int) (ticks float64, err error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
 	text := string(stat)
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	user, _ := strconv.ParseFloat(fields[11], 64)
-	system, _ := strconv.ParseFloat(fields[12], 64)
-	return (user + system) / 100
+	// User and system time, its own and of children that have ended.
+	for _, field := range fields[11:15] {
+		count, _ := strconv.ParseFloat(field, 64)
+		ticks += count
+	}
+	return ticks, nil
 }
 
 func orElse(value, otherwise int) int {
