@@ -1,4 +1,4 @@
-import { type Clock, parseIPv6, pause } from "../core/mod.ts";
+import { type Clock, parseIp, pause, unmapped } from "../core/mod.ts";
 
 /** Someone who may use the door. */
 export interface User {
@@ -66,8 +66,12 @@ export class Authenticator {
   }
 }
 
-/** The address without its port; of IPv6 the network, since one machine has all of it to choose from. */
+/**
+ * The address without its port; of IPv6 the network, since one machine has all of it to choose from. IPv4 comes as IPv6
+ * to a door on all addresses, and is nobody's network there.
+ */
 function addressOf(peer: string): string {
   const host = peer.replace(/:[0-9]+$/, "").replace(/^\[(.*)\]$/, "$1");
-  return parseIPv6(host)?.subarray(0, 8).join(".") ?? host;
+  const bytes = parseIp(host);
+  return bytes ? unmapped(bytes).subarray(0, 8).join(".") : host;
 }

@@ -70,6 +70,14 @@ Deno.test("Authenticator sees one IPv6 network as one client", async () => {
   assert.equal(await waitOf(authenticator, clock, "[2001:db8:0:1::1]:3", "wrong"), 0);
 });
 
+Deno.test("Authenticator tells clients of IPv4 apart at a door on all addresses", async () => {
+  const clock = new FakeClock();
+  const authenticator = new Authenticator(users, clock);
+  assert.equal(await waitOf(authenticator, clock, "[::ffff:192.0.2.1]:1", "wrong"), 0);
+  assert.equal(await waitOf(authenticator, clock, "[::ffff:192.0.2.1]:2", "wrong"), 100);
+  assert.equal(await waitOf(authenticator, clock, "[::ffff:192.0.2.2]:3", "wrong"), 0);
+});
+
 Deno.test("Authenticator forgets an address after ten quiet minutes, and the oldest of too many", async () => {
   const clock = new FakeClock();
   const authenticator = new Authenticator(users, clock);
