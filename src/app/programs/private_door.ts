@@ -1,11 +1,12 @@
 import { type Log, PosternError, type World } from "../../core/mod.ts";
 import { createPages, type ReloadReport } from "../../listeners/mod.ts";
-import { type ConfigSource, loadConfig } from "../settings/config_file.ts";
+import { type ConfigSource, loadConfig, type LoadedConfig } from "../settings/config_file.ts";
 import { Door } from "../door/door.ts";
 import { doorSource } from "../door_source.ts";
+import { listenOf } from "../settings/settings.ts";
 
 export interface PrivateDoorOptions {
-  /** The configuration itself, or where it is. */
+  /** The configuration itself, or where the one is of which only the doors count. */
   readonly config: string | ConfigSource;
   readonly version: string;
   readonly log: Log;
@@ -26,7 +27,9 @@ export class PrivateDoor implements AsyncDisposable {
 
   /** Builds and binds. */
   static async open(world: World, { config, version, log }: PrivateDoorOptions): Promise<PrivateDoor> {
-    const loaded = await loadConfig(world, typeof config === "string" ? { text: config } : config);
+    const loaded = typeof config === "string"
+      ? await loadConfig(world, { text: config })
+      : doorsOf(await loadConfig(world, config));
     let token = "";
     const door = new Door(world, loaded, {
       version,
@@ -60,6 +63,12 @@ export class PrivateDoor implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.door[Symbol.asyncDispose]();
   }
+}
+
+/** DNS and admin are the business of the door that runs by a configuration, and perhaps taken by it. */
+function doorsOf(config: LoadedConfig): LoadedConfig {
+  const { dns: _dns, admin: _admin, ...listen } = listenOf(config.settings);
+  return { ...config, settings: { ...config.settings, listen } };
 }
 
 function refuse(): never {

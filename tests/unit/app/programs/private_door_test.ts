@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { PrivateDoor } from "../../../../src/app/programs/private_door.ts";
 import { silentLog } from "../../../../src/core/mod.ts";
+import { startDoor } from "../../../support/memory_door.ts";
 import { MemoryWorld } from "../../../support/memory_world.ts";
 
 const options = { version: "1", log: silentLog };
@@ -21,6 +22,19 @@ Deno.test("PrivateDoor takes no place among instances and ends without a trace",
   }
   assert.equal(world.clock.waiting, 0);
   world.network.listen({ host: "127.0.0.1", port: 1 }).close();
+});
+
+Deno.test("PrivateDoor leaves DNS and admin to the door that runs by the same file", async () => {
+  const text = "listen: { mixed: 127.0.0.1:1, dns: 127.0.0.1:2, admin: 127.0.0.1:3 }\n";
+  const world = new MemoryWorld({ files: { "/c.yaml": text } });
+  const running = await startDoor(world, { config: "/c.yaml" });
+  {
+    const config = { config: "/c.yaml", overrides: { listen: ["127.0.0.1:0"] } };
+    await using door = await PrivateDoor.open(world, { ...options, config });
+    assert.deepEqual(door.door.status().listeners.map(({ kind }) => kind), ["mixed"]);
+  }
+  world.kill("SIGTERM");
+  await running.ended;
 });
 
 Deno.test("PrivateDoor.open() gives everything back when an address is taken", async () => {
