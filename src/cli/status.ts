@@ -1,7 +1,7 @@
 import { object } from "@optique/core/constructs";
 import { option } from "@optique/core/primitives";
 import type { Status } from "../app/mod.ts";
-import { describe, pause, PosternError, type World } from "../core/mod.ts";
+import { describe, isPosternError, pause, PosternError, type World } from "../core/mod.ts";
 import { defineCommand } from "./command.ts";
 import { instanceOption, type OutputFormat, outputOption, words } from "./options.ts";
 import { formatValue } from "./print_value.ts";
@@ -63,22 +63,31 @@ async function statuses(
   const ids = id === undefined
     ? (await instances(world, { signal, unanswered })).map((instance) => instance.id)
     : [id];
+  const answers = await Promise.all(ids.map(async (one) => {
+    try {
+      return await (await connectInstance(world, one, { signal })).status({ signal });
+    } catch (error) {
+      // One of all that has just ended, or that is of a newer postern, must not hide the others.
+      if (id !== undefined || signal.aborted) throw error;
+      if (!isPosternError(error, "refused")) unanswered(one, error);
+      return undefined;
+    }
+  }));
+  const found = answers.filter((status) => status !== undefined);
   await world.terminal.err(silent.join(""));
-  if (ids.length === 0 && silent.length > 0) {
+  if (found.length === 0 && silent.length > 0) {
     throw new PosternError("timeout", "Cannot show a status: no door answers", {
       hint: "a door that hangs has to be ended by hand: postern doctor",
     });
   }
-  if (ids.length === 0) {
+  if (found.length === 0) {
     throw new PosternError("refused", "Cannot show a status: no door runs", {
       exit: 3,
       detail: "no_instance",
       hint: "start one with: postern proxy",
     });
   }
-  return await Promise.all(
-    ids.map(async (id) => (await connectInstance(world, id, { signal })).status({ signal })),
-  );
+  return found;
 }
 
 async function formatStatuses(all: readonly Status[], output: OutputFormat, world: World): Promise<string> {

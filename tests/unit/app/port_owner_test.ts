@@ -3,6 +3,7 @@ import { withOwner } from "../../../src/app/port_owner.ts";
 import { PosternError } from "../../../src/core/mod.ts";
 import { startDoor } from "../../support/memory_door.ts";
 import { MemoryWorld } from "../../support/memory_world.ts";
+import { jsonAnswer, WebServer } from "../../support/web_server.ts";
 
 Deno.test("withOwner() leaves a failure alone that has no owner among our doors", async () => {
   const world = new MemoryWorld({ files: { "/run/me": "" } });
@@ -14,10 +15,14 @@ Deno.test("withOwner() leaves a failure alone that has no owner among our doors"
   for (const error of others) assert.equal(await withOwner(world, error), error);
 });
 
-Deno.test("withOwner() names the door that has the address, though another one hangs", async () => {
+Deno.test("withOwner() names the door that has the address, though others hang or are of a newer postern", async () => {
   const files = { "/c.yaml": "listen: { mixed: 127.0.0.1:7 }\n", "/run/me": "", "/run/me/work.lock": "" };
-  const world = new MemoryWorld({ files: { ...files, "/run/me/hung.lock": "", "/run/me/hung.sock": "" } });
+  const world = new MemoryWorld({
+    files: { ...files, "/run/me/hung.lock": "", "/run/me/hung.sock": "", "/run/me/later.lock": "" },
+  });
   world.network.faults.set("/run/me/hung.sock", "silent");
+  const hello = jsonAnswer({ version: "9.0.0", id: "later", pid: 1, protocol: 2 });
+  await using _later = new WebServer(world.network.listen({ path: "/run/me/later.sock" }), () => hello);
   const door = await startDoor(world, { id: "work", config: "/c.yaml" });
   const error = new PosternError("config", "Cannot listen on 127.0.0.1:7: the address is in use", {
     detail: "in_use",
