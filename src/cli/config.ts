@@ -34,7 +34,7 @@ export default defineCommand({
     command("show", object({ action: constant("show"), output: outputOption(["json", "yaml"], "yaml") }), {
       brief: words("Prints what is in force, with secrets masked."),
       description: words(
-        "Prints the configuration as it is understood, defaults included, with secrets masked.",
+        "Prints the configuration as it is written, with secrets masked; the reference has the defaults.",
       ),
     }),
     command("schema", object({ action: constant("schema") }), {

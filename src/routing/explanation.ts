@@ -63,12 +63,12 @@ export function explain(target: Target, router: Router): Explanation {
 
 function whyLost(loser: Rule, winner: Rule | undefined): string {
   if (!winner) return "an exclusion that counts only against routes of its own cluster";
-  if (loser.confined && loser.owner !== winner.owner) return "an exclusion of another cluster";
   if (loser.tier !== winner.tier) {
     if (winner.tier === "direct") return "an exclusion of the file wins";
     if (winner.tier === "routes") return "a route of the file wins";
-    return "an exclusion of the catalogue wins";
   }
+  if (loser.confined && loser.owner !== winner.owner) return "an exclusion of another cluster";
+  if (loser.tier !== winner.tier) return "an exclusion of the catalogue wins";
   const [a, b] = [loser.pattern, winner.pattern];
   if (ruleRank(loser) === ruleRank(winner)) return "the same pattern stands earlier";
   if (a.kind === "any" && b.kind !== "any") return "matches anything";

@@ -16,7 +16,9 @@ export function onlyProblems(value: unknown): Problem[] {
         if (typeof text !== "string") continue;
         const parsed = parsePattern(text);
         if ("problem" in parsed) problems.push({ path: place, message: parsed.problem });
-        else if (parsed.warning !== undefined) {
+        else if (parsed.pattern.kind === "services" || parsed.pattern.kind === "clusterips") {
+          problems.push({ path: place, message: `must not be ${text}: no cluster is meant here` });
+        } else if (parsed.warning !== undefined) {
           problems.push({ path: place, message: parsed.warning, severity: "warning" });
         }
       }

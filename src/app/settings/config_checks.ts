@@ -1,6 +1,6 @@
 import { isMapping, maskedUrl, type Problem, suggestion } from "../../config/mod.ts";
 import type { Files } from "../../core/mod.ts";
-import { conflicts, type Rule } from "../../routing/mod.ts";
+import { conflicts, type Rule, type WrittenPattern } from "../../routing/mod.ts";
 import { implicitNames } from "../../transports/mod.ts";
 import { doorAddresses, isAmong } from "../door/own_addresses.ts";
 import type { Settings } from "./settings.ts";
@@ -67,19 +67,30 @@ export function dnsProblems({ dns, transports }: Settings): Problem[] {
   return [{ path: ["dns", "domains"], message, severity: "warning" }];
 }
 
-/** Tables of clusters that a rule asks for, where its transport goes into several, of which none is meant by a short name. */
-export function tableProblems({ routes, transports }: Settings): Problem[] {
-  return (routes ?? []).flatMap(({ to, via }, index): Problem[] => {
-    const { kind, settings } = Object.hasOwn(transports, via) ? transports[via] ?? {} : {};
-    if (kind !== "kubernetes" || !isMapping(settings) || settings["contexts"] === undefined) return [];
-    const asked = to.filter(({ pattern }) => pattern.kind === "services" || pattern.kind === "clusterips")
-      .map(({ text }) => text);
-    if (asked.length === 0) return [];
-    const message =
-      `matches nothing for ${asked.join(" and ")}: "${via}" goes into several contexts, whose ` +
-      "names end in CONTEXT.SUFFIX; name a transport with one context";
-    return [{ path: ["routes", index, "to"], message, severity: "warning" }];
-  });
+/** Tables of clusters that a rule asks for whose transport has none. */
+export function tableProblems({ routes, direct, transports }: Settings): Problem[] {
+  const problems: Problem[] = [];
+  const look = (patterns: readonly WrittenPattern[], via: string, path: Problem["path"]) => {
+    const asked = patterns.filter(({ pattern: { kind } }) => kind === "services" || kind === "clusterips");
+    const why = asked.length === 0 ? undefined : withoutTable(via, transports);
+    if (why === undefined) return;
+    const message = `matches nothing for ${asked.map(({ text }) => text).join(" and ")}: ${why}`;
+    problems.push({ path, message, severity: "warning" });
+  };
+  for (const [index, { to, via }] of routes.entries()) look(to, via, ["routes", index, "to"]);
+  look(direct, "direct", ["direct"]);
+  return problems;
+}
+
+/** Why a transport has no table; undefined for one that has, and for one that is not there. */
+function withoutTable(via: string, transports: Settings["transports"]): string | undefined {
+  const { kind, settings } = Object.hasOwn(transports, via) ? transports[via] ?? {} : {};
+  if (kind === undefined && !implicitNames.includes(via)) return undefined;
+  if (kind !== "kubernetes") {
+    return `"${via}" knows no cluster's Services; name a transport of the kind kubernetes`;
+  }
+  if (!isMapping(settings) || settings["contexts"] === undefined) return undefined;
+  return `"${via}" goes into several contexts, whose names end in CONTEXT.SUFFIX; name a transport with one context`;
 }
 
 /** Upstream proxies that are this very door. */

@@ -341,6 +341,12 @@ const losing: { name: string; rules: string[]; target: string; losers: string[] 
     losers: ["a.test: an exclusion of another cluster"],
   },
   {
+    name: "exclusions of clusters under a route of the file",
+    rules: ["own: a.test > direct [c1]", "routes: a.test > y"],
+    target: "a.test:1",
+    losers: ["a.test: a route of the file wins"],
+  },
+  {
     name: "exclusions without a route",
     rules: ["own: a.test > direct [c1]"],
     target: "a.test:1",

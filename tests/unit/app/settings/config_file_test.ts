@@ -16,6 +16,12 @@ const mistakes = [
     at: "4:26",
   },
   {
+    name: "a table of a cluster in only",
+    files: { [path]: 'listen: { mixed: { address: 127.0.0.1:1, only: "<services>" } }\n' },
+    errors: ["listen.mixed.only: must not be <services>: no cluster is meant here"],
+    at: "1:48",
+  },
+  {
     name: "the only pattern of the only listener",
     files: { [path]: "listen:\n  http: { address: 127.0.0.1:1, only: http://a.example }\n" },
     errors: ['listen.http.only: must be a host, not a URL: write "a.example"'],

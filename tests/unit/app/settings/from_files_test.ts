@@ -82,6 +82,25 @@ Deno.test("checkConfig() warns of a table that no one cluster has", async () => 
   }
 });
 
+Deno.test("checkConfig() warns of a table where there is no cluster", async () => {
+  const rules = [
+    { rule: 'routes: [{ to: ["<services>", .svc], via: corp }]', is: "routes[0].to: matches nothing for <s" },
+    { rule: 'routes: [{ to: "<clusterips>", via: reject }]', is: "routes[0].to: matches nothing for <c" },
+    {
+      rule: 'direct: [a.example, "<services>", "<clusterips>"]',
+      is: "direct: matches nothing for <services> and <c",
+    },
+    { rule: "routes: [{ to: .svc, via: corp }]", is: undefined },
+  ];
+  for (const { rule, is } of rules) {
+    const files = { [path]: `transports: { corp: { proxy: { url: "http://10.0.0.1:3128" } } }\n${rule}\n` };
+    const { errors, warnings } = await checkConfig(new MemoryWorld({ files }), {});
+    assert.deepEqual(errors, []);
+    assert.equal(warnings.length, is === undefined ? 0 : 1, rule);
+    if (is !== undefined) assert.ok(warnings[0]?.includes(`: warning: ${is}`), warnings[0]);
+  }
+});
+
 Deno.test("showConfig() shows no secret, and nothing of a wrong configuration", async () => {
   const shown = JSON.stringify(await showConfig(world(), {}));
   assert.ok(!shown.includes("hidden") && shown.includes("me:***@10.0.0.1"), shown);
