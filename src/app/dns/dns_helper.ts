@@ -67,7 +67,7 @@ export class DnsHelper implements AsyncDisposable {
     try {
       return { fakes, sockets: await this.#sockets.bind(settings.listen?.dns ?? []) };
     } catch (error) {
-      if (fakes !== this.#fakes) await fakes?.[Symbol.asyncDispose]();
+      await this.#close(fakes);
       throw error;
     }
   }
@@ -75,7 +75,17 @@ export class DnsHelper implements AsyncDisposable {
   /** Gives back what was prepared. */
   async discard({ sockets, fakes }: PreparedDns): Promise<void> {
     await this.#sockets.discard(sockets);
-    if (fakes !== this.#fakes) await fakes?.[Symbol.asyncDispose]();
+    await this.#close(fakes);
+  }
+
+  /** Closes addresses that will not be in force after all: the file is theirs who are. */
+  async #close(fakes: FakeAddresses | undefined): Promise<void> {
+    if (!fakes || fakes === this.#fakes) return;
+    await fakes[Symbol.asyncDispose]();
+    // Why nothing came of the reload is told by whoever asked for it.
+    await this.#fakes?.takeBack().catch((error) =>
+      this.#deps.log.error("dns.addresses_lost", { reason: describe(error) })
+    );
   }
 
   /** Puts what was prepared in force. */

@@ -129,6 +129,13 @@ export class FakeAddresses implements AsyncDisposable {
     return name;
   }
 
+  /** Writes the file anew, which addresses of another range have had meanwhile. */
+  async takeBack(): Promise<void> {
+    const before = this.#saving.catch(() => {});
+    this.#saving = before.then(() => this.#rewrite());
+    await this.#saving;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#saving.catch(() => {});
     this.#file?.[Symbol.dispose]();
