@@ -39,6 +39,8 @@ export interface BuiltTransport {
   readonly settings: unknown;
   /** The transport through which it makes its own connections; none where it makes them straight. */
   readonly via?: string;
+  /** The same as it was built, `direct` among them. */
+  readonly below?: BuiltTransport;
   readonly transport: Transport;
 }
 
@@ -119,6 +121,7 @@ class Builder {
       type: kind.type,
       settings: wanted.settings,
       ...(wanted.via !== undefined && { via: wanted.via }),
+      below,
       transport: kind.create(wanted.settings, {
         ...this.#deps,
         name,

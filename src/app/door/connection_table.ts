@@ -12,6 +12,7 @@ import {
   type Tally,
 } from "../../core/mod.ts";
 import type { ConnectionInfo, EndedConnection } from "../../listeners/mod.ts";
+import type { BuiltTransport } from "../../transports/mod.ts";
 import type { DoorMetrics } from "./door_metrics.ts";
 
 /** The part of a route that a connection remembers. */
@@ -40,14 +41,15 @@ export class ConnectionTable {
     this.#idleSince = options.clock.now();
   }
 
-  /** Opens the record of one request, before it is dialled. */
-  begin(request: DialRequest, route: TakenRoute): ConnectionRecord {
+  /** Opens the record of one request, before it is dialled by `way`; one that is refused has none. */
+  begin(request: DialRequest, route: TakenRoute, way?: BuiltTransport): ConnectionRecord {
     const record = new ConnectionRecord(++this.#last, request, route, this.#options, (ended) => {
       this.#live.delete(record.id);
       if (!ended.hasConnected) this.#failed++;
       this.#idleSince = ended.endedAt;
       this.#ended.push(ended);
     });
+    record.way = way;
     this.#live.set(record.id, record);
     return record;
   }
@@ -145,6 +147,8 @@ function infoOf(
 export class ConnectionRecord implements Dialed {
   readonly id: number;
   readonly tally: Tally = { up: 0, down: 0 };
+  /** The transport that reaches its target. */
+  way: BuiltTransport | undefined;
   readonly #request: DialRequest;
   readonly #route: TakenRoute;
   readonly #options: ConnectionTableOptions;
@@ -255,6 +259,13 @@ export class ConnectionRecord implements Dialed {
   /** Ends the record of a dial that failed. */
   failed(error: unknown): void {
     this.finish(asPosternError(error).code, error);
+  }
+
+  /** Whether it needs one of these transports: those that its way leads through, and whatever a dial may still ask. */
+  needs(transports: ReadonlySet<BuiltTransport>): boolean {
+    if (this.isDialling) return true;
+    for (let one = this.way; one; one = one.below) if (transports.has(one)) return true;
+    return false;
   }
 
   /** Whether its target has not been reached yet. */

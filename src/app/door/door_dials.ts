@@ -74,7 +74,8 @@ export class DoorDials implements Disposable {
     if (tables.mayDecide(target)) await tables.known({ signal });
     const plan = this.#parts.plan();
     const route = plan.router.route(target);
-    const record = connections.begin({ ...request, target }, asAsked(route, by));
+    const way = plan.transports.byName.get(route.transport);
+    const record = connections.begin({ ...request, target }, asAsked(route, by), way);
     const { dialling } = record;
     const cancel = () => dialling.abort(signal.reason);
     if (signal.aborted) cancel();

@@ -13,11 +13,13 @@ export class RetiredTransports implements AsyncDisposable {
     this.#log = log;
   }
 
-  /** Disposes them when the connections of now have ended. */
+  /** Disposes them when those of the connections of now that need them have ended. */
   add(dropped: readonly BuiltTransport[]): void {
     if (dropped.length === 0) return;
     for (const built of dropped) this.#retired.add(built);
-    Promise.all([...this.#connections.live].map(({ ended }) => ended)).then(async () => {
+    const gone = new Set(dropped);
+    const needing = [...this.#connections.live].filter((record) => record.needs(gone));
+    Promise.all(needing.map(({ ended }) => ended)).then(async () => {
       for (const built of dropped) await this.#dispose(built);
     });
   }

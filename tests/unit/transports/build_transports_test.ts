@@ -74,6 +74,8 @@ Deno.test("buildTransports() reaches a proxy through a proxy through a proxy", a
     middle: { kind: "proxy", settings: { scheme: "socks5", host: "middle.example", port: 2 }, via: "outer" },
     outer: upstream(1),
   }, depsOver(network));
+  assert.equal(byName.get("inner")?.below, byName.get("middle"));
+  assert.equal(byName.get("outer")?.below, byName.get("direct"));
   const dialled = byName.get("inner")?.transport.dial({ host: "web.example", port: 443 }, { signal });
   await using near = await dialled ?? assert.fail("no such transport");
   await using far = await target.accept() ?? assert.fail("closed");

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { ConnectionTable } from "../../../../src/app/door/connection_table.ts";
 import { DoorMetrics } from "../../../../src/app/door/door_metrics.ts";
 import { PosternError } from "../../../../src/core/mod.ts";
+import type { BuiltTransport } from "../../../../src/transports/mod.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { memoryPair } from "../../../support/memory_conn.ts";
 import { recordingLog } from "../../../support/recording_log.ts";
@@ -13,6 +14,25 @@ const request = {
   user: "me",
 };
 const route = { transport: "corp", because: "example (config.yaml:3)" };
+
+/** A transport that nobody dials. */
+function built(name: string, below?: BuiltTransport): BuiltTransport {
+  const dial = () => Promise.reject(new Error("not asked for"));
+  const transport = { name, dial, [Symbol.asyncDispose]: () => Promise.resolve() };
+  return { name, type: "proxy", settings: undefined, transport, ...(below && { below }) };
+}
+
+Deno.test("ConnectionRecord.needs() what its way leads through, and while it is dialled whatever there is", () => {
+  const { table } = tableOf();
+  const [lowest, other] = [built("lowest"), built("other")];
+  const middle = built("middle", lowest);
+  const record = table.begin(request, route, built("corp", middle));
+  const needs = () => [lowest, middle, other].map((one) => record.needs(new Set([one])));
+  assert.deepEqual(needs(), [true, true, true]);
+  record.connected(memoryPair()[0]);
+  assert.deepEqual(needs(), [true, true, false]);
+  record.finish("done");
+});
 
 function tableOf() {
   const clock = new FakeClock();

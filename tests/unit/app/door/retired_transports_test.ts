@@ -8,7 +8,12 @@ type Connections = ConstructorParameters<typeof RetiredTransports>[0];
 
 function retiring(...connections: PromiseWithResolvers<void>[]) {
   const log = recordingLog();
-  const live = connections.map(({ promise }) => ({ ended: promise })) as unknown as Connections["live"];
+  const needs = (transports: ReadonlySet<BuiltTransport>) =>
+    ![...transports].some(({ name }) => name === "c");
+  const live = connections.map(({ promise }) => ({
+    ended: promise,
+    needs,
+  })) as unknown as Connections["live"];
   return { log, retired: new RetiredTransports({ live }, log) };
 }
 
@@ -42,6 +47,14 @@ Deno.test("RetiredTransports waits for the last connection", async () => {
   await settle();
   assert.equal(told.disposals, 1);
   await retired[Symbol.asyncDispose]();
+  assert.equal(told.disposals, 1);
+});
+
+Deno.test("RetiredTransports does not wait for connections that go elsewhere", async () => {
+  const { retired } = retiring(Promise.withResolvers<void>());
+  const { built, told } = transportOf("c");
+  retired.add([built]);
+  await settle();
   assert.equal(told.disposals, 1);
 });
 
