@@ -81,8 +81,10 @@ function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
     {
       path: "/v1/page",
       need,
-      GET: () =>
-        jsonPage({ url: `http://${authorityOf(source)}/#token=${encodeURIComponent(source.token)}` }),
+      GET: () => {
+        demandHttp(source);
+        return jsonPage({ url: `http://${authorityOf(source)}/#token=${encodeURIComponent(source.token)}` });
+      },
     },
     {
       path: "/v1/env",
@@ -97,9 +99,19 @@ function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
   ];
 }
 
-/** Where browsers of this machine reach the door. */
+/** Where browsers of this machine reach the door. A URL leaves out the usual port of its scheme. */
 function authorityOf(source: PageSource): string {
-  return new URL(source.env({ credentials: false }).http).host;
+  const { hostname, port } = new URL(source.env({ credentials: false }).http);
+  return `${hostname}:${port || "80"}`;
+}
+
+/** A door for SOCKS only has no page that a browser could show. */
+function demandHttp(source: PageSource): void {
+  if (source.env({ credentials: false }).http.startsWith("http:")) return;
+  throw new PosternError("config", "Cannot tell where the page is: the door speaks SOCKS only", {
+    exit: 1,
+    hint: "add a listener: listen.mixed; or look at the door with: postern top",
+  });
 }
 
 /** A program of this machine that knows the token, and not a web page that a browser of it shows. */
