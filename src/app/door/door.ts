@@ -28,7 +28,7 @@ import { ListenerSet } from "./listener_set.ts";
 import { LogTail } from "./log_tail.ts";
 import { withoutLoops } from "./loop_guard.ts";
 import { doorAddresses, isAmong } from "./own_addresses.ts";
-import { changesBetween, listenerChanges, makePlan, type Plan } from "../settings/plan.ts";
+import { changesBetween, dnsChanges, listenerChanges, makePlan, type Plan } from "../settings/plan.ts";
 import { reachableAt, type ToldDoor } from "../settings/proxy_environment.ts";
 import { noProxy } from "../settings/no_proxy.ts";
 import { RetiredTransports } from "./retired_transports.ts";
@@ -184,8 +184,14 @@ export class Door implements AsyncDisposable {
     return { address: reachableAt(endpoint), kind, ...(user && { user }) };
   }
 
-  /** Binds. After it the door takes clients. */
-  async open(): Promise<void> {
+  /** Binds. After it the door takes clients; a reload that is asked for meanwhile comes after it too. */
+  open(): Promise<void> {
+    const opened = this.#open();
+    this.#reloading = opened.catch(() => {});
+    return opened;
+  }
+
+  async #open(): Promise<void> {
     await demandUsable(this.#plan.transports, this.#plan.config.ofOptions);
     await this.#listen(this.#plan.config.settings, this.#plan.limits);
     this.#phase = "ready";
@@ -211,22 +217,21 @@ export class Door implements AsyncDisposable {
   }
 
   async #reload(load: () => Promise<LoadedConfig>): Promise<ReloadReport> {
-    if (this.#phase === "draining") {
-      throw new PosternError("cancelled", "Cannot reload: the door is closing", { detail: "closing" });
-    }
+    if (this.#phase === "draining") throw closing();
     const { log } = this;
     const before = this.#plan;
     let plan: Plan | undefined;
     try {
       const config = await load();
       plan = makePlan(config, this.buildDeps, before);
-      const listening = this.#listeners.bound;
+      const [listening, answering] = [this.#listeners.bound, this.dnsEndpoints];
       await this.#listen(config.settings, plan.limits);
       this.#plan = plan = this.#withTables(plan);
       this.#problem = undefined;
       const changes = [
         ...changesBetween(before, plan),
         ...listenerChanges(listening, this.#listeners.bound),
+        ...dnsChanges(answering, this.dnsEndpoints),
       ];
       this.#retired.add(plan.transports.dropped);
       this.#ssh.renew(config.settings.ssh);
@@ -237,11 +242,13 @@ export class Door implements AsyncDisposable {
       for (const warning of config.warnings) log.warn("config.warning", { warning });
       return { changed: changes.length > 0, changes, warnings: [...config.warnings, ...unusable] };
     } catch (error) {
+      const known = new Set(before.transports.byName.values());
+      this.#retired.add([...plan?.transports.byName.values() ?? []].filter((built) => !known.has(built)));
+      // What meets the end of the door is no mistake in its configuration.
+      if (this.phase === "draining") throw closing(error);
       this.#problem = describe(error);
       this.metrics.reloads.add(1, "failed");
       log.error("config.refused", { reason: this.#problem });
-      const known = new Set(before.transports.byName.values());
-      this.#retired.add([...plan?.transports.byName.values() ?? []].filter((built) => !known.has(built)));
       throw error;
     }
   }
@@ -360,6 +367,16 @@ export class Door implements AsyncDisposable {
   #withTables(plan: Plan): Plan {
     return { ...plan, router: plan.router.withTables(this.#tables.follow(plan.router, plan.transports)) };
   }
+}
+
+/** What whoever has a door reload that closes is told: as good as if it were closed. */
+function closing(cause?: unknown): PosternError {
+  return new PosternError("refused", "Cannot reload: the door is closing", {
+    cause,
+    exit: 3,
+    detail: "closing",
+    hint: "start one with: postern proxy",
+  });
 }
 
 /** How long a client that is dropped may take to read its last answer, in ms. */

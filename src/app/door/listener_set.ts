@@ -41,6 +41,8 @@ export interface BoundListener {
   readonly hasAuth: boolean;
   /** Who may use it; nobody is asked when empty. */
   readonly users: readonly User[];
+  /** Patterns of what may be reached through it; everything when absent. */
+  readonly only?: readonly string[] | undefined;
 }
 
 export interface ListenerSetDeps {
@@ -118,7 +120,9 @@ export class ListenerSet implements AsyncDisposable {
     const endpoints = this.#handedOver.map(({ endpoint }) => endpoint);
     const { wanted, authenticators } = await this.#wanted(withHandedOver(settings, endpoints), limits);
     // Nothing is waited for from here on: a door that began to close meanwhile must not open again.
-    if (this.#isClosed) throw new PosternError("cancelled", "Cannot listen: the door is closing");
+    if (this.#isClosed) {
+      throw new PosternError("cancelled", "Cannot listen: the door is closing", { detail: "closing" });
+    }
     const bound: Bound[] = [];
     try {
       for (const one of wanted) bound.push(...this.#bind(one, bound));
@@ -230,7 +234,7 @@ export class ListenerSet implements AsyncDisposable {
 
   #bindOne(
     { endpoint, mayBeMissing }: ListenerSettings["address"]["sockets"][number],
-    { kind, users, deps }: Wanted,
+    { kind, listener: { only }, users, deps }: Wanted,
     { others, own }: { others: readonly Bound[]; own: readonly Bound[] },
   ): Bound[] {
     const named = addressText(endpoint);
@@ -248,7 +252,7 @@ export class ListenerSet implements AsyncDisposable {
     }
     const address = addressText(listening.endpoint);
     const hasAuth = users.length > 0;
-    return [{ kind, key, listening, endpoint: listening.endpoint, address, hasAuth, users, deps }];
+    return [{ kind, key, listening, endpoint: listening.endpoint, address, hasAuth, users, only, deps }];
   }
 
   #serve({ kind, listening, address, deps }: Bound): void {

@@ -81,8 +81,11 @@ class DoorRun implements AsyncDisposable {
   #door: Door | undefined;
   #watch: ConfigWatch | undefined;
   #refresh: CatalogueRefresh | undefined;
-  /** The files as they were read last, whether they could be used or not. */
+  /** The files as they were read last, whether they could be used, or read, or not. */
   #texts: ConfigReport["texts"] = new Map();
+  /** The ready file as long as it is there, and what settles when it is written. */
+  #readyFile: string | undefined;
+  #telling: Promise<unknown> = Promise.resolve();
 
   constructor(world: World, options: RunDoorOptions) {
     this.#world = world;
@@ -120,7 +123,8 @@ class DoorRun implements AsyncDisposable {
     // Before the control socket says that it is ready: who waits for that may read the file.
     const addresses = await this.#tellAddresses(door);
     // What stands there when it cannot be written is not ours.
-    if (readyFile !== undefined) this.#held.defer(() => this.#world.files.remove(readyFile));
+    this.#readyFile = readyFile;
+    this.#held.defer(() => this.#untell());
     if (source) await this.#serveControl(instance, source);
     this.#watch = this.#held.use(new ConfigWatch(this.#world, log, () => this.#reloadAndForget("file")));
     const spawn = (work: (signal: AbortSignal) => Promise<void>) => this.#tasks.spawn(work);
@@ -163,9 +167,20 @@ class DoorRun implements AsyncDisposable {
       ...door.dnsEndpoints.map((endpoint) => `dns:${formatTarget(endpoint)}`),
     ];
     if (readyFile !== undefined) {
-      await this.#world.files.replace(readyFile, addresses.map((address) => `${address}\n`).join(""));
+      const text = addresses.map((address) => `${address}\n`).join("");
+      const telling = this.#world.files.replace(readyFile, text);
+      this.#telling = Promise.allSettled([this.#telling, telling]);
+      await telling;
     }
     return addresses;
+  }
+
+  /** The ready file says that the door takes clients. */
+  async #untell(): Promise<void> {
+    const readyFile = this.#readyFile;
+    this.#readyFile = undefined;
+    await this.#telling;
+    if (readyFile !== undefined) await this.#world.files.remove(readyFile);
   }
 
   async untilStopped(signal: AbortSignal): Promise<void> {
@@ -173,6 +188,7 @@ class DoorRun implements AsyncDisposable {
     if (this.#options.idleExit) this.#exitWhenIdle(this.#options.idleExit);
     const { why, drain } = await this.#stop.promise;
     this.#log.info("door.stopping", { why });
+    await this.#untell();
     await this.#door?.drain(drain);
     this.#log.info("door.stopped");
   }
@@ -192,9 +208,12 @@ class DoorRun implements AsyncDisposable {
   }
 
   async #load(): Promise<LoadedConfig> {
-    const report = await readConfig(this.#world, this.#source);
-    this.#texts = report.texts;
-    return demandLoaded(report);
+    const texts = new Map<string, string | undefined>();
+    try {
+      return demandLoaded(await readConfig(this.#world, this.#source, texts));
+    } finally {
+      this.#texts = texts;
+    }
   }
 
   #actions() {
@@ -219,7 +238,8 @@ class DoorRun implements AsyncDisposable {
         this.#nextReload = undefined;
         return this.#loadAgain(door);
       });
-      await this.#tellAddresses(door);
+      // One that closes meanwhile has taken its ready file away.
+      if (this.#readyFile !== undefined) await this.#tellAddresses(door);
       return report;
     } finally {
       await this.#follow(door);

@@ -90,11 +90,20 @@ export function demandLoaded({ loaded, errors, path }: ConfigReport): LoadedConf
     : configError(`"${path}"`, errors);
 }
 
-/** Reads the configuration and reports every problem; only a file that cannot be read at all is an error. */
-export async function readConfig(world: World, source: ConfigSource): Promise<ConfigReport> {
+/**
+ * Reads the configuration and reports every problem; only a file that cannot be read at all is an error. `texts` takes up
+ * the files as they are read: after such an error too somebody may want to wait for them.
+ */
+export async function readConfig(
+  world: World,
+  source: ConfigSource,
+  texts = new Map<string, string | undefined>(),
+): Promise<ConfigReport> {
   const path = source.text === undefined ? configPath(world, source.config) : "the configuration";
   const isNamed = source.config !== undefined || Boolean(world.process.env("POSTERN_CONFIG"));
+  texts.set(path, undefined);
   const text = source.text ?? await documentText(world, path);
+  texts.set(path, text);
   if (text === undefined && isNamed) throw noSuchFile(path);
   const document = await parseDocument(text ?? "", { name: path });
   const { value, transports: ofOptions, fileRoutes, optionAt } = overridden(
@@ -111,7 +120,7 @@ export async function readConfig(world: World, source: ConfigSource): Promise<Co
     ...lists.problems,
   ];
   const lines = [...lists.errors];
-  const texts = new Map<string, string | undefined>([[path, text], ...lists.texts]);
+  for (const [file, text] of lists.texts) texts.set(file, text);
   let rules: readonly Rule[] = [];
   if (parsed?.settings) {
     const { settings } = parsed;

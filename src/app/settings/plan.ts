@@ -1,4 +1,4 @@
-import { PosternError, type Target } from "../../core/mod.ts";
+import { formatTarget, PosternError, type Target } from "../../core/mod.ts";
 import type { ListenerSettings } from "../../listeners/mod.ts";
 import { parsePattern, type Route, Router, type Rule, type Tier } from "../../routing/mod.ts";
 import {
@@ -83,6 +83,10 @@ export function changesBetween(before: Plan, after: Plan): string[] {
       changes.push(`the limit ${name} is ${after.limits[name]} now (was ${before.limits[name]})`);
     }
   }
+  for (const name of ["ssh", "dns", "catalogues", "emergency"] as const) {
+    const [was, is] = [before, after].map(({ config }) => JSON.stringify(config.settings[name]));
+    if (was !== is) changes.push(`${name} has changed`);
+  }
   return changes;
 }
 
@@ -123,10 +127,19 @@ function byText(rules: readonly Rule[], tier: Tier): Map<string, Rule> {
 /** How many changed rules of catalogues are named. */
 const mostNamed = 20;
 
+/** What is different between the addresses of before and now where DNS is answered, a line each. */
+export function dnsChanges(before: readonly Target[], after: readonly Target[]): string[] {
+  const [was, is] = [before.map(formatTarget), after.map(formatTarget)];
+  return [
+    ...is.filter((address) => !was.includes(address)).map((address) => `answers DNS on ${address} now`),
+    ...was.filter((address) => !is.includes(address)).map((address) => `answers DNS on ${address} no more`),
+  ];
+}
+
 /** What is different between the sockets of before and now, a line each. */
 export function listenerChanges(before: readonly BoundListener[], after: readonly BoundListener[]): string[] {
   const changes: string[] = [];
-  for (const { address, kind, hasAuth, users } of after) {
+  for (const { address, kind, hasAuth, users, only } of after) {
     const was = before.find((one) => one.address === address);
     if (!was) changes.push(`listens on ${address} now`);
     else if (was.kind !== kind) changes.push(`${address} is ${kind} now (was ${was.kind})`);
@@ -134,6 +147,9 @@ export function listenerChanges(before: readonly BoundListener[], after: readonl
       changes.push(`${address} ${hasAuth ? "asks for a password now" : "asks for no password any more"}`);
     } else if (was && JSON.stringify(was.users) !== JSON.stringify(users)) {
       changes.push(`${address} has other users or passwords now`);
+    }
+    if (was && JSON.stringify(was.only) !== JSON.stringify(only)) {
+      changes.push(`${address} lets ${only ? "other targets" : "every target"} through now`);
     }
   }
   for (const { address } of before) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { loadConfig, type LoadedConfig } from "../../../../src/app/settings/config_file.ts";
 import { Door } from "../../../../src/app/door/door.ts";
-import { type Conn, PosternError } from "../../../../src/core/mod.ts";
+import { type Conn, type Dialed, PosternError } from "../../../../src/core/mod.ts";
 import { settle } from "../../../support/fake_clock.ts";
 import type { MemoryConn } from "../../../support/memory_conn.ts";
 import { MemoryWorld } from "../../../support/memory_world.ts";
@@ -112,6 +112,32 @@ Deno.test("Door.reload() answers with what is different", async () => {
   ]);
 });
 
+Deno.test("Door.reload() is silent of nothing that it takes up", async () => {
+  const { door, reload } = await doorOf();
+  await using _door = door;
+  await door.open();
+  const texts = [
+    {
+      text: "listen: { mixed: { address: 127.0.0.1:1, only: [a.example] }, dns: 127.0.0.1:53 }\n",
+      changes: ["127.0.0.1:1 lets other targets through now", "answers DNS on 127.0.0.1:53 now"],
+    },
+    {
+      text: `${basic}dns: { fakeRange: 198.18.0.0/15 }\nssh: { connectTimeout: 9s }\n`,
+      changes: [
+        "ssh has changed",
+        "dns has changed",
+        "127.0.0.1:1 lets every target through now",
+        "answers DNS on 127.0.0.1:53 no more",
+      ],
+    },
+    { text: `${basic}dns: { fakeRange: 198.18.0.0/15 }\nssh: { connectTimeout: 9s }\n`, changes: [] },
+  ];
+  for (const { text, changes } of texts) {
+    const report = await reload(text);
+    assert.deepEqual([report.changed, report.changes], [changes.length > 0, changes]);
+  }
+});
+
 Deno.test("Door.reload() runs one after the other", async () => {
   const { door, world } = await doorOf();
   await using _door = door;
@@ -133,6 +159,25 @@ Deno.test("Door.reload() runs one after the other", async () => {
   assert.equal(door.plan.router.fallback, "direct");
 });
 
+Deno.test("Door.reload() that is asked for while the door opens comes after that", async () => {
+  const text = "listen: { mixed: 127.0.0.1:1, dns: 127.0.0.1:53 }\n";
+  const { door, world, reload } = await doorOf(text);
+  await using _door = door;
+  const gate = Promise.withResolvers<void>();
+  const datagrams = world.network.datagrams.bind(world.network);
+  world.network.datagrams = async (endpoint) => {
+    await gate.promise;
+    return await datagrams(endpoint);
+  };
+  const both = Promise.all([door.open(), reload(text)]);
+  await settle();
+  gate.resolve();
+  const [, report] = await both;
+  assert.equal(report.changed, false);
+  assert.equal(door.status().config.problem, undefined);
+  assert.equal(door.phase, "ready");
+});
+
 Deno.test("Door.reload() reads nothing once the door closes", async () => {
   const { door } = await doorOf();
   await using _door = door;
@@ -144,7 +189,8 @@ Deno.test("Door.reload() reads nothing once the door closes", async () => {
     return Promise.reject(new Error("not asked for"));
   };
   await assert.rejects(door.reload(load), {
-    code: "cancelled",
+    code: "refused",
+    exit: 3,
     message: "Cannot reload: the door is closing",
   });
   assert.equal(isAsked, false);
@@ -165,30 +211,42 @@ function watchDisposal(door: Door, name: string): () => boolean {
   return () => isDisposed;
 }
 
-const withCorp = `${basic}transports: { corp: { proxy: { url: http://10.0.0.1:3128 } } }\n`;
+const withCorp = `${basic}transports: { corp: { proxy: { url: http://10.0.0.1:3128 } } }\n` +
+  "routes: [{ to: a.example, via: corp }]\n";
 
-Deno.test("Door.reload() disposes a dropped transport after the last connection of before", async () => {
+/** A connection through the proxy of `withCorp`, which says yes once. */
+async function dialThroughCorp(door: Door, { network }: MemoryWorld): Promise<Dialed> {
+  const accepted = network.listen({ host: "10.0.0.1", port: 3128 }).accept();
+  const [dialed] = await Promise.all([
+    door.dial({ ...request, target: { host: "a.example", port: 80 } }, { signal }),
+    accepted.then((conn) => conn?.write(new TextEncoder().encode("HTTP/1.1 200 OK\r\n\r\n"))),
+  ]);
+  return dialed;
+}
+
+Deno.test("Door.reload() disposes a dropped transport after the last connection that goes through it", async () => {
   const { door, world, reload } = await doorOf(withCorp);
   await using _door = door;
   await door.open();
   world.network.listen(target);
-  const dialed = await door.dial(request, { signal });
   const isDisposed = watchDisposal(door, "corp");
+  const through = await dialThroughCorp(door, world);
+  const beside = await door.dial(request, { signal });
   await reload(basic);
   await settle();
   assert.equal(isDisposed(), false);
   const later = await door.dial(request, { signal });
-  dialed.finish("done");
+  through.finish("done");
   await settle();
   assert.equal(isDisposed(), true);
+  beside.finish("done");
   later.finish("done");
 });
 
 Deno.test("Door disposes dropped transports at its own end, each once", async () => {
   const { door, world, reload } = await doorOf(withCorp);
   await door.open();
-  world.network.listen(target);
-  const dialed = await door.dial(request, { signal });
+  const dialed = await dialThroughCorp(door, world);
   const isDisposed = watchDisposal(door, "corp");
   await reload(basic);
   await door[Symbol.asyncDispose]();
@@ -209,6 +267,24 @@ Deno.test("Door.reload() keeps everything when an address is taken, and status t
   assert.equal(log.lines.filter(({ event }) => event === "config.refused").length, 1);
   await reload(basic);
   assert.equal(door.status().config.problem, undefined);
+});
+
+Deno.test("Door.reload() that fails with another range leaves the addresses that were given out in their file", async () => {
+  const withRange = (range: string, port: number) =>
+    `listen: { mixed: 127.0.0.1:${port} }\ndns: { fakeRange: ${range} }\n`;
+  const file = "/state/dns/x.addresses";
+  const world = new MemoryWorld({ files: { [file]: "198.18.0.7 early.example\n" } });
+  const { door, reload } = await doorOf(withRange("198.18.0.0/15", 1), world);
+  await using _door = door;
+  await door.open();
+  world.network.listen({ host: "127.0.0.1", port: 2 });
+  for (const dns of ["", "listen: { dns: 127.0.0.1:2 }\n"]) {
+    const text = dns === "" ? withRange("10.9.8.0/24", 2) : `${dns}dns: { fakeRange: 10.9.8.0/24 }\n`;
+    await assert.rejects(reload(text), { detail: "in_use" });
+    assert.match(await world.files.readText(file), /^198\.18\.0\.7 early\.example$/m, text);
+  }
+  const { target } = await door.meaningOf({ host: "198.18.0.7", port: 80 });
+  assert.equal(target.host, "early.example");
 });
 
 Deno.test("Door confines a listener with only to what it names", async () => {

@@ -201,7 +201,7 @@ Deno.test("ListenerSet binds nothing once it drains, though a reload was under w
   const applied = set.apply(listen({ mixed: [at("127.0.0.1:1")] }), limits);
   await set.drain();
   users.resolve([]);
-  await assert.rejects(applied, { code: "cancelled" });
+  await assert.rejects(applied, { code: "cancelled", detail: "closing" });
   network.listen({ host: "127.0.0.1", port: 1 }).close();
 });
 

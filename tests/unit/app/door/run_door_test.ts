@@ -209,6 +209,26 @@ Deno.test("runDoor() keeps its routes while the file is away, and says so", asyn
   await door.ended;
 });
 
+Deno.test("runDoor() hears of a named file that is back as it was", async () => {
+  const named = "/named/door.yaml";
+  const text = `${basic}default: reject\n`;
+  const world = new MemoryWorld({ files: { [named]: text } });
+  const door = await startDoor(world, { config: named });
+  await world.files.remove(named);
+  world.files.put("/named/stir", "");
+  await until(() => events(door.lines, "config.refused").length === 1);
+  const client = await connectInstance(world, "default", { signal });
+  assert.match((await client.status({ signal })).config.problem ?? "", /no such file/);
+  world.files.put("/named/stir", "again");
+  await settle();
+  assert.equal(events(door.lines, "config.refused").length, 1, "that is told once");
+  world.files.put(named, text);
+  await until(() => events(door.lines, "config.reloaded").length === 1);
+  assert.equal((await client.status({ signal })).config.problem, undefined);
+  world.kill("SIGTERM");
+  await door.ended;
+});
+
 Deno.test("runDoor() tells a broken file once, and runs on as before", async () => {
   const world = worldWith();
   const door = await startDoor(world);
@@ -227,10 +247,12 @@ Deno.test("runDoor() tells a broken file once, and runs on as before", async () 
 Deno.test("runDoor() lets live connections end, and drops them when the limit has passed", async () => {
   const world = worldWith("listen: { mixed: 127.0.0.1:1, limits: { drain: 5s } }\n");
   const { accepted } = targetOf(world);
-  const door = await startDoor(world);
+  const door = await startDoor(world, { readyFile: "/run/ready" });
   const { conn, code } = await askSocks5(world.network, 1, target);
   assert.equal(code, 0);
   world.kill("SIGTERM");
+  await settle();
+  assert.equal(await world.files.info("/run/ready"), undefined, "it takes no more clients");
   await world.clock.advance(4900);
   await conn.write(new Uint8Array([1, 2, 3]));
   assert.deepEqual([...await take(await accepted as Conn, 3)], [1, 2, 3]);
@@ -281,6 +303,71 @@ Deno.test("runDoor() binds nothing when a reload meets the end", async () => {
   gate.resolve();
   await until(door.hasEnded);
   world.network.listen({ host: "127.0.0.1", port: 2 }).close();
+  assert.deepEqual(events(door.lines, "config.refused"), [], "nothing is wrong with the file");
+});
+
+Deno.test("runDoor() tells who has it reload that it closes meanwhile", async () => {
+  const world = worldWith();
+  targetOf(world);
+  const door = await startDoor(world);
+  await askSocks5(world.network, 1, target);
+  const client = await connectInstance(world, "default", { signal });
+  const read = world.files.readText.bind(world.files);
+  const gate = Promise.withResolvers<void>();
+  world.files.readTextIfThere = async (asked) => {
+    await gate.promise;
+    return await read(asked);
+  };
+  const refused = assert.rejects(client.reload({ signal }), {
+    code: "refused",
+    detail: "closing",
+    exit: 3,
+    message: "Cannot reload: the door is closing",
+  });
+  await settle();
+  world.kill("SIGTERM");
+  await settle();
+  gate.resolve();
+  await refused;
+  world.kill("SIGTERM");
+  await until(door.hasEnded);
+});
+
+Deno.test("runDoor() for SOCKS only names no page that a browser could not show", async () => {
+  const world = worldWith("listen: { socks: 127.0.0.1:1 }\n");
+  const door = await startDoor(world);
+  const client = await connectInstance(world, "default", { signal });
+  await assert.rejects(client.page({ signal }), { code: "config", exit: 1, message: /SOCKS only/ });
+  world.kill("SIGTERM");
+  await door.ended;
+});
+
+Deno.test("runDoor() leaves no ready file behind when a reload meets the end", async () => {
+  const world = worldWith();
+  const door = await startDoor(world, { readyFile: "/run/ready" });
+  const replace = world.files.replace.bind(world.files);
+  const gate = Promise.withResolvers<void>();
+  world.files.replace = async (path, content, options) => {
+    await gate.promise;
+    await replace(path, content, options);
+  };
+  world.kill("SIGHUP");
+  await until(() => events(door.lines, "config.reloaded").length === 1);
+  await settle();
+  world.kill("SIGTERM");
+  await settle();
+  gate.resolve();
+  await until(door.hasEnded);
+  assert.equal(await world.files.info("/run/ready"), undefined);
+});
+
+Deno.test("runDoor() on the usual port of HTTP has a PAC file for the command line too", async () => {
+  const world = worldWith("listen: { mixed: 127.0.0.1:80 }\ndefault: reject\n");
+  const door = await startDoor(world);
+  const client = await connectInstance(world, "default", { signal });
+  assert.match(await client.pac({ signal }), /"SOCKS5 127\.0\.0\.1:80"/);
+  world.kill("SIGTERM");
+  await door.ended;
 });
 
 Deno.test("runDoor() ends when it has been idle, counted from the last connection", async () => {
