@@ -78,6 +78,15 @@ export class ClusterTables implements AsyncDisposable {
 
   /** Waits for what is not known yet, as long as that is worth it; what stays unknown is logged and matches nothing. */
   async known({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    // A reload meanwhile may have brought other clusters, whose tables decide then.
+    let asked: readonly Followed[] | undefined;
+    while (asked !== this.#followed && !signal.aborted) {
+      asked = this.#followed;
+      await this.#wait(signal);
+    }
+  }
+
+  async #wait(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const waits = this.#followed.flatMap((one) => {
       if (one.tables.current !== undefined || clock.now() < one.notBefore) return [];

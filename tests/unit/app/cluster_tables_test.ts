@@ -44,13 +44,30 @@ function parts() {
   const log = recordingLog();
   let router = new Router({ rules, fallback: "direct" });
   const tables = new ClusterTables({ clock, log, changed: (tables) => router = router.withTables(tables) });
-  const transport = { name: "lab", tables: table } as never;
-  tables.follow(router, {
-    byName: new Map([["lab", { name: "lab", type: "kubernetes", settings: {}, transport }]]),
-  });
+  const follow = (table: LateTable) => {
+    const transport = { name: "lab", tables: table } as never;
+    const byName = new Map([["lab", { name: "lab", type: "kubernetes", settings: {}, transport }]]);
+    tables.follow(router, { byName });
+  };
+  follow(table);
   const goesTo = (host: string) => router.route({ host, port: 80 }).transport;
-  return { table, clock, log, tables, goesTo };
+  return { table, clock, log, tables, follow, goesTo };
 }
+
+Deno.test("ClusterTables waits for the cluster of a reload that comes while it waits", async () => {
+  const { table, tables, follow } = parts();
+  await using _tables = tables;
+  let isKnown = false;
+  const known = tables.known({ signal }).then(() => isKnown = true);
+  await settle();
+  const later = new LateTable();
+  follow(later);
+  table.has("web.shop");
+  await settle();
+  assert.deepEqual([isKnown, later.asked], [false, 1]);
+  later.has("web.shop");
+  await known;
+});
 
 Deno.test("ClusterTables asks a cluster only for what its table could decide, and waits for it", async () => {
   const { table, tables, goesTo } = parts();
