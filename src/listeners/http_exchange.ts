@@ -71,7 +71,10 @@ export class Exchange {
   #isRead: boolean;
   #clientError: unknown;
   #originWriteError: unknown;
-  #isAnswered = false;
+  #hasClientEnded = false;
+  /** The client is being written to, and may take its time. */
+  #isHandingOn = false;
+  #isOver = false;
   #linger: Disposable | undefined;
   /** Ends when nobody reads the client's body any more; never fails. */
   uploaded: Promise<void> = Promise.resolve();
@@ -88,6 +91,15 @@ export class Exchange {
 
   async run(): Promise<ExchangeEnd> {
     this.uploaded = this.#upload().then(() => this.#watchClient());
+    try {
+      return await this.#answer();
+    } finally {
+      this.#isOver = true;
+      this.#linger?.[Symbol.dispose]();
+    }
+  }
+
+  async #answer(): Promise<ExchangeEnd> {
     let head: ResponseHead;
     let framing: Framing;
     try {
@@ -95,9 +107,6 @@ export class Exchange {
       framing = responseFraming(head, this.#request.head.method);
     } catch (error) {
       return { kind: "unanswered", error: this.#clientError ?? error, mayRepeat: this.#mayRepeat(error) };
-    } finally {
-      this.#isAnswered = true;
-      this.#linger?.[Symbol.dispose]();
     }
     if (head.status === 101) {
       return {
@@ -142,26 +151,31 @@ export class Exchange {
     }
   }
 
-  /** Reads ahead while the client waits, so that one that goes away does not keep the origin busy. */
+  /** Reads ahead while the client waits or listens, so that one that goes away does not keep the origin busy. */
   #watchClient(): void {
     // After an upgrade the relay reads.
-    if (this.#isAnswered || this.#upgrade !== undefined || this.#clientError !== undefined) return;
+    if (this.#isOver || this.#upgrade !== undefined || this.#clientError !== undefined) return;
     if (this.#messages.pending.length > 0) return;
-    const gone = (error: unknown) => {
-      this.#clientError = error;
-      this.#origin.finish("client_gone", error);
-    };
     void this.#messages.fill().then((isMore) => {
-      if (!isMore && !this.#isAnswered) this.#startLinger(gone);
-    }, (error) => this.#isAnswered || gone(error));
+      if (isMore) return;
+      this.#hasClientEnded = true;
+      this.#limitSilence();
+    }, (error) => this.#isOver || this.#loseClient(error));
   }
 
-  /** A client that has ended its side may have gone, or wait for the answer. */
-  #startLinger(gone: (error: unknown) => void): void {
+  /** A client that has ended its side may have gone, or wait for the answer: as long as the target goes on, it gets it. */
+  #limitSilence(): void {
+    this.#linger?.[Symbol.dispose]();
+    if (!this.#hasClientEnded || this.#isHandingOn || this.#isOver) return;
     const { deadlines, limits } = this.#deps;
     this.#linger = deadlines.add(limits.halfCloseLinger, () => {
-      gone(new PosternError("timeout", "The client had ended and the target did not answer"));
+      this.#loseClient(new PosternError("timeout", "The client had ended and the target said nothing more"));
     });
+  }
+
+  #loseClient(error: unknown): void {
+    this.#clientError = error;
+    this.#origin.finish("client_gone", error);
   }
 
   /** An origin that takes no more may have answered already: the rest of the body is read and dropped. */
@@ -246,14 +260,19 @@ export class Exchange {
         this.#originWriteError === undefined;
       return { kind: "answered", keepsClient: receiver.keeps, keepsOrigin };
     } catch (error) {
-      return { kind: "broken", outcome, error };
+      if (this.#clientError === undefined) return { kind: "broken", outcome, error };
+      return { kind: "broken", outcome: "client_gone", error: this.#clientError };
     }
   }
 
   async #toClient(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
     if (bytes.length === 0) return;
+    this.#isHandingOn = true;
+    this.#linger?.[Symbol.dispose]();
     await this.#client.write(bytes);
+    this.#isHandingOn = false;
     this.#origin.dialed.tally.down += bytes.length;
+    if (this.#hasClientEnded) this.#limitSilence();
   }
 }
 

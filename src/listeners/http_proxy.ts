@@ -190,12 +190,13 @@ class HttpSession {
 
   async #originFor(target: Target, user: string | undefined): Promise<Origin> {
     const key = `${user ?? ""}@${formatTarget(target)}`;
-    if (this.#origin?.key === key && this.#origin.isUsable) {
+    const { dial } = this.#deps;
+    if (this.#origin?.key === key && this.#origin.dial === dial && this.#origin.isUsable) {
       this.#origin.wake();
       return this.#origin;
     }
     this.dropOrigin("done");
-    return this.#origin = new Origin(key, await this.#dial(target, user, "http"));
+    return this.#origin = new Origin(key, await this.#dial(target, user, "http"), dial);
   }
 
   #dial(target: Target, user: string | undefined, protocol: string): Promise<Dialed> {

@@ -67,6 +67,8 @@ export interface ServedClient {
   readonly client: MemoryConn;
   readonly served: Promise<void>;
   readonly dials: FakeDial;
+  /** What it is served with; a reload of the door brings another dial. */
+  readonly deps: ListenerDeps & { dial: Dial };
   readonly clock: FakeClock;
   readonly log: ReturnType<typeof recordingLog>;
   readonly stop: AbortController;
@@ -81,7 +83,7 @@ export function serveClient(
   const log = recordingLog();
   const dials = new FakeDial(capacity === undefined ? {} : { capacity });
   const stop = new AbortController();
-  const deps: ListenerDeps = {
+  const deps: ListenerDeps & { dial: Dial } = {
     dial: dials.dial,
     clock,
     log,
@@ -92,7 +94,7 @@ export function serveClient(
   const [client, door] = memoryPair(capacity === undefined ? {} : { capacity });
   stop.signal.addEventListener("abort", () => door.abort(stop.signal.reason));
   const served = serve(door, new Messages(door), deps, { signal: stop.signal });
-  return { client, served, dials, clock, log, stop };
+  return { client, served, dials, deps, clock, log, stop };
 }
 
 /** Exactly the next `count` bytes. */

@@ -4,6 +4,7 @@ import { Authenticator, serveMixed } from "../../../src/listeners/mod.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
 import {
   bytesOf,
+  FakeDial,
   type FakeDialed,
   readExactly,
   readUntil,
@@ -250,6 +251,27 @@ Deno.test("requests one after another, and pipelined ones, use one connection to
   assert.match(await readUntil(world.client, "\r\n\r\n"), /Content-Length: 1000/);
   await leave(world);
   assert.equal(world.dials.made.length, 2);
+});
+
+Deno.test("a request after a reload is dialled anew, although the origin's connection was kept (F19)", async () => {
+  const world = serveClient(serveMixed);
+  const get = "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n";
+  const answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+  await send(world.client, get);
+  const before = await world.dials.nth(0);
+  await headOf(before);
+  await send(before.target, answer);
+  await readUntil(world.client, "\r\n\r\n");
+  const reloaded = new FakeDial();
+  world.deps.dial = reloaded.dial;
+  await send(world.client, get);
+  const after = await reloaded.nth(0);
+  assert.equal(before.outcome, "done");
+  assert.match(await headOf(after), /^GET \/ /);
+  await send(after.target, answer);
+  await readUntil(world.client, "\r\n\r\n");
+  await leave(world);
+  assert.equal(world.dials.made.length, 1);
 });
 
 Deno.test("a new connection is made when the origin closed the last one, for a POST too", async () => {
@@ -641,6 +663,57 @@ Deno.test("a client that ends its side after the request gets the answer (K19)",
   await world.clock.advance(25_000);
   await send(dial.target, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate");
   assert.match(await textOf(world.client), /late$/);
+  await world.served;
+  assert.equal(dial.outcome, "done");
+});
+
+for (const how of ["abort", "end"] as const) {
+  Deno.test(`a client that goes away while the answer pauses, by ${how}, does not keep the origin busy`, async () => {
+    const world = serveClient(serveMixed);
+    await send(world.client, "GET http://a/events HTTP/1.1\r\nHost: a\r\n\r\n");
+    const dial = await world.dials.nth(0);
+    await headOf(dial);
+    await send(dial.target, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n");
+    await readUntil(world.client, "hi\r\n");
+    if (how === "abort") world.client.abort();
+    else await world.client[Symbol.asyncDispose]();
+    await world.clock.advance(how === "abort" ? 0 : 34_000);
+    await settle();
+    assert.equal(dial.outcome, "client_gone");
+    await world.served;
+    assert.equal(world.clock.waiting, 0);
+  });
+}
+
+Deno.test("a client that has ended its side gets the answer for as long as it goes on (K19)", async () => {
+  const world = serveClient(serveMixed);
+  await send(world.client, "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n");
+  await world.client.closeWrite();
+  const dial = await world.dials.nth(0);
+  await headOf(dial);
+  await send(dial.target, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n");
+  await readUntil(world.client, "\r\n\r\n");
+  for (const letter of "slow") {
+    await world.clock.advance(25_000);
+    await send(dial.target, letter);
+    assert.equal(await readUntil(world.client, letter), letter);
+  }
+  assert.equal(await textOf(world.client), "");
+  await world.served;
+  assert.equal(dial.outcome, "done");
+});
+
+Deno.test("a client that has ended its side may take its time to read the answer (K19)", async () => {
+  const world = serveClient(serveMixed, { capacity: 1000 });
+  await send(world.client, "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n");
+  await world.client.closeWrite();
+  const dial = await world.dials.nth(0);
+  await headOf(dial);
+  const sending = send(dial.target, `HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n${"x".repeat(20_000)}`);
+  await settle();
+  await world.clock.advance(90_000);
+  assert.match(await textOf(world.client), /\r\n\r\nx{20000}$/);
+  await sending;
   await world.served;
   assert.equal(dial.outcome, "done");
 });
