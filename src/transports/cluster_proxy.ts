@@ -225,7 +225,7 @@ export function clusterProblem(
   return isOne ? undefined : "must name a transport with one context";
 }
 
-/** An accepted URL may have a path, which means nothing, and a user without a password. */
+/** An accepted URL may have a path, which means nothing, and a user without a password, or a password alone. */
 function settingsOf(text: string): ProxySettings | undefined {
   const url = URL.parse(text);
   const scheme = url?.protocol === "http:" ? "http" : url?.protocol === "https:" ? "https" : undefined;
@@ -235,7 +235,7 @@ function settingsOf(text: string): ProxySettings | undefined {
     scheme,
     host: normalHost(url.hostname),
     port: port === "" ? (scheme === "https" ? 443 : 80) : Number(port),
-    ...(username !== "" && { user: decoded(username), password: decoded(password) }),
+    ...((username !== "" || password !== "") && { user: decoded(username), password: decoded(password) }),
   };
 }
 

@@ -7,6 +7,7 @@ import { bookmark, event } from "../../support/kube_answers.ts";
 import { kubeWorld } from "../../support/kube_world.ts";
 import { MemoryFiles } from "../../support/memory_files.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";
+import { WebServer } from "../../support/web_server.ts";
 import type { FakeClock } from "../../support/fake_clock.ts";
 
 const { signal } = new AbortController();
@@ -65,4 +66,21 @@ Deno.test("ClusterProxy goes on with the API that its cluster has now", async ()
   await former[Symbol.asyncDispose]();
   await assert.rejects(proxy.dial(target, { signal }), { code: "unreachable" });
   assert.deepEqual(dialled, ["old.example.net:3128", "new.example.net:3128"]);
+});
+
+Deno.test("ClusterProxy shows a password without a user, as the cluster's own programs do", async () => {
+  const network = new MemoryNetwork();
+  const refusing = () => ({ status: 403 });
+  await using server = new WebServer(network.listen({ host: "192.0.2.1", port: 3128 }), refusing);
+  await using world = await kubeWorld({ answer: answerOf(":t0ken@192.0.2.1") });
+  await using proxy = new ClusterProxy({
+    name: "out",
+    clock: world.clock,
+    files: new MemoryFiles(),
+    network,
+    dialer: ({ host, port }, options) => network.connect({ host, port }, options),
+    api: () => Promise.resolve(world.client),
+  });
+  await assert.rejects(proxy.dial(target, { signal }), { code: "not_allowed" });
+  assert.equal(server.requests[0]?.fields.get("proxy-authorization"), `Basic ${btoa(":t0ken")}`);
 });
