@@ -13,16 +13,20 @@ export async function* proxyWayFindings(
   const { process } = world;
   // As Go has it: capitals first, and an empty variable is none.
   const variable = (name: string) => process.env(name.toUpperCase()) || process.env(name) || "";
+  const proxies = { http: variable("http_proxy"), https: variable("https_proxy") };
   const status = {
-    httpProxy: variable("http_proxy"),
-    httpsProxy: variable("https_proxy"),
+    httpProxy: withScheme(proxies.http),
+    httpsProxy: withScheme(proxies.https),
     noProxy: variable("no_proxy"),
   };
   for (const url of urls) {
     const name = `proxy for ${maskedUrl(url)}`;
     const ways = await fourWays(url, status, { parts: world, signal });
     if (!ways) {
-      const detail = "no proxy variable is set for it, or it is no URL with a host";
+      const scheme = /^https:/i.test(url) ? "https" : "http";
+      const detail = proxies[scheme] === ""
+        ? "no proxy variable is set for it, or it is no URL with a host"
+        : `${scheme.toUpperCase()}_PROXY names no HTTP proxy, and only such a one is asked`;
       yield { name, state: "skipped", detail };
     } else if (ways.problem !== undefined) {
       const { problem, hint } = ways;
@@ -32,6 +36,11 @@ export async function* proxyWayFindings(
       yield { name, state: "ok", detail: `it is reached ${by}` };
     }
   }
+}
+
+/** `proxy.example.net:3128` is one of HTTP, for Go as for curl. */
+function withScheme(proxy: string): string {
+  return proxy === "" || proxy.includes("://") ? proxy : `http://${proxy}`;
 }
 
 const proxyNames = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
@@ -52,7 +61,7 @@ export function* proxyFindings({ process }: World, own: readonly string[]): Gene
   const endpoints = own.flatMap((text): Endpoint[] => /:[0-9]+$/.test(text) ? [parseTarget(text)] : []);
   for (const variable of set) {
     const value = process.env(variable) ?? "";
-    const url = URL.parse(value.includes("://") ? value : `http://${value}`);
+    const url = URL.parse(withScheme(value));
     if (!url) yield { name, state: "warning", detail: `${variable} is not a URL`, hint: `unset ${variable}` };
     else if (isAmong(targetOf(url), endpoints)) {
       yield { name, state: "ok", detail: `${variable} leads to this door` };
