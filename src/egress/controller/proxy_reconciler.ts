@@ -161,10 +161,13 @@ export class ProxyReconciler {
     const { proxy, managed } = inputs;
     this.#isAccepted = false;
     const before = await this.#reports.read(options);
-    const conditions = this.#conditions(inputs, decision, refusals, before.conditions);
     // Somebody has removed it, and what it had is not to be made anew of what is refused.
     const lost = managed === undefined ? this.#bundle : undefined;
-    if (lost !== undefined) await this.#writeBundle(undefined, lost, options);
+    const unwritten = lost === undefined ? undefined : await this.#writeBundle(undefined, lost, options);
+    if (unwritten === "again") return "again";
+    const isTold = refusals.some(({ reason }) => reason === unwritten?.reason);
+    const all = unwritten && !isTold ? [...refusals, unwritten] : refusals;
+    const conditions = this.#conditions(inputs, decision, all, before.conditions);
     if (proxy && this.#keepsConditions === undefined) {
       const tried = await this.#patchStatus(proxy, { conditions }, true, options);
       if (tried !== "done") return tried;
@@ -175,7 +178,7 @@ export class ProxyReconciler {
     }
     await this.#parts.onAccepted({ status: statusOf(proxy), bundle: textOf(managed) ?? lost });
     await this.#report({ conditions, endpoints }, before, options);
-    return "done";
+    return unwritten ? "again" : "done";
   }
 
   #conditions(

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import type {
+  KubeObject,
+  KubeObjects,
+  ObjectKind,
+  ObjectPatch,
+  ObjectPlace,
+} from "../../../../src/clusters/mod.ts";
+import { isMapping } from "../../../../src/config/mod.ts";
+import { Counter, PosternError } from "../../../../src/core/mod.ts";
+import { FencedObjects } from "../../../../src/egress/controller/fenced_objects.ts";
+import { clusterName, kinds, managedBundle, statusName } from "../../../../src/egress/controller/kinds.ts";
+import { Notes } from "../../../../src/egress/controller/notes.ts";
+import { ProxyReconciler } from "../../../../src/egress/controller/proxy_reconciler.ts";
+import { FakeClock } from "../../../support/fake_clock.ts";
+import { recordingLog } from "../../../support/recording_log.ts";
+
+/** Keeps objects by kind and name, and may refuse to write the bundle. */
+class Server {
+  readonly objects = new Map<string, KubeObject>();
+  refusal: PosternError | undefined;
+  #version = 0;
+
+  put({ kind }: ObjectKind, name: string, object: KubeObject): void {
+    const metadata = { name, uid: name, generation: 1, resourceVersion: `${++this.#version}` };
+    this.objects.set(`${kind}/${name}`, { ...object, metadata });
+  }
+
+  get({ kind }: ObjectKind, name: string): KubeObject | undefined {
+    return this.objects.get(`${kind}/${name}`);
+  }
+
+  readonly client = {
+    read: (kind: ObjectKind, { name }: ObjectPlace) => Promise.resolve(this.get(kind, name)),
+    create: () => Promise.resolve({ outcome: "written", object: {} }),
+    patch: (kind: ObjectKind, { name, body, isDryRun }: ObjectPatch) => {
+      if (name === managedBundle.name && this.refusal) return Promise.reject(this.refusal);
+      const { metadata: _given, ...fields } = body;
+      const object = { ...this.get(kind, name), ...fields };
+      if (isDryRun !== true) this.put(kind, name, object);
+      return Promise.resolve({ outcome: "written", object });
+    },
+  } as unknown as KubeObjects;
+}
+
+Deno.test("ProxyReconciler goes on until a bundle that was removed is back, also while the proxy is refused", async () => {
+  const { signal } = new AbortController();
+  const server = new Server();
+  const [clock, log] = [new FakeClock(), recordingLog()];
+  const objects = new FencedObjects({
+    objects: server.client,
+    leadership: { signal, remaining: () => 10_000 },
+    writes: new Counter("writes", "", ["kind", "outcome"]),
+  });
+  await using notes = new Notes({ objects, clock, log, instance: "one" }, { signal });
+  const reconciler = new ProxyReconciler({
+    objects,
+    notes,
+    clock,
+    log,
+    probe: () => Promise.resolve([]),
+    namespace: "postern",
+    settings: {},
+    system: [{ base64: "AAAA", subject: "one" }],
+    takesOver: false,
+    onAccepted: () => Promise.resolve(),
+  });
+  const message = () => {
+    const data = server.get(kinds.configMap, statusName)?.["data"];
+    return isMapping(data) ? String(data["message"]) : "";
+  };
+  server.put(kinds.proxy, clusterName, { spec: {} });
+  assert.equal(await reconciler.reconcile({ signal }), "done");
+  const bundle = server.get(kinds.configMap, managedBundle.name)?.["data"];
+  assert.match(JSON.stringify(bundle), /AAAA/);
+
+  server.put(kinds.proxy, clusterName, { spec: { noProxy: "a.test" } });
+  server.objects.delete(`ConfigMap/${managedBundle.name}`);
+  server.refusal = new PosternError("not_allowed", "Cannot patch it: there is no right to");
+  assert.equal(await reconciler.reconcile({ signal }), "again");
+  assert.match(message(), /must stand beside a proxy.*trusted-ca-bundle cannot be written: .*no right to/);
+
+  server.refusal = undefined;
+  assert.equal(await reconciler.reconcile({ signal }), "done");
+  assert.deepEqual(server.get(kinds.configMap, managedBundle.name)?.["data"], bundle);
+  assert.doesNotMatch(message(), /cannot be written/);
+});
