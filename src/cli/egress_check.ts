@@ -44,6 +44,9 @@ export async function runCheck(
   if (file === undefined && installConfig === undefined) {
     throw new PosternError("usage", "Cannot check a proxy: name a FILE with it, or --install-config FILE");
   }
+  if (timeout !== undefined && !live) {
+    throw new PosternError("usage", "Cannot use --timeout: nothing is asked without --live");
+  }
   const { checkProxy } = await import("../app/mod.ts");
   await using signals = untilSignals(world, signal);
   const sources = { file, installConfig, ca };

@@ -66,6 +66,7 @@ export async function runNoProxy(values: Values, world: World, { signal }: RunCo
       "Cannot make one list of several: name a cluster, a file, a platform or a list",
     );
   }
+  requireUse(values);
   const { noProxyList } = await import("../app/mod.ts");
   await using signals = untilSignals(world, signal);
   const automatic = { etcdNames, exclude, proxiesInternalApi };
@@ -81,10 +82,36 @@ export async function runNoProxy(values: Values, world: World, { signal }: RunCo
   return 0;
 }
 
+/** What would be passed over would look as if it had been heeded. */
+function requireUse(values: Values): void {
+  const { list, user, etcdNames, exclude, proxiesInternalApi, region, cloud } = values;
+  const platform = platformOf(values);
+  const changes = [
+    ["--no-proxy", user !== undefined],
+    ["--etcd-names", etcdNames],
+    ["--exclude", exclude.length > 0],
+    ["--proxy-internal-api", proxiesInternalApi],
+  ] as const;
+  const [unused] = changes.find(([, isGiven]) => isGiven && list !== undefined) ?? [];
+  if (unused !== undefined) throw noUse(unused, "a --list is taken as it is");
+  if (region !== undefined && platform !== "AWS") throw noUse("--region", "it is for --platform AWS");
+  if (cloud !== undefined && platform !== "Azure") throw noUse("--cloud", "it is for --platform Azure");
+}
+
+function noUse(option: string, why: string): PosternError {
+  return new PosternError("usage", `Cannot use ${option}: ${why}`);
+}
+
+/** In any case: install-configs write them in lower case, clusters do not. */
+function platformOf({ platform }: Values): string | undefined {
+  const known = ["AWS", "Azure", "GCP", "OpenStack"];
+  return known.find((name) => name.toLowerCase() === platform?.toLowerCase()) ?? platform;
+}
+
 /** What a person typed of a cluster; undefined where nothing was. */
 function typedFacts(values: Values): PlatformFacts | undefined {
-  const { platform, region, cloud, internalApi, serviceNetwork, clusterNetwork, machineNetwork, hosted } =
-    values;
+  const { region, cloud, internalApi, serviceNetwork, clusterNetwork, machineNetwork, hosted } = values;
+  const platform = platformOf(values);
   const typed = [
     platform,
     region,

@@ -67,13 +67,33 @@ export async function runRender(values: Values, world: World, { signal }: RunCon
       "Cannot render nothing: name a FILE of objects, or --install-config FILE",
     );
   }
+  requireOneSource(values);
   const { renderInjection } = await import("../app/mod.ts");
   await using signals = untilSignals(world, signal);
-  const rendered = await renderInjection(world, values, { signal: signals.first });
-  for (const one of rendered) await showObject(one, world);
-  const failed = rendered.filter(({ problems }) => problems.length > 0).length;
-  if (rendered.length === 0) await world.terminal.err("postern: nothing would change\n");
+  const { objects, warnings } = await renderInjection(world, values, { signal: signals.first });
+  await world.terminal.err(warnings.map((text) => `postern: warning: ${printable(text)}\n`).join(""));
+  for (const one of objects) await showObject(one, world);
+  const failed = objects.filter(({ problems }) => problems.length > 0).length;
+  if (objects.length === 0) await world.terminal.err("postern: nothing would change\n");
   return failed > 0 ? 7 : 0;
+}
+
+/** What would be passed over would look as if it had been heeded. */
+function requireOneSource({ proxy, installConfig, ca, kubeconfig, context, part }: Values): void {
+  const isOfFile = proxy !== undefined || installConfig !== undefined;
+  if (isOfFile && (kubeconfig ?? context) !== undefined) {
+    throw new PosternError("usage", "Cannot take the proxy of several: name a cluster, or files");
+  }
+  if (ca !== undefined && !isOfFile) {
+    throw new PosternError("usage", "Cannot use --ca: a cluster brings its own bundle", {
+      hint: "name the proxy too: --proxy FILE",
+    });
+  }
+  if (part === "environment") {
+    throw new PosternError("usage", "Cannot use --part: it is of what a cluster begins with", {
+      hint: "name an --install-config, and no FILE",
+    });
+  }
 }
 
 async function showObject(

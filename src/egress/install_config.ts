@@ -40,8 +40,11 @@ const platforms: Readonly<Record<string, string>> = {
   vsphere: "VSphere",
 };
 
-/** Reads an install-config that was parsed already. */
-export function readInstallConfig(config: unknown): InstallConfig {
+/** Reads an install-config that was parsed already; `ca` stands in the place of its certificates. */
+export function readInstallConfig(
+  config: unknown,
+  { ca }: { readonly ca?: string | undefined } = {},
+): InstallConfig {
   const fields = isMapping(config) ? config : {};
   const networking = mapping(fields["networking"]);
   const serviceNetworks = textsOr(networking["serviceNetwork"], defaults.serviceNetwork);
@@ -49,7 +52,7 @@ export function readInstallConfig(config: unknown): InstallConfig {
   const hasMachines = networking["machineCIDR"] !== undefined || networking["machineNetwork"] !== undefined;
   const install = readInstallFacts(config);
   const { spec: written, problems } = readProxySpec(fields["proxy"]);
-  const bundle = fields["additionalTrustBundle"];
+  const bundle = ca ?? fields["additionalTrustBundle"];
   const trustBundle = typeof bundle === "string" && bundle !== "" ? bundle : undefined;
   const isWired = !isWithoutProxy(written) || fields["additionalTrustBundlePolicy"] === "Always";
   return {

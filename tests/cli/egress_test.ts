@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Household } from "../support/postern_process.ts";
+import { testTls } from "../support/tls_files.ts";
 
 const faulty = `apiVersion: config.openshift.io/v1
 kind: Proxy
@@ -96,6 +97,77 @@ Deno.test("postern egress check of nothing is wrong usage", async () => {
   assert.equal((await home.run(["egress", "check"])).code, 2);
 });
 
+const beside = `---
+apiVersion: operator.openshift.io/v1
+kind: Network
+metadata: { name: cluster }
+spec: {}
+---
+apiVersion: config.openshift.io/v1
+kind: Network
+metadata: { name: cluster }
+status: { serviceNetwork: [172.30.0.0/16], clusterNetwork: [{ cidr: 10.128.0.0/14 }] }
+---
+apiVersion: config.openshift.io/v1
+kind: Infrastructure
+metadata: { name: cluster }
+status: { apiServerInternalURI: "https://api-int.c.test:6443" }
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: ca, namespace: shop }
+data: { ca-bundle.crt: "words" }
+`;
+
+Deno.test("postern egress check takes the objects that the controller would take, and tells what no file has", async () => {
+  await using home = await Household.open();
+  const path = `${home.directory}/proxy.yaml`;
+  const check = async (spec: string, ...more: readonly string[]) => {
+    const proxy =
+      `apiVersion: config.openshift.io/v1\nkind: Proxy\nmetadata: { name: cluster }\nspec: ${spec}\n`;
+    await Deno.writeTextFile(path, proxy + beside);
+    const { code, stdout, stderr } = await home.run(["egress", "check", path, "-o", "json", ...more]);
+    assert.equal(code, 0, stdout + stderr);
+    const { warnings, status } = JSON.parse(stdout);
+    return { warnings: warnings.map(({ message }: { message: string }) => message), status };
+  };
+  const machines =
+    "the list is not whole: no network of the machines is in it: name the --install-config that has them";
+  const { warnings, status } = await check(
+    '{ httpProxy: "http://proxy.test:3128", trustedCA: { name: ca } }',
+  );
+  assert.equal(
+    status.noProxy,
+    ".cluster.local,.svc,10.128.0.0/14,127.0.0.1,172.30.0.0/16,api-int.c.test,localhost",
+  );
+  assert.deepEqual(warnings, [
+    "is not checked: no file has the ConfigMap openshift-config/ca; name its certificates with --ca",
+    machines,
+  ]);
+  const ca = `${home.directory}/ca.pem`;
+  await Deno.writeTextFile(ca, testTls.ca);
+  const named = await check('{ httpProxy: "http://proxy.test:3128", trustedCA: { name: ca } }', "--ca", ca);
+  assert.deepEqual(named.warnings, [machines]);
+  const unnamed = await check('{ httpProxy: "http://proxy.test:3128" }', "--ca", ca);
+  assert.deepEqual(unnamed.warnings, [
+    `names no ConfigMap: no cluster would trust ${ca} for it`,
+    machines,
+  ]);
+});
+
+Deno.test("S01: postern egress check of an empty spec needs to know nothing of the platform", async () => {
+  await using home = await Household.open();
+  const path = `${home.directory}/proxy.yaml`;
+  const kinds = ["Proxy", "Network", "Infrastructure"];
+  await Deno.writeTextFile(
+    path,
+    kinds.map((kind) => `kind: ${kind}\nmetadata: { name: cluster }\n`).join("---\n"),
+  );
+  const { code, stdout } = await home.run(["egress", "check", path, "-o", "json"]);
+  assert.equal(code, 0, stdout);
+  assert.deepEqual(JSON.parse(stdout).status, { httpProxy: "", httpsProxy: "", noProxy: "" });
+});
+
 Deno.test("postern egress no-proxy makes a list of options, and says what clients do by it", async () => {
   await using home = await Household.open();
   const network = ["--service-network", "172.30.0.0/16", "--cluster-network", "10.128.0.0/14"];
@@ -142,6 +214,33 @@ Deno.test("postern egress no-proxy makes a list of options, and says what client
   assert.match(unsound.stderr, /apiServerInternalURI of Infrastructure\/cluster is empty/);
   const both = await home.run(["egress", "no-proxy", "--list", "a", "--platform", "None"]);
   assert.equal(both.code, 2);
+  const lower = await home.run([
+    ...["egress", "no-proxy", "--platform", "aws", "--region", "us-west-2"],
+    ...["--internal-api", "https://api-int.c.test:6443", ...network],
+  ]);
+  assert.deepEqual([lower.code, lower.stderr], [0, ""]);
+  assert.match(lower.stdout, /\.us-west-2\.compute\.internal,.*,169\.254\.169\.254,/);
+});
+
+Deno.test("postern egress no-proxy reads all files of KUBECONFIG, as kubectl does", async () => {
+  await using home = await Household.open();
+  const [first, second] = [`${home.directory}/first`, `${home.directory}/second`];
+  await Deno.writeTextFile(first, "users: []\n");
+  await Deno.writeTextFile(
+    second,
+    JSON.stringify({
+      "current-context": "lab",
+      contexts: [{ name: "lab", context: { cluster: "lab", user: "me" } }],
+      clusters: [{ name: "lab", cluster: { server: "https://127.0.0.1:1" } }],
+      users: [{ name: "me", user: {} }],
+    }),
+    { mode: 0o600 },
+  );
+  const separator = Deno.build.os === "windows" ? ";" : ":";
+  const env = { KUBECONFIG: [first, `${home.directory}/missing`, second].join(separator) };
+  const { code, stderr } = await home.run(["egress", "no-proxy"], { env });
+  assert.equal(code, 6, stderr);
+  assert.match(stderr, /127\.0\.0\.1:1/);
 });
 
 const deployment = `apiVersion: apps/v1
@@ -178,6 +277,22 @@ Deno.test("postern egress render shows what would be injected, without passwords
   assert.doesNotMatch(stdout + stderr, /hunter2|0ld/);
 });
 
+Deno.test("postern egress render tells what the files at hand leave open", async () => {
+  await using home = await Household.open();
+  const [objects, proxy] = [`${home.directory}/objects.yaml`, `${home.directory}/proxy.yaml`];
+  await Deno.writeTextFile(objects, deployment);
+  await Deno.writeTextFile(proxy, sound.replace("noProxy: a.test", "trustedCA: { name: ca }"));
+  const { code, stderr } = await home.run(["egress", "render", objects, "--proxy", proxy]);
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(stderr.trimEnd().split("\n"), [
+    "postern: warning: NO_PROXY is not whole: no file has both Infrastructure/cluster and Network/cluster, which tell the rest of it",
+    "postern: warning: the bundle is not whole: no file has the ConfigMap openshift-config/ca; name its certificates with --ca",
+  ]);
+  const everything = sound.replace("noProxy: a.test", 'noProxy: "*"');
+  await Deno.writeTextFile(proxy, everything);
+  assert.equal((await home.run(["egress", "render", objects, "--proxy", proxy])).stderr, "");
+});
+
 Deno.test("postern egress render of an unknown container says so and exits 7", async () => {
   await using home = await Household.open();
   const [objects, proxy] = [`${home.directory}/objects.yaml`, `${home.directory}/proxy.yaml`];
@@ -212,3 +327,30 @@ Deno.test("postern egress render --install-config prints manifests, a password o
     /^HTTP_PROXY=http:\/\/me:hunter2@p\.test\nNO_PROXY=\.cluster\.local,.*\n$/,
   );
 });
+
+for (
+  const { name, more, isWired } of [
+    { name: "without a proxy", more: "", isWired: false },
+    {
+      name: "without a proxy, where the policy is Always",
+      more: "additionalTrustBundlePolicy: Always\n",
+      isWired: true,
+    },
+    { name: "with a proxy", more: 'proxy: { httpProxy: "http://proxy.test" }\n', isWired: true },
+  ]
+) {
+  Deno.test(`postern egress render of an install-config ${isWired ? "merges" : "does not merge"} its bundle ${name}`, async () => {
+    await using home = await Household.open();
+    const [path, ca] = [`${home.directory}/install-config.yaml`, `${home.directory}/ca.pem`];
+    await Deno.writeTextFile(path, `baseDomain: example.com\nmetadata: { name: c }\n${more}`);
+    await Deno.writeTextFile(ca, testTls.ca);
+    const render = ["egress", "render", "--install-config", path, "--ca", ca, "--system-trust", "omit"];
+    const { code, stdout, stderr } = await home.run(render);
+    assert.equal(code, 0, stderr);
+    const [proxy = "", user = "", merged = ""] = stdout.split("\n---\n");
+    assert.match(proxy, isWired ? /trustedCA:\n\s+name: user-ca-bundle/ : /trustedCA:\n\s+name: ""/);
+    assert.match(user, /name: user-ca-bundle/);
+    assert.match(merged, /name: trusted-ca-bundle/);
+    assert.equal(merged.includes("BEGIN CERTIFICATE"), isWired);
+  });
+}

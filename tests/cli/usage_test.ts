@@ -92,6 +92,36 @@ const transcripts: readonly Transcript[] = [
     err: /postern: error: Cannot run "postern egress": no matching command found/,
   },
   {
+    args: ["egress", "check", "proxy.yaml", "--timeout", "5s"],
+    code: 2,
+    err: /Cannot use --timeout: nothing is asked without --live/,
+  },
+  {
+    args: ["egress", "no-proxy", "--list", ".svc", "--exclude", ".svc"],
+    code: 2,
+    err: /Cannot use --exclude: a --list is taken as it is/,
+  },
+  {
+    args: ["egress", "no-proxy", "--region", "us-west-2"],
+    code: 2,
+    err: /Cannot use --region: it is for --platform AWS/,
+  },
+  {
+    args: ["egress", "render", "objects.yaml", "--proxy", "proxy.yaml", "--context", "lab"],
+    code: 2,
+    err: /Cannot take the proxy of several/,
+  },
+  {
+    args: ["egress", "render", "objects.yaml", "--ca", "ca.pem"],
+    code: 2,
+    err: /Cannot use --ca: a cluster brings its own bundle/,
+  },
+  {
+    args: ["egress", "render", "objects.yaml", "--proxy", "proxy.yaml", "--part", "environment"],
+    code: 2,
+    err: /Cannot use --part: it is of what a cluster begins with/,
+  },
+  {
     args: ["egress", "controller", "--context", "lab"],
     code: 2,
     err: /Cannot use --context: there is no --kubeconfig that it could be of/,

@@ -6,6 +6,7 @@ import {
   type AutomaticSettings,
   checkProxySpec,
   type EndpointResult,
+  isWithoutProxy,
   probeEndpoints,
   type ProxyStatus,
   readCaBundle,
@@ -47,10 +48,10 @@ export async function checkProxy(
   { signal }: { signal: AbortSignal },
 ): Promise<ProxyCheck> {
   const material = await readProxyMaterial(world, sources);
-  const { spec, clusterNetworks, isInstall, facts } = material;
+  const { spec, clusterNetworks, isInstall, facts, gaps } = material;
   const report = checkProxySpec(spec, { clusterNetworks, refusesSpaces: isInstall });
   const ca = await checkCa(material, world.clock.date());
-  const list = facts && automaticNoProxy(facts, automatic);
+  const list = facts && !isWithoutProxy(spec) ? automaticNoProxy(facts, automatic) : undefined;
   const place = isInstall ? [] : ["status"];
   const found = (messages: readonly string[] = []) =>
     messages.map((message) => checked({ path: place, reason: "Platform", message }, material));
@@ -64,6 +65,8 @@ export async function checkProxy(
     ...report.warnings.map((warning) => checked(warning, material)),
     ...ca.warnings,
     ...found(list?.warnings),
+    // Where no list is shown, none can be taken for the whole.
+    ...found(list && gaps.list !== undefined ? [`the list is not whole: ${gaps.list}`] : []),
   ];
   const isSound = problems.length === 0;
   const endpoints = isLive && isSound
@@ -77,7 +80,7 @@ export async function checkProxy(
     isAccepted: isSound && (endpoints ?? []).every(({ isReady }) => isReady),
     problems,
     warnings,
-    ...(isSound && list && { status: shownStatus(acceptedStatus(spec, list.entries)) }),
+    ...(isSound && facts && { status: shownStatus(acceptedStatus(spec, list?.entries ?? [])) }),
     ...(endpoints && { endpoints }),
   };
 }
@@ -90,22 +93,24 @@ interface CheckedCa {
 }
 
 async function checkCa(material: ProxyMaterial, now: Date): Promise<CheckedCa> {
-  const { ca, spec, isInstall } = material;
+  const { ca, isInstall, isTrusted, gaps } = material;
   const path = isInstall ? ["additionalTrustBundle"] : ["spec", "trustedCA"];
   const say = (reason: string, message: string) => checked({ path, reason, message }, material);
   if (!ca) {
-    if (!spec.trustedCA) return { problems: [], warnings: [] };
-    const message =
-      `is not checked: no file has the ConfigMap "${spec.trustedCA.name}"; name its certificates with --ca`;
-    return { problems: [], warnings: [say("NotChecked", message)] };
+    if (gaps.bundle === undefined) return { problems: [], warnings: [] };
+    return { problems: [], warnings: [say("NotChecked", `is not checked: ${gaps.bundle}`)] };
   }
   if ("problem" in ca) {
     return { problems: [say(ca.problem.reason, `${ca.name} ${ca.problem.message}`)], warnings: [] };
   }
   const { problems, warnings } = await readCaBundle(ca.text, { now, refusesTextBehind: isInstall });
+  const unnamed = `names no ConfigMap: no cluster would trust ${ca.name} for it`;
   return {
     problems: problems.map(({ reason, message }) => say(reason, `${ca.name} ${message}`)),
-    warnings: warnings.map((message) => say("Certificate", `${ca.name}, ${message}`)),
+    warnings: [
+      ...warnings.map((message) => say("Certificate", `${ca.name}, ${message}`)),
+      ...(isTrusted || isInstall ? [] : [say("NotNamed", unnamed)]),
+    ],
     ...(problems.length === 0 && { text: ca.text }),
   };
 }

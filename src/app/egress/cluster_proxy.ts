@@ -11,7 +11,7 @@ import { openClusterOfProgram } from "../programs/cluster_of_program.ts";
 
 /** Which cluster is asked. */
 export interface ClusterSource {
-  /** `KUBECONFIG`, else the file in the home directory, unless told. */
+  /** The files of `KUBECONFIG`, else the one in the home directory, unless told. */
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
 }
@@ -26,12 +26,12 @@ export async function readClusterProxy(
     import("../../clusters/mod.ts").then(({ loadKubernetes }) => loadKubernetes()),
     loadEgressController(),
   ]);
-  await using cluster = await openClusterOfProgram(kubeconfig ?? usualKubeconfig(world), world, { context });
+  await using cluster = await openClusterOfProgram(kubeconfig ?? usualKubeconfigs(world), world, { context });
   const objects = new KubeObjects(cluster.api);
   return await readProxyInputs((kind, place) => objects.read(kind, place, { signal }));
 }
 
-/** What a cluster says of its platform; an object that is missing is an error. */
+/** What a cluster says of its platform; an object that is missing, or cannot be read, is an error. */
 export function factsOfCluster({ infrastructure, network, install }: ProxyInputs): PlatformFacts {
   const missing = [
     ...(infrastructure ? [] : ["Infrastructure/cluster"]),
@@ -42,15 +42,25 @@ export function factsOfCluster({ infrastructure, network, install }: ProxyInputs
       hint: "say what it would say: postern egress no-proxy --help",
     });
   }
+  if (install && "problem" in install) {
+    throw new PosternError(
+      "config",
+      `Cannot make the list: the install-config cannot be read: ${install.problem}`,
+      {
+        hint: "it is the ConfigMap kube-system/cluster-config-v1",
+      },
+    );
+  }
   return {
     infrastructure: readInfrastructure(infrastructure),
     network: readNetwork(network),
-    install: readInstallFacts(install && "value" in install ? install.value : undefined),
+    install: readInstallFacts(install?.value),
   };
 }
 
-function usualKubeconfig({ process, places }: World): string {
+/** Where kubectl looks: all files of KUBECONFIG, else the usual one. */
+function usualKubeconfigs({ process, places }: World): readonly string[] {
   const separator = process.platform === "windows" ? ";" : ":";
-  const [first] = (process.env("KUBECONFIG") ?? "").split(separator).filter((path) => path !== "");
-  return first ?? `${places.home}/.kube/config`;
+  const named = (process.env("KUBECONFIG") ?? "").split(separator).filter((path) => path !== "");
+  return named.length > 0 ? named : [`${places.home}/.kube/config`];
 }

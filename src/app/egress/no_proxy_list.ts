@@ -71,7 +71,10 @@ async function listOf(
     return merged({ facts: material.facts, user: user ?? material.spec.noProxy ?? "" }, automatic);
   }
   const inputs = await readClusterProxy(world, cluster, { signal });
-  return merged({ facts: factsOfCluster(inputs), user: user ?? inputs.spec.noProxy ?? "" }, automatic);
+  const made = merged({ facts: factsOfCluster(inputs), user: user ?? inputs.spec.noProxy ?? "" }, automatic);
+  if (inputs.install) return made;
+  const why = "there is no install-config in kube-system: no network of the machines is in the list";
+  return { ...made, warnings: [...made.warnings, why] };
 }
 
 function merged(

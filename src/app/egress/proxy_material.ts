@@ -3,6 +3,7 @@ import { PosternError, type World } from "../../core/mod.ts";
 import {
   bundleTextOf,
   type CaProblem,
+  isWithoutProxy,
   type PlatformFacts,
   type ProxySpec,
   readInfrastructure,
@@ -35,6 +36,10 @@ export interface ProxyMaterial {
     readonly name: string;
     readonly problem: CaProblem;
   } | undefined;
+  /** Whether a cluster would take such certificates into its bundle: the proxy has to name some. */
+  readonly isTrusted: boolean;
+  /** What the files leave open, and a cluster would have: the list, or the bundle, lacks that. */
+  readonly gaps: { readonly list: string | undefined; readonly bundle: string | undefined };
   /** The proxy is of an install-config, which has stricter rules. */
   readonly isInstall: boolean;
   readonly document: ConfigDocument;
@@ -48,10 +53,10 @@ export async function readProxyMaterial(
   { file, installConfig, ca: caFile }: ProxySources,
 ): Promise<ProxyMaterial> {
   const install = installConfig === undefined ? undefined : await readDocument(world, installConfig);
-  const installed = install && readInstallConfig(install.value);
   const caText = caFile === undefined
     ? undefined
     : await world.files.readText(caFile, { limit: 2 * 1024 * 1024 });
+  const installed = install && readInstallConfig(install.value, { ca: caText });
   if (file === undefined) {
     if (!install || !installed) {
       throw new PosternError("usage", "Cannot check a proxy: name a FILE or --install-config");
@@ -65,6 +70,8 @@ export async function readProxyMaterial(
       facts,
       clusterNetworks,
       ca: text === undefined ? undefined : { name, text },
+      gaps: { list: undefined, bundle: undefined },
+      isTrusted: spec.trustedCA !== undefined,
       isInstall: true,
       document: install,
       pathOf: (path) => path[0] === "spec" ? ["proxy", ...path.slice(1)] : path,
@@ -75,12 +82,20 @@ export async function readProxyMaterial(
   const { spec, problems } = readProxySpec(proxy.object["spec"]);
   const facts = installed?.facts ?? factsOf(objects);
   const network = facts?.network ?? readNetwork(find(objects, "Network")?.object);
+  const ca = caText === undefined ? caOf(spec, objects) : { name: caFile ?? "", text: caText };
   return {
     spec,
     problems,
     facts,
     clusterNetworks: installed?.clusterNetworks ?? [...network.clusterNetworks, ...network.serviceNetworks],
-    ca: caText === undefined ? caOf(spec, objects) : { name: caFile ?? "", text: caText },
+    ca,
+    gaps: {
+      list: isWithoutProxy(spec) || spec.noProxy === "*" ? undefined : listGap(facts, installed),
+      bundle: ca || !spec.trustedCA
+        ? undefined
+        : `no file has the ConfigMap ${placeOfCa(spec.trustedCA)}; name its certificates with --ca`,
+    },
+    isTrusted: spec.trustedCA !== undefined,
     isInstall: false,
     document: proxy.document,
     pathOf: (path) => [...proxy.path, ...path],
@@ -111,19 +126,45 @@ function factsOf(objects: readonly WrittenObject[]): PlatformFacts | undefined {
   };
 }
 
-function caOf({ trustedCA }: ProxySpec, objects: readonly WrittenObject[]): ProxyMaterial["ca"] {
-  if (!trustedCA) return undefined;
-  const { name } = trustedCA;
-  const map = objects.find(({ object }) => object["kind"] === "ConfigMap" && nameOf(object) === name);
-  return map && { name: `ConfigMap "${name}"`, ...bundleTextOf(map.object) };
+/** Why the list of what goes past the proxy is not the one that a cluster would have. */
+function listGap(facts: PlatformFacts | undefined, installed: unknown): string | undefined {
+  if (!facts) return "no file has both Infrastructure/cluster and Network/cluster, which tell the rest of it";
+  return installed
+    ? undefined
+    : "no network of the machines is in it: name the --install-config that has them";
 }
 
+/** One that the file puts into another namespace is not the one that counts (S14). */
+function caOf({ trustedCA }: ProxySpec, objects: readonly WrittenObject[]): ProxyMaterial["ca"] {
+  if (!trustedCA) return undefined;
+  const place = placeOfCa(trustedCA);
+  const map = objects.find(({ object }) => {
+    const namespace = metaText(object, "namespace");
+    return object["kind"] === "ConfigMap" && metaText(object, "name") === trustedCA.name &&
+      (namespace === "" || `${namespace}/${trustedCA.name}` === place);
+  });
+  return map && { name: `ConfigMap "${trustedCA.name}"`, ...bundleTextOf(map.object) };
+}
+
+/** Where the controller looks it up: one that is called as the merged bundle is that one. */
+function placeOfCa({ name }: { readonly name: string }): string {
+  return `${name === "trusted-ca-bundle" ? "openshift-config-managed" : "openshift-config"}/${name}`;
+}
+
+/** The operator has a kind Network too, of another group. */
 function find(objects: readonly WrittenObject[], kind: string): WrittenObject | undefined {
-  return objects.find(({ object }) => object["kind"] === kind && nameOf(object) === "cluster");
+  return objects.find(({ object }) => {
+    const { apiVersion = "config.openshift.io/v1" } = object;
+    const isOfConfig = typeof apiVersion === "string" && apiVersion.startsWith("config.openshift.io/");
+    return isOfConfig && object["kind"] === kind && nameOf(object) === "cluster";
+  });
 }
 
 function nameOf(object: Readonly<Record<string, unknown>>): string {
-  const { metadata } = object;
-  const name = isMapping(metadata) ? metadata["name"] : undefined;
-  return typeof name === "string" ? name : "";
+  return metaText(object, "name");
+}
+
+function metaText({ metadata }: Readonly<Record<string, unknown>>, key: string): string {
+  const value = isMapping(metadata) ? metadata[key] : undefined;
+  return typeof value === "string" ? value : "";
 }

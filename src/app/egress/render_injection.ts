@@ -9,6 +9,7 @@ import {
   checkProxySpec,
   environmentFile,
   injectProxy,
+  isWithoutProxy,
   mergedBundle,
   type ProxyStatus,
   readCaBundle,
@@ -40,21 +41,31 @@ export interface RenderedObject {
   readonly warnings: readonly string[];
 }
 
+/** What would become of objects, and what about it cannot be known from the files at hand. */
+export interface Rendering {
+  readonly objects: readonly RenderedObject[];
+  readonly warnings: readonly string[];
+}
+
 /** What the objects of files would become. Writes nothing. */
 export async function renderInjection(
   world: World,
   sources: RenderSources,
   { signal }: { signal: AbortSignal },
-): Promise<RenderedObject[]> {
-  const { status, bundle } = await injectedValues(world, sources, { signal });
-  const rendered: RenderedObject[] = [];
+): Promise<Rendering> {
+  const { status, bundle, warnings } = await injectedValues(world, sources, { signal });
+  const objects: RenderedObject[] = [];
+  const told = new Set<string>();
   for (const file of sources.files) {
     for (const { object } of await readObjects(world, file)) {
-      const one = object["kind"] === "ConfigMap" ? withBundle(object, bundle) : withVariables(object, status);
-      if (one) rendered.push(one);
+      const isMap = object["kind"] === "ConfigMap";
+      const one = isMap ? withBundle(object, bundle) : withVariables(object, status);
+      if (one) objects.push(one);
+      const warning = isMap ? warnings.bundle : warnings.list;
+      if (one?.isChanged && warning !== undefined) told.add(warning);
     }
   }
-  return rendered;
+  return { objects, warnings: [...told] };
 }
 
 /** What a cluster begins with. */
@@ -82,22 +93,24 @@ export async function renderBootstrap(
 interface Accepted {
   readonly status: ProxyStatus;
   readonly bundle: string;
+  /** What is left open by the files, of the variables and of the bundle. */
+  readonly warnings: { readonly list?: string; readonly bundle?: string };
 }
 
 /** What would be accepted of files, or every problem as one error. */
 async function acceptedOf(
   world: World,
-  { spec, problems, facts, clusterNetworks, isInstall, ca, document }: ProxyMaterial,
+  { spec, problems, facts, clusterNetworks, isInstall, isTrusted, ca, document, gaps }: ProxyMaterial,
   systemTrust: "include" | "omit",
 ): Promise<Accepted> {
   const report = checkProxySpec(spec, { clusterNetworks, refusesSpaces: isInstall });
-  const list = facts && automaticNoProxy(facts);
+  const list = facts && !isWithoutProxy(spec) ? automaticNoProxy(facts) : undefined;
   const text = ca && "text" in ca ? ca.text : undefined;
   const certificates = text === undefined
     ? undefined
     : await readCaBundle(text, { now: world.clock.date(), refusesTextBehind: isInstall });
   const system = systemTrust === "omit" ? [] : await readSystemBundle(await world.network.trusted?.() ?? []);
-  const merged = mergedBundle(certificates?.certificates ?? [], system);
+  const merged = mergedBundle(isTrusted ? certificates?.certificates ?? [] : [], system);
   const found = [
     ...[...problems, ...report.problems].map(({ message }) => message),
     ...(ca && "problem" in ca ? [`${ca.name} ${ca.problem.message}`] : []),
@@ -106,7 +119,14 @@ async function acceptedOf(
     ...("problem" in merged ? [`the merged bundle ${merged.problem.message}`] : []),
   ];
   if (found.length === 0 && "text" in merged) {
-    return { status: acceptedStatus(spec, list?.entries ?? []), bundle: merged.text };
+    return {
+      status: acceptedStatus(spec, list?.entries ?? []),
+      bundle: merged.text,
+      warnings: {
+        ...(gaps.list !== undefined && { list: `NO_PROXY is not whole: ${gaps.list}` }),
+        ...(gaps.bundle !== undefined && { bundle: `the bundle is not whole: ${gaps.bundle}` }),
+      },
+    };
   }
   throw new PosternError("config", `Cannot accept the proxy of "${document.name}": ${found.join("; ")}`, {
     hint: "postern egress check says where",
@@ -132,6 +152,7 @@ async function injectedValues(
       noProxy: textOf(status["noProxy"]),
     },
     bundle: textOf(bundle),
+    warnings: {},
   };
 }
 

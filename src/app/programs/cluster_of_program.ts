@@ -16,20 +16,25 @@ export interface ClusterOfProgramOptions {
   readonly most?: number;
 }
 
-/** Opens the cluster of a kubeconfig's context, or without one the cluster whose pod we are. Dials nothing. */
+/**
+ * Opens the cluster of a kubeconfig's context, or without one the cluster whose pod we are. Several kubeconfigs are
+ * merged as kubectl does. Dials nothing.
+ */
 export async function openClusterOfProgram(
-  kubeconfig: string | undefined,
+  kubeconfig: string | readonly string[] | undefined,
   world: Pick<World, "clock" | "network" | "files" | "process">,
   { context: named, most }: ClusterOfProgramOptions = {},
 ): Promise<ClusterOfProgram> {
   const { clock, network, files, process } = world;
   const { loadKubernetes } = await import("../../clusters/mod.ts");
   const { inClusterContext, KubeClient, readKubeConfig } = await loadKubernetes();
-  const contextIn = async (path: string) => {
-    const config = await readKubeConfig(files, [path]);
+  const contextIn = async (kubeconfig: string | readonly string[]) => {
+    const paths = typeof kubeconfig === "string" ? [kubeconfig] : kubeconfig;
+    const config = await readKubeConfig(files, paths);
     if (named !== undefined) return config.context(named);
     if (config.currentContext !== undefined) return config.context(config.currentContext);
-    throw new PosternError("config", `Cannot use the kubeconfig "${path}": it has no current-context`, {
+    const what = paths.map((path) => `"${path}"`).join(", ");
+    throw new PosternError("config", `Cannot use the kubeconfig ${what}: it has no current-context`, {
       hint: "choose one: kubectl config use-context CONTEXT",
     });
   };
