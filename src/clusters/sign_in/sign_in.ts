@@ -56,6 +56,8 @@ export interface SignedIn {
 
 /** How long another process may take to sign in before a daemon goes on without, in ms. */
 const silentPatience = 30_000;
+/** How long another process may take to renew tokens that are to be forgotten, in ms. */
+const renewing = 5000;
 
 /**
  * A token for an API: a stored one, one that commodore has stored, a renewed one, or the one that a person gets by
@@ -102,6 +104,8 @@ export async function signOut(
 ): Promise<boolean> {
   const cache = new TokenCache(world, log);
   const key = tokenKey(options);
+  // Whoever renews them at this moment would store them again behind us; a person who signs in may take longer.
+  using _turn = await cache.turn(key, { clock: world.clock, signal, patience: renewing });
   const tokens = await cache.read(key);
   // Here first: whoever signs out wants that whatever the network does.
   await cache.forget(key);

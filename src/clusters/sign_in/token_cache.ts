@@ -109,16 +109,18 @@ export class TokenCache {
 
   /**
    * Takes the lock once whoever signs in now is done, and says so where it must wait; undefined where locks cannot be
-   * had, which must not keep anybody out.
+   * had, which must not keep anybody out, and after `patience` ms.
    */
   async turn(
     key: TokenKey,
-    { clock, signal, onWait }: {
+    { clock, signal, patience = Infinity, onWait }: {
       readonly clock: Clock;
       readonly signal: AbortSignal;
+      readonly patience?: number;
       readonly onWait?: () => Promise<void>;
     },
   ): Promise<Disposable | undefined> {
+    const end = clock.now() + patience;
     try {
       for (let isTold = false;; isTold = true) {
         const lock = await this.lock(key);
@@ -127,6 +129,7 @@ export class TokenCache {
           this.#log.info("sign_in.waiting", { reason: "another postern signs in now" });
           await onWait?.();
         }
+        if (clock.now() >= end) return undefined;
         await pause(clock, 200, { signal });
       }
     } catch (error) {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type SignedIn, signIn, signOut, withSignIn } from "../../../../src/clusters/sign_in/sign_in.ts";
+import { TokenCache } from "../../../../src/clusters/sign_in/token_cache.ts";
 import { TokenRefusal } from "../../../../src/clusters/sign_in/token_refusal.ts";
 import { exitCode, isPosternError, PosternError } from "../../../../src/core/mod.ts";
 import type { OidcLies, OidcServer } from "../../../support/oidc_server.ts";
@@ -535,6 +536,29 @@ Deno.test("signOut() forgets the tokens here also when the provider cannot be to
   assert.deepEqual(await signing.memory.files.list("/cache/tokens"), []);
   assert.equal(signing.log.lines.at(-1)?.event, "sign_in.not_revoked");
   assertDiscreet(signing);
+});
+
+Deno.test("signOut() waits for whoever renews the tokens, and not long for a person who signs in", async () => {
+  await using signing = new SignInWorld();
+  const { clock, files } = signing.memory;
+  const { idToken } = await signIn(signing.options, signing.parts, { signal });
+  const cache = new TokenCache(signing.world, signing.log);
+  const [key] = await cache.keysFor(signing.options.apiUrl);
+  assert.ok(key);
+  const renewing = await cache.lock(key);
+  const leaving = signOut(signing.options, signing.parts, { signal });
+  await clock.advance(1000);
+  await cache.write(key, { idToken, refreshToken: "renewed-secret" });
+  renewing?.[Symbol.dispose]();
+  await passTime(clock, leaving, 200);
+  assert.equal(await leaving, true);
+  assert.deepEqual(await files.list("/cache/tokens"), []);
+  await cache.write(key, { idToken });
+  using _person = await cache.lock(key);
+  const hasty = signOut(signing.options, signing.parts, { signal });
+  await passTime(clock, hasty, 200);
+  assert.equal(await hasty, true);
+  assert.deepEqual(await files.list("/cache/tokens"), []);
 });
 
 Deno.test("signOut() of a provider that forgets nothing", async () => {
