@@ -8,7 +8,10 @@ export interface RelayOptions {
   readonly signal?: AbortSignal;
   readonly clock: Clock;
   readonly tally: Tally;
-  /** How long the target may go on answering, in ms, when the client has ended and the way cannot carry a half-close. */
+  /**
+   * How long the target may go on answering, in ms, when the client has ended and the way cannot carry a half-close; and
+   * how long one of the two is still read that takes nothing more.
+   */
   readonly halfCloseLinger: number;
 }
 
@@ -42,6 +45,8 @@ class Joint {
   /** Directions whose function has not returned. */
   #running = 2;
   #end: RelayEnd | undefined;
+  /** That one of the two takes nothing more, while what it has said is still read. */
+  #broken: RelayEnd | undefined;
   #linger: Disposable | undefined;
 
   constructor(client: Conn, target: Conn, options: RelayOptions) {
@@ -88,7 +93,7 @@ class Joint {
       const closing = this.#passEnd(from, to);
       if (closing) await closing;
     } catch (error) {
-      this.#fail(failing, error);
+      this.#fail(failing, error, { isWriting: failing === to });
     }
     this.#returned();
   }
@@ -110,7 +115,7 @@ class Joint {
       const closing = this.#passEnd(from, to);
       if (closing) await closing;
     } catch (error) {
-      this.#fail(failing, error);
+      this.#fail(failing, error, { isWriting: failing === to });
     } finally {
       reader.releaseLock();
     }
@@ -126,7 +131,7 @@ class Joint {
   /** Passes the end of one direction on; nothing to wait for when that is done by closing everything. */
   #passEnd(from: Conn, to: Conn): Promise<void> | undefined {
     // The second end closes both sides anyway.
-    if (--this.#moving === 0 || this.#end) return undefined;
+    if (--this.#moving === 0 || this.#end || this.#broken) return undefined;
     // Who has no half-close has ended both ways: nobody there reads what the other one may still say.
     if (from.carriesHalfClose === false) this.#finish();
     else if (to.carriesHalfClose !== false) return to.closeWrite();
@@ -151,15 +156,21 @@ class Joint {
     this.#dispose();
   }
 
-  #fail(side: Conn, error: unknown): void {
-    this.#stop({ outcome: side === this.#client ? "client_gone" : "target_gone", error });
+  /** Who takes nothing more may have said its last words before that, as a server that refuses an upload: they are read. */
+  #fail(side: Conn, error: unknown, { isWriting }: { isWriting: boolean }): void {
+    const end: RelayEnd = { outcome: side === this.#client ? "client_gone" : "target_gone", error };
+    if (!isWriting || this.#running < 2 || this.#end) return this.#stop(end);
+    this.#broken = end;
+    const { clock, halfCloseLinger } = this.#options;
+    this.#linger ??= clock.after(halfCloseLinger, () => this.#stop(end));
   }
 
   #stop(end: RelayEnd): void {
     if (this.#end) return;
-    this.#end = end;
-    this.#client.abort(end.error);
-    this.#target.abort(end.error);
+    this.#end = this.#broken ?? end;
+    const { error } = this.#end;
+    this.#client.abort(error);
+    this.#target.abort(error);
   }
 
   #returned(): void {
@@ -167,7 +178,7 @@ class Joint {
     if (this.#cancel) this.#options.signal?.removeEventListener("abort", this.#cancel);
     this.#linger?.[Symbol.dispose]();
     this.#client.onAbort = this.#target.onAbort = undefined;
-    this.#dispose().then(() => this.#resolve(this.#end ?? { outcome: "done" }));
+    this.#dispose().then(() => this.#resolve(this.#end ?? this.#broken ?? { outcome: "done" }));
   }
 
   /** Never fails: what cannot be closed is gone already. */

@@ -164,6 +164,64 @@ for (const isSocket of [false, true]) {
   });
 }
 
+/** A connection that takes nothing more, though there may be something to read. */
+function takingNothing({ outer, inner }: Ends): Ends {
+  const refuse = () => Promise.reject(new Error("broken pipe"));
+  return { outer, inner: Object.assign(inner, { write: refuse, closeWrite: refuse }) };
+}
+
+for (const isSocket of [false, true]) {
+  const form = isSocket ? "buffers" : "chunks";
+  for (const said of ["more", "the end"]) {
+    Deno.test(`relay() over ${form} gives all that a target said which does not take ${said}`, async () => {
+      const { client, target, clock, tally, end } = relayed(
+        memoryEnds({ isSocket, capacity: 1000 }),
+        takingNothing(memoryEnds({ isSocket })),
+      );
+      const answer = patternBytes(60_000);
+      await target.write(answer);
+      await target.closeWrite();
+      if (said === "more") await client.write(patternBytes(10));
+      else await client.closeWrite();
+      // Read only after the other direction has failed.
+      await clock.advance(1);
+      assert.deepEqual(await readAll(client), answer);
+      const { outcome, error } = await end;
+      assert.equal(outcome, "target_gone");
+      assert.match(String(error), /broken pipe/);
+      assert.deepEqual(tally, { up: 0, down: answer.length });
+      assert.equal(clock.waiting, 0);
+    });
+  }
+
+  Deno.test(`relay() over ${form} gives up on a target that takes nothing and goes on`, async () => {
+    const { client, target, clock, end } = relayed(
+      memoryEnds({ isSocket }),
+      takingNothing(memoryEnds({ isSocket })),
+    );
+    await client.write(patternBytes(10));
+    await clock.advance(29_999);
+    await target.write(patternBytes(10));
+    await clock.advance(1);
+    assert.equal((await end).outcome, "target_gone");
+    await assertGone(client);
+    await assertGone(target);
+    assert.equal(clock.waiting, 0);
+  });
+
+  Deno.test(`relay() over ${form} ends at once when a client takes nothing that has ended`, async () => {
+    const { client, target, clock, end } = relayed(
+      takingNothing(memoryEnds({ isSocket })),
+      memoryEnds({ isSocket }),
+    );
+    await client.closeWrite();
+    await clock.advance(1);
+    await target.write(patternBytes(10));
+    assert.equal((await end).outcome, "client_gone");
+    assert.equal(clock.waiting, 0);
+  });
+}
+
 /** A connection whose protocol has no half-close: its `closeWrite` must not be called. */
 function withoutHalfClose({ outer, inner }: Ends): Ends {
   return { outer, inner: Object.assign(inner, { carriesHalfClose: false }) };
