@@ -168,7 +168,10 @@ class Tries {
       try {
         const first = await forwards.open(place, { signal });
         onStep?.(`forwards to port ${place.port} of the pod ${podName(place)}`);
-        return new RetriedConn({ first, next: (error) => this.#following(error, place, forwards) });
+        return new RetriedConn({
+          first,
+          next: (error, { signal }) => this.#following(error, place, { forwards, signal }),
+        });
       } catch (error) {
         if (signal.aborted) throw error;
         next = await this.#another(error, place, signal);
@@ -178,18 +181,22 @@ class Tries {
   }
 
   /** For a connection that was handed out already, before any byte of it came. */
-  async #following(error: unknown, failed: PodPlace, forwards: ForwardPool): Promise<Conn | undefined> {
-    const { ended } = this.#parts;
+  async #following(
+    error: unknown,
+    failed: PodPlace,
+    { forwards, signal: wanted }: { readonly forwards: ForwardPool; readonly signal: AbortSignal },
+  ): Promise<Conn | undefined> {
+    const signal = AbortSignal.any([this.#parts.ended, wanted]);
     let place: PodPlace | undefined = failed;
     let reason = error;
     while (true) {
-      place = await this.#another(reason, place, ended);
+      place = await this.#another(reason, place, signal);
       if (!place) return undefined;
       this.#tried.add(textOf(place));
       try {
-        return await forwards.open(place, { signal: ended });
+        return await forwards.open(place, { signal });
       } catch (error) {
-        ended.throwIfAborted();
+        signal.throwIfAborted();
         reason = error;
       }
     }

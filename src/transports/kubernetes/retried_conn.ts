@@ -1,9 +1,9 @@
-import { type Conn, StreamedConn } from "../../core/mod.ts";
+import { type Conn, StreamedConn, unlessAborted } from "../../core/mod.ts";
 
 export interface RetriedConnOptions {
   readonly first: Conn;
   /** The next way to the same target after one that failed with `error`; undefined where there is none. */
-  readonly next: (error: unknown) => Promise<Conn | undefined>;
+  readonly next: (error: unknown, options: { readonly signal: AbortSignal }) => Promise<Conn | undefined>;
   /** How many bytes of the client are kept for another way; 64 KiB unless told. */
   readonly most?: number;
 }
@@ -27,6 +27,8 @@ export class RetriedConn extends StreamedConn implements Conn {
   #isClosed = false;
   #reason: unknown;
   #changing: Promise<void> | undefined;
+  /** Of the way that is being looked for. */
+  #looking: AbortController | undefined;
 
   constructor({ first, next, most = 64 * 1024 }: RetriedConnOptions) {
     super();
@@ -89,6 +91,7 @@ export class RetriedConn extends StreamedConn implements Conn {
     this.#isClosed = true;
     this.#reason = reason;
     this.#settle();
+    this.#looking?.abort(reason);
     this.#conn.onAbort = undefined;
     this.#conn.abort(reason);
     const tell = this.onAbort;
@@ -100,6 +103,7 @@ export class RetriedConn extends StreamedConn implements Conn {
     this.#isClosed = true;
     this.#reason ??= new DOMException("The connection was closed", "AbortError");
     this.#settle();
+    this.#looking?.abort(this.#reason);
     this.#conn.onAbort = undefined;
     await this.#conn[Symbol.asyncDispose]();
   }
@@ -115,7 +119,7 @@ export class RetriedConn extends StreamedConn implements Conn {
 
   async #changeOnce(error: unknown): Promise<void> {
     if (!this.#kept) throw error;
-    const conn = await this.#next(error);
+    const conn = await this.#another(error);
     if (!conn) {
       this.#settle();
       throw error;
@@ -133,6 +137,14 @@ export class RetriedConn extends StreamedConn implements Conn {
     } catch {
       // The reader meets the same failure, and tries again.
     }
+  }
+
+  /** Whoever drops the connection does not wait for the next way; one that comes after all is dropped too. */
+  async #another(error: unknown): Promise<Conn | undefined> {
+    const { signal } = this.#looking = new AbortController();
+    const next = this.#next(error, { signal });
+    next.then((conn) => signal.aborted && conn?.abort(signal.reason), () => {});
+    return await unlessAborted(next, signal);
   }
 
   #settle(): void {

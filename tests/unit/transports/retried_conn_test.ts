@@ -96,6 +96,33 @@ Deno.test("RetriedConn finishes a write whose way failed meanwhile", async () =>
   assert.equal(await reading, null);
 });
 
+for (const how of ["abort", "dispose"] as const) {
+  Deno.test(`RetriedConn does not wait for the next way after ${how}`, async () => {
+    const { first, ends } = ways(1);
+    const asked = Promise.withResolvers<Conn>();
+    let wanted: AbortSignal | undefined;
+    const conn = new RetriedConn({
+      first,
+      next: (_, { signal }) => {
+        wanted = signal;
+        return asked.promise;
+      },
+    });
+    const pending = assert.rejects(conn.read(new Uint8Array(1)), how === "abort" ? /enough/ : /was closed/);
+    ends[0]?.abort(refused);
+    await settle();
+    const ending = conn.closeWrite().then(() => "ended", () => "failed");
+    if (how === "abort") conn.abort(new Error("enough"));
+    else await conn[Symbol.asyncDispose]();
+    await pending;
+    await ending;
+    assert.equal(wanted?.aborted, true);
+    const [late, lateEnd] = memoryPair();
+    asked.resolve(late);
+    await assert.rejects(lateEnd.read(new Uint8Array(1)), /reset/);
+  });
+}
+
 Deno.test("RetriedConn drops a way that comes after it was dropped itself", async () => {
   const { first, ends } = ways(1);
   const [late, lateEnd] = memoryPair();
