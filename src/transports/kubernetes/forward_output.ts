@@ -46,6 +46,13 @@ export class ForwardOutput {
     return this.#output.room();
   }
 
+  /** Writes what waits, at once; resolves when that is written or lost. Nothing is written any more. */
+  async finish(): Promise<void> {
+    this.#output.writeSoon();
+    await this.#output.flush();
+    this.close();
+  }
+
   /** Forgets what waits; nothing is written any more. */
   close(): void {
     this.#isClosed = true;

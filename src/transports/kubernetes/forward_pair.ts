@@ -93,6 +93,7 @@ export class ForwardPair implements Disposable {
 
   #finish(): void {
     this.#timer?.[Symbol.dispose]();
+    if (this.#said.length > 0) return this.#fail();
     if (this.#ended === "ended") return this.stream.onEnd();
     const { target } = this.#options;
     this.stream.onFailure(

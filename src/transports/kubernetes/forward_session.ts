@@ -1,4 +1,4 @@
-import { type Clock, type Conn, describe, PosternError } from "../../core/mod.ts";
+import { type Clock, type Conn, describe, limitTime, PosternError } from "../../core/mod.ts";
 import { type SpdyEffect, SpdySession } from "../../wire/mod.ts";
 import { type HalfClose, podName, type PodPort } from "./forward_api.ts";
 import { ForwardCrowd } from "./forward_crowd.ts";
@@ -44,6 +44,7 @@ export class ForwardSession implements AsyncDisposable {
   #isOver = false;
   #resume: (() => void) | undefined;
   readonly #reading: Promise<void>;
+  #leaving: Promise<void> | undefined;
 
   constructor(conn: Conn, options: ForwardSessionOptions) {
     this.#conn = conn;
@@ -180,7 +181,7 @@ export class ForwardSession implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end();
     await this.#conn[Symbol.asyncDispose]();
-    await this.#reading;
+    await Promise.all([this.#reading, this.#leaving]);
   }
 
   async #read(): Promise<void> {
@@ -266,12 +267,17 @@ export class ForwardSession implements AsyncDisposable {
     const closed = new PosternError("cancelled", "The session was closed");
     this.#over(closed);
     this.#options.onOver(undefined, 0);
-    const { isBusy } = this.#output;
-    this.#output.close();
-    if (isBusy) return this.#conn.abort(closed);
-    const dispose = () => this.#conn[Symbol.asyncDispose]();
+    this.#leaving = this.#leave(closed);
+  }
+
+  /** What clients have said last may still be on its way: nobody else sees to it any more. */
+  async #leave(reason: PosternError): Promise<void> {
+    using _limit = limitTime(this.#options.clock, leaveTime, () => this.#conn.abort(reason));
+    if (this.#output.isBusy) await this.#output.finish();
+    else this.#output.close();
     // Whether it is heard or not, it is over.
-    this.#conn.write(this.#framing.farewell ?? this.#spdy.goAway()).then(dispose, dispose);
+    await this.#conn.write(this.#framing.farewell ?? this.#spdy.goAway()).catch(() => {});
+    await this.#conn[Symbol.asyncDispose]();
   }
 
   #break(error: unknown): void {
@@ -303,5 +309,7 @@ export class ForwardSession implements AsyncDisposable {
 }
 
 const readSize = 128 * 1024;
+/** Milliseconds that the server may take for what was said last. */
+const leaveTime = 10_000;
 /** Far from the end of the numbers. */
 const lastNumber = 0x4000_0000;

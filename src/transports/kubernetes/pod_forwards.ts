@@ -136,6 +136,7 @@ export class PodForwards implements AsyncDisposable {
     } finally {
       this.#opening = undefined;
       this.#changed();
+      this.#tellIfEmpty();
     }
   }
 

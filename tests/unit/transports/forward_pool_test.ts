@@ -188,6 +188,21 @@ Deno.test("ForwardPool takes an end without a word for an end", async () => {
   await conn.closeWrite();
 });
 
+Deno.test("ForwardPool takes a reason that never ends for one, though the data has ended", async () => {
+  await using all = lab();
+  const conn = await all.open();
+  await until(() => all.api.last.pods.size === 1);
+  const [data = 0] = all.api.last.pods.keys();
+  const said = bytes("dial tcp4 127.0.0.1:80: connect: connection refused");
+  const failed = assert.rejects(conn.read(new Uint8Array(1)), { code: "refused" });
+  await all.api.last.say(
+    new Uint8Array([...spdy.dataHead(data, 0, 1), ...spdy.dataHead(data - 2, said.length), ...said]),
+  );
+  await nextTurn();
+  await all.clock.advance(3000);
+  await failed;
+});
+
 Deno.test("ForwardPool fails a forward that was reset, and no other", async () => {
   await using all = lab();
   const first = await all.open();
@@ -287,6 +302,48 @@ Deno.test("ForwardPool closes a session that carries nothing, and takes an old o
   await until(() => all.api.open === 0);
   assert.equal(all.pool.status().sessions, 0);
   assert.deepEqual(all.broken, []);
+});
+
+/** A forward whose pod has ended its direction, in a session that takes no more, and so ends with it. */
+async function lastInOldSession(): Promise<Lab & { readonly heard: () => Promise<Uint8Array> }> {
+  const ends = new PodEnds();
+  const heard: Uint8Array<ArrayBuffer>[] = [];
+  const write = (said: Uint8Array) => Promise.resolve(void heard.push(new Uint8Array(said)));
+  const all = lab({
+    limits: { age: 60_000 },
+    connect: () => Object.assign(ends.connect(), { write }),
+  });
+  const conn = await all.open();
+  await until(() => ends.ends.length === 1);
+  await ends.last.closeWrite();
+  assert.equal(await conn.read(new Uint8Array(1)), null);
+  await all.clock.advance(61_000);
+  (await all.open()).abort();
+  await until(() => all.api.connections.length === 2);
+  // More than the way takes at once is still here when the session ends.
+  all.api.connections[0]?.freeze();
+  await conn.write(patternBytes(400_000, 3));
+  await conn.closeWrite();
+  await settle();
+  return { ...all, heard: async () => new Uint8Array(await new Blob(heard).arrayBuffer()) };
+}
+
+Deno.test("ForwardPool ends an old session when all that was said last is written", async () => {
+  await using all = await lastInOldSession();
+  assert.equal(all.pool.status().sessions, 1);
+  all.api.connections[0]?.thaw();
+  await until(() => all.api.open === 1);
+  const heard = await all.heard();
+  assert.equal(heard.length, 400_000);
+  assert.deepEqual(heard, patternBytes(400_000, 3));
+});
+
+Deno.test("ForwardPool does not wait for ever for a server that takes nothing of what was said last", async () => {
+  await using all = await lastInOldSession();
+  await all.clock.advance(10_000);
+  all.api.connections[0]?.thaw();
+  await until(() => all.api.open === 1);
+  assert.ok((await all.heard()).length < 400_000);
 });
 
 Deno.test("ForwardPool keeps no more sessions that carry nothing than it may, for all pods", async () => {
