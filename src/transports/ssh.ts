@@ -135,9 +135,7 @@ export class Ssh implements Transport {
       // Whoever waits for this may have what was read after it.
       if (!isNewest() && this.#reading) return await this.#reading;
       demandUsable(chain);
-      if (this.#via !== undefined && chain[0]?.engine === "openssh") {
-        throw programThrough(chain[0], this.#via);
-      }
+      if (this.#via !== undefined) demandWayThrough(this.#via, chain[0]);
       const held = pool.hold(chain, { reach: this.#reach, times });
       if (this.#isDisposed) held.release();
       else this.#keep(held);
@@ -159,14 +157,16 @@ export class Ssh implements Transport {
   }
 }
 
-function programThrough({ alias }: SshHost, via: string): PosternError {
-  return new PosternError(
-    "config",
-    `Cannot use ssh ${alias}: with engine: openssh it cannot go via the transport "${via}"`,
-    {
-      hint: "use the built-in engine for this host, or write the way into the ssh configuration as ProxyJump",
-    },
-  );
+/** Fails where the first host is reached by a program, which goes its own way. */
+function demandWayThrough(via: string, first: SshHost | undefined): void {
+  const { alias, engine, proxyCommand } = first ?? {};
+  if (engine !== "openssh" && proxyCommand === undefined) return;
+  const whose = engine === "openssh" ? "with engine: openssh it" : "its ProxyCommand";
+  throw new PosternError("config", `Cannot use ssh ${alias}: ${whose} cannot go via the transport "${via}"`, {
+    hint: engine === "openssh"
+      ? "use the built-in engine for this host, or write the way into the ssh configuration as ProxyJump"
+      : "leave out via, or ProxyCommand",
+  });
 }
 
 /** Whoever stops waiting does not stop what others wait for too. */
@@ -197,5 +197,6 @@ export default defineTransport({
     "Goes through an ssh host, and whatever jump hosts the ssh configuration puts before it.",
   ),
   create: (alias, { name, network, dialer, via, ssh: services }) =>
-    new Ssh(alias, { name, network, dialer, via, services }),
+    // To say "direct" is to say nothing.
+    new Ssh(alias, { name, network, dialer, via: via === "direct" ? undefined : via, services }),
 });
