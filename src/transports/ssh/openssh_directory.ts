@@ -40,7 +40,14 @@ export class OpensshDirectory implements AsyncDisposable {
   /** The path for a new control socket. */
   async socket(): Promise<string> {
     if (this.#isOver) throw new PosternError("cancelled", "The ssh masters were closed here");
-    await (this.#claiming ??= this.#claim());
+    const claiming = this.#claiming ??= this.#claim();
+    try {
+      await claiming;
+    } catch (error) {
+      // What is wrong with the place may be mended by the next time.
+      if (this.#claiming === claiming) this.#claiming = undefined;
+      throw error;
+    }
     return `${this.#path}/${++this.#sockets}`;
   }
 
@@ -63,7 +70,6 @@ export class OpensshDirectory implements AsyncDisposable {
       return lock;
     } catch (error) {
       await this.#remove(this.#path, lock);
-      this.#claiming = undefined;
       throw error;
     }
   }

@@ -87,7 +87,8 @@ export class SshHop implements AsyncDisposable {
     this.#usedAt = this.#deps.clock.now();
     this.#lookAtCalendar();
     for (let left = mostAttempts;; left--) {
-      const session = this.#usable() ?? await this.#connected({ signal, ...(onStep && { onStep }) });
+      const session = this.#usable() ?? this.#empty() ??
+        await this.#connected({ signal, ...(onStep && { onStep }) });
       try {
         return await openFirst(session, {
           target,
@@ -153,6 +154,12 @@ export class SshHop implements AsyncDisposable {
       !session.isOver && session.channels < (this.#full.get(session) ?? Infinity)
     );
     return roomy.find((session) => !this.#isDoubtful(session)) ?? roomy[0];
+  }
+
+  /** Where there are enough sessions, one that had no room and carries nothing is asked again: no other has more. */
+  #empty(): HopSession | undefined {
+    if (this.#sessions.length < mostSessions) return undefined;
+    return this.#sessions.find(({ isOver, channels }) => !isOver && channels === 0);
   }
 
   /** Whether a session has left an open or a question unanswered. */

@@ -74,6 +74,10 @@ Deno.test("SshHop says that there is no room where no session has any", async ()
   await using hop = hopTo(() => server.connect());
   await assert.rejects(hop.dial(target, { signal }), { code: "unreachable", detail: "overloaded" });
   assert.ok(server.sessions.length <= 3, `${server.sessions.length} sessions`);
+  for (let again = 0; again < 10; again++) {
+    await assert.rejects(hop.dial(target, { signal }), { code: "unreachable", detail: "overloaded" });
+  }
+  assert.equal(server.sessions.length, 8);
 });
 
 Deno.test("SshHop connects again by itself, but not against a person's will", async () => {
