@@ -7,6 +7,9 @@ import { type Cursor, malformed } from "./decoder.ts";
 /** The most bytes of a name, with its last empty label (RFC 1035, section 3.1). */
 const longestName = 255;
 
+/** More pointers than a name may have labels lead from one to the next and nowhere. */
+const mostPointers = 127;
+
 /** Two bits that make a length a pointer (RFC 1035, section 4.1.4). */
 const pointer = 0xc0;
 
@@ -17,6 +20,7 @@ const pointer = 0xc0;
 export function readName(cursor: Cursor, message: Uint8Array<ArrayBuffer>): string {
   let text = "";
   let bytes = 1;
+  let pointers = 0;
   let start = cursor.used;
   let length = cursor.u8();
   // Before the first pointer bytes come from the cursor, which knows when some are missing.
@@ -30,6 +34,7 @@ export function readName(cursor: Cursor, message: Uint8Array<ArrayBuffer>): stri
     if (length >= pointer) {
       const to = (length & 0x3f) << 8 | next();
       if (to >= start) throw malformed("a name that points forward");
+      if (++pointers > mostPointers) throw malformed(`a name of more than ${mostPointers} pointers`);
       start = to;
       at = to;
     } else {

@@ -151,11 +151,24 @@ for (const { name, hex, value } of messages) {
 }
 
 const head = "1234 0100 0001 0000 0000 0000";
+
+/** Pointers behind a byte at `at`, the first one to that byte, each other one to the one before. */
+function chainOfPointers(at: number, count: number): string {
+  const places = Array.from({ length: count }, (_, index) => index === 0 ? at : at + 1 + (index - 1) * 2);
+  return places.map((place) => (0xc000 | place).toString(16)).join("");
+}
+
 const refused: { name: string; hex: string }[] = [
   { name: "a name that points at itself", hex: `${head} c00c 0001 0001` },
   { name: "a name that points forward", hex: `${head} c00e 01 61 00 0001 0001` },
   { name: "two names that point at each other", hex: `${head} 01 61 c00c 0001 0001` },
   { name: "a name that leads into its own pointer", hex: `${head} 03 610161 c00e 0001 0001` },
+  {
+    name: "a name of pointers that lead from one to the next",
+    // In the data of a record of a type that nobody knows: the first one leads to an empty name.
+    hex: "1234 8100 0000 0002 0000 0000 00 ff00 0001 00000000 0101 00" + chainOfPointers(23, 128) +
+      " c116 0001 0001 00000000 0004 01020304",
+  },
   { name: "a label of the kind 01", hex: `${head} 41 00 00 0001 0001` },
   { name: "a name of 256 bytes", hex: `${head} ${`3f${"61".repeat(63)}`.repeat(4)} 00 0001 0001` },
   {
