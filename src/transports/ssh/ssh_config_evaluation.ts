@@ -191,6 +191,8 @@ export class SshConfigEvaluation {
     if ("fault" in expanded) return expanded;
     const tilde = sshConfig.expandTilde(expanded.text, this.#deps);
     if ("fault" in tilde || tilde.text.startsWith("/")) return tilde;
+    // Windows has a root for each drive.
+    if (onDrive.test(userDirectory) && onDrive.test(tilde.text)) return tilde;
     return { text: `${isUsers ? userDirectory : systemDirectory}/${tilde.text}` };
   }
 
@@ -272,6 +274,8 @@ export class SshConfigEvaluation {
     throw enough;
   }
 }
+
+const onDrive = /^[A-Za-z]:\//;
 
 /** ssh writes addresses in one form and names in small letters. */
 function canonical(host: string): string {

@@ -66,8 +66,9 @@ export class SshConfigFiles {
 
   /** The files that a pattern of `Include` means, in order; as glob(3), without hidden ones unless asked for. */
   async matching(pattern: string): Promise<readonly string[]> {
-    let found = [""];
-    for (const segment of pattern.split("/").filter((part) => part !== "")) {
+    const drive = /^[A-Za-z]:(?=\/)/.exec(pattern)?.[0] ?? "";
+    let found = [drive];
+    for (const segment of pattern.slice(drive.length).split("/").filter((part) => part !== "")) {
       const next: string[] = [];
       for (const directory of found) {
         if (!/[*?[\\]/.test(segment)) next.push(`${directory}/${segment}`);

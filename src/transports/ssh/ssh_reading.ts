@@ -33,7 +33,7 @@ export function readingOf({ clock, files, process }: Reader): (section: SshSecti
         run: (command, options) => process.run(command, options),
         env: (variable) =>
           variable === "SSH_AUTH_SOCK" && agent !== "auto" ? namedAgent(agent) : process.env(variable),
-        home,
+        home: slashed(home),
         localUser: name,
         uid: process.uid,
         hostname: () => process.hostName,
@@ -49,6 +49,11 @@ export function readingOf({ clock, files, process }: Reader): (section: SshSecti
         ending.abort(new DOMException("The ssh configuration is read anew", "AbortError")),
     };
   };
+}
+
+/** A home of Windows with the slashes that patterns of files have: there both mean the same. */
+function slashed(home: string): string {
+  return /^[A-Za-z]:\\/.test(home) ? home.replaceAll("\\", "/") : home;
 }
 
 function namedAgent(agent: string): string | undefined {

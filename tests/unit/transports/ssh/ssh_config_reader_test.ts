@@ -40,6 +40,18 @@ Deno.test("readSshHost() gives absent options no property, and no agent where th
   }
 });
 
+Deno.test("readSshHost() includes files of a home that is on a drive of Windows", async () => {
+  const home = "C:/Users/me";
+  const world = new SshConfigWorld({
+    [`${home}/.ssh/config`]: `Include conf.d/*.conf ~/more ${home}/other\nPort 1\n`,
+    [`${home}/.ssh/conf.d/a.conf`]: "User a\n",
+    [`${home}/more`]: "HostName more\n",
+    [`${home}/other`]: "BindAddress 127.0.0.2\n",
+  });
+  const { user, hostName, bindAddress, port, problems } = await world.read("host", { home });
+  assert.deepEqual([user, hostName, bindAddress, port, problems], ["a", "more", "127.0.0.2", 1, []]);
+});
+
 Deno.test("readSshHost() reads the user's file, then the system's, with relative files of each", async () => {
   const world = new SshConfigWorld({
     [config]: "Include conf.d/*.conf ~/more ~me/other\nPort 1\n",

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { Ssh } from "../../../../src/transports/ssh.ts";
 import type { SshHost } from "../../../../src/transports/ssh/ssh_host.ts";
+import { readingOf } from "../../../../src/transports/ssh/ssh_reading.ts";
 import { usualSshSection } from "../../../../src/transports/ssh/ssh_section.ts";
 import { SshServices } from "../../../../src/transports/ssh/ssh_services.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { MemoryFiles } from "../../../support/memory_files.ts";
 import { MemoryNetwork } from "../../../support/memory_network.ts";
+import { noPrograms } from "../../../support/no_programs.ts";
 import { recordingLog } from "../../../support/recording_log.ts";
 import { sshHost } from "../../../support/ssh_host.ts";
 
@@ -28,6 +30,26 @@ function slowlyRead() {
   const transport = new Ssh("jump1", { name: "jump1", network, dialer, services });
   return { clock, readings, services, transport };
 }
+
+Deno.test("readingOf() finds the included files of a home of Windows", async () => {
+  const files = new MemoryFiles({
+    "C:/Users/me/.ssh/config": "Include hosts/*\n",
+    "C:/Users/me/.ssh/hosts/jump1": "Host jump1\n  Port 2201\n",
+  });
+  using reading = readingOf({
+    clock: new FakeClock(),
+    files,
+    process: {
+      ...noPrograms,
+      env: () => undefined,
+      uid: undefined,
+      account: () => Promise.resolve({ name: "me", home: "C:\\Users\\me" }),
+      hostName: "desk",
+    },
+  })(usualSshSection);
+  const { port, problems } = await reading.read("jump1", {});
+  assert.deepEqual([port, problems], [2201, []]);
+});
 
 /** Longer than a host is kept that nobody holds. */
 const longTime = 600_000;
