@@ -63,16 +63,8 @@ export class ClusterProxy implements Transport {
 
   async dial(target: Target, options: DialOptions): Promise<Conn> {
     const { dialer } = this.#deps;
-    try {
-      await this.#ready(options.signal);
-    } catch (error) {
-      options.signal.throwIfAborted();
-      this.#state = { state: "failing", lastError: describe(error) };
-      throw error;
-    }
-    const { http, https, isDirect } = this.#accepted ??= this.#accept();
+    const { http, https, isDirect } = await this.#known(options.signal);
     const proxy = target.port === 80 ? http : https;
-    this.#state = { state: "ready" };
     if (!proxy || isDirect(target)) {
       const why = proxy ? "its no-proxy list has it" : "it has no proxy for that";
       options.onStep?.(`the cluster's proxy is passed: ${why}`);
@@ -81,13 +73,33 @@ export class ClusterProxy implements Transport {
     return await proxy.dial(target, options);
   }
 
+  /** It works as far as the proxies do that it leads to. */
   status(): TransportStatus {
-    const proxies = [this.#accepted?.http, this.#accepted?.https].flatMap((proxy) => proxy?.place ?? []);
-    return { ...this.#state, ...(proxies.length > 0 && { proxy: [...new Set(proxies)].join(", ") }) };
+    const proxies = [this.#accepted?.http, this.#accepted?.https].flatMap((proxy) => proxy ?? []);
+    const failing = proxies.map((proxy) => proxy.status()).find(({ state }) => state === "failing");
+    const places = [...new Set(proxies.map(({ place }) => place))];
+    return {
+      ...(this.#state.state === "ready" && failing ? failing : this.#state),
+      ...(places.length > 0 && { proxy: places.join(", ") }),
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#tasks[Symbol.asyncDispose]();
+  }
+
+  /** What is accepted now. */
+  async #known(signal: AbortSignal): Promise<AcceptedProxy> {
+    try {
+      await this.#ready(signal);
+      const accepted = this.#accepted ??= this.#accept();
+      this.#state = { state: "ready" };
+      return accepted;
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#state = { state: "failing", lastError: describe(error) };
+      throw error;
+    }
   }
 
   /**

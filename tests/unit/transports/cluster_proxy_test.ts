@@ -84,3 +84,34 @@ Deno.test("ClusterProxy shows a password without a user, as the cluster's own pr
   await assert.rejects(proxy.dial(target, { signal }), { code: "not_allowed" });
   assert.equal(server.requests[0]?.fields.get("proxy-authorization"), `Basic ${btoa(":t0ken")}`);
 });
+
+Deno.test("ClusterProxy does not work where the proxy that it leads to does not", async () => {
+  await using world = await kubeWorld({ answer: answerOf("proxy.example.net") });
+  const { proxy } = proxyOf(() => world.client, world.clock);
+  await using _ = proxy;
+  assert.deepEqual(proxy.status(), { state: "idle" });
+  await assert.rejects(proxy.dial(target, { signal }), { code: "unreachable" });
+  const { state, lastError = "", proxy: place } = proxy.status();
+  assert.deepEqual([state, place], ["failing", "proxy.example.net:3128"]);
+  assert.match(lastError, /^Cannot reach the proxy "out" \(proxy\.example\.net:3128\): Nothing is there/);
+});
+
+Deno.test("ClusterProxy does not work where what the cluster has accepted is no proxy", async () => {
+  const object = {
+    metadata: { name: "cluster", resourceVersion: "5" },
+    status: { httpsProxy: "gopher://secret@example.net" },
+  };
+  await using world = await kubeWorld({
+    answer: ({ path }) =>
+      path.endsWith("/proxies")
+        ? new FakeWatch(event("ADDED", object), bookmark(6, true))
+        : new FakeWatch(bookmark(6, true)),
+  });
+  const { proxy } = proxyOf(() => world.client, world.clock);
+  await using _ = proxy;
+  await assert.rejects(proxy.dial(target, { signal }), { code: "config" });
+  const { state, lastError = "" } = proxy.status();
+  assert.equal(state, "failing");
+  assert.match(lastError, /status\.httpsProxy/);
+  assert.doesNotMatch(lastError, /secret/);
+});
