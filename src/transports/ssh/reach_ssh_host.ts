@@ -16,7 +16,7 @@ export type ReachSshHost = (host: SshHost, options: DialOptions) => Promise<Conn
 interface Reaching {
   readonly network: Pick<Network, "connect" | "lookup">;
   readonly services: Pick<SshServices, "runCommand" | "clock">;
-  /** No `via` stands between: BindAddress then has a meaning. */
+  /** No `via` stands between: BindAddress and AddressFamily then have a meaning. */
   readonly isStraight: boolean;
 }
 
@@ -59,7 +59,10 @@ async function reachSshHost(host: SshHost, { dialer, options, ...reaching }: Rea
       to,
     );
   }
-  if (family === "any" || parseIp(hostName)) return await dialer({ host: hostName, port }, options);
+  // What a name means behind a way is found out there.
+  if (!isStraight || family === "any" || parseIp(hostName)) {
+    return await dialer({ host: hostName, port }, options);
+  }
   const addresses = await addressesOf(hostName, { family, network, options });
   return await toAny(
     addresses,

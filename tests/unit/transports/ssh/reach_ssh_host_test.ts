@@ -7,19 +7,20 @@ import { sshHost } from "../../../support/ssh_host.ts";
 
 const host = sshHost("jump", { hostName: "jump.example.net", addressFamily: "inet" });
 
-function reachingBy(dialer: Dialer) {
+function reachingBy(dialer: Dialer, { isStraight = true } = {}) {
   const clock = new FakeClock();
+  const lookups: string[] = [];
   const network = {
-    lookup: () => Promise.resolve(["2001:db8::1", "192.0.2.1", "192.0.2.2"]),
+    lookup: (name: string) => {
+      lookups.push(name);
+      return Promise.resolve(["2001:db8::1", "192.0.2.1", "192.0.2.2"]);
+    },
     connect: () => Promise.reject(new Error("no other way is asked for")),
   };
   return {
     clock,
-    reach: reachingThrough(dialer, {
-      network,
-      services: { clock, runCommand: undefined },
-      isStraight: true,
-    }),
+    lookups,
+    reach: reachingThrough(dialer, { network, services: { clock, runCommand: undefined }, isStraight }),
   };
 }
 
@@ -45,4 +46,15 @@ Deno.test("reachingThrough() tells what each address of the family said", async 
     message:
       "Cannot reach jump.example.net:22: 192.0.2.1 refused the connection, 192.0.2.2 refused the connection",
   });
+});
+
+Deno.test("reachingThrough() leaves a host's name to the transport that it is reached through", async () => {
+  const { signal } = new AbortController();
+  const tried: string[] = [];
+  const { lookups, reach } = reachingBy(({ host }) => {
+    tried.push(host);
+    return Promise.resolve(memoryPair()[0]);
+  }, { isStraight: false });
+  (await reach(host, { signal })).abort();
+  assert.deepEqual([tried, lookups], [["jump.example.net"], []]);
 });
