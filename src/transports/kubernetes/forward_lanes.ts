@@ -74,9 +74,10 @@ export class ForwardLanes {
   room(stream: number): Promise<void> | undefined {
     const lane = this.#laneOf(stream);
     if (!lane.isFull) return undefined;
+    // Whoever waits needs something whose answer lets it go on.
+    if (!lane.hasMark) this.#mark(lane);
     // Nothing can be asked any more without getting in the way: better no window than no end.
-    if (!lane.hasMark && !this.#mayPing) return undefined;
-    return lane.room();
+    return lane.hasMark ? lane.room() : undefined;
   }
 
   /** Lets all go on that wait, to see that it is over. */

@@ -37,7 +37,7 @@ export class ForwardV4 {
       send: (bytes) => this.#write(v4Data(bytes)),
       sendEnd: () => {},
       sendReset: () => this.#over(undefined),
-      room: () => this.#waiting < much ? undefined : this.#writing,
+      room: () => this.#isOver || this.#waiting < much ? undefined : this.#writing,
       onTaken: () => this.#resume?.(),
       onOver: () => this.#over(undefined),
     }, { peer: `${podName(target)}:${target.port}`, carriesHalfClose: false });
@@ -96,7 +96,12 @@ export class ForwardV4 {
       return this.#fail(new Error(`the API server closed the WebSocket: ${code} ${reason}`));
     }
     this.stream.onEnd();
-    this.#over(undefined);
+    // What came is still read; more is not said to anybody.
+    this.#over(
+      new PosternError("unreachable", `Cannot go on with ${this.stream.peer}: it has ended`, {
+        detail: "reset",
+      }),
+    );
   }
 
   #write(frame: Uint8Array<ArrayBuffer>): void {

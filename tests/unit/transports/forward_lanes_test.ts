@@ -184,6 +184,31 @@ Deno.test("ForwardLanes gives a window up that nothing can be learned of any mor
   assert.equal(all.say(7, 10), 10);
 });
 
+Deno.test("ForwardLanes has a window again, which opens, once something can be learned", () => {
+  const all = new Workers();
+  const large = 256 * 1024;
+  for (const stream of [3, 7]) all.open(stream);
+  all.work();
+  all.deaf.add(3);
+  all.say(3, 100);
+  for (let before = -1; before !== all.pings;) {
+    before = all.pings;
+    all.say(7, 2, large);
+    all.work();
+  }
+  // Nothing is asked any more: there is no window.
+  assert.equal(all.say(7, 8, large), 8);
+  all.work();
+  all.deaf.clear();
+  all.work();
+  let said = 0;
+  for (let round = 0; round < 10; round++) {
+    said += all.say(7, 2, large);
+    all.work();
+  }
+  assert.ok(said >= 10, `${said} frames were said`);
+});
+
 Deno.test("ForwardLanes asks seldom where streams are short", () => {
   const all = new Workers();
   for (let index = 0; index < 500; index++) {

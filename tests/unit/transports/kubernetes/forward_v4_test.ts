@@ -50,3 +50,73 @@ Deno.test("ForwardV4 gives no more answers than the server takes", async () => {
   assert.ok(conn.said > 0 && conn.said <= 512 * 1024, `${conn.said} bytes wait`);
   stream.abort();
 });
+
+/** A server that takes nothing, and says what a test has it say. */
+class SlowServer extends StreamedConn implements Conn {
+  readonly peer = "api";
+  onAbort: ((reason: unknown) => void) | undefined = undefined;
+  readonly #said = Promise.withResolvers<Uint8Array>();
+  readonly #dropped = Promise.withResolvers<never>();
+
+  constructor() {
+    super();
+    this.#dropped.promise.catch(() => {});
+  }
+
+  say(bytes: Uint8Array): void {
+    this.#said.resolve(bytes);
+  }
+
+  async read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
+    const bytes = await Promise.race([this.#said.promise, this.#dropped.promise]);
+    into.set(bytes);
+    return bytes.length;
+  }
+
+  write(): Promise<void> {
+    return this.#dropped.promise;
+  }
+
+  closeWrite(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  abort(reason?: unknown): void {
+    this.#dropped.reject(reason);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.abort();
+    return Promise.resolve();
+  }
+}
+
+Deno.test("ForwardV4 lets a writer go when the pod has ended, and what it said be read", async () => {
+  const conn = new SlowServer();
+  const clock = new FakeClock();
+  const { stream } = new ForwardV4(conn, {
+    clock,
+    target: { namespace: "shop", pod: "web-1", port: 80 },
+    pulse: { quiet: 3000, patience: 12_000, keepalive: 30_000 },
+    onOver: () => {},
+  });
+  // More than it keeps for a server that takes nothing.
+  const writing = assert.rejects(stream.write(new Uint8Array(600_000)), {
+    code: "unreachable",
+    detail: "reset",
+  });
+  await settle();
+  const messages = [[0, 80, 0], [0, ..."bye".split("").map((letter) => letter.charCodeAt(0))]];
+  conn.say(Uint8Array.from([
+    ...messages.flatMap((message) => [0x82, message.length, ...message]),
+    ...[0x88, 2, 0x03, 0xe8],
+  ]));
+  // Nobody reads yet.
+  await writing;
+  const into = new Uint8Array(10);
+  assert.equal(await stream.read(into), 3);
+  assert.equal(new TextDecoder().decode(into.subarray(0, 3)), "bye");
+  assert.equal(await stream.read(into), null);
+  await stream[Symbol.asyncDispose]();
+  assert.equal(clock.waiting, 0);
+});
