@@ -88,6 +88,7 @@ export class Kubernetes implements Transport {
       const { readContexts } = await import("./kubernetes/open_clusters.ts");
       const config = await readContexts(this.#settings, this.#deps);
       this.#set?.renew(config);
+      this.#tables?.keepOnly(this.#set?.used?.table);
       this.#failure = undefined;
       return [];
     } catch (error) {

@@ -62,6 +62,12 @@ export class ClusterSet implements AsyncDisposable {
     return this.#options.settings.contexts === undefined ? this.#linkOf(this.#contextName()) : undefined;
   }
 
+  /** The same, where it is in use already. */
+  get used(): ClusterLink | undefined {
+    const { contexts } = this.#options.settings;
+    return contexts === undefined ? this.#links.get(this.#contextName())?.link : undefined;
+  }
+
   /** The kubeconfig was read anew: what has changed in it is used from the next connection on. */
   renew(config: KubeConfig): void {
     this.#config = config;

@@ -27,6 +27,14 @@ export class LateTables implements FarTables, Disposable {
     this.#changed();
   }
 
+  /** From now on only these count; others are forgotten, so that the next who needs a table follows the cluster of now. */
+  keepOnly(tables: FarTables | undefined): void {
+    if (!this.#tables || this.#tables === tables) return;
+    this.#ear?.[Symbol.dispose]();
+    this.#ear = this.#tables = undefined;
+    this.#changed();
+  }
+
   onChange(changed: () => void): Disposable {
     this.#listeners.add(changed);
     return { [Symbol.dispose]: () => void this.#listeners.delete(changed) };

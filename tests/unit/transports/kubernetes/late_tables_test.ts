@@ -79,3 +79,21 @@ Deno.test("LateTables tells nobody after its end", async () => {
   cluster.says("web");
   assert.deepEqual([changes, cluster.ears.size], [1, 0]);
 });
+
+Deno.test("LateTables forgets the table of a cluster that counts no more, and says so", async () => {
+  const [before, after] = [new SpokenTables(), new SpokenTables()];
+  let now = before;
+  using tables = new LateTables(() => Promise.resolve(now));
+  await tables.follow({ signal });
+  before.says("old");
+  let changes = 0;
+  using _ear = tables.onChange(() => changes++);
+  tables.keepOnly(before);
+  assert.deepEqual([tables.current, changes], [before.current, 0]);
+  now = after;
+  tables.keepOnly(undefined);
+  assert.deepEqual([tables.current, changes, before.ears.size], [undefined, 1, 0]);
+  await tables.follow({ signal });
+  after.says("new");
+  assert.deepEqual([...tables.current?.services ?? []], ["new"]);
+});
