@@ -153,8 +153,8 @@ export class Exchange {
 
   /** Reads ahead while the client waits or listens, so that one that goes away does not keep the origin busy. */
   #watchClient(): void {
-    // After an upgrade the relay reads.
-    if (this.#isOver || this.#upgrade !== undefined || this.#clientError !== undefined) return;
+    // After an upgrade the relay goes on with the read that runs.
+    if (this.#isOver || this.#clientError !== undefined) return;
     if (this.#messages.pending.length > 0) return;
     void this.#messages.fill().then((isMore) => {
       if (isMore) return;

@@ -668,6 +668,41 @@ Deno.test("a client that ends its side after the request gets the answer (K19)",
 });
 
 for (const how of ["abort", "end"] as const) {
+  Deno.test(`a client that goes away before its upgrade is answered, by ${how}, does not keep the origin busy`, async () => {
+    const world = serveClient(serveMixed);
+    const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+    await send(world.client, `GET http://a/chat HTTP/1.1\r\nHost: a\r\n${upgrade}`);
+    const dial = await world.dials.nth(0);
+    await headOf(dial);
+    if (how === "abort") world.client.abort();
+    else await world.client[Symbol.asyncDispose]();
+    await world.clock.advance(how === "abort" ? 0 : 34_000);
+    await world.clock.advance(how === "abort" ? 0 : 2_000);
+    assert.equal(dial.outcome, "client_gone");
+    await world.served;
+    assert.equal(world.clock.waiting, 0);
+  });
+}
+
+Deno.test("a client that has ended its side before the upgrade is answered has its end passed on after it", async () => {
+  const world = serveClient(serveMixed);
+  const upgrade = "Connection: Upgrade\r\nUpgrade: echo\r\n\r\n";
+  await send(world.client, `GET http://a/ HTTP/1.1\r\nHost: a\r\n${upgrade}`);
+  const dial = await world.dials.nth(0);
+  await headOf(dial);
+  await send(world.client, "early");
+  await world.client.closeWrite();
+  await settle();
+  await send(dial.target, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
+  assert.equal(await textOf(dial.target), "early");
+  await send(dial.target, "late");
+  await dial.target.closeWrite();
+  assert.match(await textOf(world.client), /\r\n\r\nlate$/);
+  await world.served;
+  assert.equal(dial.outcome, "done");
+});
+
+for (const how of ["abort", "end"] as const) {
   Deno.test(`a client that goes away while the answer pauses, by ${how}, does not keep the origin busy`, async () => {
     const world = serveClient(serveMixed);
     await send(world.client, "GET http://a/events HTTP/1.1\r\nHost: a\r\n\r\n");
