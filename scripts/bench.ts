@@ -77,6 +77,9 @@ async function writeReport(report: BenchReport, isPage: boolean): Promise<void> 
   await write("dist/bench.json", benchJson(report));
   await write("dist/bench.svg", benchPicture(report));
   if (!isPage) return;
-  await write("docs/speed.md", benchPage(report, "pictures/bench.svg"));
-  await write("docs/pictures/bench.svg", benchPicture(report));
+  const [page, picture] = ["docs/speed.md", "docs/pictures/bench.svg"] as const;
+  await write(page, benchPage(report, "pictures/bench.svg"));
+  await write(picture, benchPicture(report));
+  const format = new Deno.Command(Deno.execPath(), { args: ["fmt", "--quiet", page, picture], cwd: root });
+  if (!(await format.output()).success) throw new Error(`Cannot format ${page} and ${picture}`);
 }
