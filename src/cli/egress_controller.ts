@@ -56,7 +56,7 @@ export const controllerOptions = object({
     option("--health-host", string({ metavar: "ADDR" }), {
       description: words("Where that listens (default: every address)."),
     }),
-    "0.0.0.0",
+    "",
   ),
   lease: withDefault(
     option("--lease-duration", durationValue(), {

@@ -6,7 +6,6 @@ import type { InferValue } from "@optique/core/parser";
 import { PosternError, type World } from "../core/mod.ts";
 import type { RunContext } from "./command.ts";
 import {
-  boundAddress,
   expectPlainPorts,
   fileOption,
   ignoredOptions,
@@ -138,8 +137,8 @@ export async function runAgent(
       ...(token !== undefined && { tokenFile: token }),
       id: values.id ?? (process.env("PROXY_AGENT_ID") || crypto.randomUUID()),
       identifiers: values.identifiers,
-      health: { host: boundAddress(values.healthAddress), port: values.healthPort },
-      admin: { host: boundAddress(values.adminAddress), port: values.adminPort },
+      health: { host: values.healthAddress, port: values.healthPort },
+      admin: { host: values.adminAddress, port: values.adminPort },
       alpn: (values.alpn ?? "").split(",").filter((name) => name !== ""),
       pulse: values.pulse || never,
       ...counts && {

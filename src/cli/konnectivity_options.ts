@@ -36,11 +36,6 @@ export function listenAddress(name: `--${string}`, about: string, standard: stri
   );
 }
 
-/** Where Go listens when an address is empty. */
-export function boundAddress(address: string): string {
-  return address === "" ? "0.0.0.0" : address;
-}
-
 /** An option that names a file. */
 export function fileOption(name: `--${string}`, about: string): ArgumentParser<string | undefined> {
   return optional(option(name, pathValue("FILE"), { description: words(about) }));

@@ -8,7 +8,6 @@ import type { RunContext } from "./command.ts";
 import { narrowedTls, tlsVersions } from "./konnectivity_tls.ts";
 import { durationOrNever, pathValue, words } from "./options.ts";
 import {
-  boundAddress,
   expectPlainPorts,
   fileOption,
   ignoredOptions,
@@ -178,8 +177,8 @@ export async function runServer(values: Values, world: World, { log, signal }: R
       count: identity.count,
       strategies: strategiesOf(agents.strategies),
       front: frontOf(front),
-      agents: { host: boundAddress(agents.address), port: agents.port },
-      health: { host: boundAddress(others.healthAddress), port: others.healthPort },
+      agents: { host: agents.address, port: agents.port },
+      health: { host: others.healthAddress, port: others.healthPort },
       admin: { host: others.adminAddress || "127.0.0.1", port: others.adminPort },
       replacesSocket: front.replacesSocket,
       frontTls: tlsFiles(front),
@@ -246,7 +245,7 @@ function expectFiles({ front, agents }: Values, hasTokens: boolean): void {
 
 function frontOf({ socket, port, address }: Values["front"]): Endpoint {
   if (socket !== undefined && socket !== "") return { path: socket };
-  if (port > 0) return { host: boundAddress(address), port };
+  if (port > 0) return { host: address, port };
   throw new PosternError("usage", "Cannot serve clients: there is neither a port nor a socket for them", {
     hint: "give --server-port or --uds-name",
   });

@@ -69,6 +69,11 @@ export class SocketConn extends StreamedConn implements Conn {
 
 /** `127.0.0.1:80`, `[::1]:80` or `unix:PATH`. */
 export function addressText(address: Deno.Addr): string {
-  if ("hostname" in address) return formatTarget({ host: address.hostname, port: address.port });
+  // As who listens for both families is told the clients of IPv4.
+  if ("hostname" in address) {
+    return formatTarget({ host: address.hostname.replace(mapped, ""), port: address.port });
+  }
   return "path" in address ? `unix:${address.path ?? ""}` : "unknown";
 }
+
+const mapped = /^::ffff:(?=[0-9.]+$)/;

@@ -3,6 +3,7 @@ import {
   Deadlines,
   describe,
   type Endpoint,
+  formatTarget,
   type Log,
   PosternError,
   Tasks,
@@ -17,6 +18,7 @@ import {
 } from "../../egress/mod.ts";
 import { loadKonnectivity, serveAdmin, serveDoor } from "../../listeners/mod.ts";
 import { openClusterOfProgram } from "../programs/cluster_of_program.ts";
+import { listenAnywhere } from "../listen_anywhere.ts";
 import { gauge } from "../konnectivity/tunnel_record.ts";
 import { straightProbe } from "./straight_probe.ts";
 
@@ -109,7 +111,7 @@ export async function runEgressController(
     over.signal,
     (error) => log.error("egress.failed", { reason: describe(error) }),
   );
-  await using health = network.listen(settings.health);
+  await using health = listenAnywhere(network, settings.health);
   const limits = { connections: 100, handshake: 10_000, halfCloseLinger: 5000 };
   const refuse = () =>
     Promise.reject(new PosternError("not_allowed", "Cannot connect anywhere: this is no door"));
@@ -117,7 +119,7 @@ export async function runEgressController(
     serveDoor(health, serveAdmin, { dial: refuse, clock, log, deadlines, limits, pages }, { signal })
   );
   const { endpoint } = health;
-  await onReady({ health: "port" in endpoint ? `${endpoint.host}:${endpoint.port}` : endpoint.path });
+  await onReady({ health: "port" in endpoint ? formatTarget(endpoint) : endpoint.path });
   using _drain = whenAborted(draining, () => over.abort(draining.reason));
   try {
     await election.run((leadership) => controller.lead(leadership), { signal: over.signal });

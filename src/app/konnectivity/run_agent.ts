@@ -3,6 +3,7 @@ import {
   describe,
   type Dialer,
   type Endpoint,
+  formatTarget,
   type Log,
   PosternError,
   type Target,
@@ -13,6 +14,7 @@ import {
 } from "../../core/mod.ts";
 import { loadKonnectivity, serveAdmin, serveDoor } from "../../listeners/mod.ts";
 import { Direct } from "../../transports/mod.ts";
+import { listenAnywhere } from "../listen_anywhere.ts";
 import { AllowedTargets } from "./allowed_targets.ts";
 import { openLeaseCount } from "./lease_count.ts";
 import { PacketCounts } from "./packet_counts.ts";
@@ -143,18 +145,18 @@ export async function runKonnectivityAgent(
       ...counted?.metrics() ?? [],
     ],
   });
-  await using health = network.listen(settings.health);
+  await using health = listenAnywhere(network, settings.health);
   const limits = { connections: 100, handshake: 10_000, halfCloseLinger: 5000 };
   const deps = { dial: record.dial, clock, log, deadlines, limits, pages };
   tasks.spawn((signal) => serveDoor(health, serveAdmin, deps, { signal }));
   const { endpoint } = health;
-  await using admin = await boundIfFree(() => Promise.resolve(network.listen(settings.admin)), log);
+  await using admin = await boundIfFree(() => Promise.resolve(listenAnywhere(network, settings.admin)), log);
   if (admin && "port" in endpoint) {
     const pages = adminPages({ healthPort: endpoint.port });
     tasks.spawn((signal) => serveDoor(admin, serveAdmin, { ...deps, pages }, { signal }));
   }
   if (counted) tasks.spawn((signal) => counted.run({ signal }));
-  await onReady({ health: "port" in endpoint ? `${endpoint.host}:${endpoint.port}` : endpoint.path });
+  await onReady({ health: "port" in endpoint ? formatTarget(endpoint) : endpoint.path });
   using _drain = whenAborted(draining, () => {
     log.info("agent.drains", { open: agent.connections });
     agent.drain({ signal: over.signal }).then(

@@ -3,6 +3,7 @@ import {
   Deadlines,
   describe,
   type Endpoint,
+  formatTarget,
   type Listening,
   type Log,
   PosternError,
@@ -19,6 +20,7 @@ import {
   serveAdmin,
   serveDoor,
 } from "../../listeners/mod.ts";
+import { listenAnywhere } from "../listen_anywhere.ts";
 import { removeStaleSocket } from "../stale_socket.ts";
 import { openServerCluster, type ServerClusterSettings } from "./server_cluster.ts";
 import { ServerMetrics, serverPrefix } from "./server_metrics.ts";
@@ -149,7 +151,7 @@ export async function runKonnectivityServer(
     if ("path" in endpoint && settings.replacesSocket) {
       await removeStaleSocket({ files, network }, endpoint.path);
     }
-    const listening = held.use(network.listen(endpoint));
+    const listening = held.use(listenAnywhere(network, endpoint));
     if ("path" in endpoint) held.defer(() => files.remove(endpoint.path));
     return listening;
   };
@@ -222,5 +224,5 @@ function late(): PosternError {
 }
 
 function text({ endpoint }: Listening): string {
-  return "path" in endpoint ? `unix:${endpoint.path}` : `${endpoint.host}:${endpoint.port}`;
+  return "path" in endpoint ? `unix:${endpoint.path}` : formatTarget(endpoint);
 }
