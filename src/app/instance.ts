@@ -68,6 +68,7 @@ export class Instance implements AsyncDisposable {
       });
     }
     try {
+      if (platform !== "windows") await demandUnanswered(world, socketPath(world, id));
       await world.files.remove(socketPath(world, id));
       await world.files.remove(addressPath(world, id));
     } catch (error) {
@@ -100,6 +101,19 @@ export class Instance implements AsyncDisposable {
     this.#listening?.close();
     for (const path of this.#leftovers) await this.#world.files.remove(path);
   }
+}
+
+/** Nobody has the id, but another door may have `listen.unix` at this very path. */
+async function demandUnanswered({ network }: World, path: string): Promise<void> {
+  try {
+    await using _conn = await network.connect({ path }, { signal: new AbortController().signal });
+  } catch {
+    return;
+  }
+  throw new PosternError("config", `Cannot start: another door listens on ${path}`, {
+    exit: 1,
+    hint: "give this one another --id, or that one another path in listen.unix",
+  });
 }
 
 /** A token that nobody guesses. */

@@ -35,6 +35,14 @@ Deno.test("Instance.take() removes what a dead door left, and gives the lock bac
   await using _again = await Instance.take(world, "work");
 });
 
+Deno.test("Instance.take() leaves the socket of a living door alone, whatever that serves there", async () => {
+  const world = new MemoryWorld();
+  await using _door = world.network.listen({ path: "/run/me/work.sock" });
+  await assert.rejects(Instance.take(world, "work"), /another door listens on \/run\/me\/work\.sock/);
+  assert.ok(await world.files.info("/run/me/work.sock"));
+  assert.ok(await world.files.lock(lockFile));
+});
+
 Deno.test("Instance.take() refuses a path that is too long for a socket, before anything is made", async () => {
   const world = new MemoryWorld();
   Object.assign(world.places, { runtime: `/${"deep/".repeat(25)}run` });
