@@ -3,12 +3,14 @@ import { fileError } from "./file_error.ts";
 
 /** How long nothing more must happen before a change is told: an editor's save is many events. */
 const quiet = 200;
+/** How long a directory in which something happens all the time may keep a change back. */
+const longest = 2000;
 /** How often a directory that has gone is looked for. */
 const searchEvery = 1000;
 
 /**
- * Calls `changed` after something in a directory changed and 200 ms of quiet. A directory that is missing, removed
- * or replaced is looked for each second, and its return is a change.
+ * Calls `changed` after something in a directory changed and 200 ms of quiet, or after two seconds without. A
+ * directory that is missing, removed or replaced is looked for each second, and its return is a change.
  */
 export function watchDirectory(directory: string, changed: () => void, clock: Clock): Disposable {
   const watch = new DirectoryWatch(directory, changed, clock);
@@ -23,6 +25,8 @@ class DirectoryWatch implements Disposable {
   #watcher: Deno.FsWatcher | undefined;
   #identity = "";
   #timer: Disposable | undefined;
+  /** When the first change came that was not told yet. */
+  #since: number | undefined;
   #isClosed = false;
 
   constructor(directory: string, changed: () => void, clock: Clock) {
@@ -78,12 +82,16 @@ class DirectoryWatch implements Disposable {
     this.#reopen();
   }
 
-  /** Begins the quiet time anew. */
+  /** Begins the quiet time anew, if there is still time for that. */
   #settle(): void {
     if (this.#isClosed) return;
+    const now = this.#clock.now();
+    this.#since ??= now;
+    const left = this.#since + longest - now;
+    if (this.#timer && left <= 0) return;
     this.#timer?.[Symbol.dispose]();
-    this.#timer = this.#clock.after(quiet, () => {
-      this.#timer = undefined;
+    this.#timer = this.#clock.after(Math.min(quiet, Math.max(0, left)), () => {
+      this.#timer = this.#since = undefined;
       if (this.#isStill()) this.#changed();
       else this.#close();
     });

@@ -6,8 +6,9 @@ import { watchDirectory } from "../../../src/runtime/directory_watch.ts";
 class HandClock implements Clock {
   readonly #timers = new Map<object, { ms: number; task: () => void }>();
   #told: ((ms: number) => void) | undefined;
+  time = 0;
 
-  now = () => 0;
+  now = () => this.time;
   date = () => new Date(0);
   turn = () => Promise.resolve();
 
@@ -44,6 +45,20 @@ async function inDirectory(body: (directory: string) => Promise<void>): Promise<
     await Deno.remove(outer, { recursive: true });
   }
 }
+
+Deno.test("watchDirectory() tells a change after two seconds in which there was never quiet", () =>
+  inDirectory(async (directory) => {
+    const clock = new HandClock();
+    let changes = 0;
+    using _watch = watchDirectory(directory, () => changes++, clock);
+    await Deno.writeTextFile(`${directory}/a`, "text");
+    await clock.set(200);
+    clock.time = 1900;
+    await Deno.writeTextFile(`${directory}/b`, "text");
+    await clock.set(100);
+    clock.ring();
+    assert.equal(changes, 1);
+  }));
 
 Deno.test("watchDirectory() tells many events once, after the quiet", () =>
   inDirectory(async (directory) => {
