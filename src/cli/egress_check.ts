@@ -45,7 +45,9 @@ export async function runCheck(
     throw new PosternError("usage", "Cannot check a proxy: name a FILE with it, or --install-config FILE");
   }
   if (timeout !== undefined && !live) {
-    throw new PosternError("usage", "Cannot use --timeout: nothing is asked without --live");
+    throw new PosternError("usage", "Cannot use --timeout: nothing is asked without --live", {
+      hint: "add --live, or leave out --timeout",
+    });
   }
   const { checkProxy } = await import("../app/mod.ts");
   await using signals = untilSignals(world, signal);

@@ -99,7 +99,7 @@ function requireUse(values: Values): void {
 }
 
 function noUse(option: string, why: string): PosternError {
-  return new PosternError("usage", `Cannot use ${option}: ${why}`);
+  return new PosternError("usage", `Cannot use ${option}: ${why}`, { hint: `leave out ${option}` });
 }
 
 /** In any case: install-configs write them in lower case, clusters do not. */

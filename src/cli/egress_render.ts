@@ -82,7 +82,9 @@ export async function runRender(values: Values, world: World, { signal }: RunCon
 function requireOneSource({ proxy, installConfig, ca, kubeconfig, context, part }: Values): void {
   const isOfFile = proxy !== undefined || installConfig !== undefined;
   if (isOfFile && (kubeconfig ?? context) !== undefined) {
-    throw new PosternError("usage", "Cannot take the proxy of several: name a cluster, or files");
+    throw new PosternError("usage", "Cannot take the proxy of a cluster and of files", {
+      hint: "leave out --kubeconfig and --context, or the files",
+    });
   }
   if (ca !== undefined && !isOfFile) {
     throw new PosternError("usage", "Cannot use --ca: a cluster brings its own bundle", {

@@ -109,7 +109,7 @@ const transcripts: readonly Transcript[] = [
   {
     args: ["egress", "render", "objects.yaml", "--proxy", "proxy.yaml", "--context", "lab"],
     code: 2,
-    err: /Cannot take the proxy of several/,
+    err: /Cannot take the proxy of a cluster and of files/,
   },
   {
     args: ["egress", "render", "objects.yaml", "--ca", "ca.pem"],
