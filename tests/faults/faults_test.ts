@@ -43,9 +43,9 @@ peerTest(
     });
     const before = await accounts();
     const { channels: usual = 0 } = liveOf(await statusOf(home));
-    // A failure tells what was played: what a test prints is not shown.
-    const step = (name: string, work: () => Promise<void>) =>
-      t.step(name, async () => {
+    // A failure tells what was played: what a test prints is not shown. What comes after it would tell nothing.
+    const step = async (name: string, work: () => Promise<void>) => {
+      const isDone = await t.step(name, async () => {
         try {
           await work();
         } catch (error) {
@@ -54,6 +54,8 @@ peerTest(
           });
         }
       });
+      if (!isDone) throw new Error(`the rest was left out after: ${name}`);
+    };
     await step(
       `seed ${seed}: ${schedule.faults.length} faults, ${schedule.streams.length} streams`,
       async () => {

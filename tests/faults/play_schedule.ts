@@ -1,7 +1,7 @@
 import { eventually } from "../support/peer_program.ts";
 import { type FaultLedger, type StreamAccount } from "./fault_ledger.ts";
 import type { PlannedFault, PlannedStream, Schedule } from "./fault_schedule.ts";
-import { type LivePart, pause } from "./live_parts.ts";
+import type { LivePart } from "./live_parts.ts";
 import type { PatternStreams } from "./pattern_streams.ts";
 import type { WorldWay } from "./whole_world.ts";
 
@@ -23,26 +23,63 @@ export interface Stage {
   readonly carried: PlayedStream[];
 }
 
-/** Plays a schedule to its end: all streams are over, and every way that had trouble works again. */
+/**
+ * Plays a schedule to its end: all streams are over, and every way that had trouble works again. After a failure nothing
+ * more begins.
+ */
 export async function playSchedule(schedule: Schedule, stage: Stage): Promise<PlayedStream[]> {
-  const start = performance.now();
-  const begins = async (at: number) => await pause(Math.max(0, start + at - performance.now()));
+  const times = new Timetable();
   // A busy machine may need longer for a fault than it was to last: the next one of the same part waits for its end.
   const ends = new Map<string, Promise<void>>();
   const faults = schedule.faults.map(async (fault) => {
     const before = ends.get(fault.part);
     const over = Promise.withResolvers<void>();
     ends.set(fault.part, over.promise);
-    await begins(fault.at);
+    await times.reached(fault.at);
     await before;
-    await suffer(fault, stage, over.resolve);
+    if (times.isStopped) over.resolve();
+    else await suffer(fault, stage, over.resolve);
   });
   const streams = schedule.streams.map(async (plan) => {
-    await begins(plan.at);
-    return await carry(plan, stage);
+    await times.reached(plan.at);
+    return times.isStopped ? [] : [await carry(plan, stage)];
   });
-  await Promise.all(faults);
-  return await Promise.all(streams);
+  try {
+    await Promise.all(faults);
+    return (await Promise.all(streams)).flat();
+  } catch (error) {
+    times.stop();
+    await Promise.allSettled([...faults, ...streams]);
+    throw error;
+  }
+}
+
+/** The moments of a run, in ms from its start. */
+class Timetable {
+  readonly #start = performance.now();
+  readonly #waiting = new Map<ReturnType<typeof setTimeout>, () => void>();
+  isStopped = false;
+
+  /** Resolves at a moment, or when the run is stopped. */
+  reached(at: number): Promise<void> {
+    if (this.isStopped) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => {
+      this.#waiting.delete(timer);
+      resolve();
+    }, Math.max(0, this.#start + at - performance.now()));
+    this.#waiting.set(timer, resolve);
+    return promise;
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    for (const [timer, resolve] of this.#waiting) {
+      clearTimeout(timer);
+      resolve();
+    }
+    this.#waiting.clear();
+  }
 }
 
 /** Resolves once a way carries something; tells how many times it was tried. */
