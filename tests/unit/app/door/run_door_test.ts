@@ -77,8 +77,19 @@ const failures = [
     error: /Cannot listen on 127\.0\.0\.1:2/,
   },
   {
-    name: "a control socket that cannot be bound",
+    name: "a control socket that another door has for something else",
     prepare: (world: MemoryWorld) => void world.network.listen({ path: "/run/me/default.sock" }),
+    error: /another door listens on \/run\/me\/default\.sock/,
+  },
+  {
+    name: "a control socket that cannot be bound",
+    prepare: (world: MemoryWorld) => {
+      const listen = world.network.listen.bind(world.network);
+      world.network.listen = (endpoint) => {
+        if ("path" in endpoint) throw new PosternError("config", `Cannot listen on ${endpoint.path}`);
+        return listen(endpoint);
+      };
+    },
     error: /Cannot listen on \/run\/me\/default\.sock/,
   },
   {
