@@ -94,6 +94,7 @@ export class PrivateKeys {
     const message = await messageOf(this.#library, data);
     if (!message) return { problem: "it is no OpenPGP message" };
     const ids = message.getEncryptionKeyIDs().map((id) => id.toHex().toUpperCase());
+    if (ids.length === 0) return { problem: "it is encrypted for no key" };
     const own = this.ids;
     // An id of zeros hides the recipient: only trying tells.
     const isHidden = ids.some((id) => /^0+$/.test(id));

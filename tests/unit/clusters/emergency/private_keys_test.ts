@@ -63,9 +63,27 @@ const messages = [
   { name: "base64 of junk", data: btoa("junk"), problem: "it is no OpenPGP message" },
   { name: "armor around nothing", data: "-----BEGIN PGP MESSAGE-----", problem: "it is no OpenPGP message" },
   {
-    name: "a message of which a part is missing",
-    data: (await messageFor(bob.publicKey, "x".repeat(4000))).replace(/(\n[^\n]{20,}){20}/, ""),
-    problem: undefined,
+    name: "a message that was changed",
+    data: changed(await messageFor(bob.publicKey)),
+    problem: "it is for our key, and damaged",
+  },
+  {
+    name: "a message of which the end is missing",
+    data: (await messageFor(bob.publicKey, "x".repeat(4000))).replace(
+      /(\n[^\n=]{60}){20}(?=\n[^\n]+\n=)/,
+      "",
+    ),
+    problem: "it is no OpenPGP message",
+  },
+  {
+    name: "a message for a password",
+    data: String(await encrypt({ message: await createMessage({ text: "TEXT" }), passwords: ["password"] })),
+    problem: "it is encrypted for no key",
+  },
+  {
+    name: "a message that is not encrypted",
+    data: (await createMessage({ text: "TEXT" })).armor(),
+    problem: "it is encrypted for no key",
   },
   {
     name: "a small message that is 20 MB when unpacked",
@@ -77,7 +95,7 @@ for (const { name, data, problem } of messages) {
   Deno.test(`PrivateKeys.open() survives ${name}`, async () => {
     const opened = await (await read(bob.privateKey)).open(data);
     assert.ok("problem" in opened, JSON.stringify(opened).slice(0, 200));
-    if (problem !== undefined) assert.equal(opened.problem, problem);
+    assert.equal(opened.problem, problem);
   });
 }
 
@@ -116,6 +134,14 @@ Deno.test("openSecrets() ends with its signal", async () => {
 
 function read(text: string): Promise<PrivateKeys> {
   return PrivateKeys.read(new TextEncoder().encode(text), { from: '"key.asc"' });
+}
+
+/** A message with another last byte. */
+function changed(armored: string): string {
+  const [, base64 = ""] = /\n\n([^-]+?)\n(?:=[^\n]{4}\n)?-----END/.exec(armored) ?? [];
+  const bytes = Uint8Array.from(atob(base64.replaceAll("\n", "")), (char) => char.charCodeAt(0));
+  bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
+  return btoa(String.fromCharCode(...bytes));
 }
 
 /** A message that is much larger when it is unpacked. */
