@@ -1,3 +1,4 @@
+import { describe } from "../src/core/mod.ts";
 import { liveOf, statusOf } from "../tests/faults/process_accounts.ts";
 import { type WayName, wayNames, WholeWorld, worldPeers } from "../tests/faults/whole_world.ts";
 import { startReady } from "./bench_doors.ts";
@@ -8,6 +9,10 @@ const usage = "deno task soak [--minutes 60] [--rate 200] [--ways direct,one,…
 
 /** Longer than a way without half-closes is kept open for a client that has ended its side. */
 const quietSeconds = 45;
+
+/** How often it is looked whether this program moves, and how late that counts as a standstill, in ms. */
+const lookEvery = 100;
+const leastStandstill = 500;
 
 const stopping = ["SIGINT", "SIGTERM"] as const;
 
@@ -81,14 +86,24 @@ async function load(generator: string, world: WholeWorld, options: SoakOptions):
   for (const signal of stopping) Deno.addSignalListener(signal, stop);
   const samples: SoakSample[] = [];
   let sessions = 0;
+  let unanswered = 0;
   let text = "";
+  using _watch = watchStandstills();
   for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
     text += piece;
     const lines = text.split("\n");
     text = lines.pop() ?? "";
     for (const line of lines) {
-      if (samples.length % 6 === 0) sessions = await sessionsOf(world);
-      const sample = { ...JSON.parse(line), sessions };
+      if (samples.length % 6 === 0) {
+        try {
+          sessions = await sessionsOf(world);
+        } catch (error) {
+          // The load goes on: what it does then is worth more than an early end.
+          unanswered++;
+          console.log(describe(error));
+        }
+      }
+      const sample = { ...JSON.parse(line), sessions, unanswered };
       samples.push(sample);
       if (options.samples !== undefined) {
         await Deno.writeTextFile(options.samples, `${JSON.stringify(sample)}\n`, { append: true });
@@ -100,6 +115,22 @@ async function load(generator: string, world: WholeWorld, options: SoakOptions):
   for (const signal of stopping) Deno.removeSignalListener(signal, stop);
   if (success) return samples;
   throw new Error(signal === "SIGTERM" ? "it was stopped" : "the load generator failed");
+}
+
+/** Says when the machine stood still, or had no time for this program: what failed just then tells nothing of a door. */
+function watchStandstills(): Disposable {
+  const start = performance.now();
+  let before = start;
+  const timer = setInterval(() => {
+    const now = performance.now();
+    const late = now - before - lookEvery;
+    if (late > leastStandstill) {
+      const seconds = (ms: number) => (ms / 1000).toFixed(1);
+      console.log(`${seconds(now - start)} s: nothing moved here for ${seconds(late)} s`);
+    }
+    before = now;
+  }, lookEvery);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** What the door had to say besides each connection's end, and how often. */

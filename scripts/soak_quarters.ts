@@ -9,6 +9,8 @@ export interface SoakSample {
   readonly failed: number;
   readonly skipped: number;
   readonly sessions: number;
+  /** How many questions to the door had no answer so far. */
+  readonly unanswered?: number;
   /** How often each target failed, and how it did last. */
   readonly failures?: readonly string[];
 }
@@ -74,6 +76,8 @@ export function judgeSoak(
   if (end.failed > end.done * mostFailed) {
     problems.push(`${end.failed} of ${end.done} connections failed: ${(end.failures ?? []).join("; ")}`);
   }
+  const { unanswered = 0 } = end;
+  if (unanswered > 0) problems.push(`the door left ${unanswered} questions without an answer`);
   if (end.skipped > 0) problems.push(`${end.skipped} connections found no room`);
   if (end.open > 0) problems.push(`${end.open} clients never ended`);
   if (connections > 0) problems.push(`the door still has ${connections} connections`);

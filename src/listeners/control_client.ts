@@ -4,6 +4,7 @@ import {
   type ErrorCode,
   formatTarget,
   jsonIn,
+  limitTime,
   Messages,
   PosternError,
   type Target,
@@ -68,7 +69,7 @@ export class ControlClient {
     const silent = new AbortController();
     const late = () =>
       silent.abort(new PosternError("timeout", `Cannot watch the door "${id}" any longer: it says nothing`));
-    let deadline = clock.after(mostSilence, late);
+    let deadline = limitTime(clock, mostSilence, late);
     try {
       const either = AbortSignal.any([signal, silent.signal]);
       await using conn = await this.#connect(either);
@@ -79,7 +80,7 @@ export class ControlClient {
       const reader = new EventReader();
       await copyBody(messages, framing, async (bytes) => {
         deadline[Symbol.dispose]();
-        deadline = clock.after(mostSilence, late);
+        deadline = limitTime(clock, mostSilence, late);
         for (const text of reader.take(bytes)) await told(JSON.parse(text));
       }, { status: 502 });
     } finally {

@@ -1,4 +1,12 @@
-import { type Bytes, type Clock, type Conn, Inbox, PosternError, StreamedConn } from "../core/mod.ts";
+import {
+  type Bytes,
+  type Clock,
+  type Conn,
+  Inbox,
+  limitTime,
+  PosternError,
+  StreamedConn,
+} from "../core/mod.ts";
 import type { PacketStream } from "./packet_stream.ts";
 
 /** What a tunnel needs of whoever keeps the tunnels of a stream. */
@@ -210,7 +218,7 @@ export class PacketTunnel extends StreamedConn implements Conn {
     if (!isShared && !this.#isLeft) return;
     const [ms, when] = isShared ? [stallLimit, "while others wait"] : [leftLimit, "and its client has left"];
     this.#stall?.[Symbol.dispose]();
-    this.#stall = clock.after(ms, () => {
+    this.#stall = limitTime(clock, ms, () => {
       this.abort(new PosternError("timeout", `Its reader takes nothing ${when}`, { detail: "reset" }));
     });
   }

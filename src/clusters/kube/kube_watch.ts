@@ -1,4 +1,4 @@
-import { type Clock, describe, isPosternError, pause, PosternError, whenAborted } from "../../core/mod.ts";
+import { type Clock, describe, isPosternError, limitTime, pause, PosternError, whenAborted } from "../../core/mod.ts";
 import type { WatchStatus } from "./cluster_view.ts";
 import type { KubeApi } from "./kube_api.ts";
 import { KubeLines } from "./kube_lines.ts";
@@ -216,7 +216,7 @@ export class KubeWatch {
 
   /** A server that begins a list and does not go on with it may still have pages. */
   #listingTimer(own: AbortController): Disposable {
-    return this.#parts.clock.after(listingPatience, () => {
+    return limitTime(this.#parts.clock, listingPatience, () => {
       this.#takesWatchList = false;
       own.abort(this.#lost());
     });

@@ -1,4 +1,4 @@
-import { type Clock, PosternError } from "../../core/mod.ts";
+import { type Clock, limitTime, PosternError } from "../../core/mod.ts";
 import type { ForwardStream } from "./forward_stream.ts";
 
 export interface ForwardCrowdOptions {
@@ -108,7 +108,7 @@ export class ForwardCrowd implements Disposable {
   #lose(): void {
     if (this.#patience) return;
     const before = new Map([...this.#slow.keys()].map((stream) => [stream, stream.taken]));
-    this.#patience = this.#options.clock.after(patience, () => {
+    this.#patience = limitTime(this.#options.clock, patience, () => {
       this.#patience = undefined;
       for (const [stream, taken] of before) {
         const waiting = [...this.#streams].filter((other) =>

@@ -1,4 +1,4 @@
-import { type Conn, PosternError, type Target } from "../../core/mod.ts";
+import { type Conn, limitTime, PosternError, type Target } from "../../core/mod.ts";
 import { GatheredOutput } from "../gathered_output.ts";
 import { OpensshEngine } from "./openssh_engine.ts";
 import { lossFailure } from "./openssh_failure.ts";
@@ -76,7 +76,7 @@ export class OpensshSession implements HopSession {
     const { clock, times: { keepalive, deadAfter } } = this.#options.deps;
     const ms = Math.max(deadAfter - keepalive, keepalive / 2);
     this.#pingedAt = clock.now();
-    this.#answer = clock.after(ms, () => this.#fail(this.#silence(ms)));
+    this.#answer = limitTime(clock, ms, () => this.#fail(this.#silence(ms)));
     this.#engine.sendPing();
   }
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/mod.ts";
+import { type Clock, leastStall } from "../../core/mod.ts";
 
 export interface SshPulseOptions {
   readonly clock: Clock;
@@ -17,6 +17,9 @@ export class SshPulse implements Disposable {
   #asked: number[] = [];
   #heardAt: number;
   #timer: Disposable | undefined;
+  #dueAt = Infinity;
+  /** Whether a question was put once more because the process stood still. */
+  #hasRepeated = false;
   /** When the question was asked that was answered last. */
   #answered = -Infinity;
   #lastRoundTrip: number | undefined;
@@ -58,6 +61,7 @@ export class SshPulse implements Disposable {
 
   onHeard(): void {
     this.#heardAt = this.#options.clock.now();
+    this.#hasRepeated = false;
   }
 
   /** The server answers in the order it was asked. */
@@ -96,8 +100,11 @@ export class SshPulse implements Disposable {
     const isWaiting = last !== undefined && this.#heardAt <= last;
     if (isWaiting) {
       const deadAt = Math.max(this.#heardAt + deadAfter, last + this.#patience);
-      if (now >= deadAt) return onDead(now - this.#heardAt);
-      return this.#rest(deadAt - now);
+      if (now < deadAt) return this.#rest(deadAt - now);
+      // Where we stood still the server may have too: it gets its time again, but only once.
+      if (now - this.#dueAt <= leastStall || this.#hasRepeated) return onDead(now - this.#heardAt);
+      this.#hasRepeated = true;
+      return this.check();
     }
     const askAt = this.#onBeat(this.#heardAt + keepalive);
     if (now < askAt) return this.#rest(askAt - now);
@@ -125,6 +132,7 @@ export class SshPulse implements Disposable {
 
   #rest(ms: number): void {
     this.#timer?.[Symbol.dispose]();
+    this.#dueAt = this.#options.clock.now() + ms;
     this.#timer = this.#options.clock.after(Math.ceil(ms), this.#beat);
   }
 }

@@ -53,6 +53,11 @@ const cases: readonly { name: string; all: SoakSample[]; connections?: number; m
       missed: [/^400 descriptors at the end, 103 in the second quarter$/],
     },
     {
+      name: "does not answer",
+      all: samples(() => 100, { unanswered: 2 }),
+      missed: [/^the door left 2 questions without an answer$/],
+    },
+    {
       name: "fails",
       all: samples(() => 100, { failed: 41, failures: ["41 of a, the last: b"] }),
       missed: [/^41 of 40000 connections failed: 41 of a, the last: b$/],

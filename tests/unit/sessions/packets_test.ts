@@ -177,6 +177,17 @@ Deno.test("with others a tunnel whose reader takes nothing is dropped after a se
   await assert.rejects(stalled.read(new Uint8Array(1)), { code: "timeout" });
 });
 
+Deno.test("with others a tunnel is not dropped for what its reader could not take while the process stood still", async () => {
+  const answer = memoryAnswer(gush, clock);
+  await using pair = await packetPair({ isPostern: false, answer });
+  const slow = await pair.dialer.dial(somewhere, { signal });
+  await settle(() => pair.clock.waiting > 0);
+  await pair.clock.advance(500);
+  await pair.clock.skip(60_000);
+  assert.equal((await readExactly(slow, 5_000_000)).length, 5_000_000);
+  slow.abort();
+});
+
 Deno.test("with others a tunnel that is read slowly holds the stream back and is kept", async () => {
   const answer = memoryAnswer(gush, clock);
   await using pair = await packetPair({ isPostern: false, answer });

@@ -79,6 +79,26 @@ Deno.test("SshPulse asks at once when told to, and gives the answer its time alt
   assert.deepEqual(dead, [6000]);
 });
 
+Deno.test("SshPulse asks once more after a standstill in which an answer was due, and gives it its time", async () => {
+  const { clock, pulse: it, asked, dead } = pulse();
+  it.onHeard();
+  it.onAnswer();
+  await clock.advance(3500);
+  assert.equal(asked(), 2);
+  await clock.skip(60_000);
+  assert.deepEqual([asked(), dead], [3, []]);
+  await clock.advance(2000);
+  it.onHeard();
+  await clock.advance(3500);
+  assert.equal(asked(), 4);
+  await clock.skip(60_000);
+  assert.deepEqual([asked(), dead], [5, []]);
+  // Who is behind a program that has no time for it must not be waited for without an end.
+  await clock.skip(5000);
+  assert.equal(dead.length, 1);
+  it[Symbol.dispose]();
+});
+
 Deno.test("SshPulse asks together with others that began at another time, and never later than it would alone", async () => {
   const clock = new FakeClock();
   const asked: number[][] = [];
