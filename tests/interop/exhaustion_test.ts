@@ -67,6 +67,7 @@ Deno.test("more clients than the limit are answered in their own protocol, and t
     for (const client of held) client.close();
   }
   await eventually("there is room again", () => assertServes(door, target).then(() => true, () => false));
+  await door.says(/ WARN +door\.full/);
   assert.equal(door.stderr.match(/ WARN +door\.full/g)?.length, 1);
 });
 

@@ -141,6 +141,6 @@ peerTest(
     }
     isOver = true;
     await asking;
-    assert.deepEqual(failures, []);
+    assert.deepEqual(failures, [], `${failures.join("\n")}\n${door.stderr}`);
   },
 );
