@@ -1,4 +1,12 @@
-import { type Clock, describe, isPosternError, limitTime, pause, PosternError, whenAborted } from "../../core/mod.ts";
+import {
+  type Clock,
+  describe,
+  isPosternError,
+  limitTime,
+  pause,
+  PosternError,
+  whenAborted,
+} from "../../core/mod.ts";
 import type { WatchStatus } from "./cluster_view.ts";
 import type { KubeApi } from "./kube_api.ts";
 import { KubeLines } from "./kube_lines.ts";
