@@ -144,12 +144,12 @@ interface TriesParts extends ClusterLinkOptions {
   readonly ended: AbortSignal;
 }
 
-/** The attempts of one dial: a pod that refuses or is gone is followed by another one, at most twice. */
+/** The attempts of one dial: a pod that refuses or is gone is followed by another one, so many times each. */
 class Tries {
   readonly #target: Target;
   readonly #parts: TriesParts;
   readonly #tried = new Set<string>();
-  #left = 2;
+  readonly #left = { refused: 2, vanished: 8 };
 
   constructor(target: Target, parts: TriesParts) {
     this.#target = target;
@@ -204,13 +204,13 @@ class Tries {
 
   /** The place to try after one that failed; undefined where nothing is tried again. */
   async #another(error: unknown, failed: PodPlace, signal: AbortSignal): Promise<PodPlace | undefined> {
-    if (!neverReachedPod(error) || this.#left === 0) return undefined;
+    const why = neverReachedPod(error);
+    if (!why || this.#left[why] === 0) return undefined;
     const { log, view, api } = this.#parts;
     view.forgetPods();
-    const isGone = error instanceof PosternError && error.detail === "vanished";
-    const next = await this.#otherPlace(isGone, signal);
+    const next = await this.#otherPlace(why === "vanished", signal);
     if (!next) return undefined;
-    this.#left--;
+    this.#left[why]--;
     log.warn("kubernetes.retried", {
       cluster: api.name,
       target: formatTarget(this.#target),

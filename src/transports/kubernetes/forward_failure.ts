@@ -67,9 +67,11 @@ export function forwardFailure(
   return new PosternError("unreachable", message, { detail: "host" });
 }
 
-/** Whether another pod may be tried: this one was never connected to, so that no byte of a client can have reached it. */
-export function neverReachedPod(error: unknown): boolean {
-  return error instanceof PosternError && (error.code === "refused" || error.detail === "vanished");
+/** Why another pod may be tried, if so: this one was never connected to, so no byte of a client can have reached it. */
+export function neverReachedPod(error: unknown): "refused" | "vanished" | undefined {
+  if (!(error instanceof PosternError)) return undefined;
+  if (error.detail === "vanished") return "vanished";
+  return error.code === "refused" ? "refused" : undefined;
 }
 
 /** The message of a Status object (`kind: Status`); undefined where it is none. */

@@ -113,6 +113,22 @@ Deno.test("ClusterLink waits a moment for what replaces a pod that is gone, and 
   await failing;
 });
 
+Deno.test("ClusterLink follows a rollout in which every pod is gone when it is asked for, and not for ever", async () => {
+  const pod = new PodEnds();
+  const old = Array.from({ length: 8 }, (_, at) => `old-${at}`);
+  const isGone = (name: string) => name.startsWith("old");
+  await using lab = standInLink({ parts: shop(...old, "new"), connect: pod.connect, isGone });
+  await using conn = await lab.link.dial({ host: "web", port: 80 }, { signal });
+  assert.equal(await answerOf(conn, pod), "answer");
+  assert.deepEqual(lab.asked, [...old, "new"]);
+  await using worse = standInLink({ parts: shop(...old, "old-8", "new"), connect: pod.connect, isGone });
+  await assert.rejects(
+    worse.link.dial({ host: "web", port: 80 }, { signal }),
+    (error) => error instanceof PosternError && error.detail === "vanished",
+  );
+  assert.deepEqual(worse.asked, [...old, "old-8"]);
+});
+
 const refused: readonly { host: string; port: number; code: ErrorCode; message: RegExp }[] = [
   { host: "none", port: 80, code: "name_not_found", message: /Service "shop\/none" in lab/ },
   { host: "a.b.c.example", port: 80, code: "name_not_found", message: /no name of a cluster/ },
