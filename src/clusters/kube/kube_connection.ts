@@ -45,7 +45,10 @@ export class KubeConnection implements AsyncDisposable {
     await this.#conn.write(bytes);
     for (let interim = 0; interim <= mostInterim; interim++) {
       const head = await this.#messages.read(decodeResponseHead);
-      if (!head) throw new PosternError("unreachable", `Cannot read an answer of ${this.#from}: it closed`);
+      if (!head) {
+        const message = `Cannot read an answer of ${this.#from}: it closed`;
+        throw new PosternError("unreachable", message, { detail: "reset" });
+      }
       this.#isAnswered = true;
       if (isFinalHead(head)) return head;
     }

@@ -1,5 +1,11 @@
 import { type Conn, PosternError } from "../../core/mod.ts";
-import { type KubeUpgrades, podName, type PodPort, type Upgrade } from "./forward_api.ts";
+import {
+  type KubeUpgrades,
+  podName,
+  type PodPort,
+  type Upgrade,
+  type UpgradeRequest,
+} from "./forward_api.ts";
 import { mayKnowOtherForm, upgradeFailure } from "./forward_failure.ts";
 import { webSocketFields, webSocketProblem } from "./web_socket_upgrade.ts";
 
@@ -66,14 +72,24 @@ export class ForwardForms {
   async #tryForm(form: ForwardForm, target: PodPort, signal: AbortSignal): Promise<Conn | PosternError> {
     const path = pathOf(target);
     if (form === "spdy") {
-      const upgrade = await this.#api.upgrade({ method: "POST", path, fields: spdyFields }, { signal });
+      const upgrade = await this.#ask({ method: "POST", path, fields: spdyFields }, signal);
       return this.#judge(upgrade, target, isSpdy(upgrade) ? undefined : "it did not switch to SPDY");
     }
     const protocol = form === "v4" ? v4Protocol : tunnelProtocol;
     const { fields, key } = webSocketFields(protocol);
     const query = form === "v4" ? `?ports=${target.port}` : "";
-    const upgrade = await this.#api.upgrade({ path: `${path}${query}`, fields }, { signal });
+    const upgrade = await this.#ask({ path: `${path}${query}`, fields }, signal);
     return this.#judge(upgrade, target, await webSocketProblem(upgrade.fields, { key, protocol }));
+  }
+
+  /** A server may hang up where a pod is just ending. Nothing was passed on: asked again, it says what became of it. */
+  async #ask(request: UpgradeRequest, signal: AbortSignal): Promise<Upgrade> {
+    try {
+      return await this.#api.upgrade(request, { signal });
+    } catch (error) {
+      if (signal.aborted || !(error instanceof PosternError && error.detail === "reset")) throw error;
+      return await this.#api.upgrade(request, { signal });
+    }
   }
 
   #judge(upgrade: Upgrade, target: PodPort, problem: string | undefined): Conn | PosternError {
