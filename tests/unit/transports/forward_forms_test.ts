@@ -154,22 +154,28 @@ const refusals = [
     requests: 3,
   },
   { status: 401, text: status(401, "Unauthorized"), code: "auth", says: /Unauthorized/, requests: 1 },
-  { status: 404, text: status(404, 'pods "web-0" not found'), code: "unreachable", again: true, requests: 1 },
-  { status: 404, text: "no such page", code: "unreachable", again: true, requests: 3 },
+  {
+    status: 404,
+    text: status(404, 'pods "web-0" not found'),
+    code: "unreachable",
+    again: "vanished",
+    requests: 1,
+  },
+  { status: 404, text: "no such page", code: "unreachable", again: "vanished", requests: 3 },
   { status: 429, text: status(429, "too many requests"), code: "unreachable", requests: 1 },
   { status: 500, text: status(500, "error dialing backend"), code: "unreachable", requests: 1 },
   {
     status: 500,
     text: status(500, "unable to forward port because pod is not running"),
     code: "unreachable",
-    again: true,
+    again: "vanished",
     requests: 1,
   },
   { status: 503, text: "", code: "unreachable", says: /status 503/, requests: 1 },
   { status: 504, text: "", code: "timeout", requests: 1 },
   { status: 400, text: "what is that", code: "unreachable", says: /what is that/, requests: 3 },
 ];
-for (const { status, text, code, says, hint, again = false, requests } of refusals) {
+for (const { status, text, code, says, hint, again, requests } of refusals) {
   Deno.test(`ForwardForms makes ${code} of ${status} ${text.slice(0, 40)}`, async () => {
     await using all = lab({ refuse: () => ({ status, text }) });
     await assert.rejects(all.open(), (error: PosternError) => {

@@ -154,11 +154,11 @@ const refusals = [
     name: "nobody listens",
     said: "error forwarding port 80 to pod abc, uid : failed to connect to localhost:80: connection refused",
     code: "refused",
-    again: true,
+    again: "refused",
   },
-  { name: "the pod is gone", said: "container not running (abc)", code: "unreachable", again: true },
-  { name: "the pod does not answer", said: "dial tcp4: i/o timeout", code: "timeout", again: false },
-  { name: "the kubelet has another reason", said: "something else", code: "unreachable", again: false },
+  { name: "the pod is gone", said: "container not running (abc)", code: "unreachable", again: "vanished" },
+  { name: "the pod does not answer", said: "dial tcp4: i/o timeout", code: "timeout", again: undefined },
+  { name: "the kubelet has another reason", said: "something else", code: "unreachable", again: undefined },
 ];
 for (const { name, said, code, again } of refusals) {
   Deno.test(`ForwardPool fails a connection as ${code} when ${name}`, async () => {
@@ -387,7 +387,7 @@ Deno.test("ForwardPool fails all forwards of a connection that is cut, with one 
   assert.equal(error.code, "unreachable");
   assert.equal(error.detail, "reset");
   for (const other of others) assert.equal(other, error);
-  assert.equal(neverReachedPod(error), false);
+  assert.equal(neverReachedPod(error), undefined);
 });
 
 const garbage = [
