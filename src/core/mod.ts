@@ -1,5 +1,6 @@
 export * from "./accepting.ts";
 export * from "./address.ts";
+export * from "./ascii_name.ts";
 export type * from "./bytes.ts";
 export * from "./clock.ts";
 export * from "./conn.ts";

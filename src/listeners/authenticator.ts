@@ -33,6 +33,7 @@ export class Authenticator {
     // Loaded here and not at the top: a door without passwords need not pay for it.
     const crypto = await import("node:crypto");
     const address = addressOf(peer);
+    // Nothing is waited for between this and the first check, so that of many guesses at once one is free.
     const delay = this.#delayOf(address);
     // The right password waits as well, or the wait would tell the wrong one.
     if (delay > 0) await pause(this.#clock, delay, { signal });

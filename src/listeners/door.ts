@@ -11,10 +11,12 @@ import type { ListenerDeps, Serve } from "./listener.ts";
 
 const mostTurnedAway = 64;
 const turnAwayWithin = 1000;
+/** How long a client is waited for that has said nothing when no more are taken: its request may be on its way. */
+const lastWordWithin = 500;
 
 /**
- * Serves the clients of a socket. When the socket is closed, no more are taken, idle ones are let go, and it
- * waits for the rest; when the signal ends, all are dropped.
+ * Serves the clients of a socket. When the socket is closed, no more are taken, idle ones and soon those that
+ * have said nothing are let go, and it waits for the rest; when the signal ends, all are dropped.
  */
 export async function serveDoor(
   listening: Listening,
@@ -41,9 +43,9 @@ class Door {
    * One listener on the signal drops them all, which ends their relays: thousands of listeners would make each new
    * one walk along a long list.
    */
-  readonly #clients = new Set<Conn>();
+  readonly #clients = new Map<Conn, Messages>();
   readonly #drop = () => {
-    for (const client of this.#clients) client.abort(this.#signal.reason);
+    for (const client of this.#clients.keys()) client.abort(this.#signal.reason);
   };
   readonly #served: Tasks;
   readonly #turnedAway: Tasks;
@@ -81,17 +83,26 @@ class Door {
   /** Waits for the clients to end. */
   async drain(): Promise<void> {
     this.#draining.abort();
+    using _lastWord = this.#deps.clock.after(lastWordWithin, () => this.#dropSilent());
     await using _turnedAway = this.#turnedAway;
     await using served = this.#served;
     await served.idle();
     this.#signal.removeEventListener("abort", this.#drop);
   }
 
+  /** Browsers open connections ahead: a door that ends would wait for each until its time is up. */
+  #dropSilent(): void {
+    for (const [client, messages] of this.#clients) {
+      if (!messages.isHeard) client.abort(new PosternError("cancelled", "The door was closed"));
+    }
+  }
+
   async #run(client: Conn, deps: ListenerDeps): Promise<void> {
-    this.#clients.add(client);
+    const messages = new Messages(client);
+    this.#clients.set(client, messages);
     const signal = this.#signal;
     try {
-      await this.#serve(client, new Messages(client), deps, { signal, draining: this.#draining.signal });
+      await this.#serve(client, messages, deps, { signal, draining: this.#draining.signal });
     } finally {
       this.#clients.delete(client);
       await client[Symbol.asyncDispose]();

@@ -1,4 +1,4 @@
-import { type IpBytes, parseIp, unmapped } from "../core/mod.ts";
+import { asciiName, type IpBytes, parseIp, unmapped } from "../core/mod.ts";
 
 /** The form in which names are compared: no brackets, one trailing dot dropped, lower case, IDNs as punycode. */
 export function comparableHost(host: string): string {
@@ -8,7 +8,8 @@ export function comparableHost(host: string): string {
   let isComparable = true;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code > 127) return asciiName(text);
+    // The dot of the root may be one of another script too.
+    if (code > 127) return asciiName(text)?.replace(/\.$/, "") ?? text.toLowerCase();
     if (code >= 65 && code <= 90) isComparable = false;
   }
   // Most hosts come as they should be, and toLowerCase() makes a copy before it sees that.
@@ -26,13 +27,4 @@ export function addressOf(host: string): IpBytes | undefined {
   const zone = isSix ? host.indexOf("%") : -1;
   const bytes = parseIp(zone < 0 ? host : host.slice(0, zone));
   return bytes && unmapped(bytes);
-}
-
-/** What the URL standard makes of an international name (UTS 46), as browsers do; unchanged where it is none. */
-function asciiName(name: string): string {
-  // These end or split the host of a URL, so the parser would look at something else than the name.
-  if (/[\s/?#@:\\%]/.test(name)) return name.toLowerCase();
-  const url = URL.parse(`http://${name}`);
-  // The dot of the root may be one of another script too.
-  return url === null ? name.toLowerCase() : url.hostname.replace(/\.$/, "");
 }

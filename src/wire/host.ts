@@ -1,4 +1,4 @@
-import { formatIp, parseIp, PosternError } from "../core/mod.ts";
+import { asciiName, formatIp, parseIp, PosternError } from "../core/mod.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -14,11 +14,13 @@ export function decodeHost(bytes: Uint8Array<ArrayBuffer>): string {
 }
 
 /**
- * A name as it was sent, or an IP literal in its canonical form: clients send both in the place of a name,
- * IPv6 in brackets too. What is neither is refused here, so that rules and logs never see it.
+ * A name as it was sent, an international one as punycode (no resolver and no other proxy knows it otherwise), or an IP
+ * literal in its canonical form: clients send both in the place of a name, IPv6 in brackets too. What is neither is
+ * refused here, so that rules and logs never see it.
  */
-export function hostOf(text: string): string {
-  if (text === "") throw new PosternError("protocol", "Cannot use an empty host name");
+export function hostOf(sent: string): string {
+  if (sent === "") throw new PosternError("protocol", "Cannot use an empty host name");
+  const text = sent.length > 255 ? sent : asciiName(sent) ?? sent;
   if (text.length > 255) {
     throw new PosternError("protocol", "Cannot use a host name of more than 255 characters");
   }

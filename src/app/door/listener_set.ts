@@ -130,8 +130,8 @@ export class ListenerSet implements AsyncDisposable {
       for (const { listening } of bound) if (!this.#live.has(listening)) listening.close();
       throw error;
     }
-    for (const { listening, address } of this.#bound) {
-      if (bound.some((one) => one.listening === listening)) continue;
+    const closed = this.#bound.filter(({ listening }) => !bound.some((one) => one.listening === listening));
+    for (const { listening, address } of closed) {
       this.#world.log.info("listener.closed", { address });
       this.#live.delete(listening);
       listening.close();
@@ -140,6 +140,16 @@ export class ListenerSet implements AsyncDisposable {
     this.#authenticators = authenticators;
     for (const { endpoint } of bound) if ("path" in endpoint) this.#socketFiles.add(endpoint.path);
     for (const one of bound) this.#serve(one);
+    for (const { endpoint } of closed) if ("path" in endpoint) await this.#removeSocket(endpoint.path);
+  }
+
+  /** What cannot be removed now is tried once more at the end, and told there. */
+  async #removeSocket(path: string): Promise<void> {
+    try {
+      await removeStaleSocket(this.#world, path);
+    } catch (error) {
+      this.#world.log.warn("listener.leftover", { address: `unix:${path}`, reason: describe(error) });
+    }
   }
 
   /** Takes no more clients; resolves when the last one has ended. */

@@ -1,4 +1,4 @@
-import { parseIp } from "../../core/mod.ts";
+import { asciiName, parseIp } from "../../core/mod.ts";
 
 /** A pattern of a configuration, or why a text cannot be one. */
 export type ReadDomain = { readonly pattern: string } | { readonly problem: string };
@@ -27,7 +27,7 @@ export function readDomain(written: string): ReadDomain {
   const host = aroundHost.exec(text)?.[1];
   if (host === undefined || host === "") return { problem: "it is not a domain" };
   const isBelow = /^\*?\./.test(host);
-  const name = asciiName(host.replace(/^\*?\./, "").replace(/\.$/, ""));
+  const name = asciiName(host.replace(/^\*?\./, "").replace(/\.$/, ""))?.toLowerCase();
   if (name === undefined) return { problem: "it is not a domain" };
   const labels = name.split(".");
   const isNumber = /^(?:[0-9]+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? "");
@@ -43,11 +43,4 @@ export function readDomain(written: string): ReadDomain {
   }
   if (registry.test(name)) return { problem: "everybody's domains are below it" };
   return { pattern: isBelow ? `.${name}` : name };
-}
-
-/** An international name as punycode; undefined where there is no such thing. */
-function asciiName(name: string): string | undefined {
-  // deno-lint-ignore no-control-regex -- everything but ASCII
-  if (/^[\x00-\x7f]*$/.test(name)) return name.toLowerCase();
-  return URL.parse(`http://${name}`)?.hostname;
 }

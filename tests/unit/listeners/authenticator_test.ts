@@ -62,6 +62,22 @@ Deno.test("Authenticator makes an address that keeps being wrong wait longer eac
   assert.equal(clock.waiting, 0);
 });
 
+Deno.test("Authenticator lets one of many first guesses go without a wait", async () => {
+  const clock = new FakeClock();
+  const authenticator = new Authenticator(users, clock);
+  let answered = 0;
+  const checks = [..."abcdefgh"].map(async (guess) => {
+    await authenticator.check("me", guess, { peer: "192.0.2.1:1", signal });
+    answered++;
+  });
+  await import("node:crypto");
+  await clock.advance(0);
+  assert.equal(answered, 1);
+  await clock.advance(100);
+  await Promise.all(checks);
+  assert.equal(await waitOf(authenticator, clock, "192.0.2.1:1", "wrong"), 5000);
+});
+
 Deno.test("Authenticator sees one IPv6 network as one client", async () => {
   const clock = new FakeClock();
   const authenticator = new Authenticator(users, clock);

@@ -142,6 +142,31 @@ Deno.test("serveDoor() lets idle clients go when its socket is closed, and waits
   assert.equal(tunnel.outcome, "done");
 });
 
+Deno.test("serveDoor() waits for a moment only for clients that have said nothing when its socket is closed", async () => {
+  const { connect, listening, dials, clock, served } = openDoor({ connections: 9 });
+  const silent = await connect();
+  const late = await connect();
+  const half = await connect();
+  await half.write(request.subarray(0, 9));
+  await settle();
+  listening.close();
+  await clock.advance(400);
+  await late.write(request);
+  const { target } = await dials.nth(0);
+  await readUntil(late, "\r\n\r\n");
+  await clock.advance(100);
+  await assert.rejects(silent.read(new Uint8Array(1)), "who said nothing is let go");
+  await half.write(request.subarray(9));
+  const other = await dials.nth(1);
+  await readUntil(half, "\r\n\r\n");
+  for (const [client, far] of [[late, target], [half, other.target]] as const) {
+    await client.closeWrite();
+    await far.closeWrite();
+  }
+  await served;
+  assert.equal(clock.waiting, 0);
+});
+
 Deno.test("serveDoor() tells of a client whose service failed, and goes on", async () => {
   let count = 0;
   const { connect, stop, log, served } = openDoor({

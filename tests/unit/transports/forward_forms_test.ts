@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import type { PosternError } from "../../../src/core/mod.ts";
+import { PosternError } from "../../../src/core/mod.ts";
 import { neverReachedPod } from "../../../src/transports/kubernetes/forward_failure.ts";
+import { ForwardForms } from "../../../src/transports/kubernetes/forward_forms.ts";
 import { ForwardPool } from "../../../src/transports/kubernetes/forward_pool.ts";
+import { Fields } from "../../../src/wire/mod.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
 import { ForwardStandIn, type ForwardStandInOptions, PodEnds } from "../../support/forward_stand_in.ts";
 import { readAll } from "../../support/memory_conn.ts";
@@ -190,3 +192,31 @@ for (const { status, text, code, says, hint, again, requests } of refusals) {
     assert.ok(all.pool.status().lastError);
   });
 }
+
+/** Forms of an API server that closes so many requests without an answer, and says of the others that the pod is gone. */
+function closing(count: number): { forms: ForwardForms; asked: () => number } {
+  let asked = 0;
+  const upgrade = () => {
+    if (asked++ < count) {
+      return Promise.reject(new PosternError("unreachable", "it closed", { detail: "reset" }));
+    }
+    const text = '{"kind":"Status","message":"pods \\"web-0\\" not found"}';
+    return Promise.resolve({ status: 404, fields: new Fields([]), text });
+  };
+  return {
+    forms: new ForwardForms({ name: "lab", upgrade }, { onRefused: () => {} }),
+    asked: () => asked,
+  };
+}
+
+Deno.test("ForwardForms asks a server that closes without an answer once more, and hears what became of the pod", async () => {
+  const { forms, asked } = closing(1);
+  await assert.rejects(forms.open(web, { signal }), { detail: "vanished" });
+  assert.equal(asked(), 2);
+});
+
+Deno.test("ForwardForms gives a server up that closes twice", async () => {
+  const { forms, asked } = closing(2);
+  await assert.rejects(forms.open(web, { signal }), { message: "it closed" });
+  assert.equal(asked(), 2);
+});

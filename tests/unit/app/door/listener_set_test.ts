@@ -221,14 +221,20 @@ Deno.test("ListenerSet.drop() ends clients that have not said what they want", a
   await set[Symbol.asyncDispose]();
 });
 
+/** Files of which one is a socket. */
+function socketFiles(path: string): MemoryFiles {
+  const files = new MemoryFiles({ [path]: "" });
+  const info = files.info.bind(files);
+  files.info = async (path) => {
+    const found = await info(path);
+    return found && { ...found, kind: "other" } satisfies FileInfo;
+  };
+  return files;
+}
+
 for (const { name, isAlive } of [{ name: "a dead", isAlive: false }, { name: "a living", isAlive: true }]) {
   Deno.test(`ListenerSet ${isAlive ? "leaves" : "removes"} the unix socket of ${name} door`, async () => {
-    const files = new MemoryFiles({ "/run/door.sock": "" });
-    const info = files.info.bind(files);
-    files.info = async (path) => {
-      const found = await info(path);
-      return found && { ...found, kind: "other" } satisfies FileInfo;
-    };
+    const files = socketFiles("/run/door.sock");
     const network = new MemoryNetwork();
     if (isAlive) network.listen({ path: "/run/door.sock" });
     const { set } = setOf(network, { files });
@@ -247,4 +253,29 @@ Deno.test("ListenerSet leaves a plain file at the path of a unix socket alone", 
   await using _set = set;
   await set.apply(listen({ unix: [at("unix:/run/precious")] }), limits);
   assert.equal(await files.readText("/run/precious"), "x");
+});
+
+Deno.test("ListenerSet removes a unix socket that a reload gives up, and keeps the others", async () => {
+  const files = socketFiles("/run/door.sock");
+  const { set, log } = setOf(new MemoryNetwork(), { files });
+  const tcp = at("127.0.0.1:1");
+  const unix = at("unix:/run/door.sock");
+  await set.apply(listen({ mixed: [tcp], unix: [unix] }), limits);
+  // The memory network makes no file of its own.
+  files.put("/run/door.sock", "");
+  await set.apply(listen({ mixed: [tcp], unix: [unix] }), limits);
+  assert.notEqual(await files.info("/run/door.sock"), undefined);
+  await set.apply(listen({ mixed: [tcp] }), limits);
+  assert.equal(await files.info("/run/door.sock"), undefined);
+  files.put("/run/door.sock", "");
+  await set.apply(listen({ mixed: [tcp], unix: [unix] }), limits);
+  files.put("/run/door.sock", "");
+  const remove = files.remove.bind(files);
+  files.remove = () => Promise.reject(new PosternError("internal", "Cannot remove it: not yours"));
+  await set.apply(listen({ mixed: [tcp] }), limits);
+  assert.deepEqual(addresses(set), ["mixed 127.0.0.1:1"]);
+  assert.equal(log.lines.at(-1)?.event, "listener.leftover");
+  files.remove = remove;
+  await set[Symbol.asyncDispose]();
+  assert.equal(await files.info("/run/door.sock"), undefined);
 });
