@@ -29,6 +29,8 @@ export interface Conn extends AsyncDisposable {
   readonly peer: string;
   /** Our own address on this connection, where there is one. */
   readonly local?: string;
+  /** True where a write that has failed reads what it was given no more. */
+  readonly forgetsFailedWrites?: boolean;
   /** A kernel socket: `relay` then moves bytes with its own buffers. */
   readonly isSocket?: boolean;
   /** False where the protocol below has no half-close: `closeWrite` then does nothing. */

@@ -1,5 +1,5 @@
 import type { Conn } from "./conn.ts";
-import { bufferSizes, giveBuffer, takeBuffer } from "./spare_buffers.ts";
+import { bufferSizes, giveBuffer, takeAtMost, takeBuffer } from "./spare_buffers.ts";
 
 /**
  * Where a connection is read into, over and over. A read that waits must not hold a large buffer: after a read that was
@@ -28,7 +28,7 @@ export class ReadRoom {
     return count === into.length ? into : into.subarray(0, count);
   }
 
-  /** Gives its buffers back: not while a read is under way, nor a write of what was read. */
+  /** Gives its buffers back: not while a read is under way, nor a write of what was read, nor after one that has failed. */
   free(): void {
     for (const buffer of [this.#small, this.#large]) if (buffer) giveBuffer(buffer);
     this.#small = this.#large = undefined;
@@ -37,7 +37,7 @@ export class ReadRoom {
   async #readWhenThere(): Promise<Uint8Array<ArrayBuffer> | null> {
     this.free();
     await this.#conn.whenReadable?.();
-    const into = this.#large = takeBuffer(Math.max(this.#size, bufferSizes.medium));
+    const into = this.#large = takeAtMost(Math.max(this.#size, bufferSizes.medium));
     const count = await this.#conn.read(into);
     if (count === null) return null;
     this.#took(into, count);
@@ -50,7 +50,7 @@ export class ReadRoom {
       this.#large = undefined;
     }
     if (this.#next === bufferSizes.small) return this.#small ??= takeBuffer(bufferSizes.small);
-    return this.#large ??= takeBuffer(this.#next);
+    return this.#large ??= takeAtMost(this.#next);
   }
 
   #took(into: Uint8Array<ArrayBuffer>, count: number): void {

@@ -87,12 +87,13 @@ class Joint {
         await to.write(bytes);
         this.#count(from, bytes.length);
       }
-      // Not after a failure: a write that was given up may still be reading it.
       room.free();
       failing = to;
       const closing = this.#passEnd(from, to);
       if (closing) await closing;
     } catch (error) {
+      // A read that has failed is over; a write may still be reading what was given to it.
+      if (failing === from || to.forgetsFailedWrites) room.free();
       this.#fail(failing, error, { isWriting: failing === to });
     }
     this.#returned();

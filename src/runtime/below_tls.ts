@@ -1,5 +1,5 @@
 import { Duplex } from "node:stream";
-import type { Conn } from "../core/mod.ts";
+import { bufferSizes, type Conn, giveBuffer, takeAtMost } from "../core/mod.ts";
 
 /**
  * A connection as the Duplex that node's TLS wants. Deno's TLS takes no notice of how fast it is: it says that bytes
@@ -13,29 +13,31 @@ export class BelowTls {
   #written: Promise<void> = Promise.resolve();
 
   constructor(conn: Conn) {
-    const read = async (into: Uint8Array<ArrayBuffer>) => {
+    const { small, medium, large } = bufferSizes;
+    // What a read waits with: of thousands of connections most are at rest.
+    const waiting = new Uint8Array(small);
+    let size: number = small;
+    /** What TLS is given is its own, and nearly always less than there was room for: it gets a copy of that much. */
+    const read = async () => {
       await this.#room?.promise;
-      return await conn.read(into);
+      const into = size === small ? waiting : takeAtMost(size);
+      try {
+        const count = await conn.read(into);
+        // Who fills a buffer has more to say: fewer reads, and fewer rounds of TLS, for the same bytes.
+        size = count === into.length ? (size === small ? medium : large) : small;
+        return count === null ? null : into.slice(0, count);
+      } finally {
+        if (into !== waiting) giveBuffer(into);
+      }
     };
     const end = async () => {
       await this.#written.catch(() => {});
       await conn[Symbol.asyncDispose]();
     };
-    const waiting = new Uint8Array(small);
-    let size = small;
     this.stream = new Duplex({
       allowHalfOpen: true,
       read() {
-        const into = size === small ? waiting : new Uint8Array(size);
-        read(into).then(
-          (count) => {
-            // Who fills a buffer has more to say: fewer reads, and fewer rounds of TLS, for the same bytes.
-            size = count === size ? (size === small ? medium : large) : small;
-            if (count === null) this.push(null);
-            else this.push(into === waiting ? into.slice(0, count) : into.subarray(0, count));
-          },
-          (error) => this.destroy(asError(error)),
-        );
+        read().then((bytes) => this.push(bytes), (error) => this.destroy(asError(error)));
       },
       write: ({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>, _encoding, done) => {
         // Not the node Buffer itself: its `slice` is a view, where that of an array is a copy.
@@ -71,8 +73,3 @@ export class BelowTls {
 function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
-
-/** What a read waits with: of thousands of connections most are at rest. */
-const small = 1024;
-const medium = 16 * 1024;
-const large = 128 * 1024;

@@ -7,6 +7,7 @@ import { socketError } from "./socket_error.ts";
  */
 export class SocketConn extends StreamedConn implements Conn {
   readonly isSocket = true;
+  readonly forgetsFailedWrites = true;
   onAbort: ((reason: unknown) => void) | undefined = undefined;
   readonly #socket: Deno.Conn;
   #reason: unknown;

@@ -4,6 +4,7 @@ import {
   type ErrorCode,
   giveBuffer,
   PosternError,
+  takeAtMost,
   takeBuffer,
 } from "../core/mod.ts";
 import {
@@ -88,7 +89,10 @@ export class GrpcStream {
       }
       this.#makeRoom(count);
       const read = await this.exchange.read(this.#buffer.subarray(this.#end));
-      if (read === null) return false;
+      if (read === null) {
+        if (this.#end === this.#start) this.#free();
+        return false;
+      }
       this.#end += read;
     }
     return true;
@@ -100,7 +104,8 @@ export class GrpcStream {
     if (this.#start + needed <= this.#buffer.length && this.#end < this.#buffer.length) return;
     // What has come is taken at once, if it is not too much.
     const wanted = Math.max(needed, Math.min(held + this.exchange.waiting, bufferSizes.large));
-    const next = takeBuffer(Object.values(bufferSizes).find((size) => size >= wanted) ?? needed * 2);
+    const size = Object.values(bufferSizes).find((size) => size >= wanted) ?? needed * 2;
+    const next = needed <= bufferSizes.medium ? takeAtMost(size) : takeBuffer(size);
     next.set(this.#buffer.subarray(this.#start, this.#end));
     giveBuffer(this.#buffer);
     this.#buffer = next;

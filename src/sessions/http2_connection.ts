@@ -244,17 +244,21 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
 
   async #read(): Promise<void> {
     const room = new ReadRoom(this.#conn);
-    while (!this.#isOver) {
-      const bytes = await room.read();
-      if (bytes === null) return room.free();
-      this.#heard = this.#clock.now();
-      try {
-        for (const event of this.#session.receive(bytes, this.#heard)) this.#take(event);
-      } finally {
-        this.flush();
+    try {
+      while (!this.#isOver) {
+        const bytes = await room.read();
+        if (bytes === null) return;
+        this.#heard = this.#clock.now();
+        try {
+          for (const event of this.#session.receive(bytes, this.#heard)) this.#take(event);
+        } finally {
+          this.flush();
+        }
+        // Answers of ours that a peer does not fetch must not pile up.
+        while (this.#session.pending > mostAnswers && this.#writing) await this.#writing;
       }
-      // Answers of ours that a peer does not fetch must not pile up.
-      while (this.#session.pending > mostAnswers && this.#writing) await this.#writing;
+    } finally {
+      room.free();
     }
   }
 
