@@ -30,7 +30,6 @@ export class Messages {
   /** The size of the buffer for a flow, once it is known to be one. */
   #largest: number;
   #wasFilled = false;
-  #isHeard = false;
   #filling: Promise<boolean> | undefined;
 
   constructor(conn: Conn, { limit = 64 * 1024, initial = usual }: MessagesOptions = {}) {
@@ -48,11 +47,6 @@ export class Messages {
   /** Whether the peer has ended its side. */
   get isEnded(): boolean {
     return this.#ended;
-  }
-
-  /** Whether the peer has sent anything at all. */
-  get isHeard(): boolean {
-    return this.#isHeard;
   }
 
   /** The next message, or undefined when the peer ended cleanly before its first byte. */
@@ -100,7 +94,6 @@ export class Messages {
       this.#ended = true;
       return false;
     }
-    this.#isHeard = true;
     this.#end += count;
     this.#wasFilled = this.#end === this.#buffer.length;
     return true;

@@ -43,9 +43,10 @@ class Door {
    * One listener on the signal drops them all, which ends their relays: thousands of listeners would make each new
    * one walk along a long list.
    */
-  readonly #clients = new Map<Conn, Messages>();
+  readonly #clients = new Set<Conn>();
+  readonly #silent = new Set<Conn>();
   readonly #drop = () => {
-    for (const client of this.#clients.keys()) client.abort(this.#signal.reason);
+    for (const client of this.#clients) client.abort(this.#signal.reason);
   };
   readonly #served: Tasks;
   readonly #turnedAway: Tasks;
@@ -92,17 +93,14 @@ class Door {
 
   /** Browsers open connections ahead: a door that ends would wait for each until its time is up. */
   #dropSilent(): void {
-    for (const [client, messages] of this.#clients) {
-      if (!messages.isHeard) client.abort(new PosternError("cancelled", "The door was closed"));
-    }
+    for (const client of this.#silent) client.abort(new PosternError("cancelled", "The door was closed"));
   }
 
   async #run(client: Conn, deps: ListenerDeps): Promise<void> {
-    const messages = new Messages(client);
-    this.#clients.set(client, messages);
-    const signal = this.#signal;
+    this.#clients.add(client);
+    const options = { signal: this.#signal, draining: this.#draining.signal, silent: this.#silent };
     try {
-      await this.#serve(client, messages, deps, { signal, draining: this.#draining.signal });
+      await this.#serve(client, new Messages(client), deps, options);
     } finally {
       this.#clients.delete(client);
       await client[Symbol.asyncDispose]();

@@ -42,6 +42,8 @@ export interface ServeOptions {
   readonly deadline?: Disposable;
   /** Ends when no new clients are taken: then connections that are between two requests are let go. */
   readonly draining?: AbortSignal;
+  /** Holds the client until its first byte has come: soon after no new clients are taken, those in it are let go. */
+  readonly silent?: Set<Conn>;
 }
 
 /** One protocol's part of a client's connection, from the first request to the end. Disposes `client`. */

@@ -32,7 +32,9 @@ export const serveHttp: Serve = byFirstByte({ http: serveHttpProxy });
 function byFirstByte(protocols: { readonly [protocol in FirstByte]?: Serve }): Serve {
   return async (client, messages, deps, options) => {
     const deadline = options.deadline ?? handshakeDeadline(client, deps);
+    const { silent } = options;
     try {
+      silent?.add(client);
       if (messages.pending.length === 0 && !await messages.fill()) {
         deadline[Symbol.dispose]();
         return await client[Symbol.asyncDispose]();
@@ -42,6 +44,8 @@ function byFirstByte(protocols: { readonly [protocol in FirstByte]?: Serve }): S
       deadline[Symbol.dispose]();
       deps.log.debug("client.gone", { client: client.peer, reason: describe(error) });
       return client.abort(error);
+    } finally {
+      silent?.delete(client);
     }
     const [byte] = messages.pending;
     const protocol = protocolOf(byte);
