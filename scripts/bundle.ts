@@ -1,8 +1,48 @@
+import { compiledFlags } from "./permissions.ts";
+import { runtimeFlags } from "./runtime_flags.ts";
+
 /** Optional native parts of ssh2: it tries them, and goes on without. */
 const nativeParts = ["cpu-features", "./crypto/build/Release/sshcrypto.node"];
 
 /** The first file of a bundle. */
 export const bundleEntry = "main.js";
+
+/** How the bundle runs, compiled or not: it has all that it needs, and the permissions of all commands. */
+export function bundleFlags(): string[] {
+  return [
+    ...["--quiet", "--no-npm", "--no-config", "--no-lock", "--unstable-kv", "--no-code-cache"],
+    ...runtimeFlags,
+    ...compiledFlags(),
+  ];
+}
+
+/** How a bundle begins: this loads twenty files of node's world for a `require` that most commands never call. */
+const eagerRequire = `import { createRequire as __deno_internal_createRequire } from "node:module";
+var __require = __deno_internal_createRequire(import.meta.url);
+`;
+
+/**
+ * Takes a part of node when it is asked for, and these two when something of them is: the YAML library asks for both
+ * while it loads, and of `process` then wants to know a variable of the environment, which needs no part of node.
+ */
+const lazyRequire = `const __part = (name) => {
+  const part = process.getBuiltinModule(name);
+  if (part) return part;
+  throw new Error(\`Cannot find module "\${name}"\`);
+};
+const __later = (name, known = {}) => new Proxy(known, {
+  get: (_, key) => key in known ? known[key] : __part(name)[key],
+  has: (_, key) => key in __part(name),
+  ownKeys: () => Reflect.ownKeys(__part(name)),
+  getOwnPropertyDescriptor(_, key) {
+    const found = Reflect.getOwnPropertyDescriptor(__part(name), key);
+    return found && { ...found, configurable: true };
+  },
+});
+const __env = new Proxy({}, { get: (_, name) => Deno.env.get(name) });
+const __asked = { "node:process": __later("node:process", { env: __env }), "node:buffer": __later("node:buffer") };
+var __require = (name) => __asked[name] ?? __part(name);
+`;
 
 /** Writes the program as JavaScript, each dynamic import its own chunk, and gives the names of the files. */
 export async function bundleProgram(directory: string, { isFrozen = false } = {}): Promise<string[]> {
@@ -19,7 +59,19 @@ export async function bundleProgram(directory: string, { isFrozen = false } = {}
   ]);
   const names: string[] = [];
   for await (const { name } of Deno.readDir(directory)) names.push(name);
+  await replaceOnce(names.map((name) => `${directory}/${name}`), eagerRequire, lazyRequire);
   return names.sort();
+}
+
+/** Replaces a text that stands in exactly one of the files. */
+async function replaceOnce(paths: readonly string[], text: string, replacement: string): Promise<void> {
+  let count = 0;
+  for (const path of paths) {
+    const parts = (await Deno.readTextFile(path)).split(text);
+    count += parts.length - 1;
+    if (parts.length === 2) await Deno.writeTextFile(path, parts.join(replacement));
+  }
+  if (count !== 1) throw new Error(`Cannot go on with a bundle that has ${count} times: ${text}`);
 }
 
 /** Runs Deno to its end and gives what it said; a failure tells the rest. */

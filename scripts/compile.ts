@@ -1,9 +1,7 @@
 import settings from "../deno.json" with { type: "json" };
-import { bundleEntry, bundleProgram } from "./bundle.ts";
+import { bundleEntry, bundleFlags, bundleProgram } from "./bundle.ts";
 import { fetchOlderRuntime } from "./denort.ts";
-import { compiledFlags } from "./permissions.ts";
 import { programName, type ReleaseSystem, releaseSystems } from "./release_files.ts";
-import { runtimeFlags } from "./runtime_flags.ts";
 import { sha256 } from "./sha256.ts";
 
 const usage = "deno task compile [--target NAME… | --target all] [--runtime 2.4.2]";
@@ -71,17 +69,8 @@ async function compileOne({ compiler, chunks, files, target, output }: Job): Pro
   const command = new Deno.Command(compiler.program, {
     args: [
       "compile",
-      ...[
-        "--quiet",
-        "--no-check",
-        "--no-npm",
-        "--no-config",
-        "--no-lock",
-        "--unstable-kv",
-        "--no-code-cache",
-      ],
-      ...runtimeFlags,
-      ...compiledFlags(),
+      "--no-check",
+      ...bundleFlags(),
       ...files.filter((file) => file !== bundleEntry).flatMap((file) => ["--include", file]),
       ...target === undefined ? [] : ["--target", targets[target]],
       ...["--output", output, bundleEntry],

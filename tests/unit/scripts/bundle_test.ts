@@ -61,6 +61,13 @@ Deno.test("bundleProgram() gives each dynamic import a chunk of its own", async 
       const size = await sizeWithImports(directory, bundleEntry);
       assert.ok(size < 40_000, `${size} bytes`);
     });
+    await t.step("only OpenPGP loads what node needs for a `require` of its own", async () => {
+      const loading = [];
+      for (const file of files) {
+        if (/from "node:module"/.test(await Deno.readTextFile(`${directory}/${file}`))) loading.push(file);
+      }
+      assert.match(loading.join(), /^open_pgp_library-[A-Z0-9]{8}\.js$/);
+    });
     await t.step("no chunk tells where it was built", async () => {
       const root = decodeURIComponent(new URL("../../..", import.meta.url).pathname);
       for (const file of files) {
