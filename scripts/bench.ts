@@ -2,6 +2,7 @@ import settings from "../deno.json" with { type: "json" };
 import { benchDoor } from "./bench_door.ts";
 import { benchFleet } from "./bench_fleet.ts";
 import type { BenchPlace } from "./bench_measure.ts";
+import { benchProgram } from "./bench_program.ts";
 import { benchKonnectivity } from "./bench_konnectivity.ts";
 import { benchKubernetes } from "./bench_kubernetes.ts";
 import { benchSsh } from "./bench_ssh.ts";
@@ -38,10 +39,12 @@ async function bench(args: readonly string[]): Promise<number> {
   if ("missing" in found) throw new Error(`Cannot measure: ${found.missing}`);
   const directory = await Deno.makeTempDir({ prefix: "postern-bench-" });
   try {
+    const program = await benchProgram(directory);
+    Deno.env.set("POSTERN_BIN", program.path);
     const verdicts: Verdict[] = [];
     for (const { name, run } of parts) {
       if (only === undefined || only === name) {
-        verdicts.push(...await run({ isSmoke, directory, generator: found.path }));
+        verdicts.push(...await run({ isSmoke, directory, generator: found.path, program }));
       }
     }
     const missed = verdicts.filter(({ holds }) => !holds).length;

@@ -1,4 +1,5 @@
 import type { BenchDoor } from "./bench_doors.ts";
+import type { BenchProgram } from "./bench_program.ts";
 import { type Demand, judge, type Sample, type Verdict } from "./bench_table.ts";
 
 /** What every part of a benchmark is given. */
@@ -9,6 +10,7 @@ export interface BenchPlace {
   readonly directory: string;
   /** Where the load generator is. */
   readonly generator: string;
+  readonly program: BenchProgram;
 }
 
 /** One run of the load generator against one door. */

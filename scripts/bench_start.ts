@@ -4,9 +4,6 @@ import { storedCatalogue } from "../tests/support/catalogue_program.ts";
 import { startPostern } from "./bench_doors.ts";
 import { type BenchPlace, told } from "./bench_measure.ts";
 import { type Demand, judge, type Sample, type Verdict } from "./bench_table.ts";
-import { fetchOlderRuntime } from "./denort.ts";
-import { places } from "./directories.ts";
-import { sourceCommand } from "./postern.ts";
 
 /** A door, and how long it may take until it lets clients in. */
 interface Start {
@@ -22,12 +19,15 @@ const few = names.slice(0, 100).map((name) => `  - { to: other.${name}, via: dir
 const many = names.map((name) => `  - { to: ${name}, via: direct }\n`).join("");
 
 /** Measures how long it takes from a command to its first answer, in turns: a busy moment is no one's alone. */
-export async function benchStart({ isSmoke, directory }: BenchPlace): Promise<Verdict[]> {
-  const rounds = isSmoke ? 1 : 9;
-  return [...await measureVersion(directory, rounds), ...await measureDoors(directory, rounds)];
+export async function benchStart(place: BenchPlace): Promise<Verdict[]> {
+  return [...await measureVersion(place), ...await measureDoors(place)];
 }
 
-async function measureDoors(directory: string, rounds: number): Promise<Verdict[]> {
+function roundsOf(isSmoke: boolean): number {
+  return isSmoke ? 1 : 9;
+}
+
+async function measureDoors({ directory, isSmoke }: BenchPlace): Promise<Verdict[]> {
   const list = `${directory}/routes.txt`;
   await Deno.writeTextFile(list, names.map((name) => `${name} direct\n`).join(""));
   const starts: readonly Start[] = [
@@ -46,7 +46,7 @@ async function measureDoors(directory: string, rounds: number): Promise<Verdict[
     { name: "10,000 rules in YAML", config: `routes:\n${many}`, demand: { atMost: 1500 } },
   ];
   const samples = starts.map((): Sample[] => []);
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < roundsOf(isSmoke); round++) {
     for (const [at, { config, hasCatalogue }] of starts.entries()) {
       await using door = await startPostern(
         directory,
@@ -68,38 +68,15 @@ async function storeCatalogue(cache: string): Promise<void> {
   await store.put(storedCatalogue("main", 2026, 500), { signal: new AbortController().signal });
 }
 
-/** What `postern version` takes beside a program that does nothing: both compiled, or both from source. */
-async function measureVersion(directory: string, rounds: number): Promise<Verdict[]> {
-  const compiled = Deno.env.get("POSTERN_BIN");
-  const main = new URL("../main.ts", import.meta.url).href;
-  const source = `${directory}/empty.ts`;
-  await Deno.writeTextFile(source, "");
-  const [postern, empty] = compiled
-    ? [[compiled, "version"], [await compileEmpty(source)]]
-    : [main, source].map((program) => [
-      ...[Deno.execPath(), ...sourceCommand(["version"], places()), program],
-      ...program === main ? ["version"] : [],
-    ]);
+/** What `postern version` takes beside a program of the same make that does nothing. */
+async function measureVersion({ program, isSmoke }: BenchPlace): Promise<Verdict[]> {
+  const empty = await program.empty();
   const more: Sample[] = [];
-  for (let round = 0; round < rounds; round++) {
-    const alone = await timeOf(empty ?? []);
-    more.push({ door: "postern", value: await timeOf(postern ?? []) - alone });
+  for (let round = 0; round < roundsOf(isSmoke); round++) {
+    const alone = await timeOf([empty]);
+    more.push({ door: "postern", value: await timeOf([program.path, "version"]) - alone });
   }
-  const demand: Demand = compiled ? { atMost: 30 } : "informative";
-  return [told(judge("version, ms more than an empty program", more, demand))];
-}
-
-/** With the runtime that `deno task compile --runtime` takes: there is one wherever there is a registry. */
-async function compileEmpty(source: string): Promise<string> {
-  const output = source.replace(/\.ts$/, "");
-  const { compiler, denort } = await fetchOlderRuntime();
-  const { success, stderr } = await new Deno.Command(compiler, {
-    args: ["compile", "--quiet", "--no-check", "--no-config", "--output", output, source],
-    env: { DENORT_BIN: denort, DENO_TLS_CA_STORE: "system" },
-    stdin: "null",
-  }).output();
-  if (success) return output;
-  throw new Error(`Cannot compile an empty program: ${new TextDecoder().decode(stderr).trim()}`);
+  return [told(judge("version, ms more than an empty program", more, { atMost: 30 }))];
 }
 
 async function timeOf([program = "", ...args]: readonly string[]): Promise<number> {
