@@ -6,7 +6,8 @@ export type PermissionKind = "net" | "read" | "write" | "env" | "run" | "sys";
  * `{control}` for the control sockets of the doors that run, `{ssh}` for the person's ssh directory, `{shell}` and
  * `{askpass}` for the programs that the environment names for that, `{agent}` for the socket of its ssh agent,
  * `{browser}` for what opens a web address, `{kube}` for the directories of kubeconfigs,
- * `{services}` for where the files of a person's services are, `{resolver}` for what the system's resolver reads.
+ * `{services}` for where the files of a person's services are, `{serviceLogs}` for where launchd puts what they log,
+ * `{resolver}` for what the system's resolver reads.
  */
 export type Grant = "any" | readonly string[];
 
@@ -163,7 +164,12 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   top: client,
   reload: client,
   stop: client,
-  logs: client,
+  // The log of a service is the journal's, or where launchd was told to put it.
+  logs: {
+    ...client,
+    read: ["{config}", "{state}", "{runtime}", "{services}", "{serviceLogs}"],
+    run: ["journalctl"],
+  },
   explain: walker,
   test: walker,
   env: reader,
@@ -262,9 +268,9 @@ export function kindsFor(
   const command = commandOf(args);
   const grants = grantsFor(command, platform);
   // A door starts itself to go into the background, a sign-in a browser, a shell what a person says, a service its
-  // manager; all else that is run is named by the ssh configuration.
-  const mayRun = usesSsh || grants.run === "any" || grants.run?.includes("{browser}") ||
-    grants.run === installer.run || grants.run?.includes("systemctl") ||
+  // manager, its log the journal's reader; all else that is run is named by the ssh configuration.
+  const mayRun = usesSsh || grants.run === "any" ||
+    ["{browser}", "systemctl", "journalctl"].some((program) => grants.run?.includes(program)) ||
     (command === "proxy" && args.includes("--background")) || command === "connect";
   return permissionKinds.filter((kind) => grants[kind] !== undefined && (kind !== "run" || mayRun));
 }
@@ -371,6 +377,7 @@ function fill(
     const directory = `${directoryOf(directories.config)}/systemd`;
     return [platform === "darwin" ? `${directories.home}/Library/LaunchAgents` : directory];
   }
+  if (name === "{serviceLogs}") return platform === "darwin" ? [`${directories.home}/Library/Logs`] : [];
   if (name === "{resolver}") return resolverDirectories.map((directory) => `${system}${directory}`);
   if (name === "{agent}") return agent ? [agent] : [];
   if (name === "{browser}") return [browserProgram(browser, platform)];

@@ -43,6 +43,7 @@ export type { InstanceReload } from "./reload_instances.ts";
 export { runDoor, type RunDoorOptions } from "./door/run_door.ts";
 export { type CatalogueSignIn, signInToCatalogues, signOutOfCatalogues } from "./programs/sign_in.ts";
 export * from "./service/service.ts";
+export { serviceLog } from "./service/service_log.ts";
 export { planRemoval, planService } from "./service/service_plan.ts";
 export * from "./settings/starter_config.ts";
 export * from "./programs/temporary_kubeconfig.ts";

@@ -14,8 +14,10 @@ const lookEvery = 250;
 /** `postern logs`. */
 export default defineCommand({
   name: "logs",
-  summary: "prints the log of a door in the background",
-  description: "The log is kept after the door has ended. A door in the foreground logs to its own stderr.",
+  summary: "prints the log of a door in the background, or of the service",
+  description:
+    "The log is kept after the door has ended. What postern service-install has installed on Linux " +
+    "logs to the journal, which journalctl prints. A door in the foreground logs to its own stderr.",
   examples: [
     ["postern logs --follow", "what there is, and then every line as it comes"],
     ["postern logs work | grep conn.done", "one line per finished connection of the instance work"],
@@ -35,26 +37,30 @@ export default defineCommand({
         hint: "postern logs ID",
       });
     }
-    const { logFile } = await import("../app/mod.ts");
+    const { logFile, serviceLog } = await import("../app/mod.ts");
     const instance = named ?? id ?? "default";
-    const path = logFile(world, instance);
+    const service = instance === "default" ? await serviceLog(world, { isFollowed: follow }) : undefined;
+    if (service && "command" in service) {
+      await world.terminal.err(`postern: ${service.command.join(" ")}\n`);
+      return await world.process.attached(service.command, { signal });
+    }
+    const path = service?.path ?? logFile(world, instance);
     if (!await world.files.info(path)) {
       throw new PosternError("refused", `Cannot print the log of "${instance}": there is none at "${path}"`, {
         exit: 3,
         detail: "no_instance",
-        hint: `only doors started with postern proxy --background keep one${ofService(world)}`,
+        hint: `only doors started with postern proxy --background keep one${ofSystemd(world)}`,
       });
     }
     const end = await printFrom(path, 0, world, { signal });
     if (follow) await followFrom(path, end, world, { signal });
+    return 0;
   },
 });
 
-/** Where a door that was installed as a service logs to. */
-function ofService({ process, places }: World): string {
-  if (process.platform === "linux") return "; one of systemd: journalctl --user -u postern.service";
-  if (process.platform !== "darwin") return "";
-  return `; one of launchd: tail ${places.home}/Library/Logs/local.postern.door.log`;
+/** A unit that somebody has written by hand may have our name too. */
+function ofSystemd({ process }: World): string {
+  return process.platform === "linux" ? "; one of systemd: journalctl --user -u postern.service" : "";
 }
 
 /** Prints from a place to the end of the file; the answer is where that was. */

@@ -36,7 +36,7 @@ function door(
       ...self,
       ...doorArguments,
       // Its outputs are the socket, as for a program of inetd.
-      ...(isAlways ? [] : [`--log-file=${home}/Library/Logs/${doorLabel}.log`]),
+      ...(isAlways ? [] : [`--log-file=${doorLog(home)}`]),
     ],
     LimitLoadToSessionType: "Aqua",
     ProcessType: "Interactive",
@@ -61,8 +61,17 @@ function socketOf(addresses: readonly string[]): Plist {
   return { SockType: "stream", SockFamily: "IPv4", SockNodeName: host, SockServiceName: `${port}` };
 }
 
+/** Where the door logs to. */
+export function doorLog(home: string): string {
+  return logOf(home, doorLabel);
+}
+
+function logOf(home: string, label: string): string {
+  return `${home}/Library/Logs/${label}.log`;
+}
+
 function logs(home: string, label: string): { readonly [key: string]: Plist } {
-  const path = `${home}/Library/Logs/${label}.log`;
+  const path = logOf(home, label);
   return { StandardOutPath: path, StandardErrorPath: path };
 }
 

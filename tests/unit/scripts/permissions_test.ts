@@ -160,11 +160,16 @@ for (const command of ["version", "completion", "help", "no such command"]) {
   });
 }
 
-for (const command of ["status", "connections", "reload", "stop", "logs", "env", "pac", "config", "demo"]) {
+for (const command of ["status", "connections", "reload", "stop", "env", "pac", "config", "demo"]) {
   Deno.test(`kindsFor() lets ${command} start no program`, () => {
     assert.ok(!kindsFor([command]).includes("run"));
   });
 }
+
+Deno.test("flagsFor() lets logs start the reader of the journal and nothing else", () => {
+  assert.ok(kindsFor(["logs"]).includes("run"));
+  assert.ok(flagsFor(["logs"], here).includes("--allow-run=journalctl"));
+});
 
 Deno.test("kindsFor() lets a door start itself in the background, and in the foreground nothing", () => {
   assert.ok(kindsFor(["proxy", "--background"]).includes("run"));
