@@ -1,8 +1,12 @@
+import { copyTree } from "./copy_tree.ts";
 import { compiledFlags } from "./permissions.ts";
 import { runtimeFlags } from "./runtime_flags.ts";
 
 /** Optional native parts of ssh2: it tries them, and goes on without. */
 const nativeParts = ["cpu-features", "./crypto/build/Release/sshcrypto.node"];
+
+/** What a bundle is made of. */
+const sources = ["main.ts", "deno.json", "deno.lock", "src", "scripts"];
 
 /** The first file of a bundle. */
 export const bundleEntry = "main.js";
@@ -44,19 +48,26 @@ const __asked = { "node:process": __later("node:process", { env: __env }), "node
 var __require = (name) => __asked[name] ?? __part(name);
 `;
 
-/** Writes the program as JavaScript, each dynamic import its own chunk, and gives the names of the files. */
+/**
+ * Writes the program as JavaScript, each dynamic import its own chunk, and gives the names of the files. A bundle tells
+ * where each module was, and names its files by that too: so it is made of a copy, with the packages inside, and is the
+ * same wherever the project and the cache of Deno are.
+ */
 export async function bundleProgram(directory: string, { isFrozen = false } = {}): Promise<string[]> {
-  const main = decodeURIComponent(new URL("../main.ts", import.meta.url).pathname);
-  await runDeno([
-    "bundle",
-    "--quiet",
-    "--code-splitting",
-    ...isFrozen ? ["--frozen"] : [],
-    ...nativeParts.flatMap((part) => ["--external", part]),
-    "--outdir",
-    directory,
-    main,
-  ]);
+  const root = decodeURIComponent(new URL("..", import.meta.url).pathname);
+  const copy = await Deno.makeTempDir({ prefix: "postern-bundle-" });
+  try {
+    for (const name of sources) await copyTree(`${root}${name}`, `${copy}/${name}`);
+    const args = [
+      ...["bundle", "--quiet", "--code-splitting", "--node-modules-dir=auto"],
+      ...isFrozen ? ["--frozen"] : [],
+      ...nativeParts.flatMap((part) => ["--external", part]),
+      ...["--outdir", directory, "main.ts"],
+    ];
+    await runDeno(args, { cwd: copy });
+  } finally {
+    await Deno.remove(copy, { recursive: true });
+  }
   const names: string[] = [];
   for await (const { name } of Deno.readDir(directory)) names.push(name);
   await replaceOnce(names.map((name) => `${directory}/${name}`), eagerRequire, lazyRequire);
@@ -75,9 +86,13 @@ async function replaceOnce(paths: readonly string[], text: string, replacement: 
 }
 
 /** Runs Deno to its end and gives what it said; a failure tells the rest. */
-export async function runDeno(args: readonly string[]): Promise<string> {
+export async function runDeno(
+  args: readonly string[],
+  { cwd }: { readonly cwd?: string } = {},
+): Promise<string> {
   const command = new Deno.Command(Deno.execPath(), {
     args: [...args],
+    ...cwd !== undefined && { cwd },
     stdin: "null",
     env: { NO_COLOR: "1" },
   });

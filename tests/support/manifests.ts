@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { parseAllDocuments } from "yaml";
+import { copyTree } from "../../scripts/copy_tree.ts";
 import type { KubeObject } from "./kube_objects.ts";
 import { type PeerOptions, runPeer } from "./peer_program.ts";
 import { Household } from "./postern_process.ts";
@@ -125,12 +126,4 @@ export function containersOf({ spec }: PodTemplate): ManifestContainer[] {
   return [...spec.containers, ...spec.initContainers ?? []].filter(({ image }) =>
     /(^|\/)postern:/.test(image)
   );
-}
-
-async function copyTree(from: string, to: string): Promise<void> {
-  await Deno.mkdir(to, { recursive: true });
-  for await (const { name, isDirectory } of Deno.readDir(from)) {
-    if (isDirectory) await copyTree(`${from}/${name}`, `${to}/${name}`);
-    else await Deno.copyFile(`${from}/${name}`, `${to}/${name}`);
-  }
 }
