@@ -1,4 +1,4 @@
-import { type Conn, type Messages, PosternError } from "../core/mod.ts";
+import { type Conn, isPosternError, type Messages, PosternError } from "../core/mod.ts";
 import {
   decodeResponseHead,
   encodeChunk,
@@ -123,6 +123,8 @@ export class Exchange {
     if (!this.#origin.isReused || this.#clientError !== undefined || error instanceof Http1Problem) {
       return false;
     }
+    // Whoever closed it on our side does not want it made again.
+    if (isPosternError(error, "cancelled")) return false;
     return framing.kind === "none" && repeatable.includes(head.method);
   }
 

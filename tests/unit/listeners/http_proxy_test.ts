@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PosternError } from "../../../src/core/mod.ts";
+import { type Conn, PosternError } from "../../../src/core/mod.ts";
 import { Authenticator, serveMixed } from "../../../src/listeners/mod.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
 import {
@@ -323,6 +323,29 @@ for (
     await leave(world);
   });
 }
+
+Deno.test("a request whose connection is closed on purpose is not sent again", async () => {
+  const world = serveClient(serveMixed);
+  const conns: Conn[] = [];
+  world.deps.dial = async (request, options) => {
+    const dialed = await world.dials.dial(request, options);
+    conns.push(dialed.conn);
+    return dialed;
+  };
+  const request = "PUT http://a/ HTTP/1.1\r\nHost: a\r\n\r\n";
+  await send(world.client, request);
+  const first = await world.dials.nth(0);
+  await headOf(first);
+  await send(first.target, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+  await readUntil(world.client, "\r\n\r\n");
+  await send(world.client, request);
+  await headOf(first);
+  conns[0]?.abort(new PosternError("cancelled", "Closed on request"));
+  await settle();
+  assert.equal(world.dials.made.length, 1);
+  await readUntil(world.client, "Closed on request\n");
+  await leave(world);
+});
 
 const bodies = [
   {
