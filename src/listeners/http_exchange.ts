@@ -59,6 +59,9 @@ const repeatable: readonly string[] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT",
 /** Below this size a body is sent with the head in one write. */
 const smallBody = 16 * 1024;
 
+/** How much is read of what a client sends before it has its answer. */
+const mostAhead = 16 * 1024;
+
 /** One request to an origin and its response; both bodies stream, each with its own backpressure. */
 export class Exchange {
   readonly #client: Conn;
@@ -90,7 +93,7 @@ export class Exchange {
   }
 
   async run(): Promise<ExchangeEnd> {
-    this.uploaded = this.#upload().then(() => this.#watchClient());
+    this.uploaded = this.#upload().then(() => void this.#watchClient());
     try {
       return await this.#answer();
     } finally {
@@ -153,16 +156,21 @@ export class Exchange {
     }
   }
 
-  /** Reads ahead while the client waits or listens, so that one that goes away does not keep the origin busy. */
-  #watchClient(): void {
-    // After an upgrade the relay goes on with the read that runs.
-    if (this.#isOver || this.#clientError !== undefined) return;
-    if (this.#messages.pending.length > 0) return;
-    void this.#messages.fill().then((isMore) => {
-      if (isMore) return;
-      this.#hasClientEnded = true;
-      this.#limitSilence();
-    }, (error) => this.#isOver || this.#loseClient(error));
+  /**
+   * Reads ahead while the client waits or listens, so that one that goes away does not keep the origin busy. After an
+   * upgrade the relay goes on with the read that runs.
+   */
+  async #watchClient(): Promise<void> {
+    const messages = this.#messages;
+    try {
+      while (!this.#isOver && this.#clientError === undefined && messages.pending.length < mostAhead) {
+        if (await messages.fill()) continue;
+        this.#hasClientEnded = true;
+        return this.#limitSilence();
+      }
+    } catch (error) {
+      if (!this.#isOver) this.#loseClient(error);
+    }
   }
 
   /** A client that has ended its side may have gone, or wait for the answer: as long as the target goes on, it gets it. */

@@ -677,6 +677,23 @@ for (const how of ["abort", "end"] as const) {
   });
 }
 
+for (const how of ["abort", "end"] as const) {
+  Deno.test(`a client that goes away with its next request sent already, by ${how}, does not keep the origin busy`, async () => {
+    const world = serveClient(serveMixed);
+    const request = "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n";
+    await send(world.client, request + request);
+    const dial = await world.dials.nth(0);
+    await headOf(dial);
+    if (how === "abort") world.client.abort();
+    else await world.client[Symbol.asyncDispose]();
+    await world.clock.advance(how === "abort" ? 0 : 34_000);
+    assert.equal(dial.outcome, "client_gone");
+    await world.clock.advance(34_000);
+    await world.served;
+    assert.equal(world.clock.waiting, 0);
+  });
+}
+
 Deno.test("a client that ends its side after the request gets the answer (K19)", async () => {
   const world = serveClient(serveMixed);
   await send(world.client, "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n");
