@@ -104,9 +104,15 @@ export function formatFields(fields: Iterable<readonly [string, string]>): strin
 
 /** A text for an error message: cut, and without what may be a password. */
 export function quoted(text: string): string {
-  const shown = text.slice(0, 300).replace(/[^\s/]*@/g, "…@");
+  const [start, rest] = [text.slice(0, mostQuoted), text.slice(mostQuoted)];
+  // What is cut may be the end of a password, such as a long token.
+  const whole = /^[^\s/]*@/.test(rest) ? start.replace(/[^\s/]*$/, "…@") : start;
+  const shown = whole.replace(/[^\s/]*@/g, "…@");
   return JSON.stringify(shown.length > 100 ? `${shown.slice(0, 100)}…` : shown);
 }
+
+/** Where a text is cut before passwords are looked for: that takes quadratic time. */
+const mostQuoted = 300;
 
 function trimmed(text: string, start: number, end: number): string {
   let from = start;

@@ -75,6 +75,15 @@ Deno.test("requestTarget() repeats no password of a target", () => {
   });
 });
 
+Deno.test("requestTarget() repeats no password of any length", () => {
+  for (const length of [6, 100, 292, 293, 294, 295, 5000]) {
+    const target = `http://me:${"secret".padEnd(length, "x")}@a.example/`;
+    assert.throws(() => requestTarget({ method: "GET", target }), (error) => {
+      return error instanceof Error && !error.message.includes("secret") && error.message.includes("@");
+    });
+  }
+});
+
 function absolute(scheme: string, host: string, port: number, authority: string, path: string): unknown {
   return { form: "absolute", scheme, target: { host, port }, authority, path };
 }
