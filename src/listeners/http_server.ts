@@ -164,7 +164,9 @@ class PageServer {
   async #body(head: RequestHead): Promise<Uint8Array<ArrayBuffer>> {
     const framing = requestFraming(head);
     const isTooLarge = framing.kind === "length" && framing.length > mostBody;
-    if (framing.kind !== "none" && !isTooLarge && head.fields.tokens("expect").includes("100-continue")) {
+    // A client of HTTP/1.0 knows no interim answers (RFC 9110, section 10.1.1).
+    const mayWait = head.version === "1.1" && head.fields.tokens("expect").includes("100-continue");
+    if (framing.kind !== "none" && !isTooLarge && mayWait) {
       await this.#write(encodeResponseHead({ status: 100, fields: [] }));
     }
     return await this.#within(

@@ -75,6 +75,14 @@ Deno.test("serveOnlyPages() reads a chunked body after 100 Continue", async () =
   await served;
 });
 
+Deno.test("serveOnlyPages() sends no 100 Continue to a client of HTTP/1.0, who would take it for the answer", async () => {
+  const { client, near, served } = serving(echo);
+  await client.write("POST / HTTP/1.0\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\nhi");
+  assert.equal((await client.answer())?.text, "POST /  hi\n");
+  await near.closeWrite();
+  await served;
+});
+
 const closings = [
   { name: "Connection: close", lines: ["GET / HTTP/1.1", "Host: a", "Connection: close"], status: 200 },
   { name: "HTTP/1.0", lines: ["GET / HTTP/1.0"], status: 200 },
