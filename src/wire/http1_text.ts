@@ -69,7 +69,8 @@ export function parseFields(lines: string, start: number, status: number): Field
     if (colon < 0 || colon > end) {
       throw new Http1Problem(status, `Cannot read the field ${quoted(lines.slice(at, end))}: no colon`);
     }
-    const name = lines.slice(at, colon);
+    // A proxy takes such blanks away from a response, and never from a request (RFC 9112, section 5.1).
+    const name = lines.slice(at, status === 400 ? colon : blanksBefore(lines, at, colon));
     if (!token.test(name)) throw badName(name, status);
     const value = trimmed(lines, colon + 1, end);
     if (!fieldValue.test(value)) {
@@ -116,10 +117,15 @@ const mostQuoted = 300;
 
 function trimmed(text: string, start: number, end: number): string {
   let from = start;
-  let to = end;
-  while (from < to && isBlank(text.charCodeAt(from))) from++;
-  while (to > from && isBlank(text.charCodeAt(to - 1))) to--;
-  return text.slice(from, to);
+  while (from < end && isBlank(text.charCodeAt(from))) from++;
+  return text.slice(from, blanksBefore(text, from, end));
+}
+
+/** Where the blanks that end at `end` begin, at `start` at the earliest. */
+function blanksBefore(text: string, start: number, end: number): number {
+  let at = end;
+  while (at > start && isBlank(text.charCodeAt(at - 1))) at--;
+  return at;
 }
 
 function isBlank(code: number): boolean {

@@ -103,6 +103,18 @@ for (const { line, status, reason } of responses) {
   });
 }
 
+Deno.test("decodeResponseHead() takes away blanks before a colon, and refuses a folded line still", () => {
+  const head = "HTTP/1.1 200 OK\r\nContent-Type : text/html\r\nContent-Length \t: 3\r\n\r\n";
+  const { fields } = decodeResponseHead(bytes(head))?.value ?? assert.fail();
+  assert.deepEqual([...fields], [["Content-Type", "text/html"], ["Content-Length", "3"]]);
+  for (const folded of [" b: c", "\tb", " : c", " "]) {
+    assert.throws(
+      () => decodeResponseHead(bytes(`HTTP/1.1 200 OK\r\nA: b\r\n${folded}\r\n\r\n`)),
+      (error) => error instanceof Http1Problem && error.status === 502,
+    );
+  }
+});
+
 for (
   const line of [
     "HTTP/1.1 20 OK",
