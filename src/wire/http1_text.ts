@@ -66,8 +66,11 @@ export function parseFields(lines: string, start: number, status: number): Field
   while (at < lines.length) {
     const end = lines.indexOf("\r\n", at);
     const colon = lines.indexOf(":", at);
+    // The line is not shown: it may be the rest of a password that was broken into lines.
     if (colon < 0 || colon > end) {
-      throw new Http1Problem(status, `Cannot read the field ${quoted(lines.slice(at, end))}: no colon`);
+      throw isBlank(lines.charCodeAt(at))
+        ? foldedLine(status)
+        : new Http1Problem(status, "Cannot read the head: a field without a colon");
     }
     // A proxy takes such blanks away from a response, and never from a request (RFC 9112, section 5.1).
     const name = lines.slice(at, status === 400 ? colon : blanksBefore(lines, at, colon));
@@ -133,9 +136,13 @@ function isBlank(code: number): boolean {
 }
 
 function badName(name: string, status: number): Http1Problem {
-  if (/^[ \t]/.test(name)) return new Http1Problem(status, "Cannot read the head: a folded field line");
+  if (/^[ \t]/.test(name)) return foldedLine(status);
   if (/[ \t]$/.test(name)) {
     return new Http1Problem(status, `Cannot read the field ${quoted(name.trim())}: a blank before the colon`);
   }
   return new Http1Problem(status, `Cannot read the field ${quoted(name)}: not a field name`);
+}
+
+function foldedLine(status: number): Http1Problem {
+  return new Http1Problem(status, "Cannot read the head: a folded field line");
 }

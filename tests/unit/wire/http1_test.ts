@@ -75,6 +75,17 @@ for (const { name, text, status = 400 } of refused) {
   });
 }
 
+Deno.test("decodeRequestHead() repeats no rest of a value that was broken into lines: it may be of a password", () => {
+  for (const rest of [" c2VjcmV0", "\tc2VjcmV0", "c2VjcmV0"]) {
+    const head = `GET / HTTP/1.1\r\nHost: a\r\nProxy-Authorization: Basic bWU6\r\n${rest}\r\n\r\n`;
+    assert.throws(() => decodeRequestHead(bytes(head)), (error) => {
+      assert.ok(error instanceof Http1Problem);
+      assert.equal(error.message.includes("a folded field line"), rest !== "c2VjcmV0");
+      return !error.message.includes("c2VjcmV0");
+    });
+  }
+});
+
 Deno.test("decodeRequestHead() takes CONNECT and absolute-form without Host", () => {
   for (const line of ["CONNECT a.example:443 HTTP/1.1", "GET http://a.example/ HTTP/1.1", "GET / HTTP/1.0"]) {
     assert.ok(decodeRequestHead(bytes(`${line}\r\n\r\n`)), line);
