@@ -235,17 +235,15 @@ export class Exchange {
   async #passOn(head: ResponseHead, framing: Framing): Promise<ExchangeEnd> {
     const { method, version } = this.#request.head;
     let outcome: "client_gone" | "target_gone" = "target_gone";
+    /** The head, until it is sent. */
+    let first: Uint8Array<ArrayBuffer> | undefined;
     try {
       // A client that is still sending learns now that this is the last answer.
       let receiver: Receiver = { method, version, keeps: this.#request.keeps && this.#isRead };
       const toClient = framingFor(receiver, framing);
       if (toClient.kind === "close") receiver = { ...receiver, keeps: false };
       const fields = responseFields(head, receiver, toClient);
-      let first: Uint8Array<ArrayBuffer> | undefined = encodeResponseHead({
-        ...head,
-        version: "1.1",
-        fields,
-      });
+      first = encodeResponseHead({ ...head, version: "1.1", fields });
       const write = async (bytes: Uint8Array<ArrayBuffer>) => {
         const whole = first && bytes.length <= smallBody
           ? joined([first, bytes], first.length + bytes.length)
@@ -270,6 +268,9 @@ export class Exchange {
         this.#originWriteError === undefined;
       return { kind: "answered", keepsClient: receiver.keeps, keepsOrigin };
     } catch (error) {
+      if (first && outcome === "target_gone") {
+        return { kind: "unanswered", error: this.#clientError ?? error, mayRepeat: false };
+      }
       if (this.#clientError === undefined) return { kind: "broken", outcome, error };
       return { kind: "broken", outcome: "client_gone", error: this.#clientError };
     }

@@ -573,6 +573,10 @@ const strangeAnswers = [
     name: "both framings",
     answer: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
   },
+  {
+    name: "a body of which nothing can be read",
+    answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nhello\r\n",
+  },
   { name: "no HTTP at all", answer: "220 smtp.example ESMTP\r\n\r\n" },
   { name: "nothing", answer: "" },
   { name: "half a head", answer: "HTTP/1.1 200 OK\r\nContent-Le" },
