@@ -1,7 +1,8 @@
-import { parseIPv6, type Target } from "../core/mod.ts";
+import { parseIPv6, PosternError, type Target } from "../core/mod.ts";
+import { decodeHost } from "./host.ts";
 import type { RequestHead } from "./http1.ts";
 import { Http1Problem } from "./http1_problem.ts";
-import { quoted } from "./http1_text.ts";
+import { latin1Bytes, quoted } from "./http1_text.ts";
 
 /** The four forms of a request target (RFC 9112, section 3.2). */
 export type RequestTarget =
@@ -32,11 +33,13 @@ export function requestTarget({ method, target }: Pick<RequestHead, "method" | "
     });
   }
   const lowered = scheme.toLowerCase();
+  const wanted = parseAuthority(authority, lowered === "https" || lowered === "wss" ? 443 : 80);
   return {
     form: "absolute",
     scheme: lowered,
-    target: parseAuthority(authority, lowered === "https" || lowered === "wss" ? 443 : 80),
-    authority: authority.replace(/:$/, ""),
+    target: wanted,
+    authority: (isInternational(authority) ? authority.replace(/^[^:]*/, () => wanted.host) : authority)
+      .replace(/:$/, ""),
     // RFC 9112, section 3.2.4: OPTIONS without a path asks about the server as a whole.
     path: rest === "" ? (method === "OPTIONS" ? "*" : "/") : rest.startsWith("?") ? `/${rest}` : rest,
   };
@@ -44,8 +47,9 @@ export function requestTarget({ method, target }: Pick<RequestHead, "method" | "
 
 /** Reads `HOST:PORT` as it stands in a request line or in Host; without a default port it must name one. */
 export function parseAuthority(text: string, defaultPort?: number): Target {
-  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._~!$&'()*+,;=%-]+))(?::([0-9]{0,5}))?$/.exec(text);
-  const host = match?.[1] ?? match?.[2];
+  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._~!$&'()*+,;=%\x80-\xff-]+))(?::([0-9]{0,5}))?$/
+    .exec(text);
+  const host = match?.[1] ?? plainName(match?.[2]);
   if (!match || host === undefined || host.length > 255 || (match[1] !== undefined && !parseIPv6(match[1]))) {
     throw new Http1Problem(400, `Cannot read ${quoted(text)} as HOST:PORT`, {
       hint: "write example.com:443, 192.0.2.1:443 or [2001:db8::1]:443, without user or password",
@@ -58,6 +62,23 @@ export function parseAuthority(text: string, defaultPort?: number): Target {
     });
   }
   return { host, port };
+}
+
+/** Whether a text has other than ASCII; a request line is read as bytes, one character each. */
+function isInternational(text: string): boolean {
+  return /[\x80-\xff]/.test(text);
+}
+
+/** A name as it was sent, one of UTF-8 as punycode; undefined where that cannot be. */
+function plainName(sent: string | undefined): string | undefined {
+  if (sent === undefined || !isInternational(sent)) return sent;
+  try {
+    const name = decodeHost(latin1Bytes(sent));
+    return /^[\x21-\x7e]+$/.test(name) ? name : undefined;
+  } catch (error) {
+    if (error instanceof PosternError) return undefined;
+    throw error;
+  }
 }
 
 function portFault(port: number | undefined): string {

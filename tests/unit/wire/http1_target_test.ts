@@ -24,6 +24,21 @@ const forms = [
     as: absolute("https", "2001:db8::1", 443, "[2001:db8::1]", "/"),
   },
   { method: "GET", target: "ws://a.example/chat", as: absolute("ws", "a.example", 80, "a.example", "/chat") },
+  {
+    method: "CONNECT",
+    target: "b\xc3\xbccher.example:443",
+    as: { form: "authority", target: { host: "xn--bcher-kva.example", port: 443 } },
+  },
+  {
+    method: "GET",
+    target: "http://b\xc3\xbccher.example:8080/\xc3\xbc",
+    as: absolute("http", "xn--bcher-kva.example", 8080, "xn--bcher-kva.example:8080", "/\xc3\xbc"),
+  },
+  {
+    method: "GET",
+    target: "http://b\xc3\xbccher.example:",
+    as: absolute("http", "xn--bcher-kva.example", 80, "xn--bcher-kva.example", "/"),
+  },
   { method: "OPTIONS", target: "http://a.example", as: absolute("http", "a.example", 80, "a.example", "*") },
 ];
 for (const { method, target, as } of forms) {
@@ -51,6 +66,9 @@ const refused = [
   "GET http://user:secret@a.example/",
   "GET http://a.example/#part",
   "GET http://b\xfccher.example/",
+  "GET http://b\xc3\xbccher..\xe2\x80\xa8example/",
+  "CONNECT \xc3\xbc\xef\xbc\x9a80:443",
+  "CONNECT \xc3\xbc\xef\xbc\x8fa:443",
   "GET http://a.example:80:80/",
   "GET http://[::1%25eth0]/",
 ];
