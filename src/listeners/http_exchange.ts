@@ -93,11 +93,14 @@ export class Exchange {
   }
 
   async run(): Promise<ExchangeEnd> {
+    // Nobody may be reading of a client that is dropped: it waits for the origin, or has sent much ahead.
+    if ("onAbort" in this.#client) this.#client.onAbort = (reason) => this.#loseClient(reason);
     this.uploaded = this.#upload().then(() => void this.#watchClient());
     try {
       return await this.#answer();
     } finally {
       this.#isOver = true;
+      if ("onAbort" in this.#client) this.#client.onAbort = undefined;
       this.#linger?.[Symbol.dispose]();
     }
   }

@@ -118,6 +118,26 @@ Deno.test("serveDoor() drops every client when its signal ends, whatever it is d
   assert.equal(clock.waiting, 0);
 });
 
+Deno.test("serveDoor() drops a client of HTTP from which nothing is read just now when its signal ends", async () => {
+  const { connect, stop, dials, clock, served } = openDoor({ connections: 9 });
+  const get = "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n";
+  for (
+    const sent of [
+      get.repeat(1000),
+      `POST http://a/ HTTP/1.1\r\nContent-Length: 200000\r\n\r\n${"x".repeat(150_000)}`,
+    ]
+  ) {
+    const client = await connect();
+    void client.write(bytesOf(sent)).catch(() => {});
+  }
+  await dials.nth(1);
+  await settle();
+  stop.abort(new PosternError("cancelled", "The door is closing"));
+  await served;
+  for (const { outcome } of dials.made) assert.equal(outcome, "client_gone");
+  assert.equal(clock.waiting, 0);
+});
+
 Deno.test("serveDoor() lets idle clients go when its socket is closed, and waits for the others", async () => {
   const { connect, listening, dials, served } = openDoor({ connections: 9 });
   const idle = await connect();
