@@ -24,7 +24,7 @@ export class ForwardV4 {
   readonly #forward = new PortForwardV4();
   readonly #pulse: ForwardPulse;
   #said = "";
-  #writing: Promise<void> | undefined;
+  #writing: Promise<void> = Promise.resolve();
   #waiting = 0;
   #resume: (() => void) | undefined;
   #isOver = false;
@@ -107,10 +107,11 @@ export class ForwardV4 {
   #write(frame: Uint8Array<ArrayBuffer>): void {
     if (this.#isOver) return;
     this.#waiting += frame.length;
-    const writing = this.#conn.write(frame).then(() => {
+    // One after the other: a socket that takes a part of a frame would take another one before the rest.
+    this.#writing = this.#writing.then(async () => {
+      if (!this.#isOver) await this.#conn.write(frame);
       this.#waiting -= frame.length;
-    }, (error) => this.#fail(error));
-    this.#writing = writing;
+    }).catch((error) => this.#fail(error));
     this.#pulse.onSaid();
   }
 

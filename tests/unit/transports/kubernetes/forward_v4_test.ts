@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Conn, StreamedConn } from "../../../../src/core/mod.ts";
 import { ForwardV4 } from "../../../../src/transports/kubernetes/forward_v4.ts";
+import { webSocket } from "../../../../src/wire/mod.ts";
 import { FakeClock, settle } from "../../../support/fake_clock.ts";
 
 /** A server that says nothing but pings, as fast as it is read, and takes nothing. */
@@ -119,4 +120,44 @@ Deno.test("ForwardV4 lets a writer go when the pod has ended, and what it said b
   assert.equal(await stream.read(into), null);
   await stream[Symbol.asyncDispose]();
   assert.equal(clock.waiting, 0);
+});
+
+/** A server that takes a write when a test says so, and each in two parts, as a socket whose buffer is full. */
+class PartlyTakingServer extends SlowServer {
+  readonly taken: number[] = [];
+  readonly #waiting: (() => void)[] = [];
+
+  override async write(bytes: Uint8Array = new Uint8Array()): Promise<void> {
+    const half = Math.ceil(bytes.length / 2);
+    for (const part of [bytes.subarray(0, half), bytes.subarray(half)]) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      this.taken.push(...part);
+    }
+  }
+
+  take(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}
+
+Deno.test("ForwardV4 says one message after the other, though a socket takes only parts of them", async () => {
+  const conn = new PartlyTakingServer();
+  const { stream } = new ForwardV4(conn, {
+    clock: new FakeClock(),
+    target: { namespace: "shop", pod: "web-1", port: 80 },
+    pulse: { quiet: 3000, patience: 12_000, keepalive: 30_000 },
+    onOver: () => {},
+  });
+  for (const text of ["first", "second"]) await stream.write(Uint8Array.from(new TextEncoder().encode(text)));
+  for (let turn = 0; turn < 8; turn++) {
+    await settle();
+    conn.take();
+  }
+  await settle();
+  const said = new webSocket.WebSocketReader("server").receive(Uint8Array.from(conn.taken));
+  assert.deepEqual(
+    said.map((effect) => effect.kind === "data" && new TextDecoder().decode(effect.bytes.subarray(1))),
+    ["first", "second"],
+  );
+  stream.abort();
 });
