@@ -47,6 +47,8 @@ export class ClusterLink implements AsyncDisposable {
   readonly table: ClusterTable;
   readonly #options: ClusterLinkOptions;
   readonly #ended = new AbortController();
+  /** How many ways into it are being looked for. */
+  #looking = 0;
 
   constructor(options: ClusterLinkOptions) {
     const { api, view, clock, log, halfClose } = options;
@@ -69,13 +71,22 @@ export class ClusterLink implements AsyncDisposable {
     return this.#options.names;
   }
 
+  /** Whether anything goes through it, or is about to. */
+  get isInUse(): boolean {
+    return this.#looking > 0 || this.forwards.status().streams > 0;
+  }
+
   /** Holds the namespace of names without one, as the first dial does. */
   async connect(options: { readonly signal: AbortSignal }): Promise<void> {
     await this.view.ready(this.#options.names.namespace, options);
   }
 
   /** Connects to what a host, without its context, and a port mean in this cluster. */
-  async dial(target: Target, options: DialOptions): Promise<Conn> {
+  dial(target: Target, options: DialOptions): Promise<Conn> {
+    return this.#inUse(() => this.#dial(target, options));
+  }
+
+  async #dial(target: Target, options: DialOptions): Promise<Conn> {
     const { names, view, outside } = this.#options;
     const cluster = this.api.name;
     const { signal, onStep } = options;
@@ -102,8 +113,22 @@ export class ClusterLink implements AsyncDisposable {
       });
     }
     onStep?.(foundText(found, cluster));
-    const tries = new Tries(target, { ...this.#options, find, ended: this.#ended.signal });
+    const tries = new Tries(target, {
+      ...this.#options,
+      find,
+      ended: this.#ended.signal,
+      inUse: (work) => this.#inUse(work),
+    });
     return await tries.open(found.places, this.forwards, options);
+  }
+
+  async #inUse<T>(work: () => Promise<T>): Promise<T> {
+    this.#looking++;
+    try {
+      return await work();
+    } finally {
+      this.#looking--;
+    }
   }
 
   /** Where a target would end, by what is held now: nobody is asked. */
@@ -142,6 +167,8 @@ interface TriesParts extends ClusterLinkOptions {
   /** Looks again. */
   readonly find: () => ReturnType<typeof findPlaces>;
   readonly ended: AbortSignal;
+  /** Keeps the cluster while something is looked for. */
+  readonly inUse: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** The attempts of one dial: a pod that refuses or is gone is followed by another one, so many times each. */
@@ -170,7 +197,8 @@ class Tries {
         onStep?.(`forwards to port ${place.port} of the pod ${podName(place)}`);
         return new RetriedConn({
           first,
-          next: (error, { signal }) => this.#following(error, place, { forwards, signal }),
+          next: (error, { signal }) =>
+            this.#parts.inUse(() => this.#following(error, place, { forwards, signal })),
         });
       } catch (error) {
         if (signal.aborted) throw error;

@@ -133,7 +133,7 @@ export class ClusterSet implements AsyncDisposable {
     this.#sweep ??= this.#options.clock.after(sweepEvery, () => {
       this.#sweep = undefined;
       for (const link of this.#retired) {
-        if (link.forwards.status().streams > 0) continue;
+        if (link.isInUse) continue;
         this.#retired.delete(link);
         // It carries nothing, so that nothing of its end is of interest.
         link[Symbol.asyncDispose]().catch(() => {});

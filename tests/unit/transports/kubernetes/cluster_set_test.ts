@@ -3,11 +3,11 @@ import { readKubeConfig } from "../../../../src/clusters/kube/kube_config.ts";
 import { PosternError } from "../../../../src/core/mod.ts";
 import { ClusterSet, type ContextUse } from "../../../../src/transports/kubernetes/cluster_set.ts";
 import type { KubernetesSettings } from "../../../../src/transports/kubernetes_settings.ts";
-import { FakeClock } from "../../../support/fake_clock.ts";
+import { FakeClock, settle } from "../../../support/fake_clock.ts";
 import { serviceRecord, sliceRecord } from "../../../support/fake_cluster_view.ts";
 import { PodEnds } from "../../../support/forward_stand_in.ts";
 import { MemoryFiles } from "../../../support/memory_files.ts";
-import { type StandInLink, standInLink } from "../../../support/stand_in_link.ts";
+import { type StandInLink, standInLink, type StandInLinkOptions } from "../../../support/stand_in_link.ts";
 
 const { signal } = new AbortController();
 
@@ -24,7 +24,11 @@ async function configOf(contexts: readonly string[], token = "secret") {
   return await readKubeConfig(new MemoryFiles({ "/config": text }), ["/config"]);
 }
 
-async function made(more: Partial<KubernetesSettings>, contexts = ["one", "two"]) {
+async function made(
+  more: Partial<KubernetesSettings>,
+  contexts = ["one", "two"],
+  { isGone }: Pick<StandInLinkOptions, "isGone"> = {},
+) {
   const clock = new FakeClock();
   const pod = new PodEnds();
   const links: StandInLink[] = [];
@@ -46,7 +50,12 @@ async function made(more: Partial<KubernetesSettings>, contexts = ["one", "two"]
     config: await configOf(contexts),
     link: (use) => {
       uses.push(use);
-      const made = standInLink({ parts, connect: pod.connect, name: use.context.name });
+      const made = standInLink({
+        parts,
+        connect: pod.connect,
+        name: use.context.name,
+        ...(isGone && { isGone }),
+      });
       links.push(made);
       return made.link;
     },
@@ -116,4 +125,19 @@ Deno.test("ClusterSet keeps a link that is as before, and lets what goes through
   // It is over for good: it opens nothing any more.
   const late = before?.link.dial({ host: "web", port: 80 }, { signal }) ?? assert.fail();
   await assert.rejects(late, (error) => error instanceof PosternError && error.code === "cancelled");
+});
+
+Deno.test("ClusterSet lets a dial end that is under way when the kubeconfig changes", async () => {
+  const { set, clock, links } = await made({}, ["one"], { isGone: (pod) => pod === "web-1" });
+  await using _set = set;
+  // The pod has gone: the dial waits for the one that replaces it, by a clock that stands still.
+  const dialling = set.dial({ host: "web", port: 80 }, { signal });
+  dialling.catch(() => {});
+  const [before] = links;
+  while (before?.asked.length === 0) await settle();
+  set.renew(await configOf(["one"], "changed"));
+  await clock.advance(60_000);
+  before?.view.change({ ...before.view.parts, slices: { "shop/web": [sliceRecord(["web-2"], 8080)] } });
+  await using _conn = await dialling;
+  assert.deepEqual(before?.asked, ["web-1", "web-2"]);
 });
