@@ -16,7 +16,12 @@ export class SocketConn extends StreamedConn implements Conn {
   constructor(socket: Deno.Conn) {
     super();
     this.#socket = socket;
-    if ("setNoDelay" in socket) (socket as Deno.TcpConn).setNoDelay(true);
+    if (!("setNoDelay" in socket)) return;
+    try {
+      (socket as Deno.TcpConn).setNoDelay(true);
+    } catch {
+      // macOS sets nothing on a socket whose peer has reset it already: that shows at the first read.
+    }
   }
 
   get peer(): string {
