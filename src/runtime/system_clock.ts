@@ -6,11 +6,14 @@ export const systemClock: Clock = {
   date: () => new Date(),
   after(ms, task) {
     const due = performance.now() + ms;
-    let timer = setTimeout(() => {
-      if (performance.now() - due <= leastStall) return task();
+    const ring = () => {
+      const late = performance.now() - due;
+      if (ms > longest && late < 0) timer = setTimeout(ring, Math.min(-late, longest));
+      else if (late <= leastStall) task();
       // After a time in which the process stood still, what came meanwhile is read first.
-      timer = setTimeout(task, moment);
-    }, ms);
+      else timer = setTimeout(task, moment);
+    };
+    let timer = setTimeout(ring, Math.min(ms, longest));
     return { [Symbol.dispose]: () => clearTimeout(timer) };
   },
   async turn() {
@@ -22,5 +25,7 @@ export const systemClock: Clock = {
 /** Loaded by the first who waits for the end of a turn. */
 let timers: typeof import("node:timers") | undefined;
 
+/** What a timer of the system holds, in ms: a longer one would ring at once. */
+const longest = 2 ** 31 - 1;
 /** Long enough, in ms, for some turns of the event loop. */
 const moment = 50;

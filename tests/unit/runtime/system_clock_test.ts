@@ -35,3 +35,10 @@ Deno.test("after() never rings once it is disposed, though it was late", async (
   await new Promise<void>((resolve) => systemClock.after(100, resolve));
   assert.equal(isRung, false);
 });
+
+Deno.test("after() does not ring at once for more than a timer of the system can hold", async () => {
+  let isRung = false;
+  using _timer = systemClock.after(2 ** 31, () => isRung = true);
+  await new Promise<void>((resolve) => systemClock.after(20, resolve));
+  assert.equal(isRung, false);
+});
