@@ -98,6 +98,11 @@ export class ForwardSession implements AsyncDisposable {
     return this.#crowd.size;
   }
 
+  /** Whether it never had a forward. */
+  get isUnused(): boolean {
+    return this.#requests === 0;
+  }
+
   /** Whether it can take another forward. */
   get takesMore(): boolean {
     return this.#takesMore && !this.#isOver && !this.#pulse.isInDoubt && this.#spdy.nextStream < lastNumber;
@@ -243,6 +248,10 @@ export class ForwardSession implements AsyncDisposable {
 
   #onGoingAway(lastStream: number): void {
     this.#takesMore = false;
+    if (this.isUnused) {
+      const message = "Cannot go on: the API server takes no forward in the session that it opened";
+      return this.#break(new PosternError("unreachable", message, { detail: "reset" }));
+    }
     for (const pair of new Set(this.#pairs.values())) {
       if (pair.numbers.data > lastStream) pair.onNotServed();
     }

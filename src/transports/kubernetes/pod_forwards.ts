@@ -39,6 +39,8 @@ export class PodForwards implements AsyncDisposable {
   readonly #single = new Set<Conn>();
   #asking = 0;
   #change = Promise.withResolvers<void>();
+  /** Why the last session ended that broke before it was of any use. */
+  #stillborn: { readonly error: unknown } | undefined;
   #isClosed = false;
 
   constructor(options: PodForwardsOptions) {
@@ -55,12 +57,15 @@ export class PodForwards implements AsyncDisposable {
 
   async open(port: number, { signal }: { signal: AbortSignal }): Promise<Conn> {
     this.#asking++;
+    const before = this.#stillborn;
     try {
       while (true) {
         signal.throwIfAborted();
         if (this.#isClosed) throw new PosternError("cancelled", "The transport was closed");
         const session = this.#choose();
         if (session) return this.#enter(session, port);
+        // A server that takes a session only to hang up on it would do so again, as often as it is asked.
+        if (this.#stillborn && this.#stillborn !== before) throw this.#stillborn.error;
         const conn = await this.#openFor(port, signal);
         if (conn) return conn;
       }
@@ -200,6 +205,7 @@ export class PodForwards implements AsyncDisposable {
   #onOver(session: ForwardSession, error: unknown, carried: number): void {
     this.#onUsed(session);
     this.#sessions.delete(session);
+    if (error !== undefined && session.isUnused) this.#stillborn = { error };
     if (error !== undefined && carried > 0) this.#options.onBroken(error);
     this.#changed();
     this.#tellIfEmpty();

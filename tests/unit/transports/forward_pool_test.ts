@@ -560,3 +560,24 @@ Deno.test("ForwardPool ends what it has when it is closed", async () => {
   await until(() => all.api.open === 0);
   await assert.rejects(all.pool.open(web, { signal }), { code: "cancelled" });
 });
+
+const useless: readonly { name: string; leave: (api: ForwardStandIn) => void }[] = [
+  { name: "hangs up on it at once", leave: (api) => api.last.close() },
+  { name: "takes no forward in it", leave: (api) => api.last.goAway() },
+];
+for (const { name, leave } of useless) {
+  Deno.test(`ForwardPool does not ask a server without end that opens a session and ${name}`, async () => {
+    await using all = lab();
+    const asking = new AbortController();
+    const usual = all.api.upgrade.bind(all.api);
+    all.api.upgrade = async (request, options) => {
+      const answer = await usual(request, options);
+      leave(all.api);
+      await settle();
+      if (all.api.connections.length === 10) asking.abort(new Error("it was asked without end"));
+      return answer;
+    };
+    await assert.rejects(all.pool.open(web, asking), { code: "unreachable", detail: "reset" });
+    assert.equal(all.api.connections.length, 1);
+  });
+}
