@@ -183,7 +183,7 @@ export class SshConfigEvaluation {
     const { settings } = this;
     const host = this.#hostNow(false);
     const user = settings.value("user") ?? this.#deps.localUser;
-    const proxyJump = settings.value("proxyjump") ?? "";
+    const proxyJump = settings.value("proxyjump");
     const port = settings.value("port") ?? "22";
     const values = { alias: this.#alias, host, port, user, keyName: host, proxyJump };
     const tokens = sshTokens(values, this.#deps);

@@ -20,7 +20,7 @@ export function sshHostOfSettings(
   const port = settings.value("port") ?? "22";
   const user = settings.value("user") ?? deps.localUser;
   const hostKeyAlias = settings.value("hostkeyalias")?.toLowerCase();
-  const proxyJump = settings.value("proxyjump") ?? "";
+  const proxyJump = settings.value("proxyjump");
   const values = { alias, host: hostName, port, user, keyName: hostKeyAlias ?? alias, proxyJump };
   const tokens = sshTokens(values, deps);
   const paths = (name: string) => expandedSshPaths(settings.given(name), { tokens, deps, problems });

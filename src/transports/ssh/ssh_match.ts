@@ -75,7 +75,7 @@ async function succeeds(command: string, state: SshMatchState, deps: SshConfigDe
       port: settings.value("port") ?? "22",
       user: settings.value("user") ?? deps.localUser,
       keyName: settings.value("hostkeyalias") ?? host,
-      proxyJump: settings.value("proxyjump") ?? "",
+      proxyJump: settings.value("proxyjump"),
     }, deps),
   );
   if ("fault" in expanded) throw new PosternError("config", expanded.fault);

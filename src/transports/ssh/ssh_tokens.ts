@@ -1,4 +1,4 @@
-import type { sshConfig } from "../../wire/mod.ts";
+import { sshConfig } from "../../wire/mod.ts";
 import type { SshConfigDeps } from "./ssh_config_deps.ts";
 
 /** What the tokens of ssh_config(5) stand for. */
@@ -9,17 +9,20 @@ export interface SshTokenValues {
   readonly user: string;
   /** The name under which the host's key is looked up. */
   readonly keyName: string;
-  readonly proxyJump: string;
+  /** As it is written; absent where none is given. */
+  readonly proxyJump: string | undefined;
 }
 
 /** The tokens that most options take; what costs something is worked out when it is asked for. */
 export function sshTokens(values: SshTokenValues, deps: SshConfigDeps): sshConfig.SshTokens {
-  const { alias, host, port, user, keyName, proxyJump } = values;
+  const { alias, host, port, user, keyName, proxyJump = "none" } = values;
+  // The one right before the host, without user and port.
+  const jump = sshConfig.parseSshJumps(proxyJump)?.at(-1)?.host ?? "";
   return {
     d: deps.home,
     h: host,
     i: String(deps.uid ?? 0),
-    j: proxyJump,
+    j: jump,
     k: keyName,
     n: alias,
     p: port,
@@ -33,7 +36,7 @@ export function sshTokens(values: SshTokenValues, deps: SshConfigDeps): sshConfi
     },
     get C() {
       if (!sha1) throw new Error("the hash of tokens is not loaded");
-      return sha1(`${deps.hostname()}${host}${port}${user}${proxyJump}`);
+      return sha1(`${deps.hostname()}${host}${port}${user}${jump}`);
     },
   };
 }

@@ -543,3 +543,21 @@ Deno.test("SshConfigReader reads every file and every host once, and tells its f
   assert.equal((await reader.read("host")).port, 12);
   assert.equal((await world.read("host")).port, 14);
 });
+
+const jumpTokens: readonly { jump: string; token: string }[] = [
+  { jump: "office", token: "office" },
+  { jump: "office # through the front door", token: "office" },
+  { jump: "me@one:2222,you@two:33", token: "two" },
+  { jump: "ssh://me@office:2222", token: "office" },
+  { jump: "[2001:db8::1]:2222", token: "2001:db8::1" },
+  { jump: "none", token: "" },
+];
+for (const { jump, token } of jumpTokens) {
+  Deno.test(`readSshHost() takes %j of "ProxyJump ${jump}" as the last host alone, as ssh does`, async () => {
+    const text = `ProxyJump ${jump}\nUserKnownHostsFile /known/%j.\nMatch exec "is -%j-"\n`;
+    const world = new SshConfigWorld(text);
+    const host = await world.read();
+    assert.deepEqual(host.userKnownHostsFiles, [`/known/${token}.`]);
+    assert.equal(world.commands[0]?.at(-1), `is -${token}-`);
+  });
+}
