@@ -141,6 +141,8 @@ export class Ssh implements Transport {
       else this.#keep(held);
       return held;
     } catch (error) {
+      // Not what was read is wrong then: a reload ends a reading that is under way.
+      if (!isNewest() && this.#reading) return await this.#reading;
       if (!isNewest()) throw error;
       // What the configuration says stays said until it is read again; anything else may be better next time.
       if (isPosternError(error, "config")) this.#failure = error;

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { unlessAborted } from "../../../../src/core/mod.ts";
 import { Ssh } from "../../../../src/transports/ssh.ts";
 import type { SshHost } from "../../../../src/transports/ssh/ssh_host.ts";
 import { readingOf } from "../../../../src/transports/ssh/ssh_reading.ts";
@@ -21,10 +22,14 @@ function slowlyRead() {
     clock,
     files: new MemoryFiles({}),
     log: recordingLog(),
-    reading: () => ({
-      read: () => new Promise<SshHost>((resolve) => void readings.push(resolve)),
-      [Symbol.dispose]() {},
-    }),
+    reading: () => {
+      const ending = new AbortController();
+      const read = () => new Promise<SshHost>((resolve) => void readings.push(resolve));
+      return {
+        read: () => unlessAborted(read(), ending.signal),
+        [Symbol.dispose]: () => ending.abort(new DOMException("It is read anew", "AbortError")),
+      };
+    },
   }, usualSshSection);
   const dialer = () => Promise.reject(new Error("nobody dials"));
   const transport = new Ssh("jump1", { name: "jump1", network, dialer, services });
@@ -67,3 +72,17 @@ for (const order of [[0, 1], [1, 0]] as const) {
     assert.deepEqual(services.pool.hops, []);
   });
 }
+
+Deno.test("a dial that waits for a reading gets what is read in its place, when a reload ends it", async () => {
+  const { readings, services, transport } = slowlyRead();
+  await using _services = services;
+  const { signal } = new AbortController();
+  const first = transport.prepare();
+  const dialling = transport.dial({ host: "192.0.2.1", port: 80 }, { signal });
+  services.renew(usualSshSection);
+  const second = transport.prepare();
+  readings[1]?.(sshHost("jump1", { port: 2202 }));
+  await assert.rejects(dialling, /nobody dials/);
+  assert.deepEqual([await first, await second], [[], []]);
+  await transport[Symbol.asyncDispose]();
+});
