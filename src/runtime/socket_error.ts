@@ -5,7 +5,7 @@ import { tooManyFiles } from "./spare_descriptor.ts";
 export function socketError(error: unknown, what: string): unknown {
   if (!(error instanceof Error) || error instanceof PosternError) return error;
   const code = (error as { code?: unknown }).code;
-  const unreachable = (why: string, detail: "network" | "host") =>
+  const unreachable = (why: string, detail: "network" | "host" | "overloaded") =>
     new PosternError("unreachable", `Cannot reach ${what}: ${why}`, { cause: error, detail });
   switch (code) {
     case "ECONNREFUSED":
@@ -19,6 +19,9 @@ export function socketError(error: unknown, what: string): unknown {
       return unreachable("no way to that host", "host");
     case "ETIMEDOUT":
       return new PosternError("timeout", `Cannot reach ${what}: no answer`, { cause: error });
+    // Of a unix socket: TCP would wait.
+    case "EAGAIN":
+      return unreachable("too many wait there already", "overloaded");
     case "ENOENT":
       return new PosternError("refused", `Cannot reach ${what}: no such socket`, { cause: error });
     case "EACCES":
