@@ -254,7 +254,9 @@ class Tries {
     const { clock, view } = this.#parts;
     const end = clock.now() + patience;
     while (true) {
-      const next = this.#choose(await this.#look());
+      const places = await this.#look();
+      this.#forgetAllBut(places);
+      const next = this.#choose(places);
       if (next || !mayCome || clock.now() >= end) return next;
       const { promise, resolve } = Promise.withResolvers<void>();
       using _changed = view.onChange(resolve);
@@ -266,6 +268,12 @@ class Tries {
       ]);
       waiting.abort();
     }
+  }
+
+  /** What was away in between is another one when it comes: a StatefulSet gives its pods the same names again. */
+  #forgetAllBut(places: readonly PodPlace[]): void {
+    const there = new Set(places.map(textOf));
+    for (const tried of this.#tried) if (!there.has(tried)) this.#tried.delete(tried);
   }
 
   async #look(): Promise<readonly PodPlace[]> {

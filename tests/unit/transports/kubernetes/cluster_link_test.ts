@@ -113,6 +113,25 @@ Deno.test("ClusterLink waits a moment for what replaces a pod that is gone, and 
   await failing;
 });
 
+Deno.test("ClusterLink takes the pod that a StatefulSet puts in the place of one that is gone, by the same name", async () => {
+  const pod = new PodEnds();
+  let isAway = true;
+  await using lab = standInLink({ parts: shop("db-0"), connect: pod.connect, isGone: () => isAway });
+  const dialing = lab.link.dial({ host: "web", port: 80 }, { signal });
+  dialing.catch(() => {});
+  while (lab.asked.length === 0) await nextTurn();
+  await settle();
+  lab.view.change(shop());
+  await settle();
+  isAway = false;
+  lab.view.change(shop("db-0"));
+  await settle();
+  await lab.clock.advance(3_000);
+  await using conn = await dialing;
+  assert.equal(await answerOf(conn, pod), "answer");
+  assert.deepEqual(lab.asked, ["db-0", "db-0"]);
+});
+
 Deno.test("ClusterLink follows a rollout in which every pod is gone when it is asked for, and not for ever", async () => {
   const pod = new PodEnds();
   const old = Array.from({ length: 8 }, (_, at) => `old-${at}`);
