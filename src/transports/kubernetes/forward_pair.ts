@@ -11,6 +11,8 @@ export interface ForwardPairOptions {
   readonly numbers: { readonly data: number; readonly errors: number };
   /** Ends the stream of data towards the server. */
   readonly drop: () => void;
+  /** Told when the pod that the session leads to is gone. */
+  readonly onGone: () => void;
 }
 
 type StreamEffect = Extract<SpdyEffect, { kind: "data" | "ended" | "reset" }>;
@@ -87,8 +89,10 @@ export class ForwardPair implements Disposable {
   #fail(): void {
     const text = new TextDecoder().decode(this.#said);
     const hasBegun = this.stream.received > 0;
+    const failure = forwardFailure(this.#options.target, text, { hasBegun });
     this.#options.drop();
-    this.stream.onFailure(forwardFailure(this.#options.target, text, { hasBegun }));
+    if (failure.detail === "vanished") this.#options.onGone();
+    this.stream.onFailure(failure);
   }
 
   #finish(): void {

@@ -41,6 +41,8 @@ export class ForwardSession implements AsyncDisposable {
   readonly #pairs = new Map<number, ForwardPair>();
   #requests = 0;
   #takesMore = true;
+  /** One that has come in its place by the same name is reached by another session only. */
+  #podIsGone = false;
   #isOver = false;
   #resume: (() => void) | undefined;
   readonly #reading: Promise<void>;
@@ -105,7 +107,8 @@ export class ForwardSession implements AsyncDisposable {
 
   /** Whether it can take another forward. */
   get takesMore(): boolean {
-    return this.#takesMore && !this.#isOver && !this.#pulse.isInDoubt && this.#spdy.nextStream < lastNumber;
+    return this.#takesMore && !this.#podIsGone && !this.#isOver && !this.#pulse.isInDoubt &&
+      this.#spdy.nextStream < lastNumber;
   }
 
   /** Whether a forward waits for its reader, here or in the pod, so that another one might wait behind it. */
@@ -160,6 +163,7 @@ export class ForwardSession implements AsyncDisposable {
       stream,
       numbers: { data: data.stream, errors: errors.stream },
       drop: () => this.#sendIf(data.stream, this.#spdy.reset(data.stream), { canWait: true }),
+      onGone: () => this.#podIsGone = true,
     });
     this.#pairs.set(data.stream, pair);
     this.#pairs.set(errors.stream, pair);

@@ -581,3 +581,24 @@ for (const { name, leave } of useless) {
     assert.equal(all.api.connections.length, 1);
   });
 }
+
+Deno.test("ForwardPool opens a session anew for a pod that has come in the place of one of the same name", async () => {
+  const pod = new PodEnds();
+  const gone = 'failed to find sandbox "a1" in store: not found';
+  let isGone = false;
+  await using all = lab({ connect: () => isGone ? gone : pod.connect() });
+  const first = await all.open();
+  await until(() => pod.ends.length === 1);
+  // What this session leads to is gone for good, though the API server keeps it open.
+  isGone = true;
+  const late = await all.open();
+  await assert.rejects(late.read(new Uint8Array(1)), { code: "unreachable", detail: "vanished" });
+  isGone = false;
+  const next = await all.open();
+  assert.equal(all.api.connections.length, 2);
+  await until(() => pod.ends.length === 2);
+  // What goes through the former session ends by itself.
+  assert.deepEqual([all.pool.status().sessions, all.pool.status().streams], [2, 2]);
+  first.abort();
+  next.abort();
+});
