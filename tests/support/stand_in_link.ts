@@ -16,6 +16,8 @@ export interface StandInLinkOptions {
   readonly outside?: Dialer;
   readonly name?: string;
   readonly suffix?: string;
+  /** Where the pods are noted that are asked to be forwarded to. */
+  readonly asked?: string[];
   /** What its timers run by, in place of the clock that stands still. */
   readonly realClock?: Clock;
 }
@@ -34,12 +36,12 @@ export interface StandInLink extends AsyncDisposable {
  * The first of several endpoints is chosen.
  */
 export function standInLink(
-  { parts, connect, isGone = () => false, outside, name = "lab", suffix, realClock }: StandInLinkOptions,
+  { parts, connect, isGone = () => false, outside, name = "lab", suffix, asked = [], realClock }:
+    StandInLinkOptions,
 ): StandInLink {
   const clock = new FakeClock();
   const log = recordingLog();
   const view = new FakeClusterView(parts);
-  const asked: string[] = [];
   const pods = new Map<string, ForwardStandIn>();
   const standIn = (pod: string) => {
     const known = pods.get(pod) ?? new ForwardStandIn({ connect: (port) => connect(pod, port) });

@@ -176,6 +176,10 @@ class Tries {
   readonly #target: Target;
   readonly #parts: TriesParts;
   readonly #tried = new Set<string>();
+  /** Pods that a session called gone, which may be older than they are: each is asked once more, in a new session. */
+  readonly #doubted = new Map<string, "due" | "done">();
+  /** Where the connection leads that was handed out. */
+  #last: PodPlace | undefined;
   readonly #left = { refused: 2, vanished: 8 };
 
   constructor(target: Target, parts: TriesParts) {
@@ -194,11 +198,12 @@ class Tries {
       this.#tried.add(textOf(place));
       try {
         const first = await forwards.open(place, { signal });
+        this.#last = place;
         onStep?.(`forwards to port ${place.port} of the pod ${podName(place)}`);
         return new RetriedConn({
           first,
           next: (error, { signal }) =>
-            this.#parts.inUse(() => this.#following(error, place, { forwards, signal })),
+            this.#parts.inUse(() => this.#following(error, this.#last ?? place, { forwards, signal })),
         });
       } catch (error) {
         if (signal.aborted) throw error;
@@ -217,12 +222,16 @@ class Tries {
     const signal = AbortSignal.any([this.#parts.ended, wanted]);
     let place: PodPlace | undefined = failed;
     let reason = error;
+    const isDoubtful = neverReachedPod(error) === "vanished" && !this.#doubted.has(textOf(failed));
+    if (isDoubtful) this.#doubted.set(textOf(failed), "due");
     while (true) {
       place = await this.#another(reason, place, signal);
       if (!place) return undefined;
       this.#tried.add(textOf(place));
       try {
-        return await forwards.open(place, { signal });
+        const conn = await forwards.open(place, { signal });
+        this.#last = place;
+        return conn;
       } catch (error) {
         signal.throwIfAborted();
         reason = error;
@@ -236,7 +245,7 @@ class Tries {
     if (!why || this.#left[why] === 0) return undefined;
     const { log, view, api } = this.#parts;
     view.forgetPods();
-    const next = await this.#otherPlace(why === "vanished", signal);
+    const next = await this.#otherPlace({ hasVanished: why === "vanished", signal });
     if (!next) return undefined;
     this.#left[why]--;
     log.warn("kubernetes.retried", {
@@ -250,14 +259,16 @@ class Tries {
   }
 
   /** A place that was not tried. What has vanished may be replaced in a moment: the watch is behind the pod's end. */
-  async #otherPlace(mayCome: boolean, signal: AbortSignal): Promise<PodPlace | undefined> {
+  async #otherPlace(
+    { hasVanished, signal }: { readonly hasVanished: boolean; readonly signal: AbortSignal },
+  ): Promise<PodPlace | undefined> {
     const { clock, view } = this.#parts;
     const end = clock.now() + patience;
     while (true) {
       const places = await this.#look();
       this.#forgetAllBut(places);
-      const next = this.#choose(places);
-      if (next || !mayCome || clock.now() >= end) return next;
+      const next = this.#choose(places) ?? (hasVanished ? this.#doubtedOf(places) : undefined);
+      if (next || !hasVanished || clock.now() >= end) return next;
       const { promise, resolve } = Promise.withResolvers<void>();
       using _changed = view.onChange(resolve);
       const waiting = new AbortController();
@@ -274,6 +285,12 @@ class Tries {
   #forgetAllBut(places: readonly PodPlace[]): void {
     const there = new Set(places.map(textOf));
     for (const tried of this.#tried) if (!there.has(tried)) this.#tried.delete(tried);
+  }
+
+  #doubtedOf(places: readonly PodPlace[]): PodPlace | undefined {
+    const place = places.find((place) => this.#doubted.get(textOf(place)) === "due");
+    if (place) this.#doubted.set(textOf(place), "done");
+    return place;
   }
 
   async #look(): Promise<readonly PodPlace[]> {

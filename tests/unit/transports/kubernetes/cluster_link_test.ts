@@ -132,6 +132,30 @@ Deno.test("ClusterLink takes the pod that a StatefulSet puts in the place of one
   assert.deepEqual(lab.asked, ["db-0", "db-0"]);
 });
 
+Deno.test("ClusterLink asks once more for a pod of which an older session says that it is gone", async () => {
+  const pod = new PodEnds();
+  const gone = 'failed to find sandbox "a1" in store: not found';
+  const asked: string[] = [];
+  let isReplaced = false;
+  const connect = () => isReplaced && asked.length === 1 ? gone : pod.connect();
+  await using lab = standInLink({ parts: shop("db-0"), connect, asked });
+  await using first = await lab.link.dial({ host: "web", port: 80 }, { signal });
+  assert.equal(await answerOf(first, pod), "answer");
+  // By the same name, as a StatefulSet does: the session leads to the former one for ever.
+  isReplaced = true;
+  await using second = await lab.link.dial({ host: "web", port: 80 }, { signal });
+  assert.deepEqual(asked, ["db-0"]);
+  const into = new Uint8Array(64);
+  const reading = second.read(into);
+  reading.catch(() => {});
+  await second.write(bytes("question"));
+  for (let turn = 0; turn < 1000 && pod.ends.length < 2; turn++) await nextTurn();
+  await pod.last.write(bytes("answer"));
+  assert.equal(pod.ends.length, 2);
+  assert.equal(await reading, 6);
+  assert.deepEqual(asked, ["db-0", "db-0"]);
+});
+
 Deno.test("ClusterLink follows a rollout in which every pod is gone when it is asked for, and not for ever", async () => {
   const pod = new PodEnds();
   const old = Array.from({ length: 8 }, (_, at) => `old-${at}`);
