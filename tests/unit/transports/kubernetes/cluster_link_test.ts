@@ -117,10 +117,15 @@ Deno.test("ClusterLink takes the pod that a StatefulSet puts in the place of one
   const pod = new PodEnds();
   let isAway = true;
   await using lab = standInLink({ parts: shop("db-0"), connect: pod.connect, isGone: () => isAway });
+  const waits = Promise.withResolvers<void>();
+  const onChange = lab.view.onChange.bind(lab.view);
+  lab.view.onChange = (changed) => {
+    waits.resolve();
+    return onChange(changed);
+  };
   const dialing = lab.link.dial({ host: "web", port: 80 }, { signal });
   dialing.catch(() => {});
-  while (lab.asked.length === 0) await nextTurn();
-  await settle();
+  await waits.promise;
   lab.view.change(shop());
   await settle();
   isAway = false;
