@@ -71,8 +71,10 @@ export class ClusterSet implements AsyncDisposable {
   /** The kubeconfig was read anew: what has changed in it is used from the next connection on. */
   renew(config: KubeConfig): void {
     this.#config = config;
+    const { contexts, context = config.currentContext } = this.#options.settings;
     for (const [name, { link, made }] of this.#links) {
-      if (madeOf(config, name) === made) continue;
+      const counts = contexts !== undefined || name === context;
+      if (counts && madeOf(config, name) === made) continue;
       this.#links.delete(name);
       this.#retired.add(link);
     }

@@ -141,3 +141,21 @@ Deno.test("ClusterSet lets a dial end that is under way when the kubeconfig chan
   await using _conn = await dialling;
   assert.deepEqual(before?.asked, ["web-1", "web-2"]);
 });
+
+Deno.test("ClusterSet lets go of the former current context, and goes into it anew when it is that again", async () => {
+  const { set, clock, links } = await made({});
+  await using _set = set;
+  const conn = await set.dial({ host: "web", port: 80 }, { signal });
+  const [one] = links;
+  set.renew(await configOf(["two", "one"]));
+  assert.deepEqual(set.links, []);
+  assert.equal(set.single, links[1]?.link);
+  // What goes through it ends first.
+  await clock.advance(60_000);
+  assert.equal(one?.link.forwards.status().streams, 1);
+  conn.abort();
+  await clock.advance(10_000);
+  assert.equal(one?.link.forwards.status().sessions, 0);
+  set.renew(await configOf(["one", "two"]));
+  assert.equal(set.single, links[2]?.link);
+});
