@@ -1,4 +1,4 @@
-import { httpStatus, PosternError } from "../core/mod.ts";
+import { asPosternError, httpStatus, isPosternError, PosternError } from "../core/mod.ts";
 
 /** A malformed or refused HTTP/1.1 message, with the status that answers it (502 where a server's response was malformed). */
 export class Http1Problem extends PosternError {
@@ -10,7 +10,8 @@ export class Http1Problem extends PosternError {
   }
 }
 
-/** The status that answers an error of any kind. */
+/** The status that answers an error of any kind. What was cancelled has one for the log, which no client knows. */
 export function answerStatus(error: unknown): number {
-  return error instanceof Http1Problem ? error.status : httpStatus(error);
+  if (error instanceof Http1Problem) return error.status;
+  return isPosternError(asPosternError(error), "cancelled") ? 503 : httpStatus(error);
 }
