@@ -4,7 +4,8 @@ import { parseDocument } from "yaml";
 
 /** What a document of YAML holds, or what is wrong with it. */
 export function yamlValue(text: string): { readonly value: unknown } | { readonly problem: string } {
-  const document = parseDocument(text, { logLevel: "silent" });
+  // As Go's reader, by which kubectl goes: keys are merged, and of one key that is there twice the last counts.
+  const document = parseDocument(text, { logLevel: "silent", merge: true, uniqueKeys: false });
   const [mistake] = document.errors;
   if (mistake) return { problem: mistake.message.split("\n")[0]?.replace(/:$/, "") ?? "it is not YAML" };
   try {

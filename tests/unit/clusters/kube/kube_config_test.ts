@@ -50,6 +50,29 @@ users:
   });
 });
 
+Deno.test("readKubeConfig() reads YAML as Go does: merge keys count, and of keys of one name the last", async () => {
+  const context = await read(`
+clusters:
+- name: base
+  cluster: &base { server: https://one.example.net, insecure-skip-tls-verify: true }
+- name: c
+  cluster: { <<: *base, server: https://two.example.net }
+contexts:
+- name: lab
+  context: { cluster: base, cluster: c, user: v }
+users:
+- name: u
+  user: &user
+    token: secret
+- name: v
+  user:
+    <<: *user
+`);
+  assert.equal(context.cluster.server.host, "two.example.net");
+  assert.equal(context.cluster.isUnverified, true);
+  assert.equal(context.user.token, "secret");
+});
+
 Deno.test("readKubeConfig() takes data before files, and `default` for no namespace", async () => {
   const context = await read(kubeconfigOf({
     cluster: { "certificate-authority": "/ca", "certificate-authority-data": btoa("PEM") },
