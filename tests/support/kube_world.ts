@@ -20,6 +20,7 @@ export interface KubeWorld extends AsyncDisposable {
 export interface KubeWorldOptions {
   readonly answer: (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer>;
   readonly user?: Readonly<Record<string, unknown>>;
+  readonly cluster?: Readonly<Record<string, unknown>>;
   readonly files?: Readonly<Record<string, string>>;
   /** What a credential plugin does. */
   readonly run?: (options: RunOptions) => Promise<RunResult>;
@@ -32,6 +33,7 @@ export async function kubeWorld(
   {
     answer,
     user = { token: "secret" },
+    cluster = {},
     files: some = {},
     run,
     server = "http://kube.example.net",
@@ -40,7 +42,7 @@ export async function kubeWorld(
 ): Promise<KubeWorld> {
   const clock = new FakeClock();
   const api = new FakeKubeApi(answer);
-  const files = new MemoryFiles({ "/kube/config": kubeconfigOf({ server, user }), ...some });
+  const files = new MemoryFiles({ "/kube/config": kubeconfigOf({ server, user, cluster }), ...some });
   const runs: { command: readonly string[]; options: RunOptions }[] = [];
   const process: CredentialParts["process"] = {
     mayRun: () => mayRun,

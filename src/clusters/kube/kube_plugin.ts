@@ -76,12 +76,17 @@ function askedOf(plugin: ExecPlugin, { cluster, ca }: PluginRun): unknown {
       server: cluster.server.href.replace(/\/$/, ""),
       ...(cluster.tlsServerName !== undefined && { "tls-server-name": cluster.tlsServerName }),
       ...(cluster.isUnverified && { "insecure-skip-tls-verify": true }),
-      ...(ca !== undefined && { "certificate-authority-data": btoa(ca) }),
+      ...(ca !== undefined && { "certificate-authority-data": btoa(plain(ca)) }),
       ...(cluster.proxyUrl && { "proxy-url": cluster.proxyUrl.href }),
       ...(cluster.execConfig !== undefined && { config: cluster.execConfig }),
     },
   };
   return { apiVersion: plugin.apiVersion, kind: "ExecCredential", spec: { ...info, interactive: false } };
+}
+
+/** PEM is ASCII; what stands beside it for people is no certificate, and may be of any script. */
+function plain(pem: string): string {
+  return pem.replace(/[^\0-\x7f]/g, "?");
 }
 
 /** The last line that it said of its failure: shown, since it is often all that helps. */

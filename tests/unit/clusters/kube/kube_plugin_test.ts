@@ -26,12 +26,14 @@ const shown = ({ fields }: FakeRequest) => fields.get("authorization");
 
 function worldOf(
   run: (options: RunOptions) => Promise<RunResult>,
-  { exec = plugin, answer = () => ok }: {
+  { exec = plugin, answer = () => ok, ...more }: {
     exec?: Readonly<Record<string, unknown>>;
+    cluster?: Readonly<Record<string, unknown>>;
+    files?: Readonly<Record<string, string>>;
     answer?: (request: FakeRequest) => FakeAnswer;
   } = {},
 ) {
-  return kubeWorld({ answer, user: { exec }, run });
+  return kubeWorld({ answer, user: { exec }, run, ...more });
 }
 
 Deno.test("a credential plugin is run once for all who ask, and its token kept until it ends", async () => {
@@ -67,6 +69,18 @@ Deno.test("a credential plugin is told of the cluster where it wants to be", asy
   await world.client.json({ path: "/" }, { signal });
   const info = JSON.parse(world.runs[0]?.options.env?.["KUBERNETES_EXEC_INFO"] ?? "");
   assert.deepEqual(info.spec, { cluster: { server: "http://kube.example.net" }, interactive: false });
+});
+
+Deno.test("a credential plugin is told of an authority in whose file are remarks of any script", async () => {
+  const pem = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n";
+  await using world = await worldOf(() => Promise.resolve(printed({ token: "t" })), {
+    exec: { ...plugin, provideClusterInfo: true },
+    cluster: { "certificate-authority": "/pki/ca.crt" },
+    files: { "/pki/ca.crt": `# NetLock Arany (Class Gold) Főtanúsítvány\n${pem}` },
+  });
+  await world.client.json({ path: "/" }, { signal });
+  const { spec } = JSON.parse(world.runs[0]?.options.env?.["KUBERNETES_EXEC_INFO"] ?? "");
+  assert.ok(atob(spec.cluster["certificate-authority-data"]).endsWith(pem));
 });
 
 Deno.test("a credential plugin is run again after a 401, once", async () => {
