@@ -45,7 +45,7 @@ export class KubeCredentials implements Disposable {
 
   async current({ signal }: { readonly signal: AbortSignal }): Promise<Credentials> {
     const user = this.#user;
-    const token = user.tokenFile === undefined ? user.token : await this.#tokenIn(user.tokenFile);
+    const token = await this.#token(user);
     // As kubectl: a plugin is asked where nothing else says who we are.
     const isKnown = token !== undefined || user.username !== undefined || user.certificate !== undefined;
     const plugin = user.exec && !isKnown ? await this.#pluginCredentials(signal) : undefined;
@@ -104,9 +104,20 @@ export class KubeCredentials implements Disposable {
     return this.#plugin = await runPlugin(exec, { ...this.#parts, cluster, ca, signal });
   }
 
+  /** As kubectl: the file goes before the token beside it, which counts where there is nothing to be read. */
+  async #token({ token, tokenFile }: KubeUser): Promise<string | undefined> {
+    if (tokenFile === undefined) return token;
+    try {
+      return await this.#tokenIn(tokenFile);
+    } catch (error) {
+      if (token === undefined) throw error;
+      return token;
+    }
+  }
+
   async #tokenIn(path: string): Promise<string> {
-    const token = (await this.#file(path)).trim();
-    if (/^[\x21-\x7e]+$/.test(token)) return token;
+    const token = (await this.#file(path, isToken)).trim();
+    if (isToken(token)) return token;
     throw new PosternError("config", `Cannot sign in with the token in "${path}": it is not one word`, {
       hint: "write the token into it, and nothing else",
     });
@@ -117,13 +128,14 @@ export class KubeCredentials implements Disposable {
     return "pem" in source ? Promise.resolve(source.pem) : this.#file(source.file);
   }
 
-  async #file(path: string): Promise<string> {
+  async #file(path: string, isWhole: (text: string) => boolean = () => true): Promise<string> {
     const now = this.#parts.clock.now();
     const known = this.#files.get(path);
     if (known && now - known.at < fresh) return known.text;
     try {
       const text = await this.#parts.files.readText(path, { limit: longest });
-      this.#files.set(path, { text, at: now });
+      if (isWhole(text)) this.#files.set(path, { text, at: now });
+      else if (known) return known.text;
       return text;
     } catch (error) {
       // It is being replaced, perhaps: what it said last may still be good.
@@ -131,6 +143,10 @@ export class KubeCredentials implements Disposable {
       throw error;
     }
   }
+}
+
+function isToken(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text.trim());
 }
 
 function authorizationOf(

@@ -283,6 +283,38 @@ Deno.test("KubeClient reads a token file again after a while, and keeps what it 
   assert.equal(await shown(), "Bearer two");
 });
 
+Deno.test("KubeClient keeps what a token file said while somebody writes it", async () => {
+  await using world = await kubeWorld({
+    answer: () => ok,
+    user: { tokenFile: "/token" },
+    files: { "/token": "one" },
+  });
+  const shown = async () => {
+    await world.client.json({ path: "/" }, { signal });
+    return world.api.requests.at(-1)?.fields.get("authorization");
+  };
+  assert.equal(await shown(), "Bearer one");
+  world.files.put("/token", "");
+  await world.clock.advance(10_000);
+  assert.equal(await shown(), "Bearer one");
+  world.files.put("/token", "two");
+  assert.equal(await shown(), "Bearer two");
+});
+
+Deno.test("KubeClient signs in with the token where the token file beside it cannot be read, as kubectl does", async () => {
+  await using world = await kubeWorld({
+    answer: () => ok,
+    user: { token: "written", tokenFile: "/token" },
+  });
+  const shown = async () => {
+    await world.client.json({ path: "/" }, { signal });
+    return world.api.requests.at(-1)?.fields.get("authorization");
+  };
+  assert.equal(await shown(), "Bearer written");
+  world.files.put("/token", "read");
+  assert.equal(await shown(), "Bearer read");
+});
+
 Deno.test("KubeClient upgrades a connection, and what came early is read first", async () => {
   await using world = await kubeWorld({
     answer: () => ({ raw: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nearly" }),
