@@ -5,6 +5,7 @@ import {
   isScalar,
   isSeq,
   parseDocument,
+  Scalar,
   stringify,
   visit,
   type YAMLMap,
@@ -55,10 +56,10 @@ export function mergedKubeconfig(
   for (const entry of kubeconfig.contexts) {
     const context = entryIn(document, "contexts", entry.name)?.get("context");
     if (!isMap(context)) put(document, "contexts", entry.name, entry);
-    else for (const [key, value] of Object.entries(entry.context)) context.set(key, value);
+    else for (const [key, value] of Object.entries(entry.context)) setText(context, key, value);
   }
   if (!hasCurrent && !document.get("current-context")) {
-    document.set("current-context", kubeconfig["current-context"]);
+    setText(document.contents, "current-context", kubeconfig["current-context"]);
   }
   return document.toString({ lineWidth: 0 });
 }
@@ -109,7 +110,7 @@ export function withCurrentContext(
   if (!isMap(document.contents)) return undefined;
   if (!besides.has(context) && !entryIn(document, "contexts", context)) return undefined;
   const former = currentIn(document);
-  document.set("current-context", context);
+  setText(document.contents, "current-context", context);
   return { text: document.toString({ lineWidth: 0 }), former };
 }
 
@@ -139,6 +140,16 @@ export function holdsKubeconfig(text: string, { clusters, contexts, users }: Kub
   ) &&
     contexts.every(({ name }) => entryIn(document, "contexts", name)) &&
     users.every(({ name }) => entryIn(document, "users", name));
+}
+
+/** Sets a text, in quotes; one that is there already stays as it is written, and its remark in any case. */
+function setText(map: YAMLMap, key: string, text: string): void {
+  if (map.get(key) === text) return;
+  const there = map.get(key, true);
+  const scalar = isScalar(there) ? there : new Scalar(text);
+  scalar.value = text;
+  scalar.type = "QUOTE_DOUBLE";
+  map.set(key, scalar);
 }
 
 function put(document: Document, list: string, name: string, entry: unknown): void {

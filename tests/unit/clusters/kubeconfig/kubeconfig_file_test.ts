@@ -203,6 +203,31 @@ Deno.test("makeCurrent() knows the contexts of files behind the one that it chan
   await assert.rejects(go("nowhere"), (error) => isPosternError(error, "config"));
 });
 
+Deno.test("makeCurrent() quotes what Go's reader takes for something else than a text", async () => {
+  const contexts =
+    "contexts: [{name: 'no', context: {cluster: other}}, {name: dev, context: {cluster: other}}]\n";
+  const files = new MemoryFiles({ "/k": `${contexts}current-context: dev # mine\n` });
+  const { signal } = new AbortController();
+  const go = (context: string) => makeCurrent({ clock: new FakeClock(), files }, ["/k"], context, { signal });
+  assert.equal(await go("no"), "dev");
+  assert.match(await files.readText("/k"), /^current-context: "no" # mine$/m);
+  assert.equal(await go("dev"), "no");
+});
+
+Deno.test("mergeKubeconfigFile() quotes what Go's reader takes for something else than a text", async () => {
+  const files = new MemoryFiles({
+    "/k": "clusters: []\ncontexts: [{name: 'no', context: {namespace: shop}}]\n",
+  });
+  await merge(files, "/k", {
+    ...kubeconfig,
+    clusters: kubeconfig.clusters.map((entry) => ({ ...entry, name: "no" })),
+    contexts: [{ name: "no", context: { cluster: "no", user: "no" } }],
+    users: [{ name: "no", user: { token: "no" } }],
+    "current-context": "no",
+  }, { force: false });
+  assert.doesNotMatch(await files.readText("/k"), /[ :]no\b/);
+});
+
 Deno.test("mergeKubeconfigFile() waits for kubectl's lock, and leaves none of its own", async () => {
   const files = new MemoryFiles({ "/k": own, "/k.lock": "" });
   const clock = new FakeClock();
