@@ -1,6 +1,7 @@
 // The YAML library by its names: a file that is loaded when a kubeconfig is written.
 import {
   type Document,
+  isAlias,
   isMap,
   isScalar,
   isSeq,
@@ -11,6 +12,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from "yaml";
+import { isMapping } from "../../config/mod.ts";
 import { counted, PosternError } from "../../core/mod.ts";
 import type { Kubeconfig } from "./kubeconfig.ts";
 
@@ -43,9 +45,7 @@ export function mergedKubeconfig(
   kubeconfig: Kubeconfig,
   { path, force, hasCurrent }: MergeOptions,
 ): string {
-  const document = parseDocument(text);
-  const [mistake] = document.errors;
-  if (mistake) throw unusable(path, mistake.message.split("\n")[0] ?? "it is not YAML");
+  const document = documentIn(text, path);
   if (document.contents === null) {
     return kubeconfigText(hasCurrent ? { ...kubeconfig, "current-context": "" } : kubeconfig);
   }
@@ -55,27 +55,33 @@ export function mergedKubeconfig(
   for (const entry of kubeconfig.users) put(document, "users", entry.name, entry);
   for (const entry of kubeconfig.contexts) {
     const context = entryIn(document, "contexts", entry.name)?.get("context");
-    if (!isMap(context)) put(document, "contexts", entry.name, entry);
-    else for (const [key, value] of Object.entries(entry.context)) setText(context, key, value);
+    // What others go by too is not to be changed for them.
+    if (isMap(context) && context.anchor === undefined) {
+      for (const [key, value] of Object.entries(entry.context)) setText(context, key, value);
+    } else {
+      const { context: former } = valueIn(document, "contexts", entry.name);
+      const kept = isMapping(former) ? former : {};
+      put(document, "contexts", entry.name, { ...entry, context: { ...kept, ...entry.context } });
+    }
   }
   if (!hasCurrent && !document.get("current-context")) {
     setText(document.contents, "current-context", kubeconfig["current-context"]);
   }
-  return document.toString({ lineWidth: 0 });
+  return writtenText(document, path);
 }
 
 /** Refuses to change entries of the same names that lead elsewhere: a person's own, or those of another inventory. */
 function demandOwn(document: Document, { clusters, contexts, users }: Kubeconfig, path: string): void {
   const foreign = {
     cluster: clusters.filter(({ name, cluster }) =>
-      isOther(entryIn(document, "clusters", name)?.getIn(["cluster", "server"]), cluster.server)
+      isOther(valueIn(document, "clusters", name)["cluster"], "server", cluster.server)
     ),
     context: contexts.filter(({ name, context }) =>
-      isOther(entryIn(document, "contexts", name)?.getIn(["context", "cluster"]), context.cluster)
+      isOther(valueIn(document, "contexts", name)["context"], "cluster", context.cluster)
     ),
     // Beside a cluster of that name it is the one that was merged before, perhaps with an older token.
     user: users.filter(({ name, user }) => {
-      const there = entryIn(document, "users", name)?.toJSON()?.user;
+      const there = valueIn(document, "users", name)["user"];
       return there !== undefined && !entryIn(document, "clusters", name) &&
         JSON.stringify(there) !== JSON.stringify(user);
     }),
@@ -91,8 +97,9 @@ function demandOwn(document: Document, { clusters, contexts, users }: Kubeconfig
   );
 }
 
-function isOther(there: unknown, wanted: string): boolean {
-  return typeof there === "string" && there !== wanted;
+function isOther(there: unknown, key: string, wanted: string): boolean {
+  const text = isMapping(there) ? there[key] : undefined;
+  return typeof text === "string" && text !== wanted;
 }
 
 /**
@@ -104,14 +111,12 @@ export function withCurrentContext(
   context: string,
   { path, besides }: Pick<MergeOptions, "path"> & { readonly besides: ReadonlySet<string> },
 ): { readonly text: string; readonly former: string | undefined } | undefined {
-  const document = parseDocument(text);
-  const [mistake] = document.errors;
-  if (mistake) throw unusable(path, mistake.message.split("\n")[0] ?? "it is not YAML");
+  const document = documentIn(text, path);
   if (!isMap(document.contents)) return undefined;
   if (!besides.has(context) && !entryIn(document, "contexts", context)) return undefined;
   const former = currentIn(document);
   setText(document.contents, "current-context", context);
-  return { text: document.toString({ lineWidth: 0 }), former };
+  return { text: writtenText(document, path), former };
 }
 
 /** The names of a kubeconfig's contexts, and the current one; what is wrong with it kubectl says. */
@@ -121,7 +126,7 @@ export function contextsIn(
   const document = parseDocument(text);
   if (document.errors.length > 0 || !isMap(document.contents)) return { names: [], current: undefined };
   const names = entriesIn(document, "contexts")?.items.flatMap((item) => {
-    const name = isMap(item) ? item.get("name") : undefined;
+    const name = nameOf(item, document);
     return typeof name === "string" ? [name] : [];
   });
   return { names: names ?? [], current: currentIn(document) };
@@ -134,7 +139,7 @@ function currentIn(document: Document): string | undefined {
 
 /** Whether a kubeconfig still has the entries of another one that was put into it. */
 export function holdsKubeconfig(text: string, { clusters, contexts, users }: Kubeconfig): boolean {
-  const document = parseDocument(text);
+  const document = parseDocument(text, reading);
   return clusters.every(({ name, cluster }) =>
     entryIn(document, "clusters", name)?.getIn(["cluster", "server"]) === cluster.server
   ) &&
@@ -160,23 +165,65 @@ function put(document: Document, list: string, name: string, entry: unknown): vo
     },
   });
   const entries = entriesIn(document, list);
-  const at = entries?.items.findIndex((item) => isMap(item) && item.get("name") === name) ?? -1;
+  const at = entries?.items.findIndex((item) => nameOf(item, document) === name) ?? -1;
   if (!entries) document.set(list, document.createNode([node]));
   else if (at < 0) entries.add(node);
   else entries.set(at, node);
 }
 
 function entryIn(document: Document, list: string, name: string): YAMLMap | undefined {
-  const found = entriesIn(document, list)?.items.find((item) => isMap(item) && item.get("name") === name);
-  return isMap(found) ? found : undefined;
+  const found = entriesIn(document, list)?.items.find((item) => nameOf(item, document) === name);
+  const entry = behind(found, document);
+  return isMap(entry) ? entry : undefined;
+}
+
+/** What an entry says, with all that stands elsewhere; nothing where it is not there. */
+function valueIn(document: Document, list: string, name: string): Readonly<Record<string, unknown>> {
+  const value: unknown = entryIn(document, list, name)?.toJS(document);
+  return isMapping(value) ? value : {};
 }
 
 /** A list that has entries, or could take one. */
 function entriesIn(document: Document, list: string): YAMLSeq | undefined {
-  const entries = document.get(list);
+  const entries = behind(document.get(list, true), document);
   if (!isSeq(entries)) return undefined;
   entries.flow = entries.flow === true && entries.items.length > 0;
   return entries;
+}
+
+function nameOf(item: unknown, document: Document): unknown {
+  const entry = behind(item, document);
+  return isMap(entry) ? entry.get("name") : undefined;
+}
+
+/** What an alias stands for; anything else is itself. */
+function behind(node: unknown, document: Document): unknown {
+  return isAlias(node) ? node.resolve(document) : node;
+}
+
+/** As Go's reader, by which kubectl goes. */
+const reading = { merge: true } as const;
+
+function documentIn(text: string, path: string): Document {
+  const document = parseDocument(text, reading);
+  const [mistake] = document.errors;
+  if (mistake) throw unusable(path, mistake.message.split("\n")[0] ?? "it is not YAML");
+  try {
+    document.toJS();
+    return document;
+  } catch (error) {
+    // An alias of nothing, or far too many of them.
+    throw unusable(path, error instanceof Error ? error.message : "it is not YAML");
+  }
+}
+
+function writtenText(document: Document, path: string): string {
+  try {
+    return document.toString({ lineWidth: 0 });
+  } catch (error) {
+    // What is to be replaced has an anchor by which others go.
+    throw unusable(path, error instanceof Error ? error.message : "it has an alias of nothing");
+  }
 }
 
 function unusable(path: string, why: string): PosternError {

@@ -228,6 +228,65 @@ Deno.test("mergeKubeconfigFile() quotes what Go's reader takes for something els
   assert.doesNotMatch(await files.readText("/k"), /[ :]no\b/);
 });
 
+const server = "server: https://other.example";
+const aliased: readonly { name: string; entries: string; kept: readonly RegExp[] }[] = [
+  {
+    name: "a list",
+    entries: `mine: &list\n- {name: other, cluster: {${server}}}\nclusters: *list\n`,
+    kept: [/name: other/, /clusters: \*list/],
+  },
+  {
+    name: "an entry",
+    entries: `mine: &one {name: other, cluster: {${server}}}\nclusters:\n- *one\n`,
+    kept: [/- \*one/],
+  },
+  {
+    name: "a context",
+    entries: "mine: &one {cluster: c-a, namespace: shop}\ncontexts:\n- {name: c-a, context: *one}\n",
+    kept: [/mine: &one \{ cluster: c-a, namespace: shop \}/, /user: "c-a"/, /namespace: "?shop"?\n/],
+  },
+];
+
+for (const { name, entries, kept } of aliased) {
+  Deno.test(`mergeKubeconfigFile() keeps ${name} that is an alias`, async () => {
+    const files = new MemoryFiles({ "/k": entries });
+    await merge(files, "/k", kubeconfig, { force: false });
+    const merged = await files.readText("/k");
+    for (const line of kept) assert.match(merged, line);
+    await merge(files, "/k", kubeconfig, { force: false });
+    assert.equal(await files.readText("/k"), merged);
+  });
+}
+
+const aliasedElsewhere: readonly { name: string; entries: string }[] = [
+  { name: "an entry", entries: `mine: &one {name: c-a, cluster: {${server}}}\nclusters:\n- *one\n` },
+  { name: "a cluster", entries: `mine: &one {${server}}\nclusters:\n- {name: c-a, cluster: *one}\n` },
+  { name: "a part", entries: `mine: &one {${server}}\nclusters:\n- {name: c-a, cluster: {<<: *one}}\n` },
+];
+
+for (const { name, entries } of aliasedElsewhere) {
+  Deno.test(`mergeKubeconfigFile() changes ${name} that is an alias and leads elsewhere only when forced`, async () => {
+    const files = new MemoryFiles({ "/k": entries });
+    await assert.rejects(
+      merge(files, "/k", kubeconfig, { force: false }),
+      (error) => isPosternError(error, "not_allowed") && /1 cluster of the same name/.test(error.message),
+    );
+    assert.equal(await files.readText("/k"), entries);
+    await merge(files, "/k", kubeconfig, { force: true });
+    assert.match(await files.readText("/k"), /api\.c-a\.example\.net/);
+  });
+}
+
+Deno.test("mergeKubeconfigFile() takes no entry out by which others go", async () => {
+  const entries = `clusters:\n- {name: c-a, cluster: &one {${server}}}\n- {name: other, cluster: *one}\n`;
+  const files = new MemoryFiles({ "/k": entries });
+  await assert.rejects(
+    merge(files, "/k", kubeconfig, { force: true }),
+    (error) => isPosternError(error, "config") && /Cannot change "\/k": .*alias/.test(error.message),
+  );
+  assert.equal(await files.readText("/k"), entries);
+});
+
 Deno.test("mergeKubeconfigFile() waits for kubectl's lock, and leaves none of its own", async () => {
   const files = new MemoryFiles({ "/k": own, "/k.lock": "" });
   const clock = new FakeClock();
