@@ -47,7 +47,9 @@ export function mergedKubeconfig(
 ): string {
   const document = documentIn(text, path);
   if (document.contents === null) {
-    return kubeconfigText(hasCurrent ? { ...kubeconfig, "current-context": "" } : kubeconfig);
+    const written = kubeconfigText(hasCurrent ? { ...kubeconfig, "current-context": "" } : kubeconfig);
+    const isRemarks = text.trim() !== "" && text.split("\n").every((line) => /^\s*(?:#|$)/.test(line));
+    return isRemarks ? `${text.trimEnd()}${written.slice(kubeconfigMark.length)}` : written;
   }
   if (!isMap(document.contents)) throw unusable(path, "it is not a mapping");
   if (!force) demandOwn(document, kubeconfig, path);

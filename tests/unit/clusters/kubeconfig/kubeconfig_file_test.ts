@@ -228,6 +228,18 @@ Deno.test("mergeKubeconfigFile() quotes what Go's reader takes for something els
   assert.doesNotMatch(await files.readText("/k"), /[ :]no\b/);
 });
 
+Deno.test("mergeKubeconfigFile() keeps the remarks of a file that has nothing else, which is not ours to replace", async () => {
+  const files = new MemoryFiles({ "/k": "# mine\n  # of the old cluster: https://old.example\n" });
+  await merge(files, "/k", kubeconfig, { force: false });
+  const merged = await files.readText("/k");
+  const [, ...rest] = text.split("\n");
+  assert.equal(merged, `# mine\n  # of the old cluster: https://old.example\n${rest.join("\n")}`);
+  await assert.rejects(
+    writeKubeconfigFile(files, "/k", kubeconfig, { force: false }),
+    (error) => isPosternError(error, "not_allowed"),
+  );
+});
+
 const server = "server: https://other.example";
 const aliased: readonly { name: string; entries: string; kept: readonly RegExp[] }[] = [
   {
