@@ -14,6 +14,7 @@ import {
 } from "yaml";
 import { isMapping } from "../../config/mod.ts";
 import { counted, PosternError } from "../../core/mod.ts";
+import { mostAliases } from "../kube/kube_yaml.ts";
 import type { Kubeconfig } from "./kubeconfig.ts";
 
 /** How a file begins that is ours to replace. */
@@ -211,7 +212,7 @@ function documentIn(text: string, path: string): Document {
   const [mistake] = document.errors;
   if (mistake) throw unusable(path, mistake.message.split("\n")[0] ?? "it is not YAML");
   try {
-    document.toJS();
+    document.toJS({ maxAliasCount: mostAliases });
     return document;
   } catch (error) {
     // An alias of nothing, or far too many of them.

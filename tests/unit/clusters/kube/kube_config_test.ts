@@ -138,6 +138,19 @@ Deno.test("readKubeConfig() reads a plugin: a path is relative to the file, a ba
   }
 });
 
+Deno.test("readKubeConfig() reads one user that hundreds of entries share", async () => {
+  const users = Array.from({ length: 300 }, (_, index) => `- { name: u${index}, user: *user }\n`).join("");
+  const context = await read(`
+x-user: &user { token: secret }
+clusters:
+- { name: c, cluster: { server: https://one.example.net } }
+contexts:
+- { name: lab, context: { cluster: c, user: u299 } }
+users:
+${users}`);
+  assert.equal(context.user.token, "secret");
+});
+
 const refused: readonly { name: string; text: string; context?: string; message: RegExp }[] = [
   { name: "what is no mapping", text: "[]", message: /it is not a mapping$/ },
   {

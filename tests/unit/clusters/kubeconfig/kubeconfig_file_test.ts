@@ -270,6 +270,13 @@ for (const { name, entries, kept } of aliased) {
   });
 }
 
+Deno.test("mergeKubeconfigFile() adds to a kubeconfig in which hundreds of entries are aliases of one", async () => {
+  const users = Array.from({ length: 300 }, (_, index) => `- { name: u${index}, user: *user }\n`).join("");
+  const files = new MemoryFiles({ "/k": `mine: &user { token: abc }\nusers:\n${users}` });
+  await merge(files, "/k", kubeconfig, { force: false });
+  assert.match(await files.readText("/k"), /name: u299, user: \*user/);
+});
+
 const aliasedElsewhere: readonly { name: string; entries: string }[] = [
   { name: "an entry", entries: `mine: &one {name: c-a, cluster: {${server}}}\nclusters:\n- *one\n` },
   { name: "a cluster", entries: `mine: &one {${server}}\nclusters:\n- {name: c-a, cluster: *one}\n` },
