@@ -85,6 +85,8 @@ function clusterOf(name: string, read: EntryReader, broken: (why: string) => Pos
   };
 }
 
+const flagForm = /^(?:([yY]|yes|Yes|YES|on|On|ON)|([nN]|no|No|NO|off|Off|OFF))$/;
+
 const proxySchemes = ["http:", "https:", "socks5:", "socks5h:"];
 
 /** As kubectl, which takes a server without a scheme for one of https. */
@@ -118,9 +120,11 @@ export class EntryReader {
     throw this.broken(`${key} is not a text`);
   }
 
-  flag(key: string): boolean {
-    const value = this.value(key);
+  /** Go's reader knows the words of YAML 1.1 too. */
+  flag(key: string, value: unknown = this.value(key)): boolean {
     if (value === undefined || typeof value === "boolean") return value === true;
+    const [, yes, no] = typeof value === "string" ? flagForm.exec(value) ?? [] : [];
+    if (yes !== undefined || no !== undefined) return yes !== undefined;
     throw this.broken(`${key} is neither true nor false`);
   }
 

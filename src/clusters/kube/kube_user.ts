@@ -84,7 +84,7 @@ function execIn(read: EntryReader): ExecPlugin | undefined {
     args: args ?? [],
     env: environmentIn(env, read.broken.bind(read)),
     ...(typeof installHint === "string" && installHint !== "" && { installHint }),
-    providesClusterInfo: provideClusterInfo === true,
+    providesClusterInfo: read.flag("provideClusterInfo", provideClusterInfo ?? false),
     interactiveMode,
   };
 }

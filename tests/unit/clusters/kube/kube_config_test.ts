@@ -151,6 +151,30 @@ ${users}`);
   assert.equal(context.user.token, "secret");
 });
 
+for (
+  const [written, isMeant] of [["yes", true], ["On", true], ["Y", true], ["off", false], [
+    "NO",
+    false,
+  ]] as const
+) {
+  Deno.test(`readKubeConfig() takes ${written} for ${isMeant}, as Go's reader of YAML does`, async () => {
+    const { cluster, user } = await read(`
+clusters: [{ name: c, cluster: { server: "https://a.example", insecure-skip-tls-verify: ${written} } }]
+contexts: [{ name: lab, context: { cluster: c, user: u } }]
+users:
+- name: u
+  user:
+    exec:
+      apiVersion: client.authentication.k8s.io/v1
+      command: login
+      interactiveMode: Never
+      provideClusterInfo: ${written}
+`);
+    assert.equal(cluster.isUnverified, isMeant);
+    assert.equal(user.exec?.providesClusterInfo, isMeant);
+  });
+}
+
 const refused: readonly { name: string; text: string; context?: string; message: RegExp }[] = [
   { name: "what is no mapping", text: "[]", message: /it is not a mapping$/ },
   {
