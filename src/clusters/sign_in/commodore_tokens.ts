@@ -35,7 +35,9 @@ export async function commodoreTokens(
 
 function tokensFor(cache: unknown, apiUrl: string): StoredTokens | undefined {
   if (!isMapping(cache)) return undefined;
-  const [, entry] = Object.entries(cache).find(([url]) => URL.canParse(url) && keyUrl(url) === apiUrl) ?? [];
+  // One without its scheme is a URL too, of no web address.
+  const isApi = (url: string) => /^https?:/i.test(url) && URL.canParse(url) && keyUrl(url) === apiUrl;
+  const [, entry] = Object.entries(cache).find(([url]) => isApi(url)) ?? [];
   if (typeof entry === "string") return { idToken: entry };
   if (!isMapping(entry) || typeof entry["id_token"] !== "string") return undefined;
   const refreshToken = entry["refresh_token"];

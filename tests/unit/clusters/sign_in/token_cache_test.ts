@@ -117,6 +117,17 @@ for (const { name, entry } of commodore) {
   }
 }
 
+Deno.test("signIn() takes what commodore stored beside an API that was written without its scheme", async () => {
+  await using signing = new SignInWorld();
+  const token = await signing.server.idToken();
+  const content = { "api.example.net:8443": "x.y.z", "https://api.syn.example.com": token };
+  signing.memory.files.put("/home/me/.cache/commodore/token", JSON.stringify(content), 0o644);
+  assert.equal(
+    (await signIn({ ...signing.options, way: "none" }, signing.parts, { signal })).from,
+    "commodore",
+  );
+});
+
 Deno.test("signIn() renews with the refresh token that commodore stored, and keeps the result as ours", async () => {
   await using signing = new SignInWorld();
   const id_token = await signing.server.idToken({ exp: 1 });
