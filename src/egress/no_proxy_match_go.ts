@@ -31,7 +31,7 @@ export function goNoProxy(list: string): IsDirect {
   }
   return (target) => {
     const host = asciiHost(target.host) ?? target.host;
-    const bytes = parseIp(host);
+    const bytes = parseIp(withoutZone(host));
     if (host === "localhost" || (bytes && isLoopback(bytes))) return true;
     const port = portOf(target);
     if (!bytes) return isNamed(names, host.trim().toLowerCase(), port);
@@ -39,6 +39,11 @@ export function goNoProxy(list: string): IsDirect {
     return networks.some((network) => isInRange(plain, network)) ||
       addresses.some((item) => isPort(item.port, port) && isEqual(item.bytes, plain));
   };
+}
+
+/** A zone (RFC 6874) tells of this machine's links, and makes no other address and no name. */
+function withoutZone(host: string): string {
+  return /^([^%]*:[^%]*)%25./s.exec(host)?.[1] ?? host;
 }
 
 /** The ports for which a name, or what is below it, goes direct; an empty text is every port. */
