@@ -30,7 +30,8 @@ export function goNoProxy(list: string): IsDirect {
     else if (host !== "") addName(names, host, port);
   }
   return (target) => {
-    const host = asciiHost(target.host) ?? target.host;
+    const written = decodedHost(target);
+    const host = asciiHost(written) ?? written;
     const bytes = parseIp(withoutZone(host));
     if (host === "localhost" || (bytes && isLoopback(bytes))) return true;
     const port = portOf(target);
@@ -41,9 +42,20 @@ export function goNoProxy(list: string): IsDirect {
   };
 }
 
+/** What is no ASCII may be encoded in the name of a URL (RFC 3986, section 3.2.2). */
+function decodedHost({ host, isBracketed }: RequestTarget): string {
+  if (isBracketed || !host.includes("%")) return host;
+  try {
+    return decodeURIComponent(host);
+  } catch {
+    // No UTF-8: it means itself.
+    return host;
+  }
+}
+
 /** A zone (RFC 6874) tells of this machine's links, and makes no other address and no name. */
 function withoutZone(host: string): string {
-  return /^([^%]*:[^%]*)%25./s.exec(host)?.[1] ?? host;
+  return /^([^%]*:[^%]*)%./s.exec(host)?.[1] ?? host;
 }
 
 /** The ports for which a name, or what is below it, goes direct; an empty text is every port. */

@@ -24,6 +24,7 @@ const onlyGo = [
   { list: "xn--bcher-kva.test", url: "http://bücher.test/", isDirect: true },
   { list: "a.test,:80,[,a:b:c,.", url: "http://b.test/", isDirect: false },
   { list: "", url: "http://LOCALHOST/", isDirect: false },
+  { list: "bücher.test", url: "http://b%C3%BCcher.test/", isDirect: true },
   { list: "fe80::/10", url: "http://[fe80::1%25eth0]/", isDirect: true },
   { list: "[fe80::1]:80", url: "http://[fe80::1%25eth0]/", isDirect: true },
   { list: "a.test", url: "http://[::1%25lo]/", isDirect: true },
