@@ -87,6 +87,8 @@ function collect(into: Map<string, KubeEntry>, list: unknown, name: ListName, pa
   if (list === null || list === undefined) return;
   if (!Array.isArray(list)) throw unusable(path, `its ${name} are not a list`);
   for (const entry of list) {
+    // kubectl does not mind either: what has no name nobody can mean.
+    if ((isMapping(entry) ? entry["name"] ?? null : entry) === null) continue;
     if (!isMapping(entry) || typeof entry["name"] !== "string") {
       throw unusable(path, `one of its ${name} has no name`);
     }

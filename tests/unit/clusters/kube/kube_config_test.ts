@@ -175,6 +175,23 @@ users:
   });
 }
 
+Deno.test("readKubeConfig() passes over entries without a name, which nobody can mean", async () => {
+  const context = await read(`
+clusters:
+- cluster: { server: https://nobody.example.net }
+- { name: c, cluster: { server: https://one.example.net } }
+contexts:
+-
+- { name: lab, context: { cluster: c, user: u } }
+users:
+- { name: null, user: { token: nobody } }
+- name: u
+  user:
+`);
+  assert.equal(context.cluster.server.host, "one.example.net");
+  assert.deepEqual(context.user, { name: "u" });
+});
+
 const refused: readonly { name: string; text: string; context?: string; message: RegExp }[] = [
   { name: "what is no mapping", text: "[]", message: /it is not a mapping$/ },
   {
@@ -184,6 +201,11 @@ const refused: readonly { name: string; text: string; context?: string; message:
   },
   { name: "an alias of nothing", text: "a: *b", message: /Unresolved alias/ },
   { name: "contexts that are no list", text: "contexts: 1", message: /its contexts are not a list/ },
+  {
+    name: "a context whose name is no text",
+    text: "contexts: [{ name: 1 }]",
+    message: /one of its contexts has no name/,
+  },
   { name: "an unknown context", text: kubeconfigOf({}), context: "x", message: /has none of that name/ },
   {
     name: "an unknown cluster",
