@@ -146,8 +146,7 @@ export class ProxyReconciler {
     this.#isAccepted = true;
     this.#bundle = decision.bundle;
     await this.#parts.onAccepted({ status: decision.status, bundle: decision.bundle });
-    await this.#report({ conditions, endpoints }, before, options);
-    return "done";
+    return await this.#report({ conditions, endpoints }, before, options);
   }
 
   /** Says why; what was accepted before stays as it is, and goes on being handed out. */
@@ -177,8 +176,8 @@ export class ProxyReconciler {
       if (written !== "done") return written;
     }
     await this.#parts.onAccepted({ status: statusOf(proxy), bundle: textOf(managed) ?? lost });
-    await this.#report({ conditions, endpoints }, before, options);
-    return unwritten ? "again" : "done";
+    const reported = await this.#report({ conditions, endpoints }, before, options);
+    return unwritten ? "again" : reported;
   }
 
   #conditions(
@@ -201,20 +200,21 @@ export class ProxyReconciler {
     report: { readonly conditions: readonly Condition[]; readonly endpoints: readonly EndpointReport[] },
     before: Awaited<ReturnType<ProxyReports["read"]>>,
     { signal }: Waiting,
-  ): Promise<void> {
+  ): Promise<Outcome> {
     const { clock, notes } = this.#parts;
     const accepted = report.conditions.find(({ type }) => type === "Accepted");
-    await this.#reports.write(report, before.data, { signal, now: clock.date() });
+    const written = await this.#reports.write(report, before.data, { signal, now: clock.date() });
     const former = before.conditions.find(({ type }) => type === "Accepted");
     const isNews = former?.status !== accepted?.status || former?.message !== accepted?.message ||
       former?.observedGeneration !== accepted?.observedGeneration;
-    if (!accepted || !isNews) return;
+    if (!accepted || !isNews || written === "again") return written;
     const isGood = accepted.status === "True";
     notes.say(kinds.proxy, { name: clusterName }, {
       type: isGood ? "Normal" : "Warning",
       reason: isGood ? "ProxyAccepted" : "ProxyRefused",
       message: `Generation ${accepted.observedGeneration}: ${accepted.message}`,
     });
+    return written;
   }
 
   /** Undefined when it was written; a refusal that trying again soon does not change is told. */

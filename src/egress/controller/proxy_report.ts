@@ -4,6 +4,7 @@ import { jsonIn } from "../../core/mod.ts";
 import { type Condition, readConditions } from "./conditions.ts";
 import type { FencedObjects } from "./fenced_objects.ts";
 import { fieldManager, kinds, statusName } from "./kinds.ts";
+import type { Outcome } from "./work_queue.ts";
 
 /** What came of asking one endpoint through the proxy. */
 export interface EndpointReport {
@@ -41,15 +42,15 @@ export class ProxyReports {
     return { conditions: readConditions(valueOf(data["conditions"])), data };
   }
 
-  /** Whether it had to be written. */
+  /** Writes it where it says something else; "again" where somebody else was quicker. */
   async write(
     report: ProxyReport,
     before: KubeObject,
     { signal, now }: { readonly signal: AbortSignal; readonly now: Date },
-  ): Promise<boolean> {
+  ): Promise<Outcome> {
     const data = dataOf(report, before, now);
-    if (Object.entries(data).every(([key, text]) => before[key] === text)) return false;
-    await this.#objects.patch(kinds.configMap, {
+    if (Object.entries(data).every(([key, text]) => before[key] === text)) return "done";
+    const { outcome } = await this.#objects.patch(kinds.configMap, {
       namespace: this.#namespace,
       name: statusName,
       type: "apply",
@@ -57,7 +58,7 @@ export class ProxyReports {
       force: true,
       body: { metadata: { namespace: this.#namespace, name: statusName }, data },
     }, { signal });
-    return true;
+    return outcome === "conflict" ? "again" : "done";
   }
 }
 

@@ -19,6 +19,8 @@ import { recordingLog } from "../../../support/recording_log.ts";
 class Server {
   readonly objects = new Map<string, KubeObject>();
   refusal: PosternError | undefined;
+  /** Somebody else is quicker to write the report. */
+  isReportBusy = false;
   #version = 0;
 
   put({ kind }: ObjectKind, name: string, object: KubeObject): void {
@@ -35,6 +37,9 @@ class Server {
     create: () => Promise.resolve({ outcome: "written", object: {} }),
     patch: (kind: ObjectKind, { name, body, isDryRun }: ObjectPatch) => {
       if (name === managedBundle.name && this.refusal) return Promise.reject(this.refusal);
+      if (name === statusName && this.isReportBusy) {
+        return Promise.resolve({ outcome: "conflict", why: "changed" });
+      }
       const { metadata: _given, ...fields } = body;
       const object = { ...this.get(kind, name), ...fields };
       if (isDryRun !== true) this.put(kind, name, object);
@@ -43,16 +48,14 @@ class Server {
   } as unknown as KubeObjects;
 }
 
-Deno.test("ProxyReconciler goes on until a bundle that was removed is back, also while the proxy is refused", async () => {
-  const { signal } = new AbortController();
-  const server = new Server();
+function reconcilerOf(server: Server, signal: AbortSignal) {
   const [clock, log] = [new FakeClock(), recordingLog()];
   const objects = new FencedObjects({
     objects: server.client,
     leadership: { signal, remaining: () => 10_000 },
     writes: new Counter("writes", "", ["kind", "outcome"]),
   });
-  await using notes = new Notes({ objects, clock, log, instance: "one" }, { signal });
+  const notes = new Notes({ objects, clock, log, instance: "one" }, { signal });
   const reconciler = new ProxyReconciler({
     objects,
     notes,
@@ -65,6 +68,14 @@ Deno.test("ProxyReconciler goes on until a bundle that was removed is back, also
     takesOver: false,
     onAccepted: () => Promise.resolve(),
   });
+  return { reconciler, [Symbol.asyncDispose]: () => notes[Symbol.asyncDispose]() };
+}
+
+Deno.test("ProxyReconciler goes on until a bundle that was removed is back, also while the proxy is refused", async () => {
+  const { signal } = new AbortController();
+  const server = new Server();
+  await using parts = reconcilerOf(server, signal);
+  const { reconciler } = parts;
   const message = () => {
     const data = server.get(kinds.configMap, statusName)?.["data"];
     return isMapping(data) ? String(data["message"]) : "";
@@ -84,4 +95,19 @@ Deno.test("ProxyReconciler goes on until a bundle that was removed is back, also
   assert.equal(await reconciler.reconcile({ signal }), "done");
   assert.deepEqual(server.get(kinds.configMap, managedBundle.name)?.["data"], bundle);
   assert.doesNotMatch(message(), /cannot be written/);
+});
+
+Deno.test("ProxyReconciler looks again where its report was not written, of what is accepted and of what is refused", async () => {
+  const { signal } = new AbortController();
+  for (const spec of [{}, { noProxy: "a.test" }]) {
+    const server = new Server();
+    await using parts = reconcilerOf(server, signal);
+    const { reconciler } = parts;
+    server.put(kinds.proxy, clusterName, { spec });
+    server.isReportBusy = true;
+    assert.equal(await reconciler.reconcile({ signal }), "again");
+    server.isReportBusy = false;
+    assert.equal(await reconciler.reconcile({ signal }), "done");
+    assert.ok(server.get(kinds.configMap, statusName));
+  }
 });
