@@ -103,6 +103,11 @@ export async function importKharon(
 ): Promise<UpdateReport> {
   const { settings } = await loadConfig(world, { ...source, withoutCatalogues: true });
   const [{ name } = { name: "main" }] = settings.catalogues ?? [];
+  if (settings.catalogues?.length === 0) {
+    throw new PosternError("config", "Cannot import: the configuration counts no catalogue", {
+      hint: "take out of it: catalogues: []",
+    });
+  }
   const directory = `${directoryOf(world.places.cache)}/io.vshn.kharon`;
   const { readKharonCache } = await import("../../clusters/mod.ts");
   const imported = await readKharonCache({ files: world.files, directory, name });

@@ -291,3 +291,13 @@ Deno.test("importKharon() takes over what kharon has left, until something of ou
   assert.deepEqual(only(await update.update()).changes.clusters, { added: ["c-a", "c-b"], removed: ["c-k"] });
   await assert.rejects(update.importKharon(), /a catalogue "main" of 0s ago is stored already/);
 });
+
+Deno.test("importKharon() says that a configuration that counts no catalogue takes none over", async () => {
+  await using update = worldWith("catalogues: []\n");
+  update.signIn.memory.files.put("//io.vshn.kharon/inventory.json", inventory);
+  await assert.rejects(update.importKharon(), (error) => {
+    assert.ok(isPosternError(error, "config"));
+    assert.match(error.message, /^Cannot import: the configuration counts no catalogue$/);
+    return true;
+  });
+});
