@@ -14,7 +14,7 @@ import {
 } from "yaml";
 import { isMapping } from "../../config/mod.ts";
 import { counted, PosternError } from "../../core/mod.ts";
-import { mostAliases } from "../kube/kube_yaml.ts";
+import { mostAliases, yamlProblem } from "../kube/kube_yaml.ts";
 import type { Kubeconfig } from "./kubeconfig.ts";
 
 /** How a file begins that is ours to replace. */
@@ -210,13 +210,13 @@ const reading = { merge: true } as const;
 function documentIn(text: string, path: string): Document {
   const document = parseDocument(text, reading);
   const [mistake] = document.errors;
-  if (mistake) throw unusable(path, mistake.message.split("\n")[0] ?? "it is not YAML");
+  if (mistake) throw unusable(path, yamlProblem(mistake));
   try {
     document.toJS({ maxAliasCount: mostAliases });
     return document;
   } catch (error) {
     // An alias of nothing, or far too many of them.
-    throw unusable(path, error instanceof Error ? error.message : "it is not YAML");
+    throw unusable(path, yamlProblem(error));
   }
 }
 
@@ -225,7 +225,7 @@ function writtenText(document: Document, path: string): string {
     return document.toString({ lineWidth: 0 });
   } catch (error) {
     // What is to be replaced has an anchor by which others go.
-    throw unusable(path, error instanceof Error ? error.message : "it has an alias of nothing");
+    throw unusable(path, yamlProblem(error));
   }
 }
 

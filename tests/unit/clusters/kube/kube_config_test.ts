@@ -275,6 +275,31 @@ for (const { name, text, context = "lab", message } of refused) {
   });
 }
 
+const unread: readonly { name: string; value: string; says: RegExp }[] = [
+  { name: "an alias of nothing", value: "*hidden", says: /Unresolved alias/ },
+  {
+    name: "a block with something behind its sign",
+    value: "|hidden",
+    says: /Block scalar .* at line 3, column [0-9]+$/,
+  },
+  {
+    name: "a text that stands twice",
+    value: "'a' hidden",
+    says: /Unexpected scalar .* at line 3, column [0-9]+$/,
+  },
+  { name: "a tag that is none", value: "!hidden! a", says: /a tag .* at line 3, column [0-9]+$/ },
+  { name: "a text without its end", value: '"hidden', says: /Missing closing .* at line 4, column 1$/ },
+];
+for (const { name, value, says } of unread) {
+  Deno.test(`readKubeConfig() shows nothing of what it cannot read: ${name}`, async () => {
+    await assert.rejects(read(`users:\n- user:\n    token: ${value}\n`), (error: PosternError) => {
+      assert.match(error.message, says);
+      assert.doesNotMatch(`${error.message} ${error.hint}`, /hidden/);
+      return true;
+    });
+  });
+}
+
 Deno.test("readKubeConfig() says of one file alone that it is missing", async () => {
   await assert.rejects(readKubeConfig(new MemoryFiles({}), ["/none"]), /\/none/);
 });

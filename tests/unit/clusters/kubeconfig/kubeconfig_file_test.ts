@@ -203,6 +203,16 @@ Deno.test("makeCurrent() knows the contexts of files behind the one that it chan
   await assert.rejects(go("nowhere"), (error) => isPosternError(error, "config"));
 });
 
+for (const value of ["*hidden", "|hidden"]) {
+  Deno.test(`mergeKubeconfigFile() shows nothing of what it cannot read: ${value}`, async () => {
+    const files = new MemoryFiles({ "/k": `users:\n- user:\n    token: ${value}\n` });
+    await assert.rejects(
+      merge(files, "/k", kubeconfig, { force: true }),
+      (error) => isPosternError(error, "config") && !/hidden/.test(`${error.message} ${error.hint}`),
+    );
+  });
+}
+
 Deno.test("makeCurrent() quotes what Go's reader takes for something else than a text", async () => {
   const contexts =
     "contexts: [{name: 'no', context: {cluster: other}}, {name: dev, context: {cluster: other}}]\n";
