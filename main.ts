@@ -1,5 +1,5 @@
 import settings from "./deno.json" with { type: "json" };
-import type { World } from "./src/core/mod.ts";
+import type { Places, World } from "./src/core/mod.ts";
 import {
   commandGrants,
   commandOf,
@@ -54,11 +54,13 @@ async function main(args: readonly string[]): Promise<number> {
   const gather = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
   const log = new LineWriter({ sink: writeStderr, gather });
   const { run } = await import("./src/cli/mod.ts");
-  if ((startsDoors(command) || writesKubeconfigs(command)) && !world.process.isCompiled) {
+  const handsOn = (startsDoors(command) || writesKubeconfigs(command)) && !world.process.isCompiled;
+  const directories = handsOn ? placesOf(world) : undefined;
+  if (directories) {
     // From source, a door in the background gets the flags of this command line again, a service those of a door, and
     // the plugin that a kubeconfig names its own.
     const places = {
-      directories: world.places,
+      directories,
       self: Deno.execPath(),
       platform: Deno.build.os,
       shell: world.process.env("SHELL"),
@@ -85,20 +87,31 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 /** The configuration as it is written, where it can be read: whoever needs it says what is wrong with it. */
-async function configText(
-  { files, places, process }: World,
-  args: readonly string[],
-): Promise<string | undefined> {
-  const path = configNamed(args) ?? process.env("POSTERN_CONFIG") ?? `${places.config}/config.yaml`;
-  return await files.readTextIfThere(path, { limit: 2_000_000 }).catch(() => undefined);
+async function configText(world: World, args: readonly string[]): Promise<string | undefined> {
+  const { files, process } = world;
+  const named = configNamed(args) ?? process.env("POSTERN_CONFIG");
+  const directory = placesOf(world)?.config;
+  const path = named ?? (directory && `${directory}/config.yaml`);
+  return path && await files.readTextIfThere(path, { limit: 2_000_000 }).catch(() => undefined);
 }
 
 /** Whether a catalogue is stored, ours or kharon's, which names ssh hosts. */
-async function hasCatalogue({ files, places: { cache } }: World): Promise<boolean> {
+async function hasCatalogue(world: World): Promise<boolean> {
+  const { cache } = placesOf(world) ?? {};
+  if (cache === undefined) return false;
   for (const directory of [`${cache}/catalogue`, `${cache.replace(/[\\/][^\\/]*$/, "")}/io.vshn.kharon`]) {
-    if (await files.info(directory).catch(() => undefined)) return true;
+    if (await world.files.info(directory).catch(() => undefined)) return true;
   }
   return false;
+}
+
+/** The platform's directories; where the environment does not tell them, whoever needs them says so. */
+function placesOf(world: World): Places | undefined {
+  try {
+    return world.places;
+  } catch {
+    return undefined;
+  }
 }
 
 /** What nobody caught is our own fault: one sentence, and out, unless others depend on this process. */

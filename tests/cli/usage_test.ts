@@ -142,3 +142,24 @@ for (const { args, code, out = /^$/, err = /^$/ } of transcripts) {
     assert.equal(ended.code, code);
   });
 }
+
+const homeless = [
+  { args: ["proxy", "--listen", "127.0.0.1:0"], code: 4 },
+  { args: ["explain", "db.example.net:5432"], code: 4 },
+  { args: ["config", "check"], code: 4 },
+  { args: ["shell", "c-lab"], code: 125 },
+  { args: ["kubectl", "c-lab", "get", "pods"], code: 125 },
+];
+
+for (const { args, code } of homeless) {
+  Deno.test(`postern ${args.join(" ")} says that it has no home`, async () => {
+    await using home = await Household.open();
+    const ended = await home.run(args, { env: { HOME: "" } });
+    assert.equal(
+      ended.stderr,
+      "postern: error: Cannot tell where files belong: HOME is not set\n" +
+        "postern: hint: set HOME to your home directory\n",
+    );
+    assert.equal(ended.code, code);
+  });
+}
