@@ -89,7 +89,8 @@ async function main(args: readonly string[]): Promise<number> {
 /** The configuration as it is written, where it can be read: whoever needs it says what is wrong with it. */
 async function configText(world: World, args: readonly string[]): Promise<string | undefined> {
   const { files, process } = world;
-  const named = configNamed(args) ?? process.env("POSTERN_CONFIG");
+  // As configPath() has it: a variable that is empty names none.
+  const named = configNamed(args) ?? (process.env("POSTERN_CONFIG") || undefined);
   const directory = placesOf(world)?.config;
   const path = named ?? (directory && `${directory}/config.yaml`);
   return path && await files.readTextIfThere(path, { limit: 2_000_000 }).catch(() => undefined);

@@ -163,3 +163,21 @@ for (const { args, code } of homeless) {
     assert.equal(ended.code, code);
   });
 }
+
+Deno.test({
+  name: "an empty POSTERN_CONFIG takes away no right that the usual configuration needs",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    await using home = await Household.open();
+    await home.configure(
+      "transports: { jump: { ssh: jump1 } }\nssh: { hosts: { jump1: { engine: openssh } } }\ndefault: jump\n",
+    );
+    const bin = `${home.directory}/bin`;
+    await Deno.mkdir(bin);
+    const script = "#!/bin/sh\necho nobody is at home >&2\nexit 255\n";
+    await Deno.writeTextFile(`${bin}/ssh`, script, { mode: 0o700 });
+    const env = { POSTERN_CONFIG: "", PATH: `${bin}:${Deno.env.get("PATH")}` };
+    const { stdout } = await home.run(["explain", "db.example.net:5432", "--dial"], { env });
+    assert.match(stdout, /failed: Cannot reach ssh jump1: nobody is at home/);
+  },
+});
