@@ -9,6 +9,7 @@ import type { OnDemand } from "../app/mod.ts";
 import { defineCommand, type RunContext } from "./command.ts";
 import { logToFile } from "./log_to_file.ts";
 import { durationOrNever, instanceOption, pathValue, words } from "./options.ts";
+import { SignalGuard } from "./wrapping.ts";
 
 const address = string({ metavar: "ADDR:PORT" });
 
@@ -171,10 +172,12 @@ async function startInBackground(options: ProxyOptions, world: World, context: R
   }
   const app = await import("../app/mod.ts");
   const { id = "default" } = options;
+  // The door is in a session of its own: who gives up waiting for it has to end it.
+  using guard = new SignalGuard(world);
   const started = await app.startInBackground(
     world,
     { id, arguments: foregroundArguments(options, context) },
-    context,
+    guard,
   );
   await world.terminal.out(`ready ${started.addresses.join(" ")}\n`);
   await world.terminal.err(
