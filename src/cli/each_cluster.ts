@@ -140,7 +140,10 @@ class Runs {
         const { signal: never } = new AbortController();
         return await process.attached(command, { signal: never, env });
       }
-      const { code, stdout, stderr } = await process.run(command, { signal, env, limit: outputLimit });
+      const running = process.run(command, { signal, env, limit: outputLimit });
+      const { code, stdout, stderr } = await running.catch((error) => {
+        throw asUnstarted(error);
+      });
       await terminal.out(`${header}${stdout}`);
       await tellNotes(this.#world, notes);
       await terminal.err(stderr);
@@ -148,16 +151,24 @@ class Runs {
     } catch (error) {
       signal.throwIfAborted();
       const known = asPosternError(error);
-      // A program that is missing is so everywhere.
+      // A program that is missing, or cannot be run, is so everywhere.
       if (known.exit === 126 || known.exit === 127) throw error;
-      if (known.detail === "no_program") {
-        const { code, message, hint = "install it" } = known;
-        throw new PosternError(code, message, { exit: 127, hint });
-      }
       await terminal.err(`postern: error: ${printable(describe(known))}\n`);
       return 125;
     }
   }
+}
+
+/** A program that was not started, with the exit code that `Process.attached` has for it; one that said too much was. */
+function asUnstarted(error: unknown): unknown {
+  if (!(error instanceof PosternError) || error.code === "protocol") return error;
+  const { code, message, cause, detail, hint } = error;
+  const isMissing = detail === "no_program";
+  return new PosternError(code, message, {
+    ...(!isMissing && { cause }),
+    ...(hint !== undefined && { hint }),
+    exit: isMissing ? 127 : 126,
+  });
 }
 
 function beforeDashes(args: readonly string[]): readonly string[] {

@@ -99,6 +99,11 @@ Deno.test("postern shell fails with 125 before it starts, 126 and 127 for what c
       code: 127,
       says: /no such program/,
     },
+    {
+      args: ["clusters", "--each", "--parallel", "2", "--", "/etc/passwd"],
+      code: 126,
+      says: /Cannot run "\/etc\/passwd": permission denied.*\npostern: hint: check who owns it and its mode/,
+    },
   ];
   for (const { args, code, says } of cases) {
     await t.step(args.join(" "), async () => {
