@@ -91,11 +91,14 @@ async function failure(
   );
   const lines = said.trim().split("\n");
   const at = lines.findLastIndex((line) => line.startsWith("postern: error: "));
+  // A door that has the id already goes on writing into the same log.
+  const end = at < 0
+    ? -1
+    : lines.findIndex((line, index) => index > at && line.startsWith("postern: hint: "));
   const sentence = at < 0
     ? lines.slice(-3).join("\n")
-    : lines.slice(at).filter((line) => !line.startsWith("postern: hint: "))
-      .join("\n").replace("postern: error: ", "");
-  const hint = lines.findLast((line) => line.startsWith("postern: hint: "))?.replace("postern: hint: ", "");
+    : lines.slice(at, end < 0 ? undefined : end).join("\n").replace("postern: error: ", "");
+  const hint = lines[end]?.replace("postern: hint: ", "");
   return new PosternError("internal", sentence || `Cannot start "${id}": it ended with exit code ${code}`, {
     exit: code === 0 ? 1 : code,
     hint: hint ?? `its log is ${log}`,

@@ -71,6 +71,18 @@ const deaths = [
     },
   },
   {
+    name: "its own words, and not what a door that runs already logs after them",
+    said:
+      'postern: error: Cannot start: an instance "work" is running already\npostern: hint: see it with: postern status\n' +
+      "2026-01-02T03:04:05.000Z INFO  conn.done target=db.example.net:5432\n",
+    code: 1,
+    error: {
+      message: 'Cannot start: an instance "work" is running already',
+      hint: "see it with: postern status",
+      exit: 1,
+    },
+  },
+  {
     name: "its last lines where it did not explain itself",
     said: "one\ntwo\nthree\nfour\n",
     code: 1,
