@@ -1,4 +1,5 @@
 import { type Endpoint, formatIp, isLoopback, parseIp, PosternError } from "../core/mod.ts";
+import { maskedUrl } from "./masked_url.ts";
 import { port } from "./scalars.ts";
 import { type Schema, shown } from "./schema.ts";
 
@@ -64,7 +65,7 @@ function advice(text: string): string {
 }
 
 function unreadable(text: string, hint: string): PosternError {
-  return new PosternError("usage", `Cannot listen on "${text.slice(0, 100)}"`, { hint });
+  return new PosternError("usage", `Cannot listen on "${maskedUrl(text).slice(0, 100)}"`, { hint });
 }
 
 /** Where a listener binds: an address with a port, or a port alone for both loopbacks. */

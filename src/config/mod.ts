@@ -7,6 +7,7 @@ export * from "./file.ts";
 export * from "./json_schema.ts";
 export * from "./listen_address.ts";
 export * from "./masked.ts";
+export * from "./masked_url.ts";
 export * from "./modifiers.ts";
 export * from "./problems.ts";
 export * from "./record.ts";

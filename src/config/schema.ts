@@ -1,4 +1,5 @@
 import type { Context } from "./context.ts";
+import { maskedUrl } from "./masked_url.ts";
 
 /** A JSON Schema (2020-12) or a part of one. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
@@ -87,7 +88,8 @@ export function shown(value: unknown): string {
     case "mapping":
       return "a mapping";
     case "text": {
-      const text = String(value);
+      // A URL may stand anywhere by mistake, and have a password in it.
+      const text = maskedUrl(String(value));
       return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
     }
     default:

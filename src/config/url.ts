@@ -1,3 +1,4 @@
+import { maskedUrl } from "./masked_url.ts";
 import { alternatives, type Schema, shapeOf } from "./schema.ts";
 
 export interface UrlOptions {
@@ -32,9 +33,4 @@ export function url({ schemes }: UrlOptions): Schema<URL> {
     mask: (value) => typeof value === "string" ? maskedUrl(value) : value,
     write: (value) => value instanceof URL ? maskedUrl(value.href) : value,
   };
-}
-
-/** A URL, or what was meant to be one, without its password: everything up to the last `@` may be part of it. */
-export function maskedUrl(text: string): string {
-  return text.replace(/^([a-z][a-z0-9+.-]*:\/\/)?([^:@/]*):(?!\/\/).*@/is, "$1$2:***@");
 }

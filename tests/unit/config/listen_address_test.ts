@@ -72,3 +72,10 @@ Deno.test("listenAddress() reads texts and plain ports, and reports the rest", (
 Deno.test("unixAddress() is reached from this machine only", () => {
   assert.equal(unixAddress("/a").isLoopback, true);
 });
+
+Deno.test("parseListenAddress() tells of a URL without its password", () => {
+  assert.throws(
+    () => parseListenAddress("http://me:hunter2@proxy.example:3128"),
+    { message: 'Cannot listen on "http://me:***@proxy.example:3128"' },
+  );
+});

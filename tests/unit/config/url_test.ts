@@ -1,5 +1,17 @@
 import assert from "node:assert/strict";
-import { maskedUrl, url } from "../../../src/config/mod.ts";
+import {
+  choice,
+  duration,
+  flag,
+  integer,
+  list,
+  listenAddress,
+  maskedUrl,
+  record,
+  type Schema,
+  text,
+  url,
+} from "../../../src/config/mod.ts";
 import { parsed } from "./schema_cases.ts";
 
 const proxy = url({ schemes: ["http", "https", "socks5"] });
@@ -42,3 +54,23 @@ Deno.test("maskedUrl() hides the password and nothing else", () => {
   assert.equal(maskedUrl("http://me@a:1/x"), "http://me@a:1/x");
   assert.equal(maskedUrl("http://[::1]:1/x"), "http://[::1]:1/x");
 });
+
+const elsewhere: readonly { name: string; schema: Schema<unknown> }[] = [
+  { name: "a mapping", schema: record({ url: url({ schemes: ["http"] }) }) },
+  { name: "a list", schema: list(text()) },
+  { name: "a text of a pattern", schema: text({ pattern: /^[a-z]+$/, describe: "a word" }) },
+  { name: "a choice", schema: choice("http", "socks") },
+  { name: "an address", schema: listenAddress() },
+  { name: "a number", schema: integer() },
+  { name: "a duration", schema: duration() },
+  { name: "a flag", schema: flag() },
+];
+for (const { name, schema } of elsewhere) {
+  Deno.test(`a URL where ${name} belongs is told without its password`, () => {
+    const { said } = parsed(schema, "http://me:hunter2@proxy.example:3128");
+    assert.equal(said.length, 1);
+    assert.doesNotMatch(said.join(), /hunter2/);
+    // Neither is what is left of one that is too long to be shown whole.
+    assert.doesNotMatch(parsed(schema, `http://me:hunter2${"x".repeat(80)}@a:1`).said.join(), /hunter2/);
+  });
+}
