@@ -2,6 +2,7 @@ import { object } from "@optique/core/constructs";
 import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
 import type { ExplanationInfo } from "../app/mod.ts";
+import { maskedUrl } from "../config/mod.ts";
 import { exitCode, parseTarget, PosternError } from "../core/mod.ts";
 import { defineCommand } from "./command.ts";
 import { fromInstanceOrFiles } from "./from_instance_or_files.ts";
@@ -34,7 +35,8 @@ export default defineCommand({
     output: outputOption(["table", "json", "yaml"], "table"),
   }),
   async run({ target, dial, id = "default", output }, world, context) {
-    const asked = parseTarget(target, 443);
+    // Whoever pastes a URL is told so, without its password; no host and port has what would be masked.
+    const asked = parseTarget(maskedUrl(target), 443);
     const { signal } = context;
     const explanation = await fromInstanceOrFiles(world, id, context, {
       instance: (client) => client.explain(asked, { dial, signal }),

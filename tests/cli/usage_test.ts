@@ -53,6 +53,11 @@ const transcripts: readonly Transcript[] = [
   { args: ["completion", "ksh"], code: 2, err: alone(/SHELL: Expected one of/) },
   { args: ["explain", "no port:x"], code: 2, err: /Cannot read "no port:x" as HOST:PORT/ },
   {
+    args: ["explain", "http://me:s3cret@db.example.net/"],
+    code: 2,
+    err: alone(/Cannot read "http:\/\/me:\*\*\*@db\.example\.net\/" as HOST:PORT/),
+  },
+  {
     args: ["status"],
     code: 3,
     err: /error: Cannot show a status: no door runs\npostern: hint: start one with: postern proxy\n/,

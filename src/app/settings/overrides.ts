@@ -122,7 +122,10 @@ function routesOf({ routes: written = [], kubernetes, ...clusters }: Overrides, 
     const to = text.slice(0, at);
     const parsed = parsePattern(to);
     if ("problem" in parsed) {
-      throw new PosternError("usage", `Cannot use "${to.slice(0, 200)}" for --route: it ${parsed.problem}`);
+      throw new PosternError(
+        "usage",
+        `Cannot use "${maskedUrl(to).slice(0, 200)}" for --route: it ${parsed.problem}`,
+      );
     }
     const way = text.slice(at + 1);
     return { to, via: inPlace(way, { ...known, ...transports }, { made: transports, clusters }) ?? way };

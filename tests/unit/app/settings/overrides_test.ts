@@ -69,6 +69,13 @@ for (const text of ["x.example", "=direct", "x.example=", "any:http://me:secret@
   });
 }
 
+Deno.test("overridden() refuses a URL as the pattern of --route and tells no password", () => {
+  assert.throws(() => overridden({}, { routes: ["http://me:secret@proxy.example:3128=direct"] }), {
+    code: "usage",
+    message: /^Cannot use "http:\/\/me:\*\*\*@proxy\.example:3128" for --route: it must be a host, not a URL/,
+  });
+});
+
 Deno.test("overridden() takes a pattern that is none for a misuse, not for a problem of the file", () => {
   assert.throws(() => overridden({}, { routes: ["a..b=direct"] }), {
     code: "usage",
