@@ -1,11 +1,10 @@
 import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { argument, command } from "@optique/core/primitives";
-import { integer } from "@optique/core/valueparser";
 import type { ConnectionInfo } from "../app/mod.ts";
 import { formatAge, formatBytes } from "../core/mod.ts";
 import { defineCommand } from "./command.ts";
-import { instanceOption, outputOption, words } from "./options.ts";
+import { instanceOption, outputOption, wholeNumber, words } from "./options.ts";
 import { paintFor } from "./paint.ts";
 import { printValue } from "./print_value.ts";
 import { type Column, table } from "./table.ts";
@@ -36,7 +35,9 @@ export default defineCommand({
   parser: object({
     close: optional(command(
       "close",
-      argument(integer({ metavar: "NUMBER", min: 1 }), { description: words("The connection's number.") }),
+      argument(wholeNumber({ metavar: "NUMBER", min: 1 }), {
+        description: words("The connection's number."),
+      }),
       {
         brief: words("Closes one connection."),
         description: words("Closes one connection; its client sees a reset."),

@@ -1,7 +1,6 @@
 import { merge, object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
-import { integer } from "@optique/core/valueparser";
 import type { ClusterPrograms } from "../app/mod.ts";
 import type { KnownCluster } from "../clusters/mod.ts";
 import { asPosternError, counted, describe, PosternError, type World } from "../core/mod.ts";
@@ -14,7 +13,7 @@ import {
   trustOption,
 } from "./cluster_options.ts";
 import { type Command, defineCommand } from "./command.ts";
-import { instanceOption, words } from "./options.ts";
+import { instanceOption, wholeNumber, words } from "./options.ts";
 import { printable } from "./printable.ts";
 import { SignalGuard, wrapping } from "./wrapping.ts";
 
@@ -54,7 +53,7 @@ function defineEach(name: string, command: readonly string[]): Command {
       clusterWords,
       object({
         each: option("--each", { description: words("Runs what stands behind -- in each of the clusters.") }),
-        parallel: optional(option("--parallel", integer({ metavar: "N", min: 1, max: 64 }), {
+        parallel: optional(option("--parallel", wholeNumber({ metavar: "N", min: 1, max: 64 }), {
           description: words("How many at once (default: 1)."),
         })),
         trustsFirstUse: trustOption,

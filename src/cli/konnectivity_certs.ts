@@ -1,10 +1,10 @@
 import { object } from "@optique/core/constructs";
 import { multiple, withDefault } from "@optique/core/modifiers";
 import { argument, constant, option } from "@optique/core/primitives";
-import { integer, string } from "@optique/core/valueparser";
+import { string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
 import { PosternError, type World } from "../core/mod.ts";
-import { pathValue, words } from "./options.ts";
+import { pathValue, wholeNumber, words } from "./options.ts";
 
 /** Where certificates go, and what they say. */
 export const certsOptions = object({
@@ -18,7 +18,7 @@ export const certsOptions = object({
     ),
   })),
   days: withDefault(
-    option("--days", integer({ min: 1, max: 36_500, metavar: "NUMBER" }), {
+    option("--days", wholeNumber({ min: 1, max: 36_500, metavar: "NUMBER" }), {
       description: words("How long certificates are good for (default: 365); CAs for ten years or more."),
     }),
     365,

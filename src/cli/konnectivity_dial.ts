@@ -1,12 +1,12 @@
 import { object } from "@optique/core/constructs";
 import { multiple, optional, withDefault } from "@optique/core/modifiers";
 import { argument, constant, option } from "@optique/core/primitives";
-import { choice, integer, string } from "@optique/core/valueparser";
+import { choice, string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
 import { asPosternError, PosternError, type World } from "../core/mod.ts";
 import type { RunContext } from "./command.ts";
 import { expectPlainPorts, ignoredOptions, listenPort } from "./konnectivity_options.ts";
-import { pathValue, words } from "./options.ts";
+import { pathValue, wholeNumber, words } from "./options.ts";
 
 /** The flags of upstream's test client, or a URL. */
 export const dialOptions = object({
@@ -49,7 +49,7 @@ export const dialOptions = object({
     "success",
   ),
   count: withDefault(
-    option("--test-requests", integer({ min: 1, max: 10_000, metavar: "NUMBER" }), {
+    option("--test-requests", wholeNumber({ min: 1, max: 10_000, metavar: "NUMBER" }), {
       description: words("How many times, all at once (default: 1)."),
     }),
     1,
@@ -61,13 +61,13 @@ export const dialOptions = object({
     "http" as const,
   ),
   delay: withDefault(
-    option("--test-delay", integer({ min: 0, max: 86_400, metavar: "SECONDS" }), {
+    option("--test-delay", wholeNumber({ min: 0, max: 86_400, metavar: "SECONDS" }), {
       description: words("How long each stays after its request, but for the last one (default: 0)."),
     }),
     0,
   ),
   after: withDefault(
-    option("--after-delay", integer({ min: 0, max: 86_400, metavar: "SECONDS" }), {
+    option("--after-delay", wholeNumber({ min: 0, max: 86_400, metavar: "SECONDS" }), {
       description: words("How long to stay after all requests (default: 0)."),
     }),
     0,

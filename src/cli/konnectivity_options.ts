@@ -2,16 +2,16 @@ import { or } from "@optique/core/constructs";
 import { optional, withDefault } from "@optique/core/modifiers";
 import { message, text } from "@optique/core/message";
 import { option } from "@optique/core/primitives";
-import { integer, string, type ValueParser } from "@optique/core/valueparser";
+import { string, type ValueParser } from "@optique/core/valueparser";
 import { PosternError, type World } from "../core/mod.ts";
 import type { ArgumentParser } from "./command.ts";
-import { pathValue, words } from "./options.ts";
+import { pathValue, wholeNumber, words } from "./options.ts";
 
 /** An option for a port, as upstream has it. */
 export function listenPort(name: `--${string}`, standard: number, about: string): ArgumentParser<number> {
   const description = words(`${about} (default: ${standard})`);
   return withDefault(
-    option(name, integer({ min: 0, max: 65_535, metavar: "PORT" }), { description }),
+    option(name, wholeNumber({ min: 0, max: 65_535, metavar: "PORT" }), { description }),
     standard,
   );
 }

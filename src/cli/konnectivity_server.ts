@@ -1,12 +1,12 @@
 import { object } from "@optique/core/constructs";
 import { multiple, optional, withDefault } from "@optique/core/modifiers";
 import { constant, option } from "@optique/core/primitives";
-import { choice, integer, string } from "@optique/core/valueparser";
+import { choice, string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
 import { type Endpoint, PosternError, type World } from "../core/mod.ts";
 import type { RunContext } from "./command.ts";
 import { narrowedTls, tlsVersions } from "./konnectivity_tls.ts";
-import { durationOrNever, pathValue, words } from "./options.ts";
+import { durationOrNever, pathValue, wholeNumber, words } from "./options.ts";
 import {
   expectPlainPorts,
   fileOption,
@@ -96,7 +96,7 @@ export const serverOptions = object({
       "The name of this server among several (default: $PROXY_SERVER_ID, else a random one).",
     ),
     count: withDefault(
-      option("--server-count", integer({ min: 1, max: 1000, metavar: "NUMBER" }), {
+      option("--server-count", wholeNumber({ min: 1, max: 1000, metavar: "NUMBER" }), {
         description: words("How many servers there are; agents look for as many (default: 1)."),
       }),
       1,

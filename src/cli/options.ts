@@ -1,7 +1,7 @@
 import { type Message, message, text } from "@optique/core/message";
 import { optional, withDefault } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
-import { choice, string, type ValueParser } from "@optique/core/valueparser";
+import { choice, integer, string, type ValueParser } from "@optique/core/valueparser";
 import { parseDuration } from "../config/mod.ts";
 import type { ArgumentParser } from "./command.ts";
 
@@ -26,6 +26,19 @@ export function outputOption<const F extends OutputFormat>(
     }),
     standard,
   );
+}
+
+/** A whole number. One that is too large to be counted with is told by what may stand there, like any other. */
+export function wholeNumber(
+  { metavar, min, max = Number.MAX_SAFE_INTEGER }: {
+    readonly metavar: "N" | "NUMBER" | "PORT" | "SECONDS";
+    readonly min: number;
+    readonly max?: number;
+  },
+): ValueParser<"sync", number> {
+  const unsafeInteger = (input: string) =>
+    message`Expected a number from ${text(`${min}`)} to ${text(`${max}`)}, but got ${input}.`;
+  return integer({ metavar, min, max, errors: { unsafeInteger } });
 }
 
 /** A value such as `3m` or `1m30s`, in milliseconds. */

@@ -1,11 +1,10 @@
 import { merge, object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
-import { integer } from "@optique/core/valueparser";
 import type { FleetTest } from "../app/mod.ts";
 import { clusterWords, tellNotes } from "./cluster_options.ts";
 import { defineCommand } from "./command.ts";
-import { durationValue, instanceOption, outputOption, words } from "./options.ts";
+import { durationValue, instanceOption, outputOption, wholeNumber, words } from "./options.ts";
 import { paintFor } from "./paint.ts";
 import { printValue } from "./print_value.ts";
 import { printable } from "./printable.ts";
@@ -40,7 +39,7 @@ export default defineCommand({
           "How long each may take (default: for a cluster 30s, for a host what is configured).",
         ),
       })),
-      parallel: optional(option("--parallel", integer({ metavar: "N", min: 1, max: 256 }), {
+      parallel: optional(option("--parallel", wholeNumber({ metavar: "N", min: 1, max: 256 }), {
         description: words("How many at once (default: 16)."),
       })),
       alone: optional(option("--own-sessions", {

@@ -95,6 +95,11 @@ const wrong: readonly (readonly [string[], RegExp])[] = [
   [["explain"], /missing required argument/],
   [["explain", "a b"], /Cannot read "a b" as HOST:PORT/],
   [["connections", "close", "x"], /: NUMBER: .*"x"/],
+  [
+    ["connections", "close", "99999999999999999999"],
+    /NUMBER: Expected a number from 1 to 9007199254740991, /,
+  ],
+  [["test", "--parallel", "99999999999999999999"], /--parallel: Expected a number from 1 to 256, but got/],
   [["connections", "close"], /expected a NUMBER/],
   [["connections", "3"], /"3"/],
   [["config", "chek"], /did you mean check/],
