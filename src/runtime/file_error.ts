@@ -4,6 +4,12 @@ import { missingFlag } from "./permissions.ts";
 /** What the system says of a file, as one of ours. `what` completes "Cannot …": `read "a.yaml"`. */
 export function fileError(error: unknown, what: string): PosternError {
   if (error instanceof PosternError) return error;
+  if (error instanceof Deno.errors.NotCapable && error.message.startsWith("Requires all access")) {
+    // Deno's own rule for such places; its words for it would send the reader to a flag that is given up at once.
+    return new PosternError("config", `Cannot ${what}: it is of the system, and postern may not use it`, {
+      hint: "name a file elsewhere: not below /dev, /proc or /sys",
+    });
+  }
   const flag = missingFlag(error);
   if (flag) {
     return new PosternError("not_allowed", `Cannot ${what}: this needs the permission ${flag}`, {
