@@ -140,7 +140,7 @@ export class Door implements AsyncDisposable {
       network: this.#network,
       clock,
       files,
-      process,
+      process: grantedProcess(process),
       log: this.log,
       ssh: this.#ssh,
       isOwnDoor,

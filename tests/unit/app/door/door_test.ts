@@ -346,3 +346,33 @@ Deno.test("Door.explain() gives up when the limit has passed", async () => {
   const { dial } = await explained;
   assert.deepEqual([dial?.ms, dial?.error?.code], [20_000, "timeout"]);
 });
+
+Deno.test("Door says what helps where a reload brings a cluster whose sign-in it may not start any more", async () => {
+  const kubeconfig = JSON.stringify({
+    "current-context": "lab",
+    clusters: [{ name: "lab", cluster: { server: "https://192.0.2.1:6443" } }],
+    users: [{
+      name: "me",
+      user: {
+        exec: { apiVersion: "client.authentication.k8s.io/v1", command: "kubectl", interactiveMode: "Never" },
+      },
+    }],
+    contexts: [{ name: "lab", context: { cluster: "lab", user: "me" } }],
+  });
+  const world = new MemoryWorld({ files: { "/lab.yaml": kubeconfig } });
+  world.process.mayRun = () => false;
+  const { door, reload } = await doorOf(basic, world);
+  await using _door = door;
+  await door.open();
+  await reload(
+    `${basic}transports: { lab: { kubernetes: { kubeconfig: /lab.yaml } } }\n` +
+      "routes: [{ to: .svc.cluster.local, via: lab }]\n",
+  );
+  const web = { host: "web.default.svc.cluster.local", port: 80 };
+  const { dial } = await door.explain(web, { dial: true, signal });
+  assert.match(
+    dial?.error?.message ?? "",
+    /Cannot start "kubectl": this door began without an ssh host or cluster/,
+  );
+  assert.equal(dial?.error?.hint, "restart the door");
+});
