@@ -258,6 +258,8 @@ export class Door implements AsyncDisposable {
     const dns = await this.#dns.prepare(settings);
     try {
       await this.#listeners.apply(listenOf(settings), limits);
+      // A door that began to close meanwhile must not open again.
+      if (this.#phase === "draining") throw closing();
     } catch (error) {
       await this.#dns.discard(dns);
       throw error;

@@ -376,3 +376,22 @@ Deno.test("Door says what helps where a reload brings a cluster whose sign-in it
   );
   assert.equal(dial?.error?.hint, "restart the door");
 });
+
+Deno.test("Door.drain() that meets the end of a reload leaves no DNS behind that this was about to open", async () => {
+  const { door, world, reload } = await doorOf(`listen: { mixed: 127.0.0.1:1, unix: /run/me/door }\n`);
+  await using _door = door;
+  await door.open();
+  const info = world.files.info.bind(world.files);
+  const draining = Promise.withResolvers<Promise<void>>();
+  world.files.info = (path) => {
+    // The socket that is given up is looked at last of all.
+    if (path === "/run/me/door") draining.resolve(door.drain());
+    return info(path);
+  };
+  const refused = assert.rejects(reload("listen: { mixed: 127.0.0.1:1, dns: 127.0.0.1:53 }\n"), {
+    detail: "closing",
+  });
+  await (await draining.promise);
+  await refused;
+  assert.deepEqual(door.dnsEndpoints, []);
+});
