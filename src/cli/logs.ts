@@ -97,6 +97,8 @@ async function followFrom(
   while (world.terminal.isRead) {
     await pause(world.clock, lookEvery, { signal });
     const size = (await world.files.info(path))?.size ?? 0;
-    if (size !== at) at = await printFrom(path, size < at ? 0 : at, world, { signal });
+    // One that was removed has nothing to print until the next door begins it.
+    if (size === 0) at = 0;
+    else if (size !== at) at = await printFrom(path, size < at ? 0 : at, world, { signal });
   }
 }
