@@ -79,10 +79,11 @@ async function main(args: readonly string[]): Promise<number> {
       ],
     });
   }
+  const flushLog = () => log.flush();
   try {
-    return await run(args, world, { version, writeLogLine: log.write });
+    return await run(args, world, { version, writeLogLine: log.write, flushLog });
   } finally {
-    await log.flush();
+    await flushLog();
   }
 }
 

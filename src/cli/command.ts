@@ -14,6 +14,8 @@ export interface Context {
   readonly version: string;
   /** Takes finished log lines without making the caller wait. */
   readonly writeLogLine: (line: string) => void;
+  /** Resolves when they are written: what comes after them in time stands after them. */
+  readonly flushLog?: () => Promise<void>;
 }
 
 /** A context once the global options have been read. */
@@ -98,8 +100,17 @@ export function defineCommand<T>(definition: Definition<T>): Command {
         write: context.writeLogLine,
       });
       using interrupt = new Interrupt(definition.handlesSignals ? undefined : world);
-      return await definition.run(own as T, world, { ...context, signal: interrupt.signal, globals, log }) ??
-        0;
+      try {
+        return await definition.run(own as T, world, {
+          ...context,
+          signal: interrupt.signal,
+          globals,
+          log,
+        }) ??
+          0;
+      } finally {
+        await context.flushLog?.();
+      }
     },
   };
 }

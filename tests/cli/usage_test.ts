@@ -186,3 +186,13 @@ Deno.test({
     assert.match(stdout, /failed: Cannot reach ssh jump1: nobody is at home/);
   },
 });
+
+Deno.test("what a door has logged stands before the reason for which it ends", async () => {
+  await using home = await Household.open();
+  const { code, stderr } = await home.run([
+    ...["proxy", "--listen", "127.0.0.1:0", "--route", "x.example=direct"],
+    ...["--ready-file", home.directory],
+  ]);
+  assert.match(stderr, /^\S+ INFO +listener\.ready .*\npostern: error: Cannot write ".*": is a directory\n/);
+  assert.equal(code, 4);
+});
