@@ -51,6 +51,12 @@ const transcripts: readonly Transcript[] = [
   { args: ["proxy", "--idle-exit", "soon"], code: 2, err: alone(/"soon" is no duration/) },
   { args: ["--log-level", "loud", "proxy"], code: 2, err: alone(/--log-level: Expected one of/i) },
   { args: ["completion", "ksh"], code: 2, err: alone(/SHELL: Expected one of/) },
+  {
+    args: ["exec-credential", "--server", "http://api.example.net:6443"],
+    code: 2,
+    err:
+      /^postern: error: Cannot sign in: .*\npostern: hint: write it as https:\/\/HOST:PORT, without a user/,
+  },
   { args: ["explain", "no port:x"], code: 2, err: /Cannot read "no port:x" as HOST:PORT/ },
   {
     args: ["explain", "http://me:s3cret@db.example.net/"],

@@ -28,7 +28,9 @@ export async function clusterCredential(
   const { mayHaveCredentials, signInToOpenShift, trustedAuthority } = await import("../../clusters/mod.ts");
   const api = URL.parse(cluster.server);
   if (!api || !mayHaveCredentials(api)) {
-    throw new PosternError("usage", "Cannot sign in: the server is no address that begins with https://");
+    throw new PosternError("usage", "Cannot sign in: the server is no address that begins with https://", {
+      hint: "write it as https://HOST:PORT, without a user in it",
+    });
   }
   const ca = cluster.ca ?? await trustedAuthority(world, api);
   await using way = new Way(world, { cluster, source, log });
