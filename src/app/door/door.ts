@@ -193,6 +193,7 @@ export class Door implements AsyncDisposable {
 
   async #open(): Promise<void> {
     await demandUsable(this.#plan.transports, this.#plan.config.ofOptions);
+    if (this.#phase === "draining") throw closing();
     await this.#listen(this.#plan.config.settings, this.#plan.limits);
     this.#phase = "ready";
     // Nobody has to wait for that: a dial that needs it does.

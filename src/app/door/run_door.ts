@@ -60,8 +60,7 @@ export async function runDoor(
   { signal }: { signal: AbortSignal },
 ): Promise<void> {
   await using run = new DoorRun(world, options);
-  await run.start();
-  await run.untilStopped(signal);
+  if (await run.start()) await run.untilStopped(signal);
 }
 
 interface Stop {
@@ -95,7 +94,8 @@ class DoorRun implements AsyncDisposable {
     );
   }
 
-  async start(): Promise<void> {
+  /** Whether the door is ready; it is not where it was told to end before. */
+  async start(): Promise<boolean> {
     const { id, log, version, readyFile, onReady } = this.#options;
     const config = await this.#load();
     demandRoutes(config);
@@ -116,7 +116,7 @@ class DoorRun implements AsyncDisposable {
     for (const warning of config.warnings) this.#log.warn("config.warning", { warning });
     this.#listenForSignals();
     try {
-      await door.open();
+      if (!await this.#opened(door)) return false;
     } catch (error) {
       throw await withOwner(this.#world, error).catch(() => error);
     }
@@ -133,6 +133,16 @@ class DoorRun implements AsyncDisposable {
     this.#tasks.spawn((signal) => repairDns(this.#world, door.dnsWish, { log, signal }));
     this.#log.info("door.ready", { id, addresses: addresses.join(" "), pid: this.#world.process.pid });
     await onReady(addresses);
+    return true;
+  }
+
+  /** Binds, unless the door is to end before: a way may wait for a program that the ssh configuration names. */
+  async #opened(door: Door): Promise<boolean> {
+    const opening = door.open().then(() => true);
+    if (await Promise.race([opening, this.#stop.promise.then(() => false)])) return true;
+    const { why } = await this.#stop.promise;
+    this.#log.info("door.stopping", { why });
+    return false;
   }
 
   /** One that came on the standard input is there for as long as the door is. */

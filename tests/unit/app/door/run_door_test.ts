@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { connectInstance } from "../../../../src/app/mod.ts";
+import { connectInstance, runDoor } from "../../../../src/app/mod.ts";
 import { type Conn, PosternError } from "../../../../src/core/mod.ts";
 import { settle } from "../../../support/fake_clock.ts";
 import { askSocks5, startDoor, take } from "../../../support/memory_door.ts";
 import { MemoryWorld } from "../../../support/memory_world.ts";
-import type { LoggedLine } from "../../../support/recording_log.ts";
+import { type LoggedLine, recordingLog } from "../../../support/recording_log.ts";
 
 const path = "/config/config.yaml";
 const basic = "listen: { mixed: 127.0.0.1:1 }\n";
@@ -462,4 +462,27 @@ Deno.test("runDoor() ends at once for a signal that had ended before the start w
   controller.abort();
   const door = await startDoor(worldWith(), {}, controller.signal);
   await door.ended;
+});
+
+Deno.test("runDoor() is ended by a signal while a way that the command names is still being read", async () => {
+  const world = worldWith(`${basic}ssh: { config: /ssh }\n`);
+  world.files.put("/ssh", 'Match exec "never ends"\n  Port 2222\n');
+  const asked = Promise.withResolvers<void>();
+  world.process.run = () => {
+    asked.resolve();
+    return new Promise(() => {});
+  };
+  const log = recordingLog();
+  let isReady = false;
+  const onReady = () => Promise.resolve(void (isReady = true));
+  const overrides = { routes: ["x.example=ssh:jump"] };
+  let hasEnded = false;
+  const ended = runDoor(world, { version: "1", id: "default", log, overrides, onReady }, { signal })
+    .finally(() => hasEnded = true);
+  await asked.promise;
+  world.kill("SIGTERM");
+  await until(() => hasEnded);
+  await ended;
+  assert.deepEqual([isReady, world.network.open, world.listening], [false, 0, 0]);
+  assert.deepEqual(log.lines.map(({ event }) => event), ["door.stopping"]);
 });
