@@ -68,6 +68,7 @@ export async function install(
   const { installService, planService } = await import("../app/mod.ts");
   const plan = await planService(world, {
     hasTimer: updateTimer,
+    isPrinted: values.print,
     ...(always || onDemand ? { isAlways: always } : {}),
     ...(idleExit === undefined ? {} : { idleExit: idleExit === 0 ? "0" : formatDuration(idleExit) }),
     ...(globals.config === undefined ? {} : { config: globals.config }),

@@ -16,6 +16,8 @@ export interface ServiceOptions {
   readonly hasTimer: boolean;
   /** As the person wrote it. */
   readonly idleExit?: string;
+  /** Only to be looked at: no file that is there is in the way. */
+  readonly isPrinted?: boolean;
 }
 
 /** What installing would do. */
@@ -66,7 +68,9 @@ export async function planService(world: World, options: ServiceOptions): Promis
   };
   const files = platform === "darwin" ? launchdPlists(places.home, made) : systemdUnits(unitsOf(world), made);
   const planned: PlannedFile[] = [];
-  for (const file of files) planned.push({ ...file, state: await stateOf(world, file) });
+  for (const file of files) {
+    planned.push({ ...file, state: options.isPrinted ? "new" : await stateOf(world, file) });
+  }
   const wanted = new Set(files.map(({ path }) => path));
   const removed = (await installedFiles(world)).filter((path) => !wanted.has(path));
   const problem = problemOf(config);

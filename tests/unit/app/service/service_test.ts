@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { installService, removeService, serviceStates } from "../../../../src/app/service/service.ts";
 import { planRemoval, planService, type ServiceOptions } from "../../../../src/app/service/service_plan.ts";
+import { commandGroups } from "../../../../src/cli/all_commands.ts";
+import { runCommandLine } from "../../../../src/cli/command_line.ts";
 import { PosternError, type RunResult } from "../../../../src/core/mod.ts";
 import { MemoryWorld, type MemoryWorldOptions } from "../../../support/memory_world.ts";
 
@@ -123,6 +125,19 @@ Deno.test("planService() replaces no file that postern has not written", async (
   it.world.files.put(socket, "[Socket]\nListenStream=1\n");
   await assert.rejects(install(it), { code: "config", exit: 1, message: /Cannot write .*has not written$/ });
   assert.deepEqual(it.ran, []);
+});
+
+Deno.test("postern service-install --print shows what would stand in the place of another's file, as the refusal says", async () => {
+  const { world } = machine();
+  world.files.put(service, "[Service]\nExecStart=/opt/other\n");
+  const context = { groups: commandGroups, version: "1", writeLogLine: () => {} };
+  assert.equal(await runCommandLine(["service-install", "--print"], world, context), 0);
+  assert.match(
+    world.out,
+    /^# \/home\/me\/\.config\/systemd\/user\/postern\.service\n[^]*ExecStart=\/opt\/postern proxy/,
+  );
+  assert.equal(await runCommandLine(["service-install", "--yes"], world, context), 1);
+  assert.equal(await world.files.readText(service), "[Service]\nExecStart=/opt/other\n");
 });
 
 Deno.test("planService() gives the service the configuration by its whole path, written as systemd reads it", async () => {
