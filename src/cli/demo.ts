@@ -2,6 +2,7 @@ import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
+import { parseListenAddress } from "../config/mod.ts";
 import { defineCommand } from "./command.ts";
 import { words } from "./options.ts";
 
@@ -26,6 +27,8 @@ export default defineCommand({
     })),
   }),
   async run({ once, listen }, world, { signal, version }) {
+    // An address that cannot be read is a mistake in the command, not in the configuration that the demo makes of it.
+    if (listen !== undefined) parseListenAddress(listen);
     const { runDemo } = await import("../demo/mod.ts");
     await runDemo(world, { once, version, ...(listen === undefined ? {} : { listen }) }, { signal });
   },

@@ -42,6 +42,7 @@ const transcripts: readonly Transcript[] = [
   },
   { args: ["proxy", "--listen"], code: 2, err: alone(/--listen requires ADDR:PORT/) },
   { args: ["proxy", "--listen", "nonsense:port"], code: 2, err: alone(/Cannot listen on "nonsense:port"/) },
+  { args: ["demo", "--listen", "nonsense:port"], code: 2, err: alone(/Cannot listen on "nonsense:port"/) },
   {
     args: ["proxy", "--route", "nonsense"],
     code: 2,
