@@ -134,20 +134,24 @@ export class CatalogueAccess implements AsyncDisposable {
   /** Signs in where no stored token does, and once more where the API does not take the token. */
   async withToken<T>(use: (token: string) => Promise<T>, { signal }: { signal: AbortSignal }): Promise<T> {
     const { withSignIn } = await import("../../clusters/mod.ts");
-    return await withSignIn(
-      await this.#signInOptions(signal),
-      this.#signInParts,
-      { signal },
-      ({ idToken }) => use(idToken),
+    return await this.#reaching(async () =>
+      await withSignIn(
+        await this.#signInOptions(signal),
+        this.#signInParts,
+        { signal },
+        ({ idToken }) => use(idToken),
+      )
     );
   }
 
   /** Has a person sign in, whatever is stored. */
   async signIn({ signal }: { signal: AbortSignal }): Promise<SignedIn & { readonly provider: string }> {
     const { signIn } = await import("../../clusters/mod.ts");
-    const options = await this.#signInOptions(signal);
-    const signedIn = await signIn({ ...options, isAnew: true }, this.#signInParts, { signal });
-    return { ...signedIn, provider: new URL(options.discoveryUrl).host };
+    return await this.#reaching(async () => {
+      const options = await this.#signInOptions(signal);
+      const signedIn = await signIn({ ...options, isAnew: true }, this.#signInParts, { signal });
+      return { ...signedIn, provider: new URL(options.discoveryUrl).host };
+    });
   }
 
   /** Forgets every sign-in for this API, by what is stored of it: the API itself need not be there. */
@@ -165,6 +169,23 @@ export class CatalogueAccess implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#held.disposeAsync();
+  }
+
+  /** A failure on the way there says what to look at, where it does not say so itself. */
+  async #reaching<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof PosternError) || error.hint !== undefined || !lost.has(error.code)) throw error;
+      const { code, message, cause, detail, exit } = error;
+      throw new PosternError(code, message, {
+        cause,
+        hint:
+          `check the address of the catalogue "${this.settings.name}", and whether a transport leads there: via`,
+        ...(detail !== undefined && { detail }),
+        ...(exit !== undefined && { exit }),
+      });
+    }
   }
 
   get #signInParts(): SignInParts {
@@ -210,6 +231,14 @@ export class CatalogueAccess implements AsyncDisposable {
     };
   }
 }
+
+/** What a way may fail with. */
+const lost: ReadonlySet<PosternError["code"]> = new Set([
+  "name_not_found",
+  "refused",
+  "timeout",
+  "unreachable",
+]);
 
 /** Dials through a transport of the configuration. */
 function dialerThrough(

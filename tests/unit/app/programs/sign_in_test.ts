@@ -42,3 +42,12 @@ Deno.test("signOutOfCatalogues() needs neither the API nor the provider", async 
   assert.deepEqual((await signOutOfCatalogues(update.world, {}, request)).signedOut, ["main"]);
   assert.equal(log.lines.at(-1)?.event, "sign_in.not_revoked");
 });
+
+Deno.test("signInToCatalogues() says what to look at where nobody answers", async () => {
+  await using update = new UpdateWorld({ files: { "/config/config.yaml": config } });
+  const { log, memory } = update.signIn;
+  memory.network.faults.set("127.0.0.1", new PosternError("refused", "Cannot reach 127.0.0.1:8080: refused"));
+  const hint = 'check the address of the catalogue "main", and whether a transport leads there: via';
+  const told = { code: "refused", message: "Cannot reach 127.0.0.1:8080: refused", hint };
+  await assert.rejects(signInToCatalogues(update.world, {}, { log, signal }), told);
+});
