@@ -36,7 +36,7 @@ export async function kubeWorld(
     cluster = {},
     files: some = {},
     run,
-    server = "http://kube.example.net",
+    server = "http://kube.localhost",
     mayRun = true,
   }: KubeWorldOptions,
 ): Promise<KubeWorld> {
@@ -70,7 +70,7 @@ export async function kubeWorld(
 
 /** A kubeconfig of one context, `lab`. */
 export function kubeconfigOf(
-  { server = "https://kube.example.net", user = {}, cluster = {}, context = {} }: {
+  { server = "https://kube.localhost", user = {}, cluster = {}, context = {} }: {
     readonly server?: string;
     readonly user?: Readonly<Record<string, unknown>>;
     readonly cluster?: Readonly<Record<string, unknown>>;

@@ -1,4 +1,5 @@
 import { type Clock, type Files, PosternError, type Process, unlessAborted } from "../../core/mod.ts";
+import { mayHaveCredentials } from "../cluster_facts.ts";
 import type { KubeContext, PemSource } from "./kube_context.ts";
 import { type PluginCredentials, runPlugin } from "./kube_plugin.ts";
 import type { Impersonation, KubeUser } from "./kube_user.ts";
@@ -44,6 +45,8 @@ export class KubeCredentials implements Disposable {
   }
 
   async current({ signal }: { readonly signal: AbortSignal }): Promise<Credentials> {
+    // As kubectl: nothing is shown where anybody on the way could read it.
+    if (!mayHaveCredentials(this.#context.cluster.server)) return { fields: [], identity: "" };
     const user = this.#user;
     const token = await this.#token(user);
     // As kubectl: a plugin is asked where nothing else says who we are.

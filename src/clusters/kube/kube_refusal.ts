@@ -21,7 +21,8 @@ export function refusalError({ status, text, what, cluster }: Refusal): PosternE
       "auth",
       `Cannot sign in to the cluster "${cluster}": its API server answers 401`,
       {
-        hint: "the credentials in the kubeconfig are wrong or have ended: sign in again",
+        hint:
+          "the credentials in the kubeconfig are wrong or have ended: sign in again; to http:// none are sent",
       },
     );
   }

@@ -16,7 +16,7 @@ Deno.test("KubeClient sends who we are, whom we act as, and the server's own pat
     "as-groups": ["a", "b"],
     "as-user-extra": { "x/y": ["1", "2"] },
   };
-  await using world = await kubeWorld({ answer: () => ok, user, server: "http://kube.example.net/k8s/c-1/" });
+  await using world = await kubeWorld({ answer: () => ok, user, server: "http://kube.localhost/k8s/c-1/" });
   assert.deepEqual(await world.client.json({ path: "/api?x=1" }, { signal }), { fine: true });
   const [request] = world.api.requests;
   assert.equal(request?.target, "/k8s/c-1/api?x=1");
@@ -27,6 +27,19 @@ Deno.test("KubeClient sends who we are, whom we act as, and the server's own pat
   assert.deepEqual(fields.all("impersonate-group"), ["a", "b"]);
   assert.deepEqual(fields.all("impersonate-extra-x%2Fy"), ["1", "2"]);
 });
+
+for (
+  const user of [{ token: "secret" }, { username: "me", password: "pass" }, {
+    exec: { apiVersion: "client.authentication.k8s.io/v1", command: "never", interactiveMode: "Never" },
+  }]
+) {
+  Deno.test(`KubeClient shows nothing in the clear to another machine: ${Object.keys(user)}`, async () => {
+    await using world = await kubeWorld({ answer: () => ok, user, server: "http://kube.example.net" });
+    await world.client.json({ path: "/" }, { signal });
+    assert.equal(world.api.requests[0]?.fields.get("authorization"), undefined);
+    assert.deepEqual(world.runs, []);
+  });
+}
 
 Deno.test("KubeClient signs in with a user name and a password", async () => {
   await using world = await kubeWorld({ answer: () => ok, user: { username: "me", password: "pass" } });
@@ -203,7 +216,7 @@ Deno.test("KubeClient ends a request that gets no answer, and drops its connecti
     assert.equal(error.code, "timeout");
     assert.match(
       error.message,
-      /the API server of the cluster "lab" \(kube.example.net:80\): no answer within 20 s/,
+      /the API server of the cluster "lab" \(kube.localhost:80\): no answer within 20 s/,
     );
     return true;
   });
@@ -244,7 +257,7 @@ Deno.test("KubeClient takes up what was signed in to by hand, and does not ask a
   assert.equal(world.api.requests.length, 1);
   world.files.put(
     "/kube/config",
-    kubeconfigOf({ server: "http://kube.example.net", user: { token: "new" } }),
+    kubeconfigOf({ server: "http://kube.localhost", user: { token: "new" } }),
   );
   assert.deepEqual(await world.client.json({ path: "/" }, { signal }), { fine: true });
   assert.equal(world.api.requests.length, 3);

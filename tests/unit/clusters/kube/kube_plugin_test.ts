@@ -68,7 +68,7 @@ Deno.test("a credential plugin is told of the cluster where it wants to be", asy
   });
   await world.client.json({ path: "/" }, { signal });
   const info = JSON.parse(world.runs[0]?.options.env?.["KUBERNETES_EXEC_INFO"] ?? "");
-  assert.deepEqual(info.spec, { cluster: { server: "http://kube.example.net" }, interactive: false });
+  assert.deepEqual(info.spec, { cluster: { server: "http://kube.localhost" }, interactive: false });
 });
 
 Deno.test("a credential plugin is told of an authority in whose file are remarks of any script", async () => {

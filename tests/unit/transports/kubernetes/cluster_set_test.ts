@@ -16,7 +16,7 @@ async function configOf(contexts: readonly string[], token = "secret") {
   const text = JSON.stringify({
     apiVersion: "v1",
     kind: "Config",
-    clusters: [{ name: "c", cluster: { server: "https://kube.example.net" } }],
+    clusters: [{ name: "c", cluster: { server: "https://kube.localhost" } }],
     users: [{ name: "u", user: { token } }],
     contexts: contexts.map((name) => ({ name, context: { cluster: "c", user: "u", namespace: "shop" } })),
     "current-context": contexts[0],

@@ -19,7 +19,7 @@ Deno.test("Kubernetes has the Services of now after its kubeconfig has changed",
       path.endsWith("/services") ? listed(9, service(name, 8)) : { status: 404, body: {} }
     ),
   );
-  const kubeconfig = (token: string) => kubeconfigOf({ server: "http://kube.example.net", user: { token } });
+  const kubeconfig = (token: string) => kubeconfigOf({ server: "http://kube.localhost", user: { token } });
   const files = new MemoryFiles({ "/config": kubeconfig("first") });
   const parts = { network: new MemoryNetwork(), clock: new FakeClock(), log: recordingLog(), files };
   await using ssh = idleSshServices(parts);
