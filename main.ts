@@ -38,7 +38,7 @@ globalThis.addEventListener("error", (event) => {
 
 // The answer that programs ask for most often loads nothing at all.
 if (more.length === 0 && (word === "version" || word === "--version")) console.log(`postern ${version}`);
-else Deno.exit(await main(Deno.args));
+else Deno.exit(await main(Deno.args).catch(failed));
 
 /** Gives up what the command does not need before anything foreign is loaded, then runs it. */
 async function main(args: readonly string[]): Promise<number> {
@@ -114,6 +114,12 @@ function placesOf(world: World): Places | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Ends with a failure also what outlives the faults of others: nothing of it is left. */
+function failed(reason: unknown): number {
+  tellFault(reason);
+  return 1;
 }
 
 /** What nobody caught is our own fault: one sentence, and out, unless others depend on this process. */
