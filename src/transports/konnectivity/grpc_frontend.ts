@@ -68,7 +68,9 @@ export class GrpcFrontend implements AsyncDisposable {
       return tunnel;
     } catch (error) {
       if (exchange.isOver) throw await ended.then((why) => why ?? error);
-      exchange.reset();
+      // Who resets streams that are hardly there passes for an attacker, so one that was answered ends in order.
+      if (signal.aborted || dialer.isOver) exchange.reset();
+      else exchange.end();
       throw error;
     }
   }

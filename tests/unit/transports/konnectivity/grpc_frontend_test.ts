@@ -185,3 +185,17 @@ Deno.test("GrpcFrontend asks again, once, where a server turned a dial away unse
   });
   assert.equal(there.line.refusals, 0);
 });
+
+Deno.test("GrpcFrontend: dials that are refused, however many in a moment, end nothing that goes over the connection", async () => {
+  await using there = world(echo);
+  const live = await there.frontend.dial({ host: "a.test", port: 80 }, { signal });
+  const refused = { host: "refused.test", port: 80 };
+  for (let count = 0; count < 1100; count++) {
+    await assert.rejects(there.frontend.dial(refused, { signal }), { code: "refused" });
+  }
+  await live.write(new Uint8Array(5));
+  assert.equal(await live.read(new Uint8Array(10)), 5);
+  await settle(() => there.frontend.counts.streams === 1);
+  assert.equal(there.connections.length, 1);
+  await live[Symbol.asyncDispose]();
+});
