@@ -86,6 +86,8 @@ export class Http2Session implements FrameTaker {
   /** The last stream that is served, once we have said a farewell. */
   #lastServed: number | undefined;
   readonly #chatter = new Allowance(2000, 1000);
+  /** Since the last ping: programs of gRPC measure the way by a ping for each round trip of data. */
+  #hasSentData = false;
   readonly #resets = new Allowance(5000, 1000);
   /** Of streams that were hardly there: those cost us more than whoever begins and ends them at once. */
   readonly #hastyResets = new Allowance(1000, 200);
@@ -192,6 +194,7 @@ export class Http2Session implements FrameTaker {
       const front = at < before.length ? before.subarray(at, Math.min(end, before.length)) : none;
       const rest = bytes.subarray(Math.max(0, at - before.length), Math.max(0, end - before.length));
       this.#output.frame(frameTypes.data, isLast ? frameFlags.endStream : 0, stream, rest, front);
+      this.#hasSentData = true;
       at = end;
       if (isLast) this.#weEnded(state);
     } while (at < count);
@@ -463,7 +466,8 @@ export class Http2Session implements FrameTaker {
       this.#events.push({ type: "pong", number: readU32(payload, 4) });
       return;
     }
-    this.#chat();
+    if (!this.#hasSentData) this.#chat();
+    this.#hasSentData = false;
     this.#output.frame(frameTypes.ping, frameFlags.ack, 0, payload);
   }
 

@@ -312,6 +312,23 @@ for (const { name, code, peer } of faults) {
   });
 }
 
+Deno.test("Http2Session takes a ping for each of its data for no flood, as Go's programs measure the way by them", () => {
+  const session = server();
+  receiveAll(session, new Peer().fields(1, post, 4));
+  const measure = new Http2Output();
+  measure.frame(ping, 0, 0, new Uint8Array(8));
+  const bytes = measure.take();
+  for (let count = 0; count < 5000; count++) {
+    assert.equal(session.sendData(1, new Uint8Array(1), false), 1);
+    session.receive(bytes, 0);
+    session.takeOutput();
+  }
+  // A second one for the same data measures nothing.
+  assert.throws(() => {
+    for (let count = 0; count < 3000; count++) session.receive(bytes, 0);
+  }, { http2Code: http2Codes.enhanceYourCalm });
+});
+
 Deno.test("Http2Session refuses a client that speaks HTTP/1.1", () => {
   const hello = new TextEncoder().encode("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   assert.throws(() => server().receive(hello, 0), { http2Code: http2Codes.protocolError });
