@@ -201,6 +201,8 @@ export class Http2Exchange {
 
   #weEnd(): void {
     this.#hasEnded = true;
+    // Nobody tells a stream that is forgotten of room.
+    this.wakeWriter();
     this.#forgetIfDone();
   }
 

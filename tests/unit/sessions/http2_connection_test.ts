@@ -226,6 +226,22 @@ Deno.test("a fault is told to the peer, though the connection is disposed of bef
   await disposed;
 });
 
+Deno.test("a write that waits for room fails when the stream is ended beside it", async () => {
+  const failed = Promise.withResolvers<unknown>();
+  await using world = pair(async (exchange) => {
+    exchange.respond([[":status", "200"]]);
+    exchange.write(new Uint8Array(200_000)).catch(failed.resolve);
+    assert.equal(await exchange.read(new Uint8Array(1)), null);
+    exchange.end();
+    await settle();
+    failed.resolve("still waits");
+  }, { streamWindow: 65_535 });
+  const exchange = await world.client.request(request, { signal });
+  // It reads nothing, so that nothing more can be sent.
+  exchange.end();
+  assert.match(String(await failed.promise), /after the end/);
+});
+
 Deno.test("the end of a connection ends its streams", async () => {
   await using world = pair(echo);
   const exchange = await world.client.request(request, { signal });
