@@ -113,20 +113,30 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
   }
 
   /**
-   * Asks the peer for a sign of life whenever it was silent for `every` ms, until the connection is over or the signal
-   * ends. A peer that gives none within `deadAfter` ms is dropped, and the failure thrown.
+   * Asks the peer for a sign of life whenever it was silent for `every` ms (`later` ms once it has given one), until the
+   * connection is over or the signal ends. A peer that gives none within `deadAfter` ms is dropped, and the failure
+   * thrown.
    */
   async keepAlive(
-    { every, deadAfter, signal }: { every: number; deadAfter: number; signal: AbortSignal },
+    { every, later = every, deadAfter, signal }: {
+      every: number;
+      later?: number;
+      deadAfter: number;
+      signal: AbortSignal;
+    },
   ): Promise<void> {
     const over = new AbortController();
     this.ended.then(() => over.abort(isEnded));
     const both = AbortSignal.any([signal, over.signal]);
     try {
-      while (!both.aborted) {
+      for (let most = every; !both.aborted;) {
         const silence = Math.max(0, this.#clock.now() - this.#heard);
-        if (silence < every) await pause(this.#clock, every - silence, { signal: both });
-        else await this.signOfLife({ ms: deadAfter, signal: both });
+        if (silence < most) {
+          await pause(this.#clock, most - silence, { signal: both });
+          continue;
+        }
+        await this.signOfLife({ ms: deadAfter, signal: both });
+        most = later;
       }
     } catch (error) {
       if (both.aborted || this.#isOver) return;

@@ -127,7 +127,7 @@ export class GrpcFrontend implements AsyncDisposable {
     opening.then((connection) =>
       Promise.all([
         connection.drain({ signal }),
-        connection.keepAlive({ every: freshFor, deadAfter: deadLimit, signal }),
+        connection.keepAlive({ every: freshFor, later: seldom, deadAfter: deadLimit, signal }),
       ])
     ).catch(() => {});
   }
@@ -171,6 +171,8 @@ const freshFor = 5000;
 const pingLimit = 3000;
 /** For how long one that new dials have left may say nothing at all, in ms. */
 const deadLimit = 20_000;
+/** A server of Go takes pings within five minutes of each other for an attack, and drops whoever sends four, in ms. */
+const seldom = 310_000;
 const openLimit = 10_000;
 /** So large that only the windows of streams count: some that are not read must not keep all others waiting. */
 const connectionWindow = 1 << 30;

@@ -10,6 +10,7 @@ import {
 import { GrpcFrontend } from "../../../../src/transports/konnectivity/grpc_frontend.ts";
 import type { FrontendReach } from "../../../../src/transports/konnectivity/reach_frontend.ts";
 import { http2Codes } from "../../../../src/wire/mod.ts";
+import { frameTypes } from "../../../../src/wire/http2_frames.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { type MemoryConn, memoryPair } from "../../../support/memory_conn.ts";
 import { memoryAnswer } from "../../../support/packet_pair.ts";
@@ -20,6 +21,7 @@ const { signal } = new AbortController();
 function world(serve: (target: Conn, host: string) => Promise<void>) {
   const clock = new FakeClock();
   const connections: Http2Connection[] = [];
+  const pings: { readonly pings: number }[] = [];
   const line = { isStalled: false, refusals: 0, wake: () => {} };
   const work: Promise<unknown>[] = [];
   const reach = {
@@ -33,6 +35,7 @@ function world(serve: (target: Conn, host: string) => Promise<void>) {
     connect() {
       const [near, far] = memoryPair();
       if (connections.length === 0) stallable(far, line);
+      pings.push(countPings(far));
       connections.push(
         new Http2Connection(far, {
           role: "server",
@@ -59,6 +62,7 @@ function world(serve: (target: Conn, host: string) => Promise<void>) {
     clock,
     line,
     connections,
+    pings,
     reach,
     frontend,
     async [Symbol.asyncDispose]() {
@@ -67,6 +71,27 @@ function world(serve: (target: Conn, host: string) => Promise<void>) {
       await Promise.all(work);
     },
   };
+}
+
+/** Counts the PING frames that come to this end, with those that answer one. */
+function countPings(end: MemoryConn): { pings: number } {
+  const counted = { pings: 0 };
+  let left = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".length;
+  const head: number[] = [];
+  const read = end.read.bind(end);
+  end.read = async (into) => {
+    const count = await read(into);
+    for (const byte of into.subarray(0, count ?? 0)) {
+      if (left-- > 0) continue;
+      left = 0;
+      if (head.push(byte) < 9) continue;
+      const [a = 0, b = 0, c = 0, type] = head.splice(0);
+      left = a << 16 | b << 8 | c;
+      if (type === frameTypes.ping) counted.pings++;
+    }
+    return count;
+  };
+  return counted;
 }
 
 /** Nothing is sent from this end while the line is stalled. */
@@ -129,6 +154,22 @@ Deno.test("GrpcFrontend closes what was opened with former certificates once not
   await first[Symbol.asyncDispose]();
   await settle(() => there.frontend.counts.sessions === 1);
   await second[Symbol.asyncDispose]();
+});
+
+Deno.test("GrpcFrontend asks a connection that it has left no more often than Go's servers bear", async () => {
+  await using there = world(async (target) => {
+    await target.read(new Uint8Array(1));
+  });
+  const first = await there.frontend.dial({ host: "a.test", port: 80 }, { signal });
+  there.reach.texts = "second";
+  const second = await there.frontend.dial({ host: "a.test", port: 80 }, { signal });
+  // Four within five minutes, and nothing sent in between, are an attack to them.
+  await there.clock.advance(5 * 60_000);
+  assert.equal(there.pings[0]?.pings, 1);
+  await there.clock.advance(60 * 60_000);
+  assert.ok(Number(there.pings[0]?.pings) > 10);
+  assert.deepEqual(there.frontend.counts, { sessions: 2, streams: 2 });
+  for (const conn of [first, second]) await conn[Symbol.asyncDispose]();
 });
 
 /** Says what it hears. */
