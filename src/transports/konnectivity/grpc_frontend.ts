@@ -60,16 +60,20 @@ export class GrpcFrontend implements AsyncDisposable {
   async #dialOn(exchange: Http2Exchange, target: Target, { signal }: DialOptions): Promise<Conn> {
     const grpc = new GrpcStream(exchange);
     const dialer = new PacketDialer(new PacketStream(grpc), { clock: this.#clock, isShared: false });
-    const ended = dialer.run().then((failure) => failure ?? statusFailure(grpc, this.#reach.label));
+    const ended = dialer.run().then((failure) => {
+      // Where the server has ended it, our half is still open.
+      exchange.end();
+      return failure ?? statusFailure(grpc, this.#reach.label);
+    });
     try {
       const tunnel = await dialer.dial(target, { signal });
       // The stream is of this one connection only.
       tunnel.onClosed = () => exchange.end();
       return tunnel;
     } catch (error) {
-      if (exchange.isOver) throw await ended.then((why) => why ?? error);
+      if (dialer.isOver) throw await ended.then((why) => why ?? error);
       // Who resets streams that are hardly there passes for an attacker, so one that was answered ends in order.
-      if (signal.aborted || dialer.isOver) exchange.reset();
+      if (signal.aborted) exchange.reset();
       else exchange.end();
       throw error;
     }

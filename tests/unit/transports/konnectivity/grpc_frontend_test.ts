@@ -2,14 +2,16 @@ import assert from "node:assert/strict";
 import type { Conn } from "../../../../src/core/mod.ts";
 import {
   grpcAnswer,
+  grpcRefusal,
   GrpcStream,
   Http2Connection,
+  type Http2Exchange,
   PacketAnswerer,
   PacketStream,
 } from "../../../../src/sessions/mod.ts";
 import { GrpcFrontend } from "../../../../src/transports/konnectivity/grpc_frontend.ts";
 import type { FrontendReach } from "../../../../src/transports/konnectivity/reach_frontend.ts";
-import { http2Codes } from "../../../../src/wire/mod.ts";
+import { grpcCodes, grpcTrailers, http2Codes } from "../../../../src/wire/mod.ts";
 import { frameTypes } from "../../../../src/wire/http2_frames.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { type MemoryConn, memoryPair } from "../../../support/memory_conn.ts";
@@ -22,7 +24,13 @@ function world(serve: (target: Conn, host: string) => Promise<void>) {
   const clock = new FakeClock();
   const connections: Http2Connection[] = [];
   const pings: { readonly pings: number }[] = [];
-  const line = { isStalled: false, refusals: 0, wake: () => {} };
+  const line = {
+    isStalled: false,
+    refusals: 0,
+    wake: () => {},
+    /** Answers a request in the place of the server. */
+    answer: undefined as ((exchange: Http2Exchange) => void) | undefined,
+  };
   const work: Promise<unknown>[] = [];
   const reach = {
     label: "the server",
@@ -42,6 +50,7 @@ function world(serve: (target: Conn, host: string) => Promise<void>) {
           clock,
           onRequest: (exchange) => {
             if (line.refusals-- > 0) return exchange.reset(undefined, http2Codes.refusedStream);
+            if (line.answer) return line.answer(exchange);
             exchange.respond(grpcAnswer());
             const answerer = new PacketAnswerer(new PacketStream(new GrpcStream(exchange)), {
               clock,
@@ -239,4 +248,39 @@ Deno.test("GrpcFrontend: dials that are refused, however many in a moment, end n
   await settle(() => there.frontend.counts.streams === 1);
   assert.equal(there.connections.length, 1);
   await live[Symbol.asyncDispose]();
+});
+
+for (const [name, after] of [["", undefined]] as [string, number | undefined][]) {
+  Deno.test(`GrpcFrontend tells why a server ended a dial's stream: in order${name}`, async () => {
+    await using there = world(echo);
+    there.line.answer = (exchange) => {
+      const refusal = grpcRefusal({ code: grpcCodes.unimplemented, message: "unknown service" });
+      exchange.respond(refusal, { isEnd: true });
+      if (after !== undefined) exchange.reset(undefined, after);
+    };
+    await assert.rejects(there.frontend.dial({ host: "a.test", port: 80 }, { signal }), {
+      message: "the server ended the call: unknown service",
+    });
+    await settle(() => there.frontend.counts.streams === 0 && there.connections[0]?.openStreams === 0);
+  });
+}
+
+Deno.test("GrpcFrontend keeps nothing of a connection whose stream the server has ended", async () => {
+  await using there = world(echo);
+  let ended: Http2Exchange | undefined;
+  there.line.answer = (exchange) => {
+    exchange.respond(grpcAnswer());
+    const stream = new PacketStream(new GrpcStream(exchange));
+    ended = exchange;
+    void stream.receive().then((packet) => {
+      if (packet?.type !== "dialRequest") return;
+      const { random } = packet;
+      return stream.send({ type: "dialResponse", error: "", connectId: 1n, random });
+    });
+  };
+  const conn = await there.frontend.dial({ host: "a.test", port: 80 }, { signal });
+  ended?.end(grpcTrailers({ code: grpcCodes.unavailable, message: "going away" }));
+  await assert.rejects(conn.read(new Uint8Array(1)), { code: "unreachable" });
+  await conn[Symbol.asyncDispose]();
+  await settle(() => there.frontend.counts.streams === 0 && ended?.isOver === true);
 });
