@@ -164,32 +164,36 @@ export class Http2Exchange {
   }
 
   takeReset(code: number, what: string): void {
+    // A server that has said all may want no more of ours: what it said is as whole as ever (RFC 9113, section 8.1).
     const isDone = code === http2Codes.noError && this.#inbox.hasEnded;
     this.#isRefused = code === http2Codes.refusedStream;
-    this.takeFailure(
-      new PosternError(
-        this.#isRefused ? "unreachable" : "protocol",
-        `${this.peer} ended the stream: ${what}`,
-        {
-          ...!isDone && { detail: "reset" as const },
-        },
-      ),
+    const why = new PosternError(
+      this.#isRefused ? "unreachable" : "protocol",
+      `${this.peer} ended the stream: ${what}`,
+      {
+        ...!isDone && { detail: "reset" as const },
+      },
     );
+    this.#fail(why, { isReadWhole: isDone });
   }
 
   takeFailure(why: unknown): void {
-    if (this.#isForgotten) return;
-    this.#failure ??= why;
-    this.#answer.reject(why);
-    this.#inbox.fail(why);
-    this.wakeWriter();
-    this.#forget();
+    this.#fail(why, { isReadWhole: false });
   }
 
   wakeWriter(): void {
     const wake = this.#wakeWriter;
     this.#wakeWriter = undefined;
     wake?.();
+  }
+
+  #fail(why: unknown, { isReadWhole }: { readonly isReadWhole: boolean }): void {
+    if (this.#isForgotten) return;
+    this.#failure ??= why;
+    this.#answer.reject(why);
+    if (!isReadWhole) this.#inbox.fail(why);
+    this.wakeWriter();
+    this.#forget();
   }
 
   #room(): Promise<void> {

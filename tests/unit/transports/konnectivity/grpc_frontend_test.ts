@@ -250,7 +250,7 @@ Deno.test("GrpcFrontend: dials that are refused, however many in a moment, end n
   await live[Symbol.asyncDispose]();
 });
 
-for (const [name, after] of [["", undefined]] as [string, number | undefined][]) {
+for (const [name, after] of [["", undefined], [", and wants no more of ours", http2Codes.noError]] as const) {
   Deno.test(`GrpcFrontend tells why a server ended a dial's stream: in order${name}`, async () => {
     await using there = world(echo);
     there.line.answer = (exchange) => {
