@@ -146,7 +146,7 @@ export class KonnectivityAgent {
     await promise;
   }
 
-  /** Connects to a server; undefined when it is one that we are connected to. */
+  /** Connects to a server; undefined when it is one that we are connected to, or none is wanted any more. */
   async #join({ signal }: { signal: AbortSignal }): Promise<ServerLink | undefined> {
     const { clock, log, authority, most, packets, pulse = usualPulse.every } = this.#options;
     const conn = await this.#options.connect({ signal });
@@ -168,7 +168,7 @@ export class KonnectivityAgent {
       );
       const { id: serverId, count } = readServer(answer, connection.peer);
       this.#known = count;
-      if (this.#links.has(serverId)) {
+      if (this.#isDraining || this.#links.has(serverId)) {
         await connection[Symbol.asyncDispose]();
         return undefined;
       }

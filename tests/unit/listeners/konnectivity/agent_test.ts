@@ -234,3 +234,19 @@ Deno.test("KonnectivityAgent leaves a server that was reached and says nothing, 
   assert.deepEqual(world.agent.servers, ["a"]);
   assert.equal(world.connections.length, 2);
 });
+
+Deno.test("KonnectivityAgent that drains joins no server any more, not one that was just asked either", async () => {
+  let next = 0;
+  let isMute = false;
+  await using world = agentWorld({ server: () => ({ id: String(next++), count: 2, isMute }) });
+  isMute = true;
+  await world.clock.advance(10);
+  assert.deepEqual(world.agent.servers, ["0"]);
+  assert.equal(world.requests.length, 2);
+  const drained = world.agent.drain({ signal: new AbortController().signal });
+  // It would have connections made that the agent does not wait for.
+  world.requests[1]?.respond(grpcAnswer([["serverid", "late"], ["servercount", "2"]]));
+  await world.clock.advance(300);
+  await drained;
+  assert.deepEqual(world.agent.servers, ["0"]);
+});
