@@ -69,6 +69,8 @@ export class KonnectivityAgent {
   #known = 1;
   #isDraining = false;
   #hasJoined = false;
+  /** Servers in a row that dropped it as soon as it had joined them. */
+  #drops = 0;
   /** Ends a rest of `run()`. */
   #wake: () => void = () => {};
 
@@ -106,11 +108,10 @@ export class KonnectivityAgent {
       try {
         if (!this.#isDraining && (looksForever || this.#links.size < this.wanted)) {
           const link = await this.#join({ signal });
-          wait = retry.first;
-          if (link) {
-            tasks.spawn((signal) => this.#serve(link, { signal }));
-            continue;
-          }
+          const isTaken = this.#drops < manyDrops;
+          if (!link || isTaken) wait = retry.first;
+          if (link) tasks.spawn((signal) => this.#serve(link, { signal }));
+          if (link && isTaken) continue;
         } else {
           await this.#rest(count && retry.first, signal);
           continue;
@@ -201,7 +202,8 @@ export class KonnectivityAgent {
     { serverId, answerer, connection, pulse }: ServerLink,
     { signal }: { signal: AbortSignal },
   ): Promise<void> {
-    const { log } = this.#options;
+    const { log, clock, retry } = this.#options;
+    const began = clock.now();
     const stop = () => connection.abort(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
     try {
@@ -217,6 +219,7 @@ export class KonnectivityAgent {
     } finally {
       signal.removeEventListener("abort", stop);
       this.#links.delete(serverId);
+      this.#drops = clock.now() - began < retry.first ? this.#drops + 1 : 0;
       connection.abort();
       await connection[Symbol.asyncDispose]();
       this.#wake();
@@ -259,6 +262,8 @@ function readServer(answer: readonly HeaderField[], peer: string): { id: string;
   });
 }
 
+/** The first drop may be that of a server that goes; after so many the next try waits. */
+const manyDrops = 2;
 /** How long, in ms, a server that was reached may take to say who it is: nothing else is asked of it until then. */
 const answerLimit = 10_000;
 /** In ms: what is dead is known within ten seconds. */

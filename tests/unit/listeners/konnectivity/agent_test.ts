@@ -250,3 +250,18 @@ Deno.test("KonnectivityAgent that drains joins no server any more, not one that 
   await drained;
   assert.deepEqual(world.agent.servers, ["0"]);
 });
+
+Deno.test("KonnectivityAgent leaves more and more time to a server that takes and drops it at once", async () => {
+  await using world = agentWorld({ server: () => ({ id: "a" }) });
+  for (let ms = 0; ms < 20_000; ms += 10) {
+    await world.clock.advance(10);
+    world.connections.at(-1)?.abort();
+  }
+  assert.ok(world.connections.length < 10, `${world.connections.length} connections`);
+  // One that stays is replaced at once again. In steps, because a connection takes more turns than one step has.
+  for (let ms = 0; ms < 30_000; ms += 100) await world.clock.advance(100);
+  assert.deepEqual(world.agent.servers, ["a"]);
+  world.connections.at(-1)?.abort();
+  await world.clock.advance(10);
+  assert.deepEqual(world.agent.servers, ["a"]);
+});
