@@ -121,8 +121,9 @@ export async function runKonnectivityAgent(
       const late = () =>
         new PosternError("timeout", "Cannot reach the Konnectivity server: it does not answer");
       return await within({ clock, ms: joinLimit, signal, error: late }, async (signal) => {
-        const conn = await way.dial(settings.server, { signal });
+        // Before there is a connection that a file which cannot be read would leave open.
         const texts = await readTls(settings.tls, { files, clock });
+        const conn = await way.dial(settings.server, { signal });
         return await network.secure(conn, {
           serverName: settings.server.host,
           alpn: ["h2", ...settings.alpn],

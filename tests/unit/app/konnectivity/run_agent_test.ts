@@ -79,3 +79,55 @@ Deno.test("check 13: an agent trusts its CA alone, gives a target that does not 
   while (!isOver) await clock.advance(100);
   await ended;
 });
+
+Deno.test("an agent whose certificates cannot be read now keeps none of the connections that it made for them", async () => {
+  const world = new MemoryWorld({ files: { "/pki/ca.crt": "authority" } });
+  const { clock, network } = world;
+  network.tls = (conn) => Promise.resolve(conn);
+  const log = recordingLog();
+  const stop = new AbortController();
+  const { signal } = stop;
+  const agents = new Agents({ clock, strategies: ["default"], dialTimeout: 10_000, random: () => 0 });
+  const port = network.listen({ host: loopback, port: 8091 });
+  const leave = new AbortController();
+  const serving = (async () => {
+    const conn = await port.accept();
+    assert.ok(conn);
+    const server = { id: "server", count: () => 1 };
+    await serveAgent(conn, { agents, clock, log, server }, { signal: leave.signal });
+  })();
+  const ready = Promise.withResolvers<unknown>();
+  const running = runKonnectivityAgent(
+    {
+      server: { host: loopback, port: 8091 },
+      tls: { ca: "/pki/ca.crt" },
+      id: "agent",
+      identifiers: "",
+      health: { host: loopback, port: 8093 },
+      admin: { host: loopback, port: 8094 },
+      alpn: [],
+      pulse: 3000,
+      looksForever: false,
+      retry: { first: 1000, most: 10_000 },
+      allowed: [],
+    },
+    world,
+    { log, onReady: (addresses) => Promise.resolve(ready.resolve(addresses)), draining: signal, signal },
+  );
+  await Promise.race([ready.promise, running]);
+  await clock.advance(10);
+  assert.equal(agents.size, 1);
+  await world.files.remove("/pki/ca.crt");
+  leave.abort(new Error("the server goes"));
+  for (let ms = 0; ms < 30_000; ms += 100) await clock.advance(100);
+  await serving;
+  assert.ok(log.lines.filter(({ event }) => event === "server.unreachable").length > 3);
+  assert.equal(network.open, 0);
+
+  stop.abort(new Error("the test is over"));
+  let isOver = false;
+  const ended = running.finally(() => isOver = true);
+  while (!isOver) await clock.advance(100);
+  await ended;
+  port.close();
+});
