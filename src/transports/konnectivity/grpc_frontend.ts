@@ -33,6 +33,8 @@ export class GrpcFrontend implements AsyncDisposable {
   /** All that are open, also those that new dials do not use any more. */
   readonly #connections = new Set<Http2Connection>();
   readonly #stop = new AbortController();
+  /** Those that are being asked for a sign of life. */
+  readonly #asked = new Map<Http2Connection, Promise<boolean>>();
 
   constructor(reach: FrontendReach, { clock }: { clock: Clock }) {
     this.#reach = reach;
@@ -136,15 +138,17 @@ export class GrpcFrontend implements AsyncDisposable {
     ).catch(() => {});
   }
 
-  /** A connection that was silent for a while may be gone without a word, or only slow. */
+  /** A connection that was silent for a while may be gone without a word, or only slow. Asked once for all who dial. */
   async #answers(connection: Http2Connection): Promise<boolean> {
     if (this.#clock.now() - connection.heard < freshFor) return true;
-    try {
-      await connection.signOfLife({ signal: this.#stop.signal, ms: pingLimit });
-      return true;
-    } catch {
-      return false;
+    let asked = this.#asked.get(connection);
+    if (!asked) {
+      asked = connection.signOfLife({ signal: this.#stop.signal, ms: pingLimit })
+        .then(() => true, () => false)
+        .finally(() => this.#asked.delete(connection));
+      this.#asked.set(connection, asked);
     }
+    return await asked;
   }
 
   /** It is for all who wait, so no single one of them ends it. */

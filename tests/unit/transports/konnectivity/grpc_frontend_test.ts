@@ -181,6 +181,22 @@ Deno.test("GrpcFrontend asks a connection that it has left no more often than Go
   for (const conn of [first, second]) await conn[Symbol.asyncDispose]();
 });
 
+Deno.test("GrpcFrontend asks a connection that was silent once for all dials that begin at the same time", async () => {
+  await using there = world(async (target) => {
+    await target.read(new Uint8Array(1));
+  });
+  const dial = () => there.frontend.dial({ host: "a.test", port: 80 }, { signal });
+  const first = await dial();
+  await there.clock.advance(6000);
+  const others = await Promise.all(Array.from({ length: 8 }, dial));
+  assert.equal(there.pings[0]?.pings, 1);
+  await there.clock.advance(6000);
+  const last = await dial();
+  assert.equal(there.pings[0]?.pings, 2);
+  assert.equal(there.connections.length, 1);
+  for (const conn of [first, ...others, last]) await conn[Symbol.asyncDispose]();
+});
+
 /** Says what it hears. */
 const echo = async (target: Conn) => {
   const bytes = new Uint8Array(10);
