@@ -162,6 +162,8 @@ export class TargetNames implements Disposable {
         return this.#far(host, addresses, { options, by: "the cluster's DNS" });
       } catch (error) {
         signal.throwIfAborted();
+        // That there is no such name is an answer: the cluster's DNS is there.
+        if (isPosternError(error, "name_not_found")) this.#failed = undefined;
         failures.push(error);
       }
     } else failures.push(this.#failed?.error);
@@ -185,7 +187,6 @@ export class TargetNames implements Disposable {
     }
     const failure = failures.at(-1);
     const addresses = await this.#lookedUp(host, options, { failures, decisive: failure });
-    // That there is no such name is an answer: the cluster's DNS is there.
     if (!isPosternError(failure, "name_not_found") && !this.#failed) {
       this.#failed = { error: failure, until: this.#parts.clock.now() + guestRetry };
     }

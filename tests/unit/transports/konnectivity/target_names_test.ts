@@ -362,6 +362,17 @@ Deno.test("TargetNames goes on from here while the cluster's DNS cannot be asked
   assert.deepEqual(await lab.way("db.internal"), far("10.0.0.5"));
 });
 
+Deno.test("TargetNames asks a cluster's DNS for all names again once it has answered that it does not know one", async () => {
+  await using lab = new Lab(all);
+  lab.network.names.set("db.internal", ["198.51.100.1"]);
+  lab.cut();
+  assert.deepEqual(await lab.way("db.internal"), here("198.51.100.1"));
+  lab.cut(false);
+  await lab.clock.advance(30_000);
+  assert.deepEqual(await lab.way("only.here.example"), here("198.51.100.8", "2001:db8::8"));
+  assert.deepEqual(await lab.way("db.internal"), far("10.0.0.5"));
+});
+
 Deno.test("TargetNames does not take a name that the cluster does not know for a cluster that is away", async () => {
   await using lab = new Lab(all);
   assert.deepEqual(await lab.way("only.here.example"), here("198.51.100.8", "2001:db8::8"));
