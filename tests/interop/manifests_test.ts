@@ -28,6 +28,7 @@ peerTest("The manifests say what the program and its files have", ["kubectl"], a
   for (const [name, text] of Object.entries(kustomizations)) {
     if (text !== undefined) await manifests.write(name, text);
     const objects = await manifests.render(name);
+    await t.step(`PodDisruptionBudgets of ${name}`, () => assertScalable(objects));
     for (const object of objects) {
       const template = templateOf(object);
       if (!template) continue;
@@ -73,6 +74,20 @@ peerTest(
     }
   },
 );
+
+/** A budget that says how many may be away counts what can be scaled; of all else it lets no pod go. */
+function assertScalable(objects: readonly KubeObject[]): void {
+  for (const { kind, spec } of objects) {
+    if (kind !== "PodDisruptionBudget") continue;
+    const { selector } = spec as { selector: { matchLabels: Record<string, string> } };
+    const guarded = objects.filter((object) => {
+      const { labels = {} } = templateOf(object)?.metadata ?? {};
+      return templateOf(object) &&
+        Object.entries(selector.matchLabels).every(([name, is]) => labels[name] === is);
+    });
+    assert.deepEqual(guarded.map(({ kind }) => kind), ["Deployment"]);
+  }
+}
 
 /** The command line is one that the program takes. */
 function assertParsed([name = "", ...args]: readonly string[]): void {
