@@ -446,9 +446,9 @@ export class Http2Session implements FrameTaker {
       return;
     }
     const before = this.#peer.initialWindow;
-    const { settings, tableSize } = readSettings(payload, this.#peer);
+    const { settings, tableSizes } = readSettings(payload, this.#peer);
     this.#peer = settings;
-    if (tableSize !== undefined) this.#encoder.limitTable(tableSize);
+    for (const size of tableSizes) this.#encoder.limitTable(size);
     for (const state of this.#streams.all()) {
       state.sendWindow += settings.initialWindow - before;
       if (state.sendWindow > largestWindow) fault(http2Codes.flowControlError, "a window grows too large");

@@ -35,20 +35,23 @@ export function settingsPayload(
   return payload;
 }
 
-/** Reads the settings of a peer over those that held before (RFC 9113, section 6.5.2). */
+/**
+ * Reads the settings of a peer over those that held before (RFC 9113, section 6.5.2). The sizes of its table are told one
+ * by one: a smaller one empties it.
+ */
 export function readSettings(
   payload: Bytes,
   before: PeerSettings,
-): { settings: PeerSettings; tableSize: number | undefined } {
+): { settings: PeerSettings; tableSizes: readonly number[] } {
   if (payload.length % 6 !== 0) {
     throw new Http2Fault(http2Codes.frameSizeError, "settings have a wrong size");
   }
   let settings = before;
-  let tableSize: number | undefined;
+  const tableSizes: number[] = [];
   for (let at = 0; at < payload.length; at += 6) {
     const id = (payload[at] as number) << 8 | payload[at + 1] as number;
     const value = readU32(payload, at + 2);
-    if (id === settingIds.headerTableSize) tableSize = value;
+    if (id === settingIds.headerTableSize) tableSizes.push(value);
     else if (id === settingIds.maxConcurrentStreams) settings = { ...settings, maxStreams: value };
     else if (id === settingIds.enablePush && value > 1) {
       throw new Http2Fault(http2Codes.protocolError, `pushing is set to ${value}`);
@@ -65,7 +68,7 @@ export function readSettings(
       settings = { ...settings, maxFrame: Math.min(value, mostPerFrame) };
     }
   }
-  return { settings, tableSize };
+  return { settings, tableSizes };
 }
 
 const mostPerFrame = 64 * 1024;

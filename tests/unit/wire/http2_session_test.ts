@@ -529,6 +529,15 @@ Deno.test("Http2Session passes changed settings on to the windows of open stream
   assert.equal(session.room(stream), 10);
 });
 
+Deno.test("Http2Session tells of a table that was emptied, though the same settings let it grow again", () => {
+  const session = new Http2Session({ role: "client", ...limits });
+  session.receive(new Peer("server", [0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0x10, 0]).bytes, 0);
+  session.takeOutput();
+  session.open(get, true);
+  // Both sizes (RFC 7541, section 4.2), then the fields.
+  assert.deepEqual(frames(session.takeOutput()), ["headers/5/1:203fe11f828684"]);
+});
+
 Deno.test("Http2Session ends the streams that a farewell leaves out", () => {
   const session = new Http2Session({ role: "client", ...limits });
   session.receive(new Peer("server").bytes, 0);
