@@ -132,10 +132,12 @@ export class KonnectivityAgent {
   async drain({ signal }: { signal: AbortSignal }): Promise<void> {
     this.#isDraining = true;
     const links = [...this.#links.values()];
-    await Promise.all(links.map(async ({ answerer }) => {
-      await answerer.stream.send({ type: "drain" }).catch(() => {});
-      await unlessAborted(answerer.idle, signal);
-    }));
+    await Promise.all(links.map(({ answerer }) => answerer.stream.send({ type: "drain" }).catch(() => {})));
+    // A server that has no other agent may ask one that drains.
+    while (this.connections > 0) {
+      const idle = links.map(({ answerer }) => answerer.idle);
+      await unlessAborted(Promise.all(idle), signal);
+    }
   }
 
   /** Until something changes, or the number of servers may have. */

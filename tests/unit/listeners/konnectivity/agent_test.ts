@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
-import type { Conn } from "../../../../src/core/mod.ts";
+import type { Conn, Dial } from "../../../../src/core/mod.ts";
 import { type AgentOptions, KonnectivityAgent } from "../../../../src/listeners/konnectivity/agent.ts";
 import {
   grpcAnswer,
+  GrpcStream,
   Http2Connection,
   type Http2Exchange,
+  PacketDialer,
+  PacketStream,
   posternMark,
 } from "../../../../src/sessions/mod.ts";
 import { fieldValue } from "../../../../src/wire/mod.ts";
@@ -264,4 +267,37 @@ Deno.test("KonnectivityAgent leaves more and more time to a server that takes an
   world.connections.at(-1)?.abort();
   await world.clock.advance(10);
   assert.deepEqual(world.agent.servers, ["a"]);
+});
+
+Deno.test("KonnectivityAgent that drains waits for connections that a server wanted after it had none", async () => {
+  let next = 0;
+  const dial: Dial = () => {
+    const [conn] = memoryPair();
+    return Promise.resolve({ conn, tally: { up: 0, down: 0 }, finish: () => {} });
+  };
+  await using world = agentWorld({ server: () => ({ id: String(next++), count: 2 }), options: { dial } });
+  await world.clock.advance(10);
+  const { signal } = new AbortController();
+  const [first, second] = world.requests.map((exchange) => {
+    const dialer = new PacketDialer(new PacketStream(new GrpcStream(exchange)), {
+      clock: world.clock,
+      isShared: true,
+    });
+    void dialer.run();
+    return dialer;
+  });
+  const target = { host: "a.test", port: 80 };
+  const early = await first?.dial(target, { signal });
+  let hasDrained = false;
+  const drained = world.agent.drain({ signal }).then(() => hasDrained = true);
+  await world.clock.advance(10);
+  // The server has no other agent.
+  const late = await second?.dial(target, { signal });
+  await early?.[Symbol.asyncDispose]();
+  await world.clock.advance(10);
+  assert.equal(world.agent.connections, 1);
+  assert.equal(hasDrained, false);
+  await late?.[Symbol.asyncDispose]();
+  await world.clock.advance(10);
+  await drained;
 });
