@@ -148,6 +148,7 @@ export class PacketTunnel extends StreamedConn implements Conn {
     this.#inbox.fail(why);
     this.#wakeWriter();
     this.#mayRead?.();
+    this.#forget();
     const tell = this.onAbort;
     this.onAbort = undefined;
     tell?.(why);

@@ -109,6 +109,30 @@ for (const isPostern of [true, false]) {
     await pair.answerer.idle;
   });
 
+  Deno.test(`a dial that is answered after the stream has ended leaves nothing behind, ${who}`, async () => {
+    const connected = Promise.withResolvers<void>();
+    const served = Promise.withResolvers<void>();
+    await using pair = await packetPair({
+      isPostern,
+      answer: async () => {
+        await connected.promise;
+        return async (asker) => {
+          await asker.read(new Uint8Array(1)).catch(() => {});
+          await asker[Symbol.asyncDispose]();
+          served.resolve();
+        };
+      },
+    });
+    const dial = assert.rejects(pair.dialer.dial(somewhere, { signal }));
+    await settle(() => pair.answerer.size === 1);
+    pair.exchange.reset();
+    await dial;
+    await settle(() => pair.answerer.stream.grpc.exchange.isOver);
+    connected.resolve();
+    await served.promise;
+    assert.equal(pair.answerer.size, 0);
+  });
+
   Deno.test(`the end of the stream ends its tunnels, ${who}`, async () => {
     await using pair = await packetPair({ isPostern, answer: memoryAnswer(echo, clock) });
     const tunnel = await pair.dialer.dial(somewhere, { signal });
