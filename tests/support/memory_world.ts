@@ -99,7 +99,10 @@ class NetworkWithFiles extends MemoryNetwork {
     const { path } = endpoint;
     const remove = MemoryFiles.prototype.remove.bind(this.#files, path);
     this.#files.put(path, "");
+    let isClosed = false;
     const close = () => {
+      if (isClosed) return;
+      isClosed = true;
       listening.close();
       void remove();
     };

@@ -151,9 +151,10 @@ export async function runKonnectivityServer(
     if ("path" in endpoint && settings.replacesSocket) {
       await removeStaleSocket({ files, network }, endpoint.path);
     }
-    const listening = held.use(listenAnywhere(network, endpoint));
-    if ("path" in endpoint) held.defer(() => files.remove(endpoint.path));
-    return listening;
+    const listening = listenAnywhere(network, endpoint);
+    // While this one drained another may have taken its place.
+    if ("path" in endpoint) held.defer(() => removeStaleSocket({ files, network }, endpoint.path));
+    return held.use(listening);
   };
   const [front, back, health] = [
     await bind(settings.front),
