@@ -72,13 +72,15 @@ function beginningOf(bytes: Uint8Array): number | undefined {
 
 const answerStart = new TextEncoder().encode("HTTP/1.1 ");
 
-/** The server tells the reason in the body, which ends with the connection. */
+/** The server tells the reason in the body, which ends with the connection where its length is not told. */
 async function refusal(
-  { status }: ResponseHead,
+  { status, fields }: ResponseHead,
   messages: Messages,
   { target, label }: { target: Target; label: string },
 ): Promise<PosternError> {
-  while (messages.pending.length < 1000 && await messages.fill().catch(() => false));
+  const told = fields.get("content-length") ?? "";
+  const wanted = /^\d+$/.test(told) ? Math.min(Number(told), mostWords) : mostWords;
+  while (messages.pending.length < wanted && await messages.fill().catch(() => false));
   const said = new TextDecoder().decode(messages.pending.subarray(0, 300));
   const text = said.replace(/[^\x20-\x7e]+/g, " ").trim();
   const words = text || `it answered ${status}`;
@@ -103,3 +105,5 @@ function ended(label: string): PosternError {
 }
 
 const mostAhead = 64 * 1024;
+/** How many bytes of a reason are waited for. */
+const mostWords = 1000;
