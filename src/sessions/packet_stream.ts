@@ -44,6 +44,11 @@ export class PacketStream {
     return this.grpc.exchange.peer;
   }
 
+  /** Whether a packet waits until the other side takes it. */
+  get isSending(): boolean {
+    return this.#isSending;
+  }
+
   async send(packet: Known): Promise<void> {
     const { head, data } = konnectivity.encodePacketParts(packet, messageHeadSize);
     while (this.#isSending) await new Promise<void>((resolve) => this.#waiting.push(resolve));

@@ -86,7 +86,11 @@ export class PacketTunnel extends StreamedConn implements Conn {
   abort(reason: unknown = new DOMException("The connection was dropped", "AbortError")): void {
     this.#failure ??= reason;
     this.#inbox.fail(this.#failure);
+    const { stream, side, isShared } = this.#host;
+    const isStuck = stream.isSending;
     this.#close();
+    // Behind what the other side may never take, nobody hears that: a stream of this one connection ends at once.
+    if (isStuck && side === "dialing" && !isShared) stream.grpc.exchange.reset(this.#failure);
     this.#inbox.clear();
     const tell = this.onAbort;
     this.onAbort = undefined;

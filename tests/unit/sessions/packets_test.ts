@@ -329,3 +329,31 @@ Deno.test("what a client has sent before it left is kept as long as its target t
   await pair.clock.advance(1_000);
   await settle(() => pair.answerer.size === 0);
 });
+
+Deno.test("a tunnel that is dropped ends its stream, though what it has sent is not taken", async () => {
+  const isOver = Promise.withResolvers<void>();
+  await using pair = await packetPair({
+    isPostern: false,
+    isShared: false,
+    answer: memoryAnswer(() => isOver.promise, clock),
+  });
+  const tunnel = await pair.dialer.dial(somewhere, { signal });
+  let failure: unknown;
+  const writing = tunnel.write(new Uint8Array(8_000_000)).catch((error) => failure = error);
+  const before = pair.clock.waiting;
+  for (let turn = 0; turn < 50; turn++) await new Promise<void>((resolve) => setTimeout(resolve));
+  tunnel.abort(new Error("the client has gone"));
+  for (let turn = 0; turn < 50; turn++) await new Promise<void>((resolve) => setTimeout(resolve));
+  try {
+    assert.match(String(failure), /the client has gone/);
+    assert.ok(pair.exchange.isOver);
+    await settle(() => pair.clock.waiting > before);
+  } finally {
+    pair.exchange.reset();
+    await writing;
+    isOver.resolve();
+    await settle(() => pair.clock.waiting > before);
+    await pair.clock.advance(30_000);
+    await settle(() => pair.answerer.size === 0);
+  }
+});
