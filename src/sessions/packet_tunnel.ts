@@ -74,7 +74,11 @@ export class PacketTunnel extends StreamedConn implements Conn {
       const data = bytes.subarray(at, at + Math.min(pieceSize, this.#credit));
       at += data.length;
       if (stream.isPostern) this.#credit -= data.length;
-      await stream.send({ type: "data", connectId: this.connectId, error: "", data });
+      try {
+        await stream.send({ type: "data", connectId: this.connectId, error: "", data });
+      } catch (error) {
+        throw this.#failure ?? error;
+      }
     }
   }
 

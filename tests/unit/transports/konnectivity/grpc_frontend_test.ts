@@ -295,7 +295,11 @@ Deno.test("GrpcFrontend keeps nothing of a connection whose stream the server ha
     });
   };
   const conn = await there.frontend.dial({ host: "a.test", port: 80 }, { signal });
+  // More than anybody takes.
+  const written = conn.write(new Uint8Array(4 << 20)).catch((error) => error);
+  await settle(() => Number(ended?.waiting) > 1_000_000);
   ended?.end(grpcTrailers({ code: grpcCodes.unavailable, message: "going away" }));
+  assert.equal((await written).code, "unreachable");
   await assert.rejects(conn.read(new Uint8Array(1)), { code: "unreachable" });
   await conn[Symbol.asyncDispose]();
   await settle(() => there.frontend.counts.streams === 0 && ended?.isOver === true);
