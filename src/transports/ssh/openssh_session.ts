@@ -11,10 +11,13 @@ export interface OpensshSessionOptions {
   readonly deps: Pick<OpensshDeps, "clock" | "times">;
 }
 
+/** What a session needs of its master. */
+type HeldMaster = Pick<OpensshMaster, "conn" | "ended"> & AsyncDisposable;
+
 /** Channels to a server that a master hands through. It ends when its master does, and never comes back. */
 export class OpensshSession implements HopSession {
   readonly ended: Promise<void>;
-  readonly #master: OpensshMaster;
+  readonly #master: HeldMaster;
   readonly #options: OpensshSessionOptions;
   readonly #output: GatheredOutput;
   readonly #engine: OpensshEngine;
@@ -31,7 +34,7 @@ export class OpensshSession implements HopSession {
   #soundings = 2;
 
   /** The master is the session's from here on. */
-  constructor(master: OpensshMaster, options: OpensshSessionOptions) {
+  constructor(master: HeldMaster, options: OpensshSessionOptions) {
     const { clock } = options.deps;
     this.#master = master;
     this.#options = options;
@@ -88,8 +91,14 @@ export class OpensshSession implements HopSession {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new PosternError(
+      "cancelled",
+      `The session with ssh ${this.#options.alias} was closed here`,
+    );
+    // A master that stands still and takes nothing must not hold up our own end.
+    using _late = limitTime(this.#options.deps.clock, lastWords, () => this.#fail(closed));
     await this.#output.flush();
-    this.#fail(new PosternError("cancelled", `The session with ssh ${this.#options.alias} was closed here`));
+    this.#fail(closed);
     await this.#reading;
     await this.#master[Symbol.asyncDispose]();
   }
