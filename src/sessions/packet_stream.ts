@@ -51,7 +51,7 @@ export class PacketStream {
 
   async send(packet: Known): Promise<void> {
     const { head, data } = konnectivity.encodePacketParts(packet, messageHeadSize);
-    while (this.#isSending) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.#isSending) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#isSending = true;
     try {
       const since = this.#count?.sending() ?? 0;
@@ -61,8 +61,10 @@ export class PacketStream {
       this.#count?.failed(error, packet);
       throw error;
     } finally {
-      this.#isSending = false;
-      this.#waiting.shift()?.();
+      // Handed on as it is: who asks just now comes after those who wait.
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#isSending = false;
     }
   }
 
