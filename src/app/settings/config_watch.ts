@@ -29,10 +29,12 @@ export class ConfigWatch implements Disposable {
 
   /** Watches the files of a configuration, and those that links lead to. */
   async follow({ texts, listings = new Map() }: WatchedContents): Promise<void> {
+    const isMore = [...texts.keys()].some((path) => !this.#texts.has(path)) ||
+      [...listings.keys()].some((path) => !this.#listings.has(path));
     this.#texts = texts;
     this.#listings = listings;
     // What happened between the reading and the watching has been told to nobody.
-    if (await this.#watch()) await this.#compare();
+    if (await this.#watch() || isMore) await this.#compare();
   }
 
   [Symbol.dispose](): void {

@@ -15,7 +15,7 @@ export type SshConfigFile =
 /** Who may write a file besides its user and root. */
 export type SshConfigWriters = "nobody" | "group" | "others";
 
-/** What a configuration was when it was read: a change of any of it asks for a reload. */
+/** What a configuration was when it was read: a change of any of it asks for a reload. What is being read is not in it. */
 export interface SshConfigContents {
   /** Every file that was looked for; those that are missing or cannot be read have no text. */
   readonly texts: ReadonlyMap<string, string | undefined>;
@@ -29,8 +29,10 @@ export class SshConfigFiles {
   readonly #clock: Clock;
   readonly #uid: number | undefined;
   readonly #read = new Map<string, Promise<SshConfigFile>>();
-  readonly #texts = new Map<string, string>();
-  readonly #listed = new Map<string, readonly string[]>();
+  /** Of the files that have been read. */
+  readonly #texts = new Map<string, string | undefined>();
+  /** Undefined is being read. */
+  readonly #listed = new Map<string, readonly string[] | undefined>();
 
   constructor({ files, clock, uid }: Pick<SshConfigDeps, "files" | "clock" | "uid">) {
     this.#files = files;
@@ -49,17 +51,16 @@ export class SshConfigFiles {
   }
 
   get contents(): SshConfigContents {
-    return {
-      texts: new Map(this.paths.map((path) => [path, this.#texts.get(path)])),
-      listings: this.#listed,
-    };
+    const listings = [...this.#listed].flatMap(([path, names]) => names ? [[path, names] as const] : []);
+    return { texts: new Map(this.#texts), listings: new Map(listings) };
   }
 
   /** Never fails: a file that cannot be read says so. */
   load(path: string): Promise<SshConfigFile> {
     const before = this.#read.get(path);
     if (before) return before;
-    const loading = this.#load(path).catch((error): SshConfigFile => ({ fault: describe(error) }));
+    const loading = this.#load(path).catch((error): SshConfigFile => ({ fault: describe(error) }))
+      .finally(() => this.#texts.set(path, this.#texts.get(path)));
     this.#read.set(path, loading);
     return loading;
   }
@@ -110,12 +111,13 @@ export class SshConfigFiles {
   }
 
   async #list(directory: string): Promise<readonly string[]> {
-    this.#listed.set(directory, []);
+    if (!this.#listed.has(directory)) this.#listed.set(directory, undefined);
     try {
       const names = await this.#files.list(directory);
       this.#listed.set(directory, names);
       return names;
     } catch (error) {
+      this.#listed.set(directory, []);
       const info = await this.#files.info(directory);
       // A pattern that leads nowhere means no files; a directory that cannot be read may hide some.
       if (info?.kind !== "directory") return [];

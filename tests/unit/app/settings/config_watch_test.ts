@@ -49,6 +49,15 @@ Deno.test("ConfigWatch tells of what happened between the reading and the watchi
   assert.equal(changes(), 1);
 });
 
+Deno.test("ConfigWatch tells of what happened to a file that it hears of later, in a directory that it watches", async () => {
+  const files = new MemoryFiles({ [path]: "a", "/config/ssh": "newer" });
+  const { watch, changes } = watching(files);
+  using _watch = watch;
+  await watch.follow({ texts: new Map([[path, "a"]]) });
+  await watch.follow({ texts: new Map([[path, "a"], ["/config/ssh", "read before"]]) });
+  assert.equal(changes(), 1);
+});
+
 Deno.test("ConfigWatch waits for a list that was missing", async () => {
   const files = new MemoryFiles({ [path]: "a" });
   const { watch, changes } = watching(files);
