@@ -16,8 +16,8 @@ import { webSocketAccept } from "../transports/mod.ts";
 import { decodeRequestHead, encodeChunk, encodeResponseHead, type RequestHead } from "../wire/mod.ts";
 import { DemoForwards } from "./demo_forwards.ts";
 
-/** Where the API server of the demo's cluster is: only the jump host knows the name. */
-const api: Target = { host: "api.demo.internal", port: 6443 };
+/** Where the API server of the demo's cluster is: on the jump host, to which alone its name leads there. */
+const api: Target = { host: "localhost", port: 6443 };
 /** Where the demo's own kubeconfig is, in memory. */
 export const kubeconfigPath = "/demo/kube/config";
 /** The one Service of the cluster, and what is behind it. */
