@@ -3,7 +3,15 @@ import { optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
 import type { ClusterPrograms } from "../app/mod.ts";
 import type { KnownCluster } from "../clusters/mod.ts";
-import { asPosternError, counted, describe, PosternError, type World } from "../core/mod.ts";
+import {
+  asPosternError,
+  asUnstarted,
+  counted,
+  describe,
+  isPosternError,
+  PosternError,
+  type World,
+} from "../core/mod.ts";
 import {
   chosenClusters,
   clusterWords,
@@ -141,7 +149,8 @@ class Runs {
       }
       const running = process.run(command, { signal, env, limit: outputLimit });
       const { code, stdout, stderr } = await running.catch((error) => {
-        throw asUnstarted(error);
+        // One that said too much was started.
+        throw isPosternError(error, "protocol") ? error : asUnstarted(error);
       });
       await terminal.out(`${header}${stdout}`);
       await tellNotes(this.#world, notes);
@@ -156,18 +165,6 @@ class Runs {
       return 125;
     }
   }
-}
-
-/** A program that was not started, with the exit code that `Process.attached` has for it; one that said too much was. */
-function asUnstarted(error: unknown): unknown {
-  if (!(error instanceof PosternError) || error.code === "protocol") return error;
-  const { code, message, cause, detail, hint } = error;
-  const isMissing = detail === "no_program";
-  return new PosternError(code, message, {
-    ...(!isMissing && { cause }),
-    ...(hint !== undefined && { hint }),
-    exit: isMissing ? 127 : 126,
-  });
 }
 
 function beforeDashes(args: readonly string[]): readonly string[] {

@@ -117,6 +117,20 @@ export function asPosternError(error: unknown): PosternError {
   return new PosternError("internal", `Unexpected failure: ${describe(error)}`, { cause: error });
 }
 
+/** Why a program was not started, with the exit code that shells have for it: 127 where there is none, else 126. */
+export function asUnstarted(error: unknown): unknown {
+  if (!(error instanceof PosternError)) return error;
+  const { code, message, cause, hint, detail } = error;
+  const isMissing = detail === "no_program";
+  return new PosternError(code, message, {
+    // The system's words for it say the same.
+    ...(!isMissing && { cause }),
+    ...(hint !== undefined && { hint }),
+    ...(detail !== undefined && { detail }),
+    exit: isMissing ? 127 : 126,
+  });
+}
+
 /** Whether a thrown value is ours and carries this code. */
 export function isPosternError(error: unknown, code: ErrorCode): error is PosternError {
   return error instanceof PosternError && error.code === code;

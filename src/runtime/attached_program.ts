@@ -1,4 +1,4 @@
-import { type AttachedOptions, type Clock, PosternError, type SignalName } from "../core/mod.ts";
+import { asUnstarted, type AttachedOptions, type Clock, type SignalName } from "../core/mod.ts";
 import { ProgramEnd } from "./program_end.ts";
 import { listenForSignal } from "./signals.ts";
 import { spawnProgram } from "./spawn_program.ts";
@@ -26,7 +26,7 @@ export async function runAttached(
   try {
     child = spawnProgram(command, { env, stdin: "inherit", stdout: "inherit", stderr: "inherit" });
   } catch (error) {
-    throw withExit(error);
+    throw asUnstarted(error);
   }
   using _end = new ProgramEnd(child, signal, clock);
   return (await child.status).code;
@@ -39,18 +39,4 @@ function passOn(child: Deno.ChildProcess | undefined, name: SignalName): void {
     // It has just ended by itself: its exit code follows.
     if (!(error instanceof TypeError || error instanceof Deno.errors.NotFound)) throw error;
   }
-}
-
-/** The exit codes that shells have for a program that is missing, and for one that cannot be run. */
-function withExit(error: unknown): unknown {
-  if (!(error instanceof PosternError)) return error;
-  const { code, message, cause, hint, detail } = error;
-  const isMissing = detail === "no_program";
-  return new PosternError(code, message, {
-    // The system's words for it say the same.
-    ...(!isMissing && { cause }),
-    ...(hint !== undefined && { hint }),
-    ...(detail !== undefined && { detail }),
-    exit: isMissing ? 127 : 126,
-  });
 }

@@ -10,6 +10,19 @@ import { recordingLog } from "../../../support/recording_log.ts";
 
 const loopback = "127.0.0.1";
 const silent = "192.0.2.1";
+const settings: Parameters<typeof runKonnectivityAgent>[0] = {
+  server: { host: loopback, port: 8091 },
+  tls: { ca: "/pki/ca.crt" },
+  id: "agent",
+  identifiers: "",
+  health: { host: loopback, port: 8093 },
+  admin: { host: loopback, port: 8094 },
+  alpn: [],
+  pulse: 3000,
+  looksForever: false,
+  retry: { first: 1000, most: 10_000 },
+  allowed: [],
+};
 
 Deno.test("check 13: an agent trusts its CA alone, gives a target that does not answer five seconds, and the client is told 504", async () => {
   const world = new MemoryWorld({ files: { "/pki/ca.crt": "authority" } });
@@ -27,19 +40,7 @@ Deno.test("check 13: an agent trusts its CA alone, gives a target that does not 
   });
   const ready = Promise.withResolvers<unknown>();
   const running = runKonnectivityAgent(
-    {
-      server: { host: loopback, port: 8091 },
-      tls: { ca: "/pki/ca.crt" },
-      id: "agent",
-      identifiers: "",
-      health: { host: loopback, port: 8093 },
-      admin: { host: loopback, port: 8094 },
-      alpn: [],
-      pulse: 3000,
-      looksForever: false,
-      retry: { first: 1000, most: 10_000 },
-      allowed: [],
-    },
+    settings,
     world,
     { log, onReady: (addresses) => Promise.resolve(ready.resolve(addresses)), draining: signal, signal },
   );
@@ -98,19 +99,7 @@ Deno.test("an agent whose certificates cannot be read now keeps none of the conn
   })();
   const ready = Promise.withResolvers<unknown>();
   const running = runKonnectivityAgent(
-    {
-      server: { host: loopback, port: 8091 },
-      tls: { ca: "/pki/ca.crt" },
-      id: "agent",
-      identifiers: "",
-      health: { host: loopback, port: 8093 },
-      admin: { host: loopback, port: 8094 },
-      alpn: [],
-      pulse: 3000,
-      looksForever: false,
-      retry: { first: 1000, most: 10_000 },
-      allowed: [],
-    },
+    settings,
     world,
     { log, onReady: (addresses) => Promise.resolve(ready.resolve(addresses)), draining: signal, signal },
   );

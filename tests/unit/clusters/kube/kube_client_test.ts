@@ -8,6 +8,12 @@ import { readAll } from "../../../support/memory_conn.ts";
 const { signal } = new AbortController();
 const ok: FakeAnswer = { status: 200, body: { fine: true } };
 
+/** What the next request shows of who we are. */
+async function shownTo({ client, api }: Awaited<ReturnType<typeof kubeWorld>>): Promise<string | undefined> {
+  await client.json({ path: "/" }, { signal });
+  return api.requests.at(-1)?.fields.get("authorization");
+}
+
 Deno.test("KubeClient sends who we are, whom we act as, and the server's own path", async () => {
   const user = {
     token: "secret",
@@ -282,10 +288,7 @@ Deno.test("KubeClient reads a token file again after a while, and keeps what it 
     user: { tokenFile: "/token" },
     files: { "/token": "one" },
   });
-  const shown = async () => {
-    await world.client.json({ path: "/" }, { signal });
-    return world.api.requests.at(-1)?.fields.get("authorization");
-  };
+  const shown = () => shownTo(world);
   assert.equal(await shown(), "Bearer one");
   world.files.put("/token", "two");
   assert.equal(await shown(), "Bearer one");
@@ -302,10 +305,7 @@ Deno.test("KubeClient keeps what a token file said while somebody writes it", as
     user: { tokenFile: "/token" },
     files: { "/token": "one" },
   });
-  const shown = async () => {
-    await world.client.json({ path: "/" }, { signal });
-    return world.api.requests.at(-1)?.fields.get("authorization");
-  };
+  const shown = () => shownTo(world);
   assert.equal(await shown(), "Bearer one");
   world.files.put("/token", "");
   await world.clock.advance(10_000);
@@ -319,10 +319,7 @@ Deno.test("KubeClient signs in with the token where the token file beside it can
     answer: () => ok,
     user: { token: "written", tokenFile: "/token" },
   });
-  const shown = async () => {
-    await world.client.json({ path: "/" }, { signal });
-    return world.api.requests.at(-1)?.fields.get("authorization");
-  };
+  const shown = () => shownTo(world);
   assert.equal(await shown(), "Bearer written");
   world.files.put("/token", "read");
   assert.equal(await shown(), "Bearer read");
