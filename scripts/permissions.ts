@@ -304,6 +304,8 @@ export interface SourceFacts {
   readonly platform: string;
   /** The control sockets there are. */
   readonly sockets?: readonly string[];
+  /** Where an earlier postern has its sockets, while that is there; it is only looked at where it is not ours alone. */
+  readonly former?: { readonly path: string; readonly isOurs: boolean } | undefined;
   /** What SHELL, SSH_ASKPASS and SSH_AUTH_SOCK name. */
   readonly shell?: string | undefined;
   readonly askpass?: string | undefined;
@@ -321,10 +323,19 @@ export function flagsFor(args: readonly string[], facts: SourceFacts): string[] 
   const command = commandOf(args);
   const grants = grantsFor(command, facts.platform);
   const named = [...directoriesNamed(args, writingOptions[command] ?? []), ...directoryToMake(args)];
+  const { former } = facts;
   return toFlags(grants, (kind, grant) => {
     const names = grant.flatMap((name) => fill(name, facts));
-    return kind === "read" || kind === "write" ? [...new Set([...names, ...named])] : names;
+    if (kind !== "read" && kind !== "write") return names;
+    const isSeen = former && grant.includes("{runtime}") && (kind === "read" || former.isOurs);
+    return [...new Set([...names, ...(isSeen ? [former.path] : []), ...named])];
   });
+}
+
+/** Whether a command speaks to control sockets and to nothing else, so that it may not look at what is above them. */
+export function isControlClient(args: readonly string[]): boolean {
+  const { net } = commandGrants[commandOf(args)] ?? {};
+  return net !== undefined && net !== "any" && net.includes("{control}");
 }
 
 /**

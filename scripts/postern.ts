@@ -1,4 +1,6 @@
-import { type Directories, flagsFor } from "./permissions.ts";
+import { exitCode, type Places, PosternError } from "../src/core/mod.ts";
+import { checkOwned } from "../src/runtime/ownership.ts";
+import { flagsFor, isControlClient } from "./permissions.ts";
 import { places } from "./directories.ts";
 import { runtimeFlags } from "./runtime_flags.ts";
 
@@ -8,7 +10,15 @@ if (import.meta.main) Deno.exit(await runFromSource(Deno.args));
 /** Starts `main.ts`, hands on terminal and signals, and answers its exit code. */
 async function runFromSource(args: readonly string[]): Promise<number> {
   const main = new URL("../main.ts", import.meta.url);
-  const command = sourceCommand(args, places());
+  const directories = places();
+  const flaw = distrust(directories.runtime);
+  // The command itself may not look at what is above its directories; all others can, and say so.
+  if (flaw && isControlClient(args)) {
+    console.error(`postern: error: ${flaw.message}`);
+    if (flaw.hint !== undefined) console.error(`postern: hint: ${flaw.hint}`);
+    return exitCode(flaw);
+  }
+  const command = sourceCommand(args, directories);
   const child = new Deno.Command(Deno.execPath(), { args: [...command, main.href, ...args] }).spawn();
   for (const signal of forwardedSignals()) {
     Deno.addSignalListener(signal, () => tell(child, signal));
@@ -19,14 +29,15 @@ async function runFromSource(args: readonly string[]): Promise<number> {
 /** What precedes the program and its arguments. */
 export function sourceCommand(
   args: readonly string[],
-  directories: Directories,
+  directories: Places,
   env: (name: string) => string | undefined = (name) => Deno.env.get(name),
 ): string[] {
   const config = filePath(new URL("../deno.json", import.meta.url));
-  const sockets = [...socketsIn(directories.runtime)];
+  const former = formerPlace(directories);
   const facts = {
     directories,
-    sockets,
+    sockets: [...socketsIn(directories.runtime), ...(former?.isOurs ? socketsIn(former.path) : [])],
+    former,
     self: Deno.execPath(),
     platform: Deno.build.os,
     shell: env("SHELL"),
@@ -39,17 +50,38 @@ export function sourceCommand(
   return ["run", ...runtimeFlags, "--quiet", "--config", config, ...flagsFor(args, facts)];
 }
 
-/** The control sockets there are: Deno grants each by its path. */
+/** The control sockets there are: Deno grants each by its path. None of a directory that is not ours alone. */
 function* socketsIn(directory: string): Generator<string> {
+  if (distrust(directory)) return;
   try {
     for (const { name } of Deno.readDirSync(directory)) {
       if (name.endsWith(".sock")) yield `${directory}/${name}`;
     }
   } catch (error) {
-    // No door has run yet, or the directory is not ours: the command will say so.
-    if (!(error instanceof Deno.errors.NotFound || error instanceof Deno.errors.PermissionDenied)) {
-      throw error;
-    }
+    // No instance has run yet.
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+/** Where an earlier postern has its sockets, if there is anything. */
+function formerPlace({ formerRuntime: path }: Places): { path: string; isOurs: boolean } | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return checkOwned(path, "directory") ? { path, isOurs: true } : undefined;
+  } catch (error) {
+    if (!(error instanceof PosternError)) throw error;
+    return { path, isOurs: false };
+  }
+}
+
+/** Why a directory is not ours alone; undefined where it is, or is not there. */
+function distrust(directory: string): PosternError | undefined {
+  try {
+    checkOwned(directory, "directory");
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof PosternError)) throw error;
+    return error;
   }
 }
 

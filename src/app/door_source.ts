@@ -24,7 +24,10 @@ export function doorSource(door: Door, { reload, stop }: DoorActions): PageSourc
     sharesToken: (local) => isOpenAt(door, local),
     closeConnection: (id) => door.connections.close(id),
     reload,
-    stop: ({ drain }) => stop(drain),
+    stop: ({ drain }) => {
+      stop(drain);
+      return drain ?? door.plan.limits.drain;
+    },
     explain: (target, options) => door.explain(target, options),
     pac: (authority, local = authority) =>
       pacFile(door.plan.router, {

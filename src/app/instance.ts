@@ -1,33 +1,31 @@
 import {
   checkSocketPath,
-  type Conn,
   hexText,
   isPosternError,
   type Listening,
   PosternError,
+  within,
   type World,
 } from "../core/mod.ts";
-import { ControlClient, controlProtocol, type Hello } from "../listeners/mod.ts";
+import { type ControlClient, controlProtocol, type Hello } from "../listeners/mod.ts";
+import {
+  addressPath,
+  checkedId,
+  type ControlAddress,
+  controlClient,
+  type ControlPlace,
+  controlPlaces,
+  idsIn,
+  lockPath,
+  socketPath,
+} from "./control_places.ts";
+
+export { checkedId };
 
 /** A door that runs now. */
 export interface InstanceInfo extends Hello {
   /** Where it answers the command line. */
   readonly control: string;
-}
-
-interface ControlAddress {
-  readonly port: number;
-  readonly token: string;
-}
-
-const idForm = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$/;
-
-/** The name of an instance, or a `usage` error. */
-export function checkedId(id: string): string {
-  if (idForm.test(id)) return id;
-  throw new PosternError("usage", `Cannot use "${id.slice(0, 100)}" as the id of an instance`, {
-    hint: "take up to 40 letters, digits, dots, dashes and underscores",
-  });
 }
 
 /** The log of a door in the background; it is kept after its end. */
@@ -42,25 +40,29 @@ export function logFile(world: World, id: string): string {
 export class Instance implements AsyncDisposable {
   readonly id: string;
   readonly #world: World;
+  readonly #place: ControlPlace;
   readonly #lock: Disposable;
   #listening: Listening | undefined;
   #leftovers: string[] = [];
 
-  private constructor(world: World, id: string, lock: Disposable) {
+  private constructor(world: World, id: string, { place, lock }: { place: ControlPlace; lock: Disposable }) {
     this.#world = world;
     this.id = id;
+    this.#place = place;
     this.#lock = lock;
   }
 
   /** Takes the id, or fails with what holds it. */
   static async take(world: World, id: string): Promise<Instance> {
-    const { runtime } = world.places;
     checkedId(id);
+    const place = { directory: world.places.runtime, isFormer: false };
     // Told before anything is made or bound.
     const { platform } = world.process;
-    if (platform !== "windows") checkSocketPath(socketPath(world, id), platform);
-    await world.files.privateDirectory(runtime);
-    const lock = await world.files.lock(`${runtime}/${id}.lock`, { removes: true });
+    if (platform !== "windows") checkSocketPath(socketPath(place, id), platform);
+    await world.files.privateDirectory(place.directory);
+    const lock = await isHeldByFormer(world, id)
+      ? undefined
+      : await world.files.lock(lockPath(place, id), { removes: true });
     if (!lock) {
       throw new PosternError("config", `Cannot start: an instance "${id}" is running already`, {
         exit: 1,
@@ -68,21 +70,21 @@ export class Instance implements AsyncDisposable {
       });
     }
     try {
-      if (platform !== "windows") await demandUnanswered(world, socketPath(world, id));
-      await world.files.remove(socketPath(world, id));
-      await world.files.remove(addressPath(world, id));
+      if (platform !== "windows") await demandUnanswered(world, socketPath(place, id));
+      await world.files.remove(socketPath(place, id));
+      await world.files.remove(addressPath(place, id));
     } catch (error) {
       lock[Symbol.dispose]();
       throw error;
     }
-    return new Instance(world, id, lock);
+    return new Instance(world, id, { place, lock });
   }
 
   /** Binds the control socket: a unix socket in the private directory, on Windows loopback with a token in a private file. */
   async listen(): Promise<{ listening: Listening; token?: string }> {
     const { network, files, process } = this.#world;
     if (process.platform !== "windows") {
-      const path = socketPath(this.#world, this.id);
+      const path = socketPath(this.#place, this.id);
       this.#listening = network.listen({ path });
       this.#leftovers.push(path);
       return { listening: this.#listening };
@@ -90,7 +92,7 @@ export class Instance implements AsyncDisposable {
     this.#listening = network.listen({ host: "127.0.0.1", port: 0 });
     const { endpoint } = this.#listening;
     const address: ControlAddress = { port: "port" in endpoint ? endpoint.port : 0, token: randomToken() };
-    const path = addressPath(this.#world, this.id);
+    const path = addressPath(this.#place, this.id);
     this.#leftovers.push(path);
     await files.replace(path, JSON.stringify(address));
     return { listening: this.#listening, token: address.token };
@@ -103,14 +105,37 @@ export class Instance implements AsyncDisposable {
   }
 }
 
-/** Nobody has the id, but another door may have `listen.unix` at this very path. */
-async function demandUnanswered({ network }: World, path: string): Promise<void> {
+/** Whether an instance of an earlier postern has the id. A place that is not ours alone has none of ours. */
+async function isHeldByFormer(world: World, id: string): Promise<boolean> {
+  for (const place of controlPlaces(world).filter(({ isFormer }) => isFormer)) {
+    try {
+      if (!(await idsIn(world, place)).includes(id)) continue;
+      using lock = await world.files.lock(lockPath(place, id), { removes: true });
+      if (!lock) return true;
+    } catch (error) {
+      if (!isUntrusted(error)) throw error;
+    }
+  }
+  return false;
+}
+
+/** How long a process that has a socket may take to let us connect, in ms. */
+const connectsWithin = 5000;
+
+/** No instance has the id, but another one may have `listen.unix` at this very path. */
+async function demandUnanswered({ network, clock }: World, path: string): Promise<void> {
+  const { signal } = new AbortController();
+  const error = () => new PosternError("timeout", `Cannot reach ${path}: no answer`);
   try {
-    await using _conn = await network.connect({ path }, { signal: new AbortController().signal });
-  } catch {
+    await using _conn = await within(
+      { clock, ms: connectsWithin, signal, error },
+      (signal) => network.connect({ path }, { signal }),
+    );
+  } catch (error) {
+    if (isPosternError(error, "timeout")) throw error;
     return;
   }
-  throw new PosternError("config", `Cannot start: another door listens on ${path}`, {
+  throw new PosternError("config", `Cannot start: another instance listens on ${path}`, {
     exit: 1,
     hint: "give this one another --id, or that one another path in listen.unix",
   });
@@ -134,74 +159,105 @@ export async function connectInstance(
   { signal, ofAnyVersion = false }: ConnectOptions,
 ): Promise<ControlClient> {
   checkedId(id);
-  const client = await controlClient(world, id);
-  let hello: Hello | undefined;
-  try {
-    hello = await client?.hello({ signal });
-  } catch (error) {
-    if (signal.aborted || !isPosternError(error, "refused")) throw error;
-    throw noInstance(id, error);
+  let cause: unknown;
+  for (const place of controlPlaces(world)) {
+    try {
+      const client = await controlClient(world, place, id);
+      const hello = await client?.hello({ signal });
+      if (!client || !hello) continue;
+      if (hello.protocol > controlProtocol && !ofAnyVersion) throw newerInstance({ ...hello, id });
+      return client;
+    } catch (error) {
+      // Another user can put anything where an earlier postern looked: that must not keep ours from being used.
+      const isNone = isPosternError(error, "refused") || (place.isFormer && isUntrusted(error));
+      if (signal.aborted || !isNone) throw error;
+      cause = error;
+    }
   }
-  if (!client || !hello) throw noInstance(id);
-  if (hello.protocol > controlProtocol && !ofAnyVersion) throw newerInstance(hello);
-  return client;
+  throw noInstance(id, cause);
 }
 
 export interface InstancesOptions {
   readonly signal: AbortSignal;
-  /** Told of a door that is there and does not answer; without it that is a failure. */
+  /** Told of an instance that is there and does not answer, or is not to be trusted; without it that is a failure. */
   readonly unanswered?: (id: string, error: unknown) => void;
+  /** Told why a place of an earlier postern was not looked at. */
+  readonly ignored?: (error: PosternError) => void;
 }
 
-/** All doors of this user that run now, by id. What dead ones left behind is removed on the way. */
-export async function instances(
-  world: World,
-  { signal, unanswered }: InstancesOptions,
-): Promise<InstanceInfo[]> {
-  const { runtime } = world.places;
+/** All instances of this user that run now, by id. What dead ones left behind is removed on the way. */
+export async function instances(world: World, options: InstancesOptions): Promise<InstanceInfo[]> {
   const found: InstanceInfo[] = [];
-  const names = await world.files.info(runtime) ? await world.files.list(runtime) : [];
-  for (const name of [...names].sort()) {
-    const id = /^(.+)\.lock$/.exec(name)?.[1];
-    if (id === undefined || !idForm.test(id)) continue;
-    try {
-      const client = await controlClient(world, id);
-      if (client) found.push({ ...await client.hello({ signal }), control: controlText(world, id) });
-    } catch (error) {
-      if (signal.aborted) throw error;
-      if (isPosternError(error, "refused")) await sweep(world, id);
-      // A door that is just closing its control socket is none that runs; one that hangs must not hide the others.
-      else if (!isPosternError(error, "unreachable") || error.detail !== "reset") {
-        if (!unanswered) throw error;
-        unanswered(id, error);
-      }
+  for (const place of controlPlaces(world)) {
+    for (const id of await idsToAsk(world, place, options)) {
+      const info = await answering(world, { place, id }, options);
+      if (info && !found.some((other) => other.id === id)) found.push(info);
     }
   }
-  return found;
+  return found.sort((a, b) => a.id < b.id ? -1 : 1);
 }
 
-async function sweep(world: World, id: string): Promise<void> {
-  using lock = await world.files.lock(`${world.places.runtime}/${id}.lock`, { removes: true });
-  if (!lock) return;
-  await world.files.remove(socketPath(world, id));
-  await world.files.remove(addressPath(world, id));
-}
-
-async function controlClient(world: World, id: string): Promise<ControlClient | undefined> {
-  const { network, files, process, clock } = world;
-  if (process.platform !== "windows") {
-    const path = socketPath(world, id);
-    if (!await files.info(path)) return undefined;
-    return new ControlClient((signal): Promise<Conn> => network.connect({ path }, { signal }), { clock, id });
+async function idsToAsk(
+  world: World,
+  place: ControlPlace,
+  { ignored }: InstancesOptions,
+): Promise<readonly string[]> {
+  try {
+    return await idsIn(world, place);
+  } catch (error) {
+    if (!place.isFormer || !isUntrusted(error)) throw error;
+    ignored?.(error);
+    return [];
   }
-  const text = await files.readTextIfThere(addressPath(world, id));
-  if (text === undefined) return undefined;
-  const { port, token } = JSON.parse(text) as ControlAddress;
-  return new ControlClient((signal) => network.connect({ host: "127.0.0.1", port }, { signal }), {
-    clock,
-    id,
-    token,
-  });
+}
+
+/** What answers under an id; undefined where that is dead, ending or silent. */
+async function answering(
+  world: World,
+  { place, id }: { readonly place: ControlPlace; readonly id: string },
+  { signal, unanswered }: InstancesOptions,
+): Promise<InstanceInfo | undefined> {
+  try {
+    const client = await controlClient(world, place, id);
+    // The id is that of the socket: what the instance says of itself leads to no file.
+    if (client) return { ...await client.hello({ signal }), id, control: controlText(world, place, id) };
+    return undefined;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return await unheard(world, { place, id, error, unanswered });
+  }
+}
+
+async function unheard(
+  world: World,
+  { place, id, error, unanswered }: {
+    readonly place: ControlPlace;
+    readonly id: string;
+    readonly error: unknown;
+    readonly unanswered: InstancesOptions["unanswered"];
+  },
+): Promise<undefined> {
+  // An instance that is just closing its control socket is none that runs; one that hangs must not hide the others.
+  if (isPosternError(error, "unreachable") && error.detail === "reset") return;
+  try {
+    if (isPosternError(error, "refused")) return await sweep(world, place, id);
+    throw error;
+  } catch (failure) {
+    if (!unanswered) throw failure;
+    unanswered(id, failure);
+  }
+}
+
+async function sweep(world: World, place: ControlPlace, id: string): Promise<undefined> {
+  using lock = await world.files.lock(lockPath(place, id), { removes: true });
+  if (!lock) return;
+  await world.files.remove(socketPath(place, id));
+  await world.files.remove(addressPath(place, id));
+}
+
+/** Whether something was not used because it is not ours alone. */
+export function isUntrusted(error: unknown): error is PosternError {
+  return error instanceof PosternError && error.detail === "untrusted";
 }
 
 /** What it answers could be misread. */
@@ -212,22 +268,15 @@ function newerInstance({ id, version }: Hello): PosternError {
 }
 
 function noInstance(id: string, cause?: unknown): PosternError {
+  const hint = isUntrusted(cause) ? cause.hint : undefined;
   return new PosternError("refused", `Cannot ask the instance "${id}": none runs`, {
     cause,
     exit: 3,
     detail: "no_instance",
-    hint: id === "default" ? "start one with: postern proxy" : "see what runs: postern status",
+    hint: hint ?? (id === "default" ? "start one with: postern proxy" : "see what runs: postern status"),
   });
 }
 
-function socketPath(world: World, id: string): string {
-  return `${world.places.runtime}/${id}.sock`;
-}
-
-function addressPath(world: World, id: string): string {
-  return `${world.places.runtime}/${id}.control.json`;
-}
-
-function controlText(world: World, id: string): string {
-  return world.process.platform === "windows" ? addressPath(world, id) : socketPath(world, id);
+function controlText({ process }: World, place: ControlPlace, id: string): string {
+  return process.platform === "windows" ? addressPath(place, id) : socketPath(place, id);
 }

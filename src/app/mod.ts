@@ -23,7 +23,14 @@ export * from "./programs/cluster_programs.ts";
 export { configPath, type ConfigSource } from "./settings/config_file.ts";
 export { appliedDnsFiles, applyDns, type DnsChange, systemdVersion, undoDns } from "./dns/dns_applied.ts";
 export { applyCommand, cleanUp } from "./dns/dns_leftovers.ts";
-export { type DnsSystem, dnsSystemFiles, type DnsWish, nrptCommands } from "./dns/dns_system.ts";
+export {
+  type DnsSystem,
+  dnsSystemFiles,
+  type DnsWish,
+  isDnsDomain,
+  isOwnServer,
+  nrptCommands,
+} from "./dns/dns_system.ts";
 export { checkedWish, dnsWishFromFiles, dnsWishOf } from "./dns/dns_wish.ts";
 export * from "./doctor/doctor.ts";
 export * from "./egress/check_proxy.ts";
@@ -36,7 +43,7 @@ export * from "./catalogue/fleet.ts";
 export { countsOf, type FleetTest, type TestCounts } from "./fleet_tests/tested_fleet.ts";
 export * from "./settings/from_files.ts";
 export type { OnDemand } from "./handed_over.ts";
-export { connectInstance, type InstanceInfo, instances, logFile } from "./instance.ts";
+export { connectInstance, type InstanceInfo, instances, isUntrusted, logFile } from "./instance.ts";
 export type { Overrides } from "./settings/overrides.ts";
 export * from "./programs/private_door.ts";
 export type { InstanceReload } from "./reload_instances.ts";
@@ -45,6 +52,7 @@ export { type CatalogueSignIn, signInToCatalogues, signOutOfCatalogues } from ".
 export * from "./service/service.ts";
 export { serviceLog } from "./service/service_log.ts";
 export { planRemoval, planService } from "./service/service_plan.ts";
+export { stopInstance } from "./stop_instance.ts";
 export * from "./settings/starter_config.ts";
 export * from "./programs/temporary_kubeconfig.ts";
 export { keepKubeconfig } from "./programs/transient_kubeconfig.ts";

@@ -69,9 +69,9 @@ interface Asked {
 }
 
 async function wishOf({ server, domains, id }: Asked, world: World, context: RunContext): Promise<DnsWish> {
-  const { checkedWish } = await import("../app/mod.ts");
-  const named = domains.map(domainOf);
-  const address = server === undefined ? undefined : serverOf(server);
+  const { checkedWish, isDnsDomain, isOwnServer } = await import("../app/mod.ts");
+  const named = domains.map((text) => domainOf(text, isDnsDomain));
+  const address = server === undefined ? undefined : serverOf(server, isOwnServer);
   if (address && named.length > 0) return checkedWish({ server: address, domains: named });
   const { signal } = context;
   const found = await fromInstanceOrFiles(world, id, context, {
@@ -82,23 +82,21 @@ async function wishOf({ server, domains, id }: Asked, world: World, context: Run
 }
 
 /** What is written here ends up in files of the system. */
-function domainOf(text: string): string {
+function domainOf(text: string, isDomain: (text: string) => boolean): string {
   const name = text.toLowerCase().replace(/^[~.]+|\.$/g, "");
-  if (/^(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}$/.test(name) && name.length <= 253) return name;
+  if (isDomain(name)) return name;
   throw new PosternError("usage", `Cannot use "${text.slice(0, 100)}" as a domain`, {
     hint: "write for example --domain corp.example.net",
   });
 }
 
-function serverOf(text: string): DnsWish["server"] {
-  const { host, port } = parseTarget(text, 53);
-  if (/^127\.[0-9.]+$/.test(host) || host === "::1") return { host, port };
+function serverOf(text: string, isOwn: (server: DnsWish["server"]) => boolean): DnsWish["server"] {
+  const server = parseTarget(text, 53);
+  if (isOwn(server)) return server;
   throw new PosternError(
     "usage",
     `Cannot use "${text.slice(0, 100)}" as the door's DNS: it is no loopback address`,
-    {
-      hint: "write for example --server 127.0.0.1:1053",
-    },
+    { hint: "write for example --server 127.0.0.1:1053" },
   );
 }
 

@@ -1,5 +1,6 @@
-import { isPosternError, type World } from "../core/mod.ts";
+import { describe, isPosternError, type World } from "../core/mod.ts";
 import type { RunContext } from "./command.ts";
+import { printable } from "./printable.ts";
 
 type App = typeof import("../app/mod.ts");
 type ControlClient = Awaited<ReturnType<App["connectInstance"]>>;
@@ -38,6 +39,8 @@ export async function fromInstanceOrFiles<T>(
       ? `the door "${id}" does not answer`
       : undefined;
     if (why === undefined || signal.aborted) throw error;
+    const cause = isPosternError(error, "refused") ? error.cause : undefined;
+    if (app.isUntrusted(cause)) await world.terminal.err(`postern: ${printable(describe(cause))}\n`);
     await world.terminal.err(`postern: ${why}: answered from the configuration\n`);
     return await files(app, {});
   }

@@ -56,12 +56,19 @@ async function statuses(
   id: string | undefined,
   { signal }: { signal: AbortSignal },
 ): Promise<Status[]> {
-  const { connectInstance, instances } = await import("../app/mod.ts");
+  const { connectInstance, instances, isUntrusted } = await import("../app/mod.ts");
   const silent: string[] = [];
-  const unanswered = (id: string, error: unknown) =>
-    void silent.push(`postern: the door "${id}" does not answer: ${printable(describe(error))}\n`);
+  let distrusted: PosternError | undefined;
+  const ignored = (error: PosternError) => {
+    distrusted ??= error;
+    silent.push(`postern: ${printable(describe(error))}\n`);
+  };
+  const unanswered = (id: string, error: unknown) => {
+    if (isUntrusted(error)) return ignored(error);
+    silent.push(`postern: the door "${id}" does not answer: ${printable(describe(error))}\n`);
+  };
   const ids = id === undefined
-    ? (await instances(world, { signal, unanswered })).map((instance) => instance.id)
+    ? (await instances(world, { signal, unanswered, ignored })).map((instance) => instance.id)
     : [id];
   const answers = await Promise.all(ids.map(async (one) => {
     try {
@@ -74,6 +81,7 @@ async function statuses(
     }
   }));
   const found = answers.filter((status) => status !== undefined);
+  if (found.length === 0 && distrusted && silent.length === 1) throw distrusted;
   await world.terminal.err(silent.join(""));
   if (found.length === 0 && silent.length > 0) {
     throw new PosternError("timeout", "Cannot show a status: no door answers", {

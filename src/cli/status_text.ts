@@ -2,7 +2,7 @@ import type { Status } from "../app/mod.ts";
 import { counted, formatAge, formatBytes, type World } from "../core/mod.ts";
 import { chainsText } from "./chains_text.ts";
 import { type Paint, paintFor } from "./paint.ts";
-import { printableLines } from "./printable.ts";
+import { printable, printableLines } from "./printable.ts";
 import { type Column, table } from "./table.ts";
 
 type TransportState = Status["transports"][number];
@@ -16,15 +16,15 @@ export function statusText(status: Status, world: World): string {
   const facts: [string, string][] = [
     ...listeners.map(({ kind, address, auth }): [string, string] => [
       "listens",
-      `${address} (${kind}${auth ? ", with authentication" : ""})`,
+      printable(`${address} (${kind}${auth ? ", with authentication" : ""})`),
     ]),
-    ["config", `${config.path ?? "no file"}, loaded ${since(config.loadedAt)} ago`],
+    ["config", `${printable(config.path ?? "no file")}, loaded ${since(config.loadedAt)} ago`],
     ...(config.problem === undefined
       ? []
       : [["problem", paint.red(lines(config.problem))] satisfies [string, string]]),
     ...catalogues.map(({ name, clusters, fetchedAt, problem }): [string, string] => [
       "catalogue",
-      `${name}: ${counted(clusters, "cluster")}${
+      `${printable(name)}: ${counted(clusters, "cluster")}${
         fetchedAt === undefined ? "" : `, fetched ${since(fetchedAt)} ago`
       }` +
       (problem === undefined ? "" : paint.red(` ${lines(problem)}`)),
@@ -36,8 +36,8 @@ export function statusText(status: Status, world: World): string {
     ],
     ["memory", formatBytes(memory.resident)],
   ];
-  const title = `${paint.bold(status.id)}  ${stateText(status.state, paint)}  ` +
-    paint.dim(`pid ${status.pid}, up ${since(status.startedAt)}, postern ${status.version}`);
+  const title = `${paint.bold(printable(status.id))}  ${stateText(status.state, paint)}  ` +
+    paint.dim(printable(`pid ${status.pid}, up ${since(status.startedAt)}, postern ${status.version}`));
   const shown = facts.map(([name, value], at) =>
     `  ${(facts[at - 1]?.[0] === name ? "" : name).padEnd(10)}${value}\n`
   );
@@ -57,7 +57,7 @@ const transportColumns: readonly Column<TransportState>[] = [
 ];
 
 function stateText(state: Status["state"], { green, yellow }: Paint): string {
-  return state === "ready" ? green(state) : yellow(state);
+  return state === "ready" ? green(state) : yellow(printable(state));
 }
 
 /** A problem of several lines stays under its heading. */

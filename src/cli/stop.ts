@@ -2,12 +2,10 @@ import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
-import { isPosternError, pause, PosternError, type World } from "../core/mod.ts";
+import { asPosternError, describe, isPosternError, PosternError, type World } from "../core/mod.ts";
 import { defineCommand } from "./command.ts";
 import { instanceOption, words } from "./options.ts";
-
-/** How often to look whether the door is gone. */
-const lookEvery = 50;
+import { printable } from "./printable.ts";
 
 /** `postern stop`. */
 export default defineCommand({
@@ -34,58 +32,43 @@ export default defineCommand({
         hint: "postern stop ID, or postern stop --all",
       });
     }
+    if (!all) return await stop(named ?? id ?? "default", world, { signal });
     const { instances } = await import("../app/mod.ts");
-    const silent: string[] = [];
-    const unanswered = (id: string) => void silent.push(id);
-    const ids = all
-      ? (await instances(world, { signal, unanswered })).map((instance) => instance.id)
-      : [named ?? id ?? "default"];
-    if (ids.length === 0 && silent.length === 0) {
+    const failed: PosternError[] = [];
+    const unanswered = (id: string, error: unknown) => {
+      failed.push(
+        new PosternError("timeout", `Cannot stop "${id}"`, {
+          cause: error,
+          hint: asPosternError(error).hint ?? "end such a process by hand",
+        }),
+      );
+    };
+    const ignored = (error: PosternError) => void failed.push(error);
+    const ids = (await instances(world, { signal, unanswered, ignored })).map(({ id }) => id);
+    if (ids.length === 0 && failed.length === 0) {
       throw new PosternError("refused", "Cannot stop a door: none runs", {
         exit: 3,
         detail: "no_instance",
         hint: "start one with: postern proxy",
       });
     }
-    await Promise.all(ids.map((id) =>
-      stop(id, world, { signal }).catch((error) => {
-        // Of all doors one may have ended before it was its turn.
-        if (!all || !isPosternError(error, "refused")) throw error;
-      })
-    ));
-    if (silent.length === 0) return;
-    throw new PosternError("timeout", `Cannot stop ${silent.join(", ")}: no answer`, {
-      hint: "end such a process by hand",
-    });
+    for (const result of await Promise.allSettled(ids.map((id) => stop(id, world, { signal })))) {
+      // Of all instances one may have ended before it was its turn.
+      if (result.status === "rejected" && !isPosternError(result.reason, "refused")) {
+        failed.push(asPosternError(result.reason));
+      }
+    }
+    signal.throwIfAborted();
+    const last = failed.pop();
+    for (const error of failed) {
+      await world.terminal.err(`postern: ${printable(describe(error))}\n`);
+    }
+    if (last) throw last;
   },
 });
 
 async function stop(id: string, world: World, { signal }: { signal: AbortSignal }): Promise<void> {
-  const { connectInstance } = await import("../app/mod.ts");
-  const client = await connectInstance(world, id, { signal, ofAnyVersion: true });
-  const { pid } = await client.hello({ signal });
-  try {
-    await client.stop({ signal });
-  } catch (error) {
-    // A door without connections may be gone before its answer is.
-    if (!isPosternError(error, "unreachable")) throw error;
-  }
-  while (await isThere(world, { id, pid, signal })) await pause(world.clock, lookEvery, { signal });
+  const { stopInstance } = await import("../app/mod.ts");
+  await stopInstance(world, id, { signal });
   await world.terminal.err(`postern: stopped "${id}"\n`);
-}
-
-async function isThere(
-  world: World,
-  { id, pid, signal }: { id: string; pid: number; signal: AbortSignal },
-): Promise<boolean> {
-  const { connectInstance } = await import("../app/mod.ts");
-  try {
-    const client = await connectInstance(world, id, { signal, ofAnyVersion: true });
-    return (await client.hello({ signal })).pid === pid;
-  } catch (error) {
-    if (isPosternError(error, "refused")) return false;
-    // It is just closing its control socket.
-    if (isPosternError(error, "unreachable")) return true;
-    throw error;
-  }
 }

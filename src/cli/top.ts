@@ -4,6 +4,7 @@ import type { ControlClient } from "../app/mod.ts";
 import { describe, PosternError, type World } from "../core/mod.ts";
 import { defineCommand } from "./command.ts";
 import { instanceOption, outputOption, words } from "./options.ts";
+import { escaped } from "./odd_characters.ts";
 import { paintFor } from "./paint.ts";
 import { TopChoice, type Wish } from "./top_choice.ts";
 import { TopState } from "./top_state.ts";
@@ -79,7 +80,7 @@ async function showLines(world: World, watching: Watching, isOnce: boolean): Pro
     const { status, live, traffic } = state;
     const time = new Date(state.now).toISOString();
     const line = { time, status, traffic: traffic.at(-1), connections: [...live.values()] };
-    await world.terminal.out(`${JSON.stringify(line)}\n`);
+    await world.terminal.out(`${escaped(JSON.stringify(line))}\n`);
     return isOnce || !world.terminal.isRead;
   });
 }

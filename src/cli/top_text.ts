@@ -71,9 +71,10 @@ function headLines(state: TopState, status: Status, columns: number, paint: Pain
   return [
     { text: titleText(state, status), paint: paint.bold },
     { text: plot(state, columns) },
-    ...(problem === undefined
-      ? []
-      : [{ text: `The configuration is not in force: ${problem.replace(/\s+/g, " ")}`, paint: paint.red }]),
+    ...(problem === undefined ? [] : [{
+      text: `The configuration is not in force: ${printable(problem.replace(/\s+/g, " "))}`,
+      paint: paint.red,
+    }]),
     { text: "" },
   ];
 }
@@ -81,7 +82,8 @@ function headLines(state: TopState, status: Status, columns: number, paint: Pain
 function titleText({ traffic, now }: TopState, status: Status): string {
   const { up = 0, down = 0 } = traffic.at(-1) ?? {};
   const { id, state, listeners: [first], connections, memory, startedAt } = status;
-  return `postern ${id}  ${state}  ${first?.address ?? ""}  up ${formatAge(now - Date.parse(startedAt))}  ` +
+  const who = printable(`postern ${id}  ${state}  ${first?.address ?? ""}`);
+  return `${who}  up ${formatAge(now - Date.parse(startedAt))}  ` +
     `${connections.open} open, ${connections.failed} failed of ${connections.total}  ` +
     `down ${formatBytes(down)}/s  up ${formatBytes(up)}/s  ${formatBytes(memory.resident)}`;
 }

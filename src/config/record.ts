@@ -24,12 +24,14 @@ type Simplified<T> = { [K in keyof T]: T[K] };
 export interface RecordOptions {
   /** What the mapping is, for messages. */
   readonly describe?: string;
+  /** Whether further keys are kept as they are: for what another version writes. */
+  readonly isOpen?: boolean;
 }
 
-/** A mapping with known keys; unknown ones are problems that name the known ones. */
+/** A mapping with known keys; unknown ones are problems that name the known ones, unless it is open. */
 export function record<const F extends Fields>(
   fields: F,
-  { describe }: RecordOptions = {},
+  { describe, isOpen = false }: RecordOptions = {},
 ): Schema<Settings<F>> {
   const known = Object.keys(fields);
   const required = known.filter((key) => !fields[key]?.optional);
@@ -41,15 +43,15 @@ export function record<const F extends Fields>(
     parse(value, context) {
       const given = value === null && mayBeEmpty ? {} : value;
       if (!isMapping(given)) return mustBe(expects, value, context);
-      const isKnown = reportUnknown(given, fields, context);
+      const isKnown = isOpen || reportUnknown(given, fields, context);
       const settings = parseFields(given, fields, context);
-      return isKnown && settings ? settings as Settings<F> : undefined;
+      return isKnown && settings ? { ...(isOpen && given), ...settings } as Settings<F> : undefined;
     },
     json: (definitions) => ({
       type: mayBeEmpty ? ["object", "null"] : "object",
       properties: propertiesOf(fields, definitions),
       ...(required.length > 0 && { required }),
-      additionalProperties: false,
+      additionalProperties: isOpen,
     }),
     mask: (value) => maskFields(value, fields),
   };

@@ -33,6 +33,7 @@ export type ErrorDetail =
   | "newer"
   | "owned"
   | "vanished"
+  | "untrusted"
   | "starting"
   | "closing";
 
@@ -83,6 +84,11 @@ const answers: Record<ErrorCode, Answers> = {
   cancelled: { exit: 130, socks5: 1, http: 499 },
   internal: { exit: 1, socks5: 1, http: 500 },
 };
+
+/** Whether a text is one of our codes: what another process says may be anything. */
+export function isErrorCode(text: unknown): text is ErrorCode {
+  return typeof text === "string" && Object.hasOwn(answers, text);
+}
 
 /** The process's exit code for an error. */
 export function exitCode(error: unknown): number {

@@ -133,6 +133,11 @@ export interface Files {
   create(path: string): Promise<boolean>;
   info(path: string): Promise<FileInfo | undefined>;
   list(path: string): Promise<readonly string[]>;
+  /**
+   * Whether something is at the path. Fails with `config` and the detail `untrusted` unless that is ours alone: of this
+   * kind and no link to it, owned by our user, closed to others, and where no other user can put something else.
+   */
+  owned(path: string, kind: "directory" | "socket"): Promise<boolean>;
   /** Makes a directory with its parents; the last one gets `mode` (0700). An existing one must be ours and closed to others. */
   privateDirectory(path: string): Promise<void>;
   /** Makes a directory that everybody may read, in one that is there; false where it is there already. */
@@ -143,9 +148,13 @@ export interface Files {
   append(path: string): Promise<AppendFile>;
   /**
    * Takes the lock of a file, made if missing; undefined when another process holds it. Disposing gives it back, and
-   * with `removes` takes the file away too, where the platform can do that safely.
+   * with `removes` takes the file away too, where the platform can do that safely. A link or another user's file fails,
+   * unless the file is the person's own (`isTheirs`).
    */
-  lock(path: string, options?: { removes?: boolean }): Promise<Disposable | undefined>;
+  lock(
+    path: string,
+    options?: { readonly removes?: boolean; readonly isTheirs?: boolean },
+  ): Promise<Disposable | undefined>;
   /** Calls `changed` after something in a directory changed and 200 ms of quiet. */
   watch(directory: string, changed: () => void): Disposable;
   real(path: string): Promise<string>;
@@ -302,8 +311,10 @@ export interface Places {
   readonly config: string;
   readonly state: string;
   readonly cache: string;
-  /** Sockets and locks: gone at log-out. */
+  /** Sockets and locks: gone at log-out, where the system has such a directory. */
   readonly runtime: string;
+  /** Where an earlier postern has these, while this one looks there too. */
+  readonly formerRuntime?: string;
   readonly temporary: string;
   /** Where the system's own files begin: at the root where it is absent, elsewhere for images and in tests. */
   readonly system?: string;

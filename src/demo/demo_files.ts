@@ -34,6 +34,10 @@ export class DemoFiles implements Files {
     return Promise.resolve(bytes && { ...fixed, size: bytes.length });
   }
 
+  async owned(path: string): Promise<boolean> {
+    return await this.info(path) !== undefined;
+  }
+
   list(path: string): Promise<readonly string[]> {
     const names = [...this.#files.keys()].filter((name) => directoryOf(name) === path);
     return Promise.resolve(names.map((name) => name.slice(path.length + 1)));

@@ -65,8 +65,8 @@ function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
       path: "/v1/stop",
       need,
       POST: ({ query }) => {
-        source.stop(drainOf(query.get("drain")));
-        return jsonPage({ state: "draining" }, 202);
+        const drain = source.stop(drainOf(query.get("drain")));
+        return jsonPage({ state: "draining", ...(drain !== undefined && { drain }) }, 202);
       },
     },
     { path: "/v1/explain", need, GET: (request, options) => explainPage(source, request, options) },

@@ -1,8 +1,9 @@
+import type { Infer, Schema } from "../config/mod.ts";
 import {
   type Clock,
   type Conn,
-  type ErrorCode,
   formatTarget,
+  isErrorCode,
   jsonIn,
   limitTime,
   Messages,
@@ -12,6 +13,7 @@ import {
   within,
 } from "../core/mod.ts";
 import { decodeResponseHead, encodeRequestHead, responseFraming, type ResponseHead } from "../wire/mod.ts";
+import { answers, mostAnswer, readAnswer } from "./control_answers.ts";
 import type {
   ConnectionInfo,
   ErrorInfo,
@@ -24,6 +26,7 @@ import type {
 } from "./door_state.ts";
 import { EventReader } from "./event_reader.ts";
 import { copyBody, readBody } from "./http_body.ts";
+import { checkPac, checkPage, checkProxies, type IsOwn } from "./control_proxies.ts";
 import { errorFromInfo } from "./page.ts";
 
 export interface ControlClientOptions {
@@ -34,13 +37,18 @@ export interface ControlClientOptions {
   readonly token?: string;
   /** How long one answer may take, in ms; 5 s unless told. */
   readonly timeout?: number;
+  /** Whether our own configuration listens at an address off loopback; none is ours when absent. */
+  readonly isOwn?: IsOwn;
 }
 
 export interface CallOptions {
   readonly signal: AbortSignal;
 }
 
-/** Asks a running door over its control socket. A failure there is the same failure here. */
+/**
+ * Asks an instance over its control socket. A failure there is the same failure here. What it answers is checked before
+ * anyone uses it: `protocol` where it is not what it must be.
+ */
 export class ControlClient {
   readonly #connect: (signal: AbortSignal) => Promise<Conn>;
   readonly #options: ControlClientOptions;
@@ -52,15 +60,15 @@ export class ControlClient {
   }
 
   hello(options: CallOptions): Promise<Hello> {
-    return this.#json("GET", "/v1/hello", options);
+    return this.#json("GET", "/v1/hello", answers.hello, options);
   }
 
-  status(options: CallOptions): Promise<Status> {
-    return this.#json("GET", "/v1/status", options);
+  async status(options: CallOptions): Promise<Status> {
+    return await this.#json("GET", "/v1/status", answers.status, options) as Status;
   }
 
-  connections(options: CallOptions): Promise<readonly ConnectionInfo[]> {
-    return this.#json("GET", "/v1/connections", options);
+  async connections(options: CallOptions): Promise<readonly ConnectionInfo[]> {
+    return await this.#json("GET", "/v1/connections", answers.connections, options) as ConnectionInfo[];
   }
 
   /** Hands over what happens at the door as it is told, until the door closes; fails when it falls silent. */
@@ -76,12 +84,16 @@ export class ControlClient {
       using _drop = whenAborted(either, () => conn.abort(either.reason));
       const { messages, head } = await this.#ask(conn, "GET", "/v1/watch");
       const framing = responseFraming(head, "GET");
-      if (head.status !== 200) throw failureOf(head, await readBody(messages, framing, { status: 502 }));
+      if (head.status !== 200) {
+        throw failureOf(head, await readBody(messages, framing, { status: 502, limit: mostAnswer }));
+      }
       const reader = new EventReader();
       await copyBody(messages, framing, async (bytes) => {
-        deadline[Symbol.dispose]();
-        deadline = limitTime(clock, mostSilence, late);
-        for (const text of reader.take(bytes)) await told(JSON.parse(text));
+        for (const text of reader.take(bytes)) {
+          deadline[Symbol.dispose]();
+          deadline = limitTime(clock, mostSilence, late);
+          await told(this.#watched(text));
+        }
       }, { status: 502 });
     } finally {
       deadline[Symbol.dispose]();
@@ -90,59 +102,77 @@ export class ControlClient {
 
   /** A connection that is gone is `usage`. */
   async closeConnection(id: number, options: CallOptions): Promise<void> {
-    await this.#json("POST", `/v1/connections/${id}/close`, options);
+    await this.#json("POST", `/v1/connections/${id}/close`, answers.closed, options);
   }
 
   /** Takes as long as the door needs to build itself anew. */
   reload(options: CallOptions): Promise<ReloadReport> {
-    return this.#json("POST", "/v1/reload", { ...options, timeout: 60_000 });
+    return this.#json("POST", "/v1/reload", answers.reload, { ...options, timeout: 60_000 });
   }
 
-  /** Answered before the door ends; `drain` is how long its connections may go on, in ms. */
-  async stop({ drain, signal }: CallOptions & { drain?: number }): Promise<void> {
-    await this.#json("POST", `/v1/stop${drain === undefined ? "" : `?drain=${Math.round(drain)}`}`, {
-      signal,
-    });
+  /**
+   * Answered before the instance ends. `drain` is how long its connections may go on, in ms; the answer is how long that
+   * is, where the instance tells it.
+   */
+  async stop({ drain, signal }: CallOptions & { drain?: number }): Promise<{ readonly drain?: number }> {
+    const query = drain === undefined ? "" : `?drain=${Math.round(drain)}`;
+    return await this.#json("POST", `/v1/stop${query}`, answers.stop, { signal });
   }
 
   /** With `dial` it is tried as well, within the door's own limits. */
-  explain(
+  async explain(
     target: Target,
     { dial = false, signal }: CallOptions & { dial?: boolean },
   ): Promise<ExplanationInfo> {
     const query = new URLSearchParams({ target: formatTarget(target), ...(dial && { dial: "1" }) });
-    return this.#json("GET", `/v1/explain?${query}`, { signal, ...(dial && { timeout: 120_000 }) });
+    const options = { signal, ...(dial && { timeout: 120_000 }) };
+    return await this.#json("GET", `/v1/explain?${query}`, answers.explanation, options) as ExplanationInfo;
   }
 
   /** For a browser that reaches the door at `authority`; its first listener unless told. */
   async pac({ authority, signal }: CallOptions & { authority?: string }): Promise<string> {
     const query = authority === undefined ? "" : `?${new URLSearchParams({ authority })}`;
-    return new TextDecoder().decode(await this.#call("GET", `/v1/pac${query}`, { signal }));
+    const text = new TextDecoder().decode(await this.#call("GET", `/v1/pac${query}`, { signal }));
+    await checkPac(text, { ...this.#options, authority });
+    return text;
   }
 
   /** The address of the status page. It holds the page's token: for the person who asks, and for no log. */
   async page(options: CallOptions): Promise<string> {
-    return (await this.#json<{ readonly url: string }>("GET", "/v1/page", options)).url;
+    const { url } = await this.#json("GET", "/v1/page", answers.page, options);
+    await checkPage(url, this.#options);
+    return url;
   }
 
-  env(
+  async env(
     { credentials = false, client, signal }: CallOptions & { credentials?: boolean; client?: string },
   ): Promise<ProxyEnvironment> {
     const query = new URLSearchParams({
       ...(credentials && { credentials: "1" }),
       ...(client !== undefined && { client }),
     });
-    return this.#json("GET", `/v1/env?${query}`, { signal });
+    const environment = await this.#json("GET", `/v1/env?${query}`, answers.environment, { signal });
+    await checkProxies(environment, this.#options);
+    return environment;
   }
 
-  /** The shapes are those of the door's own version, which `hello` tells. */
-  async #json<T>(method: string, path: string, options: CallOptions & { timeout?: number }): Promise<T> {
+  /** The fields are those of the instance's own version, which `hello` tells. */
+  async #json<S extends Schema<unknown>>(
+    method: string,
+    path: string,
+    schema: S,
+    options: CallOptions & { timeout?: number },
+  ): Promise<Infer<S>> {
     const body = await this.#call(method, path, options);
-    try {
-      return JSON.parse(new TextDecoder().decode(body)) as T;
-    } catch (cause) {
-      throw new PosternError("protocol", `Cannot read the door's answer to ${path}`, { cause });
-    }
+    return readAnswer(body, schema, { id: this.#options.id, to: path.replace(/\?.*$/s, "") });
+  }
+
+  #watched(text: string): Watched {
+    const of = { id: this.#options.id, to: "/v1/watch" };
+    const isWhole = /^\s*\{\s*"kind"\s*:\s*"whole"/.test(text);
+    return isWhole
+      ? { ...readAnswer(text, answers.whole, of), kind: "whole" } as Watched
+      : { ...readAnswer(text, answers.step, of), kind: "step" } as unknown as Watched;
   }
 
   async #call(
@@ -165,7 +195,8 @@ export class ControlClient {
 
   async #exchange(conn: Conn, method: string, path: string): Promise<Uint8Array<ArrayBuffer>> {
     const { messages, head } = await this.#ask(conn, method, path);
-    const body = await readBody(messages, responseFraming(head, method), { status: 502 });
+    const framing = responseFraming(head, method);
+    const body = await readBody(messages, framing, { status: 502, limit: mostAnswer });
     if (head.status < 200 || head.status > 299) throw failureOf(head, body);
     return body;
   }
@@ -198,13 +229,13 @@ function failureOf(head: ResponseHead, body: Uint8Array): PosternError {
   const text = new TextDecoder().decode(body);
   if (head.fields.get("content-type") === "application/json") {
     // It may be another program's, and then there is another way to tell what went wrong.
-    const info = jsonIn(text) as Partial<ErrorInfo> | undefined;
-    if (info?.code !== undefined && info.message !== undefined) {
+    const info = jsonIn(text) as Partial<ErrorInfo> | null | undefined;
+    if (isErrorCode(info?.code) && typeof info?.message === "string") {
       return errorFromInfo({ ...info, code: info.code, message: info.message });
     }
   }
   const [, code, message] = /^([a-z_]+); (.*)$/.exec(head.fields.get("postern-error") ?? "") ?? [];
-  if (code !== undefined && message !== undefined) return new PosternError(code as ErrorCode, message);
+  if (isErrorCode(code) && message !== undefined) return new PosternError(code, message);
   return new PosternError("protocol", `Cannot read the door's answer: status ${head.status}`, {
     hint: "the door may be of another version than this postern",
   });

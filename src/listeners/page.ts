@@ -66,11 +66,12 @@ export function errorInfo(error: unknown): ErrorInfo {
   };
 }
 
-/** The way back of `errorInfo`. */
+/** The way back of `errorInfo`. Another process says it: what is of no use is left out. */
 export function errorFromInfo({ code, message, hint, detail, exit }: ErrorInfo): PosternError {
+  const isExit = Number.isInteger(exit) && Number(exit) > 0 && Number(exit) < 256;
   return new PosternError(code, message, {
-    ...(hint !== undefined && { hint }),
-    ...(detail !== undefined && { detail }),
-    ...(exit !== undefined && { exit }),
+    ...(typeof hint === "string" && { hint }),
+    ...(typeof detail === "string" && { detail }),
+    ...(isExit && exit !== undefined && { exit }),
   });
 }

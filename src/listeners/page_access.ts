@@ -20,13 +20,18 @@ export async function refusal(
   if (access === "admin") {
     return need === "metrics" ? undefined : textPage("Not found", 404);
   }
+  const foreign = foreignRefusal(request);
+  if (foreign || need === "local" || await hasToken(request, token)) return foreign;
+  const page = textPage("Needs the door's token", 401);
+  return { ...page, fields: [...page.fields, ["WWW-Authenticate", 'Bearer realm="postern"']] };
+}
+
+/** Why a request may come from a web site that a browser of this machine shows; undefined when it does not. */
+export function foreignRefusal(request: PageRequest): PageResponse | undefined {
   const host = request.fields.get("host");
   // A client of HTTP/1.0 without Host is no browser.
   if (host !== undefined && !isLocal(host)) return textPage("Not for this host", 403);
-  if (isForeign(request, host ?? "")) return textPage("Not for another site's pages", 403);
-  if (need === "local" || await hasToken(request, token)) return undefined;
-  const page = textPage("Needs the door's token", 401);
-  return { ...page, fields: [...page.fields, ["WWW-Authenticate", 'Bearer realm="postern"']] };
+  return isForeign(request, host ?? "") ? textPage("Not for another site's pages", 403) : undefined;
 }
 
 /** Whether a request brings the token: in `Postern-Token` or as a bearer, never in the URL, which others may write down. */

@@ -28,8 +28,11 @@ export interface PageSource {
   closeConnection(id: number): boolean;
   /** Fails with `config`, and changes nothing, when the new configuration is wrong. */
   reload(): Promise<ReloadReport>;
-  /** Returns at once; the door ends when its connections have ended or `drain` has passed, in ms. */
-  stop(options: { drain?: number }): void;
+  /**
+   * Returns at once; the door ends when its connections have ended or `drain` has passed, in ms. The answer is how long
+   * that is, where it is known.
+   */
+  stop(options: { drain?: number }): number | undefined;
   explain(target: Target, options: { dial: boolean; signal: AbortSignal }): Promise<ExplanationInfo>;
   /**
    * The PAC file for a browser that reaches the door at `authority` (`127.0.0.1:12000`). `local` is the door's own

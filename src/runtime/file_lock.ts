@@ -1,27 +1,39 @@
 import type { Clock } from "../core/mod.ts";
 import { fileError } from "./file_error.ts";
+import { checkOwned } from "./ownership.ts";
 
 /** How long a runtime without `tryLock` (Deno 2.4) may take to find out that the lock is held. */
 const patience = 250;
 
+export interface LockOptions {
+  /** Takes the file away at the end. */
+  readonly removes?: boolean;
+  /** The file is the person's own: it may be a link, and others may read it. */
+  readonly isTheirs?: boolean;
+}
+
 /**
- * Takes the lock of a file, made if missing, and keeps its descriptor; undefined when somebody else holds it. A lock
- * counts only on the file that is at the path: whoever got one that was removed or replaced begins again.
+ * Takes the lock of a file, made if missing, and keeps its descriptor; undefined when another process holds it. A lock
+ * counts only on the file that is at the path: one that was removed or replaced meanwhile is none. A link or another
+ * user's file is refused before it is opened.
  */
 export async function lockFile(
   path: string,
   clock: Clock,
-  { removes = false }: { removes?: boolean } = {},
+  { removes = false, isTheirs = false }: LockOptions = {},
 ): Promise<Disposable | undefined> {
   try {
     while (true) {
-      const file = await Deno.open(path, { read: true, write: true, create: true, mode: 0o600 });
+      const file = await (isTheirs ? Deno.open(path, { ...forLocking, create: true }) : openOwn(path));
+      if (!file) continue;
       try {
         if (!await tryLock(file, clock)) {
           file.close();
           return undefined;
         }
-        if (await isAt(path, file)) return { [Symbol.dispose]: once(() => giveBack(path, file, removes)) };
+        if (await isAt(path, file, isTheirs ? Deno.stat : Deno.lstat)) {
+          return { [Symbol.dispose]: once(() => giveBack(path, file, removes)) };
+        }
       } catch (error) {
         file.close();
         throw error;
@@ -33,13 +45,32 @@ export async function lockFile(
   }
 }
 
+const forLocking = { read: true, write: true, mode: 0o600 } as const;
+
+/** Opens a lock file of ours, or makes it; undefined where it came or went in between. */
+async function openOwn(path: string): Promise<Deno.FsFile | undefined> {
+  const isThere = checkOwned(path, "lock file");
+  try {
+    // A link that leads nowhere counts as something that is there: nothing is made through one.
+    return await Deno.open(path, { ...forLocking, createNew: !isThere });
+  } catch (error) {
+    if (isThere && error instanceof Deno.errors.NotFound) return undefined;
+    if (error instanceof Deno.errors.AlreadyExists) return undefined;
+    throw error;
+  }
+}
+
 /** Windows keeps the name of a file for as long as it is open, and tells no inode that could be compared. */
 const mayGo = Deno.build.os !== "windows";
 
-async function isAt(path: string, file: Deno.FsFile): Promise<boolean> {
+async function isAt(
+  path: string,
+  file: Deno.FsFile,
+  look: (path: string) => Promise<Deno.FileInfo>,
+): Promise<boolean> {
   if (!mayGo) return true;
   try {
-    const [there, held] = await Promise.all([Deno.stat(path), file.stat()]);
+    const [there, held] = await Promise.all([look(path), file.stat()]);
     return there.dev === held.dev && there.ino === held.ino;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return false;

@@ -2,6 +2,7 @@ import { type AppendFile, type Clock, type FileInfo, type Files, PosternError } 
 import { watchDirectory } from "./directory_watch.ts";
 import { fileError } from "./file_error.ts";
 import { lockFile } from "./file_lock.ts";
+import { checkOwned } from "./ownership.ts";
 import { privateDirectory } from "./private_directory.ts";
 import { writeAll } from "./write_all.ts";
 
@@ -19,6 +20,8 @@ export function createFiles(clock: Clock): Files {
     create,
     info,
     list,
+    // deno-lint-ignore require-await -- what it throws is to reject
+    owned: async (path, kind) => checkOwned(path, kind),
     privateDirectory,
     publicDirectory,
     remove,

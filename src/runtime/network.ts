@@ -16,6 +16,7 @@ import { listenError } from "./listen_error.ts";
 import { SocketConn } from "./socket_conn.ts";
 import { socketError } from "./socket_error.ts";
 import { SpareDescriptor } from "./spare_descriptor.ts";
+import { listenUnix } from "./unix_listening.ts";
 
 /** The machine's network. */
 export function createNetwork(): Network {
@@ -61,7 +62,8 @@ async function connect(endpoint: Endpoint, signal: AbortSignal, spare: SpareDesc
   try {
     if ("path" in endpoint) {
       const socket = await Deno.connect({ transport: "unix", path: endpoint.path });
-      if (!signal.aborted) return new SocketConn(socket);
+      // The system says where the socket was bound first.
+      if (!signal.aborted) return new SocketConn(socket, { peer: `unix:${endpoint.path}` });
       socket.close();
       throw signal.reason;
     }
@@ -78,9 +80,9 @@ function listen(endpoint: Endpoint, spare: SpareDescriptor): Listening {
   if ("path" in endpoint) checkSocketPath(endpoint.path, Deno.build.os === "linux" ? "linux" : "darwin");
   try {
     const listener = "path" in endpoint
-      ? Deno.listen({ transport: "unix", path: endpoint.path })
+      ? listenUnix(endpoint.path)
       : Deno.listen({ hostname: endpoint.host, port: endpoint.port });
-    return new SocketListening(listener, spare);
+    return new SocketListening(listener, spare, "path" in endpoint ? endpoint : undefined);
   } catch (error) {
     throw listenError(error, endpoint);
   }
@@ -92,20 +94,20 @@ class SocketListening implements Listening {
   readonly #spare: SpareDescriptor;
   #isClosed = false;
 
-  constructor(listener: Deno.Listener, spare: SpareDescriptor) {
+  constructor(listener: Deno.Listener, spare: SpareDescriptor, place: Endpoint | undefined) {
     this.#listener = listener;
     this.#spare = spare;
     spare.hold();
     const { addr } = listener;
-    this.endpoint = "hostname" in addr
-      ? { host: addr.hostname, port: addr.port }
-      : { path: "path" in addr ? addr.path : "" };
+    this.endpoint = place ?? ("hostname" in addr ? { host: addr.hostname, port: addr.port } : { path: "" });
   }
 
   async accept(): Promise<Conn | undefined> {
     while (true) {
       try {
-        return new SocketConn(await this.#listener.accept());
+        const socket = await this.#listener.accept();
+        const { endpoint } = this;
+        return new SocketConn(socket, "path" in endpoint ? { local: `unix:${endpoint.path}` } : {});
       } catch (error) {
         if (this.#isClosed) return undefined;
         const failure = socketError(error, `a client of ${endpointText(this.endpoint)}`);

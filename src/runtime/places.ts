@@ -17,26 +17,32 @@ function ownPlaces({ platform, env, uid }: PlacesOptions): Places {
   const home = absolute(env("HOME"));
   if (home === undefined) throw homeless("HOME");
   const temporary = (absolute(env("TMPDIR")) ?? "/tmp").replace(/(.)\/+$/, "$1");
-  const ownTemporary = `${temporary}/postern-${uid ?? "user"}`;
+  // Another user can make this one first: it is only looked at, for an instance of an earlier postern.
+  const formerRuntime = `${temporary}/postern-${uid ?? "user"}`;
   if (platform === "darwin") {
     return {
       home,
       config: `${home}/Library/Application Support/postern`,
       state: `${home}/Library/Application Support/postern/state`,
       cache: `${home}/Library/Caches/postern`,
-      runtime: ownTemporary,
+      // $TMPDIR is cleaned of what was not used for three days.
+      runtime: `${home}/Library/Application Support/postern/run`,
+      formerRuntime,
       temporary,
     };
   }
   // A relative path in these variables is to be ignored (XDG Base Directory Specification, "Basics").
   const xdg = (name: string, otherwise: string) => `${absolute(env(name)) ?? `${home}/${otherwise}`}/postern`;
   const runtime = absolute(env("XDG_RUNTIME_DIR"));
+  const state = xdg("XDG_STATE_HOME", ".local/state");
   return {
     home,
     config: xdg("XDG_CONFIG_HOME", ".config"),
-    state: xdg("XDG_STATE_HOME", ".local/state"),
+    state,
     cache: xdg("XDG_CACHE_HOME", ".cache"),
-    runtime: runtime === undefined ? ownTemporary : `${runtime}/postern`,
+    ...(runtime === undefined
+      ? { runtime: `${state}/run`, formerRuntime }
+      : { runtime: `${runtime}/postern` }),
     temporary,
   };
 }

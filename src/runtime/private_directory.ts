@@ -1,5 +1,6 @@
 import { PosternError } from "../core/mod.ts";
 import { fileError } from "./file_error.ts";
+import { flawOf } from "./ownership.ts";
 
 /**
  * Makes a directory that only we may enter, and its parents where they are missing. One that exists must be a real
@@ -35,22 +36,9 @@ async function make(path: string): Promise<boolean> {
 
 async function claim(path: string): Promise<void> {
   const found = await Deno.lstat(path);
-  const refuse = (why: string, hint: string) =>
-    new PosternError("config", `Cannot use the directory "${path}": ${why}`, { hint });
-  if (found.isSymlink) {
-    throw refuse("it is a symbolic link", "remove the link: it may lead to another user's place");
-  }
-  if (!found.isDirectory) throw refuse("it is not a directory", "move that file away");
-  // Windows has neither owner nor mode here; there the place lies in the user's own profile.
-  if (found.mode === null || found.uid === null) return;
-  if (found.uid !== Deno.uid()) {
-    throw refuse(
-      "it belongs to another user",
-      "remove it, or set XDG_RUNTIME_DIR or TMPDIR to a directory of yours",
-    );
-  }
-  if (found.mode & 0o022) {
-    throw refuse("others can write to it", `look at what is in it, then: chmod 700 ${path}`);
-  }
-  if (found.mode & 0o077) await Deno.chmod(path, 0o700);
+  const isReadable = found.isDirectory && found.uid === Deno.uid() && ((found.mode ?? 0) & 0o022) === 0;
+  if (isReadable && ((found.mode ?? 0) & 0o077) !== 0) return await Deno.chmod(path, 0o700);
+  const flaw = flawOf(path, "directory", found);
+  if (!flaw) return;
+  throw new PosternError("config", `Cannot use the directory "${path}": ${flaw.why}`, { hint: flaw.hint });
 }

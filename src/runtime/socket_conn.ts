@@ -1,6 +1,12 @@
 import { type Conn, formatTarget, StreamedConn } from "../core/mod.ts";
 import { socketError } from "./socket_error.ts";
 
+/** Addresses of which the system says something else. */
+export interface KnownAddresses {
+  readonly peer?: string;
+  readonly local?: string;
+}
+
 /**
  * A kernel socket as a connection. It never touches Deno's own `readable` and `writable`:
  * those close the whole socket when either one ends.
@@ -10,12 +16,14 @@ export class SocketConn extends StreamedConn implements Conn {
   readonly forgetsFailedWrites = true;
   onAbort: ((reason: unknown) => void) | undefined = undefined;
   readonly #socket: Deno.Conn;
+  readonly #known: KnownAddresses;
   #reason: unknown;
   #isClosed = false;
 
-  constructor(socket: Deno.Conn) {
+  constructor(socket: Deno.Conn, known: KnownAddresses = {}) {
     super();
     this.#socket = socket;
+    this.#known = known;
     if (!("setNoDelay" in socket)) return;
     try {
       (socket as Deno.TcpConn).setNoDelay(true);
@@ -25,11 +33,11 @@ export class SocketConn extends StreamedConn implements Conn {
   }
 
   get peer(): string {
-    return addressText(this.#socket.remoteAddr);
+    return this.#known.peer ?? addressText(this.#socket.remoteAddr);
   }
 
   get local(): string {
-    return addressText(this.#socket.localAddr);
+    return this.#known.local ?? addressText(this.#socket.localAddr);
   }
 
   read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {

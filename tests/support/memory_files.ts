@@ -82,6 +82,11 @@ export class MemoryFiles implements Files {
     ]);
   }
 
+  /** Whether it is there: nobody else has anything in memory. */
+  async owned(path: string): Promise<boolean> {
+    return await this.info(path) !== undefined;
+  }
+
   privateDirectory(): Promise<void> {
     return Promise.resolve();
   }

@@ -1,4 +1,4 @@
-import { directoryOf, isPosternError, PosternError, type World } from "../../core/mod.ts";
+import { directoryOf, isPosternError, PosternError, within, type World } from "../../core/mod.ts";
 import {
   delegatesSince,
   dnsDirectories,
@@ -121,9 +121,13 @@ async function removeFiles(world: World, found: readonly DnsSystemFile[]): Promi
   return found.map(({ path }) => path);
 }
 
+/** How long systemctl may take to restart systemd-resolved, and to say its version, in ms. */
+const restartsWithin = 60_000;
+const saysWithin = 5000;
+
 /** systemd-resolved reads its files at its start. */
 async function tellResolved(
-  { process, places }: World,
+  { process, places, clock }: World,
   paths: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
@@ -136,9 +140,13 @@ async function tellResolved(
     });
   let result: { readonly code: number; readonly stderr: string };
   try {
-    result = await process.run(command, { signal });
+    const error = () => failure(`no end within ${restartsWithin / 1000} s`);
+    result = await within(
+      { clock, ms: restartsWithin, signal, error },
+      (signal) => process.run(command, { signal }),
+    );
   } catch (error) {
-    if (signal.aborted) throw error;
+    if (signal.aborted || isPosternError(error, "internal")) throw error;
     throw failure("systemctl cannot be run", error);
   }
   if (result.code !== 0) {
@@ -159,11 +167,15 @@ async function usedVersion(
 
 /** The version of systemd; 0 where it cannot be told. */
 export async function systemdVersion(
-  { process }: Pick<World, "process">,
+  { process, clock }: Pick<World, "process" | "clock">,
   signal: AbortSignal,
 ): Promise<number> {
+  const error = () => new PosternError("timeout", "Cannot tell the version of systemd: no answer in time");
   try {
-    const { stdout } = await process.run(["systemctl", "--version"], { signal });
+    const { stdout } = await within(
+      { clock, ms: saysWithin, signal, error },
+      (signal) => process.run(["systemctl", "--version"], { signal }),
+    );
     return Number(/^systemd ([0-9]+)/.exec(stdout)?.[1] ?? 0);
   } catch (error) {
     if (signal.aborted) throw error;

@@ -1,4 +1,4 @@
-import { formatTarget, PosternError } from "../../core/mod.ts";
+import { formatTarget, isLoopback, parseIp, PosternError } from "../../core/mod.ts";
 
 /** What asks a machine's programs' questions, and can be told to ask us. */
 export type DnsSystem = "systemd-resolved" | "macos" | "nrpt";
@@ -29,12 +29,45 @@ export const dnsDirectories = {
 /** From this version on systemd-resolved asks a server for some names only, and never for others. */
 export const delegatesSince = 258;
 
+const domainForm = /^(?=.{1,253}$)(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}$/;
+
+/** Whether a text is a domain that may become the name of a file, or a word in one. */
+export function isDnsDomain(text: string): boolean {
+  return domainForm.test(text);
+}
+
+/** Whether an address is on loopback: the system is sent to no other name server. */
+export function isOwnServer({ host, port }: DnsWish["server"]): boolean {
+  const bytes = parseIp(host);
+  return bytes !== undefined && isLoopback(bytes) && Number.isInteger(port) && port > 0 && port < 65_536;
+}
+
+/** Whoever says what is wished for, nothing else than loopback and domains gets into files and commands. */
+function demandPlain({ server, domains }: DnsWish): void {
+  if (!isOwnServer(server)) {
+    throw new PosternError(
+      "config",
+      `Cannot have the system ask ${JSON.stringify(server.host)}: it is no loopback address`,
+      { hint: "set listen.dns to 127.0.0.1:1053" },
+    );
+  }
+  const odd = domains.find((domain) => !isDnsDomain(domain));
+  if (odd === undefined) return;
+  throw new PosternError(
+    "config",
+    `Cannot have the system ask for ${JSON.stringify(odd.slice(0, 300))}: it is no domain`,
+    { hint: "name domains such as corp.example.net" },
+  );
+}
+
 /** The files for a system. `version` is that of systemd, where it is known. */
 export function dnsSystemFiles(
   system: Exclude<DnsSystem, "nrpt">,
-  { server, domains }: DnsWish,
+  wish: DnsWish,
   { version = 0 }: { version?: number } = {},
 ): DnsSystemFile[] {
+  demandPlain(wish);
+  const { server, domains } = wish;
   const { host, port } = server;
   if (system === "macos") {
     return domains.map((domain) => ({
@@ -55,9 +88,9 @@ export function dnsSystemFiles(
 }
 
 /** The commands of PowerShell that make rules of the Name Resolution Policy Table, and those that take them away. */
-export function nrptCommands(
-  { server: { host, port }, domains }: DnsWish,
-): { make: string[]; undo: string[] } {
+export function nrptCommands(wish: DnsWish): { make: string[]; undo: string[] } {
+  demandPlain(wish);
+  const { server: { host, port }, domains } = wish;
   if (port !== 53) {
     throw new PosternError(
       "config",

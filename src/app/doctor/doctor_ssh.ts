@@ -1,10 +1,13 @@
-import type { World } from "../../core/mod.ts";
+import { PosternError, within, type World } from "../../core/mod.ts";
 import { inspectSsh, resolveChain, type SshHost } from "../../transports/mod.ts";
 import { closedDoor } from "../door/closed_door.ts";
 import type { LoadedConfig } from "../settings/config_file.ts";
 import type { Door } from "../door/door.ts";
 import type { Finding } from "./doctor.ts";
 import { transportReports } from "../door/transport_reports.ts";
+
+/** How long the ssh program may take to say its version, in ms. */
+const answersWithin = 10_000;
 
 /** Looks at what the ssh transports of a configuration need on this machine; connects to no host. */
 export async function* sshFindings(
@@ -26,7 +29,18 @@ export async function* sshFindings(
     network: world.network,
     clock: world.clock,
     files: world.files,
-    run: (command: readonly string[]) => world.process.run(command, { signal }),
+    run: (command: readonly string[]) => {
+      const error = () =>
+        new PosternError(
+          "timeout",
+          `Cannot run ${command.join(" ")}: no end within ${answersWithin / 1000} s`,
+        );
+      const { clock, process } = world;
+      return within(
+        { clock, ms: answersWithin, signal, error },
+        (signal) => process.run(command, { signal }),
+      );
+    },
   };
   yield* inspectSsh(await hostsOf(door), around, { signal });
 }

@@ -21,7 +21,7 @@ import {
   type ListenSettings,
   type Pages,
   type Serve,
-  serveAdmin,
+  serveAdminAt,
   serveDoor,
   serveHttp,
   serveMixed,
@@ -73,12 +73,11 @@ interface Wanted {
   readonly deps: ListenerDeps;
 }
 
-const serves: Record<DoorKind | "admin", Serve> = {
+const serves: Record<DoorKind, Serve> = {
   mixed: serveMixed,
   unix: serveMixed,
   socks: serveSocks,
   http: serveHttp,
-  admin: serveAdmin,
 };
 
 /** How often a port is asked for that is free in both address families. */
@@ -266,7 +265,7 @@ export class ListenerSet implements AsyncDisposable {
   }
 
   #serve({ kind, listening, address, deps }: Bound): void {
-    const now = { deps, serve: serves[kind] };
+    const now = { deps, serve: kind === "admin" ? serveAdminAt(listening.endpoint) : serves[kind] };
     const known = this.#live.get(listening);
     if (known) return void (known.now = now);
     const live = new LiveDeps(now);

@@ -16,7 +16,7 @@ import {
   loadEgressController,
   readSystemBundle,
 } from "../../egress/mod.ts";
-import { loadKonnectivity, serveAdmin, serveDoor } from "../../listeners/mod.ts";
+import { loadKonnectivity, serveAdminAt, serveDoor } from "../../listeners/mod.ts";
 import { openClusterOfProgram } from "../programs/cluster_of_program.ts";
 import { listenAnywhere } from "../listen_anywhere.ts";
 import { gauge } from "../konnectivity/tunnel_record.ts";
@@ -116,7 +116,9 @@ export async function runEgressController(
   const refuse = () =>
     Promise.reject(new PosternError("not_allowed", "Cannot connect anywhere: this is no door"));
   tasks.spawn((signal) =>
-    serveDoor(health, serveAdmin, { dial: refuse, clock, log, deadlines, limits, pages }, { signal })
+    serveDoor(health, serveAdminAt(health.endpoint), { dial: refuse, clock, log, deadlines, limits, pages }, {
+      signal,
+    })
   );
   const { endpoint } = health;
   await onReady({ health: "port" in endpoint ? formatTarget(endpoint) : endpoint.path });

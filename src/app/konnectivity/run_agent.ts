@@ -12,7 +12,7 @@ import {
   within,
   type World,
 } from "../../core/mod.ts";
-import { loadKonnectivity, serveAdmin, serveDoor } from "../../listeners/mod.ts";
+import { loadKonnectivity, serveAdminAt, serveDoor } from "../../listeners/mod.ts";
 import { Direct } from "../../transports/mod.ts";
 import { listenAnywhere } from "../listen_anywhere.ts";
 import { AllowedTargets } from "./allowed_targets.ts";
@@ -149,12 +149,12 @@ export async function runKonnectivityAgent(
   await using health = listenAnywhere(network, settings.health);
   const limits = { connections: 100, handshake: 10_000, halfCloseLinger: 5000 };
   const deps = { dial: record.dial, clock, log, deadlines, limits, pages };
-  tasks.spawn((signal) => serveDoor(health, serveAdmin, deps, { signal }));
+  tasks.spawn((signal) => serveDoor(health, serveAdminAt(health.endpoint), deps, { signal }));
   const { endpoint } = health;
   await using admin = await boundIfFree(() => Promise.resolve(listenAnywhere(network, settings.admin)), log);
   if (admin && "port" in endpoint) {
     const pages = adminPages({ healthPort: endpoint.port });
-    tasks.spawn((signal) => serveDoor(admin, serveAdmin, { ...deps, pages }, { signal }));
+    tasks.spawn((signal) => serveDoor(admin, serveAdminAt(admin.endpoint), { ...deps, pages }, { signal }));
   }
   if (counted) tasks.spawn((signal) => counted.run({ signal }));
   await onReady({ health: "port" in endpoint ? formatTarget(endpoint) : endpoint.path });

@@ -17,7 +17,7 @@ import {
   type ListenerDeps,
   loadKonnectivity,
   type Serve,
-  serveAdmin,
+  serveAdminAt,
   serveDoor,
 } from "../../listeners/mod.ts";
 import { listenAnywhere } from "../listen_anywhere.ts";
@@ -168,7 +168,7 @@ export async function runKonnectivityServer(
   );
   const serving = [
     serveDoor(front, serveFront, deps, { signal: over.signal }),
-    serveDoor(health, serveAdmin, deps, { signal: over.signal }),
+    serveDoor(health, serveAdminAt(health.endpoint), deps, { signal: over.signal }),
     serveDoor(back, serveBack, { ...deps, limits: { ...limits, connections: 10_000 } }, {
       signal: over.signal,
     }),
@@ -177,7 +177,9 @@ export async function runKonnectivityServer(
   const admin = await boundIfFree(() => bind(settings.admin), log);
   if (admin) {
     const pages = adminPages(() => metrics.all());
-    tasks.spawn(() => serveDoor(admin, serveAdmin, { ...deps, pages }, { signal: over.signal }));
+    tasks.spawn(() =>
+      serveDoor(admin, serveAdminAt(admin.endpoint), { ...deps, pages }, { signal: over.signal })
+    );
   }
   cluster?.start(tasks);
   await onReady({ front: text(front), agents: text(back), health: text(health) });

@@ -1,4 +1,4 @@
-import { describe, isPosternError, type World } from "../../core/mod.ts";
+import { describe, isPosternError, PosternError, within, type World } from "../../core/mod.ts";
 
 /** A command that the service manager has to be given. */
 export type ManagerCommand = readonly [program: string, ...args: string[]];
@@ -54,14 +54,25 @@ export type ManagerAnswer = { readonly code: number; readonly stdout: string; re
   readonly missing: string;
 };
 
+/** How long a command may take, in ms: one that restarts an instance waits until its connections have ended. */
+const patience = 300_000;
+
 /** Runs one; a program that is not there is an answer too. */
 export async function runManager(
   world: World,
   command: ManagerCommand,
   { signal }: { signal: AbortSignal },
 ): Promise<ManagerAnswer> {
+  const text = command.join(" ");
+  const error = () =>
+    new PosternError("timeout", `Cannot wait for "${text}": no end within ${patience / 1000} s`, {
+      hint: "the service manager may still be at it: see postern service status; then run it again",
+    });
   try {
-    return await world.process.run(command, { signal });
+    return await within(
+      { clock: world.clock, ms: patience, signal, error },
+      (signal) => world.process.run(command, { signal }),
+    );
   } catch (error) {
     if (signal.aborted || !isPosternError(error, "config")) throw error;
     return { missing: describe(error) };

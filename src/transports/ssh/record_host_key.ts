@@ -52,7 +52,7 @@ async function locked(
 ): Promise<Disposable> {
   const end = clock.now() + patience;
   while (true) {
-    const lock = await files.lock(path);
+    const lock = await files.lock(path, { isTheirs: true });
     if (lock) return lock;
     if (clock.now() >= end) {
       throw new PosternError("timeout", `Cannot lock "${path}": another program has held it for 2 s`);

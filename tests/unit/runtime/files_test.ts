@@ -152,7 +152,7 @@ inDirectory("privateDirectory() refuses what others may have prepared", async (d
   await Deno.symlink(`${directory}/open`, `${directory}/link`);
   await Deno.writeTextFile(`${directory}/file`, "");
   const cases: readonly (readonly [string, RegExp])[] = [
-    ["open", /others can write to it$/],
+    ["open", /other users have access to it \(mode 0777\)$/],
     ["link", /symbolic link$/],
     ["file", /not a directory$/],
   ];
@@ -180,6 +180,47 @@ inDirectory("lock() is held by one until it is given back", async (directory, fi
   first[Symbol.dispose]();
   using again = await files.lock(path);
   assert.ok(again);
+});
+
+inDirectory("lock() makes nothing through a link, and opens none", async (directory, files) => {
+  if (isWindows) return;
+  const path = `${directory}/default.lock`;
+  for (const there of [true, false]) {
+    if (there) await Deno.writeTextFile(`${directory}/target`, "theirs", { mode: 0o600 });
+    await Deno.symlink(`${directory}/target`, path);
+    const refused = coded("config", /^Cannot trust the lock file ".*default\.lock": it is a symbolic link$/);
+    await assert.rejects(files.lock(path, { removes: true }), refused);
+    if (there) assert.equal(await Deno.readTextFile(`${directory}/target`), "theirs");
+    else assert.deepEqual(await files.list(directory), ["default.lock"]);
+    await Deno.remove(path);
+    await Deno.remove(`${directory}/target`).catch(() => {});
+  }
+});
+
+inDirectory(
+  "lock() refuses a file that is no lock of ours, and does not wait for it",
+  async (directory, files) => {
+    if (isWindows) return;
+    const path = `${directory}/default.lock`;
+    const { success } = await new Deno.Command("mkfifo", { args: [path] }).output();
+    assert.ok(success);
+    await assert.rejects(files.lock(path), coded("config", /it is not a lock file$/));
+    await Deno.remove(path);
+    await Deno.writeTextFile(path, "", { mode: 0o600 });
+    await Deno.chmod(path, 0o644);
+    await assert.rejects(files.lock(path), coded("config", /other users have access to it \(mode 0644\)$/));
+    using lock = await files.lock(path, { isTheirs: true });
+    assert.ok(lock);
+  },
+);
+
+inDirectory("lock() of a person's own file follows a link to it", async (directory, files) => {
+  if (isWindows) return;
+  await Deno.writeTextFile(`${directory}/known_hosts`, "a\n");
+  await Deno.symlink(`${directory}/known_hosts`, `${directory}/link`);
+  using lock = await files.lock(`${directory}/link`, { isTheirs: true });
+  assert.ok(lock);
+  assert.equal(await files.lock(`${directory}/known_hosts`, { isTheirs: true }), undefined);
 });
 
 inDirectory("lock() takes its file away at the end where that is asked for", async (directory, files) => {
