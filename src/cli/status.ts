@@ -57,15 +57,16 @@ async function statuses(
   { signal }: { signal: AbortSignal },
 ): Promise<Status[]> {
   const { connectInstance, instances, isUntrusted } = await import("../app/mod.ts");
+  const notes: string[] = [];
   const silent: string[] = [];
   let distrusted: PosternError | undefined;
-  const ignored = (error: PosternError) => {
-    distrusted ??= error;
-    silent.push(`postern: ${printable(describe(error))}\n`);
-  };
+  // Another user can put something there at any time: that decides nothing.
+  const ignored = (error: PosternError) => void notes.push(`postern: ${printable(describe(error))}\n`);
   const unanswered = (id: string, error: unknown) => {
-    if (isUntrusted(error)) return ignored(error);
-    silent.push(`postern: the door "${id}" does not answer: ${printable(describe(error))}\n`);
+    const isDistrusted = isUntrusted(error);
+    if (isDistrusted) distrusted ??= error;
+    const what = isDistrusted ? "" : `the door "${id}" does not answer: `;
+    silent.push(`postern: ${what}${printable(describe(error))}\n`);
   };
   const ids = id === undefined
     ? (await instances(world, { signal, unanswered, ignored })).map((instance) => instance.id)
@@ -81,6 +82,7 @@ async function statuses(
     }
   }));
   const found = answers.filter((status) => status !== undefined);
+  await world.terminal.err(notes.join(""));
   if (found.length === 0 && distrusted && silent.length === 1) throw distrusted;
   await world.terminal.err(silent.join(""));
   if (found.length === 0 && silent.length > 0) {

@@ -43,8 +43,10 @@ export default defineCommand({
         }),
       );
     };
-    const ignored = (error: PosternError) => void failed.push(error);
+    const notes: string[] = [];
+    const ignored = (error: PosternError) => void notes.push(`postern: ${printable(describe(error))}\n`);
     const ids = (await instances(world, { signal, unanswered, ignored })).map(({ id }) => id);
+    await world.terminal.err(notes.join(""));
     if (ids.length === 0 && failed.length === 0) {
       throw new PosternError("refused", "Cannot stop a door: none runs", {
         exit: 3,

@@ -41,7 +41,11 @@ routes: [{ to: 127.0.0.2, via: far-1 }]
       await failing.send(socks5Asking({ host, port: 1 }));
       await failing.rest();
     }
-    const answer = await ask(await listenerOf(door, "admin"), "GET /metrics HTTP/1.1", "Host: any.example");
+    const admin = await listenerOf(door, "admin");
+    for (const field of ["Host: any.example", `Host: ${admin}\r\nOrigin: http://evil.example`]) {
+      assert.match(await ask(admin, "GET /metrics HTTP/1.1", field), /^HTTP\/1\.1 403 /);
+    }
+    const answer = await ask(admin, "GET /metrics HTTP/1.1", `Host: ${admin}`);
     assert.match(answer, /^HTTP\/1\.1 200 [^]*\r\nContent-Type: text\/plain; version=0\.0\.4/i);
     const text = answer.slice(answer.indexOf("\r\n\r\n") + 4);
     const { code, stdout, stderr } = await runPeer(promcheck, [], { stdin: text });

@@ -82,9 +82,14 @@ export class MemoryFiles implements Files {
     ]);
   }
 
-  /** Whether it is there: nobody else has anything in memory. */
-  async owned(path: string): Promise<boolean> {
-    return await this.info(path) !== undefined;
+  /** What is not ours alone, and why. */
+  readonly distrusted = new Map<string, string>();
+
+  async owned(path: string, kind: "directory" | "socket"): Promise<boolean> {
+    const why = this.distrusted.get(path);
+    if (why === undefined) return await this.info(path) !== undefined;
+    const message = `Cannot trust the ${kind} "${path}": ${why}`;
+    throw new PosternError("config", message, { detail: "untrusted", hint: `remove it: rm "${path}"` });
   }
 
   privateDirectory(): Promise<void> {

@@ -38,7 +38,7 @@ Deno.test("Instance.take() removes what a dead door left, and gives the lock bac
 Deno.test("Instance.take() leaves the socket of a living door alone, whatever that serves there", async () => {
   const world = new MemoryWorld();
   await using _door = world.network.listen({ path: "/run/me/work.sock" });
-  await assert.rejects(Instance.take(world, "work"), /another door listens on \/run\/me\/work\.sock/);
+  await assert.rejects(Instance.take(world, "work"), /another instance listens on \/run\/me\/work\.sock/);
   assert.ok(await world.files.info("/run/me/work.sock"));
   assert.ok(await world.files.lock(lockFile));
 });
@@ -181,4 +181,86 @@ Deno.test("instances() shows the others when one door does not answer", async ()
   const silent: string[] = [];
   assert.deepEqual(await instances(world, { signal, unanswered: (id) => void silent.push(id) }), []);
   assert.deepEqual(silent, ["work"]);
+});
+
+const former = "/tmp/postern-1000";
+
+/** A world in which an earlier postern may have instances in another place. */
+function withFormerPlace(files: Readonly<Record<string, string>> = {}): MemoryWorld {
+  const world = new MemoryWorld({ files });
+  Object.assign(world.places, { formerRuntime: former });
+  return world;
+}
+
+function answering(world: MemoryWorld, path: string, id: string): WebServer {
+  return new WebServer(
+    world.network.listen({ path }),
+    () => jsonAnswer({ version: "0.1.0", id, pid: 7, protocol: 1 }),
+  );
+}
+
+for (const path of ["/run/me", "/run/me/work.sock"]) {
+  Deno.test(`connectInstance() connects to nothing where ${path} is not ours alone`, async () => {
+    const world = new MemoryWorld({ files: { [lockFile]: "" } });
+    await using _stranger = answering(world, "/run/me/work.sock", "work");
+    world.files.distrusted.set(path, "it belongs to another user (65534)");
+    await assert.rejects(connectInstance(world, "work", { signal }), {
+      code: "config",
+      detail: "untrusted",
+      message: new RegExp(`"${path}": it belongs to another user \\(65534\\)$`),
+    });
+    const told: string[] = [];
+    const asked = instances(world, { signal, unanswered: (id, error) => void told.push(`${id}: ${error}`) });
+    if (path === "/run/me") await assert.rejects(asked, { detail: "untrusted" });
+    else {
+      assert.deepEqual(await asked, []);
+      assert.match(told.join(), /^work: PosternError: Cannot trust the socket/);
+    }
+    assert.deepEqual(world.network.connects, []);
+  });
+}
+
+Deno.test("connectInstance() finds an instance of an earlier postern in its place, and lists it", async () => {
+  const world = withFormerPlace({ [`${former}/work.lock`]: "" });
+  await using _earlier = answering(world, `${former}/work.sock`, "work");
+  assert.equal((await (await connectInstance(world, "work", { signal })).hello({ signal })).pid, 7);
+  const found = await instances(world, { signal });
+  assert.deepEqual(found.map(({ id, control }) => [id, control]), [["work", `${former}/work.sock`]]);
+});
+
+Deno.test("connectInstance() takes nothing from the former place where another user has made it, and says so", async () => {
+  const world = withFormerPlace({ [`${former}/work.lock`]: "" });
+  await using _stranger = answering(world, `${former}/work.sock`, "work");
+  world.files.distrusted.set(former, "it belongs to another user (65534)");
+  await assert.rejects(connectInstance(world, "work", { signal }), {
+    code: "refused",
+    exit: 3,
+    detail: "no_instance",
+    hint: `remove it: rm "${former}"`,
+  });
+  const ignored: string[] = [];
+  assert.deepEqual(
+    await instances(world, { signal, ignored: ({ message }) => void ignored.push(message) }),
+    [],
+  );
+  assert.deepEqual(ignored, [`Cannot trust the directory "${former}": it belongs to another user (65534)`]);
+  assert.deepEqual(world.network.connects, []);
+  // Nor does it keep one from starting.
+  await using _instance = await Instance.take(world, "work");
+});
+
+Deno.test("Instance.take() leaves the id to an instance of an earlier postern", async () => {
+  const world = withFormerPlace({ [`${former}/work.lock`]: "" });
+  {
+    using _lock = await world.files.lock(`${former}/work.lock`);
+    await assert.rejects(Instance.take(world, "work"), /an instance "work" is running already/);
+  }
+  await using _instance = await Instance.take(world, "work");
+});
+
+Deno.test("instances() tells an id by its socket, whatever the instance says", async () => {
+  const world = new MemoryWorld({ files: { [lockFile]: "" } });
+  await using _odd = answering(world, "/run/me/work.sock", "../../etc/passwd");
+  const [found] = await instances(world, { signal });
+  assert.deepEqual([found?.id, found?.control], ["work", "/run/me/work.sock"]);
 });

@@ -38,3 +38,47 @@ Deno.test("status fails when the only door there is cannot be asked", async () =
   assert.match(said(), /no door answers/);
   assert.equal(await runCommandLine(["status", "--id", "later"], world, context), 1);
 });
+
+Deno.test("status connects to no socket that is not ours alone, and says why", async () => {
+  const { world, server, said } = withNewerDoor();
+  await using _server = server;
+  world.files.put("/run/me/work.lock", "");
+  world.files.distrusted.set("/run/me/later.sock", "it belongs to another user (65534)");
+  const door = await startDoor(world, { id: "work", config: "/c.yaml" });
+  assert.equal(await runCommandLine(["status", "-o", "json"], world, context), 0);
+  assert.deepEqual(JSON.parse(world.out).map(({ id }: { id: string }) => id), ["work"]);
+  assert.equal(
+    said(),
+    'postern: Cannot trust the socket "/run/me/later.sock": it belongs to another user (65534)\n',
+  );
+  world.kill("SIGTERM");
+  await door.ended;
+  assert.equal(await runCommandLine(["status"], world, context), 4);
+  assert.match(
+    said(),
+    /error: Cannot trust the socket .*\npostern: hint: remove it: rm "\/run\/me\/later\.sock"\n$/,
+  );
+  assert.deepEqual(server.requests, []);
+});
+
+Deno.test("status says that another user has made the place of an earlier postern, and env answers without it", async () => {
+  const { world, said } = withNewerDoor();
+  world.files.put(
+    "/config/config.yaml",
+    "listen: { mixed: 127.0.0.1:7 }\nroutes: [{ to: a.example, via: reject }]\n",
+  );
+  Object.assign(world.places, { formerRuntime: "/tmp/postern-1000" });
+  world.files.distrusted.set("/tmp/postern-1000", "it is a symbolic link");
+  world.files.remove("/run/me/later.lock");
+  assert.equal(await runCommandLine(["status"], world, context), 3);
+  assert.match(
+    said(),
+    /^postern: Cannot trust the directory "\/tmp\/postern-1000": it is a symbolic link\n/,
+  );
+  assert.equal(await runCommandLine(["env"], world, context), 0);
+  assert.match(world.out, /^export http_proxy='http:\/\/127\.0\.0\.1:7'$/m);
+  assert.match(
+    said(),
+    /postern: Cannot trust the directory .*\npostern: no instance "default" runs: answered from/,
+  );
+});

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Deadlines, Messages } from "../../../src/core/mod.ts";
-import { createPages, serveAdmin } from "../../../src/listeners/mod.ts";
+import { createPages, serveAdmin, serveAdminAt } from "../../../src/listeners/mod.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { memoryPair } from "../../support/memory_conn.ts";
 import { PageClient } from "../../support/page_client.ts";
@@ -31,4 +31,42 @@ for (const { line, withPages, without } of asked) {
       assert.equal(far.isClosed, true);
     }
   });
+}
+
+const places = [
+  { endpoint: { host: "127.0.0.1", port: 1 }, line: "Host: monitor.example", status: 403 },
+  { endpoint: { host: "::1", port: 1 }, line: "Host: rebound.example:1", status: 403 },
+  {
+    endpoint: { host: "127.0.0.1", port: 1 },
+    line: "Host: 127.0.0.1:1\r\nOrigin: http://evil.example",
+    status: 403,
+  },
+  {
+    endpoint: { host: "127.0.0.1", port: 1 },
+    line: "Host: localhost:1\r\nSec-Fetch-Site: cross-site",
+    status: 403,
+  },
+  { endpoint: { host: "127.0.0.1", port: 1 }, line: "Host: localhost:1", status: 200 },
+  {
+    endpoint: { host: "127.0.0.1", port: 1 },
+    line: "Host: 127.0.0.1:1\r\nOrigin: http://127.0.0.1:1",
+    status: 200,
+  },
+  { endpoint: { host: "0.0.0.0", port: 1 }, line: "Host: monitor.example", status: 200 },
+  { endpoint: { host: "192.0.2.1", port: 1 }, line: "Host: monitor.example", status: 200 },
+];
+for (const { endpoint, line, status } of places) {
+  for (const path of ["/metrics", "/healthz"]) {
+    Deno.test(`serveAdminAt() ${endpoint.host} answers ${path} with ${status} to ${JSON.stringify(line)}`, async () => {
+      const clock = new FakeClock();
+      const [near, far] = memoryPair();
+      const pages = createPages(fakePageSource());
+      const deps = { clock, log: recordingLog(), deadlines: new Deadlines(clock), pages };
+      const { signal } = new AbortController();
+      const served = serveAdminAt(endpoint)(far, new Messages(far), deps, { signal });
+      assert.equal((await new PageClient(near).ask(`GET ${path} HTTP/1.1`, line)).status, status);
+      await near.closeWrite();
+      await served;
+    });
+  }
 }

@@ -79,7 +79,7 @@ const failures = [
   {
     name: "a control socket that another door has for something else",
     prepare: (world: MemoryWorld) => void world.network.listen({ path: "/run/me/default.sock" }),
-    error: /another door listens on \/run\/me\/default\.sock/,
+    error: /another instance listens on \/run\/me\/default\.sock/,
   },
   {
     name: "a control socket that cannot be bound",
