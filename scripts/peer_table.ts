@@ -89,6 +89,7 @@ export const peers = {
   maven: { program: "mvn", debian: "maven", isOptional: true },
   microsocks: { program: "microsocks", debian: "microsocks" },
   openssl: { program: "openssl", debian: "openssl" },
+  perl: { program: "perl", debian: "perl-base" },
   promcheck: { program: "promcheck", go: "shared" },
   proxyrules: { program: "proxyrules", go: "own" },
   python: { program: "python3", debian: "python3-venv", python: ["requests==2.32.5", "PySocks==1.7.1"] },

@@ -43,7 +43,8 @@ export class Household implements AsyncDisposable, ProgramRuns {
     this.places = placesFor({ platform, env: (name) => env[name], uid: Deno.uid() ?? undefined });
   }
 
-  static async open(): Promise<Household> {
+  /** One without a runtime directory is as root's after `sudo`, or of a machine without systemd. */
+  static async open({ hasRuntime = true } = {}): Promise<Household> {
     const directory = await Deno.makeTempDir({ prefix: "pt" });
     const below = (name: string) => `${directory}/${name}`;
     const env: Record<string, string> = {
@@ -51,7 +52,7 @@ export class Household implements AsyncDisposable, ProgramRuns {
       XDG_CONFIG_HOME: below("config"),
       XDG_STATE_HOME: below("state"),
       XDG_CACHE_HOME: below("cache"),
-      XDG_RUNTIME_DIR: below("run"),
+      ...(hasRuntime && { XDG_RUNTIME_DIR: below("run") }),
       TMPDIR: below("tmp"),
       PATH: Deno.env.get("PATH") ?? "",
       NO_COLOR: "1",

@@ -75,6 +75,7 @@ async function directoryFinding({ files, places }: World): Promise<Finding> {
   const name = "directory for sockets";
   try {
     await files.privateDirectory(places.runtime);
+    await files.owned(places.runtime, "directory");
     return { name, state: "ok", detail: `${places.runtime} is ours and closed to others` };
   } catch (error) {
     const { message, hint } = asPosternError(error);
