@@ -21,7 +21,7 @@ const files: readonly (readonly [string, string])[] = [
   ["~/.config/postern/config.yaml", "The configuration: postern config init writes a first one."],
   ["~/.cache/postern", "Catalogues of clusters, and tokens; readable by their owner only."],
   ["~/.local/state/postern", "Locks and logs of doors in the background."],
-  ["$XDG_RUNTIME_DIR/postern", "Control sockets of running doors."],
+  ["$XDG_RUNTIME_DIR/postern, else run in the state directory", "Control sockets of running instances."],
 ];
 
 /** Wide enough for the longest entry to stand on one line. */

@@ -304,7 +304,7 @@ export interface SourceFacts {
   readonly platform: string;
   /** The control sockets there are. */
   readonly sockets?: readonly string[];
-  /** Where an earlier postern has its sockets, while that is there; it is only looked at where it is not ours alone. */
+  /** Where an earlier postern has its sockets; a command may only look there, unless the directory is ours alone. */
   readonly former?: { readonly path: string; readonly isOurs: boolean } | undefined;
   /** What SHELL, SSH_ASKPASS and SSH_AUTH_SOCK name. */
   readonly shell?: string | undefined;

@@ -63,11 +63,11 @@ function* socketsIn(directory: string): Generator<string> {
   }
 }
 
-/** Where an earlier postern has its sockets, if there is anything. */
+/** Where an earlier postern has its sockets. A command looks there also where nothing is. */
 function formerPlace({ formerRuntime: path }: Places): { path: string; isOurs: boolean } | undefined {
   if (path === undefined) return undefined;
   try {
-    return checkOwned(path, "directory") ? { path, isOurs: true } : undefined;
+    return { path, isOurs: checkOwned(path, "directory") };
   } catch (error) {
     if (!(error instanceof PosternError)) throw error;
     return { path, isOurs: false };

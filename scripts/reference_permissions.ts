@@ -6,7 +6,10 @@ const places = [
   ["`{config}`", "the configuration directory: `postern` in `$XDG_CONFIG_HOME`, else in `~/.config`"],
   ["`{state}`", "the state directory, with the logs of doors in the background"],
   ["`{cache}`", "the cache directory"],
-  ["`{runtime}`", "the directory of control sockets and locks: `postern` in `$XDG_RUNTIME_DIR`"],
+  [
+    "`{runtime}`",
+    "the directory of control sockets and locks: `postern` in `$XDG_RUNTIME_DIR`, else `run` in the state directory",
+  ],
   ["`{control}`", "the control sockets of the doors that run, each by its path"],
   ["`{ssh}`", "`~/.ssh`, where host keys are written down that the ssh configuration lets us accept"],
   ["`{shell}`", "`/bin/sh` and what `$SHELL` names: they run `Match exec` and ProxyCommand"],

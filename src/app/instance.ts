@@ -105,7 +105,7 @@ export class Instance implements AsyncDisposable {
   }
 }
 
-/** Whether an instance of an earlier postern has the id. A place that is not ours alone has none of ours. */
+/** Whether an instance of an earlier postern has the id, as far as that can be told: its place may not be ours. */
 async function isHeldByFormer(world: World, id: string): Promise<boolean> {
   for (const place of controlPlaces(world).filter(({ isFormer }) => isFormer)) {
     try {
@@ -113,7 +113,8 @@ async function isHeldByFormer(world: World, id: string): Promise<boolean> {
       using lock = await world.files.lock(lockPath(place, id), { removes: true });
       if (!lock) return true;
     } catch (error) {
-      if (!isUntrusted(error)) throw error;
+      // From source a background instance has no right to write there.
+      if (!isUntrusted(error) && !isPosternError(error, "not_allowed")) throw error;
     }
   }
   return false;

@@ -22,9 +22,11 @@ export async function serveAdmin(
  */
 export function serveAdminAt(endpoint: Endpoint): typeof serveAdmin {
   if ("path" in endpoint || !isLoopbackHost(endpoint.host)) return serveAdmin;
-  return async (client, messages, { pages, ...deps }, options) => {
+  return async (client, messages, deps, options) => {
+    const { clock, deadlines, log, limits, pages } = deps;
     const local: Pages | undefined = pages &&
       (async (request, options) => foreignRefusal(request) ?? await pages(request, options));
-    await serveAdmin(client, messages, { ...deps, pages: local }, options);
+    const parts = { clock, deadlines, log, ...(limits && { limits }), pages: local };
+    await serveAdmin(client, messages, parts, options);
   };
 }

@@ -93,14 +93,19 @@ const listen = record({
   ),
   socks: optional(described(oneOrMore(listener(listenAddress())), "SOCKS4, SOCKS4a and SOCKS5 only.")),
   http: optional(described(oneOrMore(listener(listenAddress())), "HTTP proxy, PAC and pages only.")),
-  unix: optional(described(oneOrMore(listener(unixPath())), "The mixed door on a unix socket.")),
+  unix: optional(
+    described(
+      oneOrMore(listener(unixPath())),
+      "The mixed door on a unix socket, for your user only (mode 0600).",
+    ),
+  ),
   dns: optional(
     described(
       admin,
       "A DNS server for the names of clusters and of dns.domains, over UDP and TCP; loopback only.",
     ),
   ),
-  admin: optional(described(admin, "/healthz, /readyz and /metrics only.")),
+  admin: optional(described(admin, "/healthz, /readyz and /metrics only; on loopback for a loopback Host.")),
   allowOpen: optional(
     described(flag(), "Allows a door on other addresses than loopback without authentication."),
     false,

@@ -56,7 +56,7 @@ export function flawOf(path: string, kind: OwnedKind, found: Deno.FileInfo): Fla
 export function flawAbove(path: string): Flaw | undefined {
   const ours = Deno.uid();
   if (ours === null) return undefined;
-  // In a user namespace root has another number: whoever owns the root directory is root.
+  // In a user namespace root has another number: the owner of the root directory is root.
   const trusted = new Set([ours, 0, lookIfAllowed("/")?.uid ?? 0]);
   for (const directory of new Set([...above(path), ...above(realPath(path))])) {
     const found = lookIfAllowed(directory);

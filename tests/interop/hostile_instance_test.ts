@@ -277,6 +277,7 @@ peerTest(
   async ({ perl }) => {
     await using home = await openHousehold();
     const directory = home.places.formerRuntime ?? "";
+    assert.equal((await run(home, ["status"])).code, 3);
     const earlier = { ...answers, ends: "yes" };
     await using _instance = await HostileInstance.start(perl, { directory, answers: earlier });
     const shown = await run(home, ["status", "-o", "json"]);

@@ -271,7 +271,7 @@ peerTest(
     }).spawn();
     const reader = child.stdout.getReader();
     assert.equal(new TextDecoder().decode((await reader.read()).value), "ready\n");
-    const socket = `${openssh.parent}/ssh-`;
+    const socket = `${openssh.parent}/`;
     assert.equal((await processesWith(paths.sh, socket)).length, 2);
     child.kill("SIGKILL");
     await child.status;

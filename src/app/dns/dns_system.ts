@@ -42,7 +42,7 @@ export function isOwnServer({ host, port }: DnsWish["server"]): boolean {
   return bytes !== undefined && isLoopback(bytes) && Number.isInteger(port) && port > 0 && port < 65_536;
 }
 
-/** Whoever says what is wished for, nothing else than loopback and domains gets into files and commands. */
+/** Only loopback addresses and domains get into files and commands, wherever the wish comes from. */
 function demandPlain({ server, domains }: DnsWish): void {
   if (!isOwnServer(server)) {
     throw new PosternError(

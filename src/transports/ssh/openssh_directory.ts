@@ -34,7 +34,8 @@ export class OpensshDirectory implements AsyncDisposable {
 
   constructor(options: OpensshDirectoryOptions) {
     this.#options = options;
-    this.#path = `${options.parent}/ssh-${crypto.randomUUID().slice(0, 8)}`;
+    // Short, because the path of a socket may have 103 bytes on macOS.
+    this.#path = `${options.parent}/${crypto.randomUUID().slice(0, 8)}`;
   }
 
   /** The path for a new control socket. */
@@ -77,7 +78,7 @@ export class OpensshDirectory implements AsyncDisposable {
   /** Removes what former processes have left. */
   async #sweep(): Promise<void> {
     const { files, parent, log } = this.#options;
-    const names = (await files.list(parent)).flatMap((name) => /^ssh-[0-9a-f]{8}/.exec(name) ?? []);
+    const names = (await files.list(parent)).flatMap((name) => /^(?:ssh-)?[0-9a-f]{8}/.exec(name) ?? []);
     for (const name of new Set(names)) {
       const path = `${parent}/${name}`;
       if (path === this.#path) continue;
@@ -138,6 +139,6 @@ function demandShort(path: string, platform: Process["platform"]): void {
   throw new PosternError(
     "config",
     `Cannot keep control sockets of ssh in "${path}": it has ${length} bytes, the system allows ${most}`,
-    { hint: "set XDG_RUNTIME_DIR or TMPDIR to a shorter directory" },
+    { hint: "set XDG_RUNTIME_DIR to a shorter directory; on macOS use the built-in engine for this host" },
   );
 }
