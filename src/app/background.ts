@@ -1,5 +1,5 @@
 import { describe, directoryOf, pause, PosternError, within, type World } from "../core/mod.ts";
-import { checkedId, connectInstance, logFile } from "./instance.ts";
+import { checkedId, connectInstance, isUntrusted, logFile } from "./instance.ts";
 
 export interface BackgroundOptions {
   readonly id: string;
@@ -75,7 +75,7 @@ async function readyAddresses(
       }
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      if (!(error instanceof PosternError)) throw error;
+      if (!(error instanceof PosternError) || isUntrusted(error)) throw error;
     }
   }
 }

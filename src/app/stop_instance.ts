@@ -36,7 +36,8 @@ export async function stopInstance(
       while (await isThere(world, { id, pid, signal })) await pause(clock, lookEvery, { signal });
     });
   } catch (error) {
-    throw error === late ? await stillThere(world, { id, pid, signal }, ms) : error;
+    const failure = error === late ? await stillThere(world, { id, pid, signal }, ms) : error;
+    if (failure !== undefined) throw failure;
   }
 }
 
@@ -52,8 +53,12 @@ async function isThere(world: World, { id, pid, signal }: Stopping): Promise<boo
   }
 }
 
-/** The failure, with what the instance is doing where it says so. */
-async function stillThere(world: World, { id, pid, signal }: Stopping, ms: number): Promise<PosternError> {
+/** The failure, with what the instance is doing where it says so; none where it has gone in this very moment. */
+async function stillThere(
+  world: World,
+  { id, pid, signal }: Stopping,
+  ms: number,
+): Promise<PosternError | undefined> {
   let doing = "it does not tell its state";
   try {
     const client = await connectInstance(world, id, { signal, ofAnyVersion: true });
@@ -61,6 +66,7 @@ async function stillThere(world: World, { id, pid, signal }: Stopping, ms: numbe
     doing = `it is ${state}, with ${counted(connections.open, "connection")} open`;
   } catch (error) {
     if (signal.aborted || !(error instanceof PosternError)) throw error;
+    if (isPosternError(error, "refused")) return undefined;
   }
   return new PosternError(
     "timeout",

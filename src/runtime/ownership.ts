@@ -15,7 +15,7 @@ export interface Flaw {
  * closed to others, and below directories that no other user can change, as far as we may look at those.
  */
 export function checkOwned(path: string, kind: OwnedKind): boolean {
-  const found = look(path);
+  const found = look(path, Deno.errors.NotFound);
   if (!found) return false;
   const flaw = flawOf(path, kind, found) ?? (kind === "directory" ? flawAbove(path) : undefined);
   if (!flaw) return true;
@@ -100,21 +100,17 @@ function realPath(path: string): string {
   }
 }
 
-function look(path: string): Deno.FileInfo | undefined {
+/** What is at a path, no link followed; undefined where looking fails in one way. */
+function look(path: string, unless: typeof Deno.errors.NotFound): Deno.FileInfo | undefined {
   try {
     return Deno.lstatSync(path);
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
+    if (error instanceof unless) return undefined;
     throw fileError(error, `look at "${path}"`);
   }
 }
 
 /** A command from source may look at its own directories only; its launcher has looked at those above. */
 function lookIfAllowed(path: string): Deno.FileInfo | undefined {
-  try {
-    return Deno.lstatSync(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) return undefined;
-    throw fileError(error, `look at "${path}"`);
-  }
+  return look(path, Deno.errors.NotCapable);
 }

@@ -15,7 +15,7 @@ export interface HostileOptions {
  */
 const script = `
 use strict; use IO::Socket::UNIX;
-alarm 120; $| = 1; umask 077;
+alarm 120; $| = 1; umask 077; $SIG{PIPE} = "IGNORE";
 my ($directory, %answers) = @ARGV;
 -d $directory or mkdir $directory, 0700 or die "mkdir: $!";
 open my $lock, ">", "$directory/default.lock" or die "lock: $!";

@@ -47,6 +47,18 @@ Deno.test("startInBackground() waits until the door is ready", async () => {
   await door.ended;
 });
 
+Deno.test("startInBackground() does not wait where the control socket is not to be trusted", async () => {
+  const { world, told, start } = worldWhere(() => new Promise(() => {}));
+  world.files.distrusted.set("/run/me", 'other users can write to "/run" (mode 0777)');
+  const starting = assert.rejects(start(), {
+    detail: "untrusted",
+    message: /other users can write to "\/run"/,
+  });
+  await world.clock.advance(100);
+  await starting;
+  assert.equal(told.isEnded, true);
+});
+
 const deaths = [
   {
     name: "its sentence, hint and exit code",

@@ -264,3 +264,29 @@ Deno.test("instances() tells an id by its socket, whatever the instance says", a
   const [found] = await instances(world, { signal });
   assert.deepEqual([found?.id, found?.control], ["work", "/run/me/work.sock"]);
 });
+
+for (const listen of ["192.0.2.7:12000", "127.0.0.1:12000"]) {
+  const isNamed = listen.startsWith("192.");
+  Deno.test(`connectInstance() ${isNamed ? "takes" : "refuses"} a proxy off loopback where our configuration listens on ${listen}`, async () => {
+    const world = new MemoryWorld({
+      files: { [lockFile]: "", "/config/config.yaml": `listen: { mixed: "${listen}", allowOpen: true }\n` },
+    });
+    const environment = { noProxy: [], notes: [], needsAuth: false };
+    const urls = { http: "http://192.0.2.7:12000", socks: "socks5h://192.0.2.7:12000" };
+    await using _instance = new WebServer(
+      world.network.listen({ path: "/run/me/work.sock" }),
+      ({ url }) =>
+        jsonAnswer(
+          url.pathname === "/v1/env"
+            ? { ...environment, ...urls }
+            : { version: "0.1.0", id: "work", pid: 7, protocol: 1 },
+        ),
+    );
+    const client = await connectInstance(world, "work", { signal });
+    if (isNamed) assert.equal((await client.env({ signal })).http, urls.http);
+    else {await assert.rejects(client.env({ signal }), {
+        code: "not_allowed",
+        message: /names 192\.0\.2\.7:12000/,
+      });}
+  });
+}
