@@ -334,8 +334,8 @@ export function flagsFor(args: readonly string[], facts: SourceFacts): string[] 
 
 /** Whether a command speaks to control sockets and to nothing else, so that it may not look at what is above them. */
 export function isControlClient(args: readonly string[]): boolean {
-  const { net } = commandGrants[commandOf(args)] ?? {};
-  return net !== undefined && net !== "any" && net.includes("{control}");
+  const { net, read } = commandGrants[commandOf(args)] ?? {};
+  return read !== "any" && net !== undefined && net !== "any" && net.includes("{control}");
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   compiledFlags,
   configNamed,
   flagsFor,
+  isControlClient,
   isDependedOn,
   kindsFor,
   mayUseSsh,
@@ -51,6 +52,29 @@ Deno.test("flagsFor() narrows paths to the platform's directories", () => {
   assert.ok(flags.includes("--allow-read=/c/postern,/s/postern,/r/postern"), flags.join(" "));
   assert.ok(flags.includes("--allow-write=/s/postern,/r/postern"), flags.join(" "));
   assert.ok(!flags.some((flag) => /allow-(net|run)/.test(flag)), flags.join(" "));
+});
+
+Deno.test("flagsFor() lets a client look where an earlier postern had its sockets, and write there where it is ours", () => {
+  for (const isOurs of [true, false]) {
+    const flags = flagsFor(["status"], { ...here, former: { path: "/tmp/postern-7", isOurs } });
+    assert.ok(
+      flags.includes("--allow-read=/c/postern,/s/postern,/r/postern,/tmp/postern-7"),
+      flags.join(" "),
+    );
+    const written = `--allow-write=/s/postern,/r/postern${isOurs ? ",/tmp/postern-7" : ""}`;
+    assert.ok(flags.includes(written), flags.join(" "));
+  }
+  const flags = flagsFor(["version"], { ...here, former: { path: "/tmp/postern-7", isOurs: true } });
+  assert.ok(!flags.join(" ").includes("/tmp/"), flags.join(" "));
+});
+
+Deno.test("isControlClient() is what may not look above its own directories", () => {
+  for (const command of ["status", "stop", "reload", "logs", "cleanup"]) {
+    assert.ok(isControlClient([command]));
+  }
+  for (const command of ["proxy", "env", "explain", "version"]) {
+    assert.ok(!isControlClient([command]), command);
+  }
 });
 
 Deno.test("flagsFor() lets certificates be written where they shall be, and nowhere else", () => {
