@@ -35,14 +35,7 @@ export default defineCommand({
     if (!all) return await stop(named ?? id ?? "default", world, { signal });
     const { instances } = await import("../app/mod.ts");
     const failed: PosternError[] = [];
-    const unanswered = (id: string, error: unknown) => {
-      failed.push(
-        new PosternError("timeout", `Cannot stop "${id}"`, {
-          cause: error,
-          hint: asPosternError(error).hint ?? "end such a process by hand",
-        }),
-      );
-    };
+    const unanswered = (_id: string, error: unknown) => void failed.push(asPosternError(error));
     const notes: string[] = [];
     const ignored = (error: PosternError) => void notes.push(`postern: ${printable(describe(error))}\n`);
     const ids = (await instances(world, { signal, unanswered, ignored })).map(({ id }) => id);
