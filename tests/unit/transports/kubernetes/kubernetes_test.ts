@@ -24,7 +24,7 @@ Deno.test("Kubernetes has the Services of now after its kubeconfig has changed",
   const parts = { network: new MemoryNetwork(), clock: new FakeClock(), log: recordingLog(), files };
   await using ssh = idleSshServices(parts);
   await using transport = new Kubernetes({
-    kubeconfig: "/config",
+    kubeconfigs: ["/config"],
     clusterDomain: "cluster.local",
     halfClose: "pass",
     externalName: "refuse",
