@@ -43,7 +43,11 @@ export async function readKubeConfig(files: Files, paths: readonly string[]): Pr
       collect(lists[list], config[list], list, path);
     }
   }
-  if (!isThere) throw new PosternError("config", `Cannot read the kubeconfigs ${where}: none of them exists`);
+  if (!isThere) {
+    throw new PosternError("config", `Cannot read the kubeconfigs ${where}: none of them exists`, {
+      hint: "correct KUBECONFIG, or name one: --kubeconfig FILE",
+    });
+  }
   return {
     contextNames: [...lists.contexts.keys()],
     currentContext: current,
