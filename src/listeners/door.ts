@@ -114,7 +114,7 @@ class Door {
   #giveWay(waiting: ReadonlySet<Conn>): boolean {
     for (const client of waiting) {
       for (const set of [this.#unheard, this.#unheardTurnedAway]) set.delete(client);
-      client.abort(overloaded(this.#deps.limits.connections));
+      client.abort(new PosternError("cancelled", "Dropped for a newer client: it had sent no whole request"));
       return true;
     }
     return false;

@@ -110,6 +110,7 @@ for (const { limit, tunnels, says, who } of crowds) {
       for (const client of clients) client.close();
     }
     await eventually("there is room again", () => assertServes(door, target).then(() => true, () => false));
+    assert.doesNotMatch(door.stderr, /client\.failed/);
   }, { platforms: ["linux"] });
 }
 
