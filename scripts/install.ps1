@@ -76,7 +76,7 @@ function Install-Postern([string] $Version, [string] $To, [string] $From, [bool]
     if ($found -cne $sum) {
       Stop-Installing "Cannot use $file`: its checksum is $found and should be $sum" 'fetch it again'
     }
-    # What gh says of the attestation counts, where gh is here and signed in: it comes from GitHub, not from the release.
+    # gh asks GitHub, and not the place that the program comes from.
     $repository = ''
     $builtBy = ''
     foreach ($place in @($From.TrimEnd('/'), $releaseUrl)) {
@@ -85,7 +85,7 @@ function Install-Postern([string] $Version, [string] $To, [string] $From, [bool]
       }
     }
     if ($repository -and -not $SkipAttestation -and (Get-Command gh -ErrorAction SilentlyContinue)) {
-      # What a program says on stderr must not end the script.
+      # A line on stderr must not end the script.
       $ErrorActionPreference = 'Continue'
       & gh auth token *> $null
       $isSignedIn = $LASTEXITCODE -eq 0

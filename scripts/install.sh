@@ -199,7 +199,7 @@ is_sum() {
   case $1 in *[!0-9a-f]*) return 1 ;; esac
 }
 
-# What gh says of the attestation counts, where gh is here and signed in: it comes from GitHub, not from the release.
+# gh asks GitHub, and not the place that the program comes from.
 check_origin() {
   built_by=''
   repository=$(repository_of "${from%/}")

@@ -37,7 +37,7 @@ for await (const { name } of Deno.readDir(directory)) {
     for (const { permissions = {}, steps, "timeout-minutes": minutes } of Object.values(value.jobs)) {
       assert.ok(minutes !== undefined);
       const isCheckedOut = steps.some(({ uses }) => uses?.startsWith("actions/checkout@"));
-      // What packages run in such a job must not change anything.
+      // Packages run in such a job, so it must not be able to write.
       if (isCheckedOut) assert.ok(Object.values(permissions).every((right) => right === "read"));
       for (const { uses, with: options } of steps) {
         if (uses?.startsWith("actions/checkout@")) assert.equal(options?.["persist-credentials"], false);
