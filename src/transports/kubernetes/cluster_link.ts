@@ -76,6 +76,7 @@ export class ClusterLink implements AsyncDisposable {
 
   /** Holds the namespace of names without one, as the first dial does. */
   async connect(options: { readonly signal: AbortSignal }): Promise<void> {
+    this.api.allowSignIn({ atOnce: true });
     await this.view.ready(this.#options.names.namespace, options);
   }
 
@@ -90,6 +91,7 @@ export class ClusterLink implements AsyncDisposable {
     const { signal, onStep } = options;
     const name = parseServiceName(target.host, names);
     if (!name) throw noSuchName(target, cluster);
+    this.api.allowSignIn();
     const find = () =>
       findPlaces(name, target.port, {
         view,
