@@ -46,22 +46,24 @@ function matchRule(
   return pattern.port === undefined || pattern.port === port ? "yes" : "another port";
 }
 
-/** What `Router.explain` answers. */
-export function explain(target: Target, router: Router): Explanation {
-  const route = router.route(target);
+/** What `Router.explain` answers; `route` is what the target takes where that is not the router's own answer. */
+export function explain(target: Target, router: Router, route = router.route(target)): Explanation {
   const losers: (Loser & { readonly rank: number })[] = [];
   for (const rule of router.rules) {
     if (rule === route.rule) continue;
     const match = matchRule(rule, target, router.tables);
     if (match === "no") continue;
-    const why = match === "another port" ? `another port: ${rule.pattern.port}` : whyLost(rule, route.rule);
+    const why = match === "another port" ? `another port: ${rule.pattern.port}` : whyLost(rule, route);
     losers.push({ rule, why, rank: ruleRank(rule) });
   }
   losers.sort((a, b) => b.rank - a.rank);
   return { ...route, losers: losers.map(({ rule, why }) => ({ rule, why })) };
 }
 
-function whyLost(loser: Rule, winner: Rule | undefined): string {
+function whyLost(loser: Rule, { rule: winner, held }: Route): string {
+  if (held) {
+    return loser.pattern.kind === "network" ? "a cluster's network inside it" : "a cluster may own it";
+  }
   if (!winner) return "an exclusion that counts only against routes of its own cluster";
   if (loser.tier !== winner.tier) {
     if (winner.tier === "direct") return "an exclusion of the file wins";

@@ -31,12 +31,12 @@ function consider(best, groups, port, size, whole) {
     if (group[1] !== 0 && group[1] !== port) continue;
     if ((group[2] === 4 && whole) || (group[2] === 5 && !whole)) continue;
     value = rank(group, size, whole);
-    if (value > best.rank) { best.rank = value; best.group = group; }
+    if (value > best.rank) { best.rank = value; best.group = group; best.size = size; }
   }
 }
 
 function find(rules, host, address, port) {
-  var best = { rank: -1, group: null }, index = rules.index;
+  var best = { rank: -1, group: null, size: -1 }, index = rules.index;
   function look(key, size, whole) {
     if (index.hasOwnProperty(key)) consider(best, index[key], port, size, whole);
   }
@@ -105,6 +105,40 @@ function readAddress(host) {
   return head.slice(12);
 }
 
+function isOpen(ports, port) {
+  var i;
+  if (!ports || ports.length === 0) return !!ports;
+  for (i = 0; i < ports.length; i++) if (ports[i] === port) return true;
+  return false;
+}
+
+function holdsAddress(address, port, size) {
+  var lengths = address.length === 4 ? HOLD.fours : HOLD.sixes, i;
+  if (!isOpen(HOLD.addresses, port)) return false;
+  for (i = 0; i < lengths.length; i++) {
+    if (size >= (address.length === 4 ? 20 : 112) && lengths[i] <= size) continue;
+    if (HOLD.index.hasOwnProperty(networkKey(address, lengths[i]))) return true;
+  }
+  return false;
+}
+
+function holdsName(name, port) {
+  var labels = name.split("."), last = labels[labels.length - 1], i;
+  if (!isOpen(HOLD.names, port) || labels.length > 3) return false;
+  for (i = 0; i < labels.length; i++) if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(labels[i])) return false;
+  if (labels.length > 1 && HOLD.index.hasOwnProperty("#" + last)) return true;
+  if (HOLD.index.hasOwnProperty("@" + (labels.length === 3 ? labels[1] + "." + last : name))) return true;
+  if (labels.length > 2 || HOLD.index.hasOwnProperty("!" + last)) return false;
+  return labels.length === 1 || !(HOLD.index.hasOwnProperty("!!" + last) || last.substring(0, 4) === "xn--");
+}
+
+function isHeld(name, address, port, best) {
+  var form = best.group ? best.group[2] : 0;
+  if (form === 6) return !!address && best.size < address.length * 8 && holdsAddress(address, port, best.size);
+  if (form !== 0) return false;
+  return address ? holdsAddress(address, port, -1) : holdsName(name, port);
+}
+
 function isLoopback(host, address) {
   if (!address) return host === "localhost" || /\\.localhost$/.test(host);
   if (address.length === 4) return address[0] === 127;
@@ -128,6 +162,6 @@ function FindProxyForURL(url, host) {
   }
   // What only the default or a sweeping rule would send away stays here: it means this machine.
   if (isLoopback(name, address) && (!best.group || best.group[2] < 2)) return "DIRECT";
-  return (best.group ? best.group[3] : DEFAULT) ? PROXY : "DIRECT";
+  return (best.group ? best.group[3] : DEFAULT) || isHeld(name, address, port, best) ? PROXY : "DIRECT";
 }
 `.trim();

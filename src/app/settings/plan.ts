@@ -38,6 +38,12 @@ export function transportOf({ transports }: Plan, { transport }: Route): BuiltTr
   throw new PosternError("internal", `Cannot find the transport "${transport}"`);
 }
 
+/** The route of an address that postern itself has to reach, because the configuration or a catalogue names it: no cluster holds it. */
+export function configuredRoute({ router }: Plan, target: Target): Route {
+  const route = router.route(target);
+  return route.held?.otherwise ?? route;
+}
+
 /** The transport and those it goes through, the one that reaches the target first. */
 export function hopsOf({ transports }: Plan, route: Route): BuiltTransport[] {
   const hops: BuiltTransport[] = [];
@@ -77,6 +83,9 @@ export function changesBetween(before: Plan, after: Plan): string[] {
   }
   for (const name of before.transports.byName.keys()) {
     if (!after.transports.byName.has(name)) changes.push(`transport ${name} is gone`);
+  }
+  if (before.config.settings.unknown !== after.config.settings.unknown) {
+    changes.push(`unknown is ${after.config.settings.unknown} now (was ${before.config.settings.unknown})`);
   }
   for (const name of ["connections", "handshake", "dial", "drain", "halfCloseLinger"] as const) {
     if (before.limits[name] !== after.limits[name]) {
