@@ -17,6 +17,7 @@ import {
 import { surveyCluster } from "./cluster_survey.ts";
 import { dayOf, LearnedFacts } from "./learned_facts.ts";
 import type { LearnedStore } from "./learned_store.ts";
+import { isOwnable } from "./network_in.ts";
 
 export interface ClusterTableParts {
   readonly view: ClusterView;
@@ -48,10 +49,13 @@ export class ClusterTable implements FarTables, AsyncDisposable {
   #recalling: Promise<void> | undefined;
   #isRecalled = false;
   #isSurveyed = false;
+  /** The namespace that the table is of; undefined is the whole cluster. */
+  #scope: string | undefined;
   #resting: Disposable | undefined;
   #asked = 0;
   #saving: Disposable | undefined;
   #savedOn: number | undefined;
+  #unsaved: string | undefined;
 
   constructor(parts: ClusterTableParts) {
     this.#parts = parts;
@@ -130,9 +134,11 @@ export class ClusterTable implements FarTables, AsyncDisposable {
     const { view, namespace } = this.#parts;
     try {
       await view.ready(undefined, { signal });
+      this.#scope = undefined;
     } catch (error) {
       if (!isPosternError(error, "not_allowed")) throw error;
       await view.ready(namespace, { signal });
+      this.#scope = namespace;
     }
   }
 
@@ -179,6 +185,8 @@ export class ClusterTable implements FarTables, AsyncDisposable {
 
   #make(): void {
     const { view, namespace, clock } = this.#parts;
+    // What is not held any more is no reason to forget it: the table stays until there is a new one.
+    if (!view.isReady(this.#scope)) return;
     this.#current = tableOf(view, namespace);
     const today = dayOf(clock.date());
     if (this.#facts.see(view, today) || today !== this.#savedOn) this.#saveSoon();
@@ -208,7 +216,10 @@ export class ClusterTable implements FarTables, AsyncDisposable {
       await store?.write(this.#facts.text(dayOf(clock.date())));
     } catch (error) {
       if (!(error instanceof PosternError)) throw error;
-      log.warn("kubernetes.facts_unsaved", { cluster: api.name, reason: describe(error) });
+      const reason = describe(error);
+      // Said once, not at every change of a cluster.
+      if (reason !== this.#unsaved) log.warn("kubernetes.facts_unsaved", { cluster: api.name, reason });
+      this.#unsaved = reason;
     }
   }
 }
@@ -228,20 +239,19 @@ export function tableOf(view: Pick<ClusterView, "services" | "endpoints">, usual
   for (const { namespace, name, clusterIps } of view.services()) {
     services.add(`${name}.${namespace}`);
     if (namespace === usual) services.add(name);
-    for (const ip of clusterIps) addresses.add(canonical(ip));
+    for (const ip of clusterIps) addAddress(addresses, ip);
     for (const { addressType, endpoints } of view.endpoints(namespace, name)) {
       if (addressType === "FQDN") continue;
       for (const { addresses: [ip], pod } of endpoints) {
-        if (ip !== undefined && pod !== undefined) addresses.add(canonical(ip));
+        if (ip !== undefined && pod !== undefined) addAddress(addresses, ip);
       }
     }
   }
   return { services, addresses };
 }
 
-function canonical(ip: string): string {
-  // Nearly all are, and of IPv4 all.
-  if (!ip.includes(":")) return ip;
+/** Adds an address in canonical form, unless it is one that no cluster may own. */
+function addAddress(addresses: Set<string>, ip: string): void {
   const bytes = parseIp(ip);
-  return bytes ? formatIp(unmapped(bytes)) : ip;
+  if (bytes && isOwnable(bytes)) addresses.add(formatIp(unmapped(bytes)));
 }

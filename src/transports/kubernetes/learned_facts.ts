@@ -10,7 +10,7 @@ import {
 } from "../../core/mod.ts";
 import type { ClusterView } from "../../clusters/mod.ts";
 import type { Survey } from "./cluster_survey.ts";
-import { cut, networkIn } from "./network_in.ts";
+import { cut, isOwnable, networkIn } from "./network_in.ts";
 import { isTopLevelDomain } from "./top_level_domain.ts";
 
 /** Grows when a file of before would be misread. */
@@ -111,14 +111,15 @@ export class LearnedFacts {
       isNew = see(this.#namespaces, namespace, today) || isNew;
       isNew = see(this.#services, `${name}.${namespace}`, today) || isNew;
       if (namespace === this.#usual) isNew = see(this.#services, name, today) || isNew;
-      const addresses = clusterIps.map(canonical);
+      const addresses = clusterIps.flatMap(canonical);
       for (const ip of addresses) isNew = see(this.#clusterIps, ip, today) || isNew;
       if (namespace === "default" && name === "kubernetes") this.#first = addresses;
       for (const { addressType, endpoints } of view.endpoints(namespace, name)) {
         if (addressType === "FQDN") continue;
         for (const { addresses: [ip], pod } of endpoints) {
           if (ip === undefined || pod === undefined) continue;
-          const address = canonical(ip);
+          const [address] = canonical(ip);
+          if (address === undefined) continue;
           const key = `${namespace}/${pod}`;
           // Two pods with one address have that of their node.
           if ((podsAt.get(address) ?? key) !== key) shared.add(address);
@@ -178,9 +179,10 @@ function texts(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((text) => typeof text === "string").slice(0, mostNames) : [];
 }
 
-function canonical(ip: string): string {
+/** The canonical form; nothing for an address that no cluster may own. */
+function canonical(ip: string): readonly string[] {
   const bytes = parseIp(ip);
-  return bytes ? formatIp(unmapped(bytes)) : ip;
+  return bytes && isOwnable(bytes) ? [formatIp(unmapped(bytes))] : [];
 }
 
 /**

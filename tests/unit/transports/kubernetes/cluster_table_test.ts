@@ -359,3 +359,42 @@ Deno.test("ClusterTable learns a Service that a watch brings, and keeps one that
   assert.deepEqual(ownedBy(table).services, ["db.dev", "new.late", "web", "web.shop"]);
   assert.deepEqual([...table.current?.services ?? []], ["new.late"]);
 });
+
+Deno.test("ClusterTable owns nothing of this machine and no half of the world, whatever the API server says", async () => {
+  const cidrs = [
+    "0.0.0.0/1",
+    "127.0.0.0/16",
+    "169.254.0.0/16",
+    "::/32",
+    "fe80::/64",
+    "10.96.0.0/33",
+    "x",
+    "10.96.0.0/16",
+  ];
+  const view = await heldView({
+    services: [
+      serviceRecord({
+        namespace: "shop",
+        name: "web",
+        clusterIps: ["127.0.0.1", "::1", "0.0.0.0", "::ffff:127.0.0.1"],
+      }),
+    ],
+  });
+  await using table = tableFor(view, {
+    answers: { ...answers, "/apis/networking.k8s.io/v1/servicecidrs": { items: [{ spec: { cidrs } }] } },
+  });
+  await table.follow({ signal });
+  assert.deepEqual(ownedBy(table).networks.filter((text) => text.endsWith("Services")), [
+    "10.96.0.0/16 Services",
+  ]);
+  assert.deepEqual([ownedBy(table).addresses, [...table.current?.addresses ?? []]], [[], []]);
+});
+
+Deno.test("ClusterTable goes on with its table when the watches behind it have ended", async () => {
+  const view = await heldView(shop);
+  await using table = tableFor(view, { answers });
+  await table.follow({ signal });
+  view.isReady = () => false;
+  view.change({});
+  assert.ok(table.current?.services.has("web.shop"));
+});
