@@ -209,7 +209,7 @@ export class ClusterTables implements AsyncDisposable {
     if (!route.held && !this.#mayChange(target, route)) return [];
     if (!route.held) {
       return this.#followed.flatMap((one) => {
-        if (one.tables.current) return [];
+        if (isSettled(one)) return [];
         one.wantedAt = now;
         if (now >= one.notBefore) this.#ask(one);
         return one.asking && !one.isLate ? [one.asking.soon] : [];
@@ -217,7 +217,7 @@ export class ClusterTables implements AsyncDisposable {
     }
     return route.held.owners.flatMap(({ transport }) => {
       const one = this.#named(transport);
-      if (!one || one.tables.current) return [];
+      if (!one || isSettled(one)) return [];
       one.wantedAt = now;
       if (now >= one.notBefore) this.#ask(one);
       return one.asking ? [one.asking.ended] : [];
@@ -231,9 +231,9 @@ export class ClusterTables implements AsyncDisposable {
     return isOpen && this.#guards && this.#followed.some(({ tables }) => !tables.isRecalled);
   }
 
-  /** Whether a table that is not known yet could decide where a target goes, though a rule leads it somewhere. */
+  /** Whether what is not known yet could decide where a target goes, though a rule leads it somewhere. */
   #mayChange({ host }: Target, { rule, transport }: Route): boolean {
-    if (!this.#followed.some(({ tables, name }) => !tables.current && name !== transport)) return false;
+    if (!this.#followed.some((one) => !isSettled(one) && one.name !== transport)) return false;
     if (!isShort(host) && parseIp(host) === undefined) return false;
     if (rule === undefined || rule.pattern.kind === "any") return !this.#guards || mayBeOfCluster(host);
     const { pattern, tier } = rule;
@@ -282,7 +282,7 @@ export class ClusterTables implements AsyncDisposable {
       } catch (error) {
         if (signal.aborted) return;
         const failure = error instanceof PosternError ? error : undefined;
-        const isNew = describe(error) !== (one.failure && describe(one.failure));
+        const isNew = !one.failure || !isSame(error, one.failure);
         one.failure = failure;
         this.#rest(one);
         if (isNew) {
@@ -344,6 +344,17 @@ const firstPause = 5_000;
 const longestPause = 60_000;
 /** How long after the last target that needed a table a cluster is asked for it, in ms. */
 const wantedFor = 10 * 60_000;
+
+/** Whether all is known: the table, and what the cluster owns besides, which it tells a moment later. */
+function isSettled({ tables, asking }: Followed): boolean {
+  return tables.current !== undefined && !asking;
+}
+
+/** Whether the log need not have it again. The sentence of a sign-in that failed tells how long ago that was. */
+function isSame(error: unknown, before: PosternError): boolean {
+  const isSignIn = error instanceof PosternError && error.detail === "sign_in";
+  return isSignIn ? before.detail === "sign_in" : describe(error) === describe(before);
+}
 
 function drop({ ear, retry }: Followed): void {
   ear[Symbol.dispose]();

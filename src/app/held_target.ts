@@ -53,7 +53,8 @@ function absence(host: string, transport: string): string {
 /** The failure without its own "Cannot …" where the rest says enough. */
 function reason(failure: PosternError): string {
   const text = describe(failure);
-  const isPlain = failure.code === "auth" || failure.code === "not_allowed";
+  // Of a plugin that failed only the whole sentence says which one.
+  const isPlain = (failure.code === "auth" || failure.code === "not_allowed") && failure.detail !== "sign_in";
   const [, rest] = isPlain ? /^Cannot [^:]*: (.+)$/s.exec(text) ?? [] : [];
   return rest ?? text;
 }

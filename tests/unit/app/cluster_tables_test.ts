@@ -65,6 +65,12 @@ class LateTable implements FarTables {
     this.#changed();
   }
 
+  knows(namespace: string): void {
+    if (!this.domain) return;
+    this.domain = { ...this.domain, namespaces: new Set([...this.domain.namespaces, namespace]) };
+    this.#changed();
+  }
+
   fails(error: PosternError): void {
     const answer = this.#answer;
     this.#answer = Promise.withResolvers();
@@ -394,4 +400,35 @@ Deno.test("ClusterTables tells how it is with each table", async () => {
   assert.deepEqual(tables.state("lab"), { state: "unknown", reason: "Cannot sign in", hint: "sign in" });
   table.has("web.shop");
   assert.deepEqual(tables.state("lab"), { state: "known" });
+});
+
+Deno.test("ClusterTables waits for what a cluster owns where its table is known a moment sooner", async () => {
+  const { tables, begin, follow } = parts();
+  await using _tables = tables;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const table = Object.assign(new LateTable(), { follow: () => promise });
+  follow({ lab: table });
+  const [served, missing] = [begin("web.shop-eu"), begin("web.stock")];
+  await settle();
+  table.current = { services: new Set(["web.shop-eu"]), addresses: new Set() };
+  table.learned("web.shop-eu");
+  await served.done;
+  assert.deepEqual([served.way, missing.way], ["lab", "waiting"]);
+  table.knows("stock");
+  resolve();
+  await missing.done;
+  assert.equal(missing.way, "held");
+});
+
+Deno.test("ClusterTables logs a sign-in that failed once, however long ago it says that was", async () => {
+  const { table, tables, begin, clock, log } = parts();
+  await using _tables = tables;
+  for (const ago of ["", " (5s ago)", " (15s ago)"]) {
+    const held = begin("web.shop");
+    await settle();
+    table.fails(new PosternError("auth", `Cannot sign in: dismissed${ago}`, { detail: "sign_in" }));
+    await held.done;
+    await clock.advance(60_000);
+  }
+  assert.equal(log.lines.filter(({ event }) => event === "routes.no_table").length, 1);
 });
