@@ -1,5 +1,5 @@
-import { formatIp, type Target } from "../core/mod.ts";
-import { addressOf, comparableHost } from "./host.ts";
+import { formatIp, isUnspecified, type Target } from "../core/mod.ts";
+import { addressOf, comparableHost, loopbackOf } from "./host.ts";
 import { isInside } from "./network_tree.ts";
 import type { Route, Router } from "./router.ts";
 import { type Rule, ruleRank, type Tables } from "./rule.ts";
@@ -24,6 +24,12 @@ function matchRule(
 ): "yes" | "another port" | "no" {
   const name = comparableHost(host);
   const address = addressOf(name);
+  // What is unspecified is loopback.
+  const addresses = address && isUnspecified(address)
+    ? [address, loopbackOf(address)]
+    : address
+    ? [address]
+    : [];
   const matches = (() => {
     switch (pattern.kind) {
       case "any":
@@ -35,7 +41,7 @@ function matchRule(
       case "clusterips":
         return address !== undefined && hasAddress(tables, transport, formatIp(address));
       case "network":
-        return address?.length === pattern.bytes.length && isInside(address, pattern);
+        return addresses.some((one) => one.length === pattern.bytes.length && isInside(one, pattern));
       case "name":
         if (address) return false;
         if (name === pattern.name) return pattern.scope !== "below";
@@ -83,6 +89,9 @@ function whyLost(loser: Rule, { rule: winner, held }: Route): string {
     if (a.port === undefined && b.port !== undefined) return "the winner names the port";
     return "also matches the name itself";
   }
-  if (a.kind === "network" && b.kind === "network" && a.bits < b.bits) return "shorter prefix";
+  if (a.kind === "network" && b.kind === "network") {
+    if (a.bits < b.bits) return "shorter prefix";
+    if (ruleRank(loser) > ruleRank(winner)) return "loopback of the other family is rejected";
+  }
   return "the winner names the port";
 }

@@ -34,7 +34,7 @@ export function pacFile(router: Router, { door, hasAuth = false, isHttpOnly = fa
   const owners = new Map([...confined.keys()].map((owner, index) => [owner, index]));
   const lines = [
     `var PROXY = ${quoted(`${hasAuth || isHttpOnly ? "PROXY" : "SOCKS5"} ${authorityOf(door)}`)};`,
-    `var DEFAULT = ${verdict(router.fallback)};`,
+    `var DEFAULT = ${verdict(router.fallback, router)};`,
     ...indexLines("RULES", shared, { router, owners }),
     ...holdLines(router),
     "var OWN = {};",
@@ -107,7 +107,7 @@ function indexLines(
     const owner = rule.tier === "catalogue" && rule.owner !== undefined ? owners?.get(rule.owner) ?? -1 : -1;
     const tier = Math.floor(ruleRank(rule) / rankOf.tier) * rankOf.tier;
     const place = [tier, pattern.port ?? 0, formOf(pattern)];
-    const numbers = [...place, verdict(rule.transport), owner];
+    const numbers = [...place, verdict(rule.transport, router), owner];
     for (const key of keysOf(rule, router)) {
       // Of equal rules the first one counts, as in the router.
       const known = `${place} ${key}`;
@@ -155,8 +155,10 @@ function keysOf({ pattern, transport }: Rule, router: Router): string[] {
   }
 }
 
-function verdict(transport: string): 0 | 1 {
-  return transport === "direct" ? 0 : 1;
+/** 0 goes direct, 1 through the instance, 2 is what the instance rejects. */
+function verdict(transport: string, { rejecting }: Pick<Router, "rejecting">): 0 | 1 | 2 {
+  if (transport === "direct") return 0;
+  return rejecting.has(transport) ? 2 : 1;
 }
 
 /** Anything else in this place could name a second way out. */

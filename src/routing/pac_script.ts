@@ -3,7 +3,8 @@
  * those that look up names would ask a resolver that must not hear of them. It mirrors `RuleIndex`.
  *
  * A group is `[tier rank, port or 0, form, verdict, cluster or -1]`; the forms are 0 any, 1 `<local>`, 2 a
- * Service or cluster address, 3 a name and all below, 4 only below, 5 only the name, 6 a network.
+ * Service or cluster address, 3 a name and all below, 4 only below, 5 only the name, 6 a network; the verdicts are
+ * 0 direct, 1 the instance, 2 the instance, which rejects it.
  */
 export const pacScript = `
 function add(index, group, keys) {
@@ -67,6 +68,41 @@ function networkKey(address, bits) {
   return key;
 }
 
+function decide(host, address, port) {
+  var best = find(RULES, host, address, port), own;
+  if (best.group && best.group[4] >= 0 && OWN.hasOwnProperty(best.group[4])) {
+    own = find(OWN[best.group[4]], host, address, port);
+    if (own.group) return own;
+  }
+  return best;
+}
+
+function decideUnspecified(host, address, port) {
+  var best = decide(host, address, port), four = [127, 0, 0, 1], six = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
+  var loopback = decide(host, address.length === 4 ? four : six, port), other;
+  if (loopback.rank > best.rank) best = loopback;
+  if ((best.group ? best.group[3] : DEFAULT) === 2) return best;
+  other = decide(host, address.length === 4 ? six : four, port);
+  return other.group && other.group[2] === 6 && other.group[3] === 2 ? other : best;
+}
+
+function readNumber(text) {
+  if (/^0x[0-9a-f]*$/i.test(text)) return text.length === 2 ? 0 : parseInt(text, 16);
+  if (/^0[0-7]*$/.test(text)) return parseInt(text, 8);
+  return /^[1-9][0-9]*$/.test(text) ? parseInt(text, 10) : NaN;
+}
+
+function readAnyFour(text) {
+  var parts = text.replace(/\\.$/, "").split("."), bytes = [], last = readNumber(parts.pop()), i, number;
+  if (parts.length > 3 || !(last < Math.pow(256, 4 - parts.length))) return null;
+  for (i = 0; i < 4; i++) {
+    number = i < parts.length ? readNumber(parts[i]) : Math.floor(last / Math.pow(256, 3 - i)) % 256;
+    if (!(number <= 255)) return null;
+    bytes.push(number);
+  }
+  return bytes;
+}
+
 function readFour(text) {
   var parts = text.split("."), bytes = [], i;
   if (parts.length !== 4) return null;
@@ -94,7 +130,7 @@ function readGroups(text, bytes) {
 }
 
 function readAddress(host) {
-  if (host.indexOf(":") < 0) return readFour(host);
+  if (host.indexOf(":") < 0) return readAnyFour(host);
   var halves = host.split("%")[0].split("::"), head = [], tail = [], i;
   if (halves.length > 2 || !readGroups(halves[0], head)) return null;
   if (halves.length === 2 && !readGroups(halves[1], tail)) return null;
@@ -139,8 +175,13 @@ function isHeld(name, address, port, best) {
   return address ? holdsAddress(address, port, -1) : holdsName(name, port);
 }
 
+function isUnspecified(address) {
+  return /^0+$/.test(address.join(""));
+}
+
 function isLoopback(host, address) {
   if (!address) return host === "localhost" || /\\.localhost$/.test(host);
+  if (isUnspecified(address)) return true;
   if (address.length === 4) return address[0] === 127;
   return address.join("") === "0000000000000001";
 }
@@ -155,11 +196,7 @@ function FindProxyForURL(url, host) {
   name = name.replace(/^\\[(.*)\\]$/, "$1");
   if (name.length > 1 && name.charAt(name.length - 1) === ".") name = name.substring(0, name.length - 1);
   var address = readAddress(name);
-  var best = find(RULES, name, address, port);
-  if (best.group && best.group[4] >= 0 && OWN.hasOwnProperty(best.group[4])) {
-    var own = find(OWN[best.group[4]], name, address, port);
-    if (own.group) best = own;
-  }
+  var best = (address && isUnspecified(address) ? decideUnspecified : decide)(name, address, port);
   // What only the default or a sweeping rule would send away stays here: it means this machine.
   if (isLoopback(name, address) && (!best.group || best.group[2] < 2)) return "DIRECT";
   return (best.group ? best.group[3] : DEFAULT) || isHeld(name, address, port, best) ? PROXY : "DIRECT";

@@ -24,11 +24,21 @@ export interface Plan {
 export function makePlan(config: LoadedConfig, deps: BuildDeps, previous?: Plan): Plan {
   return {
     config,
-    router: new Router({ rules: config.rules, fallback: config.settings.default }),
+    router: new Router({
+      rules: config.rules,
+      fallback: config.settings.default,
+      rejecting: rejectingOf(config.settings.transports),
+    }),
     transports: buildTransports(config.settings.transports, deps, previous?.transports),
     limits: limitsOf(config.settings),
     loadedAt: deps.clock.date(),
   };
+}
+
+/** The transports that refuse every target. */
+function rejectingOf(transports: LoadedConfig["settings"]["transports"]): ReadonlySet<string> {
+  const configured = Object.entries(transports).filter(([, { kind }]) => kind === "reject");
+  return new Set(["reject", ...configured.map(([name]) => name)]);
 }
 
 /** The transport of a route. */
