@@ -30,17 +30,21 @@ export function normalHost(host: string): string {
 
 /** Reads `host:port`, `[v6]:port`, or `host` where a default port is given; throws `usage` otherwise. */
 export function parseTarget(text: string, defaultPort?: number): Target {
-  const match = /^(?:\[([^\]]*:[^\]]*)\]|([^:[\]\s]+))(?::([0-9]{1,5}))?$/.exec(text);
+  const match = /^(?:\[([^\]]+)\]|([^:[\]\s]+))(?::([0-9]{1,5}))?$/.exec(text);
   const bare = !match && parseIp(text) ? text : undefined;
   const written = bare ?? match?.[1] ?? match?.[2];
-  if (written === undefined) {
+  if (written === undefined || match?.[1]?.includes(":") === false) {
     throw unreadable(text, "", "write example.com:443, 192.0.2.1:443 or [2001:db8::1]:443");
   }
   const host = canonicalHost(written);
   if (typeof host !== "string") throw unreadable(text, `: ${host.problem}`, host.hint);
   const port = match?.[3] === undefined ? defaultPort : Number(match[3]);
   if (port === undefined || port < 0 || port > 65535) {
-    throw unreadable(text, port === undefined ? ": no port" : ": port over 65535", `write ${host}:443`);
+    throw unreadable(
+      text,
+      port === undefined ? ": no port" : ": port over 65535",
+      `write ${formatTarget({ host, port: 443 })}`,
+    );
   }
   return { host, port };
 }

@@ -25,11 +25,7 @@ function matchRule(
   const name = comparableHost(host);
   const address = addressOf(name);
   // What is unspecified is loopback.
-  const addresses = address && isUnspecified(address)
-    ? [address, loopbackOf(address)]
-    : address
-    ? [address]
-    : [];
+  const addresses = !address ? [] : isUnspecified(address) ? [address, loopbackOf(address)] : [address];
   const matches = (() => {
     switch (pattern.kind) {
       case "any":

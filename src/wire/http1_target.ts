@@ -1,4 +1,4 @@
-import { canonicalHost, type Target } from "../core/mod.ts";
+import { canonicalHost, formatTarget, type Target } from "../core/mod.ts";
 import type { RequestHead } from "./http1.ts";
 import { Http1Problem } from "./http1_problem.ts";
 import { latin1Bytes, quoted } from "./http1_text.ts";
@@ -45,11 +45,10 @@ export function requestTarget({ method, target }: Pick<RequestHead, "method" | "
 
 /** Reads `HOST:PORT` as it stands in a request line or in Host; without a default port it must name one. */
 export function parseAuthority(text: string, defaultPort?: number): Target {
-  const match =
-    /^(?:\[([0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)\]|([A-Za-z0-9._~!$&'()*+,;=%\x80-\xff-]+))(?::([0-9]{0,5}))?$/
-      .exec(text);
+  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._~!$&'()*+,;=%\x80-\xff-]+))(?::([0-9]{0,5}))?$/
+    .exec(text);
   const written = match?.[1] ?? match?.[2];
-  if (written === undefined) {
+  if (written === undefined || match?.[1]?.includes(":") === false) {
     throw unreadable(
       text,
       "",
@@ -60,7 +59,7 @@ export function parseAuthority(text: string, defaultPort?: number): Target {
   if (typeof host !== "string") throw unreadable(text, `: ${host.problem}`, host.hint);
   const port = match?.[3] ? Number(match[3]) : defaultPort;
   if (port === undefined || port < 1 || port > 65535) {
-    throw unreadable(text, `: ${portFault(port)}`, `write ${bracketed(host)}:443`);
+    throw unreadable(text, `: ${portFault(port)}`, `write ${formatTarget({ host, port: 443 })}`);
   }
   return { host, port };
 }
@@ -71,11 +70,7 @@ function unreadable(text: string, why: string, hint: string): Http1Problem {
 
 /** What Host must say: the canonical host, and the port where the client named one. */
 function authorityOf({ host }: Target, written: string): string {
-  return bracketed(host) + (/:[0-9]+$/.exec(written)?.[0] ?? "");
-}
-
-function bracketed(host: string): string {
-  return host.includes(":") ? `[${host}]` : host;
+  return (host.includes(":") ? `[${host}]` : host) + (/:[0-9]+$/.exec(written)?.[0] ?? "");
 }
 
 /** A host as its client meant it: a request line is read as bytes, one character each, and may be UTF-8. */

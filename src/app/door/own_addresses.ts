@@ -32,11 +32,10 @@ function meets(host: string, bound: string): boolean {
   const address = parseIp(name);
   if (!address) return name === "localhost" || name.endsWith(".localhost");
   if (formatIp(unmapped(address)) === bound) return true;
-  const listening = parseIp(bound);
-  if (!listening) return false;
+  if (isWildcard(bound)) return isLoopback(address) || isUnspecified(address);
   // A connection to an unspecified address reaches loopback.
-  if (isUnspecified(address)) return isWildcard(bound) || isLoopback(listening);
-  return isWildcard(bound) && isLoopback(address);
+  const listening = parseIp(bound);
+  return isUnspecified(address) && listening !== undefined && isLoopback(listening);
 }
 
 /** Whether who listens there listens on every address of the machine. */

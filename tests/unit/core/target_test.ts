@@ -39,6 +39,16 @@ for (
   });
 }
 
+Deno.test("parseTarget() comes to an end with a megabyte of anything", () => {
+  const started = performance.now();
+  for (const text of ["[", ":", "1.", "a", "0", "。", "[:"]) {
+    assert.throws(() => parseTarget(text.repeat(1_000_000)), { code: "usage" });
+    assert.throws(() => parseTarget(`[${text.repeat(1_000_000)}`), { code: "usage" });
+  }
+  // Quadratic time would take minutes; the bound leaves room for a busy machine.
+  assert.ok(performance.now() - started < 20_000);
+});
+
 Deno.test("parseTarget() says why a host is none", () => {
   assert.throws(() => parseTarget("127.0.0.256:80"), {
     code: "usage",

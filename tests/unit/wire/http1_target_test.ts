@@ -114,6 +114,16 @@ for (const line of refused) {
   });
 }
 
+Deno.test("parseAuthority() comes to an end with a megabyte of anything", () => {
+  const started = performance.now();
+  for (const text of ["[", ":", "1.", "a", "0", "\xe3\x80\x82", "[:"]) {
+    assert.throws(() => parseAuthority(text.repeat(1_000_000)), Http1Problem);
+    assert.throws(() => parseAuthority(`[${text.repeat(1_000_000)}`), Http1Problem);
+  }
+  // Quadratic time would take minutes; the bound leaves room for a busy machine.
+  assert.ok(performance.now() - started < 20_000);
+});
+
 Deno.test("parseAuthority() says that the port is missing and what to write", () => {
   assert.throws(() => parseAuthority("a.example"), { message: /no port$/, hint: "write a.example:443" });
 });
