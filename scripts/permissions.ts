@@ -193,8 +193,8 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   cleanup: {
     ...client,
     net: ["{control}", "127.0.0.1", "[::1]"],
-    read: ["{config}", "{state}", "{runtime}", "{resolver}"],
-    write: ["{state}", "{runtime}", "{resolver}"],
+    read: ["{config}", "{state}", "{cache}", "{runtime}", "{resolver}"],
+    write: ["{state}", "{cache}", "{runtime}", "{resolver}"],
     run: ["systemctl"],
   },
   // A far side listens where it is told to, with the files that it is told of.

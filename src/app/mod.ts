@@ -23,6 +23,7 @@ export * from "./programs/cluster_programs.ts";
 export { configPath, type ConfigSource } from "./settings/config_file.ts";
 export { appliedDnsFiles, applyDns, type DnsChange, systemdVersion, undoDns } from "./dns/dns_applied.ts";
 export { applyCommand, cleanUp } from "./dns/dns_leftovers.ts";
+export { forgetLearned } from "./learned_directory.ts";
 export { type DnsSystem, dnsSystemFiles, type DnsWish, nrptCommands } from "./dns/dns_system.ts";
 export { checkedWish, dnsWishFromFiles, dnsWishOf } from "./dns/dns_wish.ts";
 export * from "./doctor/doctor.ts";

@@ -34,7 +34,9 @@ export type ErrorDetail =
   | "owned"
   | "vanished"
   | "starting"
-  | "closing";
+  | "closing"
+  /** A person must sign in: another attempt in the background would open a window. */
+  | "sign_in";
 
 export interface ErrorOptions {
   readonly cause?: unknown;

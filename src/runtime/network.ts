@@ -1,4 +1,5 @@
 import {
+  type AttachedNetwork,
   checkSocketPath,
   type Conn,
   type Endpoint,
@@ -33,6 +34,7 @@ export function createNetwork(): Network {
     inherit: (descriptor) => inheritListening({ fd: descriptor }, spare),
     lookup,
     addresses,
+    attached,
     secure,
     trusted,
     async canServeTls() {
@@ -51,6 +53,17 @@ function addresses(): string[] {
     return Deno.networkInterfaces().map(({ name, address }) => `${name} ${address}`);
   } catch (error) {
     throw fileError(error, "tell this machine's addresses");
+  }
+}
+
+function attached(): AttachedNetwork[] {
+  try {
+    return Deno.networkInterfaces().flatMap(({ name, address, cidr }) => {
+      const bits = /\/([0-9]{1,3})$/.exec(cidr ?? "")?.[1];
+      return bits === undefined ? [] : [{ name, address, bits: Number(bits) }];
+    });
+  } catch (error) {
+    throw fileError(error, "tell this machine's networks");
   }
 }
 

@@ -11,6 +11,7 @@ import {
   transformed,
 } from "../config/mod.ts";
 import type { HalfClose } from "./kubernetes/forward_api.ts";
+import { networkIn } from "./kubernetes/network_in.ts";
 
 /** The settings of a cluster, or of several contexts, as plain data. */
 export interface KubernetesSettings {
@@ -24,6 +25,8 @@ export interface KubernetesSettings {
   readonly namespace?: string;
   readonly clusterDomain: string;
   readonly suffix?: string;
+  /** As `10.244.0.0/16`. */
+  readonly podNetworks?: readonly string[];
   readonly halfClose: HalfClose;
   readonly externalName: "refuse" | "dial";
 }
@@ -36,6 +39,14 @@ const domain = (what: string) =>
   });
 
 const contextName = text({ max: 500 });
+
+const podNetwork = transformed(
+  text({ max: 50, describe: "a network such as 10.244.0.0/16" }),
+  (written: string, context: Context) => {
+    if (networkIn(written, "pods")) return written;
+    return void context.report(`must be a network such as 10.244.0.0/16: current value is "${written}"`);
+  },
+);
 
 const written = record({
   kubeconfig: optional(
@@ -65,6 +76,12 @@ const written = record({
     described(
       domain("a domain such as lab.internal"),
       "Stands behind names of this cluster alone, and is taken off first: web.shop.SUFFIX.",
+    ),
+  ),
+  podNetworks: optional(
+    described(
+      oneOrMore(podNetwork),
+      "Networks of the cluster's pods, such as 10.244.0.0/16. postern refuses addresses in them that are no pod's. Set it where the cluster does not let you list nodes.",
     ),
   ),
   halfClose: optional(

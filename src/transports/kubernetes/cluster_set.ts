@@ -74,7 +74,10 @@ export class ClusterSet implements AsyncDisposable {
     const { contexts, context = config.currentContext } = this.#options.settings;
     for (const [name, { link, made }] of this.#links) {
       const counts = contexts !== undefined || name === context;
-      if (counts && madeOf(config, name) === made) continue;
+      if (counts && madeOf(config, name) === made) {
+        link.api.allowSignIn({ atOnce: true });
+        continue;
+      }
       this.#links.delete(name);
       this.#retired.add(link);
     }

@@ -5,6 +5,7 @@ import type { KubernetesSettings } from "../kubernetes_settings.ts";
 import { ClusterLink } from "./cluster_link.ts";
 import { ClusterSet, currentContextOf } from "./cluster_set.ts";
 import { dialerOfCluster, expectWay } from "./dialer_of_cluster.ts";
+import { learnedStore } from "./learned_store.ts";
 
 export { ClusterNames } from "./cluster_names.ts";
 
@@ -29,6 +30,10 @@ export async function openClusters(settings: KubernetesSettings, deps: Transport
         names: { namespace, clusterDomain: settings.clusterDomain, suffix },
         halfClose: settings.halfClose,
         outside: settings.externalName === "dial" ? dial : undefined,
+        podNetworks: settings.podNetworks,
+        store: deps.learned === undefined
+          ? undefined
+          : learnedStore(context, { files: deps.files, directory: deps.learned }),
       });
     },
   });
