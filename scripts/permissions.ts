@@ -193,8 +193,8 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   cleanup: {
     ...client,
     net: ["{control}", "127.0.0.1", "[::1]"],
-    read: ["{config}", "{state}", "{runtime}", "{resolver}"],
-    write: ["{state}", "{runtime}", "{resolver}"],
+    read: ["{config}", "{state}", "{cache}", "{runtime}", "{resolver}"],
+    write: ["{state}", "{cache}", "{runtime}", "{resolver}"],
     run: ["systemctl"],
   },
   // A far side listens where it is told to, with the files that it is told of.
@@ -393,8 +393,9 @@ function fill(
   if (name === "{agent}") return agent ? [agent] : [];
   if (name === "{browser}") return [browserProgram(browser, platform)];
   if (name === "{kube}") {
-    const [first = ""] = (kubeconfig ?? "").split(":");
-    return [`${directories.home}/.kube`, ...(first === "" ? [] : [directoryOf(first)])];
+    // Which of them is written to depends on which of them exist.
+    const named = (kubeconfig ?? "").split(platform === "windows" ? ";" : ":").filter((path) => path !== "");
+    return [...new Set([`${directories.home}/.kube`, ...named.map(directoryOf)])];
   }
   const places: Record<string, string> = { ...directories, self };
   return [name.replace(/^\{(\w+)\}$/, (whole, place: string) => places[place] ?? whole)];

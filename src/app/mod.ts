@@ -31,6 +31,7 @@ export {
   isOwnServer,
   nrptCommands,
 } from "./dns/dns_system.ts";
+export { forgetLearned } from "./learned_directory.ts";
 export { checkedWish, dnsWishFromFiles, dnsWishOf } from "./dns/dns_wish.ts";
 export * from "./doctor/doctor.ts";
 export * from "./egress/check_proxy.ts";
@@ -42,6 +43,7 @@ export * from "./settings/environment_text.ts";
 export * from "./catalogue/fleet.ts";
 export { countsOf, type FleetTest, type TestCounts } from "./fleet_tests/tested_fleet.ts";
 export * from "./settings/from_files.ts";
+export { namedKubeconfigs, writtenKubeconfigs } from "./settings/kubeconfigs.ts";
 export type { OnDemand } from "./handed_over.ts";
 export { connectInstance, type InstanceInfo, instances, isUntrusted, logFile } from "./instance.ts";
 export type { Overrides } from "./settings/overrides.ts";

@@ -1,7 +1,9 @@
 import { object } from "@optique/core/constructs";
-import { isPosternError, PosternError } from "../core/mod.ts";
+import { option } from "@optique/core/primitives";
+import { counted, isPosternError, PosternError } from "../core/mod.ts";
 import { defineCommand } from "./command.ts";
 import { tellDnsChange } from "./dns_change.ts";
+import { words } from "./options.ts";
 
 /** `postern cleanup`. */
 export default defineCommand({
@@ -13,10 +15,21 @@ export default defineCommand({
   examples: [["postern cleanup", "needs no running door"], [
     "sudo postern cleanup",
     "files of the system too",
-  ]],
-  parser: object({}),
-  async run(_, world, { signal }) {
-    const { cleanUp } = await import("../app/mod.ts");
+  ], ["postern cleanup --learned", "after a cluster has been replaced at the same address"]],
+  parser: object({
+    learned: option("--learned", {
+      description: words(
+        "Forget what postern has learned of clusters: their networks, namespaces and Services.",
+      ),
+    }),
+  }),
+  async run({ learned }, world, { signal }) {
+    const { cleanUp, forgetLearned } = await import("../app/mod.ts");
+    if (learned) {
+      const count = await forgetLearned(world);
+      await world.terminal.err(`postern: forgot ${counted(count, "cluster")}\n`);
+      return;
+    }
     try {
       await tellDnsChange(world, await cleanUp(world, { signal }));
     } catch (error) {

@@ -52,19 +52,26 @@ export default defineCommand({
 
 /** An answer for a person to read. */
 export function explanationText(
-  { target, transport, because, hops, losers, dial }: ExplanationInfo,
+  { target, transport, because, hops, losers, held, dial }: ExplanationInfo,
   paint: Paint,
 ): string {
   const way = hops.map(({ name, type, detail }) => {
     const more = [...(type === name ? [] : [type]), ...(detail === undefined ? [] : [detail])];
     return more.length === 0 ? name : `${name} (${more.join(" ")})`;
   });
-  const lines = [
-    `${paint.bold(printable(target))} goes to ${paint.bold(printable(transport))}`,
-    `  because  ${printable(because)}`,
-    // From here to there: the way in which it is dialled.
-    `  way      ${["here", ...way.reverse(), target].map(printable).join(" > ")}`,
-  ];
+  const lines = held
+    ? [
+      `${paint.bold(printable(target))} is ${paint.red("refused")}`,
+      `  because  ${printable(because)}`,
+      `  reason   ${printable(held.message)}`,
+      ...(held.hint === undefined ? [] : [`  hint     ${printable(held.hint)}`]),
+    ]
+    : [
+      `${paint.bold(printable(target))} goes to ${paint.bold(printable(transport))}`,
+      `  because  ${printable(because)}`,
+      // From here to there: the way in which it is dialled.
+      `  way      ${["here", ...way.reverse(), target].map(printable).join(" > ")}`,
+    ];
   let text = `${lines.join("\n")}\n`;
   for (const { name, problem, hint } of hops) {
     if (problem === undefined) continue;

@@ -29,6 +29,22 @@ export function statusText(status: Status, world: World): string {
       }` +
       (problem === undefined ? "" : paint.red(` ${lines(problem)}`)),
     ]),
+    ...transports.flatMap(({ name, type, detail }): [string, string][] =>
+      type === "kubernetes" && typeof detail === "string"
+        ? [["cluster", printable(`${name}: ${detail}`)]]
+        : []
+    ),
+    ...transports.flatMap(({ name, table }): [string, string][] => {
+      if (table === undefined || table.state === "known" || (table.state === "unknown" && !table.reason)) {
+        return [];
+      }
+      const why = table.reason === undefined ? "it has not answered yet" : table.reason;
+      const hint = table.hint === undefined ? "" : ` (${table.hint})`;
+      return [[
+        "refuses",
+        paint.yellow(lines(`targets that may be of the cluster of ${name}: ${why}${hint}`)),
+      ]];
+    }),
     [
       "traffic",
       `${counted(connections.open, "connection")} open, ${connections.total} so far, ` +

@@ -1,7 +1,7 @@
 /** An IP address: its bytes (4 or 16) in network order. */
 export type IpBytes = Uint8Array<ArrayBuffer>;
 
-/** Reads an IPv4 address in the four-part decimal form only: `10.1`, `010.0.0.1` and `0x7f.1` are names, not addresses. */
+/** Reads an IPv4 address in the four-part decimal form only; `parseAnyIPv4` takes `10.1`, `010.0.0.1` and `0x7f.1` too. */
 export function parseIPv4(text: string): IpBytes | undefined {
   const bytes = new Uint8Array(4);
   return readIPv4(text, 0, bytes) ? bytes : undefined;
@@ -133,6 +133,11 @@ export function isLoopback(bytes: IpBytes): boolean {
   const plain = unmapped(bytes);
   if (plain.length === 4) return plain[0] === 127;
   return plain[15] === 1 && plain.subarray(0, 15).every((byte) => byte === 0);
+}
+
+/** Whether an address is 0.0.0.0, ::, or the former written as IPv6. A connection to one reaches loopback. */
+export function isUnspecified(bytes: IpBytes): boolean {
+  return unmapped(bytes).every((byte) => byte === 0);
 }
 
 /** Whether a host of a URL or of a Host header means this machine and nothing else. */

@@ -110,6 +110,8 @@ export interface ClusterStatus {
   readonly watches: readonly WatchedStatus[];
   readonly lastError?: string;
   readonly hint?: string;
+  /** The credential plugin that runs now: every request waits for it. */
+  readonly signingInWith?: string;
 }
 
 /** What is followed of a cluster. */

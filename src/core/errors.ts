@@ -35,7 +35,9 @@ export type ErrorDetail =
   | "vanished"
   | "untrusted"
   | "starting"
-  | "closing";
+  | "closing"
+  /** A person must sign in: another attempt in the background would open a window. */
+  | "sign_in";
 
 export interface ErrorOptions {
   readonly cause?: unknown;

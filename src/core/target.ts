@@ -1,7 +1,9 @@
 import { formatIp, parseIp, parseIPv6 } from "./address.ts";
+import { canonicalHost } from "./canonical_host.ts";
 import { PosternError } from "./errors.ts";
+import { parseAnyIPv4 } from "./numeric_host.ts";
 
-/** What a client asks for: a name or an IP literal (without brackets), and a port. */
+/** What a client asks for: a host as `canonicalHost` writes it (IPv6 without brackets), and a port. */
 export interface Target {
   readonly host: string;
   readonly port: number;
@@ -20,7 +22,7 @@ export function normalHost(host: string): string {
   if (last === 46 && text.length > 1) text = text.slice(0, -1);
   const first = text.charCodeAt(0);
   if (text.includes(":") || (first >= 48 && first <= 57)) {
-    const bytes = parseIp(text);
+    const bytes = text.includes(":") ? parseIPv6(text) : parseAnyIPv4(text);
     if (bytes) return formatIp(bytes);
   }
   return text.toLowerCase();
@@ -28,23 +30,25 @@ export function normalHost(host: string): string {
 
 /** Reads `host:port`, `[v6]:port`, or `host` where a default port is given; throws `usage` otherwise. */
 export function parseTarget(text: string, defaultPort?: number): Target {
-  const match = /^(?:\[([^\]]*)\]|([^:[\]\s]*))(?::([0-9]{1,5}))?$/.exec(text);
+  const match = /^(?:\[([^\]]+)\]|([^:[\]\s]+))(?::([0-9]{1,5}))?$/.exec(text);
   const bare = !match && parseIp(text) ? text : undefined;
-  const host = bare ?? match?.[1] ?? match?.[2] ?? "";
-  const port = match?.[3] === undefined ? defaultPort : Number(match[3]);
-  if (host === "" || host.length > 255 || (match?.[1] !== undefined && !parseIPv6(host))) {
-    throw new PosternError("usage", `Cannot read "${text.slice(0, 300)}" as HOST:PORT`, {
-      hint: "write example.com:443, 192.0.2.1:443 or [2001:db8::1]:443",
-    });
+  const written = bare ?? match?.[1] ?? match?.[2];
+  if (written === undefined || match?.[1]?.includes(":") === false) {
+    throw unreadable(text, "", "write example.com:443, 192.0.2.1:443 or [2001:db8::1]:443");
   }
+  const host = canonicalHost(written);
+  if (typeof host !== "string") throw unreadable(text, `: ${host.problem}`, host.hint);
+  const port = match?.[3] === undefined ? defaultPort : Number(match[3]);
   if (port === undefined || port < 0 || port > 65535) {
-    throw new PosternError(
-      "usage",
-      `Cannot read "${text.slice(0, 300)}" as HOST:PORT: ${
-        port === undefined ? "no port" : "port over 65535"
-      }`,
-      { hint: `write ${host}:443` },
+    throw unreadable(
+      text,
+      port === undefined ? ": no port" : ": port over 65535",
+      `write ${formatTarget({ host, port: 443 })}`,
     );
   }
   return { host, port };
+}
+
+function unreadable(text: string, why: string, hint: string): PosternError {
+  return new PosternError("usage", `Cannot read "${text.slice(0, 300)}" as HOST:PORT${why}`, { hint });
 }

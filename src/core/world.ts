@@ -33,6 +33,8 @@ export interface Network {
   lookup(name: string, options: { signal: AbortSignal }): Promise<readonly string[]>;
   /** This machine's own addresses, each with the name of its interface. */
   addresses(): readonly string[];
+  /** The same with the length of the network behind each; none are known where it is absent. */
+  attached?(): readonly AttachedNetwork[];
   /** What the system trusts as PEM, besides what the runtime itself brings; nothing where this is not said. */
   trusted?(): Promise<readonly string[]>;
   /** TLS as a client over any connection. */
@@ -41,6 +43,14 @@ export interface Network {
   canServeTls?(): Promise<boolean>;
   /** TLS as a server over any connection. */
   secureAsServer(conn: Conn, options: ServeSecureOptions & { signal: AbortSignal }): Promise<Conn>;
+}
+
+/** An address of this machine in the network of one of its interfaces. */
+export interface AttachedNetwork {
+  /** The name of the interface. */
+  readonly name: string;
+  readonly address: string;
+  readonly bits: number;
 }
 
 export interface ServeSecureOptions {

@@ -73,6 +73,7 @@ const transport = open({
   hint: optional(words),
   hops: optional(list(hop)),
   clusters: optional(list(cluster)),
+  table: optional(open({ state: words, reason: optional(words), hint: optional(words) })),
 });
 
 const counts = {
@@ -161,6 +162,7 @@ const explanation = open({
     hint: optional(words),
   })),
   losers: list(open({ rule: words, source: words, transport: words, why: words })),
+  held: optional(errorInfo),
   dial: optional(open({
     ms: amount,
     steps: list(open({ step: words, ms: amount })),

@@ -8,7 +8,7 @@ import {
   text,
   transformed,
 } from "../config/mod.ts";
-import { normalHost, parseIp } from "../core/mod.ts";
+import { endsInNumber, normalHost } from "../core/mod.ts";
 import { dns } from "../wire/mod.ts";
 import { fakeRange } from "./fake_range.ts";
 
@@ -19,7 +19,7 @@ function domain() {
 
 function readDomain(written: string, context: Context): string | undefined {
   const name = normalHost(written.replace(/^\*?\./, ""));
-  const isName = dns.isDnsName(name) && /^[a-z0-9_.-]+$/.test(name) && !parseIp(name);
+  const isName = dns.isDnsName(name) && /^[a-z0-9_.-]+$/.test(name) && !endsInNumber(name);
   if (isName) return name;
   context.report(`must be a domain such as corp.example.net: current value is "${written.slice(0, 60)}"`);
   return undefined;

@@ -57,6 +57,15 @@ export interface TransportState extends TransportStatus {
   readonly via?: string;
   readonly dials: number;
   readonly failures: number;
+  /** The table of its cluster, where rules ask for it. */
+  readonly table?: TableState;
+}
+
+/** What is known of a cluster's Services and pods; while that is nothing, targets that may be the cluster's are refused. */
+export interface TableState {
+  readonly state: "known" | "asking" | "unknown";
+  readonly reason?: string;
+  readonly hint?: string;
 }
 
 export interface ConfigState {
@@ -173,6 +182,8 @@ export interface ExplanationInfo {
   /** The transport and those it goes through, the one that reaches the target first. */
   readonly hops: readonly HopInfo[];
   readonly losers: readonly LoserInfo[];
+  /** Why the target goes nowhere; present where a cluster owns it, or may own it, and does not have it. */
+  readonly held?: ErrorInfo;
   /** Present when it was tried. */
   readonly dial?: DialReport;
 }

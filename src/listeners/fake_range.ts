@@ -1,5 +1,5 @@
 import type { Schema } from "../config/mod.ts";
-import { formatIp, parseIPv4 } from "../core/mod.ts";
+import { formatIp, parseIp, parseIPv4, unmapped } from "../core/mod.ts";
 
 /** IPv4 addresses that stand for names, and are nobody's. */
 export interface FakeRange {
@@ -26,9 +26,11 @@ export function parseFakeRange(text: string): FakeRange | undefined {
 
 /** The place of an address in the range, counted from 0; undefined outside. */
 export function placeIn({ first, size }: FakeRange, address: string): number | undefined {
-  const bytes = parseIPv4(address);
-  if (!bytes) return undefined;
-  const place = numberOf(bytes) - first;
+  const bytes = parseIp(address);
+  // The address may be written as IPv6.
+  const four = bytes && unmapped(bytes);
+  if (four?.length !== 4) return undefined;
+  const place = numberOf(four) - first;
   return place >= 0 && place < size ? place : undefined;
 }
 

@@ -1,5 +1,5 @@
-import { formatIp, type Target } from "../core/mod.ts";
-import { addressOf, comparableHost } from "./host.ts";
+import { formatIp, isUnspecified, type Target } from "../core/mod.ts";
+import { addressOf, comparableHost, loopbackOf } from "./host.ts";
 import { isInside } from "./network_tree.ts";
 import type { Route, Router } from "./router.ts";
 import { type Rule, ruleRank, type Tables } from "./rule.ts";
@@ -24,6 +24,8 @@ function matchRule(
 ): "yes" | "another port" | "no" {
   const name = comparableHost(host);
   const address = addressOf(name);
+  // What is unspecified is loopback.
+  const addresses = !address ? [] : isUnspecified(address) ? [address, loopbackOf(address)] : [address];
   const matches = (() => {
     switch (pattern.kind) {
       case "any":
@@ -35,7 +37,7 @@ function matchRule(
       case "clusterips":
         return address !== undefined && hasAddress(tables, transport, formatIp(address));
       case "network":
-        return address?.length === pattern.bytes.length && isInside(address, pattern);
+        return addresses.some((one) => one.length === pattern.bytes.length && isInside(one, pattern));
       case "name":
         if (address) return false;
         if (name === pattern.name) return pattern.scope !== "below";
@@ -46,22 +48,24 @@ function matchRule(
   return pattern.port === undefined || pattern.port === port ? "yes" : "another port";
 }
 
-/** What `Router.explain` answers. */
-export function explain(target: Target, router: Router): Explanation {
-  const route = router.route(target);
+/** What `Router.explain` answers; `route` is what the target takes where that is not the router's own answer. */
+export function explain(target: Target, router: Router, route = router.route(target)): Explanation {
   const losers: (Loser & { readonly rank: number })[] = [];
   for (const rule of router.rules) {
     if (rule === route.rule) continue;
     const match = matchRule(rule, target, router.tables);
     if (match === "no") continue;
-    const why = match === "another port" ? `another port: ${rule.pattern.port}` : whyLost(rule, route.rule);
+    const why = match === "another port" ? `another port: ${rule.pattern.port}` : whyLost(rule, route);
     losers.push({ rule, why, rank: ruleRank(rule) });
   }
   losers.sort((a, b) => b.rank - a.rank);
   return { ...route, losers: losers.map(({ rule, why }) => ({ rule, why })) };
 }
 
-function whyLost(loser: Rule, winner: Rule | undefined): string {
+function whyLost(loser: Rule, { rule: winner, held }: Route): string {
+  if (held) {
+    return loser.pattern.kind === "network" ? "a cluster's network inside it" : "a cluster may own it";
+  }
   if (!winner) return "an exclusion that counts only against routes of its own cluster";
   if (loser.tier !== winner.tier) {
     if (winner.tier === "direct") return "an exclusion of the file wins";
@@ -81,6 +85,9 @@ function whyLost(loser: Rule, winner: Rule | undefined): string {
     if (a.port === undefined && b.port !== undefined) return "the winner names the port";
     return "also matches the name itself";
   }
-  if (a.kind === "network" && b.kind === "network" && a.bits < b.bits) return "shorter prefix";
+  if (a.kind === "network" && b.kind === "network") {
+    if (a.bits < b.bits) return "shorter prefix";
+    if (ruleRank(loser) > ruleRank(winner)) return "loopback of the other family is rejected";
+  }
   return "the winner names the port";
 }

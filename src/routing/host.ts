@@ -1,4 +1,4 @@
-import { asciiName, type IpBytes, parseIp, unmapped } from "../core/mod.ts";
+import { asciiName, type IpBytes, parseAnyIPv4, parseIPv6, unmapped } from "../core/mod.ts";
 
 /** The form in which names are compared: no brackets, one trailing dot dropped, lower case, IDNs as punycode. */
 export function comparableHost(host: string): string {
@@ -17,14 +17,26 @@ export function comparableHost(host: string): string {
 }
 
 /**
- * The address that a comparable host is; undefined for a name. An IPv4 address written as IPv6 is the IPv4
- * address, and a zone (`fe80::1%eth0`) does not count.
+ * The address that a comparable host is, in any spelling; undefined for a name. An IPv4 address written as IPv6 is the
+ * IPv4 address, and a zone (`fe80::1%eth0`) does not count.
  */
 export function addressOf(host: string): IpBytes | undefined {
   const first = host.charCodeAt(0);
-  const isSix = host.includes(":");
-  if (!isSix && (first < 48 || first > 57)) return undefined;
-  const zone = isSix ? host.indexOf("%") : -1;
-  const bytes = parseIp(zone < 0 ? host : host.slice(0, zone));
+  if (!host.includes(":")) return first < 48 || first > 57 ? undefined : parseAnyIPv4(host);
+  const zone = host.indexOf("%");
+  const bytes = parseIPv6(zone < 0 ? host : host.slice(0, zone));
   return bytes && unmapped(bytes);
+}
+
+const loopback4: IpBytes = Uint8Array.of(127, 0, 0, 1);
+const loopback6: IpBytes = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1);
+
+/** The loopback address of the family of an address. */
+export function loopbackOf(bytes: IpBytes): IpBytes {
+  return bytes.length === 4 ? loopback4 : loopback6;
+}
+
+/** The loopback address of the other family. */
+export function otherLoopbackOf(bytes: IpBytes): IpBytes {
+  return bytes.length === 4 ? loopback6 : loopback4;
 }

@@ -1,6 +1,9 @@
 export * from "./catalogue_rules.ts";
+export { type Overlap, overlaps, ownedInside } from "./domain_report.ts";
 export * from "./environment.ts";
 export * from "./explanation.ts";
+export { mayBeOfCluster } from "./first_contact.ts";
+export type { Domains, Held, Owner } from "./guard.ts";
 export * from "./host.ts";
 export * from "./no_proxy.ts";
 export * from "./pac.ts";

@@ -1,4 +1,11 @@
-import { formatTarget, parseIp, parseTarget, PosternError, unmapped } from "../core/mod.ts";
+import { type FarDomain, formatTarget, parseIp, parseTarget, PosternError, unmapped } from "../core/mod.ts";
+import {
+  clusterLabels,
+  clusterNetworks,
+  localDomains,
+  mayBeClusterName,
+  publicDomains,
+} from "./first_contact.ts";
 import { pacScript } from "./pac_script.ts";
 import type { Pattern } from "./pattern.ts";
 import type { Router } from "./router.ts";
@@ -27,12 +34,57 @@ export function pacFile(router: Router, { door, hasAuth = false, isHttpOnly = fa
   const owners = new Map([...confined.keys()].map((owner, index) => [owner, index]));
   const lines = [
     `var PROXY = ${quoted(`${hasAuth || isHttpOnly ? "PROXY" : "SOCKS5"} ${authorityOf(door)}`)};`,
-    `var DEFAULT = ${verdict(router.fallback)};`,
+    `var DEFAULT = ${verdict(router.fallback, router)};`,
     ...indexLines("RULES", shared, { router, owners }),
+    ...holdLines(router),
     "var OWN = {};",
     ...[...confined].flatMap(([owner, rules]) => indexLines(`OWN[${owners.get(owner)}]`, rules, { router })),
   ];
   return `${lines.join("\n")}\n\n${pacScript}\n`;
+}
+
+/**
+ * What a cluster may own: all that the router holds while nothing is known of a cluster, and what it knows by now.
+ * Browsers keep the file for long, so it does not depend on which clusters answer; postern decides at each request.
+ */
+function holdLines({ rules, domains }: Router): string[] {
+  const guarded = rules.filter(({ transport }) => domains.has(transport));
+  const portsOf = (kind: Pattern["kind"]): string => {
+    const ports = guarded.filter(({ pattern }) => pattern.kind === kind).map(({ pattern: { port } }) => port);
+    if (ports.length === 0) return "null";
+    return ports.includes(undefined) ? "[]" : `[${[...new Set(ports)]}]`;
+  };
+  const learned = [...domains.values()].filter((domain) => domain !== undefined);
+  const networks = [...clusterNetworks, ...learned.flatMap(({ networks }) => networks)];
+  const addresses = learned.flatMap(({ addresses }) => [...addresses]).flatMap((text) => parseIp(text) ?? []);
+  const all = [...networks, ...addresses.map((bytes) => ({ bytes, bits: bytes.length * 8 }))];
+  const lengths = (bytes: number) =>
+    [...new Set(all.filter((one) => one.bytes.length === bytes).map(({ bits }) => bits))].sort((a, b) =>
+      a - b
+    );
+  const keys = new Set([
+    ...all.map(({ bytes, bits }) => `${bits}/${bytes.join(".")}`),
+    ...learned.flatMap(({ namespaces }) => [...namespaces].map((name) => `#${name}`)),
+    ...learned.flatMap((domain) =>
+      [...domain.services].filter((name) => isAlone(name, domain)).map((name) => `@${name}`)
+    ),
+    ...localDomains.map((name) => `!${name}`),
+    ...publicDomains.map((name) => `!!${name}`),
+  ]);
+  const [names, ips] = [portsOf("services"), portsOf("clusterips")];
+  return [
+    `var HOLD = { names: ${names}, addresses: ${ips}, index: {}, fours: [${lengths(4)}], sixes: [${
+      lengths(16)
+    }] };`,
+    ...(guarded.length === 0 ? [] : [`add(HOLD.index, true, ${quoted([...keys].join(" "))});`]),
+  ];
+}
+
+/** Whether nothing but the Service itself tells that its name, and those of its pods, are the cluster's. */
+function isAlone(service: string, { namespaces }: FarDomain): boolean {
+  const labels = clusterLabels(service);
+  if (!labels) return false;
+  return !mayBeClusterName(labels) || (labels.length === 2 && !namespaces.has(labels[1] ?? ""));
 }
 
 interface Group {
@@ -55,7 +107,7 @@ function indexLines(
     const owner = rule.tier === "catalogue" && rule.owner !== undefined ? owners?.get(rule.owner) ?? -1 : -1;
     const tier = Math.floor(ruleRank(rule) / rankOf.tier) * rankOf.tier;
     const place = [tier, pattern.port ?? 0, formOf(pattern)];
-    const numbers = [...place, verdict(rule.transport), owner];
+    const numbers = [...place, verdict(rule.transport, router), owner];
     for (const key of keysOf(rule, router)) {
       // Of equal rules the first one counts, as in the router.
       const known = `${place} ${key}`;
@@ -103,8 +155,10 @@ function keysOf({ pattern, transport }: Rule, router: Router): string[] {
   }
 }
 
-function verdict(transport: string): 0 | 1 {
-  return transport === "direct" ? 0 : 1;
+/** 0 goes direct, 1 through the instance, 2 is what the instance rejects. */
+function verdict(transport: string, { rejecting }: Pick<Router, "rejecting">): 0 | 1 | 2 {
+  if (transport === "direct") return 0;
+  return rejecting.has(transport) ? 2 : 1;
 }
 
 /** Anything else in this place could name a second way out. */

@@ -3,7 +3,8 @@
  * those that look up names would ask a resolver that must not hear of them. It mirrors `RuleIndex`.
  *
  * A group is `[tier rank, port or 0, form, verdict, cluster or -1]`; the forms are 0 any, 1 `<local>`, 2 a
- * Service or cluster address, 3 a name and all below, 4 only below, 5 only the name, 6 a network.
+ * Service or cluster address, 3 a name and all below, 4 only below, 5 only the name, 6 a network; the verdicts are
+ * 0 direct, 1 the instance, 2 the instance, which rejects it.
  */
 export const pacScript = `
 function add(index, group, keys) {
@@ -31,12 +32,12 @@ function consider(best, groups, port, size, whole) {
     if (group[1] !== 0 && group[1] !== port) continue;
     if ((group[2] === 4 && whole) || (group[2] === 5 && !whole)) continue;
     value = rank(group, size, whole);
-    if (value > best.rank) { best.rank = value; best.group = group; }
+    if (value > best.rank) { best.rank = value; best.group = group; best.size = size; }
   }
 }
 
 function find(rules, host, address, port) {
-  var best = { rank: -1, group: null }, index = rules.index;
+  var best = { rank: -1, group: null, size: -1 }, index = rules.index;
   function look(key, size, whole) {
     if (index.hasOwnProperty(key)) consider(best, index[key], port, size, whole);
   }
@@ -67,6 +68,41 @@ function networkKey(address, bits) {
   return key;
 }
 
+function decide(host, address, port) {
+  var best = find(RULES, host, address, port), own;
+  if (best.group && best.group[4] >= 0 && OWN.hasOwnProperty(best.group[4])) {
+    own = find(OWN[best.group[4]], host, address, port);
+    if (own.group) return own;
+  }
+  return best;
+}
+
+function decideUnspecified(host, address, port) {
+  var best = decide(host, address, port), four = [127, 0, 0, 1], six = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
+  var loopback = decide(host, address.length === 4 ? four : six, port), other;
+  if (loopback.rank > best.rank) best = loopback;
+  if ((best.group ? best.group[3] : DEFAULT) === 2) return best;
+  other = decide(host, address.length === 4 ? six : four, port);
+  return other.group && other.group[2] === 6 && other.group[3] === 2 ? other : best;
+}
+
+function readNumber(text) {
+  if (/^0x[0-9a-f]*$/i.test(text)) return text.length === 2 ? 0 : parseInt(text, 16);
+  if (/^0[0-7]*$/.test(text)) return parseInt(text, 8);
+  return /^[1-9][0-9]*$/.test(text) ? parseInt(text, 10) : NaN;
+}
+
+function readAnyFour(text) {
+  var parts = text.replace(/\\.$/, "").split("."), bytes = [], last = readNumber(parts.pop()), i, number;
+  if (parts.length > 3 || !(last < Math.pow(256, 4 - parts.length))) return null;
+  for (i = 0; i < 4; i++) {
+    number = i < parts.length ? readNumber(parts[i]) : Math.floor(last / Math.pow(256, 3 - i)) % 256;
+    if (!(number <= 255)) return null;
+    bytes.push(number);
+  }
+  return bytes;
+}
+
 function readFour(text) {
   var parts = text.split("."), bytes = [], i;
   if (parts.length !== 4) return null;
@@ -94,7 +130,7 @@ function readGroups(text, bytes) {
 }
 
 function readAddress(host) {
-  if (host.indexOf(":") < 0) return readFour(host);
+  if (host.indexOf(":") < 0) return readAnyFour(host);
   var halves = host.split("%")[0].split("::"), head = [], tail = [], i;
   if (halves.length > 2 || !readGroups(halves[0], head)) return null;
   if (halves.length === 2 && !readGroups(halves[1], tail)) return null;
@@ -105,8 +141,47 @@ function readAddress(host) {
   return head.slice(12);
 }
 
+function isOpen(ports, port) {
+  var i;
+  if (!ports || ports.length === 0) return !!ports;
+  for (i = 0; i < ports.length; i++) if (ports[i] === port) return true;
+  return false;
+}
+
+function holdsAddress(address, port, size) {
+  var lengths = address.length === 4 ? HOLD.fours : HOLD.sixes, i;
+  if (!isOpen(HOLD.addresses, port)) return false;
+  for (i = 0; i < lengths.length; i++) {
+    if (size >= (address.length === 4 ? 20 : 112) && lengths[i] <= size) continue;
+    if (HOLD.index.hasOwnProperty(networkKey(address, lengths[i]))) return true;
+  }
+  return false;
+}
+
+function holdsName(name, port) {
+  var labels = name.split("."), last = labels[labels.length - 1], i;
+  if (!isOpen(HOLD.names, port) || labels.length > 3) return false;
+  for (i = 0; i < labels.length; i++) if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(labels[i])) return false;
+  if (labels.length > 1 && HOLD.index.hasOwnProperty("#" + last)) return true;
+  if (HOLD.index.hasOwnProperty("@" + (labels.length === 3 ? labels[1] + "." + last : name))) return true;
+  if (labels.length > 2 || HOLD.index.hasOwnProperty("!" + last)) return false;
+  return labels.length === 1 || !(HOLD.index.hasOwnProperty("!!" + last) || last.substring(0, 4) === "xn--");
+}
+
+function isHeld(name, address, port, best) {
+  var form = best.group ? best.group[2] : 0;
+  if (form === 6) return !!address && best.size < address.length * 8 && holdsAddress(address, port, best.size);
+  if (form !== 0) return false;
+  return address ? holdsAddress(address, port, -1) : holdsName(name, port);
+}
+
+function isUnspecified(address) {
+  return /^0+$/.test(address.join(""));
+}
+
 function isLoopback(host, address) {
   if (!address) return host === "localhost" || /\\.localhost$/.test(host);
+  if (isUnspecified(address)) return true;
   if (address.length === 4) return address[0] === 127;
   return address.join("") === "0000000000000001";
 }
@@ -121,13 +196,9 @@ function FindProxyForURL(url, host) {
   name = name.replace(/^\\[(.*)\\]$/, "$1");
   if (name.length > 1 && name.charAt(name.length - 1) === ".") name = name.substring(0, name.length - 1);
   var address = readAddress(name);
-  var best = find(RULES, name, address, port);
-  if (best.group && best.group[4] >= 0 && OWN.hasOwnProperty(best.group[4])) {
-    var own = find(OWN[best.group[4]], name, address, port);
-    if (own.group) best = own;
-  }
+  var best = (address && isUnspecified(address) ? decideUnspecified : decide)(name, address, port);
   // What only the default or a sweeping rule would send away stays here: it means this machine.
   if (isLoopback(name, address) && (!best.group || best.group[2] < 2)) return "DIRECT";
-  return (best.group ? best.group[3] : DEFAULT) ? PROXY : "DIRECT";
+  return (best.group ? best.group[3] : DEFAULT) || isHeld(name, address, port, best) ? PROXY : "DIRECT";
 }
 `.trim();

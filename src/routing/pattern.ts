@@ -1,4 +1,4 @@
-import { formatIp, type IpBytes, parseIp } from "../core/mod.ts";
+import { endsInNumber, formatIp, type IpBytes, parseAnyIPv4, parseIp } from "../core/mod.ts";
 import { comparableHost } from "./host.ts";
 
 /** What a rule matches. A port narrows it; without one it matches every port. */
@@ -120,11 +120,11 @@ function nameProblem(name: string, text: string): string | undefined {
   if (long !== undefined) return `must have labels of at most 63 characters: "${long}" has ${long.length}`;
   const odd = labels.find((label) => !/^[a-z0-9_-]+$/.test(label));
   if (odd !== undefined) return `must be a name, an address or a network: "${odd}" is no label of a name`;
-  // Resolvers read such names as addresses (10.1 is 10.0.0.1), so a rule for a name would promise too much.
-  if (/^(?:[0-9]+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? "")) {
-    return `must be four numbers from 0 to 255 or a name: "${text}" is neither`;
-  }
-  return undefined;
+  if (!endsInNumber(name)) return undefined;
+  const meant = parseAnyIPv4(name);
+  return `must be four numbers from 0 to 255 or a name: ${
+    meant ? `write "${formatIp(meant)}" instead of "${text}"` : `"${text}" is neither`
+  }`;
 }
 
 function parseNetwork(text: string): ParsedPattern {

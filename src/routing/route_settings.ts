@@ -1,4 +1,5 @@
 import {
+  choice,
   type Context,
   described,
   file,
@@ -51,6 +52,10 @@ export const routeSettings = {
     optional(text({ min: 1 }), "direct"),
     "The transport for all targets that no rule matches.",
   ),
+  unknown: described(
+    optional(choice("refuse", "direct"), "refuse"),
+    "What becomes of a target that a cluster owns, or may own, and that no table has: `refuse` sends it nowhere, `direct` lets `default` decide.",
+  ),
   routesFrom: described(
     optional(oneOrMore(file())),
     "Files with one `PATTERN TRANSPORT` a line, for long lists.",
@@ -62,6 +67,7 @@ export interface RouteSettings {
   readonly routes: Infer<typeof routeSettings.routes>;
   readonly direct: Infer<typeof routeSettings.direct>;
   readonly default: string;
+  readonly unknown: "refuse" | "direct";
   readonly routesFrom?: readonly string[];
 }
 

@@ -1,4 +1,5 @@
 import { formatIp, type IpBytes, parseIp, unmapped } from "../core/mod.ts";
+import { clusterNetworks, type Network } from "./first_contact.ts";
 import { isInside } from "./network_tree.ts";
 import type { NamePattern, NetworkPattern } from "./pattern.ts";
 import type { Route, Router } from "./router.ts";
@@ -21,6 +22,10 @@ export function routedInside(pattern: NamePattern | NetworkPattern, router: Rout
     const route = probe(host, pattern.port);
     if (route) return route;
   }
+  if (pattern.kind === "network") {
+    const held = heldInside(pattern, router);
+    if (held) return held;
+  }
   for (const rule of router.rules) {
     if (rule.transport === "direct" || !portsMeet(rule, pattern)) continue;
     const hosts = pattern.kind === "name"
@@ -32,6 +37,25 @@ export function routedInside(pattern: NamePattern | NetworkPattern, router: Rout
     }
   }
   return undefined;
+}
+
+/**
+ * A network that a cluster owns, or may turn out to own, inside another one: programs keep their environment, so what
+ * the clusters have told by now is not all that counts.
+ */
+function heldInside(pattern: NetworkPattern, { rules, domains }: Router): Route | undefined {
+  const guard = rules.find((rule) =>
+    rule.pattern.kind === "clusterips" && domains.has(rule.transport) && portsMeet(rule, pattern)
+  );
+  if (!guard) return undefined;
+  const learned = [...domains.values()].flatMap((domain) => domain?.networks ?? []);
+  const isLarge = pattern.bits < (pattern.bytes.length === 4 ? 20 : 112);
+  const isOfFamily = ({ bytes }: Network): boolean => bytes.length === pattern.bytes.length;
+  const holds = (one: Network): boolean => one.bits > pattern.bits && isInside(one.bytes, pattern);
+  const meets = (one: Network): boolean => holds(one) || isInside(pattern.bytes, one);
+  const owns = learned.filter(isOfFamily).some(holds);
+  if (!owns && !(isLarge && clusterNetworks.filter(isOfFamily).some(meets))) return undefined;
+  return { transport: guard.transport, because: `${guard.text} may own a network inside it` };
 }
 
 function portsMeet({ pattern: { port } }: Rule, other: { readonly port?: number }): boolean {

@@ -1,8 +1,9 @@
-import type { Target } from "../core/mod.ts";
+import { type IpBytes, isUnspecified, type Target } from "../core/mod.ts";
 import { explain, type Explanation } from "./explanation.ts";
-import { addressOf, comparableHost } from "./host.ts";
+import { type Domains, Guard, type Held } from "./guard.ts";
+import { addressOf, comparableHost, loopbackOf, otherLoopbackOf } from "./host.ts";
 import { type Rule, type Tables } from "./rule.ts";
-import { type RankedRule, RuleIndex } from "./rule_index.ts";
+import { RankedRule, RuleIndex } from "./rule_index.ts";
 
 /** Where a target goes, and why. */
 export interface Route {
@@ -11,6 +12,8 @@ export interface Route {
   readonly because: string;
   /** Missing where the default decided. */
   readonly rule?: Rule;
+  /** Present where a cluster owns the target, or may own it, and no table has it: it goes nowhere. */
+  readonly held?: Held;
 }
 
 /** What a router is made of. */
@@ -20,6 +23,10 @@ export interface RouterOptions {
   /** The transport for whatever no rule matches: `direct` unless told otherwise. */
   readonly fallback?: string;
   readonly tables?: Tables;
+  /** What is learned of the clusters whose targets must not go elsewhere; none are guarded when absent. */
+  readonly domains?: Domains;
+  /** The transports that refuse every target: `reject`, unless told otherwise. */
+  readonly rejecting?: ReadonlySet<string>;
 }
 
 /** A pure function from target to route. It never resolves a name. */
@@ -27,48 +34,80 @@ export class Router {
   readonly rules: readonly Rule[];
   readonly fallback: string;
   readonly tables: Tables;
+  readonly domains: Domains;
+  readonly rejecting: ReadonlySet<string>;
   readonly #indexes: Indexes;
   readonly #default: Route;
+  readonly #guard: Guard | undefined;
 
   constructor(options: RouterOptions, indexes: Indexes = indexesOf(options.rules)) {
     this.rules = options.rules;
     this.fallback = options.fallback ?? "direct";
     this.tables = options.tables ?? new Map();
+    this.domains = options.domains ?? new Map();
+    this.rejecting = options.rejecting ?? onlyReject;
     this.#indexes = indexes;
     this.#default = { transport: this.fallback, because: "default" };
+    this.#guard = this.domains.size === 0
+      ? undefined
+      : new Guard(indexes.withTables, this.domains, this.tables);
   }
 
-  /** The same rules with other tables; costs nothing, so that it may follow every change in a cluster. */
-  withTables(tables: Tables): Router {
-    return new Router({ rules: this.rules, fallback: this.fallback, tables }, this.#indexes);
+  /** The same rules with other tables; costs next to nothing, so that it may follow every change in a cluster. */
+  withTables(tables: Tables, domains: Domains = this.domains): Router {
+    const { rules, fallback, rejecting } = this;
+    return new Router({ rules, fallback, tables, domains, rejecting }, this.#indexes);
   }
 
   /** The way of one connection. */
   route({ host, port }: Target): Route {
     const name = comparableHost(host);
     const address = addressOf(name);
-    const { shared, confined } = this.#indexes;
-    const find = (index: RuleIndex): RankedRule | undefined =>
-      address ? index.findAddress(address, port, this.tables) : index.findName(name, port, this.tables);
-    let best = find(shared);
-    if (best === undefined) return this.#default;
-    if (confined !== undefined && best.rule.tier === "catalogue" && best.rule.owner !== undefined) {
-      const own = confined.get(best.rule.owner);
-      best = (own && find(own)) ?? best;
-    }
-    return best.route;
+    const best = address
+      ? this.#forAddress(address, port)
+      : this.#strongest((index) => index.findName(name, port, this.tables));
+    const route = best === undefined ? this.#default : best.route;
+    return this.#guard === undefined ? route : this.#guard.checked({ name, address, port }, route);
   }
 
   /** The same answer with the rules that matched and lost; looks at every rule, so it is for people. */
-  explain(target: Target): Explanation {
-    return explain(target, this);
+  explain(target: Target, route?: Route): Explanation {
+    return explain(target, this, route);
+  }
+
+  /**
+   * A connection to an unspecified address reaches loopback, so it takes the rules of the loopback address of its family
+   * too. Some programs reach the other family (Go tries 0.0.0.0 for ::), so a rule that rejects that one wins.
+   */
+  #forAddress(address: IpBytes, port: number): RankedRule | undefined {
+    const find = (bytes: IpBytes) => this.#strongest((index) => index.findAddress(bytes, port, this.tables));
+    const own = find(address);
+    if (address[0] !== 0 || !isUnspecified(address)) return own;
+    const loopback = find(loopbackOf(address));
+    const best = loopback && (!own || loopback.rank > own.rank) ? loopback : own;
+    if (this.rejecting.has(best?.rule.transport ?? this.fallback)) return best;
+    const other = find(otherLoopbackOf(address));
+    const isBarred = other?.rule.pattern.kind === "network" && this.rejecting.has(other.rule.transport);
+    return isBarred ? other : best;
+  }
+
+  #strongest(find: (index: RuleIndex) => RankedRule | undefined): RankedRule | undefined {
+    const { shared, confined } = this.#indexes;
+    const best = find(shared);
+    const owner = best?.rule.tier === "catalogue" ? best.rule.owner : undefined;
+    const own = owner === undefined ? undefined : confined?.get(owner);
+    return (own && find(own)) ?? best;
   }
 }
+
+const onlyReject: ReadonlySet<string> = new Set(["reject"]);
 
 interface Indexes {
   readonly shared: RuleIndex;
   /** The exclusions that count only against routes of their own cluster. */
   readonly confined: ReadonlyMap<string, RuleIndex> | undefined;
+  /** The rules that look into the table of a cluster. */
+  readonly withTables: readonly RankedRule[];
 }
 
 function indexesOf(rules: readonly Rule[]): Indexes {
@@ -83,5 +122,8 @@ function indexesOf(rules: readonly Rule[]): Indexes {
     if (!own) confined.set(rule.owner, own = new RuleIndex());
     own.add(rule);
   }
-  return { shared, confined: confined.size > 0 ? confined : undefined };
+  const withTables = rules
+    .filter(({ pattern: { kind } }) => kind === "services" || kind === "clusterips")
+    .map((rule) => new RankedRule(rule));
+  return { shared, confined: confined.size > 0 ? confined : undefined, withTables };
 }

@@ -1,4 +1,5 @@
 import {
+  type AttachedNetwork,
   checkSocketPath,
   type Conn,
   type Endpoint,
@@ -15,12 +16,12 @@ import { inheritListening } from "./inherited_listening.ts";
 import { listenError } from "./listen_error.ts";
 import { SocketConn } from "./socket_conn.ts";
 import { socketError } from "./socket_error.ts";
-import { SpareDescriptor } from "./spare_descriptor.ts";
+import { SpareDescriptors } from "./spare_descriptors.ts";
 import { listenUnix } from "./unix_listening.ts";
 
 /** The machine's network. */
 export function createNetwork(): Network {
-  const spare = new SpareDescriptor();
+  const spare = new SpareDescriptors();
   return {
     connect: (endpoint, { signal, from }) =>
       from !== undefined && "host" in endpoint
@@ -34,6 +35,7 @@ export function createNetwork(): Network {
     inherit: (descriptor) => inheritListening({ fd: descriptor }, spare),
     lookup,
     addresses,
+    attached,
     secure,
     trusted,
     async canServeTls() {
@@ -55,7 +57,18 @@ function addresses(): string[] {
   }
 }
 
-async function connect(endpoint: Endpoint, signal: AbortSignal, spare: SpareDescriptor): Promise<Conn> {
+function attached(): AttachedNetwork[] {
+  try {
+    return Deno.networkInterfaces().flatMap(({ name, address, cidr }) => {
+      const bits = /\/([0-9]{1,3})$/.exec(cidr ?? "")?.[1];
+      return bits === undefined ? [] : [{ name, address, bits: Number(bits) }];
+    });
+  } catch (error) {
+    throw fileError(error, "tell this machine's networks");
+  }
+}
+
+async function connect(endpoint: Endpoint, signal: AbortSignal, spare: SpareDescriptors): Promise<Conn> {
   const what = endpointText(endpoint);
   if (signal.aborted) throw signal.reason;
   spare.demandRoom(what);
@@ -76,7 +89,7 @@ async function connect(endpoint: Endpoint, signal: AbortSignal, spare: SpareDesc
   }
 }
 
-function listen(endpoint: Endpoint, spare: SpareDescriptor): Listening {
+function listen(endpoint: Endpoint, spare: SpareDescriptors): Listening {
   if ("path" in endpoint) checkSocketPath(endpoint.path, Deno.build.os === "linux" ? "linux" : "darwin");
   try {
     const listener = "path" in endpoint
@@ -91,10 +104,10 @@ function listen(endpoint: Endpoint, spare: SpareDescriptor): Listening {
 class SocketListening implements Listening {
   readonly endpoint: Endpoint;
   readonly #listener: Deno.Listener;
-  readonly #spare: SpareDescriptor;
+  readonly #spare: SpareDescriptors;
   #isClosed = false;
 
-  constructor(listener: Deno.Listener, spare: SpareDescriptor, place: Endpoint | undefined) {
+  constructor(listener: Deno.Listener, spare: SpareDescriptors, place: Endpoint | undefined) {
     this.#listener = listener;
     this.#spare = spare;
     spare.hold();

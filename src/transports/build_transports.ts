@@ -29,6 +29,8 @@ export interface BuildDeps {
   readonly isOwnDoor?: (target: Target) => boolean;
   /** What goes past a cluster's proxy. */
   readonly noProxy?: NoProxyReader;
+  /** The directory of what is learned of clusters; nothing is stored where it is absent. */
+  readonly learned?: string;
 }
 
 /** A transport with what it was built from. */

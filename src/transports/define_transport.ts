@@ -24,6 +24,8 @@ export interface TransportDeps {
   readonly sibling?: (name: string) => Transport | undefined;
   /** What goes past a cluster's proxy, by the list that it has accepted. */
   readonly noProxy?: NoProxyReader;
+  /** The directory of what is learned of clusters; nothing is stored where it is absent. */
+  readonly learned?: string;
 }
 
 /** Reads a list of what goes past a proxy, as clients of clusters do. */

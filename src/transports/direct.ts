@@ -2,6 +2,7 @@ import {
   type Clock,
   type Conn,
   type DialOptions,
+  endsInNumber,
   formatIp,
   formatTarget,
   type Network,
@@ -82,7 +83,7 @@ export class Direct implements Transport {
  */
 function isName(name: string): boolean {
   return name !== "" && name.length <= 255 && !/[\p{Cc}\s]/u.test(name) &&
-    !/(^|\.)([0-9]+|0x[0-9a-f]*)\.?$/i.test(name);
+    !endsInNumber(name);
 }
 
 function unreachable(target: Target, why: string): PosternError {

@@ -11,10 +11,12 @@ import {
   transformed,
 } from "../config/mod.ts";
 import type { HalfClose } from "./kubernetes/forward_api.ts";
+import { networkIn } from "./kubernetes/network_in.ts";
 
-/** The settings of a cluster, or of several of one kubeconfig, as plain data. */
+/** The settings of a cluster, or of several contexts, as plain data. */
 export interface KubernetesSettings {
-  readonly kubeconfig: string;
+  /** Merged as kubectl does. */
+  readonly kubeconfigs: readonly string[];
   /** The kubeconfig's current one where neither this nor `contexts` is given. */
   readonly context?: string;
   /** Several: a host names its context behind the Service, in front of the suffix. */
@@ -23,6 +25,8 @@ export interface KubernetesSettings {
   readonly namespace?: string;
   readonly clusterDomain: string;
   readonly suffix?: string;
+  /** As `10.244.0.0/16`. */
+  readonly podNetworks?: readonly string[];
   readonly halfClose: HalfClose;
   readonly externalName: "refuse" | "dial";
 }
@@ -36,8 +40,21 @@ const domain = (what: string) =>
 
 const contextName = text({ max: 500 });
 
+const podNetwork = transformed(
+  text({ max: 50, describe: "a network such as 10.244.0.0/16" }),
+  (written: string, context: Context) => {
+    if (networkIn(written, "pods")) return written;
+    return void context.report(`must be a network such as 10.244.0.0/16: current value is "${written}"`);
+  },
+);
+
 const written = record({
-  kubeconfig: optional(described(file(), "The kubeconfig; ~/.kube/config unless it stands here.")),
+  kubeconfig: optional(
+    described(
+      oneOrMore(file()),
+      "The kubeconfig, or several, merged as kubectl does (default: the files of KUBECONFIG, else ~/.kube/config).",
+    ),
+  ),
   context: optional(described(contextName, "Its context; the current one unless it stands here.")),
   contexts: optional(
     described(
@@ -59,6 +76,12 @@ const written = record({
     described(
       domain("a domain such as lab.internal"),
       "Stands behind names of this cluster alone, and is taken off first: web.shop.SUFFIX.",
+    ),
+  ),
+  podNetworks: optional(
+    described(
+      oneOrMore(podNetwork),
+      "Networks of the cluster's pods, such as 10.244.0.0/16. postern refuses addresses in them that are no pod's. Set it where the cluster does not let you list nodes.",
     ),
   ),
   halfClose: optional(
@@ -90,7 +113,10 @@ export const kubernetesSettings = described(
 
 const defaults = { clusterDomain: "cluster.local", halfClose: "pass", externalName: "refuse" } as const;
 
-function readSettings(read: NonNullable<Written>, context: Context): KubernetesSettings | undefined {
+function readSettings(
+  { kubeconfig, ...read }: NonNullable<Written>,
+  context: Context,
+): KubernetesSettings | undefined {
   if (read.contexts !== undefined && read.context !== undefined) {
     context.at("contexts").report("must not stand beside context");
     return undefined;
@@ -99,5 +125,5 @@ function readSettings(read: NonNullable<Written>, context: Context): KubernetesS
     context.at("contexts").report("must stand beside a suffix: hosts are called NAME.CONTEXT.SUFFIX");
     return undefined;
   }
-  return { ...read, kubeconfig: read.kubeconfig ?? `${context.home}/.kube/config` };
+  return { ...read, kubeconfigs: kubeconfig ?? context.kubeconfigs };
 }

@@ -1,6 +1,6 @@
-import { asciiName, formatIp, parseIp, PosternError } from "../core/mod.ts";
+import { canonicalHost, plainText, PosternError } from "../core/mod.ts";
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The host in a name's bytes, as `hostOf` reads it; UTF-8 for the clients that leave punycode to the proxy. */
 export function decodeHost(bytes: Uint8Array<ArrayBuffer>): string {
@@ -14,29 +14,19 @@ export function decodeHost(bytes: Uint8Array<ArrayBuffer>): string {
 }
 
 /**
- * A name as it was sent, an international one as punycode (no resolver and no other proxy knows it otherwise), or an IP
- * literal in its canonical form: clients send both in the place of a name, IPv6 in brackets too. What is neither is
- * refused here, so that rules and logs never see it.
+ * A host as `canonicalHost` writes it; clients send addresses in the place of a name, IPv6 in brackets too. What is no
+ * host is refused here, so that rules and logs never see it.
  */
 export function hostOf(sent: string): string {
-  if (sent === "") throw new PosternError("protocol", "Cannot use an empty host name");
-  const text = sent.length > 255 ? sent : asciiName(sent) ?? sent;
-  if (text.length > 255) {
-    throw new PosternError("protocol", "Cannot use a host name of more than 255 characters");
-  }
-  if (/[\s\p{Cc}/\\?#@]/u.test(text)) {
-    throw new PosternError(
-      "protocol",
-      "Cannot use a host name with blanks, control characters or parts of a URL",
-    );
-  }
-  if (!text.includes(":") && text[0] !== "[") return text;
-  const bytes = parseIp(text[0] === "[" && text.endsWith("]") ? text.slice(1, -1) : text);
-  if (bytes?.length !== 16) {
-    throw new PosternError("protocol", `Cannot read "${text}" as a name or an address`, {
-      detail: "address_type",
-      hint: "send the port apart from the name, and an IPv6 address without a zone",
-    });
-  }
-  return formatIp(bytes);
+  const isBracketed = sent.startsWith("[") && sent.endsWith("]") && sent.includes(":");
+  const host = canonicalHost(isBracketed ? sent.slice(1, -1) : sent);
+  if (typeof host === "string") return host;
+  throw new PosternError(
+    "protocol",
+    `Cannot use ${JSON.stringify(plainText(sent))} as a host: ${host.problem}`,
+    {
+      ...(/^\[|:/.test(sent) && { detail: "address_type" }),
+      hint: host.hint,
+    },
+  );
 }

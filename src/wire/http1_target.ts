@@ -1,5 +1,4 @@
-import { parseIPv6, PosternError, type Target } from "../core/mod.ts";
-import { decodeHost } from "./host.ts";
+import { canonicalHost, formatTarget, type Target } from "../core/mod.ts";
 import type { RequestHead } from "./http1.ts";
 import { Http1Problem } from "./http1_problem.ts";
 import { latin1Bytes, quoted } from "./http1_text.ts";
@@ -38,8 +37,7 @@ export function requestTarget({ method, target }: Pick<RequestHead, "method" | "
     form: "absolute",
     scheme: lowered,
     target: wanted,
-    authority: (isInternational(authority) ? authority.replace(/^[^:]*/, () => wanted.host) : authority)
-      .replace(/:$/, ""),
+    authority: authorityOf(wanted, authority),
     // RFC 9112, section 3.2.4: OPTIONS without a path asks about the server as a whole.
     path: rest === "" ? (method === "OPTIONS" ? "*" : "/") : rest.startsWith("?") ? `/${rest}` : rest,
   };
@@ -49,38 +47,39 @@ export function requestTarget({ method, target }: Pick<RequestHead, "method" | "
 export function parseAuthority(text: string, defaultPort?: number): Target {
   const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._~!$&'()*+,;=%\x80-\xff-]+))(?::([0-9]{0,5}))?$/
     .exec(text);
-  const host = match?.[1] ?? plainName(match?.[2]);
-  if (!match || host === undefined || host.length > 255 || (match[1] !== undefined && !parseIPv6(match[1]))) {
-    throw new Http1Problem(400, `Cannot read ${quoted(text)} as HOST:PORT`, {
-      hint: "write example.com:443, 192.0.2.1:443 or [2001:db8::1]:443, without user or password",
-    });
+  const written = match?.[1] ?? match?.[2];
+  if (written === undefined || match?.[1]?.includes(":") === false) {
+    throw unreadable(
+      text,
+      "",
+      "write example.com:443, 192.0.2.1:443 or [2001:db8::1]:443, without user or password",
+    );
   }
-  const port = match[3] ? Number(match[3]) : defaultPort;
+  const host = canonicalHost(inUnicode(written));
+  if (typeof host !== "string") throw unreadable(text, `: ${host.problem}`, host.hint);
+  const port = match?.[3] ? Number(match[3]) : defaultPort;
   if (port === undefined || port < 1 || port > 65535) {
-    throw new Http1Problem(400, `Cannot read ${quoted(text)} as HOST:PORT: ${portFault(port)}`, {
-      hint: `write ${match[1] === undefined ? host : `[${host}]`}:443`,
-    });
+    throw unreadable(text, `: ${portFault(port)}`, `write ${formatTarget({ host, port: 443 })}`);
   }
   return { host, port };
 }
 
-/** Whether a text has other than ASCII; a request line is read as bytes, one character each. */
-function isInternational(text: string): boolean {
-  return /[\x80-\xff]/.test(text);
+function unreadable(text: string, why: string, hint: string): Http1Problem {
+  return new Http1Problem(400, `Cannot read ${quoted(text)} as HOST:PORT${why}`, { hint });
 }
 
-/** A name as it was sent, one of UTF-8 as punycode; undefined where that cannot be. */
-function plainName(sent: string | undefined): string | undefined {
-  if (sent === undefined || !isInternational(sent)) return sent;
-  try {
-    const name = decodeHost(latin1Bytes(sent));
-    return /^[\x21-\x7e]+$/.test(name) ? name : undefined;
-  } catch (error) {
-    if (error instanceof PosternError) return undefined;
-    throw error;
-  }
+/** What Host must say: the canonical host, and the port where the client named one. */
+function authorityOf({ host }: Target, written: string): string {
+  return (host.includes(":") ? `[${host}]` : host) + (/:[0-9]+$/.exec(written)?.[0] ?? "");
+}
+
+/** A host as its client meant it: a request line is read as bytes, one character each, and may be UTF-8. */
+function inUnicode(sent: string): string {
+  return /[\x80-\xff]/.test(sent) ? utf8.decode(latin1Bytes(sent)) : sent;
 }
 
 function portFault(port: number | undefined): string {
   return port === undefined ? "no port" : "the port is not in 1 to 65535";
 }
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { formatIp } from "../../src/core/mod.ts";
 import {
   addressOf,
   comparableHost,
@@ -53,6 +54,9 @@ function somePattern(dice: Dice): string {
     return `[${someSix(dice)}/${pick(dice, [0, 16, 32, 47, 48, 64, 97, 104, 127, 128])}]${port}`;
   }
   if (form === 6) return `${someFour(dice)}${port}`;
+  if (form === 7) {
+    return pick(dice, ["127.0.0.0/8", "::1", "0.0.0.0", "0.0.0.0/4", "::/0", `127.0.0.1${port}`]);
+  }
   return `${pick(dice, ["", "", ".", "=", "*."])}${someName(dice)}${port}`;
 }
 
@@ -70,7 +74,7 @@ function someRules(dice: Dice): Rule[] {
       tier,
       transport: tier === "direct" || tier === "exclusions"
         ? "direct"
-        : pick(dice, ["direct", "lab", "prod", "x"]),
+        : pick(dice, ["direct", "lab", "prod", "reject"]),
       source: `fuzz:${index}`,
       ...(isCatalogue && { owner: pick(dice, ["c1", "c2", "c3"]) }),
       ...(tier === "exclusions" && isOwn && { confined: true }),
@@ -83,7 +87,10 @@ function someHost(dice: Dice): string {
   if (form < 5) return someName(dice);
   if (form === 5) return `${someName(dice).toUpperCase()}.`;
   if (form === 6) return pick(dice, ["localhost", "a.localhost", "web", "web.test", "db.svc", "notaweb"]);
-  return form < 8 ? someFour(dice) : someSix(dice);
+  if (form === 7) {
+    return pick(dice, ["0.0.0.0", "0", "0x7f.1", "10.1", "012.0.1", "0xc0000002", "::", "::1", "::ffff:0:0"]);
+  }
+  return form < 9 ? someFour(dice) : someSix(dice);
 }
 
 const tables = new Map([
@@ -98,7 +105,24 @@ const tables = new Map([
 function reference(rules: readonly Rule[], fallback: string, host: string, port: number): string {
   const name = comparableHost(host);
   const bytes = addressOf(name);
-  const matching = rules.filter((rule) => matches(rule, name, bytes && bitsOf(bytes), port));
+  const bits = bytes && bitsOf(bytes);
+  const found = (bits?: string) => decided(rules, name, bits, port);
+  if (bits === undefined || bits.includes("1")) return found(bits)?.transport ?? fallback;
+  const [four, six] = ["01111111".padEnd(31, "0") + "1", "".padEnd(127, "0") + "1"];
+  const [own, other] = bits.length === 32 ? [four, six] : [six, four];
+  const [itself, loopback, across] = [found(bits), found(own), found(other)];
+  const best = itself && loopback ? (beats(loopback, itself) ? loopback : itself) : itself ?? loopback;
+  const isBarred = across?.pattern.kind === "network" && across.transport === "reject";
+  return isBarred ? "reject" : best?.transport ?? fallback;
+}
+
+function decided(
+  rules: readonly Rule[],
+  name: string,
+  bits: string | undefined,
+  port: number,
+): Rule | undefined {
+  const matching = rules.filter((rule) => matches(rule, name, bits, port));
   const strongest = (among: readonly Rule[]) =>
     among.reduce<Rule | undefined>(
       (best, rule) => best === undefined || beats(rule, best) ? rule : best,
@@ -106,10 +130,9 @@ function reference(rules: readonly Rule[], fallback: string, host: string, port:
     );
   const winner = strongest(matching.filter(({ confined }) => !confined));
   if (winner?.tier === "catalogue") {
-    const own = matching.filter(({ confined, owner }) => confined && owner === winner.owner);
-    if (own.length > 0) return "direct";
+    return strongest(matching.filter(({ confined, owner }) => confined && owner === winner.owner)) ?? winner;
   }
-  return winner?.transport ?? fallback;
+  return winner;
 }
 
 function matches(
@@ -174,7 +197,9 @@ function bitsOf(bytes: Uint8Array): string {
 
 function isLoopback(host: string): boolean {
   const name = comparableHost(host);
-  return /^(?:.*\.)?localhost$|^127\.|^::1$|^::ffff:127\./.test(name);
+  const address = addressOf(name);
+  if (!address) return /^(?:.*\.)?localhost$/.test(name);
+  return /^(?:127\..*|0\.0\.0\.0|::1?)$/.test(formatIp(address));
 }
 
 const rounds = 600;
@@ -183,7 +208,7 @@ Deno.test("Router.route() agrees with a slow reference", () => {
   for (let seed = 0; seed < rounds; seed++) {
     const dice = random(seed);
     const rules = someRules(dice);
-    const fallback = pick(dice, ["direct", "corp"]);
+    const fallback = pick(dice, ["direct", "corp", "reject"]);
     const router = new Router({ rules, fallback, tables });
     for (let n = 0; n < 40; n++) {
       const target = { host: someHost(dice), port: pick(dice, [...ports, 22]) };
@@ -204,7 +229,7 @@ Deno.test("pacFile() says what the router says", () => {
   for (let seed = 0; seed < rounds; seed++) {
     const dice = random(seed + 100_000);
     const rules = someRules(dice);
-    const router = new Router({ rules, fallback: pick(dice, ["direct", "corp"]), tables });
+    const router = new Router({ rules, fallback: pick(dice, ["direct", "corp", "reject"]), tables });
     const find = evaluate(pacFile(router, { door: "127.0.0.1:12000" }));
     for (let n = 0; n < 40; n++) {
       const host = someHost(dice);

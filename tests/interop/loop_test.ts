@@ -14,7 +14,10 @@ const cases: readonly LoopCase[] = [
   {
     name: "a door on 127.0.0.1",
     listen: [],
-    hosts: ["127.0.0.1", "localhost", "LOCALHOST", "0.0.0.0", "::ffff:127.0.0.1", "[::ffff:7f00:1]"],
+    hosts: [
+      ...["127.0.0.1", "127.1", "0x7f.1", "localhost", "LOCALHOST", "0.0.0.0", "0"],
+      ...["::ffff:127.0.0.1", "[::ffff:7f00:1]"],
+    ],
   },
   {
     name: "a door on ::1",

@@ -6,10 +6,13 @@ export type Under = readonly string[];
 /** How to run a program in a namespace of its own, after a script of bash; or why that is not possible here. */
 export type Namespace = { readonly wrap: (script?: string) => Under } | { readonly missing: string };
 
-const found = new Map<string, Namespace>();
-
 /** `--net` has no network at all, `--mount` mounts of its own; root may have them, or whom the kernel lets. */
-export function inNamespace(kind: "--net" | "--mount"): Namespace {
+export type NamespaceKind = "--net" | "--mount" | "--net --mount";
+
+const found = new Map<NamespaceKind, Namespace>();
+
+/** How to run a program in such a namespace. */
+export function inNamespace(kind: NamespaceKind): Namespace {
   let namespace = found.get(kind);
   if (!namespace) found.set(kind, namespace = findNamespace(kind));
   return namespace;
@@ -18,7 +21,7 @@ export function inNamespace(kind: "--net" | "--mount"): Namespace {
 /** Registers a test for a namespace of its own. `wrap` gives a way to run the program there. */
 export function namespaceTest(
   name: string,
-  kind: "--net" | "--mount",
+  kind: NamespaceKind,
   test: (wrap: (script?: string) => Under, bash: string) => Promise<void>,
 ): void {
   const namespace = inNamespace(kind);

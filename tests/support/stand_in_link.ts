@@ -63,6 +63,7 @@ export function standInLink(
       return { status: 404, fields, text };
     },
     askVersion: () => Promise.resolve("v1.35.4"),
+    allowSignIn: () => {},
     check: () => {},
     status: () => ({ server: "192.0.2.1:6443", requests: asked.length, connections: 0 }),
     [Symbol.asyncDispose]: () => Promise.resolve(),

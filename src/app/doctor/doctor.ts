@@ -1,6 +1,7 @@
 import { asPosternError, describe, isPosternError, type World } from "../../core/mod.ts";
 import { doorKinds, type Status } from "../../listeners/mod.ts";
 import { type ConfigReport, type ConfigSource, readConfig } from "../settings/config_file.ts";
+import { clusterFindings } from "./doctor_clusters.ts";
 import { dnsFileFindings, dnsPortFindings } from "./doctor_dns.ts";
 import { proxyFindings, proxyWayFindings } from "./doctor_proxy.ts";
 import { sshFindings } from "./doctor_ssh.ts";
@@ -38,6 +39,7 @@ export async function* doctor(
   const config = isReport(report) ? report : undefined;
   yield await directoryFinding(world);
   if (config?.loaded) yield* sshFindings(world, config.loaded, { signal });
+  if (config?.loaded) yield* clusterFindings(world, config.loaded, { signal });
   const status = await runningDoor(world, id, signal);
   const known = Object.keys(config?.loaded?.settings.transports ?? {});
   yield* instanceFindings(id, status, { known, version });
@@ -125,6 +127,15 @@ function* instanceFindings(
       state: "failed",
       detail: `the configuration as it is now is not in force: ${config.problem}`,
       hint: "postern config check",
+    };
+  }
+  for (const { name: transport, table } of transports) {
+    if (table?.state !== "unknown" || table.reason === undefined) continue;
+    yield {
+      name: `cluster of "${transport}"`,
+      state: "failed",
+      detail: `its Services are unknown, and targets that may be the cluster's are refused: ${table.reason}`,
+      ...(table.hint !== undefined && { hint: table.hint }),
     };
   }
   for (const { name: transport, state, lastError, hint } of transports) {

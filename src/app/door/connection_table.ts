@@ -150,7 +150,7 @@ export class ConnectionRecord implements Dialed {
   /** The transport that reaches its target. */
   way: BuiltTransport | undefined;
   readonly #request: DialRequest;
-  readonly #route: TakenRoute;
+  #route: TakenRoute;
   readonly #options: ConnectionTableOptions;
   readonly #ended: (ended: Ended) => void;
   readonly #startedAt: number;
@@ -177,6 +177,12 @@ export class ConnectionRecord implements Dialed {
 
   get transport(): string {
     return this.#route.transport;
+  }
+
+  /** It goes another way than the one it began with: a cluster has answered meanwhile. */
+  takes(route: TakenRoute, way: BuiltTransport | undefined): void {
+    this.#route = route;
+    this.way = way;
   }
 
   /** Aborts the dial when the connection is dropped before it stands. */

@@ -15,7 +15,9 @@ import {
 } from "../../core/mod.ts";
 import type { DoorPhase, ExplanationInfo, Pages, ReloadReport, Status } from "../../listeners/mod.ts";
 import { type BuildDeps, sshOfPerson, type SshServices } from "../../transports/mod.ts";
+import type { Domains } from "../../routing/mod.ts";
 import { ClusterTables } from "../cluster_tables.ts";
+import { learnedDirectory } from "../learned_directory.ts";
 import type { LoadedConfig } from "../settings/config_file.ts";
 import { ConnectionTable } from "./connection_table.ts";
 import { DnsHelper } from "../dns/dns_helper.ts";
@@ -33,6 +35,7 @@ import { reachableAt, type ToldDoor } from "../settings/proxy_environment.ts";
 import { noProxy } from "../settings/no_proxy.ts";
 import { RetiredTransports } from "./retired_transports.ts";
 import { listenOf } from "../settings/settings.ts";
+import { Surroundings } from "../surroundings.ts";
 import { demandUsable, TransportCare } from "./transport_care.ts";
 import { readUsers } from "./users.ts";
 
@@ -103,7 +106,9 @@ export class Door implements AsyncDisposable {
     this.#tables = new ClusterTables({
       clock,
       log,
-      changed: (tables) => this.#plan = { ...this.#plan, router: this.#plan.router.withTables(tables) },
+      here: new Surroundings({ ...world, now: () => clock.now() }),
+      changed: (tables, domains) =>
+        this.#plan = { ...this.#plan, router: this.#plan.router.withTables(tables, domains) },
     });
     this.#plan = this.#withTables(makePlan(config, this.buildDeps));
     this.#dns = new DnsHelper({ world, log, id: options.id, plan: () => this.#plan });
@@ -145,6 +150,7 @@ export class Door implements AsyncDisposable {
       ssh: this.#ssh,
       isOwnDoor,
       noProxy,
+      learned: learnedDirectory(this.#world.places),
     };
   }
 
@@ -321,6 +327,11 @@ export class Door implements AsyncDisposable {
     return await this.#dials.explain(target, options);
   }
 
+  /** What was learned of the clusters that its rules lead to, without asking them. */
+  async learned({ signal }: { signal: AbortSignal }): Promise<Domains> {
+    return await this.#tables.domains({ signal });
+  }
+
   status(): Status {
     const { version, id } = this.#options;
     const { config, loadedAt } = this.#plan;
@@ -345,7 +356,10 @@ export class Door implements AsyncDisposable {
           auth: false,
         })),
       ],
-      transports: [...this.#plan.transports.byName.values()].map((built) => this.#dials.state(built)),
+      transports: [...this.#plan.transports.byName.values()].map((built) => {
+        const table = this.#tables.state(built.name);
+        return { ...this.#dials.state(built), ...(table && { table }) };
+      }),
       config: {
         ...(config.path !== undefined && { path: config.path }),
         loadedAt: loadedAt.toISOString(),
@@ -368,7 +382,8 @@ export class Door implements AsyncDisposable {
 
   /** The plan with what is known of the clusters that its rules ask. */
   #withTables(plan: Plan): Plan {
-    return { ...plan, router: plan.router.withTables(this.#tables.follow(plan.router, plan.transports)) };
+    const guards = plan.config.settings.unknown === "refuse";
+    return { ...plan, router: this.#tables.follow(plan.router, plan.transports, { guards }) };
   }
 }
 

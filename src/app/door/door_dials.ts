@@ -7,8 +7,14 @@ import {
   formatTarget,
   PosternError,
   type Target,
+  whenAborted,
 } from "../../core/mod.ts";
-import type { ExplanationInfo, ListenerSettings, TransportState } from "../../listeners/mod.ts";
+import {
+  errorInfo,
+  type ExplanationInfo,
+  type ListenerSettings,
+  type TransportState,
+} from "../../listeners/mod.ts";
 import type { BuiltTransport } from "../../transports/mod.ts";
 import type { ClusterTables } from "../cluster_tables.ts";
 import type { DnsHelper } from "../dns/dns_helper.ts";
@@ -71,11 +77,10 @@ export class DoorDials implements Disposable {
     const { connections, dns, tables } = this.#parts;
     const { target, by, error: meaningless } = dns.meaningOf(request.target);
     if (meaningless) throw this.#refused(request, { because: "dns.fakeRange", error: meaningless });
-    if (tables.mayDecide(target)) await tables.known({ signal });
-    const plan = this.#parts.plan();
-    const route = plan.router.route(target);
-    const way = plan.transports.byName.get(route.transport);
-    const record = connections.begin({ ...request, target }, asAsked(route, by), way);
+    let plan = this.#parts.plan();
+    let route = plan.router.route(target);
+    const wayOf = (): BuiltTransport | undefined => plan.transports.byName.get(route.transport);
+    const record = connections.begin({ ...request, target }, asAsked(route, by), wayOf());
     const { dialling } = record;
     const cancel = () => dialling.abort(signal.reason);
     if (signal.aborted) cancel();
@@ -83,6 +88,12 @@ export class DoorDials implements Disposable {
     const { dial: limit } = plan.limits;
     const deadline = this.#deadlines.add(limit, () => dialling.abort(dialTimeout(target, limit)));
     try {
+      if (tables.needsLook(target, route)) {
+        route = await tables.route(target, () => (plan = this.#parts.plan()).router, dialling);
+        record.takes(asAsked(route, by), wayOf());
+        signal.throwIfAborted();
+        if (route.held) throw tables.refusal(target, route.held);
+      }
       const { transport } = transportOf(plan, route);
       const conn = await transport.dial(target, { signal: dialling.signal });
       if (dialling.signal.aborted) {
@@ -92,8 +103,8 @@ export class DoorDials implements Disposable {
       this.#counts.add(route.transport);
       return record.connected(conn);
     } catch (error) {
-      // A client that leaves says nothing about the way.
-      this.#counts.add(route.transport, signal.aborted ? undefined : error);
+      // A client that leaves says nothing about the transport, and what is held was not dialled.
+      if (!route.held) this.#counts.add(route.transport, signal.aborted ? undefined : error);
       record.failed(error);
       throw error;
     } finally {
@@ -117,14 +128,28 @@ export class DoorDials implements Disposable {
     signal.throwIfAborted();
     const { clock, tables } = this.#parts;
     const { target: meant, by, error } = await this.meaningOf(target);
-    if (tables.mayDecide(meant)) await tables.known({ signal });
-    const plan = this.#parts.plan();
+    let plan = this.#parts.plan();
     if (error) throw error;
-    const explained = explanationOf(plan, meant);
+    const { dial: limit } = plan.limits;
+    const begun = clock.now();
+    const patience = new AbortController();
+    using _stop = whenAborted(signal, () => patience.abort(signal.reason));
+    using _deadline = clock.after(limit, () => patience.abort(dialTimeout(meant, limit)));
+    const route = await tables.route(meant, () => (plan = this.#parts.plan()).router, patience);
+    signal.throwIfAborted();
+    const explained = explanationOf(plan, meant, route);
     const explanation = { ...explained, because: asAsked(explained, by).because };
+    if (route.held) {
+      const held = errorInfo(tables.refusal(meant, route.held));
+      return {
+        ...explanation,
+        held,
+        ...(dial && { dial: { ms: clock.now() - begun, steps: [], error: held } }),
+      };
+    }
     if (!dial) return explanation;
-    const { transport } = transportOf(plan, plan.router.route(meant));
-    const report = await tryDial(transport, meant, { clock, limit: plan.limits.dial, signal });
+    const { transport } = transportOf(plan, route);
+    const report = await tryDial(transport, meant, { clock, limit, signal });
     return { ...explanation, dial: report };
   }
 

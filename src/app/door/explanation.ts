@@ -1,21 +1,26 @@
 import { formatTarget, type Target, type TransportStatus } from "../../core/mod.ts";
 import type { ExplanationInfo, HopInfo } from "../../listeners/mod.ts";
+import type { Route } from "../../routing/mod.ts";
 import type { BuiltTransport } from "../../transports/mod.ts";
-import { hopsOf, type Plan } from "../settings/plan.ts";
+import { configuredRoute, hopsOf, type Plan } from "../settings/plan.ts";
 
 /** Lets the transports on the way to a target read what they need besides the configuration. */
 export async function prepareWay(plan: Plan, target: Target): Promise<void> {
-  await Promise.all(hopsOf(plan, plan.router.route(target)).map(({ transport }) => transport.prepare?.()));
+  await Promise.all(
+    hopsOf(plan, configuredRoute(plan, target)).map(({ transport }) => transport.prepare?.()),
+  );
 }
 
-/** Where a target would go by a plan, and which rules lost. */
-export function explanationOf(plan: Plan, target: Target): ExplanationInfo {
-  const explanation = plan.router.explain(target);
+/** Where a target would go by a plan, or by the route that was found for it, and which rules lost. */
+export function explanationOf(plan: Plan, target: Target, route?: Route): ExplanationInfo {
+  const explanation = plan.router.explain(target, route);
   return {
     target: formatTarget(target),
     transport: explanation.transport,
     because: explanation.because,
-    hops: hopsOf(plan, explanation).map((built, at) => hopInfo(built, at === 0 ? target : undefined)),
+    hops: (explanation.held ? [] : hopsOf(plan, explanation)).map((built, at) =>
+      hopInfo(built, at === 0 ? target : undefined)
+    ),
     losers: explanation.losers.map(({ rule, why }) => ({
       rule: rule.text,
       source: rule.source,

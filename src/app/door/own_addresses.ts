@@ -1,4 +1,13 @@
-import { type Endpoint, formatIp, isLoopback, parseIp, type Target, unmapped } from "../../core/mod.ts";
+import {
+  type Endpoint,
+  formatIp,
+  isLoopback,
+  isUnspecified,
+  normalHost,
+  parseIp,
+  type Target,
+  unmapped,
+} from "../../core/mod.ts";
 import { doorKinds } from "../../listeners/mod.ts";
 import { listenOf, type Settings } from "../settings/settings.ts";
 
@@ -19,9 +28,14 @@ export function isAmong({ host, port }: Target, endpoints: Iterable<Endpoint>): 
 }
 
 function meets(host: string, bound: string): boolean {
-  const address = parseIp(host);
-  if (!address) return host === "localhost" || host.endsWith(".localhost");
-  return formatIp(unmapped(address)) === bound || (isWildcard(bound) && isLoopback(address));
+  const name = normalHost(host);
+  const address = parseIp(name);
+  if (!address) return name === "localhost" || name.endsWith(".localhost");
+  if (formatIp(unmapped(address)) === bound) return true;
+  if (isWildcard(bound)) return isLoopback(address) || isUnspecified(address);
+  // A connection to an unspecified address reaches loopback.
+  const listening = parseIp(bound);
+  return isUnspecified(address) && listening !== undefined && isLoopback(listening);
 }
 
 /** Whether who listens there listens on every address of the machine. */

@@ -1,7 +1,7 @@
 import type { ClusterEndpoint, KnownCluster } from "../../clusters/mod.ts";
 import { PosternError, type Target } from "../../core/mod.ts";
 import type { BuiltTransport } from "../../transports/mod.ts";
-import { hopsOf, type Plan } from "../settings/plan.ts";
+import { configuredRoute, hopsOf, type Plan } from "../settings/plan.ts";
 
 /** Which tests are meant; all of them where nothing is said. */
 export interface TestWords {
@@ -73,7 +73,7 @@ function namesOf({ name, settings, transport }: BuiltTransport): readonly string
 
 function wayTo(plan: Plan, { hostname, port }: URL): readonly BuiltTransport[] {
   const target: Target = { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(port || 443) };
-  return hopsOf(plan, plan.router.route(target));
+  return hopsOf(plan, configuredRoute(plan, target));
 }
 
 /** `*` is any text, `?` any character. */

@@ -3,9 +3,8 @@ import { type Dialer, isPosternError, type Log, PosternError, type World } from 
 import { dialerThroughProxy } from "../../transports/mod.ts";
 import { closedDoor } from "../door/closed_door.ts";
 import { type ConfigSource, loadConfig } from "../settings/config_file.ts";
-import { prepareWay } from "../door/explanation.ts";
+import { routedDialer } from "../door/routed_dialer.ts";
 import { connectInstance } from "../instance.ts";
-import { transportOf } from "../settings/plan.ts";
 
 export interface CredentialRequest {
   readonly cluster: ExecCluster;
@@ -80,10 +79,7 @@ class Way implements AsyncDisposable {
     if (proxyUrl !== undefined) return dialerThroughProxy(proxyUrl, { name: "door", world: this.#world });
     const config = await loadConfig(this.#world, this.#request.source);
     const door = this.#held.use(closedDoor(this.#world, config, this.#request.log));
-    return async (target, options) => {
-      await prepareWay(door.plan, target);
-      return await transportOf(door.plan, door.plan.router.route(target)).transport.dial(target, options);
-    };
+    return routedDialer(door.plan);
   }
 
   async #runningDoor(signal: AbortSignal): Promise<string | undefined> {

@@ -48,6 +48,7 @@ export async function openClusterOfProgram(
     network,
     files,
     process,
+    isUnattended: true,
     ...(most !== undefined && { most }),
     dial: proxyUrl
       ? dialerThroughProxy(proxyUrl.href, { name: `the proxy-url of ${context.name}`, world })

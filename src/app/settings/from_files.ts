@@ -1,7 +1,7 @@
 import { formatPath, masked } from "../../config/mod.ts";
 import { PosternError, silentLog, type Target, type World } from "../../core/mod.ts";
 import type { ExplanationInfo, ProxyEnvironment } from "../../listeners/mod.ts";
-import { pacFile } from "../../routing/mod.ts";
+import { ownedInside, pacFile } from "../../routing/mod.ts";
 import { closedDoor } from "../door/closed_door.ts";
 import { type ConfigSource, demandLoaded, loadConfig, readConfig } from "./config_file.ts";
 import { prepareWay } from "../door/explanation.ts";
@@ -42,7 +42,8 @@ export async function checkConfig(world: World, source: ConfigSource): Promise<C
       return `${place(at)}: warning: ${formatPath(at)}${what}: ${text}${more}`;
     })
   );
-  return { ...checked, warnings: [...warnings, ...told], transports };
+  const owned = ownedInside(loaded.rules, await door.learned({ signal: new AbortController().signal }));
+  return { ...checked, warnings: [...warnings, ...told, ...owned], transports };
 }
 
 /** The configuration in force as it was written, without its secrets. */
@@ -71,6 +72,7 @@ export async function pacFromFiles(
 ): Promise<string> {
   const config = await loadConfig(world, source);
   await using door = closedDoor(world, config);
+  await door.learned({ signal: new AbortController().signal });
   const { address, kind, user } = await configuredDoor(world, config);
   return pacFile(door.plan.router, {
     door: authority ?? address,
@@ -87,6 +89,7 @@ export async function environmentFromFiles(
 ): Promise<ProxyEnvironment> {
   const config = await loadConfig(world, source);
   await using door = closedDoor(world, config);
+  await door.learned({ signal: new AbortController().signal });
   return proxyEnvironment(door.plan, await configuredDoor(world, config), options);
 }
 

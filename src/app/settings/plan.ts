@@ -24,11 +24,21 @@ export interface Plan {
 export function makePlan(config: LoadedConfig, deps: BuildDeps, previous?: Plan): Plan {
   return {
     config,
-    router: new Router({ rules: config.rules, fallback: config.settings.default }),
+    router: new Router({
+      rules: config.rules,
+      fallback: config.settings.default,
+      rejecting: rejectingOf(config.settings.transports),
+    }),
     transports: buildTransports(config.settings.transports, deps, previous?.transports),
     limits: limitsOf(config.settings),
     loadedAt: deps.clock.date(),
   };
+}
+
+/** The transports that refuse every target. */
+function rejectingOf(transports: LoadedConfig["settings"]["transports"]): ReadonlySet<string> {
+  const configured = Object.entries(transports).filter(([, { kind }]) => kind === "reject");
+  return new Set(["reject", ...configured.map(([name]) => name)]);
 }
 
 /** The transport of a route. */
@@ -36,6 +46,12 @@ export function transportOf({ transports }: Plan, { transport }: Route): BuiltTr
   const built = transports.byName.get(transport);
   if (built) return built;
   throw new PosternError("internal", `Cannot find the transport "${transport}"`);
+}
+
+/** The route of an address that postern itself has to reach, because the configuration or a catalogue names it: no cluster holds it. */
+export function configuredRoute({ router }: Plan, target: Target): Route {
+  const route = router.route(target);
+  return route.held?.otherwise ?? route;
 }
 
 /** The transport and those it goes through, the one that reaches the target first. */
@@ -77,6 +93,9 @@ export function changesBetween(before: Plan, after: Plan): string[] {
   }
   for (const name of before.transports.byName.keys()) {
     if (!after.transports.byName.has(name)) changes.push(`transport ${name} is gone`);
+  }
+  if (before.config.settings.unknown !== after.config.settings.unknown) {
+    changes.push(`unknown is ${after.config.settings.unknown} now (was ${before.config.settings.unknown})`);
   }
   for (const name of ["connections", "handshake", "dial", "drain", "halfCloseLinger"] as const) {
     if (before.limits[name] !== after.limits[name]) {

@@ -1,4 +1,4 @@
-import { asciiName, parseIp } from "../../core/mod.ts";
+import { asciiName, endsInNumber, parseIp } from "../../core/mod.ts";
 
 /** A pattern of a configuration, or why a text cannot be one. */
 export type ReadDomain = { readonly pattern: string } | { readonly problem: string };
@@ -30,8 +30,7 @@ export function readDomain(written: string): ReadDomain {
   const name = asciiName(host.replace(/^\*?\./, "").replace(/\.$/, ""))?.toLowerCase();
   if (name === undefined) return { problem: "it is not a domain" };
   const labels = name.split(".");
-  const isNumber = /^(?:[0-9]+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? "");
-  if (isNumber || parseIp(name.replace(/^\[|\]$/g, ""))) {
+  if (endsInNumber(name) || parseIp(name.replace(/^\[|\]$/g, ""))) {
     return { problem: "it is an address: write addresses into the routes of the configuration" };
   }
   if (name.length > 253 || !labels.every((part) => label.test(part))) {

@@ -19,6 +19,12 @@ export interface KubeApi extends AsyncDisposable {
   upgrade(request: KubeRequest, options: { readonly signal: AbortSignal }): Promise<KubeUpgrade>;
   /** The server's version, asked for once; undefined where it does not tell. */
   askVersion(options: { readonly signal: AbortSignal }): Promise<string | undefined>;
+  /**
+   * A person wants something of this cluster: a credential plugin that failed may run again at the next request. A
+   * failure of the last 10 s stays, so that many connections in a row open one window; with `atOnce` none stays.
+   * Background work never calls this.
+   */
+  allowSignIn(options?: { readonly atOnce?: boolean }): void;
   /** We have slept, or the network has changed: what is idle may be dead, and is dropped. */
   check(): void;
   status(): KubeApiStatus;
@@ -86,4 +92,6 @@ export interface KubeApiStatus {
   /** Why the last request that failed did; absent after one that did not. */
   readonly lastError?: string;
   readonly hint?: string;
+  /** The credential plugin that runs now: every request waits for it. */
+  readonly signingInWith?: string;
 }

@@ -134,7 +134,7 @@ export class KubeClient implements KubeApi {
   }
 
   status(): KubeApiStatus {
-    const { failure } = this.#exchange;
+    const { failure, signingInWith } = this.#exchange;
     const hint = failure instanceof PosternError ? failure.hint : undefined;
     return {
       server: formatTarget(this.#target),
@@ -143,6 +143,7 @@ export class KubeClient implements KubeApi {
       connections: this.#exchange.connections,
       ...(failure !== undefined && { lastError: describe(failure) }),
       ...(hint !== undefined && { hint }),
+      ...(signingInWith !== undefined && { signingInWith }),
     };
   }
 
@@ -157,6 +158,10 @@ export class KubeClient implements KubeApi {
       if (!(error instanceof PosternError)) throw error;
     }
     return this.#version;
+  }
+
+  allowSignIn(options?: { readonly atOnce?: boolean }): void {
+    this.#exchange.allowSignIn(options);
   }
 
   check(): void {
@@ -225,14 +230,7 @@ export class KubeClient implements KubeApi {
     signal: AbortSignal,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const error = () =>
-      new PosternError(
-        "timeout",
-        `Cannot reach ${this.#label} (${formatTarget(this.#target)}): no answer within ${ms / 1000} s`,
-        {
-          hint: "check that it is reachable from here, through what its transport's via names",
-        },
-      );
+    const error = () => this.#timeout(ms / 1000);
     try {
       return await this.#joined(
         signal,
@@ -242,6 +240,22 @@ export class KubeClient implements KubeApi {
       if (!signal.aborted) this.#exchange.failure = error;
       throw error;
     }
+  }
+
+  #timeout(seconds: number): PosternError {
+    const { signingInWith } = this.#exchange;
+    if (signingInWith !== undefined) {
+      return new PosternError(
+        "timeout",
+        `Cannot sign in to the cluster "${this.name}": the credential plugin "${signingInWith}" still runs after ${seconds} s`,
+        { hint: "finish the sign-in, then connect again" },
+      );
+    }
+    return new PosternError(
+      "timeout",
+      `Cannot reach ${this.#label} (${formatTarget(this.#target)}): no answer within ${seconds} s`,
+      { hint: "check that it is reachable from here, through what its transport's via names" },
+    );
   }
 
   /** A signal that also ends with the cluster. */

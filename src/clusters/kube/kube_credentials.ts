@@ -3,6 +3,7 @@ import { mayHaveCredentials } from "../cluster_facts.ts";
 import type { KubeContext, PemSource } from "./kube_context.ts";
 import { type PluginCredentials, runPlugin } from "./kube_plugin.ts";
 import type { Impersonation, KubeUser } from "./kube_user.ts";
+import { PluginSignIn } from "./plugin_sign_in.ts";
 
 export interface CredentialParts {
   readonly clock: Clock;
@@ -10,6 +11,8 @@ export interface CredentialParts {
   readonly process: Pick<Process, "run" | "mayRun">;
   /** The user as the kubeconfig has it now: whoever signs in again by hand writes it there. */
   readonly reread?: () => Promise<KubeUser>;
+  /** Runs a credential plugin that failed again at the next request: for programs that no person waits for. */
+  readonly isUnattended?: boolean;
 }
 
 /** What a connection and a request show of who we are. */
@@ -20,28 +23,33 @@ export interface Credentials {
   readonly certificate?: { readonly cert: string; readonly key: string };
   /** Tells the certificates of one time from those of another: connections made with others are of no use. */
   readonly identity: string;
+  /** What a credential plugin gave, where that is who we are. */
+  readonly plugin?: PluginCredentials;
 }
 
 /** How long what a file says is taken for true, in ms. */
 const fresh = 10_000;
-/** A token that ends within this many ms has ended: it takes time to get there. */
-const leeway = 5_000;
 const longest = 1024 * 1024;
 
-/** Who a context of a kubeconfig signs in as, now: files are read again, and a plugin runs once for all who ask. */
+/** Who a context of a kubeconfig signs in as, now: files are read again, and a plugin signs in once for all requests. */
 export class KubeCredentials implements Disposable {
   readonly #context: KubeContext;
   #user: KubeUser;
   readonly #parts: CredentialParts;
-  readonly #ended = new AbortController();
   readonly #files = new Map<string, { readonly text: string; readonly at: number }>();
-  #plugin: PluginCredentials | undefined;
-  #running: Promise<PluginCredentials> | undefined;
+  readonly #signIn: PluginSignIn;
 
   constructor(context: KubeContext, parts: CredentialParts) {
     this.#context = context;
     this.#user = context.user;
     this.#parts = parts;
+    const { clock, isUnattended } = parts;
+    this.#signIn = new PluginSignIn({ clock, isUnattended, run: (options) => this.#runPlugin(options) });
+  }
+
+  /** The credential plugin that runs now. */
+  get signingInWith(): string | undefined {
+    return this.#signIn.isRunning ? this.#user.exec?.command : undefined;
   }
 
   async current({ signal }: { readonly signal: AbortSignal }): Promise<Credentials> {
@@ -51,7 +59,7 @@ export class KubeCredentials implements Disposable {
     const token = await this.#token(user);
     // As kubectl: a plugin is asked where nothing else says who we are.
     const isKnown = token !== undefined || user.username !== undefined || user.certificate !== undefined;
-    const plugin = user.exec && !isKnown ? await this.#pluginCredentials(signal) : undefined;
+    const plugin = user.exec && !isKnown ? await this.#signIn.credentials({ signal }) : undefined;
     const cert = plugin?.certificate ?? await this.#pem(user.certificate);
     const key = plugin?.key ?? await this.#pem(user.key);
     const authorization = authorizationOf(token ?? plugin?.token, user);
@@ -62,18 +70,36 @@ export class KubeCredentials implements Disposable {
       ],
       ...(cert !== undefined && key !== undefined && { certificate: { cert, key } }),
       identity: cert ?? "",
+      ...(plugin && { plugin }),
     };
   }
 
-  /** The server refuses what it was shown: forgets all that may have changed since; whether anything may have. */
-  async renew({ signal }: { readonly signal: AbortSignal }): Promise<boolean> {
+  /** The server knows who showed this. */
+  accepted({ plugin }: Credentials): void {
+    if (plugin) this.#signIn.accept(plugin);
+  }
+
+  /**
+   * The server refuses what it was shown: forgets all that may have changed since; whether anything may have. What a
+   * plugin gave and the server never accepted is `auth`: the sign-in has failed.
+   */
+  async renew({ plugin }: Credentials, { signal }: { readonly signal: AbortSignal }): Promise<boolean> {
     this.#files.clear();
-    this.#plugin = undefined;
     const before = this.#user;
     if (this.#parts.reread) this.#user = await unlessAborted(this.#parts.reread(), signal);
     const { exec, tokenFile, certificate, key } = this.#user;
+    if (!sameUser(before, this.#user)) {
+      this.#signIn.forget();
+      return true;
+    }
+    if (plugin) this.#signIn.refuse(plugin, this.#refused());
     const hasFiles = [certificate, key].some((source) => source && "file" in source);
-    return exec !== undefined || tokenFile !== undefined || hasFiles || !sameUser(before, this.#user);
+    return exec !== undefined || tokenFile !== undefined || hasFiles;
+  }
+
+  /** A credential plugin that failed may run again, unless it has just failed; `atOnce` also then. */
+  allowSignIn(options?: { readonly atOnce?: boolean }): void {
+    this.#signIn.allow(options);
   }
 
   /** The cluster's certificate authority. */
@@ -83,28 +109,25 @@ export class KubeCredentials implements Disposable {
 
   /** Ends a plugin that runs. */
   [Symbol.dispose](): void {
-    this.#ended.abort(new DOMException("The cluster was given up", "AbortError"));
+    this.#signIn[Symbol.dispose]();
   }
 
-  async #pluginCredentials(signal: AbortSignal): Promise<PluginCredentials> {
-    const { clock } = this.#parts;
-    const expires = this.#plugin?.expires?.getTime();
-    if (this.#plugin && (expires === undefined || expires > clock.date().getTime() + leeway)) {
-      return this.#plugin;
-    }
-    // Who waits may give up; the one run goes on for the next who asks.
-    this.#running ??= this.#run().finally(() => this.#running = undefined);
-    this.#running.catch(() => {});
-    return await unlessAborted(this.#running, signal);
-  }
-
-  async #run(): Promise<PluginCredentials> {
+  async #runPlugin({ signal }: { readonly signal: AbortSignal }): Promise<PluginCredentials> {
     const { cluster } = this.#context;
     const { exec } = this.#user;
     if (!exec) return {};
-    const { signal } = this.#ended;
     const ca = exec.providesClusterInfo ? await this.ca() : undefined;
-    return this.#plugin = await runPlugin(exec, { ...this.#parts, cluster, ca, signal });
+    return await runPlugin(exec, { ...this.#parts, cluster, ca, signal });
+  }
+
+  #refused(): PosternError {
+    const { name } = this.#context;
+    const plugin = `the credential plugin "${this.#user.exec?.command ?? ""}"`;
+    return new PosternError(
+      "auth",
+      `Cannot sign in to the cluster "${name}": its API server answers 401 to what ${plugin} gave`,
+      { detail: "sign_in", hint: `see who the plugin signs in as: kubectl --context ${name} auth whoami` },
+    );
   }
 
   /** As kubectl: the file goes before the token beside it, which counts where there is nothing to be read. */

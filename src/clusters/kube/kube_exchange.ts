@@ -52,6 +52,11 @@ export class KubeExchange implements AsyncDisposable {
     return this.#requests;
   }
 
+  /** The credential plugin that runs now. */
+  get signingInWith(): string | undefined {
+    return this.#credentials.signingInWith;
+  }
+
   get connections(): number {
     return this.#busy.size + this.#pool.idle;
   }
@@ -74,9 +79,9 @@ export class KubeExchange implements AsyncDisposable {
         const head = await aborting(connection, signal, () => connection.ask(bytes));
         this.#requests++;
         this.#note(head.status, request);
-        if (head.status !== 401 || isRenewed || !await this.#credentials.renew({ signal })) {
-          return { connection, head };
-        }
+        if (head.status < 500 && head.status !== 401) this.#credentials.accepted(credentials);
+        const mayRepeat = head.status === 401 && await this.#credentials.renew(credentials, { signal });
+        if (!mayRepeat || isRenewed) return { connection, head };
         isRenewed = true;
         this.#pool.clear();
         await this.drop(connection);
@@ -112,6 +117,10 @@ export class KubeExchange implements AsyncDisposable {
   refused({ method = "GET", path }: KubeRequest, status: number, text: string): PosternError {
     const what = `${method} ${path.replace(/\?.*$/s, "")}`;
     return refusalError({ status, text, what, cluster: this.#context.name });
+  }
+
+  allowSignIn(options?: { readonly atOnce?: boolean }): void {
+    this.#credentials.allowSignIn(options);
   }
 
   /** Drops what is idle. */

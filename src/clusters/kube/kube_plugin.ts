@@ -23,6 +23,8 @@ export interface PluginRun {
 
 /** How long a plugin may take, in ms: some have a person sign in with a browser. */
 const patience = 60_000;
+/** The most bytes that a plugin may print. */
+const limit = 1024 * 1024;
 
 /** Runs a credential plugin, which cannot ask at a terminal, and reads the ExecCredential that it prints. */
 export async function runPlugin(plugin: ExecPlugin, run: PluginRun): Promise<PluginCredentials> {
@@ -41,6 +43,7 @@ export async function runPlugin(plugin: ExecPlugin, run: PluginRun): Promise<Plu
   }
   const error = () =>
     new PosternError("timeout", `Cannot sign in with ${what}: no answer within ${patience / 1000} s`, {
+      detail: "sign_in",
       hint: `run it by hand: ${[plugin.command, ...plugin.args.slice(0, 1)].join(" ")} …`,
     });
   const ended = await within(
@@ -49,9 +52,10 @@ export async function runPlugin(plugin: ExecPlugin, run: PluginRun): Promise<Plu
       process.run([plugin.command, ...plugin.args], {
         signal,
         env: { ...plugin.env, KUBERNETES_EXEC_INFO: JSON.stringify(askedOf(plugin, run)) },
-        limit: 1024 * 1024,
+        limit,
       }),
   ).catch((error) => {
+    if (isPosternError(error, "protocol")) throw unusable(what, `it printed more than ${limit} bytes`);
     if (!isPosternError(error, "config")) throw error;
     throw new PosternError("config", `${error.message}, which the kubeconfig names to sign in`, {
       cause: error,
@@ -63,7 +67,7 @@ export async function runPlugin(plugin: ExecPlugin, run: PluginRun): Promise<Plu
     throw new PosternError(
       "auth",
       `Cannot sign in with ${what}: it ended with ${ended.code}${last(ended)}`,
-      hint,
+      { detail: "sign_in", ...hint },
     );
   }
   return credentialsIn(ended.stdout, plugin, what);
@@ -96,10 +100,7 @@ function last({ stderr }: { readonly stderr: string }): string {
 }
 
 function credentialsIn(stdout: string, { apiVersion }: ExecPlugin, what: string): PluginCredentials {
-  const wrong = (why: string) =>
-    new PosternError("auth", `Cannot sign in with ${what}: ${why}`, {
-      hint: "run it by hand and look at what it prints: the kubeconfig names it below exec",
-    });
+  const wrong = (why: string) => unusable(what, why);
   const answer = jsonIn(stdout);
   if (!isMapping(answer) || answer["kind"] !== "ExecCredential") {
     throw wrong("it printed no ExecCredential");
@@ -121,6 +122,13 @@ function credentialsIn(stdout: string, { apiVersion }: ExecPlugin, what: string)
     ...(certificate !== undefined && key !== undefined && { certificate, key }),
     ...(expires && { expires }),
   };
+}
+
+function unusable(what: string, why: string): PosternError {
+  return new PosternError("auth", `Cannot sign in with ${what}: ${why}`, {
+    detail: "sign_in",
+    hint: "run it by hand and look at what it prints: the kubeconfig names it below exec",
+  });
 }
 
 function expiryIn(value: unknown): Date | undefined | "unreadable" {

@@ -40,7 +40,7 @@ const listingPatience = 10_000;
 const mostAttempts = 3;
 const firstPause = 250;
 const longestPause = 5_000;
-/** For a right that is missing or a sign-in that is refused, in ms: asking more often changes nothing. */
+/** For a right that is missing, a failed sign-in or a program that is not there, in ms: asking more often changes nothing. */
 const refusedPause = 30_000;
 
 /** Holds one kind of objects by a list and a watch, for as long as it runs. */
@@ -103,8 +103,8 @@ export class KubeWatch {
         // One that broke after a while is no sign of trouble.
         failures = this.#lastHeard - begun > 10_000 ? 1 : failures + 1;
         this.#become(this.#isSynced ? "resuming" : "starting");
-        const isRefused = isPosternError(error, "not_allowed") || isPosternError(error, "auth");
-        const isFinal = isRefused || isPosternError(error, "timeout") || isPosternError(error, "config") ||
+        const isRefused = isSettled(error);
+        const isFinal = isRefused || isPosternError(error, "timeout") ||
           isPosternError(error, "name_not_found");
         const isOver = !this.#isSynced && (isFinal || failures >= mostAttempts);
         if (isRefused || isOver) this.#become("failing");
@@ -297,6 +297,12 @@ export class KubeWatch {
   #refused(verb: string, status: number, text: string): PosternError {
     return refusalError({ status, text, what: `${verb} ${this.#what}`, cluster: this.#parts.api.name });
   }
+}
+
+/** Whether only a person can change what is wrong. */
+function isSettled(error: unknown): boolean {
+  if (!(error instanceof PosternError)) return false;
+  return ["not_allowed", "auth", "config"].includes(error.code) || error.detail === "sign_in";
 }
 
 function jsonIn(text: string): unknown {

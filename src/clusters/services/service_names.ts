@@ -1,4 +1,4 @@
-import { formatIp, parseIp, parseIPv4, parseIPv6, unmapped } from "../../core/mod.ts";
+import { formatIp, normalHost, parseIp, parseIPv4, parseIPv6, unmapped } from "../../core/mod.ts";
 
 /** What a host name means in a cluster, before anybody has looked whether it is there. */
 export type ClusterName =
@@ -31,9 +31,9 @@ export interface ServiceNameOptions {
  * nothing or the cluster's domain, never another one.
  */
 export function parseServiceName(host: string, options: ServiceNameOptions): ClusterName | undefined {
-  const address = parseIp(host);
+  const name = normalHost(host);
+  const address = parseIp(name);
   if (address) return { kind: "address", ip: formatIp(unmapped(address)) };
-  const name = plain(host);
   const own = options.suffix === undefined ? undefined : withoutSuffix(name, plain(options.suffix));
   const labels = labelsOf(own ?? name, plain(options.clusterDomain));
   if (!labels || labels.some((label) => !isLabel.test(label))) return undefined;

@@ -1,6 +1,8 @@
+import { normalHost } from "../../core/mod.ts";
+
 /** What an agent says of itself, by which a server may choose it: `host=a&ipv4=10.0.0.1&default-route=true`. */
 export interface AgentIdentifiers {
-  /** Names and addresses of the places it is the way to, in lower case. */
+  /** Names and addresses of the places it is the way to, as `normalHost` writes them. */
   readonly hosts: ReadonlySet<string>;
   /** Whether it is the way to everything that has no other. */
   readonly isDefaultRoute: boolean;
@@ -12,7 +14,7 @@ export function readIdentifiers(text: string): AgentIdentifiers {
   let isDefaultRoute = false;
   for (const [kind, value] of new URLSearchParams(text)) {
     if (kind === "default-route") isDefaultRoute ||= value === "true";
-    else if (named.has(kind) && value !== "") hosts.add(value.toLowerCase());
+    else if (named.has(kind) && value !== "") hosts.add(normalHost(value));
   }
   return { hosts, isDefaultRoute };
 }

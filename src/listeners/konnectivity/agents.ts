@@ -1,4 +1,4 @@
-import { type Clock, type Conn, PosternError, type Target, within } from "../../core/mod.ts";
+import { type Clock, type Conn, normalHost, PosternError, type Target, within } from "../../core/mod.ts";
 import type { PacketDialer } from "../../sessions/mod.ts";
 import type { AgentIdentifiers } from "./agent_identifiers.ts";
 
@@ -117,7 +117,7 @@ function isFor({ identifiers }: AgentLink, strategy: AgentStrategy): boolean {
 
 function serves({ identifiers }: AgentLink, strategy: AgentStrategy, host: string): boolean {
   if (strategy === "default") return true;
-  return strategy === "destHost" ? identifiers.hosts.has(host.toLowerCase()) : identifiers.isDefaultRoute;
+  return strategy === "destHost" ? identifiers.hosts.has(normalHost(host)) : identifiers.isDefaultRoute;
 }
 
 /** An agent that came again has left its former connection, whether that is known yet or not. */

@@ -61,7 +61,7 @@ export class TargetNames implements Disposable {
 
   async way(target: Target, options: DialOptions): Promise<Way> {
     const host = normalHost(target.host);
-    if (parseIp(host)) return { from: "agent", hosts: [target.host] };
+    if (parseIp(host)) return { from: "agent", hosts: [host] };
     if (this.#settings.cloudDirect && isCloudHost(host)) return { from: "here" };
     return await this.#named({ host, port: target.port }, options, { depth: 0, failures: [] });
   }

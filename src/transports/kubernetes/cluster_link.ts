@@ -23,6 +23,7 @@ import { ClusterTable } from "./cluster_table.ts";
 import { ClusterTries } from "./cluster_tries.ts";
 import type { HalfClose } from "./forward_api.ts";
 import { ForwardPool } from "./forward_pool.ts";
+import type { LearnedStore } from "./learned_store.ts";
 
 export interface ClusterLinkOptions {
   readonly clock: Clock;
@@ -33,6 +34,10 @@ export interface ClusterLinkOptions {
   readonly halfClose: HalfClose;
   /** How to reach what an ExternalName leads to; refused where absent. */
   readonly outside?: Dialer | undefined;
+  /** Networks of its pods by the configuration. */
+  readonly podNetworks?: readonly string[] | undefined;
+  /** Where what is learned of it is stored; nowhere when absent. */
+  readonly store?: LearnedStore | undefined;
   /** From 0 up to 1, for the choice between endpoints. */
   readonly random?: () => number;
 }
@@ -49,11 +54,11 @@ export class ClusterLink implements AsyncDisposable {
   #looking = 0;
 
   constructor(options: ClusterLinkOptions) {
-    const { api, view, clock, log, halfClose } = options;
+    const { api, view, clock, log, halfClose, names: { namespace }, podNetworks = [], store } = options;
     this.#options = options;
     this.api = api;
     this.view = view;
-    this.table = new ClusterTable(view, { namespace: options.names.namespace, clock });
+    this.table = new ClusterTable({ view, api, clock, log, namespace, podNetworks, store });
     this.forwards = new ForwardPool({
       clock,
       api,
@@ -76,6 +81,7 @@ export class ClusterLink implements AsyncDisposable {
 
   /** Holds the namespace of names without one, as the first dial does. */
   async connect(options: { readonly signal: AbortSignal }): Promise<void> {
+    this.api.allowSignIn({ atOnce: true });
     await this.view.ready(this.#options.names.namespace, options);
   }
 
@@ -90,6 +96,7 @@ export class ClusterLink implements AsyncDisposable {
     const { signal, onStep } = options;
     const name = parseServiceName(target.host, names);
     if (!name) throw noSuchName(target, cluster);
+    this.api.allowSignIn();
     const find = () =>
       findPlaces(name, target.port, {
         view,
@@ -154,7 +161,7 @@ export class ClusterLink implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended.abort(new PosternError("cancelled", "The transport was closed"));
-    this.table[Symbol.dispose]();
+    await this.table[Symbol.asyncDispose]();
     await this.forwards[Symbol.asyncDispose]();
     await this.view[Symbol.asyncDispose]();
     await this.api[Symbol.asyncDispose]();

@@ -1,4 +1,4 @@
-import { contextLabels, ServiceDns } from "../../clusters/mod.ts";
+import { contextLabels, parseServiceName, ServiceDns } from "../../clusters/mod.ts";
 import { type FarName, type FarNames, PosternError } from "../../core/mod.ts";
 import type { ClusterLink } from "./cluster_link.ts";
 import type { ClusterSet } from "./cluster_set.ts";
@@ -17,7 +17,11 @@ export class ClusterNames implements FarNames {
 
   async find(name: string, options: { readonly signal: AbortSignal }): Promise<FarName | undefined> {
     const found = this.#in(name);
-    if (found) return await this.#dnsOf(found.link).find(found.host, options);
+    if (found) {
+      // A client asks for a name of this cluster, and dials it only after an answer.
+      if (parseServiceName(found.host, found.link.names)) found.link.api.allowSignIn();
+      return await this.#dnsOf(found.link).find(found.host, options);
+    }
     // A context alone has names below it.
     return this.#in(`x.${name}`) ? { addresses: [] } : undefined;
   }

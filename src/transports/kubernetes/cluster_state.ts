@@ -3,7 +3,7 @@ import type { ClusterLink } from "./cluster_link.ts";
 
 /** How a cluster in use is. */
 export function clusterState({ api, view, forwards }: ClusterLink): ClusterStatus {
-  const { server, version, requests, lastError: apiError, hint } = api.status();
+  const { server, version, requests, lastError: apiError, hint, signingInWith } = api.status();
   const { form, sessions, streams, broken, lastError: forwardError } = forwards.status();
   const { watches } = view.status();
   const failed = watches.find(({ state }) => state === "failing");
@@ -21,5 +21,6 @@ export function clusterState({ api, view, forwards }: ClusterLink): ClusterStatu
     watches,
     ...(lastError !== undefined && { lastError }),
     ...(hint !== undefined && { hint }),
+    ...(signingInWith !== undefined && { signingInWith }),
   };
 }

@@ -1,4 +1,4 @@
-import type { FarTable, FarTables } from "../../core/mod.ts";
+import { type FarDomain, type FarTable, type FarTables, PosternError } from "../../core/mod.ts";
 
 /** The tables of a cluster that nobody has used yet: the first who follows them has it used. */
 export class LateTables implements FarTables, Disposable {
@@ -6,6 +6,7 @@ export class LateTables implements FarTables, Disposable {
   readonly #listeners = new Set<() => void>();
   #tables: FarTables | undefined;
   #ear: Disposable | undefined;
+  #isUnreadable = false;
 
   constructor(open: (signal: AbortSignal) => Promise<FarTables | undefined>) {
     this.#open = open;
@@ -15,16 +16,45 @@ export class LateTables implements FarTables, Disposable {
     return this.#tables?.current;
   }
 
+  get domain(): FarDomain | undefined {
+    return this.#tables?.domain;
+  }
+
+  get isRecalled(): boolean {
+    return this.#tables?.isRecalled ?? this.#isUnreadable;
+  }
+
+  allowSignIn(): void {
+    this.#tables?.allowSignIn?.();
+  }
+
+  async recall({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    try {
+      await (await this.#opened(signal))?.recall({ signal });
+    } catch (error) {
+      if (!(error instanceof PosternError) || signal.aborted) throw error;
+      // A kubeconfig that cannot be read names no cluster to remember; `follow` fails with the reason.
+      this.#isUnreadable = true;
+      this.#changed();
+    }
+  }
+
   async follow({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    const tables = await this.#opened(signal);
+    await tables?.follow({ signal });
+    this.#changed();
+  }
+
+  async #opened(signal: AbortSignal): Promise<FarTables | undefined> {
     const tables = await this.#open(signal);
+    this.#isUnreadable = false;
     if (tables && tables !== this.#tables) {
       // Another one where the kubeconfig has changed.
       this.#ear?.[Symbol.dispose]();
       this.#tables = tables;
       this.#ear = tables.onChange(() => this.#changed());
     }
-    await tables?.follow({ signal });
-    this.#changed();
+    return tables;
   }
 
   /** From now on only these count; others are forgotten, so that the next who needs a table follows the cluster of now. */
@@ -32,6 +62,7 @@ export class LateTables implements FarTables, Disposable {
     if (!this.#tables || this.#tables === tables) return;
     this.#ear?.[Symbol.dispose]();
     this.#ear = this.#tables = undefined;
+    this.#isUnreadable = false;
     this.#changed();
   }
 

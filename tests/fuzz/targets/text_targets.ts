@@ -108,7 +108,7 @@ function pacLaws(input: Bytes): void {
   for (const host of [...hosts, "elsewhere.example"]) {
     const url = URL.parse(`https://${host}/`);
     // A browser has no other hosts than those of URLs; loopback is the browser's own matter.
-    if (!url || url.hostname !== host || /^127\.|localhost\.?$/.test(host)) continue;
+    if (!url || url.hostname !== host || /^127\.|^0\.0\.0\.0$|localhost\.?$/.test(host)) continue;
     const { transport } = router.route({ host, port: 443 });
     const expected = transport === "direct" ? "DIRECT" : "SOCKS5 127.0.0.1:12000";
     assert.equal(find(`https://${host}/`, host), expected, host);

@@ -114,6 +114,34 @@ Deno.test("statusText() shows a door", () => {
   );
 });
 
+Deno.test("statusText() names the clusters that are unknown, and why", () => {
+  const world = new RecordingWorld();
+  const lab = { type: "kubernetes", state: "idle", dials: 0, failures: 0 } as const;
+  const text = statusText({
+    version: "1.2.3",
+    id: "default",
+    pid: 47,
+    startedAt: "2025-12-31T22:57:00Z",
+    state: "ready",
+    listeners: [],
+    transports: [
+      { ...lab, name: "lab", table: { state: "unknown", reason: "Cannot sign in", hint: "sign in" } },
+      { ...lab, name: "slow", table: { state: "asking" } },
+      { ...lab, name: "known", table: { state: "known" } },
+      { ...lab, name: "unasked", table: { state: "unknown" } },
+    ],
+    config: { loadedAt: "2025-12-31T23:59:30Z" },
+    connections: { open: 0, total: 0, failed: 0 },
+    bytes: { up: 0, down: 0 },
+    memory: { resident: 61_000_000 },
+  }, world);
+  assert.deepEqual(text.split("\n").slice(2, 4), [
+    "  refuses   targets that may be of the cluster of lab: Cannot sign in (sign in)",
+    "            targets that may be of the cluster of slow: it has not answered yet",
+  ]);
+  assert.doesNotMatch(text, /cluster of (known|unasked)/);
+});
+
 Deno.test("chainsText() shows every host of a chain, and what would help where it fails", () => {
   const hop = { channels: 0, sessions: 0, reconnects: 0, since: "2025-12-31T23:57:00Z" };
   const text = chainsText([
@@ -181,6 +209,32 @@ LOST          TO     FROM      WHY
        3.0 ms  connected to 10.0.0.2:1080
       12.3 ms  failed: Cannot reach it
                start it
+`,
+  );
+});
+
+Deno.test("explanationText() tells why a target is refused that may be a cluster's", () => {
+  const text = explanationText({
+    target: "web.shop:80",
+    transport: "reject",
+    because: "may belong to lab: postern does not know yet what that cluster owns",
+    hops: [],
+    losers: [{ rule: "any", source: "c.yaml:4", transport: "corp", why: "a cluster may own it" }],
+    held: {
+      code: "auth",
+      message: "Cannot reach web.shop:80: its API server answers 401",
+      hint: 'direct: ["web.shop"]',
+    },
+  }, plain);
+  assert.equal(
+    text,
+    `web.shop:80 is refused
+  because  may belong to lab: postern does not know yet what that cluster owns
+  reason   Cannot reach web.shop:80: its API server answers 401
+  hint     direct: ["web.shop"]
+
+LOST  TO    FROM      WHY
+any   corp  c.yaml:4  a cluster may own it
 `,
   );
 });

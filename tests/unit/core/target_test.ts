@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { formatTarget, normalHost, parseTarget } from "../../../src/core/mod.ts";
+import { invisibleNames, noAddresses } from "../../support/spellings.ts";
 
 const targets = [
   { text: "example.com:443", target: { host: "example.com", port: 443 } },
@@ -21,7 +22,42 @@ for (const text of ["example.com", "2001:db8::1", "[2001:db8::1]", "192.0.2.1"])
   });
 }
 
+for (
+  const [text, host] of [
+    ["127.1", "127.0.0.1"],
+    ["0x7f000001", "127.0.0.1"],
+    ["0177.0.0.1.", "127.0.0.1"],
+    ["１２７。1", "127.0.0.1"],
+    ["[::FFFF:7f00:1]", "::ffff:127.0.0.1"],
+    ["bücher.example", "xn--bcher-kva.example"],
+    ["A.Example.", "A.Example."],
+  ] as const
+) {
+  Deno.test(`parseTarget() reads the host of ${text} as ${host}`, () => {
+    assert.deepEqual(parseTarget(`${text}:443`), { host, port: 443 });
+    assert.deepEqual(parseTarget(text, 80), { host, port: 80 });
+  });
+}
+
+Deno.test("parseTarget() comes to an end with a megabyte of anything", () => {
+  const started = performance.now();
+  for (const text of ["[", ":", "1.", "a", "0", "。", "[:"]) {
+    assert.throws(() => parseTarget(text.repeat(1_000_000)), { code: "usage" });
+    assert.throws(() => parseTarget(`[${text.repeat(1_000_000)}`), { code: "usage" });
+  }
+  // Quadratic time would take minutes; the bound leaves room for a busy machine.
+  assert.ok(performance.now() - started < 20_000);
+});
+
+Deno.test("parseTarget() says why a host is none", () => {
+  assert.throws(() => parseTarget("127.0.0.256:80"), {
+    code: "usage",
+    message: 'Cannot read "127.0.0.256:80" as HOST:PORT: it ends in a number but is not an IPv4 address',
+  });
+});
+
 const unreadable = [
+  ...[...noAddresses, ...invisibleNames].map((host) => `${host}:443`),
   "",
   ":443",
   "[]:443",
@@ -53,7 +89,9 @@ const normal = [
   { host: "2001:db8:0:0:0:0:0:1", is: "2001:db8::1" },
   { host: "192.0.2.1", is: "192.0.2.1" },
   { host: "192.0.2.1.", is: "192.0.2.1" },
-  { host: "010.0.0.1", is: "010.0.0.1" },
+  { host: "010.0.0.1", is: "8.0.0.1" },
+  { host: "0x7F.1.", is: "127.0.0.1" },
+  { host: "1.2.3.4.5", is: "1.2.3.4.5" },
   { host: "10.example", is: "10.example" },
   { host: ".", is: "." },
   { host: "", is: "" },

@@ -96,12 +96,24 @@ const restVerdicts: Record<string, "door" | "DIRECT"> = {
   "http://127.5.5.5/": "DIRECT",
   "http://[::1]/": "DIRECT",
   "http://[::ffff:127.0.0.1]/": "DIRECT",
+  "http://0.0.0.0/": "DIRECT",
+  "http://0/": "DIRECT",
+  "http://[::]/": "DIRECT",
 };
 for (const [url, verdict] of Object.entries(restVerdicts)) {
   Deno.test(`pacFile() with another default sends ${url} ${verdict === "door" ? "to the door" : "direct"}`, () => {
     assert.equal(ask(rest, url), verdict === "door" ? `SOCKS5 ${door}` : "DIRECT");
   });
 }
+
+Deno.test("pacFile() sends the unspecified addresses where a rule for loopback does, and rejects them with it", () => {
+  const rejecting = new Router({ rules: rulesOf(["routes: 127.0.0.0/8 > reject", "routes: ::1 > direct"]) });
+  const routed = new Router({ rules: rulesOf(["routes: 127.0.0.0/8 > lab"]) });
+  for (const url of ["http://0.0.0.0/", "http://[::ffff:0:0]/", "http://[::]/"]) {
+    assert.equal(ask(rejecting, url), `SOCKS5 ${door}`, url);
+    assert.equal(ask(routed, url), url.includes("[::]") ? "DIRECT" : `SOCKS5 ${door}`, url);
+  }
+});
 
 Deno.test("pacFile() keeps a sweeping rule away from this machine", () => {
   const sweeping = new Router({ rules: rulesOf(["routes: any > corp", "routes: <local> > lab"]) });

@@ -41,7 +41,10 @@ Deno.test("routeSettings read the example of the contract", () => {
 });
 
 Deno.test("routeSettings are complete when empty", () => {
-  assert.deepEqual(parse({}), { settings: { routes: [], direct: [], default: "direct" }, problems: [] });
+  assert.deepEqual(parse({}), {
+    settings: { routes: [], direct: [], default: "direct", unknown: "refuse" },
+    problems: [],
+  });
 });
 
 Deno.test("routeSettings report every wrong pattern at its place, and host bits as a warning", () => {

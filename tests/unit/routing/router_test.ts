@@ -94,7 +94,9 @@ const table: { name: string; rules: string[]; expected: Record<string, string> }
       "2001:db8:1::1:80": "six",
       "2001:db9::1:443": "direct",
       "fe80::1%eth0:1": "link",
-      "10.1:1": "direct",
+      "10.1:1": "eight",
+      "0xa.0x140005:1": "host",
+      "0240.1:1": "direct",
       "11.0.0.1:1": "direct",
     },
   },
@@ -260,6 +262,65 @@ Deno.test("Router.withTables() follows the cluster and leaves the former router 
   assert.equal(after.route(target("new:1")).transport, "lab");
 });
 
+const toLoopback: { name: string; rules: string[]; expected: Record<string, string> }[] = [
+  {
+    name: "rules for loopback",
+    rules: ["routes: 127.0.0.0/8 > four", "routes: ::1 > six", "routes: 0.0.0.0/0 > wide"],
+    expected: {
+      "127.1:1": "four",
+      "0.0.0.0:1": "four",
+      "0:1": "four",
+      "00.0.0.0.:1": "four",
+      "::ffff:0.0.0.0:1": "four",
+      "[::ffff:0:0]:1": "four",
+      ":::1": "six",
+      "0:0:0:0:0:0:0:0:1": "six",
+      "0.0.0.1:1": "wide",
+      "::2:1": "direct",
+    },
+  },
+  {
+    name: "a rule that names the unspecified address itself",
+    rules: ["routes: 127.0.0.0/8 > four", "routes: 0.0.0.0 > itself", "routes: any:7 > any"],
+    expected: { "0:1": "itself", "127.0.0.1:1": "four", "0:7": "itself", ":::7": "any" },
+  },
+  {
+    name: "a rule that rejects the loopback of either family",
+    rules: ["routes: 127.0.0.0/8 > reject", "routes: ::1 > six", "routes: any:7 > any"],
+    expected: { "0:7": "reject", ":::7": "reject", "::1:7": "six", "::7:7": "any" },
+  },
+  {
+    name: "a rule that rejects the other family, and a direct tier",
+    rules: ["routes: ::1 > refusing", "direct: 127.0.0.1 > direct"],
+    expected: { "0:1": "refusing", ":::1": "refusing", "127.1:1": "direct" },
+  },
+  {
+    name: "the default and any, which name no loopback of the other family",
+    rules: ["routes: 127.0.0.0/8 > four", "routes: any > reject"],
+    expected: { "0:1": "four", ":::1": "reject" },
+  },
+  {
+    name: "exclusions of a cluster",
+    rules: [
+      "catalogue: 127.0.0.0/8 > one [c1]",
+      "own: 127.0.0.1 > direct [c1]",
+      "catalogue: ::1 > two [c2]",
+    ],
+    expected: { "0:1": "direct", ":::1": "two" },
+  },
+];
+
+for (const { name, rules, expected } of toLoopback) {
+  Deno.test(`Router.route() counts an unspecified address as loopback: ${name}`, () => {
+    const router = new Router({ rules: rulesOf(rules), rejecting: new Set(["reject", "refusing"]), tables })
+      .withTables(tables);
+    for (const [text, transport] of Object.entries(expected)) {
+      assert.equal(router.route(target(text)).transport, transport, text);
+      assert.equal(router.explain(target(text)).transport, transport, text);
+    }
+  });
+}
+
 const losing: { name: string; rules: string[]; target: string; losers: string[] }[] = [
   {
     name: "lengths and ports",
@@ -327,6 +388,18 @@ const losing: { name: string; rules: string[]; target: string; losers: string[] 
     rules: ["routes: 10.0.0.0/8 > x", "routes: 10.1.0.0/16 > y"],
     target: "10.1.0.1:1",
     losers: ["10.0.0.0/8: shorter prefix"],
+  },
+  {
+    name: "an unspecified address",
+    rules: ["routes: 127.0.0.0/8 > x", "routes: 0.0.0.0/0 > y", "routes: ::1 > z"],
+    target: "0:1",
+    losers: ["0.0.0.0/0: shorter prefix"],
+  },
+  {
+    name: "a loopback that the other family's rejection beats",
+    rules: ["routes: 127.0.0.0/8 > reject", "routes: ::1 > z"],
+    target: ":::1",
+    losers: ["::1: loopback of the other family is rejected"],
   },
   {
     name: "tables",

@@ -15,6 +15,7 @@ Deno.test("billOfMaterials() has the packages that the program imports and what 
     "openpgp",
     "safer-buffer",
     "ssh2",
+    "tlds",
     "tweetnacl",
     "yaml",
     "deno",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { PosternError } from "../../../src/core/mod.ts";
 import { decodeHost, hostOf } from "../../../src/wire/mod.ts";
+import { invisibleNames, noAddresses } from "../../support/spellings.ts";
 
 for (
   const [text, host] of [
@@ -13,7 +14,12 @@ for (
     ["１９２.0.2.1", "192.0.2.1"],
     ["xn--bcher-kva.example", "xn--bcher-kva.example"],
     ["10.0.0.1", "10.0.0.1"],
-    ["010.0.0.1", "010.0.0.1"],
+    ["010.0.0.1", "8.0.0.1"],
+    ["127.1", "127.0.0.1"],
+    ["127。0。0。1。", "127.0.0.1"],
+    ["0xg", "0xg"],
+    ["3scale.example", "3scale.example"],
+    ["a~b!c.example", "a~b!c.example"],
     ["[::1]", "::1"],
     ["2001:DB8:0::1", "2001:db8::1"],
     ["::ffff:10.0.0.1", "::ffff:10.0.0.1"],
@@ -44,9 +50,15 @@ for (
     ["[10.0.0.1]", "address_type"],
     ["[::1", "address_type"],
     ["fe80::1%eth0", "address_type"],
+    ["a%31", undefined],
+    ["127.0.0.1%lo", undefined],
+    ["1.2.3.4 x", undefined],
+    ...noAddresses.map((text) => [text, undefined] as const),
+    ...invisibleNames.map((text) => [text, undefined] as const),
   ] as const
 ) {
   Deno.test(`hostOf() refuses ${JSON.stringify(text.slice(0, 20))}`, () => {
+    assert.throws(() => decodeHost(new TextEncoder().encode(text)), PosternError);
     assert.throws(() => hostOf(text), (error) => {
       assert(error instanceof PosternError);
       assert.deepEqual([error.code, error.detail], ["protocol", detail]);

@@ -39,6 +39,31 @@ const forms = [
     target: "http://b\xc3\xbccher.example:",
     as: absolute("http", "xn--bcher-kva.example", 80, "xn--bcher-kva.example", "/"),
   },
+  {
+    method: "CONNECT",
+    target: "0x7f.1:443",
+    as: { form: "authority", target: { host: "127.0.0.1", port: 443 } },
+  },
+  {
+    method: "CONNECT",
+    target: "[::FFFF:7f00:1]:1",
+    as: { form: "authority", target: { host: "::ffff:127.0.0.1", port: 1 } },
+  },
+  {
+    method: "GET",
+    target: "http://127.1:8080/",
+    as: absolute("http", "127.0.0.1", 8080, "127.0.0.1:8080", "/"),
+  },
+  {
+    method: "GET",
+    target: "http://127\xe3\x80\x820.0.1./",
+    as: absolute("http", "127.0.0.1", 80, "127.0.0.1", "/"),
+  },
+  {
+    method: "GET",
+    target: "https://[2001:DB8:0::1]:/",
+    as: absolute("https", "2001:db8::1", 443, "[2001:db8::1]", "/"),
+  },
   { method: "OPTIONS", target: "http://a.example", as: absolute("http", "a.example", 80, "a.example", "*") },
 ];
 for (const { method, target, as } of forms) {
@@ -71,6 +96,12 @@ const refused = [
   "CONNECT \xc3\xbc\xef\xbc\x8fa:443",
   "GET http://a.example:80:80/",
   "GET http://[::1%25eth0]/",
+  "CONNECT 127.0.0.256:443",
+  "GET http://1.2.3.4.5/",
+  "GET http://example.0x7f/",
+  "CONNECT %31%32%37.0.0.1:443",
+  "CONNECT exam\xe2\x80\xaeple.test:443",
+  "GET http://\xef\xbb\xbfexample.test/",
 ];
 for (const line of refused) {
   Deno.test(`requestTarget() refuses ${line.slice(0, 60)}`, () => {
@@ -82,6 +113,16 @@ for (const line of refused) {
     );
   });
 }
+
+Deno.test("parseAuthority() comes to an end with a megabyte of anything", () => {
+  const started = performance.now();
+  for (const text of ["[", ":", "1.", "a", "0", "\xe3\x80\x82", "[:"]) {
+    assert.throws(() => parseAuthority(text.repeat(1_000_000)), Http1Problem);
+    assert.throws(() => parseAuthority(`[${text.repeat(1_000_000)}`), Http1Problem);
+  }
+  // Quadratic time would take minutes; the bound leaves room for a busy machine.
+  assert.ok(performance.now() - started < 20_000);
+});
 
 Deno.test("parseAuthority() says that the port is missing and what to write", () => {
   assert.throws(() => parseAuthority("a.example"), { message: /no port$/, hint: "write a.example:443" });

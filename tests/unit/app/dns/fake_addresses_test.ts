@@ -43,6 +43,7 @@ Deno.test("FakeAddresses gives each name one address, which leads back to it", a
   assert.equal(await addresses.addressOf("a.example"), "198.18.0.1");
   assert.equal(addresses.nameOf("198.18.0.2"), "b.example");
   assert.equal(addresses.nameOf("198.18.0.3"), "", "of the range, and nobody's");
+  assert.equal(addresses.nameOf("::ffff:198.18.0.2"), "b.example");
   assert.equal(addresses.nameOf("198.20.0.1"), undefined);
   assert.equal(addresses.nameOf("a.example"), undefined);
   assert.equal(addresses.nameOf("::1"), undefined);

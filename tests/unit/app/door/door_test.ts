@@ -301,8 +301,11 @@ Deno.test("Door confines a listener with only to what it names", async () => {
     return new TextDecoder().decode(into.subarray(9, await conn.read(into) ?? 0)).slice(0, 3);
   };
   assert.equal(await status("192.0.2.1"), "200");
+  assert.equal(await status("0xc0.0.513"), "200");
   assert.equal(await status("198.51.100.1"), "403");
-  assert.equal(door.connections.counts.failed, 1);
+  assert.equal(await status("198.51.25601"), "403");
+  assert.equal(await status("192.0.2.256"), "400");
+  assert.equal(door.connections.counts.failed, 2);
 });
 
 const told = [

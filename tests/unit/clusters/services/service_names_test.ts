@@ -23,6 +23,8 @@ const address = (ip: string): ClusterName => ({ kind: "address", ip });
 const pod = (ip: string, namespace: string): ClusterName => ({ kind: "pod", namespace, ip });
 
 const names: readonly (readonly [string, ClusterName | undefined])[] = [
+  ["10.1", address("10.0.0.1")],
+  ["0xa.1.", address("10.0.0.1")],
   ["web", service("web", "dev")],
   ["web.prod", service("web", "prod")],
   ["web.prod.svc", service("web", "prod")],

@@ -65,6 +65,13 @@ for (
       chosen: ["a1"],
     },
     {
+      name: "the agent of an address in another spelling",
+      about: ["", "ipv6=2001:DB8:0::1&host=Db.example."],
+      strategies: ["destHost"],
+      host: "2001:db8::1",
+      chosen: ["a1"],
+    },
+    {
       name: "nobody for a name that no agent has",
       about: ["host=other", ""],
       strategies: ["destHost"],

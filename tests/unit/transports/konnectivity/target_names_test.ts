@@ -82,6 +82,9 @@ class Lab implements AsyncDisposable {
     };
     const tables: FarTables = {
       current: undefined,
+      domain: undefined,
+      isRecalled: true,
+      recall: () => Promise.resolve(),
       follow: () => {
         this.holds++;
         return this.held ? Promise.reject(this.held) : Promise.resolve();

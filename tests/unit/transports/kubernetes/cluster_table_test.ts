@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { PosternError } from "../../../../src/core/mod.ts";
+import type { ServiceRecord } from "../../../../src/clusters/mod.ts";
+import { formatIp, PosternError } from "../../../../src/core/mod.ts";
 import { ClusterTable, tableOf } from "../../../../src/transports/kubernetes/cluster_table.ts";
+import type { LearnedStore } from "../../../../src/transports/kubernetes/learned_store.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import {
   type FakeClusterParts,
@@ -8,6 +10,8 @@ import {
   serviceRecord,
   sliceRecord,
 } from "../../../support/fake_cluster_view.ts";
+
+import { recordingLog } from "../../../support/recording_log.ts";
 
 const { signal } = new AbortController();
 const minutes = 60_000;
@@ -19,6 +23,73 @@ const shop: FakeClusterParts = {
   ],
   slices: { "shop/web": [sliceRecord(["web-1"], 8080)] },
 };
+
+/** What the API server answers, by path; anything else is forbidden. */
+type Answers = Readonly<Record<string, unknown>>;
+
+function tableFor(
+  view: FakeClusterView,
+  { clock = new FakeClock(), answers = {}, store, podNetworks = [] }: {
+    readonly clock?: FakeClock;
+    readonly answers?: Answers;
+    readonly store?: LearnedStore;
+    readonly podNetworks?: readonly string[];
+  } = {},
+): ClusterTable {
+  const api = {
+    name: "lab",
+    json({ path }: { readonly path: string }) {
+      const answer = answers[path.replace(/\?.*$/, "")];
+      if (answer !== undefined) return Promise.resolve(answer);
+      return Promise.reject(new PosternError("not_allowed", `Cannot GET ${path}: forbidden`));
+    },
+    allowSignIn() {},
+  };
+  return new ClusterTable({ view, api, clock, log: recordingLog(), namespace: "shop", podNetworks, store });
+}
+
+/** A file in memory. */
+class MemoryStore implements LearnedStore {
+  text: string | undefined;
+  writes = 0;
+
+  read(): Promise<string | undefined> {
+    return Promise.resolve(this.text);
+  }
+
+  write(text: string): Promise<void> {
+    this.text = text;
+    this.writes++;
+    return Promise.resolve();
+  }
+}
+
+const metadata = (name: string) => ({ metadata: { name, uid: `uid of ${name}` } });
+const answers: Answers = {
+  "/api/v1/namespaces": { items: ["kube-system", "shop", "empty", "dev"].map(metadata) },
+  "/api/v1/nodes": {
+    items: [{
+      spec: { podCIDR: "10.244.0.0/24", podCIDRs: ["10.244.0.0/24", "fd00:10:244::/64"] },
+      status: {
+        addresses: [{ type: "InternalIP", address: "192.168.1.7" }, { type: "Hostname", address: "node" }],
+      },
+    }],
+  },
+  "/apis/networking.k8s.io/v1/servicecidrs": { items: [{ spec: { cidrs: ["10.96.0.0/16"] } }] },
+};
+
+/** What a table owns, as text. */
+function ownedBy(table: ClusterTable) {
+  const { networks = [], addresses = [], namespaces = [], services = [], knowsServiceNetwork } =
+    table.domain ?? {};
+  return {
+    networks: networks.map(({ bytes, bits, holds }) => `${formatIp(bytes)}/${bits} ${holds}`),
+    addresses: [...addresses].sort(),
+    namespaces: [...namespaces].sort(),
+    services: [...services].sort(),
+    knowsServiceNetwork,
+  };
+}
 
 async function heldView(parts: FakeClusterParts): Promise<FakeClusterView> {
   const view = new FakeClusterView(parts);
@@ -64,20 +135,20 @@ for (const { name, parts, services, addresses } of found) {
 
 Deno.test("ClusterTable holds the whole cluster, and says what a watch has changed", async () => {
   const view = new FakeClusterView(shop);
-  using table = new ClusterTable(view, { namespace: "shop", clock: new FakeClock() });
+  await using table = tableFor(view);
   let changes = 0;
   table.onChange(() => changes++);
   await table.follow({ signal });
-  assert.deepEqual([view.asked, changes], [["*"], 1]);
+  assert.deepEqual([view.asked, changes], [["*"], 2]);
   assert.ok(table.current?.services.has("db.dev"));
   view.change({ services: [serviceRecord({ namespace: "shop", name: "late" })] });
-  assert.equal(changes, 2);
+  assert.equal(changes, 3);
   assert.deepEqual([...table.current?.services ?? []], ["late.shop", "late"]);
 });
 
 Deno.test("ClusterTable makes do with the usual namespace where no more is allowed", async () => {
   const view = new FakeClusterView({ ...shop, allowed: ["shop"] });
-  using table = new ClusterTable(view, { namespace: "shop", clock: new FakeClock() });
+  await using table = tableFor(view);
   await table.follow({ signal });
   assert.deepEqual(view.asked, ["*", "shop"]);
   assert.deepEqual([...table.current?.services ?? []], ["web.shop", "web"]);
@@ -85,7 +156,7 @@ Deno.test("ClusterTable makes do with the usual namespace where no more is allow
 
 Deno.test("ClusterTable names the missing right where nothing is allowed, and may be asked again", async () => {
   const view = new FakeClusterView({ ...shop, allowed: [] });
-  using table = new ClusterTable(view, { namespace: "shop", clock: new FakeClock() });
+  await using table = tableFor(view);
   await assert.rejects(
     table.follow({ signal }),
     (error) => error instanceof PosternError && error.code === "not_allowed" && /"shop"/.test(error.message),
@@ -99,13 +170,231 @@ Deno.test("ClusterTable names the missing right where nothing is allowed, and ma
 Deno.test("ClusterTable asks every five minutes that its watches be kept, until its end", async () => {
   const clock = new FakeClock();
   const view = new FakeClusterView(shop);
-  const table = new ClusterTable(view, { namespace: "shop", clock });
+  const table = tableFor(view, { clock });
   await table.follow({ signal });
   for (let round = 2; round <= 4; round++) {
     await clock.advance(5 * minutes);
     assert.equal(view.asked.length, round);
   }
-  table[Symbol.dispose]();
+  await table[Symbol.asyncDispose]();
   await clock.advance(60 * minutes);
   assert.equal(view.asked.length, 4);
+});
+
+Deno.test("ClusterTable learns what the cluster says is its own", async () => {
+  await using table = tableFor(await heldView(shop), { answers });
+  await table.follow({ signal });
+  assert.deepEqual(ownedBy(table), {
+    networks: ["10.96.0.0/16 Services", "10.244.0.0/24 pods", "fd00:10:244::/64 pods"],
+    addresses: ["10.244.0.1", "10.96.0.7", "10.96.0.8", "fd00:10:96::7"],
+    // dev and shop are top-level domains: only their Services count.
+    namespaces: ["empty", "kube-system"],
+    services: ["db.dev", "web", "web.shop"],
+    knowsServiceNetwork: true,
+  });
+});
+
+const kubernetes = serviceRecord({ namespace: "default", name: "kubernetes", clusterIps: ["10.96.0.1"] });
+const estimates: readonly {
+  name: string;
+  ips: readonly string[];
+  services?: readonly ServiceRecord[];
+  networks: string[];
+}[] = [
+  {
+    name: "the network that begins below kubernetes.default",
+    ips: ["10.96.0.7"],
+    services: [kubernetes],
+    networks: ["10.96.0.0/20 Services"],
+  },
+  {
+    name: "one that holds every ClusterIP",
+    ips: ["10.96.0.7", "10.103.4.1"],
+    services: [kubernetes],
+    networks: ["10.96.0.0/13 Services"],
+  },
+  {
+    name: "one around the ClusterIPs that may be seen",
+    ips: ["10.43.7.7", "10.43.9.9"],
+    networks: ["10.43.0.0/20 Services"],
+  },
+  {
+    name: "none larger than an API server takes",
+    ips: ["10.200.0.1"],
+    services: [kubernetes],
+    networks: ["10.96.0.0/12 Services"],
+  },
+  {
+    name: "one of each family",
+    ips: ["10.96.0.7", "fd00:10:96::7"],
+    networks: ["10.96.0.0/20 Services", "fd00:10:96::/112 Services"],
+  },
+  { name: "nothing where no ClusterIP is seen", ips: [], networks: [] },
+];
+
+for (const { name, ips, services = [], networks } of estimates) {
+  Deno.test(`ClusterTable estimates where it may not ask: ${name}`, async () => {
+    const parts = {
+      services: [...services, serviceRecord({ namespace: "shop", name: "web", clusterIps: [...ips] })],
+    };
+    await using table = tableFor(await heldView(parts));
+    await table.follow({ signal });
+    assert.deepEqual(ownedBy(table).networks, networks);
+    assert.equal(table.domain?.knowsServiceNetwork, networks.length > 0);
+  });
+}
+
+Deno.test("ClusterTable never takes the address of a node for a pod's", async () => {
+  const endpoint = (pod: string, ip: string) => ({ ...anEndpoint(), addresses: [ip], pod });
+  const slice = (...endpoints: ReturnType<typeof endpoint>[]) => [{ ...sliceRecord([], 80), endpoints }];
+  const parts = {
+    services: ["a", "b", "c"].map((name) => serviceRecord({ namespace: "shop", name })),
+    slices: {
+      "shop/a": slice(endpoint("a-1", "192.168.1.7"), endpoint("a-2", "192.168.1.8")),
+      "shop/b": slice(endpoint("b-1", "192.168.1.8"), endpoint("b-2", "10.9.9.9")),
+      "shop/c": slice(endpoint("b-2", "10.9.9.9")),
+    },
+  };
+  await using told = tableFor(await heldView(parts), { answers });
+  await told.follow({ signal });
+  assert.deepEqual(ownedBy(told).addresses, ["10.9.9.9"]);
+  // Without the right to list nodes, two pods with one address tell.
+  await using untold = tableFor(await heldView(parts));
+  await untold.follow({ signal });
+  assert.deepEqual(ownedBy(untold).addresses, ["10.9.9.9", "192.168.1.7"]);
+});
+
+Deno.test("ClusterTable owns the networks of pods that the configuration names", async () => {
+  await using table = tableFor(await heldView(shop), { podNetworks: ["10.128.0.0/14"] });
+  await table.follow({ signal });
+  assert.deepEqual(ownedBy(table).networks, [
+    "10.96.0.0/20 Services",
+    "fd00:10:96::/112 Services",
+    "10.128.0.0/14 pods",
+  ]);
+});
+
+Deno.test("ClusterTable stores what it learned, and recalls it without asking the cluster", async () => {
+  const store = new MemoryStore();
+  const clock = new FakeClock();
+  {
+    await using table = tableFor(await heldView(shop), { answers, store, clock });
+    await table.follow({ signal });
+  }
+  assert.equal(store.writes, 1);
+  const view = new FakeClusterView({ allowed: [] });
+  await using table = tableFor(view, { store, clock });
+  assert.deepEqual([table.isRecalled, table.domain], [false, undefined]);
+  await table.recall();
+  assert.deepEqual([table.isRecalled, view.asked], [true, []]);
+  assert.deepEqual(ownedBy(table).services, ["db.dev", "web", "web.shop"]);
+  assert.deepEqual(ownedBy(table).networks[0], "10.96.0.0/16 Services");
+});
+
+const days = 24 * 60 * minutes;
+
+Deno.test("ClusterTable forgets addresses of pods after 7 days and everything after 30", async () => {
+  const store = new MemoryStore();
+  const clock = new FakeClock();
+  {
+    await using table = tableFor(await heldView(shop), { answers, store, clock });
+    await table.follow({ signal });
+  }
+  const recalled = async () => {
+    await using table = tableFor(new FakeClusterView(), { store, clock });
+    await table.recall();
+    return table.domain;
+  };
+  await clock.advance(8 * days);
+  assert.equal((await recalled())?.addresses.has("10.244.0.1"), false);
+  assert.equal((await recalled())?.services.has("web.shop"), true);
+  await clock.advance(23 * days);
+  assert.equal(await recalled(), undefined);
+});
+
+Deno.test("ClusterTable forgets what it stored of a cluster that was made anew", async () => {
+  const store = new MemoryStore();
+  const clock = new FakeClock();
+  {
+    await using table = tableFor(await heldView(shop), { answers, store, clock });
+    await table.follow({ signal });
+  }
+  const anew = {
+    ...answers,
+    "/api/v1/namespaces": { items: [{ metadata: { name: "kube-system", uid: "another" } }] },
+    "/apis/networking.k8s.io/v1/servicecidrs": { items: [{ spec: { cidrs: ["10.43.0.0/16"] } }] },
+  };
+  const view = await heldView({ services: [serviceRecord({ namespace: "other", name: "web" })] });
+  await using table = tableFor(view, { answers: anew, store, clock });
+  await table.follow({ signal });
+  assert.deepEqual(ownedBy(table).services, ["web.other"]);
+  assert.deepEqual(ownedBy(table).networks[0], "10.43.0.0/16 Services");
+});
+
+for (
+  const text of [
+    "",
+    "{",
+    "[]",
+    '{"version":2,"saved":1}',
+    '{"version":1}',
+    '{"version":1,"saved":0,"services":[1]}',
+  ]
+) {
+  Deno.test(`ClusterTable.recall() takes ${text || "an empty file"} for nothing or little, and goes on`, async () => {
+    const store = new MemoryStore();
+    store.text = text;
+    await using table = tableFor(await heldView(shop), { answers, store });
+    await table.recall();
+    await table.follow({ signal });
+    assert.ok(table.domain?.services.has("web.shop"));
+  });
+}
+
+Deno.test("ClusterTable learns a Service that a watch brings, and keeps one that is deleted", async () => {
+  const view = await heldView(shop);
+  await using table = tableFor(view, { answers });
+  await table.follow({ signal });
+  view.change({ services: [serviceRecord({ namespace: "late", name: "new", clusterIps: ["10.96.7.7"] })] });
+  assert.deepEqual(ownedBy(table).services, ["db.dev", "new.late", "web", "web.shop"]);
+  assert.deepEqual([...table.current?.services ?? []], ["new.late"]);
+});
+
+Deno.test("ClusterTable owns nothing of this machine and no half of the world, whatever the API server says", async () => {
+  const cidrs = [
+    "0.0.0.0/1",
+    "127.0.0.0/16",
+    "169.254.0.0/16",
+    "::/32",
+    "fe80::/64",
+    "10.96.0.0/33",
+    "x",
+    "10.96.0.0/16",
+  ];
+  const view = await heldView({
+    services: [
+      serviceRecord({
+        namespace: "shop",
+        name: "web",
+        clusterIps: ["127.0.0.1", "::1", "0.0.0.0", "::ffff:127.0.0.1"],
+      }),
+    ],
+  });
+  await using table = tableFor(view, {
+    answers: { ...answers, "/apis/networking.k8s.io/v1/servicecidrs": { items: [{ spec: { cidrs } }] } },
+  });
+  await table.follow({ signal });
+  assert.deepEqual(ownedBy(table).networks.filter((text) => text.endsWith("Services")), [
+    "10.96.0.0/16 Services",
+  ]);
+  assert.deepEqual([ownedBy(table).addresses, [...table.current?.addresses ?? []]], [[], []]);
+});
+
+Deno.test("ClusterTable goes on with its table when the watches behind it have ended", async () => {
+  const view = await heldView(shop);
+  await using table = tableFor(view, { answers });
+  await table.follow({ signal });
+  view.isReady = () => false;
+  view.change({});
+  assert.ok(table.current?.services.has("web.shop"));
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { FarTable, FarTables } from "../../../../src/core/mod.ts";
+import { type FarTable, type FarTables, PosternError } from "../../../../src/core/mod.ts";
 import { LateTables } from "../../../../src/transports/kubernetes/late_tables.ts";
 
 const { signal } = new AbortController();
@@ -7,8 +7,15 @@ const { signal } = new AbortController();
 /** Tables of a cluster that a test speaks for. */
 class SpokenTables implements FarTables {
   current: FarTable | undefined;
+  readonly domain = undefined;
+  isRecalled = false;
   followed = 0;
   readonly ears = new Set<() => void>();
+
+  recall(): Promise<void> {
+    this.isRecalled = true;
+    return Promise.resolve();
+  }
 
   follow(): Promise<void> {
     this.followed++;
@@ -96,4 +103,28 @@ Deno.test("LateTables forgets the table of a cluster that counts no more, and sa
   await tables.follow({ signal });
   after.says("new");
   assert.deepEqual([...tables.current?.services ?? []], ["new"]);
+});
+
+Deno.test("LateTables recalls what is stored of its cluster, and of the next one after a change", async () => {
+  const [before, after] = [new SpokenTables(), new SpokenTables()];
+  let now = before;
+  using tables = new LateTables(() => Promise.resolve(now));
+  assert.equal(tables.isRecalled, false);
+  await tables.recall({ signal });
+  assert.deepEqual([tables.isRecalled, before.isRecalled, before.followed], [true, true, 0]);
+  now = after;
+  tables.keepOnly(undefined);
+  assert.equal(tables.isRecalled, false);
+  await tables.recall({ signal });
+  assert.equal(after.isRecalled, true);
+});
+
+Deno.test("LateTables counts as recalled where the kubeconfig cannot be read: there is nothing to wait for", async () => {
+  const failure = new PosternError("config", "Cannot read the kubeconfig");
+  using tables = new LateTables(() => Promise.reject(failure));
+  let changes = 0;
+  using _ear = tables.onChange(() => changes++);
+  await tables.recall({ signal });
+  assert.deepEqual([tables.isRecalled, tables.domain, changes], [true, undefined, 1]);
+  await assert.rejects(tables.follow({ signal }), failure);
 });

@@ -1,0 +1,349 @@
+import assert from "node:assert/strict";
+import { ApiLine } from "../support/api_line.ts";
+import { islandTests } from "../support/island.ts";
+import { KubeCluster } from "../support/kube_cluster.ts";
+import { NamedServer } from "../support/kube_door.ts";
+import { pod, service } from "../support/kube_objects.ts";
+import { eventuallyInCluster } from "../support/kube_processes.ts";
+import { guideRules } from "../support/kube_role.ts";
+import { LeakPlace } from "../support/leak_place.ts";
+import { isLongRun } from "../support/long_runs.ts";
+import { Outside } from "../support/outside.ts";
+import { freePort } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import { TargetServer } from "../support/target_server.ts";
+
+// What a cluster owns goes to that cluster or nowhere, whatever postern knows of it at the moment: every address of the
+// island is this machine, where a server takes what would have left, with the passwords of the clients.
+
+islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () => {
+  peerTest("what a cluster owns never leaves elsewhere", ["kubernetes", "curl"], async (peers, t) => {
+    await using started = new AsyncDisposableStack();
+    const outside = started.use(await Outside.open(80));
+    const [cluster, other] = await Promise.all([
+      KubeCluster.start(peers.kubernetes, { serviceNetworks: "10.96.0.0/16,fd00:10:96::/112" }),
+      KubeCluster.start(peers.kubernetes, { serviceNetworks: "10.97.0.0/16" }),
+    ]);
+    started.use(cluster);
+    started.use(other);
+    const web = started.use(new NamedServer("of the cluster"));
+    const { clusterIps, lone } = await furnish(cluster, web.address);
+    const [address = "", six = ""] = clusterIps;
+    const place = (name: string, config: string, options = {}) =>
+      LeakPlace.open({ name, curl: peers.curl, outside }, config, options);
+    /** What was never asked of any cluster and may be one's. */
+    const unknown = [address, lone, `[${six}]`, "100.64.1.1", "web", "web.shop", "wbe.shop"];
+    const owned = [address, lone, `[${six}]`, "web", "web.shop"];
+    /** What is the cluster's, and not in its table. */
+    const missing = [
+      "wbe.front",
+      "pod.web.front",
+      "pod.web.shop",
+      "10.96.77.77",
+      "[fd00:10:96::7777]",
+      "10.244.200.200",
+    ];
+    const kubeconfig = (options: Parameters<KubeCluster["kubeconfig"]>[0] & { name: string }) =>
+      cluster.writeKubeconfig({ namespace: "shop", ...options });
+    /** Every way in for every target takes long; each way is tried for some in every run. */
+    const ways = isLongRun() ? undefined : ["socks"] as const;
+    // It takes 12 s, in which the rest goes on.
+    const slow = throughSlowPlugin();
+    slow.catch(() => {});
+
+    await t.step("an API server that was never reached", async () => {
+      const server = `https://127.0.0.1:${freePort()}`;
+      const path = await kubeconfig({ name: "never", cluster: { server } });
+      await using lab = await place("never reached", config(path));
+      const refusal = { code: "unreachable", says: /may belong to the cluster of "lab"[^]*refused/ } as const;
+      await lab.refuses(unknown, refusal);
+      await lab.explains("web.shop", refusal);
+      await lab.pac(address, lone);
+      for (const host of ["www.example.com", "example.com", "printer.local"]) {
+        await lab.leaves(host, ["socks"]);
+      }
+      // What the rest of this file would see if it were so.
+      await reloaded(lab, `${config(path)}direct: ["control.shop"]\n`);
+      await lab.leaves("control.shop");
+      await lab.refuses([address, "wbe.shop"], refusal, ways);
+      await reloaded(lab, `${config(path)}unknown: direct\n`);
+      for (const host of [address, `[${six}]`, "control.front"]) await lab.leaves(host);
+    });
+
+    await t.step("an API server that takes connections and never answers", async () => {
+      await using silent = new TargetServer(async (client) => void await client.rest());
+      const path = await kubeconfig({ name: "silent", cluster: { server: `https://${silent.address}` } });
+      await using lab = await place("silent", `${config(path)}listen: { limits: { dial: 2s } }\n`);
+      const refusal = {
+        code: "timeout",
+        says: /may belong to the cluster of "lab", which has not answered/,
+      } as const;
+      await lab.refuses([address, "web.shop"], refusal);
+      await lab.pac(address, lone);
+    });
+
+    await t.step("401: nothing is known yet", async () => {
+      await using lab = await place("401", config(await kubeconfig({ name: "401", token: "wrong" })));
+      const refusal = { code: "auth", says: /may belong to the cluster of "lab"[^]* answers 401/ } as const;
+      await lab.refuses(unknown, refusal, ways);
+      await lab.refuses([address], refusal);
+      await lab.explains(address, refusal);
+      await lab.pac(address, lone);
+    });
+
+    await t.step("401: with what was learned before", async () => {
+      const good = await kubeconfig({ name: "later-401" });
+      await using lab = await place("later 401", config(good));
+      await lab.serves("web.shop", "of the cluster", ["socks", "connect", "absolute"]);
+      await lab.stop();
+      await lab.start(config(await kubeconfig({ name: "later-401", token: "wrong" })));
+      const refusal = { code: "auth", says: /belongs to the cluster of "lab"[^]* answers 401/ } as const;
+      await lab.refuses([...owned, ...missing], refusal, ways);
+      await lab.refuses(["web.shop", "pod.web.shop"], refusal);
+      await lab.explains("pod.web.shop", refusal);
+      await lab.pac(address, lone);
+    });
+
+    await t.step("403: without any right", async () => {
+      const path = await kubeconfig({ name: "403", token: cluster.token("nobody") });
+      await using lab = await place("403", config(path));
+      const refusal = {
+        code: "not_allowed",
+        says: /"nobody" may not (?:list|watch) (?:services|endpointslices)[^ ]* in /,
+      } as const;
+      await lab.refuses(unknown, refusal, ways);
+      await lab.refuses(["web.shop"], refusal);
+      await lab.explains("web.shop", refusal);
+      await lab.pac(address, lone);
+    });
+
+    await t.step("403: with rights in one namespace", async () => {
+      await cluster.allow("alice", "front", guideRules());
+      const token = cluster.token("alice");
+      const path = await kubeconfig({ name: "one-namespace", token, namespace: "front" });
+      await using lab = await place("one namespace", config(path));
+      const [front = ""] = await addressesOf(cluster, "web", "front");
+      for (const host of ["web.front", front]) await lab.serves(host, "of the cluster");
+      await lab.refuses(["wbe.front", "pod.web.front"], { code: "name_not_found", says: /"lab"/ });
+      await lab.pac(address, lone);
+    });
+
+    await t.step("a credential plugin that fails: 30 connections open one window", async () => {
+      const plugin = await pluginIn(cluster, "failing", "echo dismissed >&2; exit 1");
+      const path = await kubeconfig({ name: "failing", user: plugin.user });
+      await using lab = await place("failing plugin", config(path), { env: plugin.env });
+      const refusal = { code: "auth", says: /credential plugin "tsh"[^]*: dismissed/ } as const;
+      const many = Array.from({ length: 30 }, (_, at) => at % 2 === 0 ? "web.shop" : address);
+      await lab.refuses(many, refusal, ["socks"]);
+      await lab.refuses(["web.shop.svc"], { ...refusal, isRouted: true });
+      await lab.refuses(unknown, refusal, ways);
+      await lab.explains("web.shop", refusal);
+      await lab.pac(address, lone);
+      assert.equal(await plugin.runs(), 1);
+      await reloaded(lab, config(path));
+      await eventuallyInCluster("the plugin runs again", async () => {
+        await lab.refuses(["web.shop"], refusal, ["socks"]);
+        return await plugin.runs() === 2;
+      });
+      await lab.refuses(many, refusal, ["socks"]);
+      assert.equal(await plugin.runs(), 2);
+    });
+
+    await t.step("a Service and a namespace that are deleted", async () => {
+      const [former = ""] = await addressesOf(cluster, "gone");
+      await using lab = await place("deleted", config(await kubeconfig({ name: "deleted" })));
+      for (const host of ["gone.shop", "gone", former, "web.old"]) await lab.serves(host, "of the cluster");
+      await cluster.remove(service({ name: "gone", namespace: "shop" }));
+      await cluster.remove(pod({ name: "web", namespace: "old" }));
+      await cluster.remove({ apiVersion: "v1", kind: "Namespace", metadata: { name: "old" } });
+      for (const host of ["gone.shop", "web.old"]) {
+        await eventuallyInCluster(
+          `${host} is gone`,
+          async () => (await lab.ask(host, "connect")).text.includes(`"lab" has no Service`),
+        );
+      }
+      const refusal = { code: "name_not_found", says: /"lab" has no Service|no Service and no pod/ } as const;
+      await lab.refuses(["gone.shop", "gone", former, "web.old", "other.old", lone], refusal);
+      await lab.refuses(missing, { ...refusal, says: /"lab"/ }, ways);
+      await lab.explains("gone.shop", refusal);
+      await lab.pac(address, lone, former);
+    });
+
+    await t.step("a credential plugin that takes 12 s: what waited is answered by the cluster", () => slow);
+
+    await t.step("an API server that goes away, and a watch that has expired when it is back", async () => {
+      await using line = new ApiLine(cluster.address);
+      const path = await kubeconfig({ name: "line", cluster: { server: line.server } });
+      await using lab = await place("line", config(path));
+      await lab.serves("web.shop", "of the cluster");
+      await line.cut();
+      // The table says where it is, and the cluster cannot be asked.
+      await lab.refuses([address, "web.shop", "web"], {
+        code: "unreachable",
+        says: /Cannot reach/,
+        isRouted: true,
+      });
+      await lab.refuses(missing, { code: "name_not_found", says: /"lab"/ }, ways);
+      await lab.pac(address, lone);
+      await cluster.apply(
+        service({ name: "late", namespace: "front", selector: { app: "web" }, ports: http }),
+      );
+      // An API server that has just started knows no version of before.
+      await cluster.stopApi();
+      await cluster.startApi();
+      line.mend();
+      await eventuallyInCluster("the table is renewed", async () => (await relists(lab)) > 0);
+      await eventuallyInCluster(
+        "late.front is there",
+        async () => (await lab.ask("late.front", "socks")).text.endsWith("of the cluster"),
+      );
+      await lab.refuses(missing, { code: "name_not_found", says: /"lab"/ }, ways);
+      await line.cut();
+      await lab.stop();
+      await storedPrivately(lab);
+      await lab.start(config(path));
+      const refusal = { code: "unreachable", says: /belongs to the cluster of "lab"[^]*refused/ } as const;
+      await lab.refuses([...owned, "late.front", ...missing], refusal, ways);
+      await lab.refuses([address, "web.shop"], refusal);
+      await lab.explains(lone, refusal);
+      await lab.pac(address, lone);
+      await lab.leaves("www.example.com", ["socks"]);
+    });
+
+    await t.step("two clusters, one of which is down", async () => {
+      await using line = new ApiLine(other.address);
+      const [near, far] = await Promise.all([
+        kubeconfig({ name: "near" }),
+        other.writeKubeconfig({ name: "far", cluster: { server: line.server } }),
+      ]);
+      await other.namespace("stock");
+      await using lab = await place("two clusters", twoClusters(near, far));
+      await lab.serves("web.shop", "of the cluster");
+      await lab.refuses(["web.stock"], { code: "name_not_found", says: /"far" has no Service web/ });
+      await line.cut();
+      await lab.stop();
+      await lab.start(twoClusters(near, far));
+      for (const host of ["web.shop", address, `[${six}]`]) await lab.serves(host, "of the cluster");
+      const refusal = { code: "unreachable", says: /belongs to the cluster of "far"[^]*refused/ } as const;
+      await lab.refuses(["web.stock", "10.97.5.5"], refusal);
+      await lab.explains("10.97.5.5", refusal);
+      await lab.pac(address, lone, "10.97.5.5", "web.stock");
+    });
+    assert.deepEqual(outside.arrivals, []);
+
+    async function throughSlowPlugin(): Promise<void> {
+      const token = { apiVersion: v1, kind: "ExecCredential", status: { token: cluster.token("admin") } };
+      const plugin = await pluginIn(cluster, "slow", `sleep 12; echo '${JSON.stringify(token)}'`);
+      const path = await kubeconfig({ name: "slow", user: plugin.user });
+      await using lab = await place("slow plugin", config(path), { env: plugin.env });
+      await lab.pac(address, lone);
+      await Promise.all([
+        lab.serves(address, "of the cluster", ["socks"]),
+        lab.serves("web.shop", "of the cluster", ["connect"]),
+        lab.serves("web", "of the cluster", ["absolute"]),
+        lab.refuses(["wbe.front"], { code: "name_not_found", says: /"lab" has no Service wbe/ }),
+      ]);
+      assert.equal(await plugin.runs(), 1);
+    }
+  });
+});
+
+const v1 = "client.authentication.k8s.io/v1";
+const http = [{ name: "http", port: 80 }];
+
+/** A program that signs in as a script says, under a name that postern may start from source too. */
+async function pluginIn({ directory }: KubeCluster, name: string, script: string): Promise<{
+  readonly user: Readonly<Record<string, unknown>>;
+  readonly env: Readonly<Record<string, string>>;
+  /** How often it was started. */
+  runs(): Promise<number>;
+}> {
+  const place = `${directory}/${name}-plugin`;
+  await Deno.mkdir(place);
+  await Deno.writeTextFile(`${place}/runs`, "");
+  const text = `#!/bin/sh\necho run >>${place}/runs\n${script}\n`;
+  await Deno.writeTextFile(`${place}/tsh`, text, { mode: 0o755 });
+  return {
+    user: { exec: { apiVersion: v1, command: "tsh", interactiveMode: "Never" } },
+    env: { PATH: `${place}:${Deno.env.get("PATH")}` },
+    runs: async () => (await Deno.readTextFile(`${place}/runs`)).split("\n").length - 1,
+  };
+}
+
+/** How often a watch was begun again from a list. */
+async function relists({ home }: LeakPlace): Promise<number> {
+  const { stdout, stderr } = await home.run(["status", "-o", "json"]);
+  const [{ transports }] = JSON.parse(stdout || assert.fail(stderr));
+  const { clusters } = transports.find(({ type }: { type: string }) => type === "kubernetes");
+  return Math.max(...clusters[0].watches.map(({ relists }: { relists: number }) => relists));
+}
+
+/** What was learned is nobody else's. */
+async function storedPrivately({ home }: LeakPlace): Promise<void> {
+  const directory = `${home.places.cache}/learned`;
+  const files = await Array.fromAsync(Deno.readDir(directory));
+  assert.equal(files.length, 1);
+  for (const path of [directory, ...files.map(({ name }) => `${directory}/${name}`)]) {
+    assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o077, 0, path);
+  }
+}
+
+/** Services, pods behind them, and one behind none, each with its addresses. */
+async function furnish(
+  cluster: KubeCluster,
+  target: string,
+): Promise<{ readonly clusterIps: readonly string[]; readonly lone: string }> {
+  // The first one is a public top-level domain as well.
+  const namespaces = ["shop", "front", "old"];
+  for (const name of namespaces) await cluster.namespace(name);
+  const spec = { podCIDR: "10.244.0.0/16", podCIDRs: ["10.244.0.0/16"] };
+  await cluster.json("PATCH", "/api/v1/nodes/node", { spec }, "application/merge-patch+json");
+  await cluster.apply(
+    ...namespaces.flatMap((namespace) => [
+      pod({ name: "web", namespace, labels: { app: "web" }, ports: { http: 80 }, targets: { 80: target } }),
+      service({ name: "web", namespace, selector: { app: "web" }, ports: http, isDualStack: true }),
+    ]),
+    service({ name: "gone", namespace: "shop", selector: { app: "web" }, ports: http }),
+    pod({ name: "lone", namespace: "shop", addresses: ["10.244.99.99"] }),
+  );
+  for (const namespace of namespaces) {
+    await eventuallyInCluster(
+      `${namespace}/web is ready`,
+      async () => await cluster.readyEndpoints(namespace, "web") >= 1,
+    );
+  }
+  return { clusterIps: await addressesOf(cluster, "web"), lone: "10.244.99.99" };
+}
+
+async function addressesOf(
+  cluster: KubeCluster,
+  name: string,
+  namespace = "shop",
+): Promise<readonly string[]> {
+  const { spec } = await cluster.json("GET", `/api/v1/namespaces/${namespace}/services/${name}`) as {
+    spec: { clusterIPs: readonly string[] };
+  };
+  return spec.clusterIPs;
+}
+
+function config(kubeconfig: string): string {
+  return `
+transports: { lab: { kubernetes: { kubeconfig: ${kubeconfig} } } }
+routes: [{ to: [.svc, .cluster.local, <services>, <clusterips>], via: lab }]
+`;
+}
+
+function twoClusters(near: string, far: string): string {
+  return `
+transports: { near: { kubernetes: { kubeconfig: ${near} } }, far: { kubernetes: { kubeconfig: ${far} } } }
+routes:
+  - { to: [<services>, <clusterips>], via: near }
+  - { to: [<services>, <clusterips>], via: far }
+`;
+}
+
+async function reloaded({ home }: LeakPlace, text: string): Promise<void> {
+  await home.configure(text);
+  const { code, stderr } = await home.run(["reload"]);
+  assert.equal(code, 0, stderr);
+}

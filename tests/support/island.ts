@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { foundPeersVariable } from "../../scripts/peer_table.ts";
+import { hiddenEnvironment } from "../../scripts/test_groups.ts";
+import { inNamespace } from "./namespaces.ts";
+import { runPeer } from "./peer_program.ts";
+import { peerTest, skippedTest } from "./peers.ts";
+import { denoDirectory } from "./postern_process.ts";
+
+/** What the tests on the island are started with. */
+const mark = "on-the-island";
+
+/** What tests of real programs read of the environment; a group's flags have no way to say "as I have them". */
+const passed = [foundPeersVariable, "POSTERN_BIN", "POSTERN_LONG", "PATH", "HOME", "TMPDIR"];
+
+/**
+ * Runs the tests of a file on an island: a network namespace in which every address is this machine, so that whatever
+ * leaves postern arrives, wherever it was sent. The system's resolver asks 127.0.0.1, and the hosts file knows
+ * `localhost` alone. Outside of it the whole file is one test.
+ */
+export function islandTests(name: string, url: string, register: () => void): void {
+  if (Deno.args.includes(mark)) return register();
+  const namespace = inNamespace("--net --mount");
+  if ("missing" in namespace) return skippedTest(name, namespace.missing);
+  peerTest(name, ["bash", "ip"], async ({ ip }) => {
+    const directory = await Deno.makeTempDir({ prefix: "island-" });
+    try {
+      await Deno.writeTextFile(`${directory}/resolv.conf`, "nameserver 127.0.0.1\n");
+      await Deno.writeTextFile(`${directory}/hosts`, "127.0.0.1 localhost\n::1 localhost\n");
+      const [program = "", ...under] = namespace.wrap([
+        "set -e",
+        `${ip} link set lo up`,
+        `${ip} route add local default dev lo`,
+        // Not every machine has it.
+        `${ip} -6 route add local default dev lo || true`,
+        ...["resolv.conf", "hosts"].map((file) => `mount --bind ${directory}/${file} /etc/${file}`),
+      ].join("; "));
+      const flags = ["net", "read", "write", "run", "env", "sys"].map((kind) => `--allow-${kind}`);
+      const args = [
+        "test",
+        "--no-prompt",
+        "--quiet",
+        "--no-check",
+        ...flags,
+        new URL(url).pathname,
+        "--",
+        mark,
+      ];
+      const { code, stdout, stderr } = await runPeer(program, [...under, Deno.execPath(), ...args], {
+        env: { ...await environment(), NO_COLOR: "1" },
+      });
+      assert.equal(code, 0, `${stdout}\n${stderr}`);
+    } finally {
+      await Deno.remove(directory, { recursive: true });
+    }
+  });
+}
+
+async function environment(): Promise<Record<string, string>> {
+  const found: Record<string, string> = { DENO_DIR: await denoDirectory() };
+  for (const variable of passed) {
+    const value = hiddenEnvironment.includes(variable) ? undefined : Deno.env.get(variable);
+    if (value !== undefined) found[variable] = value;
+  }
+  return found;
+}

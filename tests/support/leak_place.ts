@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import type { Outside } from "./outside.ts";
+import { runPeer } from "./peer_program.ts";
+import { type CommandOptions, type Door, Household } from "./postern_process.ts";
+
+/** What clients hear of each reason: by SOCKS5, and by HTTP. */
+const answers = {
+  auth: [2, 403],
+  not_allowed: [2, 403],
+  unreachable: [4, 502],
+  name_not_found: [4, 502],
+  timeout: [6, 504],
+} as const;
+
+/** A reason that a target is refused with, and what its sentence says. */
+export interface Refusal {
+  readonly code: keyof typeof answers;
+  readonly says: RegExp;
+  /** A rule leads it to the cluster, which fails: there is no line that would open it. */
+  readonly isRouted?: boolean;
+}
+
+/** How a client asks. */
+export type Way = "socks" | "connect" | "absolute";
+
+export interface LeakPlaceOptions {
+  /** How the state is called; each has its own. */
+  readonly name: string;
+  readonly curl: string;
+  readonly outside: Outside;
+}
+
+/** What a PAC file must send to postern whatever is known, and what it must not. */
+const proxied = [
+  "web",
+  "web.shop",
+  "wbe.shop",
+  "10.1.2.3",
+  "10.96.0.1",
+  "172.20.1.1",
+  "192.168.9.9",
+  "100.64.0.1",
+];
+const passed = ["www.example.com", "example.com", "localhost", "a.localhost", "printer.local", "127.0.0.1"];
+
+/** An instance of postern in a home of its own, and clients that would rather not have their passwords leave. */
+export class LeakPlace implements AsyncDisposable {
+  readonly home: Household;
+  readonly #options: LeakPlaceOptions;
+  #door: Door | undefined;
+
+  private constructor(home: Household, options: LeakPlaceOptions) {
+    this.home = home;
+    this.#options = options;
+  }
+
+  /** Starts an instance with this configuration. */
+  static async open(options: LeakPlaceOptions, config: string, run: CommandOptions = {}): Promise<LeakPlace> {
+    const place = new LeakPlace(await Household.open(), options);
+    try {
+      await place.start(config, run);
+      return place;
+    } catch (error) {
+      await place[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async start(config: string, run: CommandOptions = {}): Promise<void> {
+    await this.home.configure(config);
+    this.#door = await this.home.door([], run);
+  }
+
+  async stop(): Promise<void> {
+    this.door.kill("SIGTERM");
+    const { code, stderr } = await this.door.ended;
+    assert.equal(code, 0, stderr);
+  }
+
+  get door(): Door {
+    return this.#door ?? assert.fail("no instance was started");
+  }
+
+  /** Refuses each target, each way in, with this reason and the line that would open it; nothing arrives outside. */
+  async refuses(
+    hosts: readonly string[],
+    { code, says, isRouted = false }: Refusal,
+    ways: readonly Way[] = ["socks", "connect", "absolute"],
+  ): Promise<void> {
+    const [reply, status] = answers[code];
+    const asked = hosts.flatMap((host) => ways.map((way) => [host, way] as const));
+    await Promise.all(asked.map(async ([host, way]) => {
+      const answer = await this.ask(host, way);
+      const label =
+        `${this.#options.name}: ${host} by ${way}: ${answer.said}\n${answer.text}\n${this.door.stderr}`;
+      if (way === "socks") return assert.equal(answer.reply, reply, label);
+      assert.match(answer.text, new RegExp(`^HTTP/1.1 ${status} `), label);
+      assert.match(answer.text, says, label);
+      // curl does not show the body of an answer to CONNECT, where the hint is.
+      if (way === "absolute" && !isRouted) {
+        assert.ok(answer.text.includes(`direct: ["${bare(host)}"]`), label);
+      }
+    }));
+    this.nothingLeft(hosts);
+  }
+
+  /** What `postern explain` says of a target that is refused. */
+  async explains(host: string, { code, says }: Refusal): Promise<void> {
+    const { stdout, stderr } = await this.home.run(["explain", `${bare(host)}:80`, "-o", "json"]);
+    const { held, transport } = JSON.parse(stdout || "{}");
+    const label = `${this.#options.name}: ${stdout}${stderr}`;
+    assert.equal(transport, "reject", label);
+    assert.equal(held?.code, code, label);
+    assert.match(held.message, says, label);
+    assert.ok(held.hint.includes(`direct: ["${bare(host)}"]`), label);
+  }
+
+  /** A target that a cluster answers. */
+  async serves(host: string, body: string, ways: readonly Way[] = ["socks"]): Promise<void> {
+    for (const way of ways) {
+      const { text, said } = await this.ask(host, way);
+      assert.ok(text.endsWith(body), `${this.#options.name}: ${host}: ${said}\n${text}\n${this.door.stderr}`);
+    }
+    this.nothingLeft([host]);
+  }
+
+  /** A target that goes outside, with all that the client sends: what the other assertions would see. */
+  async leaves(host: string, ways: readonly Way[] = ["socks", "connect", "absolute"]): Promise<void> {
+    for (const way of ways) {
+      const { text, said } = await this.ask(host, way);
+      assert.ok(
+        text.endsWith("outside"),
+        `${this.#options.name}: ${host}: ${said}\n${text}\n${this.door.stderr}`,
+      );
+      const [arrival, ...others] = this.#arrived();
+      assert.deepEqual(others, []);
+      assert.match(arrival?.said ?? "", new RegExp(`^Authorization: Basic ${btoa("user:secret")}\r$`, "m"));
+    }
+  }
+
+  /** The PAC file sends what may be a cluster's to postern, and what cannot be past it. */
+  async pac(...more: readonly string[]): Promise<void> {
+    const answer = await fetch(`http://${await this.door.address()}/proxy.pac`);
+    const text = await answer.text();
+    const find = new Function(`${text}\nreturn FindProxyForURL;`)() as (url: string, host: string) => string;
+    const ask = (host: string) => find(`http://${host}/`, bare(host));
+    const wrong = [
+      ...[...proxied, ...more].filter((host) => ask(host) === "DIRECT").map((host) => `${host} DIRECT`),
+      ...passed.filter((host) => ask(host) !== "DIRECT").map((host) => `${host} to postern`),
+    ];
+    assert.deepEqual(wrong, [], `${this.#options.name}\n${text}`);
+  }
+
+  /** Asks as curl does, with a password. */
+  async ask(
+    host: string,
+    way: Way,
+  ): Promise<{ readonly text: string; readonly reply: number | undefined; readonly said: string }> {
+    const address = await this.door.address();
+    const options = {
+      socks: ["--proxy", `socks5h://${address}`],
+      connect: ["--include", "--proxytunnel", "--proxy", `http://${address}`],
+      absolute: ["--include", "--proxy", `http://${address}`],
+    };
+    const { code, stdout, stderr } = await runPeer(this.#options.curl, [
+      ...["--silent", "--show-error", "--globoff", "--max-time", "60", "--user", "user:secret"],
+      ...["--header", `X-State: ${this.#options.name}`, ...options[way], `http://${host}/`],
+    ]);
+    const refused = /\((\d+)\)\s*$/.exec(stderr.trim());
+    return {
+      text: stdout,
+      reply: code === 97 && refused ? Number(refused[1]) : undefined,
+      said: stderr.trim(),
+    };
+  }
+
+  /** Neither a connection nor a question for a name has left. */
+  nothingLeft(hosts: readonly string[]): void {
+    assert.deepEqual(this.#arrived(), [], this.#options.name);
+    const asked = hosts.filter((host) => this.#options.outside.names.has(host));
+    assert.deepEqual(asked, [], `${this.#options.name}: the system's resolver was asked`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.home[Symbol.asyncDispose]();
+  }
+
+  #arrived(): readonly { readonly to: string; readonly said: string }[] {
+    return this.#options.outside.take(`X-State: ${this.#options.name}`);
+  }
+}
+
+function bare(host: string): string {
+  return host.replace(/^\[(.*)\]$/, "$1");
+}

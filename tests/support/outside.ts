@@ -1,0 +1,81 @@
+import { createSocket, type Socket } from "node:dgram";
+import { dns } from "../../src/wire/mod.ts";
+import { TargetServer } from "./target_server.ts";
+
+/** A connection that reached the world outside. */
+export interface Arrival {
+  /** The address that the client dialled, and the port. */
+  readonly to: string;
+  /** What it sent first. */
+  readonly said: string;
+}
+
+/** What every name that the resolver of the system is asked for stands for. */
+const everyName = "203.0.113.80";
+
+/**
+ * The world outside of an island: every name has an address there, and a web server listens on all addresses. It keeps
+ * what was asked for and what arrived: the bytes that a cluster must not lose are among them, or not.
+ */
+export class Outside implements AsyncDisposable {
+  readonly arrivals: Arrival[] = [];
+  /** The names that the resolver was asked for. */
+  readonly names = new Set<string>();
+  readonly #servers: readonly TargetServer[];
+  readonly #resolver: Socket;
+
+  private constructor(ports: readonly number[], resolver: Socket) {
+    this.#resolver = resolver;
+    resolver.on("message", (bytes, from) => this.#answer(bytes, from));
+    this.#servers = ports.map((port) =>
+      new TargetServer(async (client) => {
+        const head = await client.some();
+        const said = new TextDecoder().decode(head);
+        this.arrivals.push({ to: client.local.replace(/^::ffff:/, ""), said });
+        await client.send("HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\noutside");
+      }, listenEverywhere(port))
+    );
+  }
+
+  static async open(...ports: readonly number[]): Promise<Outside> {
+    const resolver = createSocket("udp4");
+    await new Promise<void>((resolve) => resolver.bind(53, "0.0.0.0", resolve));
+    return new Outside(ports, resolver);
+  }
+
+  /** What has arrived with these words, and was not taken before. */
+  take(words: string): readonly Arrival[] {
+    const taken = this.arrivals.filter(({ said }) => said.includes(words));
+    for (const arrival of taken) this.arrivals.splice(this.arrivals.indexOf(arrival), 1);
+    return taken;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#servers.map((server) => server[Symbol.asyncDispose]()));
+    await new Promise<void>((resolve) => this.#resolver.close(() => resolve()));
+  }
+
+  #answer(bytes: Uint8Array, from: { readonly port: number; readonly address: string }): void {
+    const message = dns.decodeMessage(new Uint8Array(bytes))?.value;
+    const [question] = message?.questions ?? [];
+    if (!message || !question) return;
+    const { name, type } = question;
+    this.names.add(name.toLowerCase());
+    const answers = type === "A" ? [{ name, ttl: 0, type: "A", address: everyName } as const] : [];
+    this.#resolver.send(
+      dns.encodeMessage({ ...message, isResponse: true, rcode: 0, answers, additionals: [] }),
+      from.port,
+      from.address,
+    );
+  }
+}
+
+/** On all addresses of both families, where there are two. */
+function listenEverywhere(port: number): Deno.TcpListener {
+  try {
+    return Deno.listen({ hostname: "::", port });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AddrNotAvailable)) throw error;
+    return Deno.listen({ hostname: "0.0.0.0", port });
+  }
+}
