@@ -281,7 +281,7 @@ peerTest(
     // One that lost its guard too: nothing but its socket tells of it.
     const lost = `${openssh.parent}/ssh-00000000`;
     await openssh.files.privateDirectory(lost);
-    await Deno.writeTextFile(`${lost}.lock`, "");
+    await Deno.writeTextFile(`${lost}.lock`, "", { mode: 0o600 });
     const orphan = new Deno.Command(paths.ssh, {
       args: ["-F", openssh.config, "-M", "-N", "-S", `${lost}/1`, "-o", "ControlPersist=no", "jump1"],
       stdin: "null",
