@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { ApiLine } from "../support/api_line.ts";
-import { islandTests } from "../support/island.ts";
+import { islandTests, neighbor } from "../support/island.ts";
 import { KubeCluster } from "../support/kube_cluster.ts";
 import { NamedServer } from "../support/kube_door.ts";
 import { pod, service } from "../support/kube_objects.ts";
 import { eventuallyInCluster } from "../support/kube_processes.ts";
 import { guideRules } from "../support/kube_role.ts";
 import { LeakPlace } from "../support/leak_place.ts";
-import { isLongRun } from "../support/long_runs.ts";
 import { Outside } from "../support/outside.ts";
 import { freePort } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
@@ -32,21 +31,19 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
     const place = (name: string, config: string, options = {}) =>
       LeakPlace.open({ name, curl: peers.curl, outside }, config, options);
     /** What was never asked of any cluster and may be one's. */
-    const unknown = [address, lone, `[${six}]`, "100.64.1.1", "web", "web.shop", "wbe.shop"];
+    const unknown = [
+      ...[address, lone, `[${six}]`, "web", "web.shop", "wbe.shop"],
+      ...["100.64.1.1", "172.20.1.1", "192.168.9.9", "198.18.7.7", "34.118.225.1", "240.0.0.1"],
+      ...["WEB.Shop", "web.shop.", `[::ffff:${address}]`],
+    ];
     const owned = [address, lone, `[${six}]`, "web", "web.shop"];
     /** What is the cluster's, and not in its table. */
     const missing = [
-      "wbe.front",
-      "pod.web.front",
-      "pod.web.shop",
-      "10.96.77.77",
-      "[fd00:10:96::7777]",
-      "10.244.200.200",
+      ...["wbe.front", "WBE.Front", "wbe.front.", "pod.web.front", "pod.web.shop"],
+      ...["10.96.77.77", "[::ffff:10.96.77.77]", "[fd00:10:96::7777]", "10.244.200.200"],
     ];
     const kubeconfig = (options: Parameters<KubeCluster["kubeconfig"]>[0] & { name: string }) =>
       cluster.writeKubeconfig({ namespace: "shop", ...options });
-    /** Every way in for every target takes long; each way is tried for some in every run. */
-    const ways = isLongRun() ? undefined : ["socks"] as const;
     // It takes 12 s, in which the rest goes on.
     const slow = throughSlowPlugin();
     slow.catch(() => {});
@@ -59,15 +56,16 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       await lab.refuses(unknown, refusal);
       await lab.explains("web.shop", refusal);
       await lab.pac(address, lone);
-      for (const host of ["www.example.com", "example.com", "printer.local"]) {
-        await lab.leaves(host, ["socks"]);
-      }
+      for (
+        const host of ["www.example.com", "example.com", "printer.local", neighbor.name, neighbor.address]
+      ) await lab.leaves(host, ["socks"]);
       // What the rest of this file would see if it were so.
       await reloaded(lab, `${config(path)}direct: ["control.shop"]\n`);
       await lab.leaves("control.shop");
-      await lab.refuses([address, "wbe.shop"], refusal, ways);
+      await lab.refuses([address, "wbe.shop"], refusal);
       await reloaded(lab, `${config(path)}unknown: direct\n`);
-      for (const host of [address, `[${six}]`, "control.front"]) await lab.leaves(host);
+      const sixes = outside.hasSixes ? [`[${six}]`] : [];
+      for (const host of [address, ...sixes, "control.front"]) await lab.leaves(host);
     });
 
     await t.step("an API server that takes connections and never answers", async () => {
@@ -82,11 +80,18 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       await lab.pac(address, lone);
     });
 
+    await t.step("a kubeconfig that is not there", async () => {
+      await using lab = await place("no kubeconfig", config(`${cluster.directory}/nowhere`));
+      const refusal = { code: "config", says: /may belong to the cluster of "lab"[^]*no such file/ } as const;
+      await lab.refuses(unknown, refusal);
+      await lab.explains("web.shop", refusal);
+      await lab.pac(address, lone);
+    });
+
     await t.step("401: nothing is known yet", async () => {
       await using lab = await place("401", config(await kubeconfig({ name: "401", token: "wrong" })));
       const refusal = { code: "auth", says: /may belong to the cluster of "lab"[^]* answers 401/ } as const;
-      await lab.refuses(unknown, refusal, ways);
-      await lab.refuses([address], refusal);
+      await lab.refuses(unknown, refusal);
       await lab.explains(address, refusal);
       await lab.pac(address, lone);
     });
@@ -98,10 +103,19 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       await lab.stop();
       await lab.start(config(await kubeconfig({ name: "later-401", token: "wrong" })));
       const refusal = { code: "auth", says: /belongs to the cluster of "lab"[^]* answers 401/ } as const;
-      await lab.refuses([...owned, ...missing], refusal, ways);
-      await lab.refuses(["web.shop", "pod.web.shop"], refusal);
+      await lab.refuses([...owned, ...missing], refusal);
       await lab.explains("pod.web.shop", refusal);
       await lab.pac(address, lone);
+      // A network of the configuration around what the cluster owns.
+      await reloaded(lab, `${config(good)}direct: [10.0.0.0/8]\n`);
+      await lab.refuses([address, lone, "10.96.77.77"], refusal);
+      await lab.leaves("10.1.2.3", ["socks"]);
+      const [env, check] = await Promise.all([
+        lab.home.run(["env", "--shell", "sh"]),
+        lab.home.run(["config", "check"]),
+      ]);
+      assert.doesNotMatch(env.stdout, /10\.0\.0\.0/);
+      assert.match(check.stdout + check.stderr, /10\.0\.0\.0\/8[^]*10\.96\.0\.0\/16/);
     });
 
     await t.step("403: without any right", async () => {
@@ -111,8 +125,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
         code: "not_allowed",
         says: /"nobody" may not (?:list|watch) (?:services|endpointslices)[^ ]* in /,
       } as const;
-      await lab.refuses(unknown, refusal, ways);
-      await lab.refuses(["web.shop"], refusal);
+      await lab.refuses(unknown, refusal);
       await lab.explains("web.shop", refusal);
       await lab.pac(address, lone);
     });
@@ -136,8 +149,8 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       const many = Array.from({ length: 30 }, (_, at) => at % 2 === 0 ? "web.shop" : address);
       await lab.refuses(many, refusal, ["socks"]);
       await lab.refuses(["web.shop.svc"], { ...refusal, isRouted: true });
-      await lab.refuses(unknown, refusal, ways);
-      await lab.explains("web.shop", refusal);
+      await lab.refuses(unknown, refusal);
+      for (const host of ["web.shop", address]) await lab.explains(host, refusal);
       await lab.pac(address, lone);
       assert.equal(await plugin.runs(), 1);
       await reloaded(lab, config(path));
@@ -164,7 +177,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       }
       const refusal = { code: "name_not_found", says: /"lab" has no Service|no Service and no pod/ } as const;
       await lab.refuses(["gone.shop", "gone", former, "web.old", "other.old", lone], refusal);
-      await lab.refuses(missing, { ...refusal, says: /"lab"/ }, ways);
+      await lab.refuses(missing, { ...refusal, says: /"lab"/ });
       await lab.explains("gone.shop", refusal);
       await lab.pac(address, lone, former);
     });
@@ -183,7 +196,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
         says: /Cannot reach/,
         isRouted: true,
       });
-      await lab.refuses(missing, { code: "name_not_found", says: /"lab"/ }, ways);
+      await lab.refuses(missing, { code: "name_not_found", says: /"lab"/ });
       await lab.pac(address, lone);
       await cluster.apply(
         service({ name: "late", namespace: "front", selector: { app: "web" }, ports: http }),
@@ -197,17 +210,19 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
         "late.front is there",
         async () => (await lab.ask("late.front", "socks")).text.endsWith("of the cluster"),
       );
-      await lab.refuses(missing, { code: "name_not_found", says: /"lab"/ }, ways);
+      await lab.refuses(missing, { code: "name_not_found", says: /"lab"/ });
       await line.cut();
       await lab.stop();
       await storedPrivately(lab);
       await lab.start(config(path));
       const refusal = { code: "unreachable", says: /belongs to the cluster of "lab"[^]*refused/ } as const;
-      await lab.refuses([...owned, "late.front", ...missing], refusal, ways);
-      await lab.refuses([address, "web.shop"], refusal);
+      await lab.refuses([...owned, "late.front", ...missing], refusal);
       await lab.explains(lone, refusal);
       await lab.pac(address, lone);
       await lab.leaves("www.example.com", ["socks"]);
+      await lab.stop();
+      // From what is stored, as no instance runs.
+      await Promise.all(["web.shop", lone].map((host) => lab.explains(host, refusal)));
     });
 
     await t.step("two clusters, one of which is down", async () => {
@@ -228,6 +243,16 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       await lab.refuses(["web.stock", "10.97.5.5"], refusal);
       await lab.explains("10.97.5.5", refusal);
       await lab.pac(address, lone, "10.97.5.5", "web.stock");
+      // One of which nothing was ever learned keeps nothing from the other one.
+      await using first = await place(
+        "two clusters, one unknown",
+        twoClusters(near, `${cluster.directory}/nowhere`),
+      );
+      for (const host of ["web.shop", address, `[${six}]`]) await first.serves(host, "of the cluster");
+      await first.refuses(["web.stock", "10.97.5.5"], {
+        code: "config",
+        says: /may belong to the cluster of "far"/,
+      });
     });
     assert.deepEqual(outside.arrivals, []);
 
