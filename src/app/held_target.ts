@@ -17,8 +17,15 @@ export function heldError(
   const what = `Cannot reach ${formatTarget(target)}`;
   const open = `if it is no target of a cluster, add it to the configuration: direct: ["${target.host}"]`;
   const unknown = states.filter(({ isKnown }) => !isKnown);
-  const [owner] = unknown.length > 0 ? unknown : states;
+  const owner = unknown[0] ?? states.find(({ isSure }) => isSure) ?? states[0];
   const { transport = "", isSure = false, failure } = owner ?? {};
+  if (unknown.length === 0 && !isSure) {
+    return new PosternError(
+      "not_allowed",
+      `${what}: it may be an address of "${transport}", which does not let you see all its Services`,
+      { hint: `ask for the right to list services in all namespaces; ${open}` },
+    );
+  }
   if (unknown.length === 0) {
     return new PosternError("name_not_found", `${what}: ${absence(target.host, transport)}`, { hint: open });
   }

@@ -26,8 +26,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
     started.use(cluster);
     started.use(other);
     const web = started.use(new NamedServer("of the cluster"));
-    const { clusterIps, lone } = await furnish(cluster, web.address);
-    const [address = "", six = ""] = clusterIps;
+    await furnish(cluster, web.address);
     const place = (name: string, config: string, options = {}) =>
       LeakPlace.open({ name, curl: peers.curl, outside }, config, options);
     /** What was never asked of any cluster and may be one's. */
@@ -135,9 +134,14 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       const token = cluster.token("alice");
       const path = await kubeconfig({ name: "one-namespace", token, namespace: "front" });
       await using lab = await place("one namespace", config(path));
-      const [front = ""] = await addressesOf(cluster, "web", "front");
-      for (const host of ["web.front", front]) await lab.serves(host, "of the cluster");
+      for (const host of ["web.front", addressOf.front]) await lab.serves(host, "of the cluster");
+      // ClusterIPs of other namespaces: nothing says where the network of Services begins and ends.
+      const others = [address, "10.96.77.77", "10.97.5.5"];
       await lab.refuses(["wbe.front", "pod.web.front"], { code: "name_not_found", says: /"lab"/ });
+      await lab.refuses(others, { code: "not_allowed", says: /"lab", which does not let you see all/ });
+      await reloaded(lab, `${config(path)}direct: [10.0.0.0/8]\n`);
+      await lab.refuses(["10.96.200.99"], { code: "name_not_found", says: /"lab"/ });
+      await lab.leaves("10.1.2.3", ["socks"]);
       await lab.pac(address, lone);
     });
 
@@ -151,6 +155,9 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       await lab.refuses(["web.shop.svc"], { ...refusal, isRouted: true });
       await lab.refuses(unknown, refusal);
       for (const host of ["web.shop", address]) await lab.explains(host, refusal);
+      const { table } = await statusOf(lab);
+      assert.equal(table.state, "unknown");
+      assert.match(table.reason, /dismissed/);
       await lab.pac(address, lone);
       assert.equal(await plugin.runs(), 1);
       await reloaded(lab, config(path));
@@ -163,7 +170,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
     });
 
     await t.step("a Service and a namespace that are deleted", async () => {
-      const [former = ""] = await addressesOf(cluster, "gone");
+      const former = addressOf.gone;
       await using lab = await place("deleted", config(await kubeconfig({ name: "deleted" })));
       for (const host of ["gone.shop", "gone", former, "web.old"]) await lab.serves(host, "of the cluster");
       await cluster.remove(service({ name: "gone", namespace: "shop" }));
@@ -205,7 +212,10 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       await cluster.stopApi();
       await cluster.startApi();
       line.mend();
-      await eventuallyInCluster("the table is renewed", async () => (await relists(lab)) > 0);
+      await eventuallyInCluster("the table is renewed", async () => {
+        const [{ watches }] = (await statusOf(lab)).clusters;
+        return watches.some(({ relists }) => relists > 0);
+      });
       await eventuallyInCluster(
         "late.front is there",
         async () => (await lab.ask("late.front", "socks")).text.endsWith("of the cluster"),
@@ -295,12 +305,14 @@ async function pluginIn({ directory }: KubeCluster, name: string, script: string
   };
 }
 
-/** How often a watch was begun again from a list. */
-async function relists({ home }: LeakPlace): Promise<number> {
+/** What `postern status` shows of the transport into the cluster. */
+async function statusOf({ home }: LeakPlace): Promise<{
+  readonly clusters: readonly [{ readonly watches: readonly { readonly relists: number }[] }];
+  readonly table: { readonly state: string; readonly reason: string };
+}> {
   const { stdout, stderr } = await home.run(["status", "-o", "json"]);
   const [{ transports }] = JSON.parse(stdout || assert.fail(stderr));
-  const { clusters } = transports.find(({ type }: { type: string }) => type === "kubernetes");
-  return Math.max(...clusters[0].watches.map(({ relists }: { relists: number }) => relists));
+  return transports.find(({ type }: { readonly type: string }) => type === "kubernetes");
 }
 
 /** What was learned is nobody else's. */
@@ -313,23 +325,45 @@ async function storedPrivately({ home }: LeakPlace): Promise<void> {
   }
 }
 
-/** Services, pods behind them, and one behind none, each with its addresses. */
-async function furnish(
-  cluster: KubeCluster,
-  target: string,
-): Promise<{ readonly clusterIps: readonly string[]; readonly lone: string }> {
+/** The addresses of Services. */
+const addressOf = {
+  shop: "10.96.100.10",
+  front: "10.96.200.20",
+  old: "10.96.30.30",
+  gone: "10.96.40.40",
+} as const;
+const { shop: address } = addressOf;
+const six = "fd00:10:96::10";
+/** The address of a pod that no Service has. */
+const lone = "10.244.99.99";
+
+/** Services, pods behind them, and one behind none. */
+async function furnish(cluster: KubeCluster, target: string): Promise<void> {
   // The first one is a public top-level domain as well.
-  const namespaces = ["shop", "front", "old"];
+  const namespaces = ["shop", "front", "old"] as const;
   for (const name of namespaces) await cluster.namespace(name);
   const spec = { podCIDR: "10.244.0.0/16", podCIDRs: ["10.244.0.0/16"] };
   await cluster.json("PATCH", "/api/v1/nodes/node", { spec }, "application/merge-patch+json");
   await cluster.apply(
     ...namespaces.flatMap((namespace) => [
       pod({ name: "web", namespace, labels: { app: "web" }, ports: { http: 80 }, targets: { 80: target } }),
-      service({ name: "web", namespace, selector: { app: "web" }, ports: http, isDualStack: true }),
+      service({
+        name: "web",
+        namespace,
+        selector: { app: "web" },
+        ports: http,
+        isDualStack: namespace === "shop",
+        clusterIps: [addressOf[namespace], ...namespace === "shop" ? [six] : []],
+      }),
     ]),
-    service({ name: "gone", namespace: "shop", selector: { app: "web" }, ports: http }),
-    pod({ name: "lone", namespace: "shop", addresses: ["10.244.99.99"] }),
+    service({
+      name: "gone",
+      namespace: "shop",
+      selector: { app: "web" },
+      ports: http,
+      clusterIps: [addressOf.gone],
+    }),
+    pod({ name: "lone", namespace: "shop", addresses: [lone] }),
   );
   for (const namespace of namespaces) {
     await eventuallyInCluster(
@@ -337,18 +371,6 @@ async function furnish(
       async () => await cluster.readyEndpoints(namespace, "web") >= 1,
     );
   }
-  return { clusterIps: await addressesOf(cluster, "web"), lone: "10.244.99.99" };
-}
-
-async function addressesOf(
-  cluster: KubeCluster,
-  name: string,
-  namespace = "shop",
-): Promise<readonly string[]> {
-  const { spec } = await cluster.json("GET", `/api/v1/namespaces/${namespace}/services/${name}`) as {
-    spec: { clusterIPs: readonly string[] };
-  };
-  return spec.clusterIPs;
 }
 
 function config(kubeconfig: string): string {
