@@ -43,9 +43,9 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
     ];
     const kubeconfig = (options: Parameters<KubeCluster["kubeconfig"]>[0] & { name: string }) =>
       cluster.writeKubeconfig({ namespace: "shop", ...options });
-    // It takes 12 s, in which the rest goes on.
-    const slow = throughSlowPlugin();
-    slow.catch(() => {});
+    // They wait for long, in which the rest goes on.
+    const [slow, deleted] = [throughSlowPlugin(), withoutServices()];
+    for (const waiting of [slow, deleted]) waiting.catch(() => {});
 
     await t.step("an API server that was never reached", async () => {
       const server = `https://127.0.0.1:${freePort()}`;
@@ -165,25 +165,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       assert.equal(await plugin.runs(), 2);
     });
 
-    await t.step("a Service and a namespace that are deleted", async () => {
-      const former = addressOf.gone;
-      await using lab = await place("deleted", config(await kubeconfig({ name: "deleted" })));
-      for (const host of ["gone.shop", "gone", former, "web.old"]) await lab.serves(host, "of the cluster");
-      await cluster.remove(service({ name: "gone", namespace: "shop" }));
-      await cluster.remove(pod({ name: "web", namespace: "old" }));
-      await cluster.remove({ apiVersion: "v1", kind: "Namespace", metadata: { name: "old" } });
-      for (const host of ["gone.shop", "web.old"]) {
-        await eventuallyInCluster(
-          `${host} is gone`,
-          async () => (await lab.ask(host, "connect")).text.includes(`"lab" has no Service`),
-        );
-      }
-      const refusal = { code: "name_not_found", says: /"lab" has no Service|no Service and no pod/ } as const;
-      await lab.refuses(["gone.shop", "gone", former, "web.old", "other.old", lone], refusal);
-      await lab.refuses(missing, { ...refusal, says: /"lab"/ });
-      await lab.explains("gone.shop", refusal);
-      await lab.pac(address, lone, former);
-    });
+    await t.step("a Service and a namespace that are deleted", () => deleted);
 
     await t.step("a credential plugin that takes 12 s: what waited is answered by the cluster", () => slow);
 
@@ -261,6 +243,26 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       });
     });
     assert.deepEqual(outside.arrivals, []);
+
+    async function withoutServices(): Promise<void> {
+      const former = addressOf.gone;
+      await using lab = await place("deleted", config(await kubeconfig({ name: "deleted" })));
+      for (const host of ["gone.shop", "gone", former, "web.old"]) await lab.serves(host, "of the cluster");
+      await cluster.remove(service({ name: "gone", namespace: "shop" }));
+      await cluster.remove(pod({ name: "web", namespace: "old" }));
+      await cluster.remove({ apiVersion: "v1", kind: "Namespace", metadata: { name: "old" } });
+      for (const host of ["gone.shop", "web.old"]) {
+        await eventuallyInCluster(
+          `${host} is gone`,
+          async () => (await lab.ask(host, "connect")).text.includes(`"lab" has no Service`),
+        );
+      }
+      const refusal = { code: "name_not_found", says: /"lab" has no Service|no Service and no pod/ } as const;
+      await lab.refuses(["gone.shop", "gone", former, "web.old", "other.old", lone], refusal);
+      await lab.refuses(missing, { ...refusal, says: /"lab"/ });
+      await lab.explains("gone.shop", refusal);
+      await lab.pac(address, lone, former);
+    }
 
     async function throughSlowPlugin(): Promise<void> {
       const token = { apiVersion: v1, kind: "ExecCredential", status: { token: cluster.token("admin") } };
