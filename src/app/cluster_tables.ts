@@ -13,6 +13,7 @@ import {
 } from "../core/mod.ts";
 import type { TableState } from "../listeners/mod.ts";
 import {
+  comparableHost,
   type Domains,
   type Held,
   mayBeOfCluster,
@@ -185,9 +186,17 @@ export class ClusterTables implements AsyncDisposable {
     return this.#followed.find(({ name }) => name === transport);
   }
 
-  /** What this machine is or is connected to itself is no cluster's that nothing is known of. */
-  #isReleased(target: Target, { owners }: Held): boolean {
-    return !owners.some(({ isSure }) => isSure) && this.#options.here.has(target.host);
+  /**
+   * What this machine is or is connected to itself is no cluster's that nothing is known of; neither are API servers,
+   * which a person who has to sign in again must reach.
+   */
+  #isReleased({ host }: Target, { owners }: Held): boolean {
+    if (owners.some(({ isSure }) => isSure)) return false;
+    const name = comparableHost(host);
+    return this.#options.here.has(host) ||
+      this.#followed.some(({ tables: { server } }) =>
+        server !== undefined && comparableHost(server) === name
+      );
   }
 
   /** A request that only one cluster can answer may open a window for a sign-in that failed; nothing else does. */

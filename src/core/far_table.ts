@@ -34,6 +34,8 @@ export interface FarTables {
   readonly current: FarTable | undefined;
   /** What the far side owns; undefined while nothing was learned of it. The same object until something has changed. */
   readonly domain: FarDomain | undefined;
+  /** The host of the API that the far side is reached by, where a direct connection finds it: no target behind it. */
+  readonly server?: string | undefined;
   /** Whether `recall` has done its work. */
   readonly isRecalled: boolean;
   /** Reads what was learned earlier, without asking the far side. What cannot be read counts as not learned. */

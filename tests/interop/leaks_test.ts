@@ -48,15 +48,25 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
     for (const waiting of [slow, deleted]) waiting.catch(() => {});
 
     await t.step("an API server that was never reached", async () => {
-      const server = `https://127.0.0.1:${freePort()}`;
-      const path = await kubeconfig({ name: "never", cluster: { server } });
+      const server = "10.9.9.9";
+      const path = await kubeconfig({
+        name: "never",
+        cluster: { server: `https://${server}:${freePort()}` },
+      });
       await using lab = await place("never reached", config(path));
       const refusal = { code: "unreachable", says: /may belong to the cluster of "lab"[^]*refused/ } as const;
       await lab.refuses(unknown, refusal);
       await lab.explains("web.shop", refusal);
       await lab.pac(address, lone);
       for (
-        const host of ["www.example.com", "example.com", "printer.local", neighbor.name, neighbor.address]
+        const host of [
+          "www.example.com",
+          "example.com",
+          "printer.local",
+          neighbor.name,
+          neighbor.address,
+          server,
+        ]
       ) await lab.leaves(host, ["socks"]);
       // What the rest of this file would see if it were so.
       await reloaded(lab, `${config(path)}direct: ["control.shop"]\n`);

@@ -26,6 +26,8 @@ export interface ClusterTableParts {
   readonly log: Log;
   /** The namespace of names without one. */
   readonly namespace: string;
+  /** The host of its API server, where that is reached directly. */
+  readonly server?: string | undefined;
   /** Networks of pods by the configuration. */
   readonly podNetworks: readonly string[];
   /** Nothing is remembered where it is absent. */
@@ -73,6 +75,10 @@ export class ClusterTable implements FarTables, AsyncDisposable {
 
   get domain(): FarDomain | undefined {
     return this.#domain;
+  }
+
+  get server(): string | undefined {
+    return this.#parts.server;
   }
 
   get isRecalled(): boolean {

@@ -20,6 +20,10 @@ export class LateTables implements FarTables, Disposable {
     return this.#tables?.domain;
   }
 
+  get server(): string | undefined {
+    return this.#tables?.server;
+  }
+
   get isRecalled(): boolean {
     return this.#tables?.isRecalled ?? this.#isUnreadable;
   }

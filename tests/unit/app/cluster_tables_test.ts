@@ -21,6 +21,7 @@ const { signal } = new AbortController();
 class LateTable implements FarTables {
   current: FarTable | undefined;
   domain: FarDomain | undefined;
+  server: string | undefined;
   isRecalled = false;
   recalled = 0;
   asked = 0;
@@ -431,4 +432,19 @@ Deno.test("ClusterTables logs a sign-in that failed once, however long ago it sa
     await clock.advance(60_000);
   }
   assert.equal(log.lines.filter(({ event }) => event === "routes.no_table").length, 1);
+});
+
+Deno.test("ClusterTables lets clients reach the API server of a cluster that refuses us, unless the cluster owns it", async () => {
+  const { table, tables, begin } = parts();
+  await using _tables = tables;
+  table.server = "10.96.9.9";
+  const [other, server] = [begin("10.96.9.8"), begin("10.96.9.9")];
+  await settle();
+  table.fails(new PosternError("auth", "Cannot sign in"));
+  await Promise.all([other.done, server.done]);
+  assert.deepEqual([other.way, server.way], ["held", "direct"]);
+  table.learned("web.shop");
+  const owned = begin("10.96.9.9");
+  await owned.done;
+  assert.equal(owned.way, "held");
 });
