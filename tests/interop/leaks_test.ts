@@ -44,8 +44,8 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
     const kubeconfig = (options: Parameters<KubeCluster["kubeconfig"]>[0] & { name: string }) =>
       cluster.writeKubeconfig({ namespace: "shop", ...options });
     // They wait for long, in which the rest goes on.
-    const [slow, deleted] = [throughSlowPlugin(), withoutServices()];
-    for (const waiting of [slow, deleted]) waiting.catch(() => {});
+    const [slow, impatient, deleted] = [throughSlowPlugin(), pastSlowPlugin(), withoutServices()];
+    for (const waiting of [slow, impatient, deleted]) waiting.catch(() => {});
 
     await t.step("an API server that was never reached", async () => {
       const server = "10.9.9.9";
@@ -177,7 +177,10 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
 
     await t.step("a Service and a namespace that are deleted", () => deleted);
 
-    await t.step("a credential plugin that takes 12 s: what waited is answered by the cluster", () => slow);
+    await t.step("a credential plugin that takes 12 s: what waited is answered by the cluster", async () => {
+      await slow;
+      await impatient;
+    });
 
     await t.step("an API server that goes away, and a watch that has expired when it is back", async () => {
       await using line = new ApiLine(cluster.address);
@@ -275,10 +278,8 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
     }
 
     async function throughSlowPlugin(): Promise<void> {
-      const token = { apiVersion: v1, kind: "ExecCredential", status: { token: cluster.token("admin") } };
-      const plugin = await pluginIn(cluster, "slow", `sleep 12; echo '${JSON.stringify(token)}'`);
-      const path = await kubeconfig({ name: "slow", user: plugin.user });
-      await using lab = await place("slow plugin", config(path), { env: plugin.env });
+      const plugin = await slowPlugin("slow");
+      await using lab = await place("slow plugin", config(plugin.kubeconfig), { env: plugin.env });
       await lab.pac(address, lone);
       await Promise.all([
         lab.serves(address, "of the cluster", ["socks"]),
@@ -287,6 +288,32 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
         lab.refuses(["wbe.front"], { code: "name_not_found", says: /"lab" has no Service wbe/ }),
       ]);
       assert.equal(await plugin.runs(), 1);
+    }
+
+    /** Clients that do not wait so long are refused meanwhile. */
+    async function pastSlowPlugin(): Promise<void> {
+      const plugin = await slowPlugin("impatient");
+      const text = `${config(plugin.kubeconfig)}listen: { limits: { dial: 2s } }\n`;
+      await using lab = await place("impatient", text, { env: plugin.env });
+      await lab.refuses([address, "web.shop"], {
+        code: "timeout",
+        says: /may belong to the cluster of "lab", which has not answered/,
+      });
+      await lab.explains("web.shop", { code: "timeout", says: /has not answered/ });
+      await eventuallyInCluster(
+        "web.shop answers",
+        async () => (await lab.ask("web.shop", "socks")).text.endsWith("of the cluster"),
+      );
+      lab.nothingLeft(["web.shop"]);
+      assert.equal(await plugin.runs(), 1);
+    }
+
+    async function slowPlugin(
+      name: string,
+    ): Promise<Awaited<ReturnType<typeof pluginIn>> & { readonly kubeconfig: string }> {
+      const token = { apiVersion: v1, kind: "ExecCredential", status: { token: cluster.token("admin") } };
+      const plugin = await pluginIn(cluster, name, `sleep 12; echo '${JSON.stringify(token)}'`);
+      return { ...plugin, kubeconfig: await kubeconfig({ name, user: plugin.user }) };
     }
   });
 });
