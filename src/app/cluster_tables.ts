@@ -22,7 +22,7 @@ import {
   type Tables,
 } from "../routing/mod.ts";
 import type { Transports } from "../transports/mod.ts";
-import { heldError } from "./held_target.ts";
+import { heldError, signingIn } from "./held_target.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 export interface ClusterTablesOptions {
@@ -153,7 +153,8 @@ export class ClusterTables implements AsyncDisposable {
     return heldError(target, held, (transport) => {
       const one = this.#named(transport);
       const isKnown = one?.tables.current !== undefined;
-      return { isKnown, ...(one?.failure && !isKnown && { failure: one.failure }) };
+      const signingInWith = one?.tables.signingInWith;
+      return { isKnown, signingInWith, ...(one?.failure && !isKnown && { failure: one.failure }) };
     });
   }
 
@@ -162,7 +163,8 @@ export class ClusterTables implements AsyncDisposable {
     const one = this.#named(transport);
     if (!one) return undefined;
     if (one.tables.current) return { state: "known" };
-    const { failure, asking } = one;
+    const { failure, asking, tables: { signingInWith } } = one;
+    if (signingInWith !== undefined) return { state: "asking", reason: signingIn(signingInWith) };
     return {
       state: asking ? "asking" : "unknown",
       ...(failure &&

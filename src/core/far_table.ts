@@ -42,6 +42,8 @@ export interface FarTables {
   recall(options: { readonly signal: AbortSignal }): Promise<void>;
   /** Begins to follow what is there, and resolves when that is known; fails with the reason why it is not. */
   follow(options: { readonly signal: AbortSignal }): Promise<void>;
+  /** The program that a person signs in with right now: `follow` waits for it. */
+  readonly signingInWith?: string | undefined;
   /** A client asks for something that only this far side has: a sign-in that failed may run again. */
   allowSignIn?(): void;
   /** Calls `changed` whenever `current` or `domain` is another one. */

@@ -297,9 +297,10 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       await using lab = await place("impatient", text, { env: plugin.env });
       await lab.refuses([address, "web.shop"], {
         code: "timeout",
-        says: /may belong to the cluster of "lab", which has not answered/,
+        says: /may belong to the cluster of "lab", and postern waits for the sign-in with "tsh"/,
       });
-      await lab.explains("web.shop", { code: "timeout", says: /has not answered/ });
+      const { table } = await statusOf(lab);
+      assert.match(table.reason, /waits for the sign-in with "tsh"/);
       await eventuallyInCluster(
         "web.shop answers",
         async () => (await lab.ask("web.shop", "socks")).text.endsWith("of the cluster"),

@@ -21,7 +21,7 @@ import { isOwnable } from "./network_in.ts";
 
 export interface ClusterTableParts {
   readonly view: ClusterView;
-  readonly api: Pick<KubeApi, "name" | "json" | "allowSignIn">;
+  readonly api: Pick<KubeApi, "name" | "json" | "allowSignIn" | "status">;
   readonly clock: Clock;
   readonly log: Log;
   /** The namespace of names without one. */
@@ -79,6 +79,10 @@ export class ClusterTable implements FarTables, AsyncDisposable {
 
   get server(): string | undefined {
     return this.#parts.server;
+  }
+
+  get signingInWith(): string | undefined {
+    return this.#parts.api.status().signingInWith;
   }
 
   get isRecalled(): boolean {

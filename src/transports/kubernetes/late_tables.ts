@@ -24,6 +24,10 @@ export class LateTables implements FarTables, Disposable {
     return this.#tables?.server;
   }
 
+  get signingInWith(): string | undefined {
+    return this.#tables?.signingInWith;
+  }
+
   get isRecalled(): boolean {
     return this.#tables?.isRecalled ?? this.#isUnreadable;
   }

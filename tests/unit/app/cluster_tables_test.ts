@@ -22,6 +22,7 @@ class LateTable implements FarTables {
   current: FarTable | undefined;
   domain: FarDomain | undefined;
   server: string | undefined;
+  signingInWith: string | undefined;
   isRecalled = false;
   recalled = 0;
   asked = 0;
@@ -447,4 +448,20 @@ Deno.test("ClusterTables lets clients reach the API server of a cluster that ref
   const owned = begin("10.96.9.9");
   await owned.done;
   assert.equal(owned.way, "held");
+});
+
+Deno.test("ClusterTables tells a client that waited in vain of the sign-in that goes on", async () => {
+  const { table, tables, begin, refusal } = parts();
+  await using _tables = tables;
+  const stop = new AbortController();
+  const held = begin("web.shop", stop.signal);
+  await settle();
+  table.signingInWith = "kubelogin";
+  stop.abort();
+  await held.done;
+  const { code, message, hint } = refusal(held.route, "web.shop");
+  assert.equal(code, "timeout");
+  assert.match(message, /postern waits for the sign-in with "kubelogin"$/);
+  assert.match(hint ?? "", /^finish the sign-in, then connect again; .*direct: \["web\.shop"\]$/);
+  assert.match(tables.state("lab")?.reason ?? "", /waits for the sign-in with "kubelogin"/);
 });

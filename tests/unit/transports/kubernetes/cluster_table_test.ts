@@ -38,6 +38,7 @@ function tableFor(
 ): ClusterTable {
   const api = {
     name: "lab",
+    status: () => ({ server: "192.0.2.1:6443", requests: 0, connections: 0 }),
     json({ path }: { readonly path: string }) {
       const answer = answers[path.replace(/\?.*$/, "")];
       if (answer !== undefined) return Promise.resolve(answer);
