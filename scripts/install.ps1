@@ -10,10 +10,12 @@ param(
   # Where to; the directory for programs of this person unless told.
   [string] $To = '',
   # Where releases are: URL/vVERSION/postern-VERSION-SYSTEM.exe
-  [string] $From = ''
+  [string] $From = '',
+  # Installs without verifying the attestation.
+  [switch] $SkipAttestation
 )
 
-function Install-Postern([string] $Version, [string] $To, [string] $From) {
+function Install-Postern([string] $Version, [string] $To, [string] $From, [bool] $SkipAttestation) {
   $ErrorActionPreference = 'Stop'
   $ProgressPreference = 'SilentlyContinue'
 
@@ -74,6 +76,32 @@ function Install-Postern([string] $Version, [string] $To, [string] $From) {
     if ($found -cne $sum) {
       Stop-Installing "Cannot use $file`: its checksum is $found and should be $sum" 'fetch it again'
     }
+    # gh asks GitHub, and not the place that the program comes from.
+    $repository = ''
+    $builtBy = ''
+    foreach ($place in @($From.TrimEnd('/'), $releaseUrl)) {
+      if (-not $repository -and $place -match '^https://github\.com/([^/]+/[^/]+)/releases/download$') {
+        $repository = $Matches[1]
+      }
+    }
+    if ($repository -and -not $SkipAttestation -and (Get-Command gh -ErrorAction SilentlyContinue)) {
+      # A line on stderr must not end the script.
+      $ErrorActionPreference = 'Continue'
+      & gh auth token *> $null
+      $isSignedIn = $LASTEXITCODE -eq 0
+      if ($isSignedIn) {
+        $workflow = "$repository/.github/workflows/release.yml"
+        $reason = (& gh attestation verify $program --repo $repository --signer-workflow $workflow 2>&1 | Out-String).Trim()
+      }
+      $isVerified = $isSignedIn -and $LASTEXITCODE -eq 0
+      $ErrorActionPreference = 'Stop'
+      if ($isSignedIn -and -not $isVerified) {
+        $last = ($reason -split "`n")[-1].Trim()
+        Stop-Installing "Cannot use $file`: gh cannot verify its attestation: $last" `
+          'look at what is published there; to install it nevertheless: -SkipAttestation'
+      }
+      if ($isVerified) { $builtBy = $repository }
+    }
     $said = [string] (& $program --version)
     if ($said.Trim() -cne "postern $Version") {
       Stop-Installing "Cannot use $file`: it says that it is ""$said""" 'look at what is published there'
@@ -90,10 +118,17 @@ function Install-Postern([string] $Version, [string] $To, [string] $From) {
     }
     Get-ChildItem -LiteralPath $To -Force -Filter '.postern.*.old' | Remove-Item -Force -ErrorAction SilentlyContinue
     Write-Host "postern: postern $Version is in $To"
+    if ($builtBy) { Write-Host "postern: gh verified that the release workflow of $builtBy built it" }
+    else {
+      Write-Host 'postern: its checksum comes from the same place: it proves that the download is whole, not who built it'
+      if ($repository) {
+        Write-Host "postern: verify who built it: gh attestation verify ""$(Join-Path $To 'postern.exe')"" --repo $repository"
+      }
+    }
     if ($wasThere) { Write-Host 'postern: a door that runs goes on with the program it had, until it is started again' }
     if (($env:PATH -split ';') -notcontains $To) { Write-Host "postern: $To is not in your PATH" }
   }
   finally { Remove-Item -LiteralPath $work -Recurse -Force -ErrorAction SilentlyContinue }
 }
 
-Install-Postern -Version $Version -To $To -From $From
+Install-Postern -Version $Version -To $To -From $From -SkipAttestation $SkipAttestation

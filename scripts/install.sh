@@ -14,14 +14,16 @@ release_url=''
 
 usage() {
   cat <<'END'
-usage: install.sh [--version VERSION] [--to DIRECTORY] [--from URL]
+usage: install.sh [--version VERSION] [--to DIRECTORY] [--from URL] [--skip-attestation]
 
-Fetches the program of postern for this system, checks it against the checksum beside it, and puts it into
-DIRECTORY in one step: a door that runs keeps the file that it has.
+Fetches the program of postern for this system, checks it, and puts it into DIRECTORY in one step: a door that
+runs keeps the file that it has. The checksum beside the program proves that the download is whole, not who built
+it. Where gh is here and signed in, it verifies the attestation: that the project's release workflow built it.
 
   --version VERSION  the release to install; that of this script unless told
   --to DIRECTORY     where to; ~/.local/bin unless told
   --from URL         where releases are: URL/vVERSION/postern-VERSION-SYSTEM; also POSTERN_RELEASES
+  --skip-attestation installs without verifying the attestation
   --help             this text
 END
 }
@@ -34,10 +36,11 @@ fail() { # SENTENCE HINT [EXIT]
 say() { printf 'postern: %s\n' "$1" >&2; }
 
 main() {
-  version=$release_version from=${POSTERN_RELEASES:-$release_url} to=''
+  version=$release_version from=${POSTERN_RELEASES:-$release_url} to='' skips_attestation=''
   while [ $# -gt 0 ]; do
     case $1 in
       -h | --help) usage; return 0 ;;
+      --skip-attestation) skips_attestation=1; shift ;;
       --version=* | --to=* | --from=*) take "${1%%=*}" "${1#*=}"; shift ;;
       --version | --to | --from)
         [ $# -ge 2 ] || fail "Cannot read the command line: nothing stands behind $1" 'see --help' 2
@@ -59,6 +62,7 @@ main() {
   fetch "$url.sha256" "$work/sum"
   fetch "$url" "$work/postern"
   check_sum
+  check_origin
   put_in_place
 }
 
@@ -195,6 +199,30 @@ is_sum() {
   case $1 in *[!0-9a-f]*) return 1 ;; esac
 }
 
+# gh asks GitHub, and not the place that the program comes from.
+check_origin() {
+  built_by=''
+  repository=$(repository_of "${from%/}")
+  [ -n "$repository" ] || repository=$(repository_of "$release_url")
+  if [ -z "$repository" ] || [ -n "$skips_attestation" ]; then return 0; fi
+  if ! has gh || ! gh auth token >/dev/null 2>&1 </dev/null; then return 0; fi
+  reason=$(gh attestation verify "$work/postern" --repo "$repository" \
+    --signer-workflow "$repository/.github/workflows/release.yml" 2>&1 </dev/null) ||
+    fail "Cannot use $file: gh cannot verify its attestation: $(last_words "$reason")" \
+      'look at what is published there; to install it nevertheless: --skip-attestation'
+  built_by=$repository
+}
+
+# OWNER/NAME of the project whose releases are there; nothing where they are not on GitHub.
+repository_of() { # URL
+  case $1 in
+    https://github.com/*/*/releases/download)
+      name=${1#https://github.com/}
+      printf '%s' "${name%/releases/download}"
+      ;;
+  esac
+}
+
 put_in_place() {
   chmod 755 "$work/postern"
   said=$("$work/postern" --version 2>&1 </dev/null) ||
@@ -207,6 +235,12 @@ put_in_place() {
     fail "Cannot replace \"$to/postern\": $(last_words "$reason")" 'name another directory: --to DIRECTORY'
   is_done=1
   say "$said is in $to"
+  if [ -n "$built_by" ]; then
+    say "gh verified that the release workflow of $built_by built it"
+  else
+    say 'its checksum comes from the same place: it proves that the download is whole, not who built it'
+    [ -z "$repository" ] || say "verify who built it: gh attestation verify \"$to/postern\" --repo $repository"
+  fi
   [ -z "$was_there" ] || say 'a door that runs goes on with the program it had, until it is started again'
   case :${PATH:-}: in
     *":$to:"*)

@@ -11,7 +11,10 @@ const environment: readonly (readonly [string, string])[] = [
   ["POSTERN_BROWSER, KHARON_BROWSER, BROWSER", "What opens a web address; %s in it is the address."],
   ["LIEUTENANT_URL, COMMODORE_API_URL", "A catalogue without configuration."],
   ["SSH_AUTH_SOCK", "The ssh agent."],
-  ["KUBECONFIG", "Where kubeconfigs are written to with --merge. A door never reads it."],
+  [
+    "KUBECONFIG",
+    "The kubeconfigs that instances and --merge use, as for kubectl. An instance ignores it where POSTERN_CLUSTER is set.",
+  ],
   ["NO_COLOR", "No colours."],
   ["SSL_CERT_FILE", "Certificate authorities besides those of the system."],
   ["XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME, XDG_RUNTIME_DIR", "Where files are kept."],

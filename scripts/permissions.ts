@@ -382,8 +382,9 @@ function fill(
   if (name === "{agent}") return agent ? [agent] : [];
   if (name === "{browser}") return [browserProgram(browser, platform)];
   if (name === "{kube}") {
-    const [first = ""] = (kubeconfig ?? "").split(":");
-    return [`${directories.home}/.kube`, ...(first === "" ? [] : [directoryOf(first)])];
+    // Which of them is written to depends on which of them exist.
+    const named = (kubeconfig ?? "").split(platform === "windows" ? ";" : ":").filter((path) => path !== "");
+    return [...new Set([`${directories.home}/.kube`, ...named.map(directoryOf)])];
   }
   const places: Record<string, string> = { ...directories, self };
   return [name.replace(/^\{(\w+)\}$/, (whole, place: string) => places[place] ?? whole)];

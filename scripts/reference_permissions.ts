@@ -16,7 +16,7 @@ const places = [
     "`{browser}`",
     "what `$POSTERN_BROWSER`, `$KHARON_BROWSER` or `$BROWSER` names, else the platform's opener",
   ],
-  ["`{kube}`", "`~/.kube`, and the directory of the file that `$KUBECONFIG` names first"],
+  ["`{kube}`", "`~/.kube`, and the directories of the files that `$KUBECONFIG` names"],
   ["`{serviceLogs}`", "on macOS `~/Library/Logs`; elsewhere nothing"],
   ["`{services}`", "`systemd` in `$XDG_CONFIG_HOME` or `~/.config`; on macOS `~/Library/LaunchAgents`"],
   ["`{self}`", "the program itself, to start a door in the background"],

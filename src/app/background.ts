@@ -1,5 +1,7 @@
 import { describe, directoryOf, pause, PosternError, within, type World } from "../core/mod.ts";
+import { clustersOf } from "./clusters_of_status.ts";
 import { checkedId, connectInstance, logFile } from "./instance.ts";
+import { keptKubeconfigs } from "./settings/kubeconfigs.ts";
 
 export interface BackgroundOptions {
   readonly id: string;
@@ -11,6 +13,8 @@ export interface BackgroundStarted {
   readonly id: string;
   readonly pid: number;
   readonly addresses: readonly string[];
+  /** The clusters that its transports go into: `context lab of FILE`. */
+  readonly clusters: readonly string[];
   readonly log: string;
 }
 
@@ -29,13 +33,15 @@ export async function startInBackground(
   await world.files.privateDirectory(directoryOf(log));
   const before = (await world.files.info(log))?.size ?? 0;
   const ending = new AbortController();
+  const kubeconfigs = keptKubeconfigs(world);
   const started = await world.process.background([...world.process.self, ...args, `--log-file=${log}`], {
     log,
     signal: ending.signal,
+    ...(kubeconfigs !== undefined && { env: { KUBECONFIG: kubeconfigs } }),
   });
   const ended = started.ended.then((code) => ({ code }));
   try {
-    const addresses = await within({
+    const reached = await within({
       clock: world.clock,
       ms: patience,
       signal,
@@ -44,8 +50,8 @@ export async function startInBackground(
           hint: `it was ended; see what it did in ${log}`,
         }),
     }, (signal) => readyAddresses(world, id, { pid: started.pid, ended, signal }));
-    if ("code" in addresses) throw await failure(world, { id, log, before, code: addresses.code });
-    return { id, pid: started.pid, addresses: addresses.ready, log };
+    if ("code" in reached) throw await failure(world, { id, log, before, code: reached.code });
+    return { id, pid: started.pid, ...reached, log };
   } catch (error) {
     // A door that came to life after all would be one that nobody expects.
     ending.abort(error);
@@ -60,18 +66,19 @@ async function readyAddresses(
   world: World,
   id: string,
   { pid, ended, signal }: { pid: number; ended: Promise<{ code: number }>; signal: AbortSignal },
-): Promise<{ ready: string[] } | { code: number }> {
+): Promise<Pick<BackgroundStarted, "addresses" | "clusters"> | { code: number }> {
   while (true) {
     const end = await Promise.race([ended, pause(world.clock, 25, { signal })]);
     if (end) return end;
     try {
       const client = await connectInstance(world, id, { signal });
-      const { state, listeners, pid: answering } = await client.status({ signal });
+      const status = await client.status({ signal });
+      const { state, listeners, pid: answering } = status;
       // Another door may have the id: ours will end and say so.
       if (state === "ready" && answering === pid) {
-        const ready = listeners.filter(({ kind }) => kind !== "admin")
+        const addresses = listeners.filter(({ kind }) => kind !== "admin")
           .map(({ kind, address }) => kind === "dns" ? `dns:${address}` : address);
-        return { ready };
+        return { addresses, clusters: clustersOf(status) };
       }
     } catch (error) {
       if (signal.aborted) throw signal.reason;

@@ -36,6 +36,7 @@ export * from "./settings/environment_text.ts";
 export * from "./catalogue/fleet.ts";
 export { countsOf, type FleetTest, type TestCounts } from "./fleet_tests/tested_fleet.ts";
 export * from "./settings/from_files.ts";
+export { namedKubeconfigs, writtenKubeconfigs } from "./settings/kubeconfigs.ts";
 export type { OnDemand } from "./handed_over.ts";
 export { connectInstance, type InstanceInfo, instances, logFile } from "./instance.ts";
 export type { Overrides } from "./settings/overrides.ts";

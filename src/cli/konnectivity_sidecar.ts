@@ -116,9 +116,9 @@ export async function runSidecar(
   world: World,
   { log, version, signal }: RunContext,
 ): Promise<void> {
-  const { runKonnectivitySidecar } = await import("../app/mod.ts");
+  const { namedKubeconfigs, runKonnectivitySidecar } = await import("../app/mod.ts");
   await using signals = untilSignals(world, signal);
-  await runKonnectivitySidecar(settingsOf(values, world), world, {
+  await runKonnectivitySidecar(settingsOf(values, world, namedKubeconfigs(world)), world, {
     version,
     log,
     draining: signals.first,
@@ -130,6 +130,7 @@ export async function runSidecar(
 function settingsOf(
   values: InferValue<typeof socks5Options> | InferValue<typeof httpsOptions>,
   world: World,
+  kubeconfigs: readonly string[],
 ): SidecarSettings {
   const { cloudDirect, guestDNS, managementDNS, preferIPv4, isOpen, mode, drain, healthPort, healthAddress } =
     values;
@@ -145,7 +146,6 @@ function settingsOf(
       },
     );
   }
-  const kubeconfig = values.isDisabled ? undefined : kubeconfigOf(values, world);
   const env = (name: string) => world.process.env(name) || world.process.env(name.toLowerCase());
   return {
     kind: values.action,
@@ -156,7 +156,9 @@ function settingsOf(
     ...(healthPort > 0 && { health: formatTarget({ host: healthAddress, port: healthPort }) }),
     isOpen,
     ...(user && { user }),
-    ...(kubeconfig !== undefined && { kubeconfig }),
+    ...(!values.isDisabled && {
+      kubeconfigs: demandKubeconfigs(values.kubeconfig ? [absolute(values.kubeconfig)] : kubeconfigs),
+    }),
     names: { guestDNS, managementDNS, preferIPv4 },
     cloudDirect,
     guestProxies: values.action === "https"
@@ -197,15 +199,13 @@ function hostsOf(
   return { hosts: [host], isLoopback: isLoopbackHost(host) };
 }
 
-function kubeconfigOf({ kubeconfig }: { readonly kubeconfig?: string | undefined }, world: World): string {
-  const named = kubeconfig ?? world.process.env("KUBECONFIG") ?? "";
-  const files = kubeconfig === undefined ? named.split(":").filter((file) => file !== "") : [named];
-  const [file] = files;
-  if (file !== undefined && files.length === 1) return absolutePath(world, file);
-  const why = file === undefined ? "KUBECONFIG names no kubeconfig" : "KUBECONFIG names several kubeconfigs";
-  throw new PosternError("config", `Cannot resolve the guest cluster's names: ${why}`, {
-    hint: "name the one of the guest cluster, or leave names to the agent with --disable-resolver",
-  });
+function demandKubeconfigs(paths: readonly string[]): readonly string[] {
+  if (paths.length > 0) return paths;
+  throw new PosternError(
+    "config",
+    "Cannot resolve the guest cluster's names: KUBECONFIG names no kubeconfig",
+    { hint: "name that of the guest cluster, or leave names to the agent with --disable-resolver" },
+  );
 }
 
 function absolutePath({ process }: World, path: string): string {

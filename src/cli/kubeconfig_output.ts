@@ -24,7 +24,7 @@ export const outputWords = object({
   })),
   merge: option("--merge", {
     description: words(
-      "Adds it to an existing kubeconfig: that of --file, else of $KUBECONFIG, else ~/.kube/config.",
+      "Adds it to an existing kubeconfig: that of --file, else the file of $KUBECONFIG that kubectl writes, else ~/.kube/config.",
     ),
   }),
   temp: option("--temp", {
@@ -55,13 +55,13 @@ export async function giveOut(
 ): Promise<void> {
   const { terminal, files } = world;
   const { mergeKubeconfigFile, writeKubeconfigFile, writtenKubeconfig } = await import("../clusters/mod.ts");
+  const { temporaryKubeconfig, writtenKubeconfigs } = await import("../app/mod.ts");
   if (temp) {
-    const { temporaryKubeconfig } = await import("../app/mod.ts");
     const [first] = kubeconfig.clusters;
     return await terminal.out(`${await temporaryKubeconfig(world, first?.name ?? "", kubeconfig)}\n`);
   }
   if (file === undefined && !merge) return await terminal.out(await writtenKubeconfig(kubeconfig));
-  const [path, ...behind] = file === undefined ? usualKubeconfigs(world) : [file] as const;
+  const [path, ...behind] = file === undefined ? await writtenKubeconfigs(world) : [file] as const;
   if (merge) await mergeKubeconfigFile(world, path, kubeconfig, { force, behind, signal });
   else await writeKubeconfigFile(files, path, kubeconfig, { force });
   const done = merge ? "added to" : "written to";
@@ -89,11 +89,4 @@ export async function doorAddress(
     );
   }
   return proxyUrl ?? socks.replace(/^socks5h:/, "socks5:");
-}
-
-/** Those that kubectl reads, the first one first: of KUBECONFIG, else the usual one. The first one is written to. */
-export function usualKubeconfigs({ process, places }: World): readonly [string, ...string[]] {
-  const separator = process.platform === "windows" ? ";" : ":";
-  const [first, ...more] = process.env("KUBECONFIG")?.split(separator).filter((path) => path !== "") ?? [];
-  return first === undefined ? [`${places.home}/.kube/config`] : [first, ...more];
 }

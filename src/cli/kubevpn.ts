@@ -14,7 +14,7 @@ const address = string({ metavar: "ADDR:PORT" });
 
 const cluster = {
   kubeconfig: optional(option("--kubeconfig", pathValue("FILE"), {
-    description: words("The kubeconfig (default: ~/.kube/config)."),
+    description: words("The kubeconfig (default: the files of KUBECONFIG, else ~/.kube/config)."),
   })),
   context: optional(option("--context", string({ metavar: "CONTEXT" }), {
     description: words("Its context (default: the current one)."),

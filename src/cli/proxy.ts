@@ -9,6 +9,7 @@ import type { OnDemand } from "../app/mod.ts";
 import { defineCommand, type RunContext } from "./command.ts";
 import { logToFile } from "./log_to_file.ts";
 import { durationOrNever, instanceOption, pathValue, words } from "./options.ts";
+import { printable } from "./printable.ts";
 import { SignalGuard } from "./wrapping.ts";
 
 const address = string({ metavar: "ADDR:PORT" });
@@ -50,7 +51,7 @@ const options = object({
   })),
   kubeconfig: optional(option("--kubeconfig", pathValue("FILE"), {
     description: words(
-      "The kubeconfig of the clusters that are named here (default: ~/.kube/config); - reads it from the standard input and keeps it, for you only, until the door ends.",
+      "The kubeconfig of the clusters that are named here (default: the files of KUBECONFIG, else ~/.kube/config); - reads it from the standard input and keeps it, for you only, until the door ends.",
     ),
   })),
   namespace: optional(option("--namespace", "-n", string({ metavar: "NAMESPACE" }), {
@@ -180,8 +181,9 @@ async function startInBackground(options: ProxyOptions, world: World, context: R
     guard,
   );
   await world.terminal.out(`ready ${started.addresses.join(" ")}\n`);
+  const clusters = started.clusters.map((cluster) => `, ${printable(cluster)}`).join("");
   await world.terminal.err(
-    `postern: started "${started.id}" (pid ${started.pid}), its log is ${started.log}\n` +
+    `postern: started "${started.id}" (pid ${started.pid})${clusters}, its log is ${started.log}\n` +
       `postern: stop it with: postern stop${id === "default" ? "" : ` ${id}`}\n`,
   );
 }

@@ -82,6 +82,11 @@ export async function install(
     if (!values.yes) throw plan.problem;
     await tell(`note: it will not start as long as this is so: ${plan.problem.message}`);
   }
+  if (plan.kubeconfigs !== undefined) {
+    await tell(
+      `note: the service keeps KUBECONFIG as it is now: ${plan.kubeconfigs}; to change it, install again`,
+    );
+  }
   const changes = [
     ...plan.files.filter(({ state }) => state !== "same").map(({ path, state }) =>
       `${state === "new" ? "writes" : "writes anew"} ${path}`

@@ -2,7 +2,7 @@ import type { Status } from "../app/mod.ts";
 import { counted, formatAge, formatBytes, type World } from "../core/mod.ts";
 import { chainsText } from "./chains_text.ts";
 import { type Paint, paintFor } from "./paint.ts";
-import { printableLines } from "./printable.ts";
+import { printable, printableLines } from "./printable.ts";
 import { type Column, table } from "./table.ts";
 
 type TransportState = Status["transports"][number];
@@ -29,6 +29,11 @@ export function statusText(status: Status, world: World): string {
       }` +
       (problem === undefined ? "" : paint.red(` ${lines(problem)}`)),
     ]),
+    ...transports.flatMap(({ name, type, detail }): [string, string][] =>
+      type === "kubernetes" && typeof detail === "string"
+        ? [["cluster", `${name}: ${printable(detail)}`]]
+        : []
+    ),
     ...transports.flatMap(({ name, table }): [string, string][] => {
       if (table === undefined || table.state === "known" || (table.state === "unknown" && !table.reason)) {
         return [];

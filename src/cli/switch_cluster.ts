@@ -5,7 +5,7 @@ import { PosternError, type World } from "../core/mod.ts";
 import { readClusters, tellNotes, trustOption } from "./cluster_options.ts";
 import { type Command, defineCommand, type RunContext } from "./command.ts";
 import execCredential from "./exec_credential.ts";
-import { doorAddress, usualKubeconfigs } from "./kubeconfig_output.ts";
+import { doorAddress } from "./kubeconfig_output.ts";
 import { instanceOption, words } from "./options.ts";
 import { printable } from "./printable.ts";
 import { wrapping } from "./wrapping.ts";
@@ -103,7 +103,7 @@ async function goTo(
   const { findCluster, kubeconfigOf, mergeKubeconfigFile } = await import("../clusters/mod.ts");
   const known = findCluster(fleet.clusters, name);
   const proxyUrl = await doorAddress(world, id, { credentials: true, context });
-  const { apiAuthorities } = await import("../app/mod.ts");
+  const { apiAuthorities, writtenKubeconfigs } = await import("../app/mod.ts");
   const authorities = await apiAuthorities(world, [known], { proxyUrl, trustsFirstUse, signal });
   const { kubeconfig, notes } = kubeconfigOf([known], {
     proxyUrl,
@@ -118,7 +118,7 @@ async function goTo(
       hint: "see what is known of it: postern clusters -o yaml",
     });
   }
-  const [path, ...behind] = usualKubeconfigs(world);
+  const [path, ...behind] = await writtenKubeconfigs(world);
   await mergeKubeconfigFile(world, path, kubeconfig, { force, behind, signal });
   await makeCurrentHere(known.name, world, signal);
 }
@@ -136,7 +136,8 @@ async function goBack(world: World, { signal }: RunContext): Promise<void> {
 /** What was current is remembered for `switch -`. */
 async function makeCurrentHere(context: string, world: World, signal: AbortSignal): Promise<void> {
   const { makeCurrent } = await import("../clusters/mod.ts");
-  const paths = usualKubeconfigs(world);
+  const { writtenKubeconfigs } = await import("../app/mod.ts");
+  const paths = await writtenKubeconfigs(world);
   const former = await makeCurrent(world, paths, context, { signal });
   if (former !== undefined && former !== context) {
     await world.files.privateDirectory(world.places.state);

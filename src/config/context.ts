@@ -30,6 +30,8 @@ export interface Context {
   readonly home: string;
   /** What `${runtime}` stands for. */
   readonly runtime: string;
+  /** The kubeconfigs that count where the configuration names none, merged as kubectl does. */
+  readonly kubeconfigs: readonly string[];
   readonly depth: number;
   env(name: string): string | undefined;
   /** The place of a part of this value. */
@@ -43,14 +45,15 @@ export interface ContextOptions {
   readonly base: string;
   readonly home?: string;
   readonly runtime?: string;
+  readonly kubeconfigs?: readonly string[];
   readonly env?: (name: string) => string | undefined;
 }
 
 /** The place of a whole document, where a parse begins. */
 export function rootContext(
-  { base, home = "", runtime = "", env = () => undefined }: ContextOptions,
+  { base, home = "", runtime = "", kubeconfigs = [], env = () => undefined }: ContextOptions,
 ): Context {
-  return new Place({ base, home, runtime, env }, [], undefined, "");
+  return new Place({ base, home, runtime, kubeconfigs, env }, [], undefined, "");
 }
 
 /** A path as people write it: `routes[3].to[0]`; odd keys in quotes. */
@@ -110,6 +113,10 @@ class Place implements Context {
 
   get runtime(): string {
     return this.#world.runtime;
+  }
+
+  get kubeconfigs(): readonly string[] {
+    return this.#world.kubeconfigs;
   }
 
   env(name: string): string | undefined {

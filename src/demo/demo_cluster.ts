@@ -82,9 +82,9 @@ export class DemoCluster implements AsyncDisposable {
     this.#deadlines[Symbol.dispose]();
   }
 
-  readonly #serve: Serve = async (client, messages, deps, { signal }) => {
+  readonly #serve: Serve = async (client, messages, deps, { signal, ...options }) => {
     await using _client = client;
-    using deadline = handshakeDeadline(client, deps);
+    using deadline = handshakeDeadline(client, deps, options);
     try {
       for (
         let head = await messages.read(decodeRequestHead);

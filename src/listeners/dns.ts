@@ -77,7 +77,9 @@ export async function serveDnsStream(
   client: Conn,
   messages: Messages,
   deps: Pick<ListenerDeps, "deadlines" | "limits">,
-  { dnsDeps, signal, draining }: Pick<ServeOptions, "signal" | "draining"> & { dnsDeps: DnsDeps },
+  { dnsDeps, signal, draining, unheard }:
+    & Pick<ServeOptions, "signal" | "draining" | "unheard">
+    & { dnsDeps: DnsDeps },
 ): Promise<void> {
   let isIdle = true;
   using _letGo = draining && whenAborted(draining, () => isIdle && client.abort(draining.reason));
@@ -87,8 +89,10 @@ export async function serveDnsStream(
       // The time is for the question, its answer, and for the client to take it.
       using _deadline = handshakeDeadline(client, deps);
       isIdle = true;
+      unheard?.add(client);
       const bytes = await messages.read(decode);
       isIdle = false;
+      unheard?.delete(client);
       if (!bytes) return;
       const reply = await replyTo(bytes, { ...dnsDeps, signal, limit: 0xffff });
       dnsDeps.told?.("tcp", reply);
@@ -101,6 +105,7 @@ export async function serveDnsStream(
       dnsDeps.log.debug("dns.client_gone", { client: client.peer, reason: describe(error) });
     }
   } finally {
+    unheard?.delete(client);
     await client[Symbol.asyncDispose]();
   }
 }

@@ -7,7 +7,7 @@ import {
   PosternError,
   Tasks,
 } from "../core/mod.ts";
-import type { ListenerDeps, Serve } from "./listener.ts";
+import type { ListenerDeps, Serve, Unheard } from "./listener.ts";
 
 const mostTurnedAway = 64;
 const turnAwayWithin = 1000;
@@ -27,8 +27,11 @@ export async function serveDoor(
   const door = new Door(serve, deps, signal);
   const { clock, log } = deps;
   const turnAway = (client: Conn) => door.turnAway(client);
+  const makeRoom = () => door.makeRoom();
   try {
-    for await (const client of accepting(listening, { signal, clock, log, turnAway })) door.admit(client);
+    for await (const client of accepting(listening, { signal, clock, log, turnAway, makeRoom })) {
+      door.admit(client);
+    }
   } finally {
     await door.drain();
   }
@@ -45,6 +48,9 @@ class Door {
    */
   readonly #clients = new Set<Conn>();
   readonly #silent = new Set<Conn>();
+  /** Whose request is awaited, the oldest one first; and which of them are over the limit. */
+  readonly #unheard = new Set<Conn>();
+  readonly #unheardTurnedAway = new Set<Conn>();
   readonly #drop = () => {
     for (const client of this.#clients) client.abort(this.#signal.reason);
   };
@@ -69,7 +75,7 @@ class Door {
       return;
     }
     this.#sayFull();
-    if (this.#turnedAway.size < mostTurnedAway) {
+    if (this.#turnedAway.size < mostTurnedAway || this.#giveWay(this.#unheardTurnedAway)) {
       this.#turnedAway.spawn(() => this.turnAway(client));
     } else {
       client.abort(overloaded(this.#deps.limits.connections));
@@ -78,7 +84,16 @@ class Door {
 
   /** Tells a client that there is no room, in its own protocol if it speaks in time. */
   turnAway(client: Conn): Promise<void> {
-    return this.#run(client, this.#turningAway());
+    const sets = [this.#unheard, this.#unheardTurnedAway];
+    return this.#run(client, this.#turningAway(), {
+      add: (client) => sets.forEach((set) => set.add(client)),
+      delete: (client) => sets.forEach((set) => set.delete(client)),
+    });
+  }
+
+  /** Drops the client that has taken longest to say what it wants; false where all have said it. */
+  makeRoom(): boolean {
+    return this.#giveWay(this.#unheard);
   }
 
   /** Waits for the clients to end. */
@@ -96,9 +111,23 @@ class Door {
     for (const client of this.#silent) client.abort(new PosternError("cancelled", "The door was closed"));
   }
 
-  async #run(client: Conn, deps: ListenerDeps): Promise<void> {
+  #giveWay(waiting: ReadonlySet<Conn>): boolean {
+    for (const client of waiting) {
+      for (const set of [this.#unheard, this.#unheardTurnedAway]) set.delete(client);
+      client.abort(new PosternError("cancelled", "Dropped for a newer client: it had sent no whole request"));
+      return true;
+    }
+    return false;
+  }
+
+  async #run(client: Conn, deps: ListenerDeps, unheard: Unheard = this.#unheard): Promise<void> {
     this.#clients.add(client);
-    const options = { signal: this.#signal, draining: this.#draining.signal, silent: this.#silent };
+    const options = {
+      signal: this.#signal,
+      draining: this.#draining.signal,
+      silent: this.#silent,
+      unheard,
+    };
     try {
       await this.#serve(client, new Messages(client), deps, options);
     } finally {

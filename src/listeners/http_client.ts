@@ -35,7 +35,7 @@ export class HttpClient {
    */
   async next(deadline?: Disposable): Promise<RequestHead | undefined> {
     if (!deadline && this.messages.pending.length === 0 && !await this.#isAskedAgain()) return undefined;
-    const limit = deadline ?? handshakeDeadline(this.conn, this.#deps);
+    const limit = deadline ?? handshakeDeadline(this.conn, this.#deps, this.#options);
     try {
       return await this.messages.read(decodeRequestHead);
     } catch (error) {

@@ -7,6 +7,7 @@ import {
   encodeResponseHead,
   type Framing,
   Http1Problem,
+  InterimCount,
   isPersistent,
   type RequestHead,
   responseFraming,
@@ -203,6 +204,7 @@ export class Exchange {
 
   /** The response's head, after passing on those of interim responses. */
   async #finalHead(): Promise<ResponseHead> {
+    const interim = new InterimCount();
     while (true) {
       const head = await this.#origin.read(decodeResponseHead);
       if (!head) {
@@ -230,8 +232,9 @@ export class Exchange {
         );
       }
       if (status >= 200) return head;
-      if (this.#request.head.version === "1.0") continue;
-      await this.#toClient(encodeResponseHead({ ...head, version: "1.1", fields: interimFields(head) }));
+      const passed = encodeResponseHead({ ...head, version: "1.1", fields: interimFields(head) });
+      interim.add(passed.length);
+      if (this.#request.head.version !== "1.0") await this.#toClient(passed);
     }
   }
 

@@ -20,6 +20,7 @@ import {
 } from "../wire/mod.ts";
 import { answerBytes, answerHead, serverWide } from "./http_answer.ts";
 import { joined, readBody } from "./http_body.ts";
+import type { Unheard } from "./listener.ts";
 import { lastWords } from "./last_words.ts";
 import { isAskedAgain } from "./next_request.ts";
 import { errorPage, type PageAccess, type PageRequest, type PageResponse, type Pages } from "./page.ts";
@@ -37,6 +38,8 @@ export interface ServePagesOptions {
   readonly signal: AbortSignal;
   /** Ends when no new requests are wanted: a connection that waits is dropped, one at work closes after its answer. */
   readonly draining?: AbortSignal;
+  /** As `ServeOptions` has it. */
+  readonly unheard?: Unheard;
   /** `door` unless told. */
   readonly access?: PageAccess;
 }
@@ -113,13 +116,17 @@ class PageServer {
 
   /** The next request; undefined when the client has ended, waited too long, or was told that its head is wrong. */
   async nextHead(): Promise<RequestHead | undefined> {
-    if (this.#messages.pending.length === 0 && !await this.#isAskedAgain()) return undefined;
+    const { unheard } = this.#options;
+    unheard?.add(this.#conn);
     try {
+      if (this.#messages.pending.length === 0 && !await this.#isAskedAgain()) return undefined;
       return await this.#within(this.#arrive, "the request", () => this.#messages.read(decodeRequestHead));
     } catch (error) {
       if (!(error instanceof Http1Problem)) throw error;
       await this.refuse(error);
       return undefined;
+    } finally {
+      unheard?.delete(this.#conn);
     }
   }
 

@@ -44,6 +44,14 @@ export interface ServeOptions {
   readonly draining?: AbortSignal;
   /** Holds the client until its first byte has come: soon after no new clients are taken, those in it are let go. */
   readonly silent?: Set<Conn>;
+  /** Holds the client while its request is awaited: where there is no room for more, the oldest of them gives way. */
+  readonly unheard?: Unheard;
+}
+
+/** Clients whose request is awaited. */
+export interface Unheard {
+  add(client: Conn): void;
+  delete(client: Conn): void;
 }
 
 /** One protocol's part of a client's connection, from the first request to the end. Disposes `client`. */
@@ -54,14 +62,22 @@ export type Serve = (
   options: ServeOptions,
 ) => Promise<void>;
 
-/** Drops the client unless it has said what it wants in time. */
+/** Drops the client unless it has said what it wants in time; disposed when it has. */
 export function handshakeDeadline(
   client: Conn,
   { deadlines, limits }: Pick<ListenerDeps, "deadlines" | "limits">,
+  { unheard }: Pick<ServeOptions, "unheard"> = {},
 ): Disposable {
-  return deadlines.add(limits.handshake, () => {
+  const deadline = deadlines.add(limits.handshake, () => {
     client.abort(
       new PosternError("timeout", `Cannot wait for the request any longer: ${limits.handshake} ms passed`),
     );
   });
+  unheard?.add(client);
+  return {
+    [Symbol.dispose]() {
+      unheard?.delete(client);
+      deadline[Symbol.dispose]();
+    },
+  };
 }

@@ -31,7 +31,7 @@ export const serveHttp: Serve = byFirstByte({ http: serveHttpProxy });
 
 function byFirstByte(protocols: { readonly [protocol in FirstByte]?: Serve }): Serve {
   return async (client, messages, deps, options) => {
-    const deadline = options.deadline ?? handshakeDeadline(client, deps);
+    const deadline = options.deadline ?? handshakeDeadline(client, deps, options);
     const { silent } = options;
     try {
       silent?.add(client);

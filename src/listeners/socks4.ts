@@ -16,7 +16,7 @@ export async function serveSocks4(
   deps: ListenerDeps,
   options: ServeOptions,
 ): Promise<void> {
-  const { signal, deadline = handshakeDeadline(client, deps) } = options;
+  const { signal, deadline = handshakeDeadline(client, deps, options) } = options;
   let request: socks4.Request | undefined;
   try {
     request = await readRequest(messages, deps);

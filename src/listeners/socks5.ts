@@ -18,7 +18,7 @@ export async function serveSocks5(
   deps: ListenerDeps,
   options: ServeOptions,
 ): Promise<void> {
-  const { signal, deadline = handshakeDeadline(client, deps) } = options;
+  const { signal, deadline = handshakeDeadline(client, deps, options) } = options;
   let asked: Asked | Refusal | undefined;
   try {
     asked = await handshake(client, messages, deps, signal);

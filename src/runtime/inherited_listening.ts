@@ -2,14 +2,17 @@
 import type { Server, Socket } from "node:net";
 import { type Conn, type Endpoint, formatTarget, type Listening, PosternError } from "../core/mod.ts";
 import { NodeSocketConn } from "./node_socket_conn.ts";
-import { SpareDescriptor, tooManyFiles } from "./spare_descriptor.ts";
+import { SpareDescriptors, tooManyFiles } from "./spare_descriptors.ts";
 import { systemClock } from "./system_clock.ts";
 
 /** What node's servers listen on: a descriptor, or for the tests of its connections an address. */
 export type NodeListenOptions = { readonly fd: number } | { readonly host: string; readonly port: number };
 
-/** How often to look whether the system still hands clients over, in ms: while there are some, and else. */
-const lookEvery = { busy: 1000, idle: 10_000 };
+/**
+ * How often to look whether the system still hands clients over, in ms: while a client is awaited without a descriptor
+ * for it, while there are clients, and else.
+ */
+const lookEvery = { full: 5, busy: 1000, idle: 10_000 };
 
 /** What systemd gives its own sockets is more: this is the longest queue of clients that node asks for. */
 const backlog = 511;
@@ -17,7 +20,7 @@ const backlog = 511;
 /** Takes over a listening TCP socket that another program has opened, with node's sockets because Deno's cannot. */
 export async function inheritListening(
   options: NodeListenOptions,
-  spare = new SpareDescriptor(),
+  spare = new SpareDescriptors(),
 ): Promise<Listening> {
   // deno-lint-ignore rooms/imports -- as above
   const { createServer } = await import("node:net");
@@ -66,7 +69,7 @@ function notTaken(error: unknown, options: NodeListenOptions): PosternError {
 class InheritedListening implements Listening {
   readonly endpoint: Endpoint;
   readonly #server: Server;
-  readonly #spare: SpareDescriptor;
+  readonly #spare: SpareDescriptors;
   readonly #queue: Conn[] = [];
   #waiting: PromiseWithResolvers<Conn | undefined> | undefined;
   #clients = 0;
@@ -75,7 +78,7 @@ class InheritedListening implements Listening {
   #timer: Disposable | undefined;
   #isSoon = false;
 
-  constructor(server: Server, endpoint: Endpoint, spare: SpareDescriptor) {
+  constructor(server: Server, endpoint: Endpoint, spare: SpareDescriptors) {
     this.#server = server;
     this.endpoint = endpoint;
     this.#spare = spare;
@@ -89,9 +92,13 @@ class InheritedListening implements Listening {
   accept(): Promise<Conn | undefined> {
     const conn = this.#queue.shift();
     if (conn || this.#isClosed) return Promise.resolve(conn);
-    // Whoever has made room now may take one more.
-    if (this.#isFull) this.#listenAgain();
-    return (this.#waiting ??= Promise.withResolvers()).promise;
+    this.#waiting ??= Promise.withResolvers();
+    // There may be room now; where there is none, the next look says so.
+    if (this.#isFull) {
+      this.#listenAgain();
+      this.#lookLater();
+    }
+    return this.#waiting.promise;
   }
 
   spendSpare(): boolean {
@@ -135,7 +142,9 @@ class InheritedListening implements Listening {
   #lookLater(): void {
     this.#timer?.[Symbol.dispose]();
     this.#isSoon = this.#clients > 0 || this.#isFull;
-    this.#timer = systemClock.after(this.#isSoon ? lookEvery.busy : lookEvery.idle, () => this.#look());
+    const isAwaited = this.#isFull && this.#waiting !== undefined;
+    const every = isAwaited ? lookEvery.full : this.#isSoon ? lookEvery.busy : lookEvery.idle;
+    this.#timer = systemClock.after(every, () => this.#look());
   }
 
   #look(): void {

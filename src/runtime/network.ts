@@ -16,11 +16,11 @@ import { inheritListening } from "./inherited_listening.ts";
 import { listenError } from "./listen_error.ts";
 import { SocketConn } from "./socket_conn.ts";
 import { socketError } from "./socket_error.ts";
-import { SpareDescriptor } from "./spare_descriptor.ts";
+import { SpareDescriptors } from "./spare_descriptors.ts";
 
 /** The machine's network. */
 export function createNetwork(): Network {
-  const spare = new SpareDescriptor();
+  const spare = new SpareDescriptors();
   return {
     connect: (endpoint, { signal, from }) =>
       from !== undefined && "host" in endpoint
@@ -67,7 +67,7 @@ function attached(): AttachedNetwork[] {
   }
 }
 
-async function connect(endpoint: Endpoint, signal: AbortSignal, spare: SpareDescriptor): Promise<Conn> {
+async function connect(endpoint: Endpoint, signal: AbortSignal, spare: SpareDescriptors): Promise<Conn> {
   const what = endpointText(endpoint);
   if (signal.aborted) throw signal.reason;
   spare.demandRoom(what);
@@ -87,7 +87,7 @@ async function connect(endpoint: Endpoint, signal: AbortSignal, spare: SpareDesc
   }
 }
 
-function listen(endpoint: Endpoint, spare: SpareDescriptor): Listening {
+function listen(endpoint: Endpoint, spare: SpareDescriptors): Listening {
   if ("path" in endpoint) checkSocketPath(endpoint.path, Deno.build.os === "linux" ? "linux" : "darwin");
   try {
     const listener = "path" in endpoint
@@ -102,10 +102,10 @@ function listen(endpoint: Endpoint, spare: SpareDescriptor): Listening {
 class SocketListening implements Listening {
   readonly endpoint: Endpoint;
   readonly #listener: Deno.Listener;
-  readonly #spare: SpareDescriptor;
+  readonly #spare: SpareDescriptors;
   #isClosed = false;
 
-  constructor(listener: Deno.Listener, spare: SpareDescriptor) {
+  constructor(listener: Deno.Listener, spare: SpareDescriptors) {
     this.#listener = listener;
     this.#spare = spare;
     spare.hold();

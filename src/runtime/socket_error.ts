@@ -1,5 +1,5 @@
 import { PosternError } from "../core/mod.ts";
-import { tooManyFiles } from "./spare_descriptor.ts";
+import { tooManyFiles } from "./spare_descriptors.ts";
 
 /** What the system says of a socket, as one of ours. `what` is the thing that failed, for the sentence. */
 export function socketError(error: unknown, what: string): unknown {

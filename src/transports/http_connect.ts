@@ -1,11 +1,9 @@
 import { type Conn, type ErrorCode, formatTarget, Messages, plainText, PosternError } from "../core/mod.ts";
 import {
-  decodeResponseHead,
   encodeBasic,
   encodeRequestHead,
-  isFinalHead,
+  finalHeadDecoder,
   mostHead,
-  mostInterim,
   type ResponseHead,
 } from "../wire/mod.ts";
 import { type Asking, noAnswer } from "./proxy_asking.ts";
@@ -18,20 +16,12 @@ export async function httpConnect(conn: Conn, asking: Asking): Promise<Conn | Po
   if (credentials) fields.push(["Proxy-Authorization", encodeBasic(credentials)]);
   await conn.write(encodeRequestHead({ method: "CONNECT", target: authority, fields }));
   const messages = new Messages(conn, { limit: mostHead, initial: 1024 });
-  const head = await finalHead(messages);
+  const head = await messages.read(finalHeadDecoder());
+  if (!head) throw noAnswer();
   if (head.status === 407 || head.status === 401) throw signInFailure(head, asking);
   if (head.status < 200 || head.status > 299) return refusal(head, asking);
   // What follows is the target's, whatever length the head claims.
   return messages.goOn();
-}
-
-async function finalHead(messages: Messages): Promise<ResponseHead> {
-  for (let interim = 0; interim <= mostInterim; interim++) {
-    const head = await messages.read(decodeResponseHead);
-    if (!head) throw noAnswer();
-    if (isFinalHead(head)) return head;
-  }
-  throw new PosternError("protocol", "Cannot read an answer: none of many is final");
 }
 
 function signInFailure({ status, fields }: ResponseHead, { proxy, credentials }: Asking): PosternError {

@@ -21,7 +21,7 @@ import { clusterState } from "./kubernetes/cluster_state.ts";
 import { type KubernetesSettings, kubernetesSettings } from "./kubernetes_settings.ts";
 import { LateTables } from "./kubernetes/late_tables.ts";
 
-/** Goes into a cluster, or several of one kubeconfig, by nothing but its API server. */
+/** Goes into a cluster, or into several contexts, by nothing but its API server. */
 export class Kubernetes implements Transport {
   readonly name: string;
   readonly #settings: KubernetesSettings;
@@ -31,6 +31,8 @@ export class Kubernetes implements Transport {
   #loading: Promise<ClusterSet> | undefined;
   #set: ClusterSet | undefined;
   #names: ClusterNames | undefined;
+  /** The current context of the kubeconfigs when they were read last. */
+  #current: string | undefined;
   #failure: PosternError | undefined;
   #lastError: PosternError | undefined;
   #isDisposed = false;
@@ -82,11 +84,12 @@ export class Kubernetes implements Transport {
     }
   }
 
-  /** Reads the kubeconfig; what has changed in it holds for new connections. */
+  /** Reads the kubeconfigs; what has changed in it holds for new connections. */
   async prepare(): Promise<readonly TransportNote[]> {
     try {
       const { readContexts } = await import("./kubernetes/open_clusters.ts");
       const config = await readContexts(this.#settings, this.#deps);
+      this.#current = config.currentContext;
       this.#set?.renew(config);
       this.#tables?.keepOnly(this.#set?.used?.table);
       this.#failure = undefined;
@@ -129,7 +132,7 @@ export class Kubernetes implements Transport {
 
   status(): TransportStatus & { readonly clusters: readonly ClusterStatus[] } {
     const clusters = this.#set?.links.map(clusterState) ?? [];
-    const detail = { detail: detailOf(this.#settings), clusters };
+    const detail = { detail: detailOf(this.#settings, this.#current), clusters };
     if (this.#failure) {
       const { hint } = this.#failure;
       return {
@@ -176,11 +179,15 @@ export class Kubernetes implements Transport {
   }
 }
 
-function detailOf({ kubeconfig, context, contexts }: KubernetesSettings): string {
-  if (contexts === "all") return `every context of ${kubeconfig}`;
-  return contexts
-    ? `${contexts.join(", ")} of ${kubeconfig}`
-    : `${context ?? "the current context"} of ${kubeconfig}`;
+function detailOf(
+  { kubeconfigs, context, contexts }: KubernetesSettings,
+  current: string | undefined,
+): string {
+  const files = kubeconfigs.join(", ");
+  if (contexts === "all") return `every context of ${files}`;
+  if (contexts) return `contexts ${contexts.join(", ")} of ${files}`;
+  const name = context ?? current;
+  return name === undefined ? `the current context of ${files}` : `context ${name} of ${files}`;
 }
 
 /** `kubernetes: CONTEXT`, or `{ kubeconfig, context, namespace, clusterDomain, suffix, … }`. */

@@ -13,9 +13,10 @@ import {
 import type { HalfClose } from "./kubernetes/forward_api.ts";
 import { networkIn } from "./kubernetes/network_in.ts";
 
-/** The settings of a cluster, or of several of one kubeconfig, as plain data. */
+/** The settings of a cluster, or of several contexts, as plain data. */
 export interface KubernetesSettings {
-  readonly kubeconfig: string;
+  /** Merged as kubectl does. */
+  readonly kubeconfigs: readonly string[];
   /** The kubeconfig's current one where neither this nor `contexts` is given. */
   readonly context?: string;
   /** Several: a host names its context behind the Service, in front of the suffix. */
@@ -48,7 +49,12 @@ const podNetwork = transformed(
 );
 
 const written = record({
-  kubeconfig: optional(described(file(), "The kubeconfig; ~/.kube/config unless it stands here.")),
+  kubeconfig: optional(
+    described(
+      oneOrMore(file()),
+      "The kubeconfig, or several, merged as kubectl does (default: the files of KUBECONFIG, else ~/.kube/config).",
+    ),
+  ),
   context: optional(described(contextName, "Its context; the current one unless it stands here.")),
   contexts: optional(
     described(
@@ -107,7 +113,10 @@ export const kubernetesSettings = described(
 
 const defaults = { clusterDomain: "cluster.local", halfClose: "pass", externalName: "refuse" } as const;
 
-function readSettings(read: NonNullable<Written>, context: Context): KubernetesSettings | undefined {
+function readSettings(
+  { kubeconfig, ...read }: NonNullable<Written>,
+  context: Context,
+): KubernetesSettings | undefined {
   if (read.contexts !== undefined && read.context !== undefined) {
     context.at("contexts").report("must not stand beside context");
     return undefined;
@@ -116,5 +125,5 @@ function readSettings(read: NonNullable<Written>, context: Context): KubernetesS
     context.at("contexts").report("must stand beside a suffix: hosts are called NAME.CONTEXT.SUFFIX");
     return undefined;
   }
-  return { ...read, kubeconfig: read.kubeconfig ?? `${context.home}/.kube/config` };
+  return { ...read, kubeconfigs: kubeconfig ?? context.kubeconfigs };
 }

@@ -21,6 +21,7 @@ import { type Bytes, Http2Output } from "./http2_output.ts";
 import { type FrameTaker, Http2Reader } from "./http2_reader.ts";
 import { type PeerSettings, readSettings, settingsPayload } from "./http2_settings.ts";
 import { Http2Streams, type StreamState } from "./http2_streams.ts";
+import { mostInterim } from "./interim_count.ts";
 
 export interface Http2Options {
   readonly role: "client" | "server";
@@ -385,6 +386,9 @@ export class Http2Session implements FrameTaker {
       fields.some(([name, value]) => name === ":status" && value[0] === "1");
     if (isInterim && isEnd) {
       return this.#failStream(state, http2Codes.protocolError, "it ends before its answer");
+    }
+    if (isInterim && ++state.interim > mostInterim) {
+      return this.#failStream(state, http2Codes.enhanceYourCalm, "too many 1xx responses");
     }
     if (isInterim) return this.#chat();
     if (kind !== "trailers") {

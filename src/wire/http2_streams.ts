@@ -12,8 +12,10 @@ export interface StreamState {
   receiveWindow: number;
   /** Bytes that were used and that the peer was not told of yet. */
   unacknowledged: number;
-  /** The first list of fields has come. */
+  /** The first list of fields has come, but for those of interim responses. */
   hasFields: boolean;
+  /** How many interim responses have come. */
+  interim: number;
   hasEnded: boolean;
   peerEnded: boolean;
   received: number;
@@ -132,6 +134,7 @@ export class Http2Streams {
       receiveWindow: windows.receive,
       unacknowledged: 0,
       hasFields: false,
+      interim: 0,
       hasEnded: false,
       peerEnded: false,
       received: 0,

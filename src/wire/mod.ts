@@ -13,6 +13,7 @@ export * from "./http1_target.ts";
 export * from "./http2_fault.ts";
 export { http2Codes, http2CodeText } from "./http2_frames.ts";
 export * from "./http2_session.ts";
+export { InterimCount } from "./interim_count.ts";
 export * from "./known_host_names.ts";
 export * from "./known_hosts.ts";
 export * from "./port_forward_v4.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { Household } from "../support/postern_process.ts";
-import { tlsFront } from "../support/target_server.ts";
+import { TargetServer, tlsFront } from "../support/target_server.ts";
 import { testTls } from "../support/tls_files.ts";
 import { large, type Seen, sha256, WebSite } from "../support/web_site.ts";
 
@@ -34,6 +34,28 @@ peerTest("F04: curl comes through the door by every protocol", ["curl"], async (
     await door.says(new RegExp(`conn\\.done .*protocol=${protocol} target=${site.address} .*outcome=done`));
   }
 });
+
+peerTest(
+  "curl gets a few interim responses of an origin that sends them without end",
+  ["curl"],
+  async ({ curl }) => {
+    await using home = await Household.open();
+    await home.configure("default: direct\n");
+    await using origin = new TargetServer(async (client) => {
+      await client.takeUntil("\r\n\r\n");
+      const hints = `HTTP/1.1 103 Early Hints\r\nLink: ${"x".repeat(100)}\r\n\r\n`.repeat(100);
+      while (true) await client.send(hints);
+    });
+    await using door = await home.door();
+    const { code, stdout } = await runPeer(curl, [
+      ...["-sS", "-i", "--max-time", "20", "--noproxy", "", "--proxy", await door.address()],
+      `http://${origin.address}/`,
+    ]);
+    assert.equal(code, 0);
+    assert.equal(stdout.match(/^HTTP\/1\.1 103 /gm)?.length, 16);
+    assert.match(stdout, /^HTTP\/1\.1 502 [^]*too many 1xx responses/m);
+  },
+);
 
 peerTest(
   "curl reaches an https site by every protocol, and its certificate is the site's own",

@@ -71,6 +71,58 @@ Deno.test("more clients than the limit are answered in their own protocol, and t
   assert.equal(door.stderr.match(/ WARN +door\.full/g)?.length, 1);
 });
 
+const crowds = [
+  { limit: "descriptors", tunnels: 0, says: "", who: "silent clients" },
+  { limit: "descriptors", tunnels: 0, says: "GET /heal", who: "clients with half a request" },
+  { limit: "descriptors", tunnels: 40, says: "", who: "silent clients beside tunnels that hold them all" },
+  { limit: "connections", tunnels: 0, says: "", who: "silent clients" },
+  { limit: "connections", tunnels: 20, says: "\x05", who: "clients with half a request beside tunnels" },
+];
+for (const { limit, tunnels, says, who } of crowds) {
+  peerTest(`out of ${limit}: the pages answer promptly before 300 ${who}`, ["bash"], async ({ bash }) => {
+    await using home = await Household.open();
+    const most = limit === "connections" ? ", connections: 20" : "";
+    await home.configure(
+      `listen: { admin: "127.0.0.1:0", limits: { handshake: 1m${most} } }\ndefault: direct\n`,
+    );
+    await using target = echoServer();
+    const under = limit === "descriptors" ? [bash, "-c", 'ulimit -n 64; exec "$@"', "bash"] : [];
+    await using door = await home.door([], { under });
+    const address = await door.address();
+    const [, admin = ""] = await door.says(/kind=admin address=(\S+)/);
+    const clients: RawClient[] = [];
+    try {
+      for (let count = 0; count < tunnels; count++) {
+        const made = throughSocks5(address, { host: "127.0.0.1", port: target.port });
+        await made.then((client) => clients.push(client), () => {});
+      }
+      // The last ones are refused: then tunnels hold all descriptors.
+      assert.equal(clients.length < tunnels, limit === "descriptors" && tunnels > 0);
+      for (let count = 0; count < 300; count++) {
+        const client = await RawClient.connect(address);
+        clients.push(client);
+        // One that has given way already may be told so.
+        if (says !== "") await client.send(says).catch(() => {});
+        if (count % 100 !== 99) continue;
+        for (const place of [address, admin]) await assertHealthy(place);
+      }
+    } finally {
+      for (const client of clients) client.close();
+    }
+    await eventually("there is room again", () => assertServes(door, target).then(() => true, () => false));
+    assert.doesNotMatch(door.stderr, /client\.failed/);
+  }, { platforms: ["linux"] });
+}
+
+/** Whether the page answers within a second, as a probe wants it. */
+async function assertHealthy(address: string): Promise<void> {
+  const began = performance.now();
+  using client = await RawClient.connect(address);
+  await client.send(`GET /healthz HTTP/1.1\r\nHost: ${address}\r\nConnection: close\r\n\r\n`);
+  assert.match(await client.restText(), /^HTTP\/1\.1 200 /);
+  assert.ok(performance.now() - began < 1000, `${performance.now() - began} ms`);
+}
+
 /** Continuous integration holds 2,000; `POSTERN_IDLE_CONNECTIONS=5000` asks for what the issue names. */
 const idle = Number(environment("POSTERN_IDLE_CONNECTIONS") ?? 2000);
 

@@ -76,6 +76,8 @@ const basic = [
 const ofSystem = (name: string) => `PATH=/usr/bin:/bin exec ${name} "$@"`;
 
 const program = compiled();
+const sumsUp =
+  "postern: its checksum comes from the same place: it proves that the download is whole, not who built it\n";
 const onlyCompiled = "only on a compiled program: POSTERN_BIN names none";
 
 const shells = [["sh", []], ["bash", []], ["busybox", ["sh"]]] as const;
@@ -148,20 +150,81 @@ for (const { name, shell, words, peers, tools } of systems) {
       const directory = `${place.home}/.local/bin`;
       assert.equal(
         first.stderr,
-        `postern: postern ${version} is in ${directory}\n` +
+        `postern: postern ${version} is in ${directory}\n${sumsUp}` +
           `postern: ${directory} is not in your PATH: export PATH="${directory}:$PATH"\n`,
       );
       assert.equal(((await Deno.stat(place.installed)).mode ?? 0) & 0o7777, 0o755);
       const second = await place.install([shellPath, ...words], [], { path: `${directory}:${path}` });
       assert.equal(
         second.stderr,
-        `postern: postern ${version} is in ${directory}\n` +
+        `postern: postern ${version} is in ${directory}\n${sumsUp}` +
           "postern: a door that runs goes on with the program it had, until it is started again\n",
       );
       const made = [`${place.home}/.local`, directory, place.installed];
       assert.deepEqual(await place.left(), [...before, ...made].sort());
     }, linux);
   }
+}
+
+/** What gh does; each answer is that of a program that stands in for it, as GitHub is out of reach here. */
+const attestations = [
+  {
+    name: "verifies",
+    gh: 'echo "$@" >>"$HOME/asked"; echo "Verification succeeded!"',
+    code: 0,
+    says: /\npostern: gh verified that the release workflow of us\/postern built it\n/,
+    asked: "auth token\nattestation verify FILE --repo us/postern " +
+      "--signer-workflow us/postern/.github/workflows/release.yml\n",
+  },
+  {
+    name: "finds none",
+    gh: '[ "$1" = auth ] || { echo "Error: no attestations found for subject" >&2; exit 1; }',
+    code: 1,
+    says:
+      /^postern: error: Cannot use \S+: gh cannot verify its attestation: Error: no attestations found for subject\npostern: hint: .*--skip-attestation\n$/,
+  },
+  {
+    name: "finds none, and is not to be asked",
+    gh: '[ "$1" = auth ] || exit 1',
+    args: ["--skip-attestation"],
+    code: 0,
+    says: /not who built it\npostern: verify who built it: gh attestation verify "\S+" --repo us\/postern\n/,
+  },
+  {
+    name: "is not signed in",
+    gh: "exit 1",
+    code: 0,
+    says: /not who built it\npostern: verify who built it: gh attestation verify "\S+" --repo us\/postern\n/,
+  },
+  {
+    name: "knows no project, as releases are not on GitHub",
+    gh: 'echo "$@" >>"$HOME/asked"; exit 1',
+    project: "https://git.example.net/us/postern",
+    code: 0,
+    says: /not who built it\n(?!postern: verify)/,
+    asked: undefined,
+  },
+];
+for (
+  const { name, gh, args = [], project = "https://github.com/us/postern", code, says, asked } of attestations
+) {
+  peerTest(`install.sh installs what its release workflow has built: gh ${name}`, ["sh"], async ({ sh }) => {
+    await using place = await Place.open();
+    const program = `#!/bin/sh\necho postern ${version}\n`;
+    await place.release.publish(x64, new TextEncoder().encode(program));
+    const source = await Deno.readTextFile(script);
+    const path = `${await place.tools(["gh"], () => gh)}:${Deno.env.get("PATH")}`;
+    const { code: ended, stderr } = await runPeer(sh, ["-s", "--", ...args], {
+      env: { HOME: place.home, PATH: path, POSTERN_RELEASES: place.release.url },
+      stdin: installerOf(source, { version, project }),
+    });
+    assert.equal(ended, code, stderr);
+    assert.match(stderr, says);
+    const isThere = await Deno.stat(place.installed).then(() => true, () => false);
+    assert.equal(isThere, code === 0);
+    const said = await Deno.readTextFile(`${place.home}/asked`).catch(() => undefined);
+    assert.equal(said?.replace(/verify \S+/, "verify FILE"), asked);
+  }, linux);
 }
 
 /** What may be wrong with a release or with the machine; the one sentence, and the hint. */

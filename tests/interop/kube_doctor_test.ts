@@ -30,7 +30,7 @@ routes: [{ to: .svc, via: lab }]
   await t.step("doctor reads the kubeconfigs and asks nobody", async () => {
     const { code, stdout } = await home.run(["doctor"]);
     assert.equal(code, 7);
-    assert.match(stdout, /^ok +transport "lab": the current context of /m);
+    assert.match(stdout, /^ok +transport "lab": context lab of /m);
     assert.match(stdout, /^failed +transport "none": Cannot read ".*\/none": no such file or directory$/m);
     assert.match(stdout, /^ok +transport "stranger": /m);
   });

@@ -39,13 +39,18 @@ peerTest(
   ["systemd_analyze", "systemd_socket_activate"],
   async ({ systemd_analyze: analyze, systemd_socket_activate: activate }) => {
     const port = freePort();
-    const { home, env, log } = await household(port);
+    const { home, env: plain, log } = await household(port);
     await using _home = home;
+    const env = { ...plain, KUBECONFIG: "my kube/50%:/k" };
     const asked = await home.run(["service-install"], { env });
     assert.equal(asked.code, 2, asked.stderr);
     assert.match(asked.stderr, /Cannot ask whether to do that: there is no terminal\n.*--yes/);
     const done = await home.run(["service-install", "--yes"], { env });
     assert.equal(done.code, 0, done.stderr);
+    const kubeconfigs = `${home.directory}/my kube/50%:/k`;
+    assert.ok(
+      done.stderr.startsWith(`postern: note: the service keeps KUBECONFIG as it is now: ${kubeconfigs};`),
+    );
     const units = `${home.directory}/config/systemd/user`;
     for (const name of ["service", "socket"]) {
       assert.match(done.stderr, new RegExp(`^postern: wrote ${units}/postern\\.${name}$`, "m"));

@@ -126,7 +126,7 @@ peerTest(
 );
 
 peerTest(
-  "out of descriptors: a door on an inherited socket says so, does not spin, and goes on",
+  "out of descriptors: a door on an inherited socket says so, does not spin, answers pages, and goes on",
   ["systemd_socket_activate", "bash", "loadgen"],
   async ({ systemd_socket_activate: activate, bash, loadgen }) => {
     await using home = await Household.open();
@@ -137,11 +137,16 @@ peerTest(
       under: [bash, "-c", 'ulimit -n 64; exec "$@"', "bash"],
     });
     await using _door = door;
-    const clients = await Promise.all(Array.from({ length: 120 }, () => RawClient.connect(address)));
+    const clients = await Promise.all(Array.from({ length: 300 }, () => RawClient.connect(address)));
     try {
       await door.says(/ ERROR door\.accept_failed /);
       const { stdout } = await runPeer(loadgen, ["wait", "-pid", `${door.pid}`, "-rest", "1s"]);
       assert.ok(JSON.parse(stdout).cpu_percent < 30, stdout);
+      const began = performance.now();
+      using page = await RawClient.connect(address);
+      await page.send(`GET /healthz HTTP/1.1\r\nHost: ${address}\r\nConnection: close\r\n\r\n`);
+      assert.match(await page.restText(), /^HTTP\/1\.1 200 /);
+      assert.ok(performance.now() - began < 1000, `${performance.now() - began} ms`);
     } finally {
       for (const client of clients) client.close();
     }

@@ -28,6 +28,7 @@ import {
   readConfig,
 } from "../settings/config_file.ts";
 import { ConfigWatch, type WatchedContents } from "../settings/config_watch.ts";
+import { clustersOf } from "../clusters_of_status.ts";
 import { repairDns } from "../dns/dns_leftovers.ts";
 import { Door } from "./door.ts";
 import { doorSource } from "../door_source.ts";
@@ -131,7 +132,13 @@ class DoorRun implements AsyncDisposable {
     this.#refresh = this.#held.use(new CatalogueRefresh(this.#world, { log, source: this.#source, spawn }));
     await this.#follow(door);
     this.#tasks.spawn((signal) => repairDns(this.#world, door.dnsWish, { log, signal }));
-    this.#log.info("door.ready", { id, addresses: addresses.join(" "), pid: this.#world.process.pid });
+    const clusters = clustersOf(door.status()).join("; ");
+    this.#log.info("door.ready", {
+      id,
+      addresses: addresses.join(" "),
+      pid: this.#world.process.pid,
+      ...(clusters !== "" && { clusters }),
+    });
     await onReady(addresses);
     return true;
   }

@@ -7,6 +7,7 @@ import {
   readInstallFacts,
   readNetwork,
 } from "../../egress/mod.ts";
+import { usualKubeconfigs } from "../settings/kubeconfigs.ts";
 import { openClusterOfProgram } from "../programs/cluster_of_program.ts";
 
 /** Which cluster is asked. */
@@ -56,11 +57,4 @@ export function factsOfCluster({ infrastructure, network, install }: ProxyInputs
     network: readNetwork(network),
     install: readInstallFacts(install?.value),
   };
-}
-
-/** Where kubectl looks: all files of KUBECONFIG, else the usual one. */
-function usualKubeconfigs({ process, places }: World): readonly string[] {
-  const separator = process.platform === "windows" ? ";" : ":";
-  const named = (process.env("KUBECONFIG") ?? "").split(separator).filter((path) => path !== "");
-  return named.length > 0 ? named : [`${places.home}/.kube/config`];
 }

@@ -19,6 +19,7 @@ import {
   type Serve,
   serveAdmin,
   serveDoor,
+  type ServeOptions,
 } from "../../listeners/mod.ts";
 import { listenAnywhere } from "../listen_anywhere.ts";
 import { removeStaleSocket } from "../stale_socket.ts";
@@ -122,19 +123,20 @@ export async function runKonnectivityServer(
       return await network.secureAsServer(conn, options);
     });
   const isGrpc = mode === "grpc";
-  const serveFront: Serve = async (client, _messages, deps, { signal, draining }) => {
+  const serveFront: Serve = async (client, _messages, deps, { signal, draining, unheard }) => {
     const alpn = isGrpc ? ["h2"] : ["http/1.1"];
     const conn = isSecure
-      ? await welcomed(() => secured(client, frontTls, alpn, signal), client, log)
+      ? await welcomed(() => secured(client, frontTls, alpn, signal), client, { log, unheard })
       : client;
     if (!conn) return;
-    const options = { signal, ...(draining && { draining }) };
+    const options = { signal, ...(draining && { draining }), ...(unheard && { unheard }) };
     if (!isGrpc) return await serveConnectFront(conn, deps, options);
     const count = () => metrics.clientStream();
     await serveGrpcFront(conn, deps, { ...options, pulse: settings.pulse.clients, count });
   };
-  const serveBack: Serve = async (client, _messages, _deps, { signal }) => {
-    const conn = await welcomed(() => secured(client, agentTls, ["h2"], signal), client, log);
+  const serveBack: Serve = async (client, _messages, _deps, { signal, unheard }) => {
+    const tls = () => secured(client, agentTls, ["h2"], signal);
+    const conn = await welcomed(tls, client, { log, unheard });
     if (!conn) return;
     const server = { id: settings.id, count: () => settings.count };
     const { authenticate } = cluster ?? {};
@@ -210,13 +212,20 @@ export async function boundIfFree(
 }
 
 /** A client whose TLS fails is told in the log, and no failure of ours. */
-async function welcomed(secure: () => Promise<Conn>, client: Conn, log: Log): Promise<Conn | undefined> {
+async function welcomed(
+  secure: () => Promise<Conn>,
+  client: Conn,
+  { log, unheard }: { readonly log: Log; readonly unheard: ServeOptions["unheard"] },
+): Promise<Conn | undefined> {
   try {
+    unheard?.add(client);
     return await secure();
   } catch (error) {
     client.abort(error);
     log.warn("client.refused", { client: client.peer, reason: describe(error) });
     return undefined;
+  } finally {
+    unheard?.delete(client);
   }
 }
 

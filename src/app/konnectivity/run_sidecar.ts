@@ -35,12 +35,12 @@ export async function runKonnectivitySidecar(
       }),
   });
   await door.open();
-  // Whoever looks after the kubeconfig swaps it; what it says then is read with everything else.
+  // The operator of the guest cluster swaps a kubeconfig; a reload reads what it says then.
   using watch = new ConfigWatch(world, log, () => {
     // A reload that fails is told in the log.
     door.reload(() => loadConfig(world, { text })).catch(() => {});
   });
-  if (settings.kubeconfig !== undefined) await follow(watch, settings.kubeconfig, world);
+  if (settings.kubeconfigs !== undefined) await follow(watch, settings.kubeconfigs, world);
   const addresses = door.listeners.map(({ address }) => address);
   if (settings.isOpen && !settings.user) {
     log.warn("door.open", { reason: "anybody who reaches it may use it" });
@@ -52,8 +52,9 @@ export async function runKonnectivitySidecar(
   await door.drain();
 }
 
-async function follow(watch: ConfigWatch, path: string, { files }: World): Promise<void> {
-  // One that is not there, or cannot be read, may come.
-  const text = await files.readTextIfThere(path).catch(() => undefined);
-  await watch.follow({ texts: new Map([[path, text]]) });
+async function follow(watch: ConfigWatch, paths: readonly string[], { files }: World): Promise<void> {
+  const texts = new Map<string, string | undefined>();
+  // A file that is missing, or cannot be read, may come.
+  for (const path of paths) texts.set(path, await files.readTextIfThere(path).catch(() => undefined));
+  await watch.follow({ texts });
 }

@@ -16,8 +16,8 @@ export interface SidecarSettings {
   /** Whether everybody who reaches it may use it. */
   readonly isOpen: boolean;
   readonly user?: { readonly name: string; readonly passwordFile: string };
-  /** Of the guest cluster; names are left to the agent without it. */
-  readonly kubeconfig?: string;
+  /** Of the guest cluster, merged as kubectl does; names are left to the agent without any. */
+  readonly kubeconfigs?: readonly string[];
   readonly names: {
     readonly guestDNS: boolean;
     readonly managementDNS: boolean;
@@ -67,8 +67,8 @@ function waysOf(
   settings: SidecarSettings,
 ): { transports: Record<string, unknown>; rules: Rules; usual: string } {
   const transports: Record<string, unknown> = { konnectivity: { konnectivity: tunnelOf(settings) } };
-  if (settings.kubeconfig !== undefined) {
-    transports["guest"] = { kubernetes: { kubeconfig: settings.kubeconfig } };
+  if (settings.kubeconfigs !== undefined) {
+    transports["guest"] = { kubernetes: { kubeconfig: settings.kubeconfigs } };
   }
   const add = (name: string, url: string | undefined, via?: string) => {
     if (url !== undefined) transports[name] = { proxy: { url }, ...(via !== undefined && { via }) };
@@ -94,12 +94,12 @@ function waysOf(
   return { transports, rules, usual };
 }
 
-function tunnelOf({ server, mode, tls, kubeconfig, names }: SidecarSettings): Record<string, unknown> {
+function tunnelOf({ server, mode, tls, kubeconfigs, names }: SidecarSettings): Record<string, unknown> {
   return {
     server: formatTarget(server),
     mode,
     ...tls,
-    ...(kubeconfig !== undefined && {
+    ...(kubeconfigs !== undefined && {
       names: {
         services: "guest",
         guestDNS: names.guestDNS,

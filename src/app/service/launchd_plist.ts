@@ -10,7 +10,7 @@ const socketName = "Door";
 
 /** The agents of a person's launchd. The form that starts on demand has never run on a Mac. */
 export function launchdPlists(home: string, options: ServicePlanOptions): ServiceFile[] {
-  const { self, updateArguments, hasTimer } = options;
+  const { self, updateArguments, hasTimer, kubeconfigs } = options;
   const file = (label: string, value: Plist): ServiceFile => ({
     path: `${home}/Library/LaunchAgents/${label}.plist`,
     name: label,
@@ -21,6 +21,7 @@ export function launchdPlists(home: string, options: ServicePlanOptions): Servic
     ProgramArguments: [...self, ...updateArguments],
     StartCalendarInterval: { Hour: 8, Minute: 0 },
     ProcessType: "Background",
+    ...environment({ KUBECONFIG: kubeconfigs }),
     ...logs(home, updateLabel),
   };
   return [file(doorLabel, door(home, options)), ...(hasTimer ? [file(updateLabel, timer)] : [])];
@@ -28,7 +29,7 @@ export function launchdPlists(home: string, options: ServicePlanOptions): Servic
 
 function door(
   home: string,
-  { isAlways, self, doorArguments, addresses, agent, drain }: ServicePlanOptions,
+  { isAlways, self, doorArguments, addresses, agent, kubeconfigs, drain }: ServicePlanOptions,
 ): Plist {
   return {
     Label: doorLabel,
@@ -42,11 +43,18 @@ function door(
     ProcessType: "Interactive",
     ExitTimeOut: Math.ceil(drain / 1000) + 15,
     SoftResourceLimits: { NumberOfFiles: 65_536 },
-    ...(agent === undefined ? {} : { EnvironmentVariables: { SSH_AUTH_SOCK: agent } }),
+    ...environment({ SSH_AUTH_SOCK: agent, KUBECONFIG: kubeconfigs }),
     ...(isAlways
       ? { RunAtLoad: true, KeepAlive: true, ThrottleInterval: 10, ...logs(home, doorLabel) }
       : { inetdCompatibility: { Wait: true }, Sockets: { [socketName]: socketOf(addresses) } }),
   };
+}
+
+function environment(variables: Readonly<Record<string, string | undefined>>): { [key: string]: Plist } {
+  const set = Object.entries(variables).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value]]
+  );
+  return set.length === 0 ? {} : { EnvironmentVariables: Object.fromEntries(set) };
 }
 
 /** With `inetdCompatibility` there is one standard input, and so one socket. */

@@ -21,6 +21,8 @@ export interface ServicePlanOptions {
   readonly agent?: string;
   /** The directory of the person's sockets, without our own part. */
   readonly runtime?: string;
+  /** `KUBECONFIG` at the installation, with absolute paths. */
+  readonly kubeconfigs?: string;
   /** How long live connections may go on at the end, in ms. */
   readonly drain: number;
 }

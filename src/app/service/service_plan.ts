@@ -5,6 +5,7 @@ import { doorLabel, launchdPlists, updateLabel } from "./launchd_plist.ts";
 import { demandRoutes } from "../door/run_door.ts";
 import { type ServiceFile, servicesName, writtenBy } from "./service_file.ts";
 import { bootout, domain, type ManagerCommand, systemctl } from "./service_manager.ts";
+import { keptKubeconfigs } from "../settings/kubeconfigs.ts";
 import { limitsOf, listenOf } from "../settings/settings.ts";
 import { systemdUnits, timerName } from "./systemd_units.ts";
 
@@ -30,6 +31,8 @@ export interface ServicePlan {
   readonly before: readonly ManagerCommand[];
   readonly after: readonly ManagerCommand[];
   readonly addresses: readonly string[];
+  /** What the files record of `KUBECONFIG`, which a service does not have. */
+  readonly kubeconfigs?: string;
   /** Why a door would not start now. */
   readonly problem?: PosternError;
 }
@@ -55,6 +58,7 @@ export async function planService(world: World, options: ServiceOptions): Promis
   const onDemand = platform === "darwin" ? "launchd=Door" : `systemd=${servicesName}.socket`;
   const agent = lastingAgent(world);
   const runtime = process.env("XDG_RUNTIME_DIR");
+  const kubeconfigs = keptKubeconfigs(world);
   const made = {
     isAlways,
     self: process.self,
@@ -65,6 +69,7 @@ export async function planService(world: World, options: ServiceOptions): Promis
     drain: limitsOf(config.settings).drain,
     ...(agent === undefined ? {} : { agent }),
     ...(runtime ? { runtime } : {}),
+    ...(kubeconfigs === undefined ? {} : { kubeconfigs }),
   };
   const files = platform === "darwin" ? launchdPlists(places.home, made) : systemdUnits(unitsOf(world), made);
   const planned: PlannedFile[] = [];
@@ -81,6 +86,7 @@ export async function planService(world: World, options: ServiceOptions): Promis
     removed,
     ...commandsFor(world, { isAlways, hasTimer: options.hasTimer, isChanged, removed, planned }),
     addresses,
+    ...(kubeconfigs === undefined ? {} : { kubeconfigs }),
     ...(problem && { problem }),
   };
 }

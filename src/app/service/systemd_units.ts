@@ -23,7 +23,9 @@ export const timerName = `${servicesName}-update.timer`;
 /** Lines under headings. */
 type Sections = Readonly<Record<string, readonly string[]>>;
 
-function serviceUnit({ isAlways, self, doorArguments, agent, runtime, drain }: ServicePlanOptions): Sections {
+function serviceUnit(
+  { isAlways, self, doorArguments, agent, runtime, kubeconfigs, drain }: ServicePlanOptions,
+): Sections {
   return {
     Unit: [
       "Description=postern, one local door into every private network",
@@ -42,6 +44,7 @@ function serviceUnit({ isAlways, self, doorArguments, agent, runtime, drain }: S
       `TimeoutStopSec=${Math.ceil(drain / 1000) + 15}`,
       "LimitNOFILE=65536",
       ...(agent === undefined ? [] : [`Environment=${agentVariable(agent, runtime)}`]),
+      ...kubeconfigLines(kubeconfigs),
       "# No option that needs a user namespace (ProtectSystem, PrivateTmp): root's files would seem to be nobody's,",
       "# and ssh refuses to read such a configuration. No MemoryDenyWriteExecute: JavaScript is compiled while it runs.",
       ...hardening,
@@ -76,7 +79,7 @@ function socketUnit({ addresses }: ServicePlanOptions): Sections {
   };
 }
 
-function updateUnit({ self, updateArguments }: ServicePlanOptions): Sections {
+function updateUnit({ self, updateArguments, kubeconfigs }: ServicePlanOptions): Sections {
   return {
     Unit: ["Description=fetches postern's catalogue"],
     Service: [
@@ -84,6 +87,7 @@ function updateUnit({ self, updateArguments }: ServicePlanOptions): Sections {
       `ExecStart=${commandLine([...self, ...updateArguments])}`,
       "# Without a token that is still good it fails, and says so in the journal: nobody has asked for a window.",
       "TimeoutStartSec=120",
+      ...kubeconfigLines(kubeconfigs),
       "UMask=0077",
     ],
   };
@@ -106,6 +110,14 @@ function unit(name: string, sections: Sections): string {
 /** A command as systemd reads it (systemd.service(5), "Command lines"): `%` and `$` mean something there. */
 function commandLine(words: readonly string[]): string {
   return words.map((word) => quoted(word).replaceAll("$", "$$$$")).join(" ");
+}
+
+function kubeconfigLines(kubeconfigs: string | undefined): string[] {
+  if (kubeconfigs === undefined) return [];
+  return [
+    "# A service does not have the variables of your shell: this is KUBECONFIG at the installation.",
+    `Environment=${quoted(`KUBECONFIG=${kubeconfigs}`)}`,
+  ];
 }
 
 /** `%t` is the directory that is made anew at each log-in. */

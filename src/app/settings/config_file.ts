@@ -22,6 +22,7 @@ import {
   wayProblems,
 } from "./config_checks.ts";
 import { onlyProblems, readPasswords } from "../door/listener_checks.ts";
+import { instanceKubeconfigs } from "./kubeconfigs.ts";
 import { overridden, type Overrides } from "./overrides.ts";
 import { listenOf, type Settings, settingsSchemaFor } from "./settings.ts";
 import { fleetOfMapping, type StoredFleet, storedFleet } from "../catalogue/stored_fleet.ts";
@@ -240,6 +241,7 @@ async function parseSettings(
     base: directoryOf(path),
     home: world.places.home,
     runtime: world.places.runtime,
+    kubeconfigs: instanceKubeconfigs(world),
     env: (name) => world.process.env(name),
   });
   const settings = (await settingsSchemaFor(value)).parse(value, context);

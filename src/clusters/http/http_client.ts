@@ -10,13 +10,7 @@ import {
   whenAborted,
   within,
 } from "../../core/mod.ts";
-import {
-  decodeResponseHead,
-  encodeRequestHead,
-  type Fields,
-  isFinalHead,
-  responseFraming,
-} from "../../wire/mod.ts";
+import { encodeRequestHead, type Fields, finalHeadDecoder, responseFraming } from "../../wire/mod.ts";
 import { readAnswerBody } from "./http_answer_body.ts";
 import { type HttpProxy, openTunnel, proxyAuthorization } from "./http_proxy_tunnel.ts";
 import { straightDialer } from "./straight_dialer.ts";
@@ -147,26 +141,22 @@ export class HttpClient {
     const { url, method = "GET" } = request;
     await conn.write(requestBytes(request, this.#options.proxy));
     const messages = new Messages(conn);
-    while (true) {
-      const head = await messages.read(decodeResponseHead);
-      if (!head) {
-        throw new PosternError(
-          "protocol",
-          `Cannot read the answer of ${placeOf(url)}: it closed the connection`,
-        );
-      }
-      // An interim answer, which we asked for as little as for another protocol (RFC 9110, section 15.2).
-      if (!isFinalHead(head)) continue;
-      if (request.isHeadEnough) {
-        return { url, status: head.status, fields: head.fields, body: new Uint8Array() };
-      }
-      const limit = request.limit ?? this.#options.limit ?? 1024 * 1024;
-      const body = await readAnswerBody(messages, responseFraming(head, method), {
-        limit,
-        from: placeOf(url),
-      });
-      return { url, status: head.status, fields: head.fields, body };
+    const head = await messages.read(finalHeadDecoder());
+    if (!head) {
+      throw new PosternError(
+        "protocol",
+        `Cannot read the answer of ${placeOf(url)}: it closed the connection`,
+      );
     }
+    if (request.isHeadEnough) {
+      return { url, status: head.status, fields: head.fields, body: new Uint8Array() };
+    }
+    const limit = request.limit ?? this.#options.limit ?? 1024 * 1024;
+    const body = await readAnswerBody(messages, responseFraming(head, method), {
+      limit,
+      from: placeOf(url),
+    });
+    return { url, status: head.status, fields: head.fields, body };
   }
 }
 

@@ -7,15 +7,7 @@ import {
   type Target,
   whenAborted,
 } from "../../core/mod.ts";
-import {
-  type BasicCredentials,
-  decodeResponseHead,
-  encodeBasic,
-  encodeRequestHead,
-  isFinalHead,
-  mostInterim,
-  type ResponseHead,
-} from "../../wire/mod.ts";
+import { type BasicCredentials, encodeBasic, encodeRequestHead, finalHeadDecoder } from "../../wire/mod.ts";
 
 /** A proxy that an `HttpClient` goes through. */
 export interface HttpProxy {
@@ -42,8 +34,13 @@ export async function openTunnel(
     const fields = [["Host", authority] as const, ...proxyAuthorization(proxy)];
     await conn.write(encodeRequestHead({ method: "CONNECT", target: authority, fields }));
     const messages = new Messages(conn);
-    const { status, reason } = await finalHead(messages, proxy);
+    const head = await messages.read(finalHeadDecoder());
     signal.throwIfAborted();
+    if (!head) {
+      const what = `Cannot read the answer of the proxy ${formatTarget(proxy)}: it gave none`;
+      throw new PosternError("unreachable", what);
+    }
+    const { status, reason } = head;
     if (status >= 200 && status < 300) return messages.goOn();
     const said = plainText(`${status} ${reason}`.trimEnd(), { limit: 100 });
     const what = `Cannot reach ${authority} through the proxy ${formatTarget(proxy)}: it answered ${said}`;
@@ -55,14 +52,4 @@ export async function openTunnel(
     signal.throwIfAborted();
     throw error;
   }
-}
-
-async function finalHead(messages: Messages, proxy: HttpProxy): Promise<ResponseHead> {
-  for (let interim = 0; interim <= mostInterim; interim++) {
-    const head = await messages.read(decodeResponseHead);
-    if (!head) break;
-    if (isFinalHead(head)) return head;
-  }
-  const what = `Cannot read the answer of the proxy ${formatTarget(proxy)}: it gave none`;
-  throw new PosternError("unreachable", what);
 }

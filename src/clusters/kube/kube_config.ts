@@ -25,21 +25,28 @@ type Lists = Readonly<Record<ListName, Map<string, KubeEntry>>>;
 
 /**
  * Reads kubeconfigs as kubectl merges them: of equal names the first one counts, a file of several that is missing
- * counts as empty, and relative paths are relative to the file that they stand in. What nobody names is not checked.
+ * counts as empty unless all are, and relative paths are relative to the file that they stand in. What nobody names is not checked.
  */
 export async function readKubeConfig(files: Files, paths: readonly string[]): Promise<KubeConfig> {
   const lists: Lists = { contexts: new Map(), clusters: new Map(), users: new Map() };
   const where = paths.map((path) => `"${path}"`).join(", ");
   let current: string | undefined;
+  let isThere = false;
   for (const path of paths) {
     const text = paths.length === 1
       ? await files.readText(path, { limit: longest })
       : await files.readTextIfThere(path, { limit: longest });
+    isThere ||= text !== undefined;
     const config = text === undefined ? {} : await mappingIn(text, path);
     current ??= nonEmpty(config["current-context"]);
     for (const list of ["contexts", "clusters", "users"] as const) {
       collect(lists[list], config[list], list, path);
     }
+  }
+  if (!isThere) {
+    throw new PosternError("config", `Cannot read the kubeconfigs ${where}: none of them exists`, {
+      hint: "correct KUBECONFIG, or name one: --kubeconfig FILE",
+    });
   }
   return {
     contextNames: [...lists.contexts.keys()],

@@ -1,10 +1,8 @@
 import { type Conn, Messages, PosternError } from "../../core/mod.ts";
 import {
   ChunkedDecoder,
-  decodeResponseHead,
-  isFinalHead,
+  finalHeadDecoder,
   isPersistent,
-  mostInterim,
   responseFraming,
   type ResponseHead,
 } from "../../wire/mod.ts";
@@ -35,7 +33,7 @@ export class KubeConnection implements AsyncDisposable {
 
   /** Whether anything of the answer to the last request has come. */
   get isAnswered(): boolean {
-    return this.#isAnswered;
+    return this.#isAnswered || this.#messages.pending.length > 0;
   }
 
   /** Sends a request and waits for the head of its answer. */
@@ -43,16 +41,13 @@ export class KubeConnection implements AsyncDisposable {
     this.#requests++;
     this.#isAnswered = false;
     await this.#conn.write(bytes);
-    for (let interim = 0; interim <= mostInterim; interim++) {
-      const head = await this.#messages.read(decodeResponseHead);
-      if (!head) {
-        const message = `Cannot read an answer of ${this.#from}: it closed`;
-        throw new PosternError("unreachable", message, { detail: "reset" });
-      }
-      this.#isAnswered = true;
-      if (isFinalHead(head)) return head;
+    const head = await this.#messages.read(finalHeadDecoder());
+    if (!head) {
+      const message = `Cannot read an answer of ${this.#from}: it closed`;
+      throw new PosternError("unreachable", message, { detail: "reset" });
     }
-    throw new PosternError("protocol", `Cannot read an answer of ${this.#from}: none of many is final`);
+    this.#isAnswered = true;
+    return head;
   }
 
   /** The whole body of an answer. */

@@ -1,18 +1,19 @@
 import { asPosternError, type Conn, describe, type Dialed, Messages } from "../../core/mod.ts";
 import { decodeRequestHead, encodeResponseHead, mostHead, parseAuthority } from "../../wire/mod.ts";
 import { joined } from "../http_body.ts";
-import { handshakeDeadline, type ListenerDeps } from "../listener.ts";
+import { handshakeDeadline, type ListenerDeps, type ServeOptions } from "../listener.ts";
 import { tunnel } from "../tunnel.ts";
 
 /** Serves a client of the HTTP CONNECT frontend: one tunnel a connection, as upstream's server does. */
 export async function serveConnectFront(
   client: Conn,
   deps: ListenerDeps,
-  { signal }: { signal: AbortSignal },
+  options: ServeOptions,
 ): Promise<void> {
+  const { signal } = options;
   const messages = new Messages(client, { limit: mostHead });
   try {
-    using deadline = handshakeDeadline(client, deps);
+    using deadline = handshakeDeadline(client, deps, options);
     const head = await messages.read(decodeRequestHead);
     deadline[Symbol.dispose]();
     if (!head) return;

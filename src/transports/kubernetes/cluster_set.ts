@@ -104,18 +104,18 @@ export class ClusterSet implements AsyncDisposable {
   }
 
   #noContext(target: Target): never {
-    const { contexts, suffix, kubeconfig } = this.#options.settings;
+    const { contexts, suffix, kubeconfigs } = this.#options.settings;
     const names = contexts === "all" ? this.#config.contextNames : contexts ?? [];
     throw new PosternError(
       "name_not_found",
-      `Cannot find ${formatTarget(target)}: it names no context of "${kubeconfig}"`,
+      `Cannot find ${formatTarget(target)}: it names no context of ${quoted(kubeconfigs)}`,
       { hint: `write NAME.CONTEXT.${suffix} with one of: ${names.slice(0, 20).join(", ")}` },
     );
   }
 
   #contextName(): string {
-    const { context, kubeconfig } = this.#options.settings;
-    return context ?? currentContextOf(this.#config, kubeconfig);
+    const { context, kubeconfigs } = this.#options.settings;
+    return context ?? currentContextOf(this.#config, kubeconfigs);
   }
 
   #linkOf(name: string): ClusterLink {
@@ -161,9 +161,16 @@ function madeOf(config: KubeConfig, name: string): string {
 }
 
 /** The context that counts where none is named. */
-export function currentContextOf({ currentContext, contextNames }: KubeConfig, kubeconfig: string): string {
+export function currentContextOf(
+  { currentContext, contextNames }: KubeConfig,
+  kubeconfigs: readonly string[],
+): string {
   if (currentContext !== undefined) return currentContext;
-  throw new PosternError("config", `Cannot choose a context: "${kubeconfig}" has no current-context`, {
+  throw new PosternError("config", `Cannot choose a context: ${quoted(kubeconfigs)} has no current-context`, {
     hint: `name one: ${contextNames.slice(0, 20).join(", ") || "it has none"}`,
   });
+}
+
+function quoted(paths: readonly string[]): string {
+  return paths.map((path) => `"${path}"`).join(", ");
 }

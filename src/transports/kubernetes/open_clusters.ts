@@ -9,18 +9,18 @@ import { learnedStore } from "./learned_store.ts";
 
 export { ClusterNames } from "./cluster_names.ts";
 
-/** The contexts that the settings name, by what the kubeconfig says now; dials nothing. */
+/** The contexts that the settings name, by what the kubeconfigs say now; dials nothing. */
 export async function openClusters(settings: KubernetesSettings, deps: TransportDeps): Promise<ClusterSet> {
   const { clock, log } = deps;
   const { KubeClient, KubeView, readKubeConfig } = await loadKubernetes();
+  const read = () => readKubeConfig(deps.files, settings.kubeconfigs);
   return new ClusterSet({
     settings,
     clock,
-    config: await readKubeConfig(deps.files, [settings.kubeconfig]),
+    config: await read(),
     link: ({ context, namespace, suffix }) => {
       const dial = dialerOfCluster(context.cluster.proxyUrl, deps);
-      const reread = async () =>
-        (await readKubeConfig(deps.files, [settings.kubeconfig])).context(context.name).user;
+      const reread = async () => (await read()).context(context.name).user;
       const api = new KubeClient(context, { ...deps, dial, reread, asksVersion: true });
       return new ClusterLink({
         clock,
@@ -39,14 +39,14 @@ export async function openClusters(settings: KubernetesSettings, deps: Transport
   });
 }
 
-/** Reads the kubeconfig again. What is wrong with the contexts that the settings name is `config`. */
+/** Reads the kubeconfigs again. What is wrong with the contexts that the settings name is `config`. */
 export async function readContexts(
-  { kubeconfig, context, contexts }: KubernetesSettings,
+  { kubeconfigs, context, contexts }: KubernetesSettings,
   deps: Pick<TransportDeps, "files" | "name" | "via" | "isOwnDoor">,
 ): Promise<KubeConfig> {
   const { readKubeConfig } = await loadKubernetes();
-  const config = await readKubeConfig(deps.files, [kubeconfig]);
-  const named = contexts === "all" ? [] : contexts ?? [context ?? currentContextOf(config, kubeconfig)];
+  const config = await readKubeConfig(deps.files, kubeconfigs);
+  const named = contexts === "all" ? [] : contexts ?? [context ?? currentContextOf(config, kubeconfigs)];
   for (const name of named) expectWay(config.context(name).cluster.proxyUrl, deps);
   return config;
 }

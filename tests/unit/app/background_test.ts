@@ -8,12 +8,20 @@ import { MemoryWorld } from "../../support/memory_world.ts";
 const log = "/state/logs/work.log";
 
 /** A world in which a program is what a test says. */
-function worldWhere(program: (world: MemoryWorld) => Promise<number>, pid = 4711) {
-  const world = new MemoryWorld({ files: { "/c.yaml": "listen: { mixed: 127.0.0.1:7 }\n" } });
-  const told = { command: [] as readonly string[], isReleased: false, isEnded: false };
+function worldWhere(
+  program: (world: MemoryWorld) => Promise<number>,
+  { pid = 4711, env = {} }: { readonly pid?: number; readonly env?: Record<string, string> } = {},
+) {
+  const world = new MemoryWorld({ files: { "/c.yaml": "listen: { mixed: 127.0.0.1:7 }\n" }, env });
+  const told: { command: readonly string[]; env?: unknown; isReleased: boolean; isEnded: boolean } = {
+    command: [],
+    isReleased: false,
+    isEnded: false,
+  };
   const stop = new AbortController();
-  world.process.background = (command, { signal }): Promise<Background> => {
+  world.process.background = (command, { signal, env }): Promise<Background> => {
     told.command = command;
+    if (env) told.env = env;
     const killed = new Promise<number>((resolve) =>
       signal.addEventListener("abort", () => {
         told.isEnded = true;
@@ -37,7 +45,7 @@ Deno.test("startInBackground() waits until the door is ready", async () => {
   const starting = start();
   const door = await running.promise;
   await world.clock.advance(100);
-  assert.deepEqual(await starting, { id: "work", pid: 4711, addresses: ["127.0.0.1:7"], log });
+  assert.deepEqual(await starting, { id: "work", pid: 4711, addresses: ["127.0.0.1:7"], clusters: [], log });
   assert.deepEqual(told, {
     command: ["postern", "proxy", "--id=work", `--log-file=${log}`],
     isReleased: true,
@@ -45,6 +53,21 @@ Deno.test("startInBackground() waits until the door is ready", async () => {
   });
   world.kill("SIGTERM");
   await door.ended;
+});
+
+Deno.test("startInBackground() hands on KUBECONFIG by whole paths, and none that postern has set", async () => {
+  const kubeconfigs = { KUBECONFIG: "a:/b" };
+  for (
+    const [env, handedOn] of [
+      [kubeconfigs, { KUBECONFIG: "/here/a:/b" }],
+      [{ ...kubeconfigs, POSTERN_CLUSTER: "c-lab" }, undefined],
+      [{}, undefined],
+    ] as const
+  ) {
+    const { told, start } = worldWhere(() => Promise.resolve(1), { env });
+    await assert.rejects(start(), { code: "internal" });
+    assert.deepEqual(told.env, handedOn);
+  }
 });
 
 const deaths = [
@@ -108,7 +131,7 @@ for (const { name, said, code, error } of deaths) {
 }
 
 Deno.test("startInBackground() takes no other door of that id for its own, and gives up in time", async () => {
-  const { world, told, start } = worldWhere(() => new Promise(() => {}), 999);
+  const { world, told, start } = worldWhere(() => new Promise(() => {}), { pid: 999 });
   const door = await startDoor(world, { id: "work", config: "/c.yaml" });
   const failed = assert.rejects(start(), { code: "timeout", message: /was not ready within 30 s/ });
   // Time enough for the other door to answer, before time goes on.

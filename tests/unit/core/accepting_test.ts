@@ -10,16 +10,23 @@ const place = { host: "127.0.0.1", port: 1 };
 /** Takes clients until there are no more. */
 function taking(
   listening: Listening,
-  { signal = new AbortController().signal, turnAway }: {
+  { signal = new AbortController().signal, turnAway, makeRoom }: {
     signal?: AbortSignal;
     turnAway?: (client: Conn) => Promise<void>;
+    makeRoom?: () => boolean;
   } = {},
 ) {
   const clock = new FakeClock();
   const log = recordingLog();
   const taken: Conn[] = [];
   const done = (async () => {
-    const clients = accepting(listening, { signal, clock, log, ...(turnAway && { turnAway }) });
+    const clients = accepting(listening, {
+      signal,
+      clock,
+      log,
+      ...(turnAway && { turnAway }),
+      ...(makeRoom && { makeRoom }),
+    });
     for await (const client of clients) taken.push(client);
   })();
   return { clock, log, taken, done };
@@ -154,6 +161,44 @@ Deno.test("accepting() serves the client when there is room again", async () => 
   listening.steps.push(full(), client);
   const { taken, done } = taking(listening, { turnAway: () => Promise.reject(new Error("not needed")) });
   await settle();
+  assert.deepEqual(taken, [client]);
+  listening.close();
+  await done;
+});
+
+Deno.test("accepting() turns four clients away beside each other, then has one give way for the next at once", async () => {
+  const listening = new Scripted();
+  // One spare descriptor for each step: a socket keeps several.
+  listening.spendSpare = () => true;
+  listening.keepSpare = () => false;
+  const refused = Array.from({ length: 4 }, () => memoryPair()[0]);
+  const [next] = memoryPair();
+  listening.steps.push(...refused.flatMap((client) => [full(), client]), full(), next);
+  const gate = Promise.withResolvers<void>();
+  const turned: Conn[] = [];
+  let gaveWay = 0;
+  const { taken, clock, done } = taking(listening, {
+    turnAway: (client) => {
+      turned.push(client);
+      return gate.promise;
+    },
+    makeRoom: () => ++gaveWay > 0,
+  });
+  for (let turn = 0; turn < 10; turn++) await settle();
+  assert.deepEqual([turned, taken, gaveWay, clock.waiting], [refused, [next], 1, 0]);
+  gate.resolve();
+  listening.close();
+  await done;
+});
+
+Deno.test("accepting() waits where no client can give way", async () => {
+  const listening = new Scripted();
+  const [client] = memoryPair();
+  listening.steps.push(full(), client);
+  const { taken, clock, done } = taking(listening, { makeRoom: () => false });
+  await settle();
+  assert.deepEqual([taken, clock.waiting], [[], 1]);
+  await clock.advance(50);
   assert.deepEqual(taken, [client]);
   listening.close();
   await done;

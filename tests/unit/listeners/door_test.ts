@@ -87,16 +87,38 @@ Deno.test("serveDoor() answers clients over the limit in their own protocol, and
   await served;
 });
 
-Deno.test("serveDoor() closes the clients over the limit at once when 64 of them wait", async () => {
+Deno.test("serveDoor() lets the oldest client over the limit go that has not said its request when 64 wait", async () => {
   const { connect, stop, clock, served } = openDoor({ connections: 0 });
   const waiting = await Promise.all(Array.from({ length: 64 }, connect));
+  for (const half of waiting.slice(1)) await half.write(request.subarray(0, 9));
   for (let turn = 0; turn < 64; turn++) await settle();
-  await assert.rejects((await connect()).read(new Uint8Array(1)));
+  for (const [turn, oldest] of waiting.slice(0, 3).entries()) {
+    const late = await connect();
+    await late.write(request);
+    assert.match(new TextDecoder().decode(await readAll(late)), /^HTTP\/1.1 503 /, `client ${turn}`);
+    await late[Symbol.asyncDispose]();
+    await assert.rejects(oldest.read(new Uint8Array(1)));
+    // The place that the one before has left is free.
+    waiting.push(await connect());
+  }
   await clock.advance(1_100);
   for (const client of waiting) await assert.rejects(client.read(new Uint8Array(1)));
   stop.abort();
   await served;
   assert.equal(clock.waiting, 0);
+});
+
+Deno.test("serveDoor() closes a client over the limit at once when 64 are being answered", async () => {
+  const { connect, stop, served } = openDoor({
+    connections: 0,
+    serve: (_client, _messages, _deps, { signal }) =>
+      new Promise((resolve) => signal.addEventListener("abort", () => resolve())),
+  });
+  for (let count = 0; count < 64; count++) await connect();
+  for (let turn = 0; turn < 64; turn++) await settle();
+  await assert.rejects((await connect()).read(new Uint8Array(1)));
+  stop.abort();
+  await served;
 });
 
 Deno.test("serveDoor() drops every client when its signal ends, whatever it is doing", async () => {

@@ -472,6 +472,32 @@ Deno.test("Expect: 100-continue passes through, and the body follows", async () 
   await leave(world);
 });
 
+for (
+  const { version, passed } of [
+    { version: "1.1", passed: "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n".repeat(16) },
+    { version: "1.0", passed: "" },
+  ]
+) {
+  Deno.test(`a client of HTTP/${version} gets at most 16 interim responses, then 502`, async () => {
+    const world = serveClient(serveMixed);
+    await send(world.client, `GET http://a/ HTTP/${version}\r\nHost: a\r\n\r\n`);
+    const dial = await world.dials.nth(0);
+    await headOf(dial);
+    await send(dial.target, "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n".repeat(17));
+    for (let left = passed; left !== "";) {
+      const head = await readUntil(world.client, "\r\n\r\n");
+      assert.ok(left.startsWith(head));
+      left = left.slice(head.length);
+    }
+    const answer = await readUntil(world.client, "\r\n\r\n");
+    assert.match(answer, /^HTTP\/1\.1 502 /);
+    assert.match(answer, /\r\nPostern-Error: protocol; Cannot read the answer: too many 1xx responses\r\n/);
+    // Nothing of such an origin is used again.
+    assert.notEqual(dial.outcome, undefined);
+    await leave(world);
+  });
+}
+
 Deno.test("an answer before the request's end arrives whole and is the last one", async () => {
   const world = serveClient(serveMixed);
   await send(

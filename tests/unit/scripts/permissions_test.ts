@@ -196,7 +196,7 @@ for (
 Deno.test("flagsFor() lets kubeconfig write where kubectl does", () => {
   const flags = flagsFor(["kubeconfig", "--merge"], { ...here, kubeconfig: "/x/config:/y/other" });
   assert.ok(
-    flags.includes("--allow-write=/s/postern,/k/postern,/r/postern,/home/me/.kube,/x"),
+    flags.includes("--allow-write=/s/postern,/k/postern,/r/postern,/home/me/.kube,/x,/y"),
     flags.join(" "),
   );
 });

@@ -514,6 +514,20 @@ Deno.test("Http2Session sends as much as windows and frames allow, and the end w
   assert.deepEqual(frames(session.takeOutput()).map((frame) => frame.split(":")[0]), ["data/1/1"]);
 });
 
+Deno.test("Http2Session gives a stream up on which too many interim responses come", () => {
+  const session = new Http2Session({ role: "client", ...limits });
+  session.receive(new Peer("server").bytes, 0);
+  const stream = session.open(get, true);
+  const hint = [[":status", "103"]] as const;
+  const peer = new Peer("server");
+  for (let count = 0; count < 16; count++) peer.fields(stream, hint, 4);
+  assert.deepEqual(session.receive(peer.bytes.subarray(new Peer("server").bytes.length), 0), []);
+  const last = new Peer("server").fields(stream, hint, 4).bytes.subarray(new Peer("server").bytes.length);
+  const [event] = session.receive(last, 0);
+  assert.equal(event?.type, "reset");
+  assert.match(JSON.stringify(event), /too many 1xx responses/);
+});
+
 Deno.test("Http2Session passes changed settings on to the windows of open streams, below nothing too", () => {
   const session = new Http2Session({ role: "client", ...limits });
   session.receive(new Peer("server").bytes, 0);

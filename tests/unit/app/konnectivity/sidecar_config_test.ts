@@ -12,7 +12,7 @@ const plain: SidecarSettings = {
   tls: { ca: "/ca.crt", cert: "/tls.crt", key: "/tls.key" },
   listen: ["localhost:8090"],
   isOpen: false,
-  kubeconfig: "/kubeconfig",
+  kubeconfigs: ["/kubeconfig"],
   names: { guestDNS: true, managementDNS: false, preferIPv4: false },
   cloudDirect: false,
   guestProxies: {},
@@ -179,7 +179,12 @@ Deno.test("sidecarConfig() resolves names as HyperShift does, or leaves them to 
   ]);
   const without = await namesOf({ names: { guestDNS: false, managementDNS: true, preferIPv4: false } });
   assert.deepEqual([without?.["guestDNS"], without?.["managementDNS"]], [false, false]);
-  const { kubeconfig: _none, ...disabled } = plain;
+  const several = await loaded({ kubeconfigs: ["/a", "/b"] });
+  assert.deepEqual(
+    (several.read.transports["guest"]?.settings as { kubeconfigs?: unknown }).kubeconfigs,
+    ["/a", "/b"],
+  );
+  const { kubeconfigs: _none, ...disabled } = plain;
   const text = JSON.stringify(sidecarConfig(disabled));
   const { settings } = await loadConfig(new MemoryWorld(), { text });
   assert.equal((settings.transports["konnectivity"]?.settings as { names?: unknown }).names, undefined);

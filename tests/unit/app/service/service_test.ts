@@ -184,6 +184,27 @@ for (const { name, env, line } of agents) {
   });
 }
 
+Deno.test("planService() records the files of KUBECONFIG, which a service does not have", async () => {
+  const env = { KUBECONFIG: "/home/me/50% of it:b" };
+  const it = machine({ env });
+  await install(it, { hasTimer: true });
+  const line = 'Environment="KUBECONFIG=/home/me/50%% of it:/here/b"';
+  assert.ok((await lines(it, service)).includes(line));
+  assert.ok((await lines(it, service.replace("postern.service", "postern-update.service"))).includes(line));
+  const { kubeconfigs } = await planService(it.world, { hasTimer: true });
+  assert.equal(kubeconfigs, "/home/me/50% of it:/here/b");
+  const mac = await planService(machine({ env, platform: "darwin" }).world, { hasTimer: true });
+  for (const { content } of mac.files) {
+    assert.match(content, /<key>KUBECONFIG<\/key>\n\s*<string>\/home\/me\/50% of it:\/here\/b<\/string>/);
+  }
+});
+
+Deno.test("planService() records no KUBECONFIG of a program that postern has started", async () => {
+  const it = machine({ env: { KUBECONFIG: "/tmp/c-lab.kubeconfig", POSTERN_CLUSTER: "c-lab" } });
+  await install(it);
+  assert.ok(!(await lines(it, service)).some((line) => line.includes("KUBECONFIG")));
+});
+
 for (const mixed of ["127.0.0.1:0", undefined]) {
   Deno.test(`planService() refuses to start on demand at ${mixed ?? "a unix socket alone"}`, async () => {
     const listen = mixed === undefined ? "unix: /tmp/s" : `mixed: ${mixed}`;

@@ -68,6 +68,16 @@ for (const { name, answer } of framings) {
   });
 }
 
+Deno.test("HttpClient refuses an answer behind many interim ones", async () => {
+  const hints = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(17);
+  await using site = new Site(() => raw(`${hints}HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`));
+  await assert.rejects(ask(site), {
+    code: "protocol",
+    message: "Cannot read the answer: too many 1xx responses",
+  });
+  assert.equal(site.network.open, 0);
+});
+
 const tooMuch = [
   { name: "by its length", answer: "HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n" },
   {

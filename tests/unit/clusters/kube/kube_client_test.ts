@@ -159,6 +159,12 @@ const failures: readonly {
     code: "unreachable",
     message: /answers 429/,
   },
+  {
+    name: "interim responses without end",
+    answer: { raw: "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(17) },
+    code: "protocol",
+    message: /too many 1xx responses$/,
+  },
   { name: "no HTTP", answer: { raw: "SSH-2.0-x\r\n\r\n" }, code: "protocol", message: /Cannot read/ },
   {
     name: "more than was asked for",

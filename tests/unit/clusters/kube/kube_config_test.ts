@@ -113,6 +113,14 @@ Deno.test("readKubeConfig() merges a list of files: the first of each name wins,
   assert.deepEqual(user.certificate, { file: "/b/c.crt" });
 });
 
+Deno.test("readKubeConfig() says of a list that none of its files exists", async () => {
+  await assert.rejects(readKubeConfig(new MemoryFiles({}), ["/a", "/b"]), {
+    code: "config",
+    message: 'Cannot read the kubeconfigs "/a", "/b": none of them exists',
+    hint: /KUBECONFIG/,
+  });
+});
+
 Deno.test("readKubeConfig() reads a plugin: a path is relative to the file, a bare name is not", async () => {
   const exec = (command: string) => ({
     exec: {

@@ -38,7 +38,7 @@ async function made(
     slices: { "shop/web": [sliceRecord(["web-1"], 8080)] },
   };
   const settings: KubernetesSettings = {
-    kubeconfig: "/config",
+    kubeconfigs: ["/config"],
     clusterDomain: "cluster.local",
     halfClose: "pass",
     externalName: "refuse",

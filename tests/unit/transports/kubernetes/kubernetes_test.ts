@@ -12,19 +12,20 @@ import { recordingLog } from "../../../support/recording_log.ts";
 
 const { signal } = new AbortController();
 
-Deno.test("Kubernetes has the Services of now after its kubeconfig has changed", async () => {
+Deno.test("Kubernetes has the Services of now after one of its kubeconfigs has changed", async () => {
   let name = "old";
   await using api = new FakeKubeApi(
     onlyServices(({ path }) =>
       path.endsWith("/services") ? listed(9, service(name, 8)) : { status: 404, body: {} }
     ),
   );
-  const kubeconfig = (token: string) => kubeconfigOf({ server: "http://kube.localhost", user: { token } });
-  const files = new MemoryFiles({ "/config": kubeconfig("first") });
+  const user = (token: string) => JSON.stringify({ users: [{ name: "u", user: { token } }] });
+  const kubeconfig = kubeconfigOf({ server: "http://kube.localhost", user: { token: "of the second file" } });
+  const files = new MemoryFiles({ "/user": user("first"), "/config": kubeconfig });
   const parts = { network: new MemoryNetwork(), clock: new FakeClock(), log: recordingLog(), files };
   await using ssh = idleSshServices(parts);
   await using transport = new Kubernetes({
-    kubeconfig: "/config",
+    kubeconfigs: ["/missing", "/user", "/config"],
     clusterDomain: "cluster.local",
     halfClose: "pass",
     externalName: "refuse",
@@ -36,9 +37,10 @@ Deno.test("Kubernetes has the Services of now after its kubeconfig has changed",
   await transport.prepare();
   assert.deepEqual(known(), ["old.shop"]);
   name = "new";
-  files.put("/config", kubeconfig("second"));
+  files.put("/user", user("second"));
   assert.deepEqual(await transport.prepare(), []);
   assert.deepEqual(known(), []);
   await transport.tables?.follow({ signal });
   assert.deepEqual(known(), ["new.shop"]);
+  assert.equal(transport.status()["detail"], "context lab of /missing, /user, /config");
 });

@@ -41,7 +41,7 @@ async function world() {
   const ssh = idleSshServices(parts);
   const process = { mayRun: () => true, run };
   const transport = new Kubernetes({
-    kubeconfig: "/config",
+    kubeconfigs: ["/config"],
     clusterDomain: "cluster.local",
     halfClose: "pass",
     externalName: "refuse",
