@@ -1,10 +1,10 @@
 import settings from "../deno.json" with { type: "json" };
 import { bundleEntry, bundleFlags, bundleProgram } from "./bundle.ts";
-import { fetchOlderRuntime } from "./denort.ts";
+import { fetchRuntime, packagedSystems } from "./denort.ts";
 import { programName, type ReleaseSystem, releaseSystems } from "./release_files.ts";
 import { sha256 } from "./sha256.ts";
 
-const usage = "deno task compile [--target NAME… | --target all] [--runtime 2.4.2]";
+const usage = "deno task compile [--target NAME… | --target all] [--runtime 2.6]";
 
 /** A person's word for a platform, and Deno's. */
 const targets: Readonly<Record<ReleaseSystem, string>> = {
@@ -28,29 +28,31 @@ interface Compiler {
 
 async function compileAll(args: readonly string[]): Promise<number> {
   const asked: ReleaseSystem[] = [];
-  let isOlder = false;
+  let isAll = false;
+  let isPackaged = false;
   for (let at = 0; at < args.length; at += 2) {
     const [option, value = ""] = args.slice(at, at + 2);
-    if (option === "--target" && value === "all") asked.push(...releaseSystems);
+    if (option === "--target" && value === "all") isAll = true;
     else if (option === "--target" && isSystem(value)) asked.push(value);
-    else if (option === "--runtime" && value === "2.4.2") isOlder = true;
+    else if (option === "--runtime" && value === "2.6") isPackaged = true;
     else {
       console.error(`usage: ${usage}\ntargets: ${releaseSystems.join(", ")}`);
       return 2;
     }
   }
   const root = decodeURIComponent(new URL("..", import.meta.url).pathname);
-  const compiler = isOlder ? await olderCompiler() : { program: Deno.execPath(), env: {} };
   const chunks = `${root}dist/chunks`;
   await removeIfThere(chunks);
   const files = await bundleProgram(chunks, { isFrozen: Deno.env.has("CI") });
   // Times of files get into the program: without them the same source makes the same bytes.
   for (const file of files) await Deno.utime(`${chunks}/${file}`, 0, 0);
   console.log(`bundled: ${files.length} files`);
+  if (isAll) asked.push(...isPackaged ? packagedSystems : releaseSystems);
   const jobs = asked.length === 0 ? [undefined] : asked;
   let failures = 0;
   for (const target of jobs) {
     const output = `${root}dist/${fileName(target)}`;
+    const compiler = isPackaged ? await packagedCompiler(target) : { program: Deno.execPath(), env: {} };
     if (!await compileOne({ compiler, chunks, files, target, output })) failures++;
   }
   return failures === 0 ? 0 : 1;
@@ -105,10 +107,9 @@ function isSystem(name: string): name is ReleaseSystem {
   return releaseSystems.some((system) => system === name);
 }
 
-/** The system's certificates: this Deno may be older than the authority of the registry. */
-async function olderCompiler(): Promise<Compiler> {
-  const { compiler, denort } = await fetchOlderRuntime();
-  return { program: compiler, env: { DENORT_BIN: denort, DENO_TLS_CA_STORE: "system" } };
+async function packagedCompiler(target: ReleaseSystem = "linux-x64"): Promise<Compiler> {
+  const { compiler, denort } = await fetchRuntime(target);
+  return { program: compiler, env: { DENORT_BIN: denort } };
 }
 
 async function removeIfThere(directory: string): Promise<void> {

@@ -13,6 +13,7 @@ import {
 } from "../core/mod.ts";
 import type { TableState } from "../listeners/mod.ts";
 import {
+  comparableHost,
   type Domains,
   type Held,
   mayBeOfCluster,
@@ -21,7 +22,7 @@ import {
   type Tables,
 } from "../routing/mod.ts";
 import type { Transports } from "../transports/mod.ts";
-import { heldError } from "./held_target.ts";
+import { heldError, signingIn } from "./held_target.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 export interface ClusterTablesOptions {
@@ -152,7 +153,8 @@ export class ClusterTables implements AsyncDisposable {
     return heldError(target, held, (transport) => {
       const one = this.#named(transport);
       const isKnown = one?.tables.current !== undefined;
-      return { isKnown, ...(one?.failure && !isKnown && { failure: one.failure }) };
+      const signingInWith = one?.tables.signingInWith;
+      return { isKnown, signingInWith, ...(one?.failure && !isKnown && { failure: one.failure }) };
     });
   }
 
@@ -161,7 +163,8 @@ export class ClusterTables implements AsyncDisposable {
     const one = this.#named(transport);
     if (!one) return undefined;
     if (one.tables.current) return { state: "known" };
-    const { failure, asking } = one;
+    const { failure, asking, tables: { signingInWith } } = one;
+    if (signingInWith !== undefined) return { state: "asking", reason: signingIn(signingInWith) };
     return {
       state: asking ? "asking" : "unknown",
       ...(failure &&
@@ -185,9 +188,17 @@ export class ClusterTables implements AsyncDisposable {
     return this.#followed.find(({ name }) => name === transport);
   }
 
-  /** What this machine is or is connected to itself is no cluster's that nothing is known of. */
-  #isReleased(target: Target, { owners }: Held): boolean {
-    return !owners.some(({ isSure }) => isSure) && this.#options.here.has(target.host);
+  /**
+   * What this machine is or is connected to itself is no cluster's that nothing is known of; neither are API servers,
+   * which a person who has to sign in again must reach.
+   */
+  #isReleased({ host }: Target, { owners }: Held): boolean {
+    if (owners.some(({ isSure }) => isSure)) return false;
+    const name = comparableHost(host);
+    return this.#options.here.has(host) ||
+      this.#followed.some(({ tables: { server } }) =>
+        server !== undefined && comparableHost(server) === name
+      );
   }
 
   /** A request that only one cluster can answer may open a window for a sign-in that failed; nothing else does. */

@@ -5,6 +5,8 @@ import type { Held } from "../routing/mod.ts";
 export interface OwnerState {
   readonly isKnown: boolean;
   readonly failure?: PosternError;
+  /** The program that a person signs in with right now. */
+  readonly signingInWith?: string | undefined;
 }
 
 /** Why a target that a cluster owns, or may own, is refused. Its code is that of the cluster's own reason. */
@@ -17,16 +19,26 @@ export function heldError(
   const what = `Cannot reach ${formatTarget(target)}`;
   const open = `if it is no target of a cluster, add it to the configuration: direct: ["${target.host}"]`;
   const unknown = states.filter(({ isKnown }) => !isKnown);
-  const [owner] = unknown.length > 0 ? unknown : states;
-  const { transport = "", isSure = false, failure } = owner ?? {};
+  const owner = unknown[0] ?? states.find(({ isSure }) => isSure) ?? states[0];
+  const { transport = "", isSure = false, failure, signingInWith } = owner ?? {};
+  if (unknown.length === 0 && !isSure) {
+    return new PosternError(
+      "not_allowed",
+      `${what}: it may be an address of "${transport}", which does not let you see all its Services`,
+      { hint: `ask for the right to list services in all namespaces; ${open}` },
+    );
+  }
   if (unknown.length === 0) {
     return new PosternError("name_not_found", `${what}: ${absence(target.host, transport)}`, { hint: open });
   }
   const belongs = `it ${isSure ? "belongs" : "may belong"} to the cluster of "${transport}"`;
-  if (!failure) {
-    return new PosternError("timeout", `${what}: ${belongs}, which has not answered yet`, {
-      hint: `finish the sign-in if a window waits for you; ${open}`,
+  if (signingInWith !== undefined) {
+    return new PosternError("timeout", `${what}: ${belongs}, and ${signingIn(signingInWith)}`, {
+      hint: `finish the sign-in, then connect again; ${open}`,
     });
+  }
+  if (!failure) {
+    return new PosternError("timeout", `${what}: ${belongs}, which has not answered yet`, { hint: open });
   }
   const hint = failure.hint === undefined ? open : `${failure.hint}; ${open}`;
   return new PosternError(
@@ -37,6 +49,11 @@ export function heldError(
       ...(failure.detail !== undefined && { detail: failure.detail }),
     },
   );
+}
+
+/** What keeps a cluster from answering while a person signs in. */
+export function signingIn(program: string): string {
+  return `postern waits for the sign-in with "${program}"`;
 }
 
 /** What a cluster that is known does not have. */

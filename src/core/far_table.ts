@@ -34,12 +34,16 @@ export interface FarTables {
   readonly current: FarTable | undefined;
   /** What the far side owns; undefined while nothing was learned of it. The same object until something has changed. */
   readonly domain: FarDomain | undefined;
+  /** The host of the API that the far side is reached by, where a direct connection finds it: no target behind it. */
+  readonly server?: string | undefined;
   /** Whether `recall` has done its work. */
   readonly isRecalled: boolean;
   /** Reads what was learned earlier, without asking the far side. What cannot be read counts as not learned. */
   recall(options: { readonly signal: AbortSignal }): Promise<void>;
   /** Begins to follow what is there, and resolves when that is known; fails with the reason why it is not. */
   follow(options: { readonly signal: AbortSignal }): Promise<void>;
+  /** The program that a person signs in with right now: `follow` waits for it. */
+  readonly signingInWith?: string | undefined;
   /** A client asks for something that only this far side has: a sign-in that failed may run again. */
   allowSignIn?(): void;
   /** Calls `changed` whenever `current` or `domain` is another one. */

@@ -2,7 +2,7 @@ import type { Clock } from "../core/mod.ts";
 import { fileError } from "./file_error.ts";
 import { checkOwned } from "./ownership.ts";
 
-/** How long a runtime without `tryLock` (Deno 2.4) may take to find out that the lock is held. */
+/** How long `lock` may take where the runtime has no `tryLock` (Deno 2.6); after that the lock counts as held. */
 const patience = 250;
 
 export interface LockOptions {

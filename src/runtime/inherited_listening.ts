@@ -44,8 +44,8 @@ export async function inheritListening(
 function notTaken(error: unknown, options: NodeListenOptions): PosternError {
   const what = "fd" in options ? `the socket that was handed over as descriptor ${options.fd}` : "a socket";
   const isInvalid = (error as { code?: unknown }).code === "EINVAL";
-  // Deno before 2.5 knows no descriptors, and says the same of a descriptor that is none.
-  const isOld = isInvalid && /^2\.[0-4]\./.test(Deno.version.deno);
+  // Deno before 2.8 may not listen on descriptors, and has the same error for a descriptor that is no socket.
+  const isOld = isInvalid && /^2\.[0-7]\./.test(Deno.version.deno);
   const why = isOld
     ? `a program made with Deno ${Deno.version.deno} cannot do that`
     : isInvalid

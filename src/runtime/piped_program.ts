@@ -182,7 +182,7 @@ class PipeConn extends StreamedConn implements Conn {
     this.#failWrite?.(reason);
   }
 
-  /** Deno 2.4 has a TypeError for a program that reads no more. */
+  /** Deno 2.6 has a TypeError for a program that reads no more. */
   #writeFailure(error: unknown): unknown {
     if (this.#failure !== undefined) return this.#failure;
     if (!(error instanceof TypeError || error instanceof Deno.errors.BrokenPipe)) {

@@ -58,7 +58,7 @@ async function feed(into: WritableStream<Uint8Array>, text: string): Promise<voi
     );
     await writer.close();
   } catch (error) {
-    // A program may end without having read its input; its exit code says the rest. Deno 2.4 has a TypeError for that.
+    // A program may end without having read its input; its exit code says the rest. Deno 2.6 has a TypeError for that.
     if (!(error instanceof Deno.errors.BrokenPipe || error instanceof TypeError)) throw error;
   }
 }

@@ -49,8 +49,7 @@ async function demandSound(path: string): Promise<void> {
   const database = new DatabaseSync(path);
   try {
     database.exec("PRAGMA busy_timeout = 5000");
-    const check = "PRAGMA quick_check(1)";
-    const [answer] = explained(database, check, () => database.prepare(check).all());
+    const [answer] = database.prepare("PRAGMA quick_check(1)").all();
     const says = String(Object.values(answer ?? {})[0]).replace(/^\*\*\*.*?\*\*\*/, "").trim();
     if (says !== "ok") throw damaged(path, says.replace(/\s+/g, " ").slice(0, 100));
     // Nobody of ours ever puts anything there; Deno would read it in the background.
@@ -60,16 +59,6 @@ async function demandSound(path: string): Promise<void> {
     if (waiting.length > 0) throw damaged(path, "there is something in its queue");
   } finally {
     database.close();
-  }
-}
-
-/** What `work` gives; where it fails, by what SQLite says, which Deno 2.4 tells of `exec` only. */
-function explained<T>(database: { exec(sql: string): void }, sql: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    database.exec(sql);
-    throw error;
   }
 }
 

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { ApiLine } from "../support/api_line.ts";
-import { islandTests } from "../support/island.ts";
+import { islandTests, neighbor } from "../support/island.ts";
 import { KubeCluster } from "../support/kube_cluster.ts";
 import { NamedServer } from "../support/kube_door.ts";
 import { pod, service } from "../support/kube_objects.ts";
 import { eventuallyInCluster } from "../support/kube_processes.ts";
 import { guideRules } from "../support/kube_role.ts";
 import { LeakPlace } from "../support/leak_place.ts";
-import { isLongRun } from "../support/long_runs.ts";
 import { Outside } from "../support/outside.ts";
 import { freePort } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
@@ -27,47 +26,55 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
     started.use(cluster);
     started.use(other);
     const web = started.use(new NamedServer("of the cluster"));
-    const { clusterIps, lone } = await furnish(cluster, web.address);
-    const [address = "", six = ""] = clusterIps;
+    await furnish(cluster, web.address);
     const place = (name: string, config: string, options = {}) =>
       LeakPlace.open({ name, curl: peers.curl, outside }, config, options);
     /** What was never asked of any cluster and may be one's. */
-    const unknown = [address, lone, `[${six}]`, "100.64.1.1", "web", "web.shop", "wbe.shop"];
+    const unknown = [
+      ...[address, lone, `[${six}]`, "web", "web.shop", "wbe.shop"],
+      ...["100.64.1.1", "172.20.1.1", "192.168.9.9", "198.18.7.7", "34.118.225.1", "240.0.0.1"],
+      ...["WEB.Shop", "web.shop.", `[::ffff:${address}]`],
+    ];
     const owned = [address, lone, `[${six}]`, "web", "web.shop"];
     /** What is the cluster's, and not in its table. */
     const missing = [
-      "wbe.front",
-      "pod.web.front",
-      "pod.web.shop",
-      "10.96.77.77",
-      "[fd00:10:96::7777]",
-      "10.244.200.200",
+      ...["wbe.front", "WBE.Front", "wbe.front.", "pod.web.front", "pod.web.shop"],
+      ...["10.96.77.77", "[::ffff:10.96.77.77]", "[fd00:10:96::7777]", "10.244.200.200"],
     ];
     const kubeconfig = (options: Parameters<KubeCluster["kubeconfig"]>[0] & { name: string }) =>
       cluster.writeKubeconfig({ namespace: "shop", ...options });
-    /** Every way in for every target takes long; each way is tried for some in every run. */
-    const ways = isLongRun() ? undefined : ["socks"] as const;
-    // It takes 12 s, in which the rest goes on.
-    const slow = throughSlowPlugin();
-    slow.catch(() => {});
+    // They wait for long, in which the rest goes on.
+    const [slow, impatient, deleted] = [throughSlowPlugin(), pastSlowPlugin(), withoutServices()];
+    for (const waiting of [slow, impatient, deleted]) waiting.catch(() => {});
 
     await t.step("an API server that was never reached", async () => {
-      const server = `https://127.0.0.1:${freePort()}`;
-      const path = await kubeconfig({ name: "never", cluster: { server } });
+      const server = "10.9.9.9";
+      const path = await kubeconfig({
+        name: "never",
+        cluster: { server: `https://${server}:${freePort()}` },
+      });
       await using lab = await place("never reached", config(path));
       const refusal = { code: "unreachable", says: /may belong to the cluster of "lab"[^]*refused/ } as const;
       await lab.refuses(unknown, refusal);
       await lab.explains("web.shop", refusal);
       await lab.pac(address, lone);
-      for (const host of ["www.example.com", "example.com", "printer.local"]) {
-        await lab.leaves(host, ["socks"]);
-      }
+      for (
+        const host of [
+          "www.example.com",
+          "example.com",
+          "printer.local",
+          neighbor.name,
+          neighbor.address,
+          server,
+        ]
+      ) await lab.leaves(host, ["socks"]);
       // What the rest of this file would see if it were so.
       await reloaded(lab, `${config(path)}direct: ["control.shop"]\n`);
       await lab.leaves("control.shop");
-      await lab.refuses([address, "wbe.shop"], refusal, ways);
+      await lab.refuses([address, "wbe.shop"], refusal);
       await reloaded(lab, `${config(path)}unknown: direct\n`);
-      for (const host of [address, `[${six}]`, "control.front"]) await lab.leaves(host);
+      const sixes = outside.hasSixes ? [`[${six}]`] : [];
+      for (const host of [address, ...sixes, "control.front"]) await lab.leaves(host);
     });
 
     await t.step("an API server that takes connections and never answers", async () => {
@@ -82,11 +89,18 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       await lab.pac(address, lone);
     });
 
+    await t.step("a kubeconfig that is not there", async () => {
+      await using lab = await place("no kubeconfig", config(`${cluster.directory}/nowhere`));
+      const refusal = { code: "config", says: /may belong to the cluster of "lab"[^]*no such file/ } as const;
+      await lab.refuses(unknown, refusal);
+      await lab.explains("web.shop", refusal);
+      await lab.pac(address, lone);
+    });
+
     await t.step("401: nothing is known yet", async () => {
       await using lab = await place("401", config(await kubeconfig({ name: "401", token: "wrong" })));
       const refusal = { code: "auth", says: /may belong to the cluster of "lab"[^]* answers 401/ } as const;
-      await lab.refuses(unknown, refusal, ways);
-      await lab.refuses([address], refusal);
+      await lab.refuses(unknown, refusal);
       await lab.explains(address, refusal);
       await lab.pac(address, lone);
     });
@@ -98,10 +112,19 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       await lab.stop();
       await lab.start(config(await kubeconfig({ name: "later-401", token: "wrong" })));
       const refusal = { code: "auth", says: /belongs to the cluster of "lab"[^]* answers 401/ } as const;
-      await lab.refuses([...owned, ...missing], refusal, ways);
-      await lab.refuses(["web.shop", "pod.web.shop"], refusal);
+      await lab.refuses([...owned, ...missing], refusal);
       await lab.explains("pod.web.shop", refusal);
       await lab.pac(address, lone);
+      // A network of the configuration around what the cluster owns.
+      await reloaded(lab, `${config(good)}direct: [10.0.0.0/8]\n`);
+      await lab.refuses([address, lone, "10.96.77.77"], refusal);
+      await lab.leaves("10.1.2.3", ["socks"]);
+      const [env, check] = await Promise.all([
+        lab.home.run(["env", "--shell", "sh"]),
+        lab.home.run(["config", "check"]),
+      ]);
+      assert.doesNotMatch(env.stdout, /10\.0\.0\.0/);
+      assert.match(check.stdout + check.stderr, /10\.0\.0\.0\/8[^]*10\.96\.0\.0\/16/);
     });
 
     await t.step("403: without any right", async () => {
@@ -111,8 +134,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
         code: "not_allowed",
         says: /"nobody" may not (?:list|watch) (?:services|endpointslices)[^ ]* in /,
       } as const;
-      await lab.refuses(unknown, refusal, ways);
-      await lab.refuses(["web.shop"], refusal);
+      await lab.refuses(unknown, refusal);
       await lab.explains("web.shop", refusal);
       await lab.pac(address, lone);
     });
@@ -122,9 +144,14 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       const token = cluster.token("alice");
       const path = await kubeconfig({ name: "one-namespace", token, namespace: "front" });
       await using lab = await place("one namespace", config(path));
-      const [front = ""] = await addressesOf(cluster, "web", "front");
-      for (const host of ["web.front", front]) await lab.serves(host, "of the cluster");
+      for (const host of ["web.front", addressOf.front]) await lab.serves(host, "of the cluster");
+      // ClusterIPs of other namespaces: nothing says where the network of Services begins and ends.
+      const others = [address, "10.96.77.77", "10.97.5.5"];
       await lab.refuses(["wbe.front", "pod.web.front"], { code: "name_not_found", says: /"lab"/ });
+      await lab.refuses(others, { code: "not_allowed", says: /"lab", which does not let you see all/ });
+      await reloaded(lab, `${config(path)}direct: [10.0.0.0/8]\n`);
+      await lab.refuses(["10.96.200.99"], { code: "name_not_found", says: /"lab"/ });
+      await lab.leaves("10.1.2.3", ["socks"]);
       await lab.pac(address, lone);
     });
 
@@ -136,40 +163,24 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       const many = Array.from({ length: 30 }, (_, at) => at % 2 === 0 ? "web.shop" : address);
       await lab.refuses(many, refusal, ["socks"]);
       await lab.refuses(["web.shop.svc"], { ...refusal, isRouted: true });
-      await lab.refuses(unknown, refusal, ways);
-      await lab.explains("web.shop", refusal);
+      await lab.refuses(unknown, refusal);
+      for (const host of ["web.shop", address]) await lab.explains(host, refusal);
+      const { table } = await statusOf(lab);
+      assert.equal(table.state, "unknown");
+      assert.match(table.reason, /dismissed/);
       await lab.pac(address, lone);
       assert.equal(await plugin.runs(), 1);
       await reloaded(lab, config(path));
-      await eventuallyInCluster("the plugin runs again", async () => {
-        await lab.refuses(["web.shop"], refusal, ["socks"]);
-        return await plugin.runs() === 2;
-      });
       await lab.refuses(many, refusal, ["socks"]);
       assert.equal(await plugin.runs(), 2);
     });
 
-    await t.step("a Service and a namespace that are deleted", async () => {
-      const [former = ""] = await addressesOf(cluster, "gone");
-      await using lab = await place("deleted", config(await kubeconfig({ name: "deleted" })));
-      for (const host of ["gone.shop", "gone", former, "web.old"]) await lab.serves(host, "of the cluster");
-      await cluster.remove(service({ name: "gone", namespace: "shop" }));
-      await cluster.remove(pod({ name: "web", namespace: "old" }));
-      await cluster.remove({ apiVersion: "v1", kind: "Namespace", metadata: { name: "old" } });
-      for (const host of ["gone.shop", "web.old"]) {
-        await eventuallyInCluster(
-          `${host} is gone`,
-          async () => (await lab.ask(host, "connect")).text.includes(`"lab" has no Service`),
-        );
-      }
-      const refusal = { code: "name_not_found", says: /"lab" has no Service|no Service and no pod/ } as const;
-      await lab.refuses(["gone.shop", "gone", former, "web.old", "other.old", lone], refusal);
-      await lab.refuses(missing, { ...refusal, says: /"lab"/ }, ways);
-      await lab.explains("gone.shop", refusal);
-      await lab.pac(address, lone, former);
-    });
+    await t.step("a Service and a namespace that are deleted", () => deleted);
 
-    await t.step("a credential plugin that takes 12 s: what waited is answered by the cluster", () => slow);
+    await t.step("a credential plugin that takes 12 s: what waited is answered by the cluster", async () => {
+      await slow;
+      await impatient;
+    });
 
     await t.step("an API server that goes away, and a watch that has expired when it is back", async () => {
       await using line = new ApiLine(cluster.address);
@@ -183,7 +194,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
         says: /Cannot reach/,
         isRouted: true,
       });
-      await lab.refuses(missing, { code: "name_not_found", says: /"lab"/ }, ways);
+      await lab.refuses(missing, { code: "name_not_found", says: /"lab"/ });
       await lab.pac(address, lone);
       await cluster.apply(
         service({ name: "late", namespace: "front", selector: { app: "web" }, ports: http }),
@@ -192,22 +203,27 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       await cluster.stopApi();
       await cluster.startApi();
       line.mend();
-      await eventuallyInCluster("the table is renewed", async () => (await relists(lab)) > 0);
+      await eventuallyInCluster("the table is renewed", async () => {
+        const [{ watches }] = (await statusOf(lab)).clusters;
+        return watches.some(({ relists }) => relists > 0);
+      });
       await eventuallyInCluster(
         "late.front is there",
         async () => (await lab.ask("late.front", "socks")).text.endsWith("of the cluster"),
       );
-      await lab.refuses(missing, { code: "name_not_found", says: /"lab"/ }, ways);
+      await lab.refuses(missing, { code: "name_not_found", says: /"lab"/ });
       await line.cut();
       await lab.stop();
       await storedPrivately(lab);
       await lab.start(config(path));
       const refusal = { code: "unreachable", says: /belongs to the cluster of "lab"[^]*refused/ } as const;
-      await lab.refuses([...owned, "late.front", ...missing], refusal, ways);
-      await lab.refuses([address, "web.shop"], refusal);
+      await lab.refuses([...owned, "late.front", ...missing], refusal);
       await lab.explains(lone, refusal);
       await lab.pac(address, lone);
       await lab.leaves("www.example.com", ["socks"]);
+      await lab.stop();
+      // From what is stored, as no instance runs.
+      await Promise.all(["web.shop", lone].map((host) => lab.explains(host, refusal)));
     });
 
     await t.step("two clusters, one of which is down", async () => {
@@ -228,14 +244,42 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       await lab.refuses(["web.stock", "10.97.5.5"], refusal);
       await lab.explains("10.97.5.5", refusal);
       await lab.pac(address, lone, "10.97.5.5", "web.stock");
+      // One of which nothing was ever learned keeps nothing from the other one.
+      await using first = await place(
+        "two clusters, one unknown",
+        twoClusters(near, `${cluster.directory}/nowhere`),
+      );
+      for (const host of ["web.shop", address, `[${six}]`]) await first.serves(host, "of the cluster");
+      await first.refuses(["web.stock", "10.97.5.5"], {
+        code: "config",
+        says: /may belong to the cluster of "far"/,
+      });
     });
     assert.deepEqual(outside.arrivals, []);
 
+    async function withoutServices(): Promise<void> {
+      const former = addressOf.gone;
+      await using lab = await place("deleted", config(await kubeconfig({ name: "deleted" })));
+      for (const host of ["gone.shop", "gone", former, "web.old"]) await lab.serves(host, "of the cluster");
+      await cluster.remove(service({ name: "gone", namespace: "shop" }));
+      await cluster.remove(pod({ name: "web", namespace: "old" }));
+      await cluster.remove({ apiVersion: "v1", kind: "Namespace", metadata: { name: "old" } });
+      for (const host of ["gone.shop", "web.old"]) {
+        await eventuallyInCluster(
+          `${host} is gone`,
+          async () => (await lab.ask(host, "connect")).text.includes(`"lab" has no Service`),
+        );
+      }
+      const refusal = { code: "name_not_found", says: /"lab" has no Service|no Service and no pod/ } as const;
+      await lab.refuses(["gone.shop", "gone", former, "web.old", "other.old", lone], refusal);
+      await lab.refuses(missing, { ...refusal, says: /"lab"/ });
+      await lab.explains("gone.shop", refusal);
+      await lab.pac(address, lone, former);
+    }
+
     async function throughSlowPlugin(): Promise<void> {
-      const token = { apiVersion: v1, kind: "ExecCredential", status: { token: cluster.token("admin") } };
-      const plugin = await pluginIn(cluster, "slow", `sleep 12; echo '${JSON.stringify(token)}'`);
-      const path = await kubeconfig({ name: "slow", user: plugin.user });
-      await using lab = await place("slow plugin", config(path), { env: plugin.env });
+      const plugin = await slowPlugin("slow");
+      await using lab = await place("slow plugin", config(plugin.kubeconfig), { env: plugin.env });
       await lab.pac(address, lone);
       await Promise.all([
         lab.serves(address, "of the cluster", ["socks"]),
@@ -244,6 +288,33 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
         lab.refuses(["wbe.front"], { code: "name_not_found", says: /"lab" has no Service wbe/ }),
       ]);
       assert.equal(await plugin.runs(), 1);
+    }
+
+    /** Clients that do not wait so long are refused meanwhile. */
+    async function pastSlowPlugin(): Promise<void> {
+      const plugin = await slowPlugin("impatient");
+      const text = `${config(plugin.kubeconfig)}listen: { limits: { dial: 2s } }\n`;
+      await using lab = await place("impatient", text, { env: plugin.env });
+      await lab.refuses([address, "web.shop"], {
+        code: "timeout",
+        says: /may belong to the cluster of "lab", and postern waits for the sign-in with "tsh"/,
+      });
+      const { table } = await statusOf(lab);
+      assert.match(table.reason, /waits for the sign-in with "tsh"/);
+      await eventuallyInCluster(
+        "web.shop answers",
+        async () => (await lab.ask("web.shop", "socks")).text.endsWith("of the cluster"),
+      );
+      lab.nothingLeft(["web.shop"]);
+      assert.equal(await plugin.runs(), 1);
+    }
+
+    async function slowPlugin(
+      name: string,
+    ): Promise<Awaited<ReturnType<typeof pluginIn>> & { readonly kubeconfig: string }> {
+      const token = { apiVersion: v1, kind: "ExecCredential", status: { token: cluster.token("admin") } };
+      const plugin = await pluginIn(cluster, name, `sleep 12; echo '${JSON.stringify(token)}'`);
+      return { ...plugin, kubeconfig: await kubeconfig({ name, user: plugin.user }) };
     }
   });
 });
@@ -270,12 +341,14 @@ async function pluginIn({ directory }: KubeCluster, name: string, script: string
   };
 }
 
-/** How often a watch was begun again from a list. */
-async function relists({ home }: LeakPlace): Promise<number> {
+/** What `postern status` shows of the transport into the cluster. */
+async function statusOf({ home }: LeakPlace): Promise<{
+  readonly clusters: readonly [{ readonly watches: readonly { readonly relists: number }[] }];
+  readonly table: { readonly state: string; readonly reason: string };
+}> {
   const { stdout, stderr } = await home.run(["status", "-o", "json"]);
   const [{ transports }] = JSON.parse(stdout || assert.fail(stderr));
-  const { clusters } = transports.find(({ type }: { type: string }) => type === "kubernetes");
-  return Math.max(...clusters[0].watches.map(({ relists }: { relists: number }) => relists));
+  return transports.find(({ type }: { readonly type: string }) => type === "kubernetes");
 }
 
 /** What was learned is nobody else's. */
@@ -288,23 +361,45 @@ async function storedPrivately({ home }: LeakPlace): Promise<void> {
   }
 }
 
-/** Services, pods behind them, and one behind none, each with its addresses. */
-async function furnish(
-  cluster: KubeCluster,
-  target: string,
-): Promise<{ readonly clusterIps: readonly string[]; readonly lone: string }> {
+/** The addresses of Services. */
+const addressOf = {
+  shop: "10.96.100.10",
+  front: "10.96.200.20",
+  old: "10.96.30.30",
+  gone: "10.96.40.40",
+} as const;
+const { shop: address } = addressOf;
+const six = "fd00:10:96::10";
+/** The address of a pod that no Service has. */
+const lone = "10.244.99.99";
+
+/** Services, pods behind them, and one behind none. */
+async function furnish(cluster: KubeCluster, target: string): Promise<void> {
   // The first one is a public top-level domain as well.
-  const namespaces = ["shop", "front", "old"];
+  const namespaces = ["shop", "front", "old"] as const;
   for (const name of namespaces) await cluster.namespace(name);
   const spec = { podCIDR: "10.244.0.0/16", podCIDRs: ["10.244.0.0/16"] };
   await cluster.json("PATCH", "/api/v1/nodes/node", { spec }, "application/merge-patch+json");
   await cluster.apply(
     ...namespaces.flatMap((namespace) => [
       pod({ name: "web", namespace, labels: { app: "web" }, ports: { http: 80 }, targets: { 80: target } }),
-      service({ name: "web", namespace, selector: { app: "web" }, ports: http, isDualStack: true }),
+      service({
+        name: "web",
+        namespace,
+        selector: { app: "web" },
+        ports: http,
+        isDualStack: namespace === "shop",
+        clusterIps: [addressOf[namespace], ...namespace === "shop" ? [six] : []],
+      }),
     ]),
-    service({ name: "gone", namespace: "shop", selector: { app: "web" }, ports: http }),
-    pod({ name: "lone", namespace: "shop", addresses: ["10.244.99.99"] }),
+    service({
+      name: "gone",
+      namespace: "shop",
+      selector: { app: "web" },
+      ports: http,
+      clusterIps: [addressOf.gone],
+    }),
+    pod({ name: "lone", namespace: "shop", addresses: [lone] }),
   );
   for (const namespace of namespaces) {
     await eventuallyInCluster(
@@ -312,18 +407,6 @@ async function furnish(
       async () => await cluster.readyEndpoints(namespace, "web") >= 1,
     );
   }
-  return { clusterIps: await addressesOf(cluster, "web"), lone: "10.244.99.99" };
-}
-
-async function addressesOf(
-  cluster: KubeCluster,
-  name: string,
-  namespace = "shop",
-): Promise<readonly string[]> {
-  const { spec } = await cluster.json("GET", `/api/v1/namespaces/${namespace}/services/${name}`) as {
-    spec: { clusterIPs: readonly string[] };
-  };
-  return spec.clusterIPs;
 }
 
 function config(kubeconfig: string): string {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { foundPeersVariable } from "../../scripts/peer_table.ts";
-import { hiddenEnvironment } from "../../scripts/test_groups.ts";
 import { inNamespace } from "./namespaces.ts";
 import { runPeer } from "./peer_program.ts";
 import { peerTest, skippedTest } from "./peers.ts";
@@ -9,13 +8,16 @@ import { denoDirectory } from "./postern_process.ts";
 /** What the tests on the island are started with. */
 const mark = "on-the-island";
 
-/** What tests of real programs read of the environment; a group's flags have no way to say "as I have them". */
+/** Another machine of the small network around the island, which its hosts file has. */
+export const neighbor = { name: "neighbor", address: "192.168.77.9" };
+
+/** What tests of real programs read of the environment. */
 const passed = [foundPeersVariable, "POSTERN_BIN", "POSTERN_LONG", "PATH", "HOME", "TMPDIR"];
 
 /**
  * Runs the tests of a file on an island: a network namespace in which every address is this machine, so that whatever
- * leaves postern arrives, wherever it was sent. The system's resolver asks 127.0.0.1, and the hosts file knows
- * `localhost` alone. Outside of it the whole file is one test.
+ * leaves postern arrives, wherever it was sent. The system's resolver asks 127.0.0.1, and the hosts file has
+ * `localhost` and a neighbor. Outside of it the whole file is one test.
  */
 export function islandTests(name: string, url: string, register: () => void): void {
   if (Deno.args.includes(mark)) return register();
@@ -25,10 +27,14 @@ export function islandTests(name: string, url: string, register: () => void): vo
     const directory = await Deno.makeTempDir({ prefix: "island-" });
     try {
       await Deno.writeTextFile(`${directory}/resolv.conf`, "nameserver 127.0.0.1\n");
-      await Deno.writeTextFile(`${directory}/hosts`, "127.0.0.1 localhost\n::1 localhost\n");
+      await Deno.writeTextFile(
+        `${directory}/hosts`,
+        `127.0.0.1 localhost\n::1 localhost\n${neighbor.address} ${neighbor.name}\n`,
+      );
       const [program = "", ...under] = namespace.wrap([
         "set -e",
         `${ip} link set lo up`,
+        `${ip} address add 192.168.77.5/24 dev lo`,
         `${ip} route add local default dev lo`,
         // Not every machine has it.
         `${ip} -6 route add local default dev lo || true`,
@@ -58,7 +64,7 @@ export function islandTests(name: string, url: string, register: () => void): vo
 async function environment(): Promise<Record<string, string>> {
   const found: Record<string, string> = { DENO_DIR: await denoDirectory() };
   for (const variable of passed) {
-    const value = hiddenEnvironment.includes(variable) ? undefined : Deno.env.get(variable);
+    const value = Deno.env.get(variable);
     if (value !== undefined) found[variable] = value;
   }
   return found;

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { isLongRun } from "./long_runs.ts";
 import type { Outside } from "./outside.ts";
 import { runPeer } from "./peer_program.ts";
 import { type CommandOptions, type Door, Household } from "./postern_process.ts";
@@ -10,6 +11,7 @@ const answers = {
   unreachable: [4, 502],
   name_not_found: [4, 502],
   timeout: [6, 504],
+  config: [1, 500],
 } as const;
 
 /** A reason that a target is refused with, and what its sentence says. */
@@ -22,6 +24,7 @@ export interface Refusal {
 
 /** How a client asks. */
 export type Way = "socks" | "connect" | "absolute";
+const everyWay: readonly Way[] = ["socks", "connect", "absolute"];
 
 export interface LeakPlaceOptions {
   /** How the state is called; each has its own. */
@@ -32,14 +35,8 @@ export interface LeakPlaceOptions {
 
 /** What a PAC file must send to postern whatever is known, and what it must not. */
 const proxied = [
-  "web",
-  "web.shop",
-  "wbe.shop",
-  "10.1.2.3",
-  "10.96.0.1",
-  "172.20.1.1",
-  "192.168.9.9",
-  "100.64.0.1",
+  ...["web", "web.shop", "wbe.shop", "10.1.2.3", "10.96.0.1", "172.20.1.1", "192.168.9.9", "100.64.0.1"],
+  ...["198.18.7.7", "34.118.225.1", "240.0.0.1", "[fd00:10:96::1]"],
 ];
 const passed = ["www.example.com", "example.com", "localhost", "a.localhost", "printer.local", "127.0.0.1"];
 
@@ -48,6 +45,7 @@ export class LeakPlace implements AsyncDisposable {
   readonly home: Household;
   readonly #options: LeakPlaceOptions;
   #door: Door | undefined;
+  #turn = 0;
 
   private constructor(home: Household, options: LeakPlaceOptions) {
     this.home = home;
@@ -81,14 +79,17 @@ export class LeakPlace implements AsyncDisposable {
     return this.#door ?? assert.fail("no instance was started");
   }
 
-  /** Refuses each target, each way in, with this reason and the line that would open it; nothing arrives outside. */
+  /**
+   * Refuses each target with this reason and the line that would open it, and nothing arrives outside. Targets take
+   * turns with the ways in, as all of them for each would take long; the nightly run does that.
+   */
   async refuses(
     hosts: readonly string[],
     { code, says, isRouted = false }: Refusal,
-    ways: readonly Way[] = ["socks", "connect", "absolute"],
+    ways?: readonly Way[],
   ): Promise<void> {
     const [reply, status] = answers[code];
-    const asked = hosts.flatMap((host) => ways.map((way) => [host, way] as const));
+    const asked = hosts.flatMap((host) => (ways ?? this.#nextWays()).map((way) => [host, way] as const));
     await Promise.all(asked.map(async ([host, way]) => {
       const answer = await this.ask(host, way);
       const label =
@@ -125,7 +126,7 @@ export class LeakPlace implements AsyncDisposable {
   }
 
   /** A target that goes outside, with all that the client sends: what the other assertions would see. */
-  async leaves(host: string, ways: readonly Way[] = ["socks", "connect", "absolute"]): Promise<void> {
+  async leaves(host: string, ways: readonly Way[] = everyWay): Promise<void> {
     for (const way of ways) {
       const { text, said } = await this.ask(host, way);
       assert.ok(
@@ -183,6 +184,11 @@ export class LeakPlace implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.home[Symbol.asyncDispose]();
+  }
+
+  #nextWays(): readonly Way[] {
+    const at = this.#turn++ % everyWay.length;
+    return isLongRun() ? everyWay : everyWay.slice(at, at + 1);
   }
 
   #arrived(): readonly { readonly to: string; readonly said: string }[] {

@@ -19,13 +19,16 @@ const everyName = "203.0.113.80";
  */
 export class Outside implements AsyncDisposable {
   readonly arrivals: Arrival[] = [];
+  /** Whether it has addresses of IPv6 too, as most machines do. */
+  readonly hasSixes: boolean;
   /** The names that the resolver was asked for. */
   readonly names = new Set<string>();
   readonly #servers: readonly TargetServer[];
   readonly #resolver: Socket;
 
-  private constructor(ports: readonly number[], resolver: Socket) {
+  private constructor(ports: readonly number[], resolver: Socket, hasSixes: boolean) {
     this.#resolver = resolver;
+    this.hasSixes = hasSixes;
     resolver.on("message", (bytes, from) => this.#answer(bytes, from));
     this.#servers = ports.map((port) =>
       new TargetServer(async (client) => {
@@ -33,14 +36,15 @@ export class Outside implements AsyncDisposable {
         const said = new TextDecoder().decode(head);
         this.arrivals.push({ to: client.local.replace(/^::ffff:/, ""), said });
         await client.send("HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\noutside");
-      }, listenEverywhere(port))
+      }, Deno.listen({ hostname: hasSixes ? "::" : "0.0.0.0", port }))
     );
   }
 
   static async open(...ports: readonly number[]): Promise<Outside> {
     const resolver = createSocket("udp4");
     await new Promise<void>((resolve) => resolver.bind(53, "0.0.0.0", resolve));
-    return new Outside(ports, resolver);
+    const hasSixes = Deno.networkInterfaces().some(({ family }) => family === "IPv6");
+    return new Outside(ports, resolver, hasSixes);
   }
 
   /** What has arrived with these words, and was not taken before. */
@@ -67,15 +71,5 @@ export class Outside implements AsyncDisposable {
       from.port,
       from.address,
     );
-  }
-}
-
-/** On all addresses of both families, where there are two. */
-function listenEverywhere(port: number): Deno.TcpListener {
-  try {
-    return Deno.listen({ hostname: "::", port });
-  } catch (error) {
-    if (!(error instanceof Deno.errors.AddrNotAvailable)) throw error;
-    return Deno.listen({ hostname: "0.0.0.0", port });
   }
 }

@@ -193,8 +193,9 @@ export class KubeView implements ClusterView {
     return this.#refusedAt === undefined || this.#parts.clock.now() - this.#refusedAt > narrowFor;
   }
 
-  #mayRetry({ failedAt }: WatchedScope): boolean {
-    return failedAt !== undefined && this.#parts.clock.now() - failedAt >= failedFor;
+  #mayRetry({ failedAt, hasFailedSignIn }: WatchedScope): boolean {
+    if (failedAt === undefined) return false;
+    return hasFailedSignIn || this.#parts.clock.now() - failedAt >= failedFor;
   }
 
   #drop(scope: WatchedScope): void {

@@ -1,4 +1,4 @@
-import { Tasks, unlessAborted } from "../../core/mod.ts";
+import { PosternError, Tasks, unlessAborted } from "../../core/mod.ts";
 import type { WatchStatus } from "./cluster_view.ts";
 import { serviceRecord, sliceRecord } from "./kube_records.ts";
 import { KubeWatch, type WatchParts } from "./kube_watch.ts";
@@ -12,6 +12,8 @@ export class WatchedScope implements AsyncDisposable {
   lastUsed: number;
   /** When its first list failed, by the clock: there is nothing to be had of this one any more. */
   failedAt: number | undefined;
+  /** Whether that was a sign-in, which is not repeated before a person asks: a new attempt costs the server nothing. */
+  hasFailedSignIn = false;
   readonly #parts: WatchParts;
   readonly #watches: readonly KubeWatch[];
   readonly #tasks: Tasks;
@@ -47,8 +49,9 @@ export class WatchedScope implements AsyncDisposable {
     // Why a first list failed is told to those who wait for it.
     this.#tasks = new Tasks(undefined, () => {});
     this.#synced = Promise.all(this.#watches.map((watch) => watch.synced));
-    this.#synced.catch(() => {
+    this.#synced.catch((error) => {
       this.failedAt = parts.clock.now();
+      this.hasFailedSignIn = error instanceof PosternError && error.detail === "sign_in";
       this.#tasks.abort();
     });
     for (const watch of this.#watches) this.#tasks.spawn((signal) => watch.run({ signal }));

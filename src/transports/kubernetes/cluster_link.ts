@@ -36,6 +36,8 @@ export interface ClusterLinkOptions {
   readonly outside?: Dialer | undefined;
   /** Networks of its pods by the configuration. */
   readonly podNetworks?: readonly string[] | undefined;
+  /** The host of the API server, where that is reached directly. */
+  readonly server?: string | undefined;
   /** Where what is learned of it is stored; nowhere when absent. */
   readonly store?: LearnedStore | undefined;
   /** From 0 up to 1, for the choice between endpoints. */
@@ -54,11 +56,12 @@ export class ClusterLink implements AsyncDisposable {
   #looking = 0;
 
   constructor(options: ClusterLinkOptions) {
-    const { api, view, clock, log, halfClose, names: { namespace }, podNetworks = [], store } = options;
+    const { api, view, clock, log, halfClose, names: { namespace }, podNetworks = [] } = options;
+    const { server, store } = options;
     this.#options = options;
     this.api = api;
     this.view = view;
-    this.table = new ClusterTable({ view, api, clock, log, namespace, podNetworks, store });
+    this.table = new ClusterTable({ view, api, clock, log, namespace, podNetworks, server, store });
     this.forwards = new ForwardPool({
       clock,
       api,

@@ -21,11 +21,13 @@ import { isOwnable } from "./network_in.ts";
 
 export interface ClusterTableParts {
   readonly view: ClusterView;
-  readonly api: Pick<KubeApi, "name" | "json" | "allowSignIn">;
+  readonly api: Pick<KubeApi, "name" | "json" | "allowSignIn" | "status">;
   readonly clock: Clock;
   readonly log: Log;
   /** The namespace of names without one. */
   readonly namespace: string;
+  /** The host of its API server, where that is reached directly. */
+  readonly server?: string | undefined;
   /** Networks of pods by the configuration. */
   readonly podNetworks: readonly string[];
   /** Nothing is remembered where it is absent. */
@@ -73,6 +75,14 @@ export class ClusterTable implements FarTables, AsyncDisposable {
 
   get domain(): FarDomain | undefined {
     return this.#domain;
+  }
+
+  get server(): string | undefined {
+    return this.#parts.server;
+  }
+
+  get signingInWith(): string | undefined {
+    return this.#parts.api.status().signingInWith;
   }
 
   get isRecalled(): boolean {

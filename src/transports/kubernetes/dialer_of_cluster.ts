@@ -31,6 +31,12 @@ export function expectWay(
   if (proxy && deps.via === undefined && isOwn(proxy, deps)) throw ownDoor(proxy, deps.name);
 }
 
+/** Whether a direct connection to the API server's address finds that API server. */
+export function isReachedDirectly(proxy: URL | undefined, deps: TransportDeps): boolean {
+  const { via = "direct" } = deps;
+  return via === "direct" && (!proxy || isOwn(proxy, deps));
+}
+
 function isOwn(proxy: URL, { isOwnDoor }: Pick<TransportDeps, "isOwnDoor">): boolean {
   return isOwnDoor?.(addressOf(proxy)) ?? false;
 }

@@ -20,6 +20,14 @@ export class LateTables implements FarTables, Disposable {
     return this.#tables?.domain;
   }
 
+  get server(): string | undefined {
+    return this.#tables?.server;
+  }
+
+  get signingInWith(): string | undefined {
+    return this.#tables?.signingInWith;
+  }
+
   get isRecalled(): boolean {
     return this.#tables?.isRecalled ?? this.#isUnreadable;
   }

@@ -148,7 +148,8 @@ export class LearnedFacts {
     return {
       networks: [...services, ...pods, ...this.#configured],
       addresses: new Set([...this.#pods.keys(), ...this.#clusterIps.keys()]),
-      knowsServiceNetwork: services.length > 0,
+      // Around ClusterIPs of some namespaces alone the estimate may be a small part of it.
+      knowsServiceNetwork: told.length > 0 || this.#first.length > 0,
       namespaces: new Set([...this.#namespaces.keys()].filter((name) => !isTopLevelDomain(name))),
       services: new Set(this.#services.keys()),
     };

@@ -1,10 +1,11 @@
 // All that a cluster is used with: a file that is loaded when the first one is.
 import { type KubeConfig, loadKubernetes } from "../../clusters/mod.ts";
+import { normalHost } from "../../core/mod.ts";
 import type { TransportDeps } from "../define_transport.ts";
 import type { KubernetesSettings } from "../kubernetes_settings.ts";
 import { ClusterLink } from "./cluster_link.ts";
 import { ClusterSet, currentContextOf } from "./cluster_set.ts";
-import { dialerOfCluster, expectWay } from "./dialer_of_cluster.ts";
+import { dialerOfCluster, expectWay, isReachedDirectly } from "./dialer_of_cluster.ts";
 import { learnedStore } from "./learned_store.ts";
 
 export { ClusterNames } from "./cluster_names.ts";
@@ -19,7 +20,8 @@ export async function openClusters(settings: KubernetesSettings, deps: Transport
     clock,
     config: await read(),
     link: ({ context, namespace, suffix }) => {
-      const dial = dialerOfCluster(context.cluster.proxyUrl, deps);
+      const { server, proxyUrl } = context.cluster;
+      const dial = dialerOfCluster(proxyUrl, deps);
       const reread = async () => (await read()).context(context.name).user;
       const api = new KubeClient(context, { ...deps, dial, reread, asksVersion: true });
       return new ClusterLink({
@@ -31,6 +33,7 @@ export async function openClusters(settings: KubernetesSettings, deps: Transport
         halfClose: settings.halfClose,
         outside: settings.externalName === "dial" ? dial : undefined,
         podNetworks: settings.podNetworks,
+        server: isReachedDirectly(proxyUrl, deps) ? normalHost(server.hostname) : undefined,
         store: deps.learned === undefined
           ? undefined
           : learnedStore(context, { files: deps.files, directory: deps.learned }),

@@ -21,6 +21,8 @@ const { signal } = new AbortController();
 class LateTable implements FarTables {
   current: FarTable | undefined;
   domain: FarDomain | undefined;
+  server: string | undefined;
+  signingInWith: string | undefined;
   isRecalled = false;
   recalled = 0;
   asked = 0;
@@ -431,4 +433,35 @@ Deno.test("ClusterTables logs a sign-in that failed once, however long ago it sa
     await clock.advance(60_000);
   }
   assert.equal(log.lines.filter(({ event }) => event === "routes.no_table").length, 1);
+});
+
+Deno.test("ClusterTables lets clients reach the API server of a cluster that refuses us, unless the cluster owns it", async () => {
+  const { table, tables, begin } = parts();
+  await using _tables = tables;
+  table.server = "10.96.9.9";
+  const [other, server] = [begin("10.96.9.8"), begin("10.96.9.9")];
+  await settle();
+  table.fails(new PosternError("auth", "Cannot sign in"));
+  await Promise.all([other.done, server.done]);
+  assert.deepEqual([other.way, server.way], ["held", "direct"]);
+  table.learned("web.shop");
+  const owned = begin("10.96.9.9");
+  await owned.done;
+  assert.equal(owned.way, "held");
+});
+
+Deno.test("ClusterTables tells a client that waited in vain of the sign-in that goes on", async () => {
+  const { table, tables, begin, refusal } = parts();
+  await using _tables = tables;
+  const stop = new AbortController();
+  const held = begin("web.shop", stop.signal);
+  await settle();
+  table.signingInWith = "kubelogin";
+  stop.abort();
+  await held.done;
+  const { code, message, hint } = refusal(held.route, "web.shop");
+  assert.equal(code, "timeout");
+  assert.match(message, /postern waits for the sign-in with "kubelogin"$/);
+  assert.match(hint ?? "", /^finish the sign-in, then connect again; .*direct: \["web\.shop"\]$/);
+  assert.match(tables.state("lab")?.reason ?? "", /waits for the sign-in with "kubelogin"/);
 });

@@ -121,6 +121,15 @@ Deno.test("Kubernetes runs a plugin that failed again after a reload, and for a 
   assert.equal(lab.transport.status().clusters[0]?.state, "ready");
 });
 
+Deno.test("Kubernetes runs a plugin that failed again at once for a client that asks after a reload", async () => {
+  await using lab = await signedOut();
+  await assert.rejects(lab.transport.dial({ host: "x.other.svc", port: 80 }, { signal }), /dismissed/);
+  await lab.transport.prepare();
+  const before = lab.known.runs;
+  await assert.rejects(lab.transport.dial({ host: "x.other.svc", port: 80 }, { signal }), /dismissed$/);
+  assert.equal(lab.known.runs, before + 1);
+});
+
 Deno.test("Kubernetes runs a plugin that failed again for a question of DNS after a name of the cluster", async () => {
   await using lab = await signedOut();
   await lab.clock.advance(minute);
