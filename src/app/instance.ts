@@ -114,7 +114,7 @@ async function isHeldByFormer(world: World, id: string): Promise<boolean> {
       if (!lock) return true;
     } catch (error) {
       // From source a background instance has no right to write there.
-      if (!isUntrusted(error) && !isPosternError(error, "not_allowed")) throw error;
+      if (!isNotForUs(place, error)) throw error;
     }
   }
   return false;
@@ -170,9 +170,9 @@ export async function connectInstance(
       return client;
     } catch (error) {
       // Another user can put anything where an earlier postern looked: that must not keep ours from being used.
-      const isNone = isPosternError(error, "refused") || (place.isFormer && isUntrusted(error));
-      if (signal.aborted || !isNone) throw error;
-      cause = error;
+      const isRefused = isPosternError(error, "refused");
+      if (signal.aborted || !(isRefused || isNotForUs(place, error))) throw error;
+      if (isRefused || isUntrusted(error)) cause = error;
     }
   }
   throw noInstance(id, cause);
@@ -206,8 +206,8 @@ async function idsToAsk(
   try {
     return await idsIn(world, place);
   } catch (error) {
-    if (!place.isFormer || !isUntrusted(error)) throw error;
-    ignored?.(error);
+    if (!isNotForUs(place, error)) throw error;
+    if (isUntrusted(error)) ignored?.(error);
     return [];
   }
 }
@@ -254,6 +254,11 @@ async function sweep(world: World, place: ControlPlace, id: string): Promise<und
   if (!lock) return;
   await world.files.remove(socketPath(place, id));
   await world.files.remove(addressPath(place, id));
+}
+
+/** Whether a place of an earlier postern is not ours alone, or this process was not given the right to look there. */
+function isNotForUs({ isFormer }: ControlPlace, error: unknown): boolean {
+  return isFormer && (isUntrusted(error) || isPosternError(error, "not_allowed"));
 }
 
 /** Whether something was not used because it is not ours alone. */

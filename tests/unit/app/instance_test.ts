@@ -249,6 +249,22 @@ Deno.test("connectInstance() takes nothing from the former place where another u
   await using _instance = await Instance.take(world, "work");
 });
 
+Deno.test("connectInstance() goes without the former place where it may not look there", async () => {
+  const world = withFormerPlace();
+  const { owned } = world.files;
+  world.files.owned = (path, kind) =>
+    path === former
+      ? Promise.reject(new PosternError("not_allowed", "this needs the permission --allow-read"))
+      : owned.call(world.files, path, kind);
+  await assert.rejects(connectInstance(world, "work", { signal }), {
+    detail: "no_instance",
+    message: 'Cannot ask the instance "work": none runs',
+    hint: "see what runs: postern status",
+  });
+  const ignored = () => assert.fail("there is nothing to say");
+  assert.deepEqual(await instances(world, { signal, ignored }), []);
+});
+
 Deno.test("Instance.take() leaves the id to an instance of an earlier postern", async () => {
   const world = withFormerPlace({ [`${former}/work.lock`]: "" });
   {
