@@ -286,7 +286,7 @@ export class ClusterTables implements AsyncDisposable {
       try {
         await within(
           { clock, ms: longest, signal, error: () => tooLate(one.name) },
-          (signal) => one.tables.follow({ signal }),
+          (signal) => one.tables.follow({ signal, learns: this.#guards }),
         );
         one.failure = undefined;
         one.pause = firstPause;

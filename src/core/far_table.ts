@@ -40,8 +40,11 @@ export interface FarTables {
   readonly isRecalled: boolean;
   /** Reads what was learned earlier, without asking the far side. What cannot be read counts as not learned. */
   recall(options: { readonly signal: AbortSignal }): Promise<void>;
-  /** Begins to follow what is there, and resolves when that is known; fails with the reason why it is not. */
-  follow(options: { readonly signal: AbortSignal }): Promise<void>;
+  /**
+   * Begins to follow what is there, and resolves when that is known; fails with the reason why it is not. With `learns`
+   * the far side is also asked what it owns, which takes more rights than its table.
+   */
+  follow(options: { readonly signal: AbortSignal; readonly learns?: boolean }): Promise<void>;
   /** The program that a person signs in with right now: `follow` waits for it. */
   readonly signingInWith?: string | undefined;
   /** A client asks for something that only this far side has: a sign-in that failed may run again. */

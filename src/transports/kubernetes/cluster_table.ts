@@ -50,6 +50,8 @@ export class ClusterTable implements FarTables, AsyncDisposable {
   #domain: FarDomain | undefined;
   #recalling: Promise<void> | undefined;
   #isRecalled = false;
+  /** Whether anybody wants to know what the cluster owns. */
+  #learns = false;
   #isSurveyed = false;
   /** The namespace that the table is of; undefined is the whole cluster. */
   #scope: string | undefined;
@@ -113,15 +115,18 @@ export class ClusterTable implements FarTables, AsyncDisposable {
   }
 
   /** The whole cluster where that is allowed, else the namespace of names without one. */
-  async follow({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    if (this.#current && this.#isSurveyed) return;
-    await this.recall();
+  async follow(
+    { signal, learns = false }: { readonly signal: AbortSignal; readonly learns?: boolean },
+  ): Promise<void> {
+    if (this.#current && (this.#isSurveyed || !learns)) return;
+    this.#learns ||= learns;
+    if (learns) await this.recall();
     await this.#hold(signal);
     this.#tasks.signal.throwIfAborted();
     this.#resting ??= this.#parts.clock.after(askedEvery, this.#ask);
     this.#following ??= this.#parts.view.onChange(() => this.#make());
     if (!this.#current) this.#make();
-    if (!this.#isSurveyed) await this.#survey(signal);
+    if (learns && !this.#isSurveyed) await this.#survey(signal);
   }
 
   onChange(changed: () => void): Disposable {
@@ -181,7 +186,7 @@ export class ClusterTable implements FarTables, AsyncDisposable {
   readonly #ask = (): void => {
     this.#resting = this.#parts.clock.after(askedEvery, this.#ask);
     this.#asked++;
-    const isDue = !this.#isSurveyed || this.#asked % surveyedEvery === 0;
+    const isDue = this.#learns && (!this.#isSurveyed || this.#asked % surveyedEvery === 0);
     this.#tasks.spawn(async (signal) => {
       try {
         await this.#hold(signal);
@@ -212,7 +217,7 @@ export class ClusterTable implements FarTables, AsyncDisposable {
   }
 
   #saveSoon(): void {
-    if (!this.#parts.store || this.#tasks.signal.aborted) return;
+    if (!this.#parts.store || !this.#learns || this.#tasks.signal.aborted) return;
     this.#savedOn = dayOf(this.#parts.clock.date());
     this.#saving ??= this.#parts.clock.after(savedAfter, () => {
       this.#saving = undefined;

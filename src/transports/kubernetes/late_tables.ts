@@ -47,9 +47,9 @@ export class LateTables implements FarTables, Disposable {
     }
   }
 
-  async follow({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    const tables = await this.#opened(signal);
-    await tables?.follow({ signal });
+  async follow(options: { readonly signal: AbortSignal; readonly learns?: boolean }): Promise<void> {
+    const tables = await this.#opened(options.signal);
+    await tables?.follow(options);
     this.#changed();
   }
 

@@ -139,7 +139,7 @@ Deno.test("ClusterTable holds the whole cluster, and says what a watch has chang
   await using table = tableFor(view);
   let changes = 0;
   table.onChange(() => changes++);
-  await table.follow({ signal });
+  await table.follow({ signal, learns: true });
   assert.deepEqual([view.asked, changes], [["*"], 2]);
   assert.ok(table.current?.services.has("db.dev"));
   view.change({ services: [serviceRecord({ namespace: "shop", name: "late" })] });
@@ -150,7 +150,7 @@ Deno.test("ClusterTable holds the whole cluster, and says what a watch has chang
 Deno.test("ClusterTable makes do with the usual namespace where no more is allowed", async () => {
   const view = new FakeClusterView({ ...shop, allowed: ["shop"] });
   await using table = tableFor(view);
-  await table.follow({ signal });
+  await table.follow({ signal, learns: true });
   assert.deepEqual(view.asked, ["*", "shop"]);
   assert.deepEqual([...table.current?.services ?? []], ["web.shop", "web"]);
 });
@@ -164,7 +164,7 @@ Deno.test("ClusterTable names the missing right where nothing is allowed, and ma
   );
   assert.deepEqual([table.current], [undefined]);
   view.change(shop);
-  await table.follow({ signal });
+  await table.follow({ signal, learns: true });
   assert.ok(table.current);
 });
 
@@ -172,7 +172,7 @@ Deno.test("ClusterTable asks every five minutes that its watches be kept, until 
   const clock = new FakeClock();
   const view = new FakeClusterView(shop);
   const table = tableFor(view, { clock });
-  await table.follow({ signal });
+  await table.follow({ signal, learns: true });
   for (let round = 2; round <= 4; round++) {
     await clock.advance(5 * minutes);
     assert.equal(view.asked.length, round);
@@ -184,7 +184,7 @@ Deno.test("ClusterTable asks every five minutes that its watches be kept, until 
 
 Deno.test("ClusterTable learns what the cluster says is its own", async () => {
   await using table = tableFor(await heldView(shop), { answers });
-  await table.follow({ signal });
+  await table.follow({ signal, learns: true });
   assert.deepEqual(ownedBy(table), {
     networks: ["10.96.0.0/16 Services", "10.244.0.0/24 pods", "fd00:10:244::/64 pods"],
     addresses: ["10.244.0.1", "10.96.0.7", "10.96.0.8", "fd00:10:96::7"],
@@ -239,7 +239,7 @@ for (const { name, ips, services = [], networks } of estimates) {
       services: [...services, serviceRecord({ namespace: "shop", name: "web", clusterIps: [...ips] })],
     };
     await using table = tableFor(await heldView(parts));
-    await table.follow({ signal });
+    await table.follow({ signal, learns: true });
     assert.deepEqual(ownedBy(table).networks, networks);
     // What lies beyond is a cluster's too, unless the estimate has a beginning.
     assert.equal(table.domain?.knowsServiceNetwork, services.length > 0);
@@ -258,17 +258,17 @@ Deno.test("ClusterTable never takes the address of a node for a pod's", async ()
     },
   };
   await using told = tableFor(await heldView(parts), { answers });
-  await told.follow({ signal });
+  await told.follow({ signal, learns: true });
   assert.deepEqual(ownedBy(told).addresses, ["10.9.9.9"]);
   // Without the right to list nodes, two pods with one address tell.
   await using untold = tableFor(await heldView(parts));
-  await untold.follow({ signal });
+  await untold.follow({ signal, learns: true });
   assert.deepEqual(ownedBy(untold).addresses, ["10.9.9.9", "192.168.1.7"]);
 });
 
 Deno.test("ClusterTable owns the networks of pods that the configuration names", async () => {
   await using table = tableFor(await heldView(shop), { podNetworks: ["10.128.0.0/14"] });
-  await table.follow({ signal });
+  await table.follow({ signal, learns: true });
   assert.deepEqual(ownedBy(table).networks, [
     "10.96.0.0/20 Services",
     "fd00:10:96::/112 Services",
@@ -281,7 +281,7 @@ Deno.test("ClusterTable stores what it learned, and recalls it without asking th
   const clock = new FakeClock();
   {
     await using table = tableFor(await heldView(shop), { answers, store, clock });
-    await table.follow({ signal });
+    await table.follow({ signal, learns: true });
   }
   assert.equal(store.writes, 1);
   const view = new FakeClusterView({ allowed: [] });
@@ -300,7 +300,7 @@ Deno.test("ClusterTable forgets addresses of pods after 7 days and everything af
   const clock = new FakeClock();
   {
     await using table = tableFor(await heldView(shop), { answers, store, clock });
-    await table.follow({ signal });
+    await table.follow({ signal, learns: true });
   }
   const recalled = async () => {
     await using table = tableFor(new FakeClusterView(), { store, clock });
@@ -319,7 +319,7 @@ Deno.test("ClusterTable forgets what it stored of a cluster that was made anew",
   const clock = new FakeClock();
   {
     await using table = tableFor(await heldView(shop), { answers, store, clock });
-    await table.follow({ signal });
+    await table.follow({ signal, learns: true });
   }
   const anew = {
     ...answers,
@@ -328,7 +328,7 @@ Deno.test("ClusterTable forgets what it stored of a cluster that was made anew",
   };
   const view = await heldView({ services: [serviceRecord({ namespace: "other", name: "web" })] });
   await using table = tableFor(view, { answers: anew, store, clock });
-  await table.follow({ signal });
+  await table.follow({ signal, learns: true });
   assert.deepEqual(ownedBy(table).services, ["web.other"]);
   assert.deepEqual(ownedBy(table).networks[0], "10.43.0.0/16 Services");
 });
@@ -348,7 +348,7 @@ for (
     store.text = text;
     await using table = tableFor(await heldView(shop), { answers, store });
     await table.recall();
-    await table.follow({ signal });
+    await table.follow({ signal, learns: true });
     assert.ok(table.domain?.services.has("web.shop"));
   });
 }
@@ -356,7 +356,7 @@ for (
 Deno.test("ClusterTable learns a Service that a watch brings, and keeps one that is deleted", async () => {
   const view = await heldView(shop);
   await using table = tableFor(view, { answers });
-  await table.follow({ signal });
+  await table.follow({ signal, learns: true });
   view.change({ services: [serviceRecord({ namespace: "late", name: "new", clusterIps: ["10.96.7.7"] })] });
   assert.deepEqual(ownedBy(table).services, ["db.dev", "new.late", "web", "web.shop"]);
   assert.deepEqual([...table.current?.services ?? []], ["new.late"]);
@@ -385,7 +385,7 @@ Deno.test("ClusterTable owns nothing of this machine and no half of the world, w
   await using table = tableFor(view, {
     answers: { ...answers, "/apis/networking.k8s.io/v1/servicecidrs": { items: [{ spec: { cidrs } }] } },
   });
-  await table.follow({ signal });
+  await table.follow({ signal, learns: true });
   assert.deepEqual(ownedBy(table).networks.filter((text) => text.endsWith("Services")), [
     "10.96.0.0/16 Services",
   ]);
@@ -395,8 +395,25 @@ Deno.test("ClusterTable owns nothing of this machine and no half of the world, w
 Deno.test("ClusterTable goes on with its table when the watches behind it have ended", async () => {
   const view = await heldView(shop);
   await using table = tableFor(view, { answers });
-  await table.follow({ signal });
+  await table.follow({ signal, learns: true });
   view.isReady = () => false;
   view.change({});
   assert.ok(table.current?.services.has("web.shop"));
+});
+
+Deno.test("ClusterTable asks for no more than its table where nobody wants to know what the cluster owns", async () => {
+  const store = new MemoryStore();
+  const asked: string[] = [];
+  const refusing = new Proxy(answers, {
+    get(target, path, self) {
+      asked.push(String(path));
+      return Reflect.get(target, path, self);
+    },
+  });
+  await using table = tableFor(await heldView(shop), { answers: refusing, store });
+  await table.follow({ signal });
+  assert.ok(table.current?.services.has("web.shop"));
+  assert.deepEqual([asked, store.writes], [[], 0]);
+  await table.follow({ signal, learns: true });
+  assert.equal(asked.length, 3);
 });
