@@ -1,5 +1,6 @@
-/** The directory of an absolute path. */
+/** The directory of a path; that of a bare name is where we are. */
 export function directoryOf(path: string): string {
+  if (!/[/\\]/.test(path)) return ".";
   return path.replace(/[/\\][^/\\]*$/, "") || "/";
 }
 

@@ -4,6 +4,7 @@ import { directoryOf, fileNameOf } from "../../../src/core/mod.ts";
 const cases: readonly (readonly [path: string, directory: string, name: string])[] = [
   ["/etc/postern/config.yaml", "/etc/postern", "config.yaml"],
   ["/config.yaml", "/", "config.yaml"],
+  ["config.yaml", ".", "config.yaml"],
   ["C:\\Users\\me\\config.yaml", "C:\\Users\\me", "config.yaml"],
   ["C:\\Users/me\\a b", "C:\\Users/me", "a b"],
   ["/a\n/b\nc", "/a\n", "b\nc"],
