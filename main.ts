@@ -7,8 +7,10 @@ import {
   flagsFor,
   isDependedOn,
   kindsFor,
-  mayUseSsh,
+  mayNeed,
+  needsTable,
   plugin,
+  sourceFacts,
   startsDoors,
   writesKubeconfigs,
 } from "./scripts/permissions.ts";
@@ -43,42 +45,38 @@ else Deno.exit(await main(Deno.args).catch(failed));
 /** Gives up what the command does not need before anything foreign is loaded, then runs it. */
 async function main(args: readonly string[]): Promise<number> {
   const command = commandOf(args);
-  const { createWorld, keepOnly, writeStderr } = await import("./src/runtime/mod.ts");
+  const { createWorld, keepOnly, Rights, takeEnvironment, writeStderr } = await import(
+    "./src/runtime/mod.ts"
+  );
+  const grants = commandGrants[command];
+  takeEnvironment(grants?.env ?? []);
   let world = createWorld({ main: import.meta.url, flags: [] });
+  const directories = placesOf(world);
+  const facts = directories && sourceFacts(
+    { directories, self: Deno.execPath(), platform: Deno.build.os },
+    (name) => grants?.env === "any" || grants?.env?.includes(name) ? world.process.env(name) : undefined,
+  );
+  const rights = new Rights(facts && needsTable(args, facts));
   // Commands that could run what an ssh configuration names give that up where there is none.
-  const usesSsh = commandGrants[command]?.run !== undefined &&
-    (mayUseSsh(args, await configText(world, args)) || await hasCatalogue(world));
-  keepOnly(kindsFor(args, { platform: Deno.build.os, usesSsh }));
+  const needs = mayNeed(args, grants?.run && await configText(world, args), {
+    hasCatalogue: grants?.run !== undefined && await hasCatalogue(world),
+  });
+  rights.keepOnly(needs);
+  keepOnly(kindsFor(args, { platform: Deno.build.os, usesSsh: needs.ssh }));
   const { LineWriter } = await import("./src/core/mod.ts");
   // One write for many lines: a busy door has thousands of them a second.
   const gather = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
   const log = new LineWriter({ sink: writeStderr, gather });
   const { run } = await import("./src/cli/mod.ts");
+  // From source, a door in the background gets the flags of this command line again, a service those of a door, and the
+  // plugin that a kubeconfig names its own.
   const handsOn = (startsDoors(command) || writesKubeconfigs(command)) && !world.process.isCompiled;
-  const directories = handsOn ? placesOf(world) : undefined;
-  if (directories) {
-    // From source, a door in the background gets the flags of this command line again, a service those of a door, and
-    // the plugin that a kubeconfig names its own.
-    const places = {
-      directories,
-      self: Deno.execPath(),
-      platform: Deno.build.os,
-      shell: world.process.env("SHELL"),
-      askpass: world.process.env("SSH_ASKPASS"),
-      browser: ["POSTERN_BROWSER", "KHARON_BROWSER", "BROWSER"].map((name) => world.process.env(name)).find(
-        Boolean,
-      ),
-    };
-    world = createWorld({
-      main: import.meta.url,
-      flags: [
-        ...runtimeFlags,
-        // Deno would write a line into the log for each program that may be run and is not there.
-        "--quiet",
-        ...flagsFor(command === "proxy" ? args : [writesKubeconfigs(command) ? plugin : "proxy"], places),
-      ],
-    });
-  }
+  // Deno would write a line into the log for each program that may be run and is not there.
+  const flags = !facts || !handsOn ? [] : [
+    ...[...runtimeFlags, "--quiet"],
+    ...flagsFor(command === "proxy" ? args : [writesKubeconfigs(command) ? plugin : "proxy"], facts),
+  ];
+  world = createWorld({ main: import.meta.url, flags, rights });
   const flushLog = () => log.flush();
   try {
     return await run(args, world, { version, writeLogLine: log.write, flushLog });

@@ -1,3 +1,6 @@
+import type { Needs } from "../src/core/mod.ts";
+import type { NeedsTable } from "../src/runtime/mod.ts";
+
 /** What Deno can grant and we ever ask for; `ffi` and `import` are never granted. */
 export type PermissionKind = "net" | "read" | "write" | "env" | "run" | "sys";
 
@@ -42,8 +45,6 @@ const commonEnv = [
   "POSTERN_CONFIG",
   "POSTERN_ROOT",
   "NO_COLOR",
-  "LOG_TOKENS",
-  "LOG_STREAM",
 ];
 
 /** Speaks to a running door: the control socket and its lock, nothing else. */
@@ -286,8 +287,7 @@ export function configNamed(args: readonly string[]): string | undefined {
 
 /** Whether what is configured may want programs: ssh hosts, also those of a catalogue, and what signs in to a cluster. Told from the text, since understanding it takes more than what is loaded by then. */
 export function mayUseSsh(args: readonly string[], configText: string | undefined): boolean {
-  // What `config init` writes explains ssh in remarks.
-  const config = (configText ?? "").replace(/^\s*#.*$/gm, "");
+  const config = withoutRemarks(configText);
   const isMapping = args.some((word) => word.startsWith("--mapping-file") || word.endsWith(".json"));
   // What kubevpn calls so is a door into a cluster, though it names no word of that.
   const isIntoCluster = commandOf(args) === "proxy-out";
@@ -296,7 +296,12 @@ export function mayUseSsh(args: readonly string[], configText: string | undefine
     /\bcatalogues\b/.test(config);
 }
 
-/** What is only known where a command is run from source. */
+/** What `config init` writes explains ssh and DNS in remarks. */
+function withoutRemarks(configText: string | undefined): string {
+  return (configText ?? "").replace(/^\s*#.*$/gm, "");
+}
+
+/** What is only known where a command is run. */
 export interface SourceFacts {
   readonly directories: Directories;
   /** Deno itself, with which a door starts itself in the background. */
@@ -314,17 +319,69 @@ export interface SourceFacts {
   readonly system?: string | undefined;
   /** What KUBECONFIG names. */
   readonly kubeconfig?: string | undefined;
+  /** Programs that a person lets postern start besides: `--allow-run` before the command. */
+  readonly programs?: readonly string[];
+}
+
+/** Names programs that a person lets postern start besides, with commas between them. */
+export const programsVariable = "POSTERN_ALLOW_RUN";
+
+/** The facts that the environment tells, and these. */
+export function sourceFacts(
+  known: Pick<SourceFacts, "directories" | "self" | "platform" | "sockets">,
+  env: (name: string) => string | undefined,
+): SourceFacts {
+  return {
+    ...known,
+    shell: env("SHELL"),
+    askpass: env("SSH_ASKPASS"),
+    agent: env("SSH_AUTH_SOCK"),
+    browser: env("POSTERN_BROWSER") || env("KHARON_BROWSER") || env("BROWSER"),
+    kubeconfig: env("KUBECONFIG"),
+    system: env("POSTERN_ROOT"),
+    programs: (env(programsVariable) ?? "").split(",").filter(Boolean),
+  };
 }
 
 /** The flags of `deno run` for one command line from source: the narrowest that do. */
 export function flagsFor(args: readonly string[], facts: SourceFacts): string[] {
-  const command = commandOf(args);
-  const grants = grantsFor(command, facts.platform);
-  const named = [...directoriesNamed(args, writingOptions[command] ?? []), ...directoryToMake(args)];
+  const grants = grantsFor(commandOf(args), facts.platform);
+  const named = placesNamed(args);
   return toFlags(grants, (kind, grant) => {
     const names = grant.flatMap((name) => fill(name, facts));
+    if (kind === "run") return [...new Set([...names, ...facts.programs ?? []])];
     return kind === "read" || kind === "write" ? [...new Set([...names, ...named])] : names;
   });
+}
+
+/** What a command may give up, by what needs it. What the command line names stays. */
+export function needsTable(args: readonly string[], facts: SourceFacts): NeedsTable {
+  const named = placesNamed(args);
+  const filled = (names: readonly string[]) =>
+    names.flatMap((name) => fill(name, facts)).filter((place) => !named.includes(place));
+  return {
+    ssh: { run: filled(sshPrograms), write: filled(["{ssh}", "{agent}"]) },
+    plugins: [...signInPrograms, ...facts.programs ?? []],
+    resolver: filled(["{resolver}"]),
+    runsMore: kindsFor(args, { platform: facts.platform }).includes("run"),
+  };
+}
+
+/** The most that a command may need, told from its words and the text of the configuration. */
+export function mayNeed(
+  args: readonly string[],
+  configText: string | undefined,
+  { hasCatalogue }: { readonly hasCatalogue: boolean },
+): Needs {
+  const usesPrograms = hasCatalogue || mayUseSsh(args, configText);
+  // Other commands that have these places are there to write them.
+  const isInstance = commandGrants[commandOf(args)] === door;
+  const usesDns = [...args, withoutRemarks(configText)].some((text) => /\bdns\b/.test(text));
+  return {
+    ssh: usesPrograms,
+    plugins: usesPrograms ? "any" : [],
+    resolver: !isInstance || usesDns,
+  };
 }
 
 /**
@@ -397,6 +454,11 @@ function browserProgram(line: string | undefined, platform: string): string {
   const [, quoted, word] = /^\s*(?:["']([^"']+)["']|(\S+))/.exec(line ?? "") ?? [];
   const usual: Record<string, string> = { darwin: "open", windows: "rundll32" };
   return quoted ?? word ?? usual[platform] ?? "xdg-open";
+}
+
+/** The directories of what the command line has written. */
+function placesNamed(args: readonly string[]): string[] {
+  return [...directoriesNamed(args, writingOptions[commandOf(args)] ?? []), ...directoryToMake(args)];
 }
 
 function directoriesNamed(args: readonly string[], options: readonly string[]): string[] {

@@ -1,15 +1,32 @@
-import { type Directories, flagsFor } from "./permissions.ts";
+import { type Directories, flagsFor, programsVariable, sourceFacts } from "./permissions.ts";
 import { places } from "./directories.ts";
 import { runtimeFlags } from "./runtime_flags.ts";
 
 /** Runs a command from source with exactly its permissions: `deno task postern status`. */
 if (import.meta.main) Deno.exit(await runFromSource(Deno.args));
 
+/** Takes `--allow-run=PROGRAM` off the front of a command line. */
+export function splitFlags(words: readonly string[]): { programs: string[]; args: string[] } {
+  const end = words.findIndex((word) => !word.startsWith("--allow-run="));
+  const flags = end < 0 ? words : words.slice(0, end);
+  return {
+    programs: flags.flatMap((flag) => flag.slice("--allow-run=".length).split(",")).filter(Boolean),
+    args: words.slice(flags.length),
+  };
+}
+
 /** Starts `main.ts`, hands on terminal and signals, and answers its exit code. */
-async function runFromSource(args: readonly string[]): Promise<number> {
+async function runFromSource(words: readonly string[]): Promise<number> {
   const main = new URL("../main.ts", import.meta.url);
-  const command = sourceCommand(args, places());
-  const child = new Deno.Command(Deno.execPath(), { args: [...command, main.href, ...args] }).spawn();
+  const { programs, args } = splitFlags(words);
+  // An instance in the background and a service are to have them too.
+  const allowed = [Deno.env.get(programsVariable) ?? [], programs].flat().join(",");
+  const env = (name: string) => name === programsVariable ? allowed : Deno.env.get(name);
+  const command = sourceCommand(args, places(), env);
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [...command, main.href, ...args],
+    env: { [programsVariable]: allowed },
+  }).spawn();
   for (const signal of forwardedSignals()) {
     Deno.addSignalListener(signal, () => tell(child, signal));
   }
@@ -24,18 +41,8 @@ export function sourceCommand(
 ): string[] {
   const config = filePath(new URL("../deno.json", import.meta.url));
   const sockets = [...socketsIn(directories.runtime)];
-  const facts = {
-    directories,
-    sockets,
-    self: Deno.execPath(),
-    platform: Deno.build.os,
-    shell: env("SHELL"),
-    askpass: env("SSH_ASKPASS"),
-    agent: env("SSH_AUTH_SOCK"),
-    browser: env("POSTERN_BROWSER") || env("KHARON_BROWSER") || env("BROWSER"),
-    kubeconfig: env("KUBECONFIG"),
-    system: env("POSTERN_ROOT"),
-  };
+  const { os: platform } = Deno.build;
+  const facts = sourceFacts({ directories, sockets, self: Deno.execPath(), platform }, env);
   return ["run", ...runtimeFlags, "--quiet", "--config", config, ...flagsFor(args, facts)];
 }
 

@@ -7,7 +7,7 @@ import type { Impersonation, KubeUser } from "./kube_user.ts";
 export interface CredentialParts {
   readonly clock: Clock;
   readonly files: Pick<Files, "readText">;
-  readonly process: Pick<Process, "run" | "mayRun">;
+  readonly process: Pick<Process, "run">;
   /** The user as the kubeconfig has it now: whoever signs in again by hand writes it there. */
   readonly reread?: () => Promise<KubeUser>;
 }

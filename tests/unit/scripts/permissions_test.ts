@@ -7,9 +7,13 @@ import {
   flagsFor,
   isDependedOn,
   kindsFor,
+  mayNeed,
   mayUseSsh,
+  needsTable,
   permissionKinds,
+  sourceFacts,
 } from "../../../scripts/permissions.ts";
+import { splitFlags } from "../../../scripts/postern.ts";
 import { starterConfig } from "../../../src/app/settings/starter_config.ts";
 
 const allowAll = ["--allow", "all"].join("-");
@@ -230,6 +234,70 @@ Deno.test("mayUseSsh() is false for what config init writes", () => {
   assert.match(starterConfig, /\bssh\b/);
   assert.equal(mayUseSsh(["proxy"], starterConfig), false);
 });
+
+const none = { ssh: false, plugins: [], resolver: false };
+const all = { ssh: true, plugins: "any", resolver: true };
+const needCases = [
+  { args: ["proxy"], text: undefined, needs: none },
+  { args: ["proxy"], text: starterConfig, needs: none },
+  { args: ["proxy"], text: "transports: { a: { ssh: jump } }", needs: { ...all, resolver: false } },
+  { args: ["proxy"], text: "listen: { dns: 127.0.0.1:53 }", needs: { ...none, resolver: true } },
+  { args: ["proxy", "--listen-dns=127.0.0.1:53"], text: undefined, needs: { ...none, resolver: true } },
+  { args: ["proxy"], text: undefined, hasCatalogue: true, needs: { ...all, resolver: false } },
+  { args: ["proxy-out"], text: undefined, needs: { ...all, resolver: false } },
+  { args: ["explain", "a"], text: undefined, needs: { ...none, resolver: true } },
+  { args: ["dns", "--apply"], text: undefined, needs: { ...none, resolver: true } },
+];
+for (const { args, text, hasCatalogue = false, needs } of needCases) {
+  Deno.test(`mayNeed() of ${args.join(" ")} with ${hasCatalogue ? "a catalogue" : text}`, () => {
+    assert.deepEqual(mayNeed(args, text, { hasCatalogue }), needs);
+  });
+}
+
+Deno.test("needsTable() names programs and places, and not a directory that the command line names", () => {
+  const facts = { ...here, shell: "/bin/zsh", askpass: "/bin/ask", agent: "/run/agent", programs: ["ours"] };
+  const { ssh, plugins, resolver, runsMore } = needsTable(["proxy"], facts);
+  assert.deepEqual(ssh, {
+    run: ["/bin/sh", "/bin/zsh", "ssh", "/bin/ask"],
+    write: ["/home/me/.ssh", "/run/agent"],
+  });
+  assert.ok(plugins.includes("kubelogin") && plugins.includes("ours"));
+  assert.deepEqual(resolver, ofResolver.split(","));
+  assert.equal(runsMore, false);
+  const socket = needsTable(["proxy", "--listen-unix", "/home/me/.ssh/door"], here);
+  assert.deepEqual(socket.ssh.write, []);
+});
+
+const startsMore = [
+  { args: ["proxy", "--background"], runsMore: true },
+  { args: ["connect", "--socks"], runsMore: true },
+  { args: ["login"], runsMore: true },
+  { args: ["kubectl", "a"], runsMore: true },
+  { args: ["explain", "a"], runsMore: false },
+];
+for (const { args, runsMore } of startsMore) {
+  Deno.test(`needsTable() says that ${args.join(" ")} starts ${runsMore ? "more" : "no more"} programs`, () => {
+    assert.equal(needsTable(args, here).runsMore, runsMore);
+  });
+}
+
+Deno.test("flagsFor() lets commands start what a person allows, as far as they start programs", () => {
+  const facts = sourceFacts(here, (name) => name === "POSTERN_ALLOW_RUN" ? "ours,/opt/theirs" : undefined);
+  assert.match(flagsFor(["proxy"], facts).join(" "), /--allow-run=\S*,exo,ours,\/opt\/theirs(?: |$)/);
+  assert.ok(!flagsFor(["status"], facts).some((flag) => flag.startsWith("--allow-run")));
+});
+
+const fronts = [
+  { words: ["proxy", "--allow-run=a"], programs: [], args: ["proxy", "--allow-run=a"] },
+  { words: ["--allow-run=a,b", "--allow-run=/c", "proxy"], programs: ["a", "b", "/c"], args: ["proxy"] },
+  { words: ["--allow-run=a"], programs: ["a"], args: [] },
+  { words: [], programs: [], args: [] },
+];
+for (const { words, ...split } of fronts) {
+  Deno.test(`splitFlags() of "${words.join(" ")}"`, () => {
+    assert.deepEqual(splitFlags(words), split);
+  });
+}
 
 Deno.test("configNamed() finds the file in both spellings", () => {
   assert.equal(configNamed(["proxy", "--config", "a.yaml"]), "a.yaml");
