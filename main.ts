@@ -53,13 +53,15 @@ async function main(args: readonly string[]): Promise<number> {
   let world = createWorld({ main: import.meta.url, flags: [] });
   const directories = placesOf(world);
   const facts = directories && sourceFacts(
-    { directories, self: Deno.execPath(), platform: Deno.build.os },
+    { directories, self: Deno.execPath(), directory: () => world.process.directory, platform: Deno.build.os },
     (name) => grants?.env === "any" || grants?.env?.includes(name) ? world.process.env(name) : undefined,
   );
-  const rights = new Rights(facts && needsTable(args, facts));
+  const table = facts && needsTable(args, facts);
+  const rights = new Rights(table);
   // Commands that could run what an ssh configuration names give that up where there is none.
   const needs = mayNeed(args, grants?.run && await configText(world, args), {
     hasCatalogue: grants?.run !== undefined && await hasCatalogue(world),
+    hasResolverFiles: await hasFiles(world, table?.resolver ?? []),
   });
   rights.keepOnly(needs);
   keepOnly(kindsFor(args, { platform: Deno.build.os, usesSsh: needs.ssh }));
@@ -101,6 +103,15 @@ async function hasCatalogue(world: World): Promise<boolean> {
   if (cache === undefined) return false;
   for (const directory of [`${cache}/catalogue`, `${cache.replace(/[\\/][^\\/]*$/, "")}/io.vshn.kharon`]) {
     if (await world.files.info(directory).catch(() => undefined)) return true;
+  }
+  return false;
+}
+
+/** Whether there is anything in one of these directories. */
+async function hasFiles({ files }: World, directories: readonly string[]): Promise<boolean> {
+  for (const directory of directories) {
+    const names = await files.list(directory).catch(() => []);
+    if (names.length > 0) return true;
   }
   return false;
 }

@@ -306,6 +306,8 @@ export interface SourceFacts {
   readonly directories: Directories;
   /** Deno itself, with which a door starts itself in the background. */
   readonly self: string;
+  /** Tells the working directory. */
+  readonly directory?: () => string;
   readonly platform: string;
   /** The control sockets there are. */
   readonly sockets?: readonly string[];
@@ -328,7 +330,7 @@ export const programsVariable = "POSTERN_ALLOW_RUN";
 
 /** The facts that the environment tells, and these. */
 export function sourceFacts(
-  known: Pick<SourceFacts, "directories" | "self" | "platform" | "sockets">,
+  known: Pick<SourceFacts, "directories" | "self" | "directory" | "platform" | "sockets">,
   env: (name: string) => string | undefined,
 ): SourceFacts {
   return {
@@ -354,15 +356,26 @@ export function flagsFor(args: readonly string[], facts: SourceFacts): string[] 
   });
 }
 
-/** What a command may give up, by what needs it. What the command line names stays. */
+/**
+ * What a command may give up, by what needs it. A place inside a directory that stays stays too: Deno would take away
+ * the whole directory.
+ */
 export function needsTable(args: readonly string[], facts: SourceFacts): NeedsTable {
-  const named = placesNamed(args);
-  const filled = (names: readonly string[]) =>
-    names.flatMap((name) => fill(name, facts)).filter((place) => !named.includes(place));
+  const { write = [] } = commandGrants[commandOf(args)] ?? {};
+  const filled = (names: readonly string[]) => names.flatMap((name) => fill(name, facts));
+  const given = write === "any" ? [] : write;
+  const stays = [
+    ...filled(given.filter((name) => !["{ssh}", "{agent}", "{resolver}"].includes(name))),
+    ...placesNamed(args).map((place) => isAbsolute(place) ? place : `${facts.directory?.()}/${place}`),
+  ].map(withoutDots);
+  const goes = (name: string) =>
+    given.includes(name)
+      ? filled([name]).filter((place) => !stays.some((stay) => `${place}/`.startsWith(`${stay}/`)))
+      : [];
   return {
-    ssh: { run: filled(sshPrograms), write: filled(["{ssh}", "{agent}"]) },
+    ssh: { run: filled(sshPrograms), write: [...goes("{ssh}"), ...goes("{agent}")] },
     plugins: [...signInPrograms, ...facts.programs ?? []],
-    resolver: filled(["{resolver}"]),
+    resolver: goes("{resolver}"),
     runsMore: kindsFor(args, { platform: facts.platform }).includes("run"),
   };
 }
@@ -371,16 +384,16 @@ export function needsTable(args: readonly string[], facts: SourceFacts): NeedsTa
 export function mayNeed(
   args: readonly string[],
   configText: string | undefined,
-  { hasCatalogue }: { readonly hasCatalogue: boolean },
+  { hasCatalogue, hasResolverFiles }: { readonly hasCatalogue: boolean; readonly hasResolverFiles: boolean },
 ): Needs {
   const usesPrograms = hasCatalogue || mayUseSsh(args, configText);
-  // Other commands that have these places are there to write them.
+  // Other commands that have these places are there to write them; an instance repairs what a killed one has left.
   const isInstance = commandGrants[commandOf(args)] === door;
   const usesDns = [...args, withoutRemarks(configText)].some((text) => /\bdns\b/.test(text));
   return {
     ssh: usesPrograms,
     plugins: usesPrograms ? "any" : [],
-    resolver: !isInstance || usesDns,
+    resolver: !isInstance || usesDns || hasResolverFiles,
   };
 }
 
@@ -454,6 +467,20 @@ function browserProgram(line: string | undefined, platform: string): string {
   const [, quoted, word] = /^\s*(?:["']([^"']+)["']|(\S+))/.exec(line ?? "") ?? [];
   const usual: Record<string, string> = { darwin: "open", windows: "rundll32" };
   return quoted ?? word ?? usual[platform] ?? "xdg-open";
+}
+
+function isAbsolute(path: string): boolean {
+  return /^(?:[\\/]|[A-Za-z]:)/.test(path);
+}
+
+/** A path without `.` and `..`, and without a slash at its end. */
+function withoutDots(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split("/")) {
+    if (part === "..") parts.pop();
+    else if (part !== "." && part !== "") parts.push(part);
+  }
+  return `${path.startsWith("/") ? "/" : ""}${parts.join("/")}`;
 }
 
 /** The directories of what the command line has written. */

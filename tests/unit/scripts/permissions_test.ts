@@ -243,14 +243,20 @@ const needCases = [
   { args: ["proxy"], text: "transports: { a: { ssh: jump } }", needs: { ...all, resolver: false } },
   { args: ["proxy"], text: "listen: { dns: 127.0.0.1:53 }", needs: { ...none, resolver: true } },
   { args: ["proxy", "--listen-dns=127.0.0.1:53"], text: undefined, needs: { ...none, resolver: true } },
+  { args: ["proxy"], text: undefined, hasResolverFiles: true, needs: { ...none, resolver: true } },
   { args: ["proxy"], text: undefined, hasCatalogue: true, needs: { ...all, resolver: false } },
   { args: ["proxy-out"], text: undefined, needs: { ...all, resolver: false } },
   { args: ["explain", "a"], text: undefined, needs: { ...none, resolver: true } },
   { args: ["dns", "--apply"], text: undefined, needs: { ...none, resolver: true } },
 ];
-for (const { args, text, hasCatalogue = false, needs } of needCases) {
-  Deno.test(`mayNeed() of ${args.join(" ")} with ${hasCatalogue ? "a catalogue" : text}`, () => {
-    assert.deepEqual(mayNeed(args, text, { hasCatalogue }), needs);
+for (const { args, text, hasCatalogue = false, hasResolverFiles = false, needs } of needCases) {
+  const found = [
+    hasCatalogue ? "a catalogue" : "",
+    hasResolverFiles ? "files of the resolver" : "",
+    text ?? "no text",
+  ];
+  Deno.test(`mayNeed() of ${args.join(" ")} with ${found.filter(Boolean).join(", ")}`, () => {
+    assert.deepEqual(mayNeed(args, text, { hasCatalogue, hasResolverFiles }), needs);
   });
 }
 
@@ -264,8 +270,30 @@ Deno.test("needsTable() names programs and places, and not a directory that the 
   assert.ok(plugins.includes("kubelogin") && plugins.includes("ours"));
   assert.deepEqual(resolver, ofResolver.split(","));
   assert.equal(runsMore, false);
-  const socket = needsTable(["proxy", "--listen-unix", "/home/me/.ssh/door"], here);
-  assert.deepEqual(socket.ssh.write, []);
+});
+
+// Deno takes away a directory as a whole when something in it is to go.
+const staying = [
+  ["--listen-unix", "/home/me/.ssh/door"],
+  ["--ready-file=/home/me/ready"],
+  ["--ready-file", "ready"],
+  ["--log-file=./work/../log"],
+  ["--log-file", "work/../../me/log"],
+];
+for (const words of staying) {
+  Deno.test(`needsTable() keeps ~/.ssh where a place around it stays: ${words.join(" ")}`, () => {
+    const facts = { ...here, directory: () => "/home/me" };
+    assert.deepEqual(needsTable(["proxy", ...words], facts).ssh.write, []);
+  });
+}
+
+Deno.test("needsTable() keeps ~/.ssh where a kubeconfig is in the home directory", () => {
+  const facts = { ...here, kubeconfig: "/home/me/config" };
+  assert.deepEqual(needsTable(["shell", "a"], facts).ssh.write, []);
+  assert.deepEqual(needsTable(["proxy"], facts).ssh.write, ["/home/me/.ssh"]);
+  assert.deepEqual(needsTable(["proxy", "--ready-file=/home/me/x/ready"], facts).ssh.write, [
+    "/home/me/.ssh",
+  ]);
 });
 
 const startsMore = [
