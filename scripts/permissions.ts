@@ -364,6 +364,7 @@ export function needsTable(args: readonly string[], facts: SourceFacts): NeedsTa
   const { write = [] } = commandGrants[commandOf(args)] ?? {};
   const filled = (names: readonly string[]) => names.flatMap((name) => fill(name, facts));
   const given = write === "any" ? [] : write;
+  const runsMore = kindsFor(args, { platform: facts.platform }).includes("run");
   const stays = [
     ...filled(given.filter((name) => !["{ssh}", "{agent}", "{resolver}"].includes(name))),
     ...placesNamed(args).map((place) => isAbsolute(place) ? place : `${facts.directory?.()}/${place}`),
@@ -374,9 +375,10 @@ export function needsTable(args: readonly string[], facts: SourceFacts): NeedsTa
       : [];
   return {
     ssh: { run: filled(sshPrograms), write: [...goes("{ssh}"), ...goes("{agent}")] },
-    plugins: [...signInPrograms, ...facts.programs ?? []],
+    // A kubeconfig that postern wrote from source names Deno as the program, which could start with any permission.
+    plugins: [...signInPrograms, ...facts.programs ?? [], ...runsMore ? [] : [facts.self]],
     resolver: goes("{resolver}"),
-    runsMore: kindsFor(args, { platform: facts.platform }).includes("run"),
+    runsMore,
   };
 }
 

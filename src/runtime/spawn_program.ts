@@ -20,10 +20,9 @@ export function spawnProgram(
 }
 
 /** Only a run from source has a list of programs, and `scripts/postern.ts` takes more of them. */
-function unpermittedProgram(program: string, cause: unknown): PosternError {
+function unpermittedProgram(program: string): PosternError {
   const flag = `--allow-run=${program}`;
   return new PosternError("not_allowed", `Cannot run "${program}": this needs the permission ${flag}`, {
-    cause,
     hint: `put the flag before the command: deno task postern ${flag} COMMAND`,
   });
 }
@@ -37,6 +36,6 @@ function programError(error: unknown, program: string): PosternError {
       hint: "install it, or give its whole path",
     });
   }
-  if (error instanceof Deno.errors.NotCapable) return unpermittedProgram(program, error);
+  if (error instanceof Deno.errors.NotCapable) return unpermittedProgram(program);
   return fileError(error, `run "${program}"`);
 }

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { peerTest } from "../support/peers.ts";
 import { compiled, Household } from "../support/postern_process.ts";
+import { sourceCommand, splitFlags } from "../../scripts/postern.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { WebServer } from "../support/web_server.ts";
 
+const main = new URL("../../main.ts", import.meta.url).href;
 const isFromSource = compiled() === undefined;
 const gone = /gave up the right to it at the start/;
 
@@ -165,6 +167,37 @@ if (isFromSource) {
     await home.run(words, { env, program: [...source, launcher, flag] });
     assert.equal(await isThere(marker), true);
   });
+
+  for (
+    const { option, line } of [
+      { option: "ProxyCommand", line: "Host jump1\n  ProxyCommand echo started > MARKER; false\n" },
+      { option: "Match exec", line: 'Match exec "echo started > MARKER"\n  HostName jump1.invalid\n' },
+    ]
+  ) {
+    peerTest(`a ${option} whose shell is not among the permissions starts with the flag that is named`, [
+      "bash",
+    ], async ({ bash }) => {
+      await using home = await Household.open();
+      const marker = `${home.directory}/started`;
+      const config = `${home.directory}/ssh_config`;
+      await Deno.writeTextFile(config, line.replace("MARKER", marker));
+      await home.configure(
+        `ssh: { config: ${config} }\ntransports: { jump: { ssh: jump1 } }\ndefault: jump\n`,
+      );
+      const words = ["explain", "--dial", "web.example:80"];
+      const env = { SHELL: bash };
+      // As in a service, which was installed in another shell.
+      const flags = sourceCommand(words, home.places, (name) => ({ HOME: home.directory })[name]);
+      const { stdout, stderr } = await home.run(words, { env, program: [Deno.execPath(), ...flags, main] });
+      const [, flag = ""] = /deno task postern (--allow-run=\S+) COMMAND/.exec(stdout + stderr) ?? [];
+      assert.equal(flag, `--allow-run=${bash}`, stdout + stderr);
+      assert.equal(await isThere(marker), false);
+      const more = splitFlags([flag]).programs.join(",");
+      const allowed = sourceCommand(words, home.places, (name) => ({ POSTERN_ALLOW_RUN: more })[name]);
+      await home.run(words, { env, program: [Deno.execPath(), ...allowed, main] });
+      assert.equal(await isThere(marker), true);
+    });
+  }
 }
 
 interface SeenStatus {
