@@ -5,6 +5,7 @@ import {
   commandOf,
   configNamed,
   flagsFor,
+  isConfinable,
   isDependedOn,
   kindsFor,
   mayNeed,
@@ -12,6 +13,7 @@ import {
   plugin,
   sourceFacts,
   startsDoors,
+  workerPermissions,
   writesKubeconfigs,
 } from "./scripts/permissions.ts";
 import { runtimeFlags } from "./scripts/runtime_flags.ts";
@@ -40,16 +42,15 @@ globalThis.addEventListener("error", (event) => {
 
 // The answer that programs ask for most often loads nothing at all.
 if (more.length === 0 && (word === "version" || word === "--version")) console.log(`postern ${version}`);
-else Deno.exit(await main(Deno.args).catch(failed));
+else await end(await main(Deno.args).catch(failed));
 
 /** Gives up what the command does not need before anything foreign is loaded, then runs it. */
 async function main(args: readonly string[]): Promise<number> {
   const command = commandOf(args);
-  const { createWorld, keepOnly, Rights, takeEnvironment, writeStderr } = await import(
-    "./src/runtime/mod.ts"
-  );
+  const runtime = await import("./src/runtime/mod.ts");
+  const { createWorld, writeStderr } = runtime;
   const grants = commandGrants[command];
-  takeEnvironment(grants?.env ?? []);
+  runtime.copyEnvironment(grants?.env ?? []);
   let world = createWorld({ main: import.meta.url, flags: [] });
   const directories = placesOf(world);
   const facts = directories && sourceFacts(
@@ -57,14 +58,20 @@ async function main(args: readonly string[]): Promise<number> {
     (name) => grants?.env === "any" || grants?.env?.includes(name) ? world.process.env(name) : undefined,
   );
   const table = facts && needsTable(args, facts);
-  const rights = new Rights(table);
+  const rights = new runtime.Rights(table);
   // Commands that could run what an ssh configuration names give that up where there is none.
-  const needs = mayNeed(args, grants?.run && await configText(world, args), {
+  const text = grants?.run && await configText(world, args);
+  const needs = mayNeed(args, text, {
     hasCatalogue: grants?.run !== undefined && await hasCatalogue(world),
     hasResolverFiles: await hasFiles(world, table?.resolver ?? []),
   });
   rights.keepOnly(needs);
-  keepOnly(kindsFor(args, { platform: Deno.build.os, usesSsh: needs.ssh }));
+  // Compiled, only a worker can have lists in the place of grants without one.
+  if (facts && world.process.isCompiled && !runtime.isConfined && isConfinable(args, needs, text)) {
+    return await runtime.runConfined(import.meta.url, workerPermissions(args, facts, needs));
+  }
+  runtime.hideEnvironment();
+  runtime.keepOnly(kindsFor(args, { platform: Deno.build.os, usesSsh: needs.ssh }));
   const { LineWriter } = await import("./src/core/mod.ts");
   // One write for many lines: a busy door has thousands of them a second.
   const gather = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
@@ -123,6 +130,12 @@ function placesOf(world: World): Places | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Ends the program, also where it runs in a worker. */
+async function end(code: number): Promise<void> {
+  const { exit } = await import("./src/runtime/mod.ts");
+  exit(code);
 }
 
 /** Ends with a failure also what outlives the faults of others: nothing of it is left. */

@@ -14,7 +14,15 @@ export const bundleEntry = "main.js";
 /** How the bundle runs, compiled or not: it has all that it needs, and the permissions of all commands. */
 export function bundleFlags(): string[] {
   return [
-    ...["--quiet", "--no-npm", "--no-config", "--no-lock", "--unstable-kv", "--no-code-cache"],
+    ...[
+      "--quiet",
+      "--no-npm",
+      "--no-config",
+      "--no-lock",
+      "--unstable-kv",
+      "--unstable-worker-options",
+      "--no-code-cache",
+    ],
     ...runtimeFlags,
     ...compiledFlags(),
   ];

@@ -1,5 +1,5 @@
 import type { Needs } from "../src/core/mod.ts";
-import type { NeedsTable } from "../src/runtime/mod.ts";
+import type { NeedsTable, WorkerPermissions } from "../src/runtime/mod.ts";
 
 /** What Deno can grant and we ever ask for; `ffi` and `import` are never granted. */
 export type PermissionKind = "net" | "read" | "write" | "env" | "run" | "sys";
@@ -347,13 +347,41 @@ export function sourceFacts(
 
 /** The flags of `deno run` for one command line from source: the narrowest that do. */
 export function flagsFor(args: readonly string[], facts: SourceFacts): string[] {
+  return toFlags(grantsFor(commandOf(args), facts.platform), narrowFor(args, facts));
+}
+
+/** The same for a worker of the compiled program, which uses no ssh and starts no programs. */
+export function workerPermissions(
+  args: readonly string[],
+  facts: SourceFacts,
+  { resolver }: Needs,
+): WorkerPermissions {
+  const unneeded = ["{ssh}", "{agent}", ...resolver ? [] : ["{resolver}"]];
+  const narrow: Narrow = (kind, grant) =>
+    narrowFor(args, facts)(kind, grant.filter((name) => !unneeded.includes(name)));
   const grants = grantsFor(commandOf(args), facts.platform);
+  const kinds = permissionKinds.map((kind) => {
+    const grant = kind === "run" ? undefined : grants[kind];
+    return [kind, grant === undefined || grant === "any" ? grant === "any" : narrow(kind, grant)];
+  });
+  return Object.fromEntries(kinds);
+}
+
+/** Whether an instance writes to no place that only its configuration names, and starts no program. */
+export function isConfinable(args: readonly string[], needs: Needs, configText: string | undefined): boolean {
+  const namesSocket = /\bunix\b/.test(withoutRemarks(configText)) ||
+    args.some((word) => /\bunix:/.test(word));
+  return commandGrants[commandOf(args)] === door && !needs.ssh && !namesSocket &&
+    !kindsFor(args).includes("run");
+}
+
+function narrowFor(args: readonly string[], facts: SourceFacts): Narrow {
   const named = placesNamed(args);
-  return toFlags(grants, (kind, grant) => {
+  return (kind, grant) => {
     const names = grant.flatMap((name) => fill(name, facts));
     if (kind === "run") return [...new Set([...names, ...facts.programs ?? []])];
     return kind === "read" || kind === "write" ? [...new Set([...names, ...named])] : names;
-  });
+  };
 }
 
 /**
@@ -422,6 +450,8 @@ function grantsFor(command: string, platform: string): Grants {
   const isOverTcp = platform === "windows" && grants.net !== "any" && grants.net?.includes("{control}");
   return isOverTcp ? { ...grants, net: ["127.0.0.1"] } : grants;
 }
+
+type Narrow = (kind: PermissionKind, grant: readonly string[]) => string[];
 
 function toFlags(
   grants: Grants,

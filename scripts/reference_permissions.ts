@@ -66,7 +66,8 @@ export function permissionsPage(): string {
     "   everything and then print it.",
     "What an instance keeps, besides the network, reading files, and its own directories:",
     table(["the configuration has", "run", "write", "compiled"], [
-      ["neither ssh, clusters nor catalogues", "–", "–", "no program; writes anywhere"],
+      ["neither ssh, clusters, catalogues nor a unix socket", "–", "–", "the same"],
+      ["the same and a unix socket", "–", "–", "no program; writes anywhere"],
       ["a cluster without a sign-in program", "–", "–", "no program; writes anywhere"],
       ["a cluster with a sign-in program", "that program", "–", "any program; writes anywhere"],
       [
@@ -81,8 +82,10 @@ export function permissionsPage(): string {
     "## Compiled",
     "The places are not known when the program is compiled, so it has the union of all commands, without lists.\n" +
     "Deno takes away a name from a list, but nothing from a grant without one. So the compiled program gives up\n" +
-    "whole kinds only: [why](../decisions/permissions.md). These remain, `run` only where the configuration may\n" +
-    "name an ssh host or a cluster, for a browser to sign in with, and for an instance that goes into the\nbackground:",
+    "whole kinds. An instance that starts no program and whose configuration names no unix socket runs in a\n" +
+    "worker, which has the lists of a run from source: [why, and what it costs](../decisions/permissions.md).",
+    "These kinds remain, `run` only where the configuration may name an ssh host or a cluster, for a browser to\n" +
+    "sign in with, and for an instance that goes into the background:",
     table(["command", "kinds"], given),
     "It is compiled with:",
     `\`\`\`text\n${

@@ -3,13 +3,11 @@ export function variable(name: string): string | undefined {
   return read(name);
 }
 
+let isCopied = false;
 let read = (name: string): string | undefined => Deno.env.get(name);
 
-/**
- * Copies these variables, or all of them, and gives up the right to read the environment: packages that load later
- * find none of it. Programs that postern starts still inherit it, because the system hands it on.
- */
-export function takeEnvironment(names: "any" | readonly string[]): void {
+/** Copies these variables, or all of them, so that the right to read the environment can be given up. */
+export function copyEnvironment(names: "any" | readonly string[]): void {
   const isOpen = Deno.permissions.querySync({ name: "env" }).state === "granted";
   // Started by hand with a list of names: which ones the configuration wants is not known yet.
   if (names === "any" && !isOpen) return;
@@ -18,8 +16,7 @@ export function takeEnvironment(names: "any" | readonly string[]): void {
   const taken: Record<string, string> = Object.create(null);
   const found = names === "any" ? Object.entries(Deno.env.toObject()) : named(names);
   for (const [name, value] of found) taken[key(name)] = value;
-  Deno.permissions.revokeSync({ name: "env" });
-  hideFromNode();
+  isCopied = true;
   const known = names === "any" ? undefined : new Set(names.map(key));
   // A name that the command may not read fails as it always did.
   read = (name) => known && !known.has(key(name)) ? Deno.env.get(name) : taken[key(name)];
@@ -31,6 +28,16 @@ function named(names: readonly string[]): [string, string][] {
     const value = Deno.env.get(name);
     return value === undefined ? [] : [[name, value]];
   });
+}
+
+/**
+ * Gives up the right to read the environment once it has been copied: packages that load later find none of it.
+ * Programs that postern starts still inherit it, because the system hands it on.
+ */
+export function hideEnvironment(): void {
+  if (!isCopied) return;
+  Deno.permissions.revokeSync({ name: "env" });
+  hideFromNode();
 }
 
 /**

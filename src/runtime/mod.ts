@@ -8,7 +8,8 @@ import { createStores } from "./stores.ts";
 import { systemClock } from "./system_clock.ts";
 import { createTerminal } from "./terminal.ts";
 
-export { takeEnvironment } from "./environment.ts";
+export { exit, isConfined, runConfined, type WorkerPermissions } from "./confined.ts";
+export { copyEnvironment, hideEnvironment } from "./environment.ts";
 export { keepOnly, missingFlag, type NeedsTable, type PermissionKind, Rights } from "./permissions.ts";
 export { writeStderr } from "./terminal.ts";
 

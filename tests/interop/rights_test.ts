@@ -116,23 +116,43 @@ peerTest("an instance whose clusters have no sign-in program starts none that a 
   assert.equal(await Deno.readTextFile(marker), "the environment\n", again.stderr);
 });
 
-if (isFromSource) {
-  for (const name of [".ssh", "etc/resolver"]) {
-    Deno.test(`an instance that does not need ~/${name} can make nothing there`, async () => {
-      await using home = await Household.open();
-      await Deno.mkdir(`${home.directory}/${name}`, { recursive: true, mode: 0o700 });
-      const path = `${home.directory}/${name}/socket`;
-      await home.configure(`listen: { mixed: 127.0.0.1:0 }\n${plain}`);
-      await using door = home.start(["proxy"], { env: { POSTERN_ROOT: home.directory } });
-      await door.ready;
-      await home.configure(`listen: { mixed: 127.0.0.1:0, unix: ${path} }\n${plain}`);
-      const { code, stderr } = await home.run(["reload"]);
-      assert.equal(code, 1, stderr);
-      assert.match(stderr, /this needs the permission --allow-write/);
-      assert.equal(await isThere(path), false);
-    });
-  }
+for (const name of [".ssh", "etc/resolver"]) {
+  Deno.test(`an instance that does not need ~/${name} can make nothing there`, async () => {
+    await using home = await Household.open();
+    await Deno.mkdir(`${home.directory}/${name}`, { recursive: true, mode: 0o700 });
+    const path = `${home.directory}/${name}/socket`;
+    await home.configure(`listen: { mixed: 127.0.0.1:0 }\n${plain}`);
+    await using door = home.start(["proxy"], { env: { POSTERN_ROOT: home.directory } });
+    await door.ready;
+    await home.configure(`listen: { mixed: 127.0.0.1:0, unix: ${path} }\n${plain}`);
+    const { code, stderr } = await home.run(["reload"]);
+    assert.equal(code, 1, stderr);
+    assert.match(
+      stderr,
+      isFromSource
+        ? /this needs the permission --allow-write/
+        : /gave up the right[^\n]*\n.*restart the instance/,
+    );
+    assert.equal(await isThere(path), false);
+    if (isFromSource) return;
+    door.kill("SIGTERM");
+    assert.equal((await door.ended).code, 0);
+    await using again = home.start(["proxy"], { env: { POSTERN_ROOT: home.directory } });
+    await again.ready;
+    assert.equal(await isThere(path), true);
+  });
+}
 
+Deno.test("an instance that cannot start ends with its own exit code and words", async () => {
+  await using home = await Household.open();
+  await home.configure("listen: { mixed: nonsense }\n");
+  const { code, stdout, stderr } = await home.run(["proxy"]);
+  assert.equal(code, 4, stderr);
+  assert.equal(stdout, "");
+  assert.match(stderr, /^postern: error: Cannot use ".*config\.yaml"/m);
+});
+
+if (isFromSource) {
   peerTest("a credential plugin that postern does not know starts with --allow-run before the command", [
     "sh",
   ], async ({ sh }) => {

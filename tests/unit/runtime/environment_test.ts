@@ -28,12 +28,12 @@ const cases = [
   },
 ];
 for (const { name, flags, names, ...seen } of cases) {
-  Deno.test(`takeEnvironment() keeps ${name}, and a package finds none of it`, async () => {
+  Deno.test(`hideEnvironment() keeps ${name}, and a package finds none of it`, async () => {
     assert.deepEqual(await look(flags, names), { ...seen, child: "1 2\n" });
   });
 }
 
-Deno.test("takeEnvironment() leaves a list of names as it is where all are wanted", async () => {
+Deno.test("hideEnvironment() leaves a list of names as it is where all are wanted", async () => {
   const { ours, theirs } = await look(["--allow-env=ONE,NONE"], "any");
   assert.deepEqual(ours, ["1", "NotCapable", null]);
   assert.deepEqual(theirs, ["ONE"]);
@@ -45,8 +45,9 @@ async function look(flags: readonly string[], names: unknown): Promise<Seen> {
   const file = await Deno.makeTempFile({ suffix: ".ts" });
   await Deno.writeTextFile(
     file,
-    `import { takeEnvironment, variable } from "${module}";
-    takeEnvironment(${JSON.stringify(names)});
+    `import { copyEnvironment, hideEnvironment, variable } from "${module}";
+    copyEnvironment(${JSON.stringify(names)});
+    hideEnvironment();
     const tried = (read) => { try { return read() ?? null; } catch (error) { return error.name; } };
     const all = ["ONE", "TWO", "NONE"];
     const { stdout } = await new Deno.Command("sh", { args: ["-c", "echo $ONE $TWO"] }).output();

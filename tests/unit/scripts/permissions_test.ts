@@ -5,6 +5,7 @@ import {
   compiledFlags,
   configNamed,
   flagsFor,
+  isConfinable,
   isDependedOn,
   kindsFor,
   mayNeed,
@@ -12,6 +13,7 @@ import {
   needsTable,
   permissionKinds,
   sourceFacts,
+  workerPermissions,
 } from "../../../scripts/permissions.ts";
 import { splitFlags } from "../../../scripts/postern.ts";
 import { starterConfig } from "../../../src/app/settings/starter_config.ts";
@@ -309,6 +311,38 @@ for (const { args, runsMore } of startsMore) {
     assert.deepEqual([table.runsMore, table.plugins.includes("/bin/deno")], [runsMore, !runsMore]);
   });
 }
+
+const plain = "routes: [{ to: a, via: reject }]";
+const confinable = [
+  { args: ["proxy"], text: plain, is: true },
+  { args: ["proxy", "--listen-unix", "/x/socket"], text: undefined, is: true },
+  { args: ["proxy"], text: "# unix: /x/socket\nlisten: { mixed: 127.0.0.1:1 }", is: true },
+  { args: ["proxy"], text: "listen: { unix: /x/socket }", is: false },
+  { args: ["proxy"], text: 'listen: { "unix" : /x/socket }', is: false },
+  { args: ["proxy", "--background"], text: plain, is: false },
+  { args: ["proxy"], text: "transports: { a: { ssh: b } }", is: false },
+  { args: ["proxy-out"], text: plain, is: false },
+  { args: ["connect", "--socks"], text: plain, is: false },
+  { args: ["status"], text: plain, is: false },
+  { args: ["explain", "a"], text: plain, is: false },
+];
+for (const { args, text, is } of confinable) {
+  Deno.test(`isConfinable() is ${is} for ${args.join(" ")} with ${text}`, () => {
+    const needs = mayNeed(args, text, { hasCatalogue: false, hasResolverFiles: false });
+    assert.equal(isConfinable(args, needs, text), is);
+  });
+}
+
+Deno.test("workerPermissions() are those from source, without programs and what is not needed", () => {
+  const args = ["proxy", "--ready-file", "/x/ready"];
+  const own = ["/s/postern", "/k/postern", "/r/postern"];
+  const of = (resolver: boolean) =>
+    workerPermissions(args, { ...here, agent: "/run/agent" }, { ssh: false, plugins: [], resolver });
+  const sys = ["uid", "gid", "username", "homedir", "hostname", "networkInterfaces"];
+  const rest = { net: true, read: true, env: true, run: false, sys };
+  assert.deepEqual(of(false), { ...rest, write: [...own, "/x"] });
+  assert.deepEqual(of(true), { ...rest, write: [...own, ...ofResolver.split(","), "/x"] });
+});
 
 Deno.test("flagsFor() lets commands start what a person allows, as far as they start programs", () => {
   const facts = sourceFacts(here, (name) => name === "POSTERN_ALLOW_RUN" ? "ours,/opt/theirs" : undefined);
