@@ -82,8 +82,8 @@ export function permissionsPage(): string {
     "## Compiled",
     "The places are not known when the program is compiled, so it has the union of all commands, without lists.\n" +
     "Deno takes away a name from a list, but nothing from a grant without one. So the compiled program gives up\n" +
-    "whole kinds. An instance that starts no program and whose configuration names no unix socket runs in a\n" +
-    "worker, which has the lists of a run from source: [why, and what it costs](../decisions/permissions.md).",
+    "whole kinds. An instance that starts no program and whose configuration names no unix socket runs in a worker,\n" +
+    "which has the lists of a run from source: [why, and what it costs](../decisions/permissions.md).",
     "These kinds remain, `run` only where the configuration may name an ssh host or a cluster, for a browser to\n" +
     "sign in with, and for an instance that goes into the background:",
     table(["command", "kinds"], given),
