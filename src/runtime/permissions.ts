@@ -42,7 +42,7 @@ export class Rights {
   readonly #table: NeedsTable;
   /** Programs that could be started before, by their names. */
   readonly #givenUp = new Set<string>();
-  #hadAny = false;
+  #gaveUpAll = false;
   #hasSsh = true;
 
   constructor(table: NeedsTable = emptyTable) {
@@ -67,7 +67,7 @@ export class Rights {
       for (const path of resolver) Deno.permissions.revokeSync({ name: "write", path });
     }
     if (needs.ssh || named?.length !== 0 || runsMore) return;
-    this.#hadAny ||= isOpen();
+    this.#gaveUpAll = true;
     Deno.permissions.revokeSync({ name: "run" });
   }
 
@@ -81,7 +81,7 @@ export class Rights {
 
   /** Whether we could start this program once. */
   gaveUp(program: string): boolean {
-    return this.#hadAny || this.#givenUp.has(nameOf(program));
+    return this.#gaveUpAll || this.#givenUp.has(nameOf(program));
   }
 
   #giveUpProgram(command: string): void {

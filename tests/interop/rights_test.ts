@@ -85,6 +85,29 @@ Deno.test("a stored catalogue with jump hosts that comes to an instance without 
   assert.match(stderr, /a catalogue needs ssh, and this instance gave up/);
 });
 
+peerTest("a reload that adds a cluster with a sign-in program to an instance without is refused", [
+  "sh",
+], async ({ sh }) => {
+  await using home = await Household.open();
+  await using api = apiServer();
+  const marker = `${home.directory}/started`;
+  const env = await withPlugin(home, { sh, name: "kubelogin", marker });
+  await home.configure(plain);
+  await using _door = await home.door([], { env });
+  const kubeconfig = `${home.directory}/kube.yaml`;
+  await Deno.writeTextFile(kubeconfig, kubeconfigOf(urlOf(api), { exec: exec("kubelogin") }));
+  await home.configure(`transports: { lab: { kubernetes: { kubeconfig: ${kubeconfig} } } }\n${plain}`);
+  const { code, stderr } = await home.run(["reload"]);
+  assert.equal(code, 1, stderr);
+  assert.match(
+    stderr,
+    /the transport "lab" needs the program "kubelogin", and this instance gave up the right/,
+  );
+  await Deno.writeTextFile(kubeconfig, kubeconfigOf(urlOf(api), { token: "t" }));
+  assert.equal((await home.run(["reload"])).code, 0);
+  assert.equal(await isThere(marker), false);
+});
+
 peerTest("an instance whose clusters have no sign-in program starts none that a kubeconfig brings later", [
   "sh",
 ], async ({ sh }) => {

@@ -117,6 +117,7 @@ const lost = [
   { flags: listed, kept: { ...nothing, ssh: true }, asked: { ...nothing, plugins: ["never-listed"] } },
   { flags: open, kept: nothing, asked: { ...nothing, ssh: true }, missing: "ssh" },
   { flags: open, kept: nothing, asked: { ...nothing, plugins: ["never-listed"] }, missing: "never-listed" },
+  { flags: listed, kept: nothing, asked: { ...nothing, plugins: ["never-listed"] }, missing: "never-listed" },
   // What Deno did not take away is there.
   {
     flags: open,
