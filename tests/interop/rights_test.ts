@@ -47,6 +47,7 @@ Deno.test("status, connections, explain, env, pac and reload print every format 
 });
 
 const plain = "routes: [{ to: a.example, via: reject }]\n";
+const toCluster = "routes: [{ to: .svc, via: lab }]\n";
 const withSsh = `transports: { jump: { ssh: jump1 } }\n${plain}`;
 
 Deno.test("a reload that adds ssh to an instance without is refused, and the old configuration stays", async () => {
@@ -94,16 +95,14 @@ peerTest("a reload that adds a cluster with a sign-in program to an instance wit
   const env = await withPlugin(home, { sh, name: "kubelogin", marker });
   await home.configure(plain);
   await using _door = await home.door([], { env });
-  const kubeconfig = `${home.directory}/kube.yaml`;
-  await Deno.writeTextFile(kubeconfig, kubeconfigOf(urlOf(api), { exec: exec("kubelogin") }));
-  await home.configure(`transports: { lab: { kubernetes: { kubeconfig: ${kubeconfig} } } }\n${plain}`);
+  await home.configure(await clusterOf(home, api, { exec: exec("kubelogin") }) + plain);
   const { code, stderr } = await home.run(["reload"]);
   assert.equal(code, 1, stderr);
   assert.match(
     stderr,
     /the transport "lab" needs the program "kubelogin", and this instance gave up the right/,
   );
-  await Deno.writeTextFile(kubeconfig, kubeconfigOf(urlOf(api), { token: "t" }));
+  await clusterOf(home, api, { token: "t" });
   assert.equal((await home.run(["reload"])).code, 0);
   assert.equal(await isThere(marker), false);
 });
@@ -115,15 +114,11 @@ peerTest("an instance whose clusters have no sign-in program starts none that a 
   await using api = apiServer();
   const marker = `${home.directory}/started`;
   const env = await withPlugin(home, { sh, name: "kubelogin", marker });
-  const kubeconfig = `${home.directory}/kube.yaml`;
-  await Deno.writeTextFile(kubeconfig, kubeconfigOf(urlOf(api), { token: "t" }));
-  await home.configure(
-    `transports: { lab: { kubernetes: { kubeconfig: ${kubeconfig} } } }\nroutes: [{ to: .svc, via: lab }]\n`,
-  );
+  await home.configure(await clusterOf(home, api, { token: "t" }) + toCluster);
   await using door = await home.door(["--log-level", "debug"], { env });
   // The last rights go once the kubeconfigs have been read.
   await door.says(/rights\.kept/);
-  await Deno.writeTextFile(kubeconfig, kubeconfigOf(urlOf(api), { exec: exec("kubelogin") }));
+  await clusterOf(home, api, { exec: exec("kubelogin") });
   assert.equal((await home.run(["reload"])).code, 0);
   const refused = await home.run(["explain", "--dial", "web.shop.svc:80"]);
   assert.match(
@@ -183,12 +178,8 @@ if (isFromSource) {
     await using api = apiServer();
     const marker = `${home.directory}/started`;
     const env = await withPlugin(home, { sh, name: "our-login", marker });
-    const kubeconfig = `${home.directory}/kube.yaml`;
-    await Deno.writeTextFile(kubeconfig, kubeconfigOf(urlOf(api), { exec: exec("our-login") }));
     const words = ["explain", "--dial", "web.shop.svc:80"];
-    await home.configure(
-      `transports: { lab: { kubernetes: { kubeconfig: ${kubeconfig} } } }\nroutes: [{ to: .svc, via: lab }]\n`,
-    );
+    await home.configure(await clusterOf(home, api, { exec: exec("our-login") }) + toCluster);
     const { stdout, stderr } = await home.run(words, { env });
     const said = stdout + stderr;
     assert.match(
@@ -259,10 +250,6 @@ function apiServer(): WebServer {
   return new WebServer(createNetwork().listen({ host: "127.0.0.1", port: 0 }), () => ({ status: 403 }));
 }
 
-function urlOf({ port }: WebServer): string {
-  return `http://127.0.0.1:${port}`;
-}
-
 /** A program in a directory of PATH that leaves a mark and gives a token. */
 async function withPlugin(
   home: Household,
@@ -281,13 +268,21 @@ function exec(command: string): unknown {
   return { apiVersion: "client.authentication.k8s.io/v1", command, interactiveMode: "Never" };
 }
 
-function kubeconfigOf(server: string, user: Readonly<Record<string, unknown>>): string {
-  return JSON.stringify({
+/** Writes a kubeconfig with one user; the lines that make its cluster the transport `lab`. */
+async function clusterOf(
+  home: Household,
+  { port }: WebServer,
+  user: Readonly<Record<string, unknown>>,
+): Promise<string> {
+  const path = `${home.directory}/kube.yaml`;
+  const kubeconfig = {
     "current-context": "lab",
-    clusters: [{ name: "lab", cluster: { server } }],
+    clusters: [{ name: "lab", cluster: { server: `http://127.0.0.1:${port}` } }],
     users: [{ name: "me", user }],
     contexts: [{ name: "lab", context: { cluster: "lab", user: "me" } }],
-  });
+  };
+  await Deno.writeTextFile(path, JSON.stringify(kubeconfig));
+  return `transports: { lab: { kubernetes: { kubeconfig: ${path} } } }\n`;
 }
 
 async function isThere(path: string): Promise<boolean> {
