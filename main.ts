@@ -5,11 +5,15 @@ import {
   commandOf,
   configNamed,
   flagsFor,
+  isConfinable,
   isDependedOn,
   kindsFor,
-  mayUseSsh,
+  mayNeed,
+  needsTable,
   plugin,
+  sourceFacts,
   startsDoors,
+  workerPermissions,
   writesKubeconfigs,
 } from "./scripts/permissions.ts";
 import { runtimeFlags } from "./scripts/runtime_flags.ts";
@@ -38,47 +42,50 @@ globalThis.addEventListener("error", (event) => {
 
 // The answer that programs ask for most often loads nothing at all.
 if (more.length === 0 && (word === "version" || word === "--version")) console.log(`postern ${version}`);
-else Deno.exit(await main(Deno.args).catch(failed));
+else await end(await main(Deno.args).catch(failed));
 
 /** Gives up what the command does not need before anything foreign is loaded, then runs it. */
 async function main(args: readonly string[]): Promise<number> {
   const command = commandOf(args);
-  const { createWorld, keepOnly, writeStderr } = await import("./src/runtime/mod.ts");
+  const runtime = await import("./src/runtime/mod.ts");
+  const { createWorld, writeStderr } = runtime;
+  const grants = commandGrants[command];
+  runtime.copyEnvironment(grants?.env ?? []);
   let world = createWorld({ main: import.meta.url, flags: [] });
+  const directories = placesOf(world);
+  const facts = directories && sourceFacts(
+    { directories, self: Deno.execPath(), directory: () => world.process.directory, platform: Deno.build.os },
+    (name) => grants?.env === "any" || grants?.env?.includes(name) ? world.process.env(name) : undefined,
+  );
+  const table = facts && needsTable(args, facts);
+  const rights = new runtime.Rights(table);
   // Commands that could run what an ssh configuration names give that up where there is none.
-  const usesSsh = commandGrants[command]?.run !== undefined &&
-    (mayUseSsh(args, await configText(world, args)) || await hasCatalogue(world));
-  keepOnly(kindsFor(args, { platform: Deno.build.os, usesSsh }));
+  const text = grants?.run && await configText(world, args);
+  const needs = mayNeed(args, text, {
+    hasCatalogue: grants?.run !== undefined && await hasCatalogue(world),
+    hasResolverFiles: await hasFiles(world, table?.resolver ?? []),
+  });
+  rights.keepOnly(needs);
+  // Compiled, only a worker can have lists in the place of grants without one.
+  if (facts && world.process.isCompiled && !runtime.isConfined && isConfinable(args, needs, text)) {
+    return await runtime.runConfined(import.meta.url, workerPermissions(args, facts, needs));
+  }
+  runtime.hideEnvironment();
+  runtime.keepOnly(kindsFor(args, { platform: Deno.build.os, usesSsh: needs.ssh }));
   const { LineWriter } = await import("./src/core/mod.ts");
   // One write for many lines: a busy door has thousands of them a second.
   const gather = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
   const log = new LineWriter({ sink: writeStderr, gather });
   const { run } = await import("./src/cli/mod.ts");
+  // From source, a door in the background gets the flags of this command line again, a service those of a door, and the
+  // plugin that a kubeconfig names its own.
   const handsOn = (startsDoors(command) || writesKubeconfigs(command)) && !world.process.isCompiled;
-  const directories = handsOn ? placesOf(world) : undefined;
-  if (directories) {
-    // From source, a door in the background gets the flags of this command line again, a service those of a door, and
-    // the plugin that a kubeconfig names its own.
-    const places = {
-      directories,
-      self: Deno.execPath(),
-      platform: Deno.build.os,
-      shell: world.process.env("SHELL"),
-      askpass: world.process.env("SSH_ASKPASS"),
-      browser: ["POSTERN_BROWSER", "KHARON_BROWSER", "BROWSER"].map((name) => world.process.env(name)).find(
-        Boolean,
-      ),
-    };
-    world = createWorld({
-      main: import.meta.url,
-      flags: [
-        ...runtimeFlags,
-        // Deno would write a line into the log for each program that may be run and is not there.
-        "--quiet",
-        ...flagsFor(command === "proxy" ? args : [writesKubeconfigs(command) ? plugin : "proxy"], places),
-      ],
-    });
-  }
+  // Deno would write a line into the log for each program that may be run and is not there.
+  const flags = !facts || !handsOn ? [] : [
+    ...[...runtimeFlags, "--quiet"],
+    ...flagsFor(command === "proxy" ? args : [writesKubeconfigs(command) ? plugin : "proxy"], facts),
+  ];
+  world = createWorld({ main: import.meta.url, flags, rights });
   const flushLog = () => log.flush();
   try {
     return await run(args, world, { version, writeLogLine: log.write, flushLog });
@@ -107,6 +114,15 @@ async function hasCatalogue(world: World): Promise<boolean> {
   return false;
 }
 
+/** Whether there is anything in one of these directories. */
+async function hasFiles({ files }: World, directories: readonly string[]): Promise<boolean> {
+  for (const directory of directories) {
+    const names = await files.list(directory).catch(() => []);
+    if (names.length > 0) return true;
+  }
+  return false;
+}
+
 /** The platform's directories; where the environment does not tell them, whoever needs them says so. */
 function placesOf(world: World): Places | undefined {
   try {
@@ -114,6 +130,12 @@ function placesOf(world: World): Places | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Ends the program, also where it runs in a worker. */
+async function end(code: number): Promise<void> {
+  const { exit } = await import("./src/runtime/mod.ts");
+  exit(code);
 }
 
 /** Ends with a failure also what outlives the faults of others: nothing of it is left. */

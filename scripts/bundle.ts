@@ -14,7 +14,15 @@ export const bundleEntry = "main.js";
 /** How the bundle runs, compiled or not: it has all that it needs, and the permissions of all commands. */
 export function bundleFlags(): string[] {
   return [
-    ...["--quiet", "--no-npm", "--no-config", "--no-lock", "--unstable-kv", "--no-code-cache"],
+    ...[
+      "--quiet",
+      "--no-npm",
+      "--no-config",
+      "--no-lock",
+      "--unstable-kv",
+      "--unstable-worker-options",
+      "--no-code-cache",
+    ],
     ...runtimeFlags,
     ...compiledFlags(),
   ];
@@ -27,7 +35,8 @@ var __require = __deno_internal_createRequire(import.meta.url);
 
 /**
  * Takes a part of node when it is asked for, and these two when something of them is: the YAML library asks for both
- * while it loads, and of `process` then wants to know a variable of the environment, which needs no part of node.
+ * while it loads, and of `process` then wants to know a variable of the environment. It finds none: `main.ts` has given
+ * up the right to read it.
  */
 const lazyRequire = `const __part = (name) => {
   const part = process.getBuiltinModule(name);
@@ -43,8 +52,7 @@ const __later = (name, known = {}) => new Proxy(known, {
     return found && { ...found, configurable: true };
   },
 });
-const __env = new Proxy({}, { get: (_, name) => Deno.env.get(name) });
-const __asked = { "node:process": __later("node:process", { env: __env }), "node:buffer": __later("node:buffer") };
+const __asked = { "node:process": __later("node:process", { env: {} }), "node:buffer": __later("node:buffer") };
 var __require = (name) => __asked[name] ?? __part(name);
 `;
 

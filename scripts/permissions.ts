@@ -1,3 +1,6 @@
+import type { Needs } from "../src/core/mod.ts";
+import type { NeedsTable, WorkerPermissions } from "../src/runtime/mod.ts";
+
 /** What Deno can grant and we ever ask for; `ffi` and `import` are never granted. */
 export type PermissionKind = "net" | "read" | "write" | "env" | "run" | "sys";
 
@@ -42,8 +45,6 @@ const commonEnv = [
   "POSTERN_CONFIG",
   "POSTERN_ROOT",
   "NO_COLOR",
-  "LOG_TOKENS",
-  "LOG_STREAM",
 ];
 
 /** Speaks to a running door: the control socket and its lock, nothing else. */
@@ -286,8 +287,7 @@ export function configNamed(args: readonly string[]): string | undefined {
 
 /** Whether what is configured may want programs: ssh hosts, also those of a catalogue, and what signs in to a cluster. Told from the text, since understanding it takes more than what is loaded by then. */
 export function mayUseSsh(args: readonly string[], configText: string | undefined): boolean {
-  // What `config init` writes explains ssh in remarks.
-  const config = (configText ?? "").replace(/^\s*#.*$/gm, "");
+  const config = withoutRemarks(configText);
   const isMapping = args.some((word) => word.startsWith("--mapping-file") || word.endsWith(".json"));
   // What kubevpn calls so is a door into a cluster, though it names no word of that.
   const isIntoCluster = commandOf(args) === "proxy-out";
@@ -296,11 +296,18 @@ export function mayUseSsh(args: readonly string[], configText: string | undefine
     /\bcatalogues\b/.test(config);
 }
 
-/** What is only known where a command is run from source. */
+/** What `config init` writes explains ssh and DNS in remarks. */
+function withoutRemarks(configText: string | undefined): string {
+  return (configText ?? "").replace(/^\s*#.*$/gm, "");
+}
+
+/** What is only known where a command is run. */
 export interface SourceFacts {
   readonly directories: Directories;
   /** Deno itself, with which a door starts itself in the background. */
   readonly self: string;
+  /** Tells the working directory. */
+  readonly directory?: () => string;
   readonly platform: string;
   /** The control sockets there are. */
   readonly sockets?: readonly string[];
@@ -316,20 +323,113 @@ export interface SourceFacts {
   readonly system?: string | undefined;
   /** What KUBECONFIG names. */
   readonly kubeconfig?: string | undefined;
+  /** Programs that a person lets postern start besides: `--allow-run` before the command. */
+  readonly programs?: readonly string[];
+}
+
+/** Names programs that a person lets postern start besides, with commas between them. */
+export const programsVariable = "POSTERN_ALLOW_RUN";
+
+/** The facts that the environment tells, and these. */
+export function sourceFacts(
+  known: Pick<SourceFacts, "directories" | "self" | "directory" | "platform" | "sockets" | "former">,
+  env: (name: string) => string | undefined,
+): SourceFacts {
+  return {
+    ...known,
+    shell: env("SHELL"),
+    askpass: env("SSH_ASKPASS"),
+    agent: env("SSH_AUTH_SOCK"),
+    browser: env("POSTERN_BROWSER") || env("KHARON_BROWSER") || env("BROWSER"),
+    kubeconfig: env("KUBECONFIG"),
+    system: env("POSTERN_ROOT"),
+    programs: (env(programsVariable) ?? "").split(",").filter(Boolean),
+  };
 }
 
 /** The flags of `deno run` for one command line from source: the narrowest that do. */
 export function flagsFor(args: readonly string[], facts: SourceFacts): string[] {
-  const command = commandOf(args);
-  const grants = grantsFor(command, facts.platform);
-  const named = [...directoriesNamed(args, writingOptions[command] ?? []), ...directoryToMake(args)];
-  const { former } = facts;
-  return toFlags(grants, (kind, grant) => {
+  return toFlags(grantsFor(commandOf(args), facts.platform), narrowFor(args, facts));
+}
+
+/** The same for a worker of the compiled program, which uses no ssh and starts no programs. */
+export function workerPermissions(
+  args: readonly string[],
+  facts: SourceFacts,
+  { resolver }: Needs,
+): WorkerPermissions {
+  const unneeded = ["{ssh}", "{agent}", ...resolver ? [] : ["{resolver}"]];
+  const narrow: Narrow = (kind, grant) =>
+    narrowFor(args, facts)(kind, grant.filter((name) => !unneeded.includes(name)));
+  const grants = grantsFor(commandOf(args), facts.platform);
+  const kinds = permissionKinds.map((kind) => {
+    const grant = kind === "run" ? undefined : grants[kind];
+    return [kind, grant === undefined || grant === "any" ? grant === "any" : narrow(kind, grant)];
+  });
+  return Object.fromEntries(kinds);
+}
+
+/** Whether an instance writes to no place that only its configuration names, and starts no program. */
+export function isConfinable(args: readonly string[], needs: Needs, configText: string | undefined): boolean {
+  const namesSocket = /\bunix\b/.test(withoutRemarks(configText)) ||
+    args.some((word) => /\bunix:/.test(word));
+  return commandGrants[commandOf(args)] === door && !needs.ssh && !namesSocket &&
+    !kindsFor(args).includes("run");
+}
+
+function narrowFor(args: readonly string[], facts: SourceFacts): Narrow {
+  const named = placesNamed(args);
+  return (kind, grant) => {
     const names = grant.flatMap((name) => fill(name, facts));
+    if (kind === "run") return [...new Set([...names, ...facts.programs ?? []])];
     if (kind !== "read" && kind !== "write") return names;
+    const { former } = facts;
     const isSeen = former && grant.includes("{runtime}") && (kind === "read" || former.isOurs);
     return [...new Set([...names, ...(isSeen ? [former.path] : []), ...named])];
-  });
+  };
+}
+
+/**
+ * What a command may give up, by what needs it. A place inside a directory that stays stays too: Deno would take away
+ * the whole directory.
+ */
+export function needsTable(args: readonly string[], facts: SourceFacts): NeedsTable {
+  const { write = [] } = commandGrants[commandOf(args)] ?? {};
+  const filled = (names: readonly string[]) => names.flatMap((name) => fill(name, facts));
+  const given = write === "any" ? [] : write;
+  const runsMore = kindsFor(args, { platform: facts.platform }).includes("run");
+  const stays = [
+    ...filled(given.filter((name) => !["{ssh}", "{agent}", "{resolver}"].includes(name))),
+    ...placesNamed(args).map((place) => isAbsolute(place) ? place : `${facts.directory?.()}/${place}`),
+  ].map(withoutDots);
+  const goes = (name: string) =>
+    given.includes(name)
+      ? filled([name]).filter((place) => !stays.some((stay) => `${place}/`.startsWith(`${stay}/`)))
+      : [];
+  return {
+    ssh: { run: filled(sshPrograms), write: [...goes("{ssh}"), ...goes("{agent}")] },
+    // A kubeconfig that postern wrote from source names Deno as the program, which could start with any permission.
+    plugins: [...signInPrograms, ...facts.programs ?? [], ...runsMore ? [] : [facts.self]],
+    resolver: goes("{resolver}"),
+    runsMore,
+  };
+}
+
+/** The most that a command may need, told from its words and the text of the configuration. */
+export function mayNeed(
+  args: readonly string[],
+  configText: string | undefined,
+  { hasCatalogue, hasResolverFiles }: { readonly hasCatalogue: boolean; readonly hasResolverFiles: boolean },
+): Needs {
+  const usesPrograms = hasCatalogue || mayUseSsh(args, configText);
+  // Other commands that have these places are there to write them; an instance repairs what a killed one has left.
+  const isInstance = commandGrants[commandOf(args)] === door;
+  const usesDns = [...args, withoutRemarks(configText)].some((text) => /\bdns\b/.test(text));
+  return {
+    ssh: usesPrograms,
+    plugins: usesPrograms ? "any" : [],
+    resolver: !isInstance || usesDns || hasResolverFiles,
+  };
 }
 
 /** Whether a command speaks to control sockets and to nothing else, so that it may not look at what is above them. */
@@ -361,6 +461,8 @@ function grantsFor(command: string, platform: string): Grants {
   const isOverTcp = platform === "windows" && grants.net !== "any" && grants.net?.includes("{control}");
   return isOverTcp ? { ...grants, net: ["127.0.0.1"] } : grants;
 }
+
+type Narrow = (kind: PermissionKind, grant: readonly string[]) => string[];
 
 function toFlags(
   grants: Grants,
@@ -409,6 +511,25 @@ function browserProgram(line: string | undefined, platform: string): string {
   const [, quoted, word] = /^\s*(?:["']([^"']+)["']|(\S+))/.exec(line ?? "") ?? [];
   const usual: Record<string, string> = { darwin: "open", windows: "rundll32" };
   return quoted ?? word ?? usual[platform] ?? "xdg-open";
+}
+
+function isAbsolute(path: string): boolean {
+  return /^(?:[\\/]|[A-Za-z]:)/.test(path);
+}
+
+/** A path without `.` and `..`, and without a slash at its end. */
+function withoutDots(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split("/")) {
+    if (part === "..") parts.pop();
+    else if (part !== "." && part !== "") parts.push(part);
+  }
+  return `${path.startsWith("/") ? "/" : ""}${parts.join("/")}`;
+}
+
+/** The directories of what the command line has written. */
+function placesNamed(args: readonly string[]): string[] {
+  return [...directoriesNamed(args, writingOptions[commandOf(args)] ?? []), ...directoryToMake(args)];
 }
 
 function directoriesNamed(args: readonly string[], options: readonly string[]): string[] {

@@ -1,15 +1,26 @@
 import { exitCode, type Places, PosternError } from "../src/core/mod.ts";
 import { checkOwned } from "../src/runtime/ownership.ts";
-import { flagsFor, isControlClient } from "./permissions.ts";
+import { flagsFor, isControlClient, programsVariable, sourceFacts } from "./permissions.ts";
 import { places } from "./directories.ts";
 import { runtimeFlags } from "./runtime_flags.ts";
 
 /** Runs a command from source with exactly its permissions: `deno task postern status`. */
 if (import.meta.main) Deno.exit(await runFromSource(Deno.args));
 
+/** Takes `--allow-run=PROGRAM` off the front of a command line. */
+export function splitFlags(words: readonly string[]): { programs: string[]; args: string[] } {
+  const end = words.findIndex((word) => !word.startsWith("--allow-run="));
+  const flags = end < 0 ? words : words.slice(0, end);
+  return {
+    programs: flags.flatMap((flag) => flag.slice("--allow-run=".length).split(",")).filter(Boolean),
+    args: words.slice(flags.length),
+  };
+}
+
 /** Starts `main.ts`, hands on terminal and signals, and answers its exit code. */
-async function runFromSource(args: readonly string[]): Promise<number> {
+async function runFromSource(words: readonly string[]): Promise<number> {
   const main = new URL("../main.ts", import.meta.url);
+  const { programs, args } = splitFlags(words);
   const directories = places();
   const flaw = distrust(directories.runtime);
   // The command itself may not look at what is above its directories; all others can, and say so.
@@ -18,8 +29,14 @@ async function runFromSource(args: readonly string[]): Promise<number> {
     if (flaw.hint !== undefined) console.error(`postern: hint: ${flaw.hint}`);
     return exitCode(flaw);
   }
-  const command = sourceCommand(args, directories);
-  const child = new Deno.Command(Deno.execPath(), { args: [...command, main.href, ...args] }).spawn();
+  // An instance in the background and a service are to have them too.
+  const allowed = [Deno.env.get(programsVariable) ?? [], programs].flat().join(",");
+  const env = (name: string) => name === programsVariable ? allowed : Deno.env.get(name);
+  const command = sourceCommand(args, directories, env);
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [...command, main.href, ...args],
+    env: { [programsVariable]: allowed },
+  }).spawn();
   for (const signal of forwardedSignals()) {
     Deno.addSignalListener(signal, () => tell(child, signal));
   }
@@ -34,19 +51,9 @@ export function sourceCommand(
 ): string[] {
   const config = filePath(new URL("../deno.json", import.meta.url));
   const former = formerPlace(directories);
-  const facts = {
-    directories,
-    sockets: [...socketsIn(directories.runtime), ...(former?.isOurs ? socketsIn(former.path) : [])],
-    former,
-    self: Deno.execPath(),
-    platform: Deno.build.os,
-    shell: env("SHELL"),
-    askpass: env("SSH_ASKPASS"),
-    agent: env("SSH_AUTH_SOCK"),
-    browser: env("POSTERN_BROWSER") || env("KHARON_BROWSER") || env("BROWSER"),
-    kubeconfig: env("KUBECONFIG"),
-    system: env("POSTERN_ROOT"),
-  };
+  const sockets = [...socketsIn(directories.runtime), ...(former?.isOurs ? socketsIn(former.path) : [])];
+  const { os: platform } = Deno.build;
+  const facts = sourceFacts({ directories, sockets, former, self: Deno.execPath(), platform }, env);
   return ["run", ...runtimeFlags, "--quiet", "--config", config, ...flagsFor(args, facts)];
 }
 

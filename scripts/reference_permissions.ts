@@ -33,7 +33,8 @@ export function permissionsPage(): string {
   ]);
   const given = Object.keys(commandGrants).map((command) => [
     `\`${command}\``,
-    kindsFor([command, "--background"], { usesSsh: true }).map((kind) => `\`${kind}\``).join(" "),
+    kindsFor([command, "--background"], { usesSsh: true }).filter((kind) => kind !== "env")
+      .map((kind) => `\`${kind}\``).join(" "),
   ]);
   return [
     madeOf("scripts/permissions.ts"),
@@ -48,13 +49,46 @@ export function permissionsPage(): string {
     "- Options that name a file to be written (`--ready-file`, `--log-file`, `--listen-unix`, `--file`, and\n" +
     "  `--config` of `config`) add the directory of that file, and nothing else.\n" +
     "- On Windows a door is controlled over `127.0.0.1` and not by a socket file.\n" +
-    "- `env` counts the environment variables that the command may read; `scripts/permissions.ts` names them.",
+    "- `env` counts the environment variables that the command may read; `scripts/permissions.ts` names them.\n" +
+    "- `--allow-run=PROGRAM` before the command adds a program, such as a credential plugin that is not in the\n" +
+    "  table: `deno task postern --allow-run=our-login proxy`. An instance in the background and a service get it\n" +
+    "  too.",
     "The words in braces:",
     table(["word", "stands for"], places),
+    "## What is given up",
+    "A permission that was given up never comes back to a running process.",
+    "1. **Before anything foreign is loaded**, from source and compiled: postern copies the environment variables\n" +
+    "   that it reads and gives up `env`, so that no package sees any. Programs that it starts still inherit the\n" +
+    "   environment. It searches its arguments and the text of the configuration for `ssh`, `kubernetes`,\n" +
+    "   `catalogues` and `dns`. Where it finds none of a kind, and no stored catalogue, it gives up what only that\n" +
+    "   kind needs.\n" +
+    "2. **Once an instance has read its configuration** it gives up what the text only seemed to need; once it has\n" +
+    "   read the kubeconfigs, the sign-in programs that none of them names; once it has repaired what a killed\n" +
+    "   instance left, the files of the resolver.\n" +
+    "3. **Once `status`, `connections`, `explain`, `env`, `pac` and `reload` have their answer**, they give up\n" +
+    "   everything and then print it.",
+    "What an instance keeps, besides the network, reading files, and its own directories:",
+    table(["the configuration has", "run", "write", "compiled"], [
+      ["neither ssh, clusters, catalogues nor a unix socket", "–", "–", "the same"],
+      ["the same and a unix socket", "–", "–", "no program; writes anywhere"],
+      ["a cluster without a sign-in program", "–", "–", "no program; writes anywhere"],
+      ["a cluster with a sign-in program", "that program", "–", "any program; writes anywhere"],
+      [
+        "ssh, or a catalogue",
+        "`{shell}` `ssh` `{askpass}`",
+        "`{ssh}` `{agent}`",
+        "any program; writes anywhere",
+      ],
+    ]),
+    "A reload or a catalogue that needs more is refused with the hint `restart the instance`. The configuration\n" +
+    "before it stays in force, and `postern status` shows the problem.",
     "## Compiled",
-    "The places are not known when the program is compiled, so it has the union of all commands. Before it loads\n" +
-    "anything foreign it gives up, for good, every kind that its command does not need. These remain, `run` only\n" +
-    "where the configuration may name an ssh host, for a browser to sign in with, and for a door that goes into the\nbackground:",
+    "The places are not known when the program is compiled, so it has the union of all commands, without lists.\n" +
+    "Deno takes away a name from a list, but nothing from a grant without one. So the compiled program gives up\n" +
+    "whole kinds. An instance that starts no program and whose configuration names no unix socket runs in a worker,\n" +
+    "which has the lists of a run from source: [why, and what it costs](../decisions/permissions.md).",
+    "These kinds remain, `run` only where the configuration may name an ssh host or a cluster, for a browser to\n" +
+    "sign in with, and for an instance that goes into the background:",
     table(["command", "kinds"], given),
     "It is compiled with:",
     `\`\`\`text\n${

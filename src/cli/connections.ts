@@ -54,6 +54,7 @@ export default defineCommand({
       return await world.terminal.err(`postern: closed connection ${close}\n`);
     }
     const connections = await client.connections({ signal });
+    world.process.keepOnly("nothing");
     if (output !== "table") return await printValue(world, connections, output);
     if (connections.length === 0) return await world.terminal.err("postern: no live connections\n");
     await world.terminal.out(table(connections, columns, paintFor(world, "out").dim));

@@ -49,6 +49,7 @@ export default defineCommand({
       files: ({ environmentFromFiles }, sources) =>
         environmentFromFiles(world, sources, { credentials, ...asked }),
     });
+    world.process.keepOnly("nothing");
     if (environment?.needsAuth && !credentials) {
       throw new PosternError(
         "auth",

@@ -43,6 +43,7 @@ export default defineCommand({
       files: ({ explainFromFiles }, sources) =>
         explainFromFiles(world, sources, { target: asked, dial, id, signal }),
     });
+    world.process.keepOnly("nothing");
     if (output !== "table") await printValue(world, explanation, output);
     else await world.terminal.out(explanationText(explanation, paintFor(world, "out")));
     const failure = explanation.dial?.error;

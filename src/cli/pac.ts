@@ -17,6 +17,7 @@ export default defineCommand({
       instance: (client) => client.pac(context),
       files: ({ pacFromFiles }, sources) => pacFromFiles(world, sources),
     });
+    world.process.keepOnly("nothing");
     await world.terminal.out(text);
   },
 });

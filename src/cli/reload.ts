@@ -18,6 +18,7 @@ export default defineCommand({
     const { connectInstance } = await import("../app/mod.ts");
     const client = await connectInstance(world, id, { signal });
     const report = await client.reload({ signal });
+    world.process.keepOnly("nothing");
     if (output !== "table") return await printValue(world, report, output);
     for (const warning of report.warnings) {
       await world.terminal.err(`${printableLines(warning)}\n`);

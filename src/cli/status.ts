@@ -37,7 +37,10 @@ export default defineCommand({
     const { terminal } = world;
     if (page) return await terminal.out(`${await pageAddress(world, id ?? "default", { signal })}\n`);
     do {
-      const text = await formatStatuses(await statuses(world, id, { signal }), output, world);
+      const found = await statuses(world, id, { signal });
+      // What formats the answers, the YAML library perhaps, needs no right at all.
+      if (!watch) world.process.keepOnly("nothing");
+      const text = await formatStatuses(found, output, world);
       const isScreen = watch && terminal.isOutput && output === "table";
       // Home, the new text, and then what the old one was longer: clearing first would flicker.
       await terminal.out(isScreen ? `\x1b[H${text.replaceAll("\n", "\x1b[K\n")}\x1b[J` : text);

@@ -59,6 +59,8 @@ export interface Transport extends AsyncDisposable {
    * that. It never fails: what cannot be used says so at each dial.
    */
   prepare?(): Promise<readonly TransportNote[]>;
+  /** The programs that it starts to sign in, by what its files say now; "any" where they cannot be read. */
+  programs?(): Promise<"any" | readonly string[]>;
   /** Signs in wherever it must before a target can be dialled. */
   connect?(options: DialOptions): Promise<void>;
   /** Asks whether what it is connected to is still there: after a sleep, or when the network has changed. */

@@ -176,6 +176,16 @@ export interface AppendFile extends Disposable {
 
 export type SignalName = "SIGHUP" | "SIGINT" | "SIGTERM" | "SIGQUIT";
 
+/** What a configuration needs beside the network and postern's own directories. */
+export interface Needs {
+  /** For ssh hosts: a shell, `ssh`, SSH_ASKPASS, `~/.ssh`, the agent's socket. */
+  readonly ssh: boolean;
+  /** The programs that sign in to its clusters; "any" where they are not known. */
+  readonly plugins: "any" | readonly string[];
+  /** The files of the system's resolver. */
+  readonly resolver: boolean;
+}
+
 export interface Process {
   readonly platform: "linux" | "darwin" | "windows";
   readonly arch: string;
@@ -192,8 +202,12 @@ export interface Process {
   account(): Promise<Account>;
   /** Calls `heard` for each such signal until disposed. */
   on(signal: SignalName, heard: () => void): Disposable;
-  /** Whether we may start a program: the right is given up at the start where the configuration asks for none. */
+  /** Whether we may start a program. */
   mayRun(program: string): boolean;
+  /** Gives up, for good, the right to start programs and to write to places that these needs do not name. */
+  keepOnly(needs: Needs | "nothing"): void;
+  /** What of these needs was given up: `ssh`, or the name of a program; undefined where nothing was. */
+  missing(needs: Needs): string | undefined;
   /** Runs a program to its end and collects what it says; input and output are closed unless given. */
   run(command: readonly string[], options: RunOptions): Promise<RunResult>;
   /**

@@ -14,7 +14,8 @@ export function demoWorld(world: World, files: Readonly<Record<string, string>>)
     hostName: { value: "demo" },
     env: { value: (name: string) => name === "POSTERN_BROWSER" ? "played" : undefined },
     account: { value: () => Promise.resolve({ name: "demo", home: "/demo" }) },
-    // Whether ssh may be taken up at a reload hangs on it.
+    // Its ssh starts no program, so a reload may bring it.
+    missing: { value: () => undefined },
     mayRun: { value: () => true },
     run: { value: none },
     // The one program that it seems to have is the browser, and that is played.

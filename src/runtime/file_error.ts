@@ -1,4 +1,5 @@
 import { PosternError } from "../core/mod.ts";
+import { isConfined } from "./confined.ts";
 import { missingFlag } from "./permissions.ts";
 
 /** What the system says of a file, as one of ours. `what` completes "Cannot …": `read "a.yaml"`. */
@@ -11,6 +12,10 @@ export function fileError(error: unknown, what: string): PosternError {
     });
   }
   const flag = missingFlag(error);
+  if (flag && isConfined) {
+    const why = "this instance gave up the right to it, because its configuration did not need it";
+    return new PosternError("not_allowed", `Cannot ${what}: ${why}`, { hint: "restart the instance" });
+  }
   if (flag) {
     return new PosternError("not_allowed", `Cannot ${what}: this needs the permission ${flag}`, {
       cause: error,

@@ -1,13 +1,16 @@
 import type { Places, World } from "../core/mod.ts";
 import { createFiles } from "./files.ts";
 import { createNetwork } from "./network.ts";
+import type { Rights } from "./permissions.ts";
 import { placesFor } from "./places.ts";
 import { createProcess } from "./process.ts";
 import { createStores } from "./stores.ts";
 import { systemClock } from "./system_clock.ts";
 import { createTerminal } from "./terminal.ts";
 
-export { keepOnly, missingFlag, type PermissionKind } from "./permissions.ts";
+export { exit, isConfined, runConfined, type WorkerPermissions } from "./confined.ts";
+export { copyEnvironment, hideEnvironment } from "./environment.ts";
+export { keepOnly, missingFlag, type NeedsTable, type PermissionKind, Rights } from "./permissions.ts";
 export { writeStderr } from "./terminal.ts";
 
 export interface WorldOptions {
@@ -15,6 +18,8 @@ export interface WorldOptions {
   readonly main: string;
   /** The permissions with which postern starts itself again from source. */
   readonly flags: readonly string[];
+  /** What may be given up later. */
+  readonly rights?: Rights;
 }
 
 /** The real world. Making it asks nothing of the system; each part asks when it is used. */

@@ -1,9 +1,12 @@
 import { type Clock, type Files, PosternError, type Process } from "../core/mod.ts";
 import { runAttached } from "./attached_program.ts";
 import { startBackground } from "./background_program.ts";
+import { variable } from "./environment.ts";
 import { fileError } from "./file_error.ts";
 import { lastingPath } from "./lasting_path.ts";
+import { mayRun, Rights } from "./permissions.ts";
 import { pipeProgram } from "./piped_program.ts";
+import { refusedProgram } from "./refused_program.ts";
 import { runProgram } from "./run_program.ts";
 import { listenForSignal } from "./signals.ts";
 
@@ -14,11 +17,19 @@ export interface ProcessOptions {
   readonly main: string;
   /** The permissions with which postern starts itself again from source. */
   readonly flags: readonly string[];
+  /** What may be given up later. */
+  readonly rights?: Rights;
 }
 
 /** This process and its children. Nothing is asked of the system, and so no permission needed, before it is read. */
-export function createProcess({ clock, files, main, flags }: ProcessOptions): Process {
+export function createProcess(
+  { clock, files, main, flags, rights = new Rights() }: ProcessOptions,
+): Process {
   const isCompiled = Deno.build.standalone;
+  const permitted = <T>([program = ""]: readonly string[], start: () => Promise<T>): Promise<T> => {
+    const refusal = refusedProgram(program, rights);
+    return refusal ? Promise.reject(refusal) : start();
+  };
   return {
     platform: platform(),
     arch: Deno.build.arch,
@@ -36,16 +47,18 @@ export function createProcess({ clock, files, main, flags }: ProcessOptions): Pr
     get hostName() {
       return needing("tell this machine's name", () => Deno.hostname());
     },
-    env: (name) => needing(`read the variable ${name}`, () => Deno.env.get(name)),
+    env: (name) => needing(`read the variable ${name}`, () => variable(name)),
     async account() {
       const { userInfo } = await import("node:os");
       const { username: name, homedir: home } = needing("tell who runs this", userInfo);
       return { name, home };
     },
     on: listenForSignal,
-    mayRun: (command) => Deno.permissions.querySync({ name: "run", command }).state === "granted",
-    run: (command, options) => runProgram(command, options, clock),
-    pipe: (command, options) => pipeProgram(command, options, clock),
+    mayRun,
+    keepOnly: (needs) => rights.keepOnly(needs),
+    missing: (needs) => rights.missing(needs),
+    run: (command, options) => permitted(command, () => runProgram(command, options, clock)),
+    pipe: (command, options) => permitted(command, () => pipeProgram(command, options, clock)),
     attached: (command, options) => runAttached(command, options, clock),
     background: (command, options) => startBackground(command, options, { files, clock }),
     memory: () => Deno.memoryUsage().rss,

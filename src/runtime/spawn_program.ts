@@ -19,6 +19,14 @@ export function spawnProgram(
   }
 }
 
+/** Only a run from source has a list of programs, and `scripts/postern.ts` takes more of them. */
+function unpermittedProgram(program: string): PosternError {
+  const flag = `--allow-run=${program}`;
+  return new PosternError("not_allowed", `Cannot run "${program}": this needs the permission ${flag}`, {
+    hint: `put the flag before the command: deno task postern ${flag} COMMAND`,
+  });
+}
+
 /** What the system says of a program that cannot be started. */
 function programError(error: unknown, program: string): PosternError {
   if (error instanceof Deno.errors.NotFound || (error as { code?: unknown } | undefined)?.code === "ENOENT") {
@@ -28,5 +36,6 @@ function programError(error: unknown, program: string): PosternError {
       hint: "install it, or give its whole path",
     });
   }
+  if (error instanceof Deno.errors.NotCapable) return unpermittedProgram(program);
   return fileError(error, `run "${program}"`);
 }

@@ -1,3 +1,4 @@
+import { variable } from "./environment.ts";
 import { fileError } from "./file_error.ts";
 
 let system: readonly string[] | undefined;
@@ -45,7 +46,7 @@ async function platformStore(): Promise<readonly string[]> {
 
 function sslCertFile(): string | undefined {
   try {
-    return Deno.env.get("SSL_CERT_FILE");
+    return variable("SSL_CERT_FILE");
   } catch (error) {
     if (isAbsent(error)) return undefined;
     throw error;

@@ -22,7 +22,7 @@ export interface BuildDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly files: Files;
-  readonly process: Pick<Process, "run" | "mayRun">;
+  readonly process: Pick<Process, "run">;
   /** Outlives every set: what a reload does not change stays connected. */
   readonly ssh: SshServices;
   /** Whether an address is one of the door itself, now and by its settings. */

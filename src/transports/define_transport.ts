@@ -15,7 +15,7 @@ export interface TransportDeps {
   readonly log: Log;
   readonly files: Files;
   /** For programs that sign in, as a kubeconfig names them. */
-  readonly process: Pick<Process, "run" | "mayRun">;
+  readonly process: Pick<Process, "run">;
   /** What all ssh transports share. */
   readonly ssh: SshServices;
   /** Whether an address is one of the door that this is for; none is where there is no door. */

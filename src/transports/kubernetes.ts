@@ -101,6 +101,12 @@ export class Kubernetes implements Transport {
     }
   }
 
+  /** The credential plugins of its contexts. */
+  async programs(): Promise<"any" | readonly string[]> {
+    const { pluginsOf } = await import("./kubernetes/open_clusters.ts");
+    return await pluginsOf(this.#settings, this.#deps);
+  }
+
   /** Asks the API servers that are in use whether they are there, and holds the usual namespace. */
   async connect({ signal, onStep }: DialOptions): Promise<void> {
     const set = await this.#clusters(signal);

@@ -162,23 +162,31 @@ Deno.test("postern update reloads doors by their control socket, and leaves othe
   assert.equal((await door.ended).code, 0);
 });
 
-Deno.test("postern update gives a door its first catalogue, though it began without an ssh host", async () => {
+Deno.test("postern update stores a first catalogue with jump hosts, and has an instance without ssh restarted", async () => {
   await using company = await Company.open();
   const { home, lieutenant } = company;
   lieutenant.clusters = [cluster("c-a", "jump1.invalid")];
   await home.configure("routes: [{ to: x.example, via: reject }]\n");
   await using door = await home.door();
   const { code, stderr } = await company.update();
-  assert.deepEqual([code, stderr], [0, 'postern: the door "default" has taken it up\n']);
+  const refused = 'Cannot apply the configuration: the transport "jump1.invalid" needs ssh, ' +
+    "and this instance gave up the right to it at the start";
+  assert.deepEqual(
+    [code, stderr],
+    [1, `postern: error: ${refused}\npostern: hint: restart the instance\n`],
+  );
   const [{ config: { problem }, catalogues }] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
-  assert.deepEqual([problem, catalogues[0].clusters], [undefined, 1]);
+  assert.deepEqual([problem, catalogues], [refused, undefined]);
+  door.kill("SIGTERM");
+  assert.equal((await door.ended).code, 0);
+  await using again = await home.door();
   const { stdout } = await home.run(["explain", "--dial", "c-a.example.net"]);
   assert.match(
     stdout,
     /goes to jump1\.invalid\n[^]*failed: Cannot reach ssh jump1\.invalid .*Cannot resolve/,
   );
-  door.kill("SIGTERM");
-  assert.equal((await door.ended).code, 0);
+  again.kill("SIGTERM");
+  assert.equal((await again.ended).code, 0);
 });
 
 Deno.test("postern update takes no empty list for true, and shows a screen of warnings at most", async () => {

@@ -103,6 +103,8 @@ Deno.test("K41: a download goes on over an update that gives its name to a jump 
     await client.send(half);
   });
   await home.configure(plain);
+  // An instance that starts without jump hosts gives up what ssh needs.
+  await company.update();
   await using door = await home.door();
   const client = await throughSocks5(await door.address(), { host: "127.0.0.1", port: target.port });
   const got = client.rest();
@@ -184,6 +186,7 @@ peerTest(
   async ({ bash }) => {
     await using company = await Company.open();
     await company.home.configure(plain);
+    await company.update();
     await using door = await company.home.door();
     // What kharon sends SIGHUP to, which ends it.
     const decoy = new Deno.Command(bash, { args: ["-c", 'exec -a "kharon-x proxy" sleep 600'] }).spawn();

@@ -46,7 +46,7 @@ export class KubeForwards implements AsyncDisposable {
       network,
       dial: straightDialer({ clock: systemClock, network }),
       files: createFiles(systemClock),
-      process: { mayRun: () => false, run: () => Promise.reject(new Error("no plugins here")) },
+      process: { run: () => Promise.reject(new Error("no plugins here")) },
     });
     return new KubeForwards(client, options);
   }

@@ -25,8 +25,6 @@ export interface KubeWorldOptions {
   /** What a credential plugin does. */
   readonly run?: (options: RunOptions) => Promise<RunResult>;
   readonly server?: string;
-  /** Whether programs may be started. */
-  readonly mayRun?: boolean;
 }
 
 export async function kubeWorld(
@@ -37,7 +35,6 @@ export async function kubeWorld(
     files: some = {},
     run,
     server = "http://kube.localhost",
-    mayRun = true,
   }: KubeWorldOptions,
 ): Promise<KubeWorld> {
   const clock = new FakeClock();
@@ -45,7 +42,6 @@ export async function kubeWorld(
   const files = new MemoryFiles({ "/kube/config": kubeconfigOf({ server, user, cluster }), ...some });
   const runs: { command: readonly string[]; options: RunOptions }[] = [];
   const process: CredentialParts["process"] = {
-    mayRun: () => mayRun,
     run: (command, options) => {
       runs.push({ command, options });
       return run ? run(options) : Promise.reject(new Error("this test runs no program"));

@@ -1,4 +1,4 @@
-import type { Endpoint, Listening, Process, SignalName, Terminal, World } from "../../src/core/mod.ts";
+import type { Endpoint, Listening, Needs, Process, SignalName, Terminal, World } from "../../src/core/mod.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { MemoryFiles } from "./memory_files.ts";
 import { MemoryNetwork } from "./memory_network.ts";
@@ -27,6 +27,8 @@ export class MemoryWorld implements World {
     temporary: "/tmp",
   };
   readonly env: Record<string, string>;
+  /** What the program said that it needs, each time that it gave up the rest. */
+  readonly kept: (Needs | "nothing")[] = [];
   /** What was said on stdout. */
   out = "";
   readonly #heard = new Map<SignalName, Set<() => void>>();
@@ -53,6 +55,8 @@ export class MemoryWorld implements World {
         return { [Symbol.dispose]: () => void listeners.delete(heard) };
       },
       mayRun: () => true,
+      keepOnly: (needs) => void this.kept.push(needs),
+      missing: () => undefined,
       run: () => Promise.reject(new Error("this test runs no program")),
       pipe: () => Promise.reject(new Error("this test starts no program")),
       attached: () => Promise.reject(new Error("this test starts no program")),

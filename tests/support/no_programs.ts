@@ -1,7 +1,6 @@
 import type { Process } from "../../src/core/mod.ts";
 
 /** A process that may start nothing. */
-export const noPrograms: Pick<Process, "run" | "mayRun"> = {
-  mayRun: () => false,
+export const noPrograms: Pick<Process, "run"> = {
   run: () => Promise.reject(new Error("this test runs no program")),
 };

@@ -24,8 +24,8 @@ import { DnsHelper } from "../dns/dns_helper.ts";
 import type { DnsWish } from "../dns/dns_system.ts";
 import { DoorDials } from "./door_dials.ts";
 import { DoorMetrics } from "./door_metrics.ts";
+import { demandRights, needsOfPlan } from "./door_needs.ts";
 import { DoorWatch } from "../door_watch.ts";
-import { grantedProcess } from "../programs/granted_process.ts";
 import { ListenerSet } from "./listener_set.ts";
 import { LogTail } from "./log_tail.ts";
 import { withoutLoops } from "./loop_guard.ts";
@@ -96,7 +96,7 @@ export class Door implements AsyncDisposable {
       clock,
       files: world.files,
       log,
-      process: grantedProcess(world.process),
+      process: world.process,
       places: world.places,
       terminal: options.asks === "nobody" ? undefined : world.terminal,
       isUnattended: options.asks !== "anybody",
@@ -145,7 +145,7 @@ export class Door implements AsyncDisposable {
       network: this.#network,
       clock,
       files,
-      process: grantedProcess(process),
+      process,
       log: this.log,
       ssh: this.#ssh,
       isOwnDoor,
@@ -223,6 +223,17 @@ export class Door implements AsyncDisposable {
     return done;
   }
 
+  /** Gives up, for good, every right that this plan does not use. No reload comes between. */
+  narrow(): Promise<void> {
+    const done = this.#reloading.then(async () => {
+      const needs = { ...await needsOfPlan(this.#plan), resolver: false };
+      this.#world.process.keepOnly(needs);
+      this.log.debug("rights.kept", { ssh: needs.ssh, plugins: needs.plugins.toString() });
+    });
+    this.#reloading = done.catch(() => {});
+    return done;
+  }
+
   async #reload(load: () => Promise<LoadedConfig>): Promise<ReloadReport> {
     if (this.#phase === "draining") throw closing();
     const { log } = this;
@@ -231,6 +242,7 @@ export class Door implements AsyncDisposable {
     try {
       const config = await load();
       plan = makePlan(config, this.buildDeps, before);
+      await demandRights(this.#world.process, plan, before);
       const [listening, answering] = [this.#listeners.bound, this.dnsEndpoints];
       await this.#listen(config.settings, plan.limits);
       this.#plan = plan = this.#withTables(plan);

@@ -31,6 +31,7 @@ import { ConfigWatch, type WatchedContents } from "../settings/config_watch.ts";
 import { clustersOf } from "../clusters_of_status.ts";
 import { repairDns } from "../dns/dns_leftovers.ts";
 import { Door } from "./door.ts";
+import { needsOfConfig } from "./door_needs.ts";
 import { doorSource } from "../door_source.ts";
 import { type OnDemand, takeHandedOver } from "../handed_over.ts";
 import { Instance } from "../instance.ts";
@@ -100,6 +101,7 @@ class DoorRun implements AsyncDisposable {
     const { id, log, version, readyFile, onReady } = this.#options;
     const config = await this.#load();
     demandRoutes(config);
+    this.#world.process.keepOnly(needsOfConfig(config));
     const instance = this.#held.use(await Instance.take(this.#world, id));
     await this.#holdKubeconfig();
     const handedOver = await this.#takeHandedOver();
@@ -131,7 +133,7 @@ class DoorRun implements AsyncDisposable {
     const spawn = (work: (signal: AbortSignal) => Promise<void>) => this.#tasks.spawn(work);
     this.#refresh = this.#held.use(new CatalogueRefresh(this.#world, { log, source: this.#source, spawn }));
     await this.#follow(door);
-    this.#tasks.spawn((signal) => repairDns(this.#world, door.dnsWish, { log, signal }));
+    this.#tasks.spawn((signal) => this.#settle(door, signal));
     const clusters = clustersOf(door.status()).join("; ");
     this.#log.info("door.ready", {
       id,
@@ -141,6 +143,12 @@ class DoorRun implements AsyncDisposable {
     });
     await onReady(addresses);
     return true;
+  }
+
+  /** Repairs what an earlier instance left, and then gives up what only that needed, and programs that no cluster names. */
+  async #settle(door: Door, signal: AbortSignal): Promise<void> {
+    await repairDns(this.#world, door.dnsWish, { log: this.#log, signal });
+    await door.narrow();
   }
 
   /** Binds, unless the door is to end before: a way may wait for a program that the ssh configuration names. */

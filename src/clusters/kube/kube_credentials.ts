@@ -8,7 +8,7 @@ import { PluginSignIn } from "./plugin_sign_in.ts";
 export interface CredentialParts {
   readonly clock: Clock;
   readonly files: Pick<Files, "readText">;
-  readonly process: Pick<Process, "run" | "mayRun">;
+  readonly process: Pick<Process, "run">;
   /** The user as the kubeconfig has it now: whoever signs in again by hand writes it there. */
   readonly reread?: () => Promise<KubeUser>;
   /** Runs a credential plugin that failed again at the next request: for programs that no person waits for. */

@@ -13,7 +13,7 @@ export interface PluginCredentials {
 }
 
 export interface PluginRun {
-  readonly process: Pick<Process, "run" | "mayRun">;
+  readonly process: Pick<Process, "run">;
   readonly clock: Clock;
   readonly cluster: KubeCluster;
   /** The cluster's certificate authority in PEM, where it has one. */
@@ -36,11 +36,6 @@ export async function runPlugin(plugin: ExecPlugin, run: PluginRun): Promise<Plu
     });
   }
   const { process, clock, signal } = run;
-  if (!process.mayRun(plugin.command)) {
-    throw new PosternError("not_allowed", `Cannot run ${what}: this process may not start programs`, {
-      hint: `allow it: --allow-run=${plugin.command}`,
-    });
-  }
   const error = () =>
     new PosternError("timeout", `Cannot sign in with ${what}: no answer within ${patience / 1000} s`, {
       detail: "sign_in",
@@ -56,11 +51,12 @@ export async function runPlugin(plugin: ExecPlugin, run: PluginRun): Promise<Plu
       }),
   ).catch((error) => {
     if (isPosternError(error, "protocol")) throw unusable(what, `it printed more than ${limit} bytes`);
-    if (!isPosternError(error, "config")) throw error;
-    throw new PosternError("config", `${error.message}, which the kubeconfig names to sign in`, {
+    const isRefused = isPosternError(error, "not_allowed");
+    if (!isRefused && !isPosternError(error, "config")) throw error;
+    throw new PosternError(error.code, `${error.message}, which the kubeconfig names to sign in`, {
       cause: error,
       ...(error.detail && { detail: error.detail }),
-      hint: plugin.installHint ?? error.hint ?? "install it",
+      hint: (isRefused ? undefined : plugin.installHint) ?? error.hint ?? "install it",
     });
   });
   if (ended.code !== 0) {

@@ -1,6 +1,6 @@
 // All that a cluster is used with: a file that is loaded when the first one is.
 import { type KubeConfig, loadKubernetes } from "../../clusters/mod.ts";
-import { normalHost } from "../../core/mod.ts";
+import { normalHost, PosternError } from "../../core/mod.ts";
 import type { TransportDeps } from "../define_transport.ts";
 import type { KubernetesSettings } from "../kubernetes_settings.ts";
 import { ClusterLink } from "./cluster_link.ts";
@@ -52,4 +52,23 @@ export async function readContexts(
   const named = contexts === "all" ? [] : contexts ?? [context ?? currentContextOf(config, kubeconfigs)];
   for (const name of named) expectWay(config.context(name).cluster.proxyUrl, deps);
   return config;
+}
+
+/** The credential plugins of the contexts that the settings name; "any" where the kubeconfig cannot be used now. */
+export async function pluginsOf(
+  { kubeconfigs, context, contexts }: KubernetesSettings,
+  { files }: Pick<TransportDeps, "files">,
+): Promise<"any" | readonly string[]> {
+  const { readKubeConfig } = await loadKubernetes();
+  try {
+    const config = await readKubeConfig(files, kubeconfigs);
+    const named = contexts === "all"
+      ? config.contextNames
+      : contexts ?? [context ?? currentContextOf(config, kubeconfigs)];
+    return named.flatMap((name) => config.context(name).user.exec?.command ?? []);
+  } catch (error) {
+    // A cluster that cannot be used yet may work after the file is mended.
+    if (error instanceof PosternError) return "any";
+    throw error;
+  }
 }

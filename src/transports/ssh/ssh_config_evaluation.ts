@@ -1,5 +1,5 @@
 import { closest } from "../../config/mod.ts";
-import { describe, formatIp, parseIp } from "../../core/mod.ts";
+import { describe, formatIp, parseIp, PosternError } from "../../core/mod.ts";
 import { sshConfig } from "../../wire/mod.ts";
 import { type SshConfigDeps, sshConfigPaths } from "./ssh_config_deps.ts";
 import type { SshConfigFiles, SshConfigWriters } from "./ssh_config_files.ts";
@@ -133,7 +133,8 @@ export class SshConfigEvaluation {
       reading.isActive = await matchesSsh(read.criteria, state, this.#deps);
     } catch (error) {
       this.#deps.signal.throwIfAborted();
-      this.#say("blocking", line, reading, describe(error));
+      const hint = error instanceof PosternError ? error.hint : undefined;
+      this.#say("blocking", line, reading, `${describe(error)}${hint === undefined ? "" : `: ${hint}`}`);
     }
   }
 

@@ -170,3 +170,15 @@ Deno.test({
     );
   },
 });
+
+Deno.test({
+  name: "createProcess().run() names the flag that a program needs which is not listed",
+  permissions: { run: ["true"] },
+  fn: async () => {
+    await assert.rejects(process.run(["id"], { signal: new AbortController().signal }), {
+      code: "not_allowed",
+      message: 'Cannot run "id": this needs the permission --allow-run=id',
+      hint: "put the flag before the command: deno task postern --allow-run=id COMMAND",
+    });
+  },
+});

@@ -5,12 +5,18 @@ import {
   compiledFlags,
   configNamed,
   flagsFor,
+  isConfinable,
   isControlClient,
   isDependedOn,
   kindsFor,
+  mayNeed,
   mayUseSsh,
+  needsTable,
   permissionKinds,
+  sourceFacts,
+  workerPermissions,
 } from "../../../scripts/permissions.ts";
+import { splitFlags } from "../../../scripts/postern.ts";
 import { starterConfig } from "../../../src/app/settings/starter_config.ts";
 
 const allowAll = ["--allow", "all"].join("-");
@@ -254,6 +260,131 @@ Deno.test("mayUseSsh() is false for what config init writes", () => {
   assert.match(starterConfig, /\bssh\b/);
   assert.equal(mayUseSsh(["proxy"], starterConfig), false);
 });
+
+const none = { ssh: false, plugins: [], resolver: false };
+const all = { ssh: true, plugins: "any", resolver: true };
+const needCases = [
+  { args: ["proxy"], text: undefined, needs: none },
+  { args: ["proxy"], text: starterConfig, needs: none },
+  { args: ["proxy"], text: "transports: { a: { ssh: jump } }", needs: { ...all, resolver: false } },
+  { args: ["proxy"], text: "listen: { dns: 127.0.0.1:53 }", needs: { ...none, resolver: true } },
+  { args: ["proxy", "--listen-dns=127.0.0.1:53"], text: undefined, needs: { ...none, resolver: true } },
+  { args: ["proxy"], text: undefined, hasResolverFiles: true, needs: { ...none, resolver: true } },
+  { args: ["proxy"], text: undefined, hasCatalogue: true, needs: { ...all, resolver: false } },
+  { args: ["proxy-out"], text: undefined, needs: { ...all, resolver: false } },
+  { args: ["explain", "a"], text: undefined, needs: { ...none, resolver: true } },
+  { args: ["dns", "--apply"], text: undefined, needs: { ...none, resolver: true } },
+];
+for (const { args, text, hasCatalogue = false, hasResolverFiles = false, needs } of needCases) {
+  const found = [
+    hasCatalogue ? "a catalogue" : "",
+    hasResolverFiles ? "files of the resolver" : "",
+    text ?? "no text",
+  ];
+  Deno.test(`mayNeed() of ${args.join(" ")} with ${found.filter(Boolean).join(", ")}`, () => {
+    assert.deepEqual(mayNeed(args, text, { hasCatalogue, hasResolverFiles }), needs);
+  });
+}
+
+Deno.test("needsTable() names programs and places, and not a directory that the command line names", () => {
+  const facts = { ...here, shell: "/bin/zsh", askpass: "/bin/ask", agent: "/run/agent", programs: ["ours"] };
+  const { ssh, plugins, resolver, runsMore } = needsTable(["proxy"], facts);
+  assert.deepEqual(ssh, {
+    run: ["/bin/sh", "/bin/zsh", "ssh", "/bin/ask"],
+    write: ["/home/me/.ssh", "/run/agent"],
+  });
+  assert.ok(plugins.includes("kubelogin") && plugins.includes("ours"));
+  assert.deepEqual(resolver, ofResolver.split(","));
+  assert.equal(runsMore, false);
+});
+
+// Deno takes away a directory as a whole when something in it is to go.
+const staying = [
+  ["--listen-unix", "/home/me/.ssh/door"],
+  ["--ready-file=/home/me/ready"],
+  ["--ready-file", "ready"],
+  ["--log-file=./work/../log"],
+  ["--log-file", "work/../../me/log"],
+];
+for (const words of staying) {
+  Deno.test(`needsTable() keeps ~/.ssh where a place around it stays: ${words.join(" ")}`, () => {
+    const facts = { ...here, directory: () => "/home/me" };
+    assert.deepEqual(needsTable(["proxy", ...words], facts).ssh.write, []);
+  });
+}
+
+Deno.test("needsTable() keeps ~/.ssh where a kubeconfig is in the home directory", () => {
+  const facts = { ...here, kubeconfig: "/home/me/config" };
+  assert.deepEqual(needsTable(["shell", "a"], facts).ssh.write, []);
+  assert.deepEqual(needsTable(["proxy"], facts).ssh.write, ["/home/me/.ssh"]);
+  assert.deepEqual(needsTable(["proxy", "--ready-file=/home/me/x/ready"], facts).ssh.write, [
+    "/home/me/.ssh",
+  ]);
+});
+
+const startsMore = [
+  { args: ["proxy", "--background"], runsMore: true },
+  { args: ["connect", "--socks"], runsMore: true },
+  { args: ["login"], runsMore: true },
+  { args: ["kubectl", "a"], runsMore: true },
+  { args: ["explain", "a"], runsMore: false },
+];
+for (const { args, runsMore } of startsMore) {
+  Deno.test(`needsTable() says that ${args.join(" ")} starts ${runsMore ? "more" : "no more"} programs`, () => {
+    const table = needsTable(args, here);
+    assert.deepEqual([table.runsMore, table.plugins.includes("/bin/deno")], [runsMore, !runsMore]);
+  });
+}
+
+const plain = "routes: [{ to: a, via: reject }]";
+const confinable = [
+  { args: ["proxy"], text: plain, is: true },
+  { args: ["proxy", "--listen-unix", "/x/socket"], text: undefined, is: true },
+  { args: ["proxy"], text: "# unix: /x/socket\nlisten: { mixed: 127.0.0.1:1 }", is: true },
+  { args: ["proxy"], text: "listen: { unix: /x/socket }", is: false },
+  { args: ["proxy"], text: 'listen: { "unix" : /x/socket }', is: false },
+  { args: ["proxy", "--background"], text: plain, is: false },
+  { args: ["proxy"], text: "transports: { a: { ssh: b } }", is: false },
+  { args: ["proxy-out"], text: plain, is: false },
+  { args: ["connect", "--socks"], text: plain, is: false },
+  { args: ["status"], text: plain, is: false },
+  { args: ["explain", "a"], text: plain, is: false },
+];
+for (const { args, text, is } of confinable) {
+  Deno.test(`isConfinable() is ${is} for ${args.join(" ")} with ${text}`, () => {
+    const needs = mayNeed(args, text, { hasCatalogue: false, hasResolverFiles: false });
+    assert.equal(isConfinable(args, needs, text), is);
+  });
+}
+
+Deno.test("workerPermissions() are those from source, without programs and what is not needed", () => {
+  const args = ["proxy", "--ready-file", "/x/ready"];
+  const own = ["/s/postern", "/k/postern", "/r/postern"];
+  const of = (resolver: boolean) =>
+    workerPermissions(args, { ...here, agent: "/run/agent" }, { ssh: false, plugins: [], resolver });
+  const sys = ["uid", "gid", "username", "homedir", "hostname", "networkInterfaces"];
+  const rest = { net: true, read: true, env: true, run: false, sys };
+  assert.deepEqual(of(false), { ...rest, write: [...own, "/x"] });
+  assert.deepEqual(of(true), { ...rest, write: [...own, ...ofResolver.split(","), "/x"] });
+});
+
+Deno.test("flagsFor() lets commands start what a person allows, as far as they start programs", () => {
+  const facts = sourceFacts(here, (name) => name === "POSTERN_ALLOW_RUN" ? "ours,/opt/theirs" : undefined);
+  assert.match(flagsFor(["proxy"], facts).join(" "), /--allow-run=\S*,exo,ours,\/opt\/theirs(?: |$)/);
+  assert.ok(!flagsFor(["status"], facts).some((flag) => flag.startsWith("--allow-run")));
+});
+
+const fronts = [
+  { words: ["proxy", "--allow-run=a"], programs: [], args: ["proxy", "--allow-run=a"] },
+  { words: ["--allow-run=a,b", "--allow-run=/c", "proxy"], programs: ["a", "b", "/c"], args: ["proxy"] },
+  { words: ["--allow-run=a"], programs: ["a"], args: [] },
+  { words: [], programs: [], args: [] },
+];
+for (const { words, ...split } of fronts) {
+  Deno.test(`splitFlags() of "${words.join(" ")}"`, () => {
+    assert.deepEqual(splitFlags(words), split);
+  });
+}
 
 Deno.test("configNamed() finds the file in both spellings", () => {
   assert.equal(configNamed(["proxy", "--config", "a.yaml"]), "a.yaml");

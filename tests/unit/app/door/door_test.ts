@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { loadConfig, type LoadedConfig } from "../../../../src/app/settings/config_file.ts";
 import { Door } from "../../../../src/app/door/door.ts";
-import { type Conn, type Dialed, PosternError } from "../../../../src/core/mod.ts";
+import { type Conn, type Dialed, type Needs, PosternError } from "../../../../src/core/mod.ts";
 import { settle } from "../../../support/fake_clock.ts";
 import type { MemoryConn } from "../../../support/memory_conn.ts";
 import { MemoryWorld } from "../../../support/memory_world.ts";
@@ -350,35 +350,90 @@ Deno.test("Door.explain() gives up when the limit has passed", async () => {
   assert.deepEqual([dial?.ms, dial?.error?.code], [20_000, "timeout"]);
 });
 
-Deno.test("Door says what helps where a reload brings a cluster whose sign-in it may not start any more", async () => {
-  const kubeconfig = JSON.stringify({
-    "current-context": "lab",
-    clusters: [{ name: "lab", cluster: { server: "https://192.0.2.1:6443" } }],
-    users: [{
-      name: "me",
-      user: {
-        exec: { apiVersion: "client.authentication.k8s.io/v1", command: "kubectl", interactiveMode: "Never" },
-      },
-    }],
-    contexts: [{ name: "lab", context: { cluster: "lab", user: "me" } }],
-  });
-  const world = new MemoryWorld({ files: { "/lab.yaml": kubeconfig } });
-  world.process.mayRun = () => false;
-  const { door, reload } = await doorOf(basic, world);
-  await using _door = door;
-  await door.open();
-  await reload(
-    `${basic}transports: { lab: { kubernetes: { kubeconfig: /lab.yaml } } }\n` +
-      "routes: [{ to: .svc.cluster.local, via: lab }]\n",
-  );
-  const web = { host: "web.default.svc.cluster.local", port: 80 };
-  const { dial } = await door.explain(web, { dial: true, signal });
-  assert.match(
-    dial?.error?.message ?? "",
-    /Cannot start "kubectl": this door began without an ssh host or cluster/,
-  );
-  assert.equal(dial?.error?.hint, "restart the door");
+const kubeconfig = JSON.stringify({
+  "current-context": "lab",
+  clusters: [{ name: "lab", cluster: { server: "https://192.0.2.1:6443" } }],
+  users: [{
+    name: "me",
+    user: {
+      exec: { apiVersion: "client.authentication.k8s.io/v1", command: "kubectl", interactiveMode: "Never" },
+    },
+  }],
+  contexts: [{ name: "lab", context: { cluster: "lab", user: "me" } }],
 });
+
+const givenUp = [
+  {
+    what: "a cluster with a sign-in program",
+    transport: "{ kubernetes: { kubeconfig: /lab.yaml } }",
+    needs: { ssh: false, plugins: ["kubectl"], resolver: false },
+    missing: "kubectl",
+    says: 'the transport "lab" needs the program "kubectl"',
+  },
+  {
+    what: "an ssh host",
+    transport: "{ ssh: jump1 }",
+    needs: { ssh: true, plugins: [], resolver: false },
+    missing: "ssh",
+    says: 'the transport "lab" needs ssh',
+  },
+];
+for (const { what, transport, needs, missing, says } of givenUp) {
+  Deno.test(`Door.reload() refuses ${what} that needs a right which was given up, and keeps the old plan`, async () => {
+    const world = new MemoryWorld({ files: { "/lab.yaml": kubeconfig } });
+    const asked: Needs[] = [];
+    world.process.missing = (needs) => {
+      asked.push(needs);
+      return missing;
+    };
+    const { door, reload } = await doorOf(basic, world);
+    await using _door = door;
+    await door.open();
+    const message =
+      `Cannot apply the configuration: ${says}, and this instance gave up the right to it at the start`;
+    await assert.rejects(reload(`${basic}transports: { lab: ${transport} }\n`), {
+      code: "not_allowed",
+      message,
+      hint: "restart the instance",
+    });
+    assert.deepEqual(asked, [needs]);
+    assert.equal(door.status().config.problem, message);
+    assert.equal(door.plan.transports.byName.has("lab"), false);
+  });
+}
+
+const narrowed: readonly { name: string; text: string; needs: Needs }[] = [
+  {
+    name: "neither ssh nor clusters",
+    text: "",
+    needs: { ssh: false, plugins: [], resolver: false },
+  },
+  {
+    name: "ssh",
+    text: "transports: { lab: { ssh: jump1 } }\n",
+    needs: { ssh: true, plugins: [], resolver: false },
+  },
+  {
+    name: "a cluster with a sign-in program",
+    text: "transports: { lab: { kubernetes: { kubeconfig: /lab.yaml } } }\n",
+    needs: { ssh: false, plugins: ["kubectl"], resolver: false },
+  },
+  {
+    name: "a cluster whose kubeconfig is missing",
+    text: "transports: { lab: { kubernetes: { kubeconfig: /none.yaml } } }\n",
+    needs: { ssh: false, plugins: "any", resolver: false },
+  },
+];
+for (const { name, text, needs } of narrowed) {
+  Deno.test(`Door.narrow() keeps the rights that a plan with ${name} uses`, async () => {
+    const world = new MemoryWorld({ files: { "/lab.yaml": kubeconfig } });
+    const { door } = await doorOf(`${basic}${text}`, world);
+    await using _door = door;
+    await door.open();
+    await door.narrow();
+    assert.deepEqual(world.kept, [needs]);
+  });
+}
 
 Deno.test("Door.drain() that meets the end of a reload leaves no DNS behind that this was about to open", async () => {
   const { door, world, reload } = await doorOf(`listen: { mixed: 127.0.0.1:1, unix: /run/me/door }\n`);

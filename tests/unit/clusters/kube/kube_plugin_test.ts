@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { pause, type PosternError, type RunOptions, type RunResult } from "../../../../src/core/mod.ts";
+import { pause, PosternError, type RunOptions, type RunResult } from "../../../../src/core/mod.ts";
 import { settle } from "../../../support/fake_clock.ts";
 import { type FakeAnswer, type FakeRequest } from "../../../support/fake_kube_api.ts";
 import { kubeWorld } from "../../../support/kube_world.ts";
@@ -194,7 +194,6 @@ for (const { name, run = printed({ token: "t" }), exec = plugin, message } of fa
 }
 
 Deno.test("a credential plugin that is missing is told with the kubeconfig's own hint", async () => {
-  const { PosternError } = await import("../../../../src/core/mod.ts");
   const missing = new PosternError("config", 'Cannot run "kubelogin": no such program', {
     detail: "no_program",
   });
@@ -209,12 +208,16 @@ Deno.test("a credential plugin that is missing is told with the kubeconfig's own
   });
 });
 
-Deno.test("a credential plugin that may not be started is told with the flag that would allow it", async () => {
-  await using world = await kubeWorld({ answer: () => ok, user: { exec: plugin }, mayRun: false });
-  await assert.rejects(world.client.json({ path: "/" }, { signal }), (error: PosternError) => {
-    assert.equal(error.code, "not_allowed");
-    assert.equal(error.hint, "allow it: --allow-run=kubelogin");
-    return true;
+Deno.test("a credential plugin that may not be started says what helps, and not how to install it", async () => {
+  const refusal = new PosternError("not_allowed", 'Cannot run "kubelogin": refused', { hint: "restart" });
+  await using world = await kubeWorld({
+    answer: () => ok,
+    user: { exec: { ...plugin, installHint: "get it from the shop" } },
+    run: () => Promise.reject(refusal),
   });
-  assert.equal(world.runs.length, 0);
+  await assert.rejects(world.client.json({ path: "/" }, { signal }), {
+    code: "not_allowed",
+    message: 'Cannot run "kubelogin": refused, which the kubeconfig names to sign in',
+    hint: "restart",
+  });
 });

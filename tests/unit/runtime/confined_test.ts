@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { runPeer } from "../../support/peer_program.ts";
+
+/** What the program prints and ends with; `inside` is what it does as a worker that may write below /own only. */
+async function run(inside: string): Promise<{ code: number; stdout: string; stderr: string }> {
+  const module = new URL("../../../src/runtime/confined.ts", import.meta.url).href;
+  const file = await Deno.makeTempFile({ suffix: ".ts" });
+  await Deno.writeTextFile(
+    file,
+    `import { exit, isConfined, runConfined } from "${module}";
+    const has = (of) => Deno.permissions.querySync(of).state === "granted";
+    if (isConfined) { ${inside} }
+    else {
+      const ended = runConfined(import.meta.url, { net: true, read: true, write: ["/own"], env: false, run: false, sys: false });
+      console.log("outside", ["net", "read", "write", "env", "run", "sys"].filter((name) => has({ name })).join());
+      exit(await ended);
+    }`,
+  );
+  const flags = ["--allow-net", "--allow-read", "--allow-write", "--allow-env", "--allow-run"];
+  const args = ["run", "--quiet", "--no-check", "--no-prompt", "--no-config", "--unstable-worker-options"];
+  const ended = await runPeer(Deno.execPath(), [...args, ...flags, file]);
+  await Deno.remove(file);
+  return ended;
+}
+
+Deno.test("runConfined() leaves reading outside the worker, and only what is named inside", async () => {
+  const { code, stdout, stderr } = await run(`
+    console.log("inside", has({ name: "write" }), has({ name: "write", path: "/own/a" }), has({ name: "run" }));
+    exit(7);`);
+  assert.equal(code, 7, stderr);
+  assert.equal(stdout, "outside read\ninside false true false\n");
+});
+
+Deno.test("runConfined() lets the worker start no other one with more", async () => {
+  const { stdout } = await run(`
+    try { new Worker(import.meta.url, { type: "module", deno: { permissions: { write: true } } }); }
+    catch (error) { console.log(error.name, error.message); }
+    exit(0);`);
+  assert.match(stdout, /NotCapable|escalate/);
+});
+
+for (
+  const { name, inside } of [
+    { name: "fails", inside: `throw new Error("broken");` },
+    { name: "ends with something else than a code", inside: `postMessage("9");` },
+  ]
+) {
+  Deno.test(`runConfined() is 1 where the worker ${name}`, async () => {
+    assert.equal((await run(inside)).code, 1);
+  });
+}
+
+Deno.test("a worker that closes itself ends the program", async () => {
+  assert.equal((await run("self.close();")).code, 1);
+});
