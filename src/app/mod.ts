@@ -40,6 +40,7 @@ export * from "./egress/render_injection.ts";
 export * from "./egress/run_controller.ts";
 export * from "./programs/emergency_credentials.ts";
 export * from "./settings/environment_text.ts";
+export { CatalogueRefresh } from "./catalogue/catalogue_refresh.ts";
 export * from "./catalogue/fleet.ts";
 export { countsOf, type FleetTest, type TestCounts } from "./fleet_tests/tested_fleet.ts";
 export * from "./settings/from_files.ts";

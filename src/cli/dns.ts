@@ -49,15 +49,15 @@ export default defineCommand({
         hint: "see first what would be written: postern dns --print systemd-resolved",
       });
     }
-    const app = await import("../app/mod.ts");
+    const { applyCommand, applyDns, undoDns } = await import("../app/mod.ts");
     const { signal } = context;
     if (undo) {
-      const change = await asRoot(() => app.undoDns(world, { signal }), "sudo postern dns --undo");
+      const change = await asRoot(() => undoDns(world, { signal }), "sudo postern dns --undo");
       return await tellDnsChange(world, change);
     }
     const wish = await wishOf({ server, domains, id }, world, context);
     if (print !== undefined) return await printFor(print, wish, world, context);
-    const change = await asRoot(() => app.applyDns(world, wish, { signal }), app.applyCommand(wish));
+    const change = await asRoot(() => applyDns(world, wish, { signal }), applyCommand(wish));
     await tellDnsChange(world, change);
   },
 });
@@ -106,16 +106,16 @@ async function printFor(
   world: World,
   { signal }: Pick<RunContext, "signal">,
 ): Promise<void> {
-  const app = await import("../app/mod.ts");
+  const { dnsSystemFiles, nrptCommands, systemdVersion } = await import("../app/mod.ts");
   if (system === "nrpt") {
-    const { make, undo } = app.nrptCommands(wish);
+    const { make, undo } = nrptCommands(wish);
     await world.terminal.out(
       [...make, "# To undo it:", ...undo.map((line) => `# ${line}`)].join("\n") + "\n",
     );
     return;
   }
-  const version = system === "macos" ? 0 : await app.systemdVersion(world, signal);
-  const files = app.dnsSystemFiles(system, wish, { version });
+  const version = system === "macos" ? 0 : await systemdVersion(world, signal);
+  const files = dnsSystemFiles(system, wish, { version });
   await world.terminal.out(files.map(({ path, content }) => `# ${path}\n${content}`).join("\n"));
 }
 

@@ -56,8 +56,8 @@ function commandNamed(name: string, form: (rest: string) => string): Command {
       const { log, signal, globals: { config } } = context;
       const meant = await meantCluster(name, world, context);
       const proxyUrl = await doorAddress(world, output.id ?? "default", { credentials: true, context });
-      const app = await import("../app/mod.ts");
-      const { text, notes } = await app.emergencyCredentials(world, {
+      const { emergencyCredentials } = await import("../app/mod.ts");
+      const { text, notes } = await emergencyCredentials(world, {
         clusterId: meant.id,
         privateKeyFile,
         passphraseFile,

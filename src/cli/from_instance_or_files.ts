@@ -1,9 +1,9 @@
+import type { ControlClient } from "../app/mod.ts";
 import { describe, isPosternError, type World } from "../core/mod.ts";
 import type { RunContext } from "./command.ts";
 import { printable } from "./printable.ts";
 
 type App = typeof import("../app/mod.ts");
-type ControlClient = Awaited<ReturnType<App["connectInstance"]>>;
 
 /** The configuration that stands in for a running door. */
 export interface Sources {
@@ -24,6 +24,7 @@ export async function fromInstanceOrFiles<T>(
   },
 ): Promise<T> {
   const app = await import("../app/mod.ts");
+  const { connectInstance, isUntrusted } = await import("../app/mod.ts");
   const { config } = globals;
   if (config !== undefined) {
     await world.terminal.err(`postern: answered from "${config}", not by a running door\n`);
@@ -31,7 +32,7 @@ export async function fromInstanceOrFiles<T>(
   }
   let client: ControlClient;
   try {
-    client = await app.connectInstance(world, id, { signal });
+    client = await connectInstance(world, id, { signal });
   } catch (error) {
     const why = isPosternError(error, "refused")
       ? `no instance "${id}" runs`
@@ -40,7 +41,7 @@ export async function fromInstanceOrFiles<T>(
       : undefined;
     if (why === undefined || signal.aborted) throw error;
     const cause = isPosternError(error, "refused") ? error.cause : undefined;
-    if (app.isUntrusted(cause)) await world.terminal.err(`postern: ${printable(describe(cause))}\n`);
+    if (isUntrusted(cause)) await world.terminal.err(`postern: ${printable(describe(cause))}\n`);
     await world.terminal.err(`postern: ${why}: answered from the configuration\n`);
     return await files(app, {});
   }

@@ -127,7 +127,7 @@ export default defineCommand({
 });
 
 async function runInForeground(options: ProxyOptions, world: World, context: RunContext): Promise<void> {
-  const { runDoor } = await import("../app/mod.ts");
+  const { CatalogueRefresh, runDoor } = await import("../app/mod.ts");
   const { id = "default", logFile, readyFile, onDemand } = options;
   const idleExit = options.idleExit ?? (onDemand ? idleOnDemand : undefined);
   const { listen, listenSocks, listenHttp, listenUnix, listenDns, routes, allowOpen, mappingFile } = options;
@@ -156,6 +156,7 @@ async function runInForeground(options: ProxyOptions, world: World, context: Run
     ...(readyFile === undefined ? {} : { readyFile }),
     ...(onDemand === undefined ? {} : { onDemand }),
     ...(idleExit === undefined ? {} : { idleExit }),
+    refresh: (world, options) => new CatalogueRefresh(world, options),
     onReady: (addresses) => world.terminal.out(`ready ${addresses.join(" ")}\n`),
   }, { signal });
 }
@@ -171,11 +172,11 @@ async function startInBackground(options: ProxyOptions, world: World, context: R
       hint: "write the service with: postern service-install",
     });
   }
-  const app = await import("../app/mod.ts");
+  const { startInBackground } = await import("../app/mod.ts");
   const { id = "default" } = options;
   // The door is in a session of its own: who gives up waiting for it has to end it.
   using guard = new SignalGuard(world);
-  const started = await app.startInBackground(
+  const started = await startInBackground(
     world,
     { id, arguments: foregroundArguments(options, context) },
     guard,

@@ -3,7 +3,7 @@ import type { Conn } from "./conn.ts";
 import { describe, PosternError } from "./errors.ts";
 import type { Log } from "./log.ts";
 import { whenAborted } from "./when_aborted.ts";
-import type { Listening } from "./world.ts";
+import type { Listening } from "./network.ts";
 
 export interface AcceptingOptions {
   readonly signal: AbortSignal;

@@ -19,6 +19,8 @@ export * from "./log.ts";
 export * from "./messages.ts";
 export * from "./metrics.ts";
 export * from "./numeric_host.ts";
+export type * from "./endpoint.ts";
+export type * from "./network.ts";
 export * from "./path.ts";
 export * from "./plain_text.ts";
 export * from "./quantities.ts";

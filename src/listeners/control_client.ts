@@ -27,7 +27,7 @@ import type {
 import { EventReader } from "./event_reader.ts";
 import { copyBody, readBody } from "./http_body.ts";
 import { checkPac, checkPage, checkProxies, type IsOwn } from "./control_proxies.ts";
-import { errorFromInfo } from "./page.ts";
+import { errorFromInfo } from "./error_info.ts";
 
 export interface ControlClientOptions {
   readonly clock: Clock;

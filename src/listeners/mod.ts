@@ -18,3 +18,4 @@ export * from "./mixed.ts";
 export * from "./page.ts";
 export * from "./page_source.ts";
 export * from "./pages.ts";
+export * from "./error_info.ts";

@@ -1,6 +1,6 @@
-import { asPosternError, PosternError } from "../core/mod.ts";
+import { asPosternError } from "../core/mod.ts";
 import { answerStatus, type Fields } from "../wire/mod.ts";
-import type { ErrorInfo } from "./door_state.ts";
+import { errorInfo } from "./error_info.ts";
 
 /** Through which kind of listener a page was asked for: it decides what the client may see. */
 export type PageAccess = "door" | "admin" | "control";
@@ -52,26 +52,4 @@ export function errorPage(error: unknown): WholePage {
 /** An error for programs. */
 export function errorJson(error: unknown): WholePage {
   return jsonPage(errorInfo(error), answerStatus(error));
-}
-
-/** An error without its causes, for another process. */
-export function errorInfo(error: unknown): ErrorInfo {
-  const { code, message, hint, detail, exit } = asPosternError(error);
-  return {
-    code,
-    message,
-    ...(hint !== undefined && { hint }),
-    ...(detail !== undefined && { detail }),
-    ...(exit !== undefined && { exit }),
-  };
-}
-
-/** The way back of `errorInfo`. Another process says it: what is of no use is left out. */
-export function errorFromInfo({ code, message, hint, detail, exit }: ErrorInfo): PosternError {
-  const isExit = Number.isInteger(exit) && Number(exit) > 0 && Number(exit) < 256;
-  return new PosternError(code, message, {
-    ...(typeof hint === "string" && { hint }),
-    ...(typeof detail === "string" && { detail }),
-    ...(isExit && exit !== undefined && { exit }),
-  });
 }

@@ -14,7 +14,7 @@ import {
 import type { KubeApi } from "../clusters/mod.ts";
 import type { TransportDeps } from "./define_transport.ts";
 import { Kubernetes } from "./kubernetes.ts";
-import { Proxy } from "./proxy.ts";
+import { Proxy } from "./upstream_proxy.ts";
 import type { ClusterProxySettings, ProxySettings } from "./proxy_settings.ts";
 
 /** What it needs of what every transport is made with, and the API of the cluster. */

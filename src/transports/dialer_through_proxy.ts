@@ -1,6 +1,6 @@
 import { type Dialer, PosternError, type World } from "../core/mod.ts";
 import { Direct } from "./direct.ts";
-import { Proxy } from "./proxy.ts";
+import { Proxy } from "./upstream_proxy.ts";
 import { proxySettingsOf } from "./proxy_settings.ts";
 
 /**

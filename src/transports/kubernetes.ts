@@ -18,7 +18,8 @@ import { defineTransport, type TransportDeps } from "./define_transport.ts";
 import type { ClusterNames } from "./kubernetes/cluster_names.ts";
 import type { ClusterSet } from "./kubernetes/cluster_set.ts";
 import { clusterState } from "./kubernetes/cluster_state.ts";
-import { type KubernetesSettings, kubernetesSettings } from "./kubernetes_settings.ts";
+import type { KubernetesSettings } from "./kubernetes/kubernetes_settings.ts";
+import { kubernetesSettings } from "./kubernetes_settings.ts";
 import { LateTables } from "./kubernetes/late_tables.ts";
 
 /** Goes into a cluster, or into several contexts, by nothing but its API server. */
@@ -178,7 +179,12 @@ export class Kubernetes implements Transport {
   async #load(): Promise<ClusterSet> {
     const { ClusterNames, openClusters } = await import("./kubernetes/open_clusters.ts");
     const { contexts, suffix } = this.#settings;
-    const set = await openClusters(this.#settings, this.#deps);
+    const { dialerThroughProxy } = await import("./dialer_through_proxy.ts");
+    const { clock, files, network } = this.#deps;
+    const set = await openClusters(this.#settings, {
+      ...this.#deps,
+      through: (url, options) => dialerThroughProxy(url, { ...options, world: { clock, files, network } }),
+    });
     if (this.#isDisposed) throw new PosternError("cancelled", `The transport "${this.name}" was closed`);
     this.#names = new ClusterNames(set, contexts === undefined ? undefined : suffix);
     return this.#set = set;

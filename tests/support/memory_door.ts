@@ -1,4 +1,4 @@
-import { runDoor, type RunDoorOptions } from "../../src/app/mod.ts";
+import { CatalogueRefresh, runDoor, type RunDoorOptions } from "../../src/app/mod.ts";
 import { type Conn, parseIp } from "../../src/core/mod.ts";
 import type { MemoryNetwork } from "./memory_network.ts";
 import type { MemoryWorld } from "./memory_world.ts";
@@ -23,7 +23,8 @@ export async function startDoor(
   const ready = Promise.withResolvers<readonly string[]>();
   let hasEnded = false;
   const onReady = (addresses: readonly string[]) => Promise.resolve(ready.resolve(addresses));
-  const ended = runDoor(world, { version: "1.2.3", id: "default", log, onReady, ...options }, { signal });
+  const refresh: RunDoorOptions["refresh"] = (world, options) => new CatalogueRefresh(world, options);
+  const ended = runDoor(world, { version: "1.2.3", id: "default", log, refresh, onReady, ...options }, { signal });
   const settled = ended.finally(() => hasEnded = true);
   settled.catch(ready.reject);
   return { addresses: await ready.promise, lines: log.lines, ended: settled, hasEnded: () => hasEnded };

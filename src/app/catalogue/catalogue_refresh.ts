@@ -1,23 +1,16 @@
-import { describe, type Log, type World } from "../../core/mod.ts";
+import { describe, type World } from "../../core/mod.ts";
 import { reloadInstances } from "../reload_instances.ts";
-import type { ConfigSource, LoadedConfig } from "../settings/config_file.ts";
+import type { LoadedConfig } from "../settings/config_file.ts";
+import type { FleetRefresh, FleetRefreshOptions } from "../door/run_door.ts";
 import { type CatalogueUpdate, updateCatalogues } from "./update_catalogues.ts";
-
-export interface CatalogueRefreshOptions {
-  readonly log: Log;
-  /** The configuration of the door. */
-  readonly source: ConfigSource;
-  /** Runs what takes its time, until the door ends. */
-  readonly spawn: (work: (signal: AbortSignal) => Promise<void>) => void;
-}
 
 /** The longest sleep: a machine that slept itself must not add that to it. */
 const longestPause = 15 * 60_000;
 
 /** Fetches catalogues anew for a running door, as often as the configuration says, and never asks a person. */
-export class CatalogueRefresh implements Disposable {
+export class CatalogueRefresh implements FleetRefresh {
   readonly #world: World;
-  readonly #options: CatalogueRefreshOptions;
+  readonly #options: FleetRefreshOptions;
   /** When a catalogue may be tried again after it was tried last: by a clock that nobody sets. */
   readonly #notBefore = new Map<string, number>();
   #config: LoadedConfig | undefined;
@@ -25,7 +18,7 @@ export class CatalogueRefresh implements Disposable {
   #isBusy = false;
   #isClosed = false;
 
-  constructor(world: World, options: CatalogueRefreshOptions) {
+  constructor(world: World, options: FleetRefreshOptions) {
     this.#world = world;
     this.#options = options;
   }

@@ -11,7 +11,7 @@ import {
 import type { DnsInfo, DnsReply, FakeRange, ListenerLimits } from "../../listeners/mod.ts";
 import { DnsNames } from "./dns_names.ts";
 import { type DnsSocket, DnsSockets } from "./dns_sockets.ts";
-import { dnsDomains } from "./dns_wish.ts";
+import { dnsDomains } from "./dns_domains.ts";
 import { FakeAddresses, fakeAddressFile } from "./fake_addresses.ts";
 import type { Plan } from "../settings/plan.ts";
 import type { Settings } from "../settings/settings.ts";

@@ -19,7 +19,6 @@ import {
   serveControl,
   serveDoor,
 } from "../../listeners/mod.ts";
-import { CatalogueRefresh } from "../catalogue/catalogue_refresh.ts";
 import {
   type ConfigReport,
   type ConfigSource,
@@ -39,7 +38,23 @@ import { withOwner } from "../port_owner.ts";
 import type { Overrides } from "../settings/overrides.ts";
 import { isTransient, removeLeftKubeconfigs } from "../programs/transient_kubeconfig.ts";
 
+/** Fetches catalogues again while an instance runs, as often as its configuration says. */
+export interface FleetRefresh extends Disposable {
+  /** Goes by another configuration from now on. */
+  follow(config: LoadedConfig): void;
+}
+
+export interface FleetRefreshOptions {
+  readonly log: Log;
+  /** The configuration of the instance. */
+  readonly source: ConfigSource;
+  /** Runs what takes its time, until the instance ends. */
+  readonly spawn: (work: (signal: AbortSignal) => Promise<void>) => void;
+}
+
 export interface RunDoorOptions {
+  /** Makes what refreshes the catalogues; none are refreshed when it is absent. */
+  readonly refresh?: (world: World, options: FleetRefreshOptions) => FleetRefresh;
   readonly version: string;
   /** The configuration file; where the environment or the platform says when absent. */
   readonly config?: string;
@@ -81,7 +96,7 @@ class DoorRun implements AsyncDisposable {
   #nextReload: Promise<ReloadReport> | undefined;
   #door: Door | undefined;
   #watch: ConfigWatch | undefined;
-  #refresh: CatalogueRefresh | undefined;
+  #refresh: FleetRefresh | undefined;
   /** The files as they were read last, whether they could be used, or read, or not. */
   #texts: ConfigReport["texts"] = new Map();
   /** The ready file as long as it is there, and what settles when it is written. */
@@ -131,7 +146,7 @@ class DoorRun implements AsyncDisposable {
     if (source) await this.#serveControl(instance, source);
     this.#watch = this.#held.use(new ConfigWatch(this.#world, log, () => this.#reloadAndForget("file")));
     const spawn = (work: (signal: AbortSignal) => Promise<void>) => this.#tasks.spawn(work);
-    this.#refresh = this.#held.use(new CatalogueRefresh(this.#world, { log, source: this.#source, spawn }));
+    this.#refresh = this.#options.refresh && this.#held.use(this.#options.refresh(this.#world, { log, source: this.#source, spawn }));
     await this.#follow(door);
     this.#tasks.spawn((signal) => this.#settle(door, signal));
     const clusters = clustersOf(door.status()).join("; ");

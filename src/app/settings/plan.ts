@@ -1,4 +1,4 @@
-import { formatTarget, PosternError, type Target } from "../../core/mod.ts";
+import { PosternError, type Target } from "../../core/mod.ts";
 import type { ListenerSettings } from "../../listeners/mod.ts";
 import { parsePattern, type Route, Router, type Rule, type Tier } from "../../routing/mod.ts";
 import {
@@ -8,7 +8,6 @@ import {
   type Transports,
 } from "../../transports/mod.ts";
 import type { LoadedConfig } from "./config_file.ts";
-import type { BoundListener } from "../door/listener_set.ts";
 import { type Limits, limitsOf } from "./settings.ts";
 
 /** Everything that decides where a connection goes. A reload makes a new one beside it and swaps. */
@@ -145,34 +144,3 @@ function byText(rules: readonly Rule[], tier: Tier): Map<string, Rule> {
 
 /** How many changed rules of catalogues are named. */
 const mostNamed = 20;
-
-/** What is different between the addresses of before and now where DNS is answered, a line each. */
-export function dnsChanges(before: readonly Target[], after: readonly Target[]): string[] {
-  const [was, is] = [before.map(formatTarget), after.map(formatTarget)];
-  return [
-    ...is.filter((address) => !was.includes(address)).map((address) => `answers DNS on ${address} now`),
-    ...was.filter((address) => !is.includes(address)).map((address) => `answers DNS on ${address} no more`),
-  ];
-}
-
-/** What is different between the sockets of before and now, a line each. */
-export function listenerChanges(before: readonly BoundListener[], after: readonly BoundListener[]): string[] {
-  const changes: string[] = [];
-  for (const { address, kind, hasAuth, users, only } of after) {
-    const was = before.find((one) => one.address === address);
-    if (!was) changes.push(`listens on ${address} now`);
-    else if (was.kind !== kind) changes.push(`${address} is ${kind} now (was ${was.kind})`);
-    if (was && was.hasAuth !== hasAuth) {
-      changes.push(`${address} ${hasAuth ? "asks for a password now" : "asks for no password any more"}`);
-    } else if (was && JSON.stringify(was.users) !== JSON.stringify(users)) {
-      changes.push(`${address} has other users or passwords now`);
-    }
-    if (was && JSON.stringify(was.only) !== JSON.stringify(only)) {
-      changes.push(`${address} lets ${only ? "other targets" : "every target"} through now`);
-    }
-  }
-  for (const { address } of before) {
-    if (!after.some((one) => one.address === address)) changes.push(`listens on ${address} no more`);
-  }
-  return changes;
-}

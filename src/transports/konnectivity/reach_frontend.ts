@@ -1,12 +1,14 @@
 import {
   type Conn,
+  type Dialer,
   type DialOptions,
+  type Files,
   formatTarget,
+  type Network,
   PosternError,
   type Target,
   whenAborted,
 } from "../../core/mod.ts";
-import type { TransportDeps } from "../define_transport.ts";
 import { FreshText } from "../fresh_text.ts";
 import { sameSettings } from "../same_settings.ts";
 import type { KonnectivitySettings } from "./konnectivity_settings.ts";
@@ -18,20 +20,27 @@ interface Texts {
   readonly key?: string;
 }
 
+/** What a frontend is reached with. */
+export interface ReachDeps {
+  readonly network: Network;
+  readonly dialer: Dialer;
+  readonly files: Files;
+}
+
 /** Files that change all the time are as good as any after so many reads. */
 const mostReads = 5;
 
 /** Connects to a Konnectivity server's frontend: over TLS with the certificates as they are now, or over its socket. */
 export class FrontendReach {
   readonly #settings: KonnectivitySettings;
-  readonly #deps: Pick<TransportDeps, "network" | "dialer" | "files">;
+  readonly #deps: ReachDeps;
   readonly #ca: FreshText | undefined;
   readonly #cert: FreshText | undefined;
   readonly #key: FreshText | undefined;
   /** As they were used last. */
   #last: Texts | undefined;
 
-  constructor(settings: KonnectivitySettings, deps: Pick<TransportDeps, "network" | "dialer" | "files">) {
+  constructor(settings: KonnectivitySettings, deps: ReachDeps) {
     const fresh = (path: string | undefined) =>
       path === undefined ? undefined : new FreshText(path, deps.files);
     this.#settings = settings;

@@ -7,7 +7,7 @@ import {
   PosternError,
   type Target,
 } from "../../core/mod.ts";
-import type { KubernetesSettings } from "../kubernetes_settings.ts";
+import type { KubernetesSettings } from "./kubernetes_settings.ts";
 import type { ClusterLink } from "./cluster_link.ts";
 
 /** What names mean in one context. */

@@ -1,20 +1,15 @@
 import { type Dialer, formatTarget, PosternError, type Target } from "../../core/mod.ts";
-import type { TransportDeps } from "../define_transport.ts";
-import { dialerThroughProxy } from "../dialer_through_proxy.ts";
+import type { ClusterDeps } from "./cluster_deps.ts";
 
 /**
  * How a context's API server is reached: through the proxy that the kubeconfig names, which is itself reached through
  * `via`. A proxy that is this very door stands in the kubeconfig for other programs: with `via` it does not count,
  * without it there is no other way, which is a problem.
  */
-export function dialerOfCluster(proxy: URL | undefined, deps: TransportDeps): Dialer {
-  const { via, dialer, name, clock, files, network } = deps;
+export function dialerOfCluster(proxy: URL | undefined, deps: ClusterDeps): Dialer {
+  const { via, dialer, name } = deps;
   if (!proxy) return dialer;
-  const through = dialerThroughProxy(proxy.href, {
-    name: `the proxy-url of ${name}`,
-    world: { clock, files, network },
-    dialer,
-  });
+  const through = deps.through(proxy.href, { name: `the proxy-url of ${name}`, dialer });
   // Where the door listens may change while the cluster is in use.
   return (target, options) => {
     if (!isOwn(proxy, deps)) return through(target, options);
@@ -26,18 +21,18 @@ export function dialerOfCluster(proxy: URL | undefined, deps: TransportDeps): Di
 /** Throws `config` where the API server could be reached through this very door only. */
 export function expectWay(
   proxy: URL | undefined,
-  deps: Pick<TransportDeps, "name" | "via" | "isOwnDoor">,
+  deps: Pick<ClusterDeps, "name" | "via" | "isOwnDoor">,
 ): void {
   if (proxy && deps.via === undefined && isOwn(proxy, deps)) throw ownDoor(proxy, deps.name);
 }
 
 /** Whether a direct connection to the API server's address finds that API server. */
-export function isReachedDirectly(proxy: URL | undefined, deps: TransportDeps): boolean {
+export function isReachedDirectly(proxy: URL | undefined, deps: ClusterDeps): boolean {
   const { via = "direct" } = deps;
   return via === "direct" && (!proxy || isOwn(proxy, deps));
 }
 
-function isOwn(proxy: URL, { isOwnDoor }: Pick<TransportDeps, "isOwnDoor">): boolean {
+function isOwn(proxy: URL, { isOwnDoor }: Pick<ClusterDeps, "isOwnDoor">): boolean {
   return isOwnDoor?.(addressOf(proxy)) ?? false;
 }
 

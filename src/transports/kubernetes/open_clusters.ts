@@ -1,8 +1,8 @@
 // All that a cluster is used with: a file that is loaded when the first one is.
 import { type KubeConfig, loadKubernetes } from "../../clusters/mod.ts";
 import { normalHost, PosternError } from "../../core/mod.ts";
-import type { TransportDeps } from "../define_transport.ts";
-import type { KubernetesSettings } from "../kubernetes_settings.ts";
+import type { ClusterDeps } from "./cluster_deps.ts";
+import type { KubernetesSettings } from "./kubernetes_settings.ts";
 import { ClusterLink } from "./cluster_link.ts";
 import { ClusterSet, currentContextOf } from "./cluster_set.ts";
 import { dialerOfCluster, expectWay, isReachedDirectly } from "./dialer_of_cluster.ts";
@@ -11,7 +11,7 @@ import { learnedStore } from "./learned_store.ts";
 export { ClusterNames } from "./cluster_names.ts";
 
 /** The contexts that the settings name, by what the kubeconfigs say now; dials nothing. */
-export async function openClusters(settings: KubernetesSettings, deps: TransportDeps): Promise<ClusterSet> {
+export async function openClusters(settings: KubernetesSettings, deps: ClusterDeps): Promise<ClusterSet> {
   const { clock, log } = deps;
   const { KubeClient, KubeView, readKubeConfig } = await loadKubernetes();
   const read = () => readKubeConfig(deps.files, settings.kubeconfigs);
@@ -45,7 +45,7 @@ export async function openClusters(settings: KubernetesSettings, deps: Transport
 /** Reads the kubeconfigs again. What is wrong with the contexts that the settings name is `config`. */
 export async function readContexts(
   { kubeconfigs, context, contexts }: KubernetesSettings,
-  deps: Pick<TransportDeps, "files" | "name" | "via" | "isOwnDoor">,
+  deps: Pick<ClusterDeps, "files" | "name" | "via" | "isOwnDoor">,
 ): Promise<KubeConfig> {
   const { readKubeConfig } = await loadKubernetes();
   const config = await readKubeConfig(deps.files, kubeconfigs);
@@ -57,7 +57,7 @@ export async function readContexts(
 /** The credential plugins of the contexts that the settings name; "any" where the kubeconfig cannot be used now. */
 export async function pluginsOf(
   { kubeconfigs, context, contexts }: KubernetesSettings,
-  { files }: Pick<TransportDeps, "files">,
+  { files }: Pick<ClusterDeps, "files">,
 ): Promise<"any" | readonly string[]> {
   const { readKubeConfig } = await loadKubernetes();
   try {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { formatTarget, PosternError, type Target } from "../../../src/core/mod.ts";
+import { type Dialer, formatTarget, PosternError, type Target } from "../../../src/core/mod.ts";
 import { dialerOfCluster, expectWay } from "../../../src/transports/kubernetes/dialer_of_cluster.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
-import { idleSshServices } from "../../support/idle_ssh_services.ts";
+import { dialerThroughProxy } from "../../../src/transports/dialer_through_proxy.ts";
 import { MemoryFiles } from "../../support/memory_files.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";
 import { noPrograms } from "../../support/no_programs.ts";
@@ -25,12 +25,13 @@ function depsWith(via: string | undefined) {
     ...parts,
     name: "lab",
     process: noPrograms,
-    ssh: idleSshServices(parts),
     isOwnDoor: ({ host, port }: Target) => host === own.host && port === own.port,
     dialer: (target: Target) => {
       asked.push(formatTarget(target));
       return Promise.reject(new PosternError("refused", "Refused"));
     },
+    through: (url: string, options: { readonly name: string; readonly dialer: Dialer }) =>
+      dialerThroughProxy(url, { ...options, world: parts }),
     ...(via !== undefined && { via }),
   };
   return { deps, asked };

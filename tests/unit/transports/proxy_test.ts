@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Conn, type ErrorCode, Messages, PosternError, Tasks } from "../../../src/core/mod.ts";
 import { decodeRequestHead, socks5 } from "../../../src/wire/mod.ts";
 import { Direct } from "../../../src/transports/direct.ts";
-import { Proxy } from "../../../src/transports/proxy.ts";
+import { Proxy } from "../../../src/transports/upstream_proxy.ts";
 import type { ProxySettings } from "../../../src/transports/proxy_settings.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { readAll } from "../../support/memory_conn.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { loadConfig } from "../../../../src/app/settings/config_file.ts";
 import { Door } from "../../../../src/app/door/door.ts";
 import { DnsNames } from "../../../../src/app/dns/dns_names.ts";
-import { dnsDomains } from "../../../../src/app/dns/dns_wish.ts";
+import { dnsDomains } from "../../../../src/app/dns/dns_domains.ts";
 import { FakeAddresses } from "../../../../src/app/dns/fake_addresses.ts";
 import type { Plan } from "../../../../src/app/settings/plan.ts";
 import { reverseAddress } from "../../../../src/app/dns/reverse_name.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readKubeConfig } from "../../../../src/clusters/kube/kube_config.ts";
 import { PosternError } from "../../../../src/core/mod.ts";
 import { ClusterSet, type ContextUse } from "../../../../src/transports/kubernetes/cluster_set.ts";
-import type { KubernetesSettings } from "../../../../src/transports/kubernetes_settings.ts";
+import type { KubernetesSettings } from "../../../../src/transports/kubernetes/kubernetes_settings.ts";
 import { FakeClock, settle } from "../../../support/fake_clock.ts";
 import { serviceRecord, sliceRecord } from "../../../support/fake_cluster_view.ts";
 import { PodEnds } from "../../../support/forward_stand_in.ts";

@@ -1,0 +1,154 @@
+import {
+  type Conn,
+  describe,
+  type DialOptions,
+  formatTarget,
+  PosternError,
+  type Target,
+  type Transport,
+  type TransportStatus,
+  whenAborted,
+} from "../core/mod.ts";
+import type { TransportDeps } from "./define_transport.ts";
+import { FreshText } from "./fresh_text.ts";
+import { httpConnect } from "./http_connect.ts";
+import type { Asking } from "./proxy_asking.ts";
+import type { ProxySettings } from "./proxy_settings.ts";
+import { socks5Connect } from "./socks5_connect.ts";
+
+/** What it needs of what every transport is made with. */
+export type ProxyDeps = Pick<TransportDeps, "name" | "network" | "dialer" | "files"> & {
+  /** PEM certificates that a TLS proxy may have, where they are in no file. */
+  readonly caText?: string | undefined;
+};
+
+/** Dials through another proxy: HTTP CONNECT, over TLS or not, or SOCKS5. */
+export class Proxy implements Transport {
+  readonly name: string;
+  readonly #settings: ProxySettings;
+  readonly #deps: ProxyDeps;
+  /** How sentences name it. */
+  readonly #label: string;
+  readonly #passwordFile: FreshText | undefined;
+  readonly #ca: FreshText | undefined;
+  #state: TransportStatus = { state: "idle" };
+
+  constructor(settings: ProxySettings, deps: ProxyDeps) {
+    const { host, port, passwordFile, ca } = settings;
+    this.name = deps.name;
+    this.#settings = settings;
+    this.#deps = deps;
+    this.#label = `the proxy "${deps.name}" (${formatTarget({ host, port })})`;
+    this.#passwordFile = passwordFile === undefined ? undefined : new FreshText(passwordFile, deps.files);
+    this.#ca = ca === undefined ? undefined : new FreshText(ca, deps.files);
+  }
+
+  async dial(target: Target, { signal, onStep }: DialOptions): Promise<Conn> {
+    let answer: Conn | PosternError;
+    try {
+      answer = await this.#answer(target, { signal, ...(onStep && { onStep }) });
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      this.#state = { state: "failing", lastError: describe(error) };
+      throw error;
+    }
+    // What it says about one target is no failure of the proxy.
+    this.#state = { state: "ready" };
+    if (answer instanceof PosternError) throw answer;
+    return answer;
+  }
+
+  /** Where it is. */
+  get place(): string {
+    return formatTarget(this.#settings);
+  }
+
+  status(): TransportStatus {
+    return { ...this.#state, proxy: this.place };
+  }
+
+  /** The tunnel, or why the proxy gives none; throws when it is the proxy that fails. */
+  async #answer(target: Target, { signal, onStep }: DialOptions): Promise<Conn | PosternError> {
+    const asking = { target, proxy: this.#label, credentials: await this.#credentials() };
+    let conn = await this.#reach({ signal, ...(onStep && { onStep }) });
+    using _drop = whenAborted(signal, () => conn.abort(signal.reason));
+    try {
+      signal.throwIfAborted();
+      conn = await this.#secured(conn, signal);
+      onStep?.(`reached ${this.#label}`);
+      const answer = await this.#asked(conn, asking);
+      signal.throwIfAborted();
+      if (answer instanceof PosternError) conn.abort(answer);
+      return answer;
+    } catch (error) {
+      conn.abort(error);
+      throw error;
+    }
+  }
+
+  async #credentials(): Promise<Asking["credentials"]> {
+    const { user, password } = this.#settings;
+    if (user === undefined) return undefined;
+    if (!this.#passwordFile) return { user, password: password ?? "" };
+    // What an editor or `echo` put after it is no part of the password.
+    const read = (await this.#passwordFile.read()).replace(/\r?\n$/, "");
+    if (read !== "" && !/[\r\n]/.test(read)) return { user, password: read };
+    throw new PosternError(
+      "config",
+      `Cannot use ${this.#passwordFile.path} as a password: it is not one line`,
+      { hint: "write the password into it, and nothing else" },
+    );
+  }
+
+  async #reach(options: DialOptions): Promise<Conn> {
+    try {
+      return await this.#deps.dialer(this.#settings, options);
+    } catch (error) {
+      throw error instanceof PosternError ? this.#named(error, "Cannot reach") : error;
+    }
+  }
+
+  async #secured(conn: Conn, signal: AbortSignal): Promise<Conn> {
+    const { scheme, host } = this.#settings;
+    if (scheme !== "https") return conn;
+    const ca = await this.#ca?.read() ?? this.#deps.caText;
+    const options = { serverName: host, ...(ca !== undefined && { ca }), signal };
+    try {
+      return await this.#deps.network.secure(conn, options);
+    } catch (error) {
+      throw error instanceof PosternError ? this.#named(error, "Cannot go on with") : error;
+    }
+  }
+
+  async #asked(conn: Conn, asking: Asking): Promise<Conn | PosternError> {
+    try {
+      return await (this.#settings.scheme === "socks5" ? socks5Connect : httpConnect)(conn, asking);
+    } catch (error) {
+      if (!(error instanceof PosternError)) throw error;
+      if (error.code !== "auth") throw this.#named(error, "Cannot go on with");
+      this.#passwordFile?.forget();
+      throw error;
+    }
+  }
+
+  /** An error from below, which knows addresses only, with the proxy's name. */
+  #named(error: PosternError, verb: string): PosternError {
+    const said = `Cannot reach ${formatTarget(this.#settings)}: `;
+    const why = error.message.startsWith(said) ? error.message.slice(said.length) : error.message;
+    // "refused" and "unknown name" would be taken for an answer about the target.
+    const isOfProxy = error.code === "refused" || error.code === "name_not_found";
+    return new PosternError(
+      isOfProxy ? "unreachable" : error.code,
+      `${verb} ${this.#label}: ${why}`,
+      {
+        cause: error,
+        ...(error.detail && { detail: error.detail }),
+        ...(error.hint !== undefined && { hint: error.hint }),
+      },
+    );
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve();
+  }
+}
