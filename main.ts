@@ -1,5 +1,5 @@
 import settings from "./deno.json" with { type: "json" };
-import type { Places, World } from "./src/core/mod.ts";
+import type { Places, World } from "./src/world/mod.ts";
 import {
   commandGrants,
   commandOf,
@@ -11,12 +11,12 @@ import {
   mayNeed,
   needsTable,
   plugin,
+  runtimeFlags,
   sourceFacts,
   startsDoors,
   workerPermissions,
   writesKubeconfigs,
-} from "./scripts/permissions.ts";
-import { runtimeFlags } from "./scripts/runtime_flags.ts";
+} from "./src/permissions/mod.ts";
 
 // A library of node's world asks for the directory of its own file while it loads, which a bundle does not have.
 Object.assign(globalThis, { __dirname: "/" });

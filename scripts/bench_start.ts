@@ -1,4 +1,4 @@
-import { CatalogueStore } from "../src/clusters/mod.ts";
+import { CatalogueStore } from "../src/catalogue/mod.ts";
 import { createWorld } from "../src/runtime/mod.ts";
 import { storedCatalogue } from "../tests/support/catalogue_program.ts";
 import { startPostern } from "./bench_doors.ts";

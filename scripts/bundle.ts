@@ -1,6 +1,6 @@
 import { copyTree } from "./copy_tree.ts";
-import { compiledFlags } from "./permissions.ts";
-import { runtimeFlags } from "./runtime_flags.ts";
+import { compiledFlags } from "../src/permissions/permissions.ts";
+import { runtimeFlags } from "../src/permissions/runtime_flags.ts";
 
 /** Optional native parts of ssh2: it tries them, and goes on without. */
 const nativeParts = ["cpu-features", "./crypto/build/Release/sshcrypto.node"];

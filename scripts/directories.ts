@@ -1,5 +1,5 @@
 import { placesFor } from "../src/runtime/places.ts";
-import type { Places } from "../src/core/mod.ts";
+import type { Places } from "../src/world/mod.ts";
 
 /** The platform's directories for postern: a command run from source is confined to them before it starts. */
 export function places(): Places {

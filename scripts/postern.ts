@@ -1,8 +1,9 @@
-import { exitCode, type Places, PosternError } from "../src/core/mod.ts";
+import { exitCode, PosternError } from "../src/words/mod.ts";
+import type { Places } from "../src/world/mod.ts";
 import { checkOwned } from "../src/runtime/ownership.ts";
-import { flagsFor, isControlClient, programsVariable, sourceFacts } from "./permissions.ts";
+import { flagsFor, isControlClient, programsVariable, sourceFacts } from "../src/permissions/permissions.ts";
 import { places } from "./directories.ts";
-import { runtimeFlags } from "./runtime_flags.ts";
+import { runtimeFlags } from "../src/permissions/runtime_flags.ts";
 
 /** Runs a command from source with exactly its permissions: `deno task postern status`. */
 if (import.meta.main) Deno.exit(await runFromSource(Deno.args));

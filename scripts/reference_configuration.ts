@@ -1,5 +1,6 @@
-import { configSchema } from "../src/app/mod.ts";
-import { duration, type JsonSchema, listenAddress, port, url } from "../src/config/mod.ts";
+import { configSchema } from "../src/plan/mod.ts";
+import { duration, listenAddress, port, url } from "../src/config/mod.ts";
+import type { JsonSchema } from "../src/config/schema.ts";
 import { madeOf, table } from "./reference_page.ts";
 
 /** The published JSON Schema, byte for byte what `postern config schema` prints. */

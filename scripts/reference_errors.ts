@@ -5,7 +5,7 @@ import {
   httpStatus,
   PosternError,
   socks5Reply,
-} from "../src/core/mod.ts";
+} from "../src/words/mod.ts";
 import { table } from "./reference_page.ts";
 
 /** What each code means; a new code is a compile error until it has its line. */

@@ -1,4 +1,10 @@
-import { commandGrants, compiledFlags, type Grant, kindsFor, permissionKinds } from "./permissions.ts";
+import {
+  commandGrants,
+  compiledFlags,
+  type Grant,
+  kindsFor,
+  permissionKinds,
+} from "../src/permissions/permissions.ts";
 import { madeOf, table } from "./reference_page.ts";
 
 /** What the words in braces stand for. */

@@ -1,4 +1,4 @@
-import { describe } from "../src/core/mod.ts";
+import { describe } from "../src/words/mod.ts";
 import { liveOf, statusOf } from "../tests/faults/process_accounts.ts";
 import { type WayName, wayNames, WholeWorld, worldPeers } from "../tests/faults/whole_world.ts";
 import { startReady } from "./bench_doors.ts";

@@ -96,16 +96,29 @@ export function testGroups(place: TestPlace): TestGroup[] {
     "--allow-sys=uid",
   ];
   return [
-    group("pure", ["unit/core", "unit/wire", "unit/config", "unit/egress"], [
+    group("pure", ["unit/core", "unit/world", "unit/wire", "unit/config", "unit/egress"], [
       env(parserEnv),
       `--allow-read=${root}`,
     ]),
     group("memory", [
+      "unit/http",
+      "unit/mux",
+      "unit/control",
       "unit/clusters",
+      "unit/signin",
+      "unit/kube",
+      "unit/ssh",
+      "unit/catalogue",
+      "unit/emergency",
+      "unit/konnectivity",
       "unit/listeners",
-      "unit/sessions",
       "unit/transports",
-      "unit/app",
+      "unit/instance",
+      "unit/fleet",
+      "unit/roles",
+      "unit/service",
+      "unit/doctor",
+      "unit/programs",
       "unit/cli",
       "unit/demo",
       "unit/support",
@@ -114,9 +127,14 @@ export function testGroups(place: TestPlace): TestGroup[] {
     ]),
     group("routing", ["unit/routing"], [env([...parserEnv, "POSTERN_TEST_PEERS"]), run]),
     group("fuzz", ["fuzz"], [env([...parserEnv, "POSTERN_FUZZ_RUNS"]), `--allow-read=${root}/tests/fuzz`]),
-    group("scripts", ["unit/scripts"], [...files, `--allow-run=${deno}`, env(programEnv)], {
-      keepsEnvironment: true,
-    }),
+    group(
+      "scripts",
+      ["unit/scripts", "unit/permissions"],
+      [...files, `--allow-run=${deno}`, env(programEnv)],
+      {
+        keepsEnvironment: true,
+      },
+    ),
     group("runtime", ["unit/runtime"], system, { isParallel: false }),
     group("contract", ["contract"], [sockets, ...files, run, env(programEnv)]),
     group("interop", ["interop"], outside, { isParallel: false }),

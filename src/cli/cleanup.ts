@@ -1,6 +1,7 @@
 import { object } from "@optique/core/constructs";
 import { option } from "@optique/core/primitives";
-import { counted, isPosternError, PosternError } from "../core/mod.ts";
+import { counted } from "../core/mod.ts";
+import { isPosternError, PosternError } from "../words/mod.ts";
 import { defineCommand } from "./command.ts";
 import { tellDnsChange } from "./dns_change.ts";
 import { words } from "./options.ts";
@@ -24,7 +25,8 @@ export default defineCommand({
     }),
   }),
   async run({ learned }, world, { signal }) {
-    const { cleanUp, forgetLearned } = await import("../app/mod.ts");
+    const { cleanUp } = await import("../resolver/mod.ts");
+    const { forgetLearned } = await import("../instance/mod.ts");
     if (learned) {
       const count = await forgetLearned(world);
       await world.terminal.err(`postern: forgot ${counted(count, "cluster")}\n`);

@@ -1,6 +1,8 @@
 import { object } from "@optique/core/constructs";
 import { option } from "@optique/core/primitives";
-import { pause, PosternError, type World } from "../core/mod.ts";
+import { pause } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import { clusterName, readClusters } from "./cluster_options.ts";
 import { type Command, defineCommand, type RunContext } from "./command.ts";
 import { words } from "./options.ts";
@@ -47,7 +49,7 @@ async function consoleOf(name: string, world: World, context: RunContext): Promi
 }
 
 async function open(url: URL, world: World, { signal }: RunContext): Promise<void> {
-  const { openBrowser } = await import("../clusters/mod.ts");
+  const { openBrowser } = await import("../signin/mod.ts");
   const browser = await openBrowser(url, world, { signal });
   if (!browser) {
     await world.terminal.out(`${url.href}\n`);

@@ -2,9 +2,11 @@ import { object } from "@optique/core/constructs";
 import { multiple } from "@optique/core/modifiers";
 import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
-import type { ClusterPrograms, Fleet } from "../app/mod.ts";
+import type { ClusterPrograms } from "../programs/mod.ts";
+import type { Fleet } from "../fleet/mod.ts";
 import type { KnownCluster } from "../clusters/mod.ts";
-import { counted, formatAge, type World } from "../core/mod.ts";
+import { counted, formatAge } from "../core/mod.ts";
+import type { World } from "../world/mod.ts";
 import type { RunContext } from "./command.ts";
 import { words } from "./options.ts";
 import { printable } from "./printable.ts";
@@ -53,7 +55,7 @@ export async function readClusters(
   world: World,
   { globals: { config } }: Pick<RunContext, "globals">,
 ): Promise<Fleet> {
-  const { readFleet } = await import("../app/mod.ts");
+  const { readFleet } = await import("../fleet/mod.ts");
   const fleet = await readFleet(world, config === undefined ? {} : { config });
   await tellNotes(world, fleet.notes);
   return fleet;
@@ -70,7 +72,7 @@ export async function openPrograms(
     readonly signal: AbortSignal;
   },
 ): Promise<ClusterPrograms> {
-  const { ClusterPrograms } = await import("../app/mod.ts");
+  const { ClusterPrograms } = await import("../programs/mod.ts");
   return await ClusterPrograms.open(world, fleet, {
     ...(config !== undefined && { config }),
     ...(id !== undefined && { id }),

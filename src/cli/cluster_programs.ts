@@ -2,7 +2,7 @@ import { merge, object } from "@optique/core/constructs";
 import { multiple } from "@optique/core/modifiers";
 import { argument } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
-import type { World } from "../core/mod.ts";
+import type { World } from "../world/mod.ts";
 import { clusterName, openPrograms, readClusters, tellNotes, trustOption } from "./cluster_options.ts";
 import { type Command, defineCommand, type Example, type RunContext } from "./command.ts";
 import { eachCluster, isForEach } from "./each_cluster.ts";

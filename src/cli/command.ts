@@ -3,7 +3,9 @@ import { formatDocPage } from "@optique/core/doc";
 import { formatMessage, type Message } from "@optique/core/message";
 import { getDocPageSync, type Parser, parseSync } from "@optique/core/parser";
 import { formatUsage, type Usage } from "@optique/core/usage";
-import { type Log, PosternError, type World } from "../core/mod.ts";
+import type { Log } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import { globalOptions, type Globals } from "./global_options.ts";
 
 /** A parser of one command's own options and arguments. */

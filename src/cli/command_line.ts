@@ -1,7 +1,8 @@
 import { getDocPageSync } from "@optique/core/parser";
 import { formatDocPage } from "@optique/core/doc";
 import { closest } from "../config/mod.ts";
-import { PosternError, type World } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import type { Command, Context, Example } from "./command.ts";
 import { globalOptions } from "./global_options.ts";
 import { reportError } from "./report_error.ts";

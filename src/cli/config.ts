@@ -1,6 +1,8 @@
 import { object, or } from "@optique/core/constructs";
 import { command, constant } from "@optique/core/primitives";
-import { counted, directoryOf, PosternError, type World } from "../core/mod.ts";
+import { counted } from "../core/mod.ts";
+import { directoryOf, type World } from "../world/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { defineCommand, type RunContext } from "./command.ts";
 import { outputOption, words } from "./options.ts";
 import { printableLines } from "./printable.ts";
@@ -62,7 +64,8 @@ async function check(
   world: World,
   { globals }: RunContext,
 ): Promise<void> {
-  const { checkConfig, configPath } = await import("../app/mod.ts");
+  const { checkConfig } = await import("../instance/mod.ts");
+  const { configPath } = await import("../plan/mod.ts");
   const { path, errors, warnings, transports } = await checkConfig(world, named(globals.config));
   const file = path ?? configPath(world, globals.config);
   if (output !== "table") await printValue(world, { path: file, errors, warnings, transports }, output);
@@ -89,17 +92,17 @@ async function check(
 }
 
 async function show(output: "json" | "yaml", world: World, { globals }: RunContext): Promise<void> {
-  const { showConfig } = await import("../app/mod.ts");
+  const { showConfig } = await import("../instance/mod.ts");
   await printValue(world, await showConfig(world, { ...named(globals.config), overrides: {} }), output);
 }
 
 async function schema(world: World): Promise<void> {
-  const { configSchema } = await import("../app/mod.ts");
+  const { configSchema } = await import("../plan/mod.ts");
   await printValue(world, await configSchema(), "json");
 }
 
 async function init(world: World, { globals }: RunContext): Promise<void> {
-  const { configPath, configSchema, starterConfig } = await import("../app/mod.ts");
+  const { configPath, configSchema, starterConfig } = await import("../plan/mod.ts");
   const { files, terminal } = world;
   const path = configPath(world, globals.config);
   if (await files.info(path)) {

@@ -1,7 +1,7 @@
 import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { argument, command } from "@optique/core/primitives";
-import type { ConnectionInfo } from "../app/mod.ts";
+import type { ConnectionInfo } from "../control/mod.ts";
 import { formatAge, formatBytes } from "../core/mod.ts";
 import { defineCommand } from "./command.ts";
 import { instanceOption, outputOption, wholeNumber, words } from "./options.ts";
@@ -47,7 +47,7 @@ export default defineCommand({
     output: outputOption(["table", "json", "yaml"], "table"),
   }),
   async run({ close, id = "default", output }, world, { signal }) {
-    const { connectInstance } = await import("../app/mod.ts");
+    const { connectInstance } = await import("../instances/mod.ts");
     const client = await connectInstance(world, id, { signal });
     if (close !== undefined) {
       await client.closeConnection(close, { signal });

@@ -2,8 +2,9 @@ import { object } from "@optique/core/constructs";
 import { multiple, optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
 import { choice, string } from "@optique/core/valueparser";
-import type { DnsSystem, DnsWish } from "../app/mod.ts";
-import { isPosternError, parseTarget, PosternError, type World } from "../core/mod.ts";
+import type { DnsSystem, DnsWish } from "../resolver/mod.ts";
+import { isPosternError, parseTarget, PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import { defineCommand, type RunContext } from "./command.ts";
 import { tellDnsChange } from "./dns_change.ts";
 import { fromInstanceOrFiles } from "./from_instance_or_files.ts";
@@ -49,7 +50,7 @@ export default defineCommand({
         hint: "see first what would be written: postern dns --print systemd-resolved",
       });
     }
-    const { applyCommand, applyDns, undoDns } = await import("../app/mod.ts");
+    const { applyCommand, applyDns, undoDns } = await import("../resolver/mod.ts");
     const { signal } = context;
     if (undo) {
       const change = await asRoot(() => undoDns(world, { signal }), "sudo postern dns --undo");
@@ -69,13 +70,15 @@ interface Asked {
 }
 
 async function wishOf({ server, domains, id }: Asked, world: World, context: RunContext): Promise<DnsWish> {
-  const { checkedWish, isDnsDomain, isOwnServer } = await import("../app/mod.ts");
+  const { checkedWish } = await import("../instance/mod.ts");
+  const { isDnsDomain, isOwnServer } = await import("../resolver/mod.ts");
   const named = domains.map((text) => domainOf(text, isDnsDomain));
   const address = server === undefined ? undefined : serverOf(server, isOwnServer);
   if (address && named.length > 0) return checkedWish({ server: address, domains: named });
   const { signal } = context;
   const found = await fromInstanceOrFiles(world, id, context, {
-    instance: async (client) => (await import("../app/mod.ts")).dnsWishOf(await client.status({ signal })),
+    instance: async (client) =>
+      (await import("../instance/mod.ts")).dnsWishOf(await client.status({ signal })),
     files: (app, sources) => app.dnsWishFromFiles(world, sources),
   });
   return checkedWish({ server: address ?? found.server, domains: named.length > 0 ? named : found.domains });
@@ -106,7 +109,7 @@ async function printFor(
   world: World,
   { signal }: Pick<RunContext, "signal">,
 ): Promise<void> {
-  const { dnsSystemFiles, nrptCommands, systemdVersion } = await import("../app/mod.ts");
+  const { dnsSystemFiles, nrptCommands, systemdVersion } = await import("../resolver/mod.ts");
   if (system === "nrpt") {
     const { make, undo } = nrptCommands(wish);
     await world.terminal.out(

@@ -1,5 +1,5 @@
-import type { DnsChange } from "../app/mod.ts";
-import type { World } from "../core/mod.ts";
+import type { DnsChange } from "../resolver/mod.ts";
+import type { World } from "../world/mod.ts";
 
 /** Says which files of the system were written and removed. */
 export async function tellDnsChange(world: World, { written, removed }: DnsChange): Promise<void> {

@@ -2,9 +2,9 @@ import { object } from "@optique/core/constructs";
 import { multiple } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
-import type { Finding } from "../app/mod.ts";
+import type { Finding } from "../doctor/mod.ts";
 import { maskedUrl } from "../config/mod.ts";
-import { PosternError } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { defineCommand } from "./command.ts";
 import { instanceOption, outputOption, words } from "./options.ts";
 import { type Paint, paintFor } from "./paint.ts";
@@ -35,7 +35,7 @@ export default defineCommand({
     output: outputOption(["table", "json", "yaml"], "table"),
   }),
   async run({ id = "default", urls, output }, world, { signal, globals, version }) {
-    const { doctor } = await import("../app/mod.ts");
+    const { doctor } = await import("../doctor/mod.ts");
     const wrong = urls.find((url) => !/^https?:\/\/[^/?#]/i.test(url));
     if (wrong !== undefined) {
       throw new PosternError(

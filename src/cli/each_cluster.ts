@@ -1,17 +1,11 @@
 import { merge, object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
-import type { ClusterPrograms } from "../app/mod.ts";
+import type { ClusterPrograms } from "../programs/mod.ts";
 import type { KnownCluster } from "../clusters/mod.ts";
-import {
-  asPosternError,
-  asUnstarted,
-  counted,
-  describe,
-  isPosternError,
-  PosternError,
-  type World,
-} from "../core/mod.ts";
+import { asPosternError, asUnstarted, describe, isPosternError, PosternError } from "../words/mod.ts";
+import { counted } from "../core/mod.ts";
+import type { World } from "../world/mod.ts";
 import {
   chosenClusters,
   clusterWords,

@@ -2,8 +2,9 @@ import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { argument, constant, option } from "@optique/core/primitives";
 import type { InferValue } from "@optique/core/parser";
-import type { ProxyCheck } from "../app/mod.ts";
-import { PosternError, type World } from "../core/mod.ts";
+import type { ProxyCheck } from "../roles/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import type { RunContext } from "./command.ts";
 import { untilSignals } from "./konnectivity_options.ts";
 import { durationValue, outputOption, pathValue, words } from "./options.ts";
@@ -49,7 +50,7 @@ export async function runCheck(
       hint: "add --live, or leave out --timeout",
     });
   }
-  const { checkProxy } = await import("../app/mod.ts");
+  const { checkProxy } = await import("../roles/mod.ts");
   await using signals = untilSignals(world, signal);
   const sources = { file, installConfig, ca };
   const options = { ...sources, isLive: live, ...(timeout !== undefined && { timeout }) };

@@ -3,7 +3,8 @@ import { multiple, optional, withDefault } from "@optique/core/modifiers";
 import { constant, flag, option } from "@optique/core/primitives";
 import { choice, string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
-import { PosternError, type World } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import type { RunContext } from "./command.ts";
 import { listenPort, untilSignals } from "./konnectivity_options.ts";
 import { durationValue, pathValue, words } from "./options.ts";
@@ -81,7 +82,7 @@ export async function runController(
   if (lease < 3_000) {
     throw new PosternError("usage", "Cannot use --lease-duration: it must be 3s or more");
   }
-  const { runEgressController } = await import("../app/mod.ts");
+  const { runEgressController } = await import("../roles/mod.ts");
   await using signals = untilSignals(world, signal);
   await runEgressController(
     {

@@ -3,8 +3,9 @@ import { multiple, optional } from "@optique/core/modifiers";
 import { constant, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
-import type { NoProxyList } from "../app/mod.ts";
-import { PosternError, type World } from "../core/mod.ts";
+import type { NoProxyList } from "../roles/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import type { PlatformFacts } from "../egress/mod.ts";
 import type { RunContext } from "./command.ts";
 import { untilSignals } from "./konnectivity_options.ts";
@@ -67,7 +68,7 @@ export async function runNoProxy(values: Values, world: World, { signal }: RunCo
     );
   }
   requireUse(values);
-  const { noProxyList } = await import("../app/mod.ts");
+  const { noProxyList } = await import("../roles/mod.ts");
   await using signals = untilSignals(world, signal);
   const automatic = { etcdNames, exclude, proxiesInternalApi };
   const sources = { kubeconfig, context, installConfig, facts, user, list, automatic, urls };

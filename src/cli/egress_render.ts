@@ -3,9 +3,10 @@ import { multiple, optional, withDefault } from "@optique/core/modifiers";
 import { argument, constant, option } from "@optique/core/primitives";
 import { choice, string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
-import type { RenderedObject } from "../app/mod.ts";
+import type { RenderedObject } from "../roles/mod.ts";
 import { maskedUrl } from "../config/mod.ts";
-import { PosternError, type World } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import type { RunContext } from "./command.ts";
 import { lineDiff } from "./line_diff.ts";
 import { untilSignals } from "./konnectivity_options.ts";
@@ -68,7 +69,7 @@ export async function runRender(values: Values, world: World, { signal }: RunCon
     );
   }
   requireOneSource(values);
-  const { renderInjection } = await import("../app/mod.ts");
+  const { renderInjection } = await import("../roles/mod.ts");
   await using signals = untilSignals(world, signal);
   const { objects, warnings } = await renderInjection(world, values, { signal: signals.first });
   await world.terminal.err(warnings.map((text) => `postern: warning: ${printable(text)}\n`).join(""));
@@ -127,7 +128,7 @@ function masked(line: string): string {
 }
 
 async function bootstrap(values: Values, world: World): Promise<number> {
-  const { renderBootstrap } = await import("../app/mod.ts");
+  const { renderBootstrap } = await import("../roles/mod.ts");
   const { manifests, environment, status } = await renderBootstrap(world, values);
   const isSecret = [status.httpProxy, status.httpsProxy].some((url) => maskedUrl(url) !== url);
   if (isSecret) requireConsent(values, world);

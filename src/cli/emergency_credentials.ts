@@ -2,7 +2,8 @@ import { merge, object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
 import type { Cluster } from "../clusters/mod.ts";
-import { isPosternError, PosternError, type World } from "../core/mod.ts";
+import { isPosternError, PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import { clusterName, readClusters, tellNotes } from "./cluster_options.ts";
 import { type Command, defineCommand, type RunContext } from "./command.ts";
 import { doorAddress, giveOut, goesToFile, outputWords } from "./kubeconfig_output.ts";
@@ -56,7 +57,7 @@ function commandNamed(name: string, form: (rest: string) => string): Command {
       const { log, signal, globals: { config } } = context;
       const meant = await meantCluster(name, world, context);
       const proxyUrl = await doorAddress(world, output.id ?? "default", { credentials: true, context });
-      const { emergencyCredentials } = await import("../app/mod.ts");
+      const { emergencyCredentials } = await import("../programs/mod.ts");
       const { text, notes } = await emergencyCredentials(world, {
         clusterId: meant.id,
         privateKeyFile,
@@ -66,7 +67,8 @@ function commandNamed(name: string, form: (rest: string) => string): Command {
         ...(config !== undefined && { config }),
       }, { signal });
       await tellNotes(world, notes);
-      const { emergencyKubeconfig, trustedAuthority } = await import("../clusters/mod.ts");
+      const { emergencyKubeconfig } = await import("../emergency/mod.ts");
+      const { trustedAuthority } = await import("../kube/mod.ts");
       const authorityOf = (api: URL) => trustedAuthority(world, api);
       const made = await emergencyKubeconfig(text, { ...meant, proxyUrl, authorityOf });
       await tellNotes(world, made.notes);
@@ -87,7 +89,8 @@ interface MeantCluster {
 
 /** The cluster of that name; an emergency without any catalogue must do with the id alone. */
 async function meantCluster(name: string, world: World, context: RunContext): Promise<MeantCluster> {
-  const { findCluster, usualExec } = await import("../clusters/mod.ts");
+  const { findCluster } = await import("../clusters/mod.ts");
+  const { usualExec } = await import("../catalogue/mod.ts");
   try {
     const { clusters, rulesFor } = await readClusters(world, context);
     const { name: shown, cluster, catalogue } = findCluster(clusters, name);

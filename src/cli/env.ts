@@ -2,7 +2,8 @@ import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
 import { choice } from "@optique/core/valueparser";
-import { PosternError, type World } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import { defineCommand } from "./command.ts";
 import { fromInstanceOrFiles } from "./from_instance_or_files.ts";
 import { instanceOption, words } from "./options.ts";
@@ -37,7 +38,7 @@ export default defineCommand({
     id: instanceOption(),
   }),
   async run({ shell, client, unset, credentials, show, id = "default" }, world, context) {
-    const { renderEnvironment } = await import("../app/mod.ts");
+    const { renderEnvironment } = await import("../instance/mod.ts");
     if (credentials && !show && world.terminal.isOutput) {
       throw new PosternError("usage", "Cannot show credentials on a terminal", {
         hint: "send them to a program, or add --show",

@@ -2,8 +2,9 @@ import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
-import type { ExecCluster } from "../clusters/mod.ts";
-import { PosternError, type World } from "../core/mod.ts";
+import type { ExecCluster } from "../signin/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import { defineCommand } from "./command.ts";
 import { pathValue, words } from "./options.ts";
 
@@ -33,13 +34,13 @@ export default defineCommand({
     show: option("--show", { description: words("Allows to print the token on a terminal.") }),
   }),
   async run({ server, tokenFile, show }, world, { globals: { config }, log, signal }) {
-    const { execCredential, givenToken, readExecInfo } = await import("../clusters/mod.ts");
+    const { execCredential, givenToken, readExecInfo } = await import("../signin/mod.ts");
     const info = readExecInfo(world.process.env("KUBERNETES_EXEC_INFO"));
     const cluster = clusterOf(info.cluster, server);
     if (tokenFile === undefined) refuseTerminal(world, show);
     const source = tokenFile === "-" ? "input" : { file: tokenFile ?? "" };
     const given = tokenFile === undefined ? undefined : await givenToken(source, world);
-    const { clusterCredential } = await import("../app/mod.ts");
+    const { clusterCredential } = await import("../programs/mod.ts");
     const token = await clusterCredential(world, {
       cluster,
       ...(given !== undefined && { given }),

@@ -1,9 +1,9 @@
 import { object } from "@optique/core/constructs";
 import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
-import type { ExplanationInfo } from "../app/mod.ts";
+import type { ExplanationInfo } from "../control/mod.ts";
 import { maskedUrl } from "../config/mod.ts";
-import { exitCode, parseTarget, PosternError } from "../core/mod.ts";
+import { exitCode, parseTarget, PosternError } from "../words/mod.ts";
 import { defineCommand } from "./command.ts";
 import { fromInstanceOrFiles } from "./from_instance_or_files.ts";
 import { instanceOption, outputOption, words } from "./options.ts";

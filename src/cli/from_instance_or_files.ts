@@ -1,9 +1,10 @@
-import type { ControlClient } from "../app/mod.ts";
-import { describe, isPosternError, type World } from "../core/mod.ts";
+import type { ControlClient } from "../control/mod.ts";
+import { describe, isPosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import type { RunContext } from "./command.ts";
 import { printable } from "./printable.ts";
 
-type App = typeof import("../app/mod.ts");
+type App = typeof import("../instance/mod.ts");
 
 /** The configuration that stands in for a running door. */
 export interface Sources {
@@ -23,8 +24,8 @@ export async function fromInstanceOrFiles<T>(
     readonly files: (app: App, sources: Sources) => Promise<T>;
   },
 ): Promise<T> {
-  const app = await import("../app/mod.ts");
-  const { connectInstance, isUntrusted } = await import("../app/mod.ts");
+  const app = await import("../instance/mod.ts");
+  const { connectInstance, isUntrusted } = await import("../instances/mod.ts");
   const { config } = globals;
   if (config !== undefined) {
     await world.terminal.err(`postern: answered from "${config}", not by a running door\n`);

@@ -3,7 +3,8 @@ import { map, multiple, optional } from "@optique/core/modifiers";
 import { message } from "@optique/core/message";
 import { flag, option } from "@optique/core/primitives";
 import { choice } from "@optique/core/valueparser";
-import { createLog, type Log, type LogLevel, logLevels, type World } from "../core/mod.ts";
+import { createLog, type Log, type LogLevel, logLevels } from "../core/mod.ts";
+import type { World } from "../world/mod.ts";
 import { pathValue } from "./options.ts";
 
 /** What the options that every command takes have said. */

@@ -3,7 +3,8 @@ import { multiple, withDefault } from "@optique/core/modifiers";
 import { constant, option } from "@optique/core/primitives";
 import { choice, string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
-import { PosternError, type World } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import type { RunContext } from "./command.ts";
 import {
   expectPlainPorts,
@@ -125,7 +126,7 @@ export async function runAgent(
 ): Promise<void> {
   expectIdentifiers(values.identifiers);
   expectPlainPorts({ "--health-server-port": values.healthPort, "--admin-server-port": values.adminPort });
-  const { parseLabels, runKonnectivityAgent, selectorOf } = await import("../app/mod.ts");
+  const { parseLabels, runKonnectivityAgent, selectorOf } = await import("../roles/mod.ts");
   const { counts, namespace, label, source, kubeconfig } = values.leases;
   const { terminal, process } = world;
   const { token } = values;

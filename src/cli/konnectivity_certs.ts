@@ -3,7 +3,8 @@ import { multiple, withDefault } from "@optique/core/modifiers";
 import { argument, constant, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
-import { PosternError, type World } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import { pathValue, wholeNumber, words } from "./options.ts";
 
 /** Where certificates go, and what they say. */
@@ -43,7 +44,7 @@ export async function runCerts(values: InferValue<typeof certsOptions>, world: W
       hint: "give --san a name or an IP address",
     });
   }
-  const { writeCertificates } = await import("../app/mod.ts");
+  const { writeCertificates } = await import("../roles/mod.ts");
   const wish = { directory, names, days, ...renews && { renews: all ? "all" as const : "due" as const } };
   for (const { path, notAfter } of await writeCertificates(wish, world)) {
     await world.terminal.out(`${path} until ${notAfter.toISOString().slice(0, 10)}\n`);

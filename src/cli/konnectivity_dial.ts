@@ -3,7 +3,8 @@ import { multiple, optional, withDefault } from "@optique/core/modifiers";
 import { argument, constant, option } from "@optique/core/primitives";
 import { choice, string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
-import { asPosternError, PosternError, type World } from "../core/mod.ts";
+import { asPosternError, PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import type { RunContext } from "./command.ts";
 import { expectPlainPorts, ignoredOptions, listenPort } from "./konnectivity_options.ts";
 import { pathValue, wholeNumber, words } from "./options.ts";
@@ -82,7 +83,7 @@ export async function runDial(
   { log, signal }: RunContext,
 ): Promise<void> {
   expectPlainPorts({ "--request-port": values.requestPort, "--proxy-port": values.port });
-  const { fetchThroughKonnectivity } = await import("../app/mod.ts");
+  const { fetchThroughKonnectivity } = await import("../roles/mod.ts");
   const { socket, ca, cert, key } = values;
   const path = values.requestPath.replace(/^\/*/, "/");
   const isSocket = socket !== undefined && socket !== "";

@@ -3,7 +3,8 @@ import { optional, withDefault } from "@optique/core/modifiers";
 import { message, text } from "@optique/core/message";
 import { option } from "@optique/core/primitives";
 import { string, type ValueParser } from "@optique/core/valueparser";
-import { PosternError, type World } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import type { ArgumentParser } from "./command.ts";
 import { pathValue, wholeNumber, words } from "./options.ts";
 

@@ -3,7 +3,8 @@ import { multiple, optional, withDefault } from "@optique/core/modifiers";
 import { constant, option } from "@optique/core/primitives";
 import { choice, string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
-import { type Endpoint, PosternError, type World } from "../core/mod.ts";
+import { type Endpoint, PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import type { RunContext } from "./command.ts";
 import { narrowedTls, tlsVersions } from "./konnectivity_tls.ts";
 import { durationOrNever, pathValue, wholeNumber, words } from "./options.ts";
@@ -167,7 +168,7 @@ export async function runServer(values: Values, world: World, { log, signal }: R
     "--admin-port": others.adminPort,
   });
   const minVersion = narrowedTls(values.tls, log);
-  const { parseLabels, runKonnectivityServer } = await import("../app/mod.ts");
+  const { parseLabels, runKonnectivityServer } = await import("../roles/mod.ts");
   const { kubeconfig, keepsLease, leaseNamespace, leaseLabel } = values.cluster;
   await using signals = untilSignals(world, signal);
   await runKonnectivityServer(

@@ -3,8 +3,9 @@ import { optional, withDefault } from "@optique/core/modifiers";
 import { argument, constant, option } from "@optique/core/primitives";
 import { choice, string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
-import { formatTarget, isLoopbackHost, parseIp, PosternError, type World } from "../core/mod.ts";
-import type { SidecarSettings } from "../app/mod.ts";
+import { formatTarget, isLoopbackHost, parseIp, PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
+import type { SidecarSettings } from "../roles/mod.ts";
 import type { ArgumentParser, RunContext } from "./command.ts";
 import { fileOption, listenPort, switchValue, untilSignals } from "./konnectivity_options.ts";
 import { durationValue, pathValue, words } from "./options.ts";
@@ -116,7 +117,8 @@ export async function runSidecar(
   world: World,
   { log, version, signal }: RunContext,
 ): Promise<void> {
-  const { namedKubeconfigs, runKonnectivitySidecar } = await import("../app/mod.ts");
+  const { namedKubeconfigs } = await import("../plan/mod.ts");
+  const { runKonnectivitySidecar } = await import("../roles/mod.ts");
   await using signals = untilSignals(world, signal);
   await runKonnectivitySidecar(settingsOf(values, world, namedKubeconfigs(world)), world, {
     version,

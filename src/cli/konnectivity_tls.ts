@@ -1,4 +1,5 @@
-import { type Log, PosternError } from "../core/mod.ts";
+import type { Log } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 
 /** The names that Go has for versions of TLS. */
 export const tlsVersions = ["VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"] as const;

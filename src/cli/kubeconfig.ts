@@ -1,8 +1,9 @@
 import { merge, object } from "@optique/core/constructs";
 import { option } from "@optique/core/primitives";
-import type { Fleet } from "../app/mod.ts";
+import type { Fleet } from "../fleet/mod.ts";
 import type { KnownCluster } from "../clusters/mod.ts";
-import { PosternError, type World } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import {
   chosenClusters,
   clusterName,
@@ -97,8 +98,8 @@ async function giveKubeconfig(
   }
   const credentials = isFile || values.credentials;
   const proxyUrl = await doorAddress(world, values.id ?? "default", { credentials, context });
-  const { kubeconfigOf } = await import("../clusters/mod.ts");
-  const { apiAuthorities } = await import("../app/mod.ts");
+  const { kubeconfigOf } = await import("../kube/mod.ts");
+  const { apiAuthorities } = await import("../programs/mod.ts");
   const { trustsFirstUse } = values;
   const { signal } = context;
   const authorities = await apiAuthorities(world, clusters, { proxyUrl, trustsFirstUse, signal });

@@ -1,8 +1,10 @@
 import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
-import type { Kubeconfig } from "../clusters/mod.ts";
-import { counted, PosternError, type World } from "../core/mod.ts";
+import type { Kubeconfig } from "../kube/mod.ts";
+import { counted } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import type { RunContext } from "./command.ts";
 import { fromInstanceOrFiles } from "./from_instance_or_files.ts";
 import { instanceOption, pathValue, words } from "./options.ts";
@@ -54,8 +56,9 @@ export async function giveOut(
   { signal }: Pick<RunContext, "signal">,
 ): Promise<void> {
   const { terminal, files } = world;
-  const { mergeKubeconfigFile, writeKubeconfigFile, writtenKubeconfig } = await import("../clusters/mod.ts");
-  const { temporaryKubeconfig, writtenKubeconfigs } = await import("../app/mod.ts");
+  const { mergeKubeconfigFile, writeKubeconfigFile, writtenKubeconfig } = await import("../kube/mod.ts");
+  const { temporaryKubeconfig } = await import("../programs/mod.ts");
+  const { writtenKubeconfigs } = await import("../plan/mod.ts");
   if (temp) {
     const [first] = kubeconfig.clusters;
     return await terminal.out(`${await temporaryKubeconfig(world, first?.name ?? "", kubeconfig)}\n`);

@@ -2,7 +2,7 @@ import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
-import { PosternError } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { type Command, defineCommand, type RunContext } from "./command.ts";
 import { pathValue, words } from "./options.ts";
 import proxy from "./proxy.ts";

@@ -1,4 +1,5 @@
-import { LineWriter, type World } from "../core/mod.ts";
+import { LineWriter } from "../core/mod.ts";
+import type { World } from "../world/mod.ts";
 
 /** A log that is appended to a file instead of being written to stderr. Disposing writes what is left. */
 export async function logToFile(

@@ -28,7 +28,7 @@ export default defineCommand({
     }),
   }),
   async run({ name, device }, world, { globals: { config }, log, signal }) {
-    const { signInToCatalogues } = await import("../app/mod.ts");
+    const { signInToCatalogues } = await import("../programs/mod.ts");
     const source = config === undefined ? {} : { config };
     const way = device ? "device" : "browser";
     for (const one of await signInToCatalogues(world, source, { name, way, log, signal })) {

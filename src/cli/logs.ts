@@ -2,7 +2,9 @@ import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
-import { pause, PosternError, type World } from "../core/mod.ts";
+import { pause } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import { defineCommand } from "./command.ts";
 import { instanceOption, words } from "./options.ts";
 
@@ -37,7 +39,8 @@ export default defineCommand({
         hint: "postern logs ID",
       });
     }
-    const { logFile, serviceLog } = await import("../app/mod.ts");
+    const { logFile } = await import("../instances/mod.ts");
+    const { serviceLog } = await import("../service/mod.ts");
     const instance = named ?? id ?? "default";
     const service = instance === "default" ? await serviceLog(world, { isFollowed: follow }) : undefined;
     if (service && "command" in service) {

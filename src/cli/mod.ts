@@ -1,4 +1,4 @@
-import type { World } from "../core/mod.ts";
+import type { World } from "../world/mod.ts";
 import { kubectl, oc, shell } from "./cluster_programs.ts";
 import clusters from "./clusters.ts";
 import type { Context } from "./command.ts";

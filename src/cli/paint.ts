@@ -1,4 +1,4 @@
-import type { World } from "../core/mod.ts";
+import type { World } from "../world/mod.ts";
 
 /** Colours for one output stream; all of them leave the text alone where it is no terminal. */
 export interface Paint {

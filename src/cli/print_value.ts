@@ -1,4 +1,4 @@
-import type { World } from "../core/mod.ts";
+import type { World } from "../world/mod.ts";
 import { escaped } from "./odd_characters.ts";
 
 /** A value for programs, as it is written to stdout. */

@@ -1,4 +1,4 @@
-import type { World } from "../core/mod.ts";
+import type { World } from "../world/mod.ts";
 
 /** How far something has come, on the last line of a terminal; nothing at all where stderr is none. */
 export class Progress implements AsyncDisposable {

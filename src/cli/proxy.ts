@@ -4,8 +4,9 @@ import { option } from "@optique/core/primitives";
 import { message, text } from "@optique/core/message";
 import { string, type ValueParser } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
-import { PosternError, type World } from "../core/mod.ts";
-import type { OnDemand } from "../app/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
+import type { OnDemand } from "../instance/mod.ts";
 import { defineCommand, type RunContext } from "./command.ts";
 import { logToFile } from "./log_to_file.ts";
 import { durationOrNever, instanceOption, pathValue, words } from "./options.ts";
@@ -114,7 +115,7 @@ export default defineCommand({
   async run(options, world, context) {
     const run = options.background ? startInBackground : runInForeground;
     if (options.kubeconfig !== "-") return await run(options, world, context);
-    const { keepKubeconfig } = await import("../app/mod.ts");
+    const { keepKubeconfig } = await import("../instance/mod.ts");
     const kubeconfig = await keepKubeconfig(world, options.id ?? "default");
     try {
       await run({ ...options, kubeconfig }, world, context);
@@ -127,7 +128,8 @@ export default defineCommand({
 });
 
 async function runInForeground(options: ProxyOptions, world: World, context: RunContext): Promise<void> {
-  const { CatalogueRefresh, runDoor } = await import("../app/mod.ts");
+  const { CatalogueRefresh } = await import("../fleet/mod.ts");
+  const { runDoor } = await import("../instance/mod.ts");
   const { id = "default", logFile, readyFile, onDemand } = options;
   const idleExit = options.idleExit ?? (onDemand ? idleOnDemand : undefined);
   const { listen, listenSocks, listenHttp, listenUnix, listenDns, routes, allowOpen, mappingFile } = options;
@@ -172,7 +174,7 @@ async function startInBackground(options: ProxyOptions, world: World, context: R
       hint: "write the service with: postern service-install",
     });
   }
-  const { startInBackground } = await import("../app/mod.ts");
+  const { startInBackground } = await import("../instances/mod.ts");
   const { id = "default" } = options;
   // The door is in a session of its own: who gives up waiting for it has to end it.
   using guard = new SignalGuard(world);

@@ -15,7 +15,7 @@ export default defineCommand({
   examples: [["postern reload", "prints a line for each difference"]],
   parser: object({ id: instanceOption(), output: outputOption(["table", "json", "yaml"], "table") }),
   async run({ id = "default", output }, world, { signal }) {
-    const { connectInstance } = await import("../app/mod.ts");
+    const { connectInstance } = await import("../instances/mod.ts");
     const client = await connectInstance(world, id, { signal });
     const report = await client.reload({ signal });
     world.process.keepOnly("nothing");

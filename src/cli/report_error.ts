@@ -1,4 +1,5 @@
-import { asPosternError, describe, exitCode, type World } from "../core/mod.ts";
+import { asPosternError, describe, exitCode } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import { paintFor } from "./paint.ts";
 import { printableLines } from "./printable.ts";
 

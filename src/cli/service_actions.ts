@@ -2,7 +2,8 @@ import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
 import { formatDuration } from "../config/mod.ts";
-import { PosternError, type World } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import type { RunContext } from "./command.ts";
 import { durationOrNever, outputOption, words } from "./options.ts";
 import { printValue } from "./print_value.ts";
@@ -65,7 +66,7 @@ export async function install(
       },
     );
   }
-  const { installService, planService } = await import("../app/mod.ts");
+  const { installService, planService } = await import("../service/mod.ts");
   const plan = await planService(world, {
     hasTimer: updateTimer,
     isPrinted: values.print,
@@ -118,7 +119,7 @@ export async function uninstall(
   world: World,
   { signal }: RunContext,
 ): Promise<void> {
-  const { planRemoval, removeService } = await import("../app/mod.ts");
+  const { planRemoval, removeService } = await import("../service/mod.ts");
   const plan = await planRemoval(world);
   const tell = teller(world);
   if (plan.removed.length === 0) return await tell("no service is installed");
@@ -136,7 +137,7 @@ export async function status(
   world: World,
   { signal }: RunContext,
 ): Promise<number> {
-  const { serviceStates } = await import("../app/mod.ts");
+  const { serviceStates } = await import("../service/mod.ts");
   const states = await serviceStates(world, { signal });
   if (output !== "table") await printValue(world, states, output);
   else if (states.length === 0) await teller(world)("no service is installed: postern service-install");

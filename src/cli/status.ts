@@ -1,7 +1,9 @@
 import { object } from "@optique/core/constructs";
 import { option } from "@optique/core/primitives";
-import type { Status } from "../app/mod.ts";
-import { describe, isPosternError, pause, PosternError, type World } from "../core/mod.ts";
+import type { Status } from "../control/mod.ts";
+import { describe, isPosternError, PosternError } from "../words/mod.ts";
+import { pause } from "../core/mod.ts";
+import type { World } from "../world/mod.ts";
 import { defineCommand } from "./command.ts";
 import { instanceOption, type OutputFormat, outputOption, words } from "./options.ts";
 import { formatValue } from "./print_value.ts";
@@ -50,7 +52,7 @@ export default defineCommand({
 });
 
 async function pageAddress(world: World, id: string, { signal }: { signal: AbortSignal }): Promise<string> {
-  const { connectInstance } = await import("../app/mod.ts");
+  const { connectInstance } = await import("../instances/mod.ts");
   return await (await connectInstance(world, id, { signal })).page({ signal });
 }
 
@@ -59,7 +61,7 @@ async function statuses(
   id: string | undefined,
   { signal }: { signal: AbortSignal },
 ): Promise<Status[]> {
-  const { connectInstance, instances, isUntrusted } = await import("../app/mod.ts");
+  const { connectInstance, instances, isUntrusted } = await import("../instances/mod.ts");
   const notes: string[] = [];
   const silent: string[] = [];
   let distrusted: PosternError | undefined;

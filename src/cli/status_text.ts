@@ -1,5 +1,6 @@
-import type { Status } from "../app/mod.ts";
-import { counted, formatAge, formatBytes, type World } from "../core/mod.ts";
+import type { Status } from "../control/mod.ts";
+import { counted, formatAge, formatBytes } from "../core/mod.ts";
+import type { World } from "../world/mod.ts";
 import { chainsText } from "./chains_text.ts";
 import { type Paint, paintFor } from "./paint.ts";
 import { printable, printableLines } from "./printable.ts";

@@ -2,7 +2,8 @@ import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
-import { asPosternError, describe, isPosternError, PosternError, type World } from "../core/mod.ts";
+import { asPosternError, describe, isPosternError, PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import { defineCommand } from "./command.ts";
 import { instanceOption, words } from "./options.ts";
 import { printable } from "./printable.ts";
@@ -33,7 +34,7 @@ export default defineCommand({
       });
     }
     if (!all) return await stop(named ?? id ?? "default", world, { signal });
-    const { instances } = await import("../app/mod.ts");
+    const { instances } = await import("../instances/mod.ts");
     const failed: PosternError[] = [];
     const unanswered = (_id: string, error: unknown) => void failed.push(asPosternError(error));
     const notes: string[] = [];
@@ -63,7 +64,7 @@ export default defineCommand({
 });
 
 async function stop(id: string, world: World, { signal }: { signal: AbortSignal }): Promise<void> {
-  const { stopInstance } = await import("../app/mod.ts");
+  const { stopInstance } = await import("../instances/mod.ts");
   await stopInstance(world, id, { signal });
   await world.terminal.err(`postern: stopped "${id}"\n`);
 }

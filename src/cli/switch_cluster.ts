@@ -1,7 +1,8 @@
 import { object } from "@optique/core/constructs";
 import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
-import { PosternError, type World } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import { readClusters, tellNotes, trustOption } from "./cluster_options.ts";
 import { type Command, defineCommand, type RunContext } from "./command.ts";
 import execCredential from "./exec_credential.ts";
@@ -100,10 +101,12 @@ async function goTo(
 ): Promise<void> {
   const { signal } = context;
   const fleet = await readClusters(world, context);
-  const { findCluster, kubeconfigOf, mergeKubeconfigFile } = await import("../clusters/mod.ts");
+  const { findCluster } = await import("../clusters/mod.ts");
+  const { kubeconfigOf, mergeKubeconfigFile } = await import("../kube/mod.ts");
   const known = findCluster(fleet.clusters, name);
   const proxyUrl = await doorAddress(world, id, { credentials: true, context });
-  const { apiAuthorities, writtenKubeconfigs } = await import("../app/mod.ts");
+  const { apiAuthorities } = await import("../programs/mod.ts");
+  const { writtenKubeconfigs } = await import("../plan/mod.ts");
   const authorities = await apiAuthorities(world, [known], { proxyUrl, trustsFirstUse, signal });
   const { kubeconfig, notes } = kubeconfigOf([known], {
     proxyUrl,
@@ -135,8 +138,8 @@ async function goBack(world: World, { signal }: RunContext): Promise<void> {
 
 /** What was current is remembered for `switch -`. */
 async function makeCurrentHere(context: string, world: World, signal: AbortSignal): Promise<void> {
-  const { makeCurrent } = await import("../clusters/mod.ts");
-  const { writtenKubeconfigs } = await import("../app/mod.ts");
+  const { makeCurrent } = await import("../kube/mod.ts");
+  const { writtenKubeconfigs } = await import("../plan/mod.ts");
   const paths = await writtenKubeconfigs(world);
   const former = await makeCurrent(world, paths, context, { signal });
   if (former !== undefined && former !== context) {

@@ -1,7 +1,7 @@
 import { merge, object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
-import type { FleetTest } from "../app/mod.ts";
+import type { FleetTest } from "../fleet/mod.ts";
 import { clusterWords, tellNotes } from "./cluster_options.ts";
 import { defineCommand } from "./command.ts";
 import { durationValue, instanceOption, outputOption, wholeNumber, words } from "./options.ts";
@@ -51,7 +51,7 @@ export default defineCommand({
   ),
   async run({ timeout, parallel = 16, alone = false, id, output, ...wanted }, world, context) {
     const { signal, globals: { config }, log } = context;
-    const { countsOf, testFleet } = await import("../app/mod.ts");
+    const { countsOf, testFleet } = await import("../fleet/mod.ts");
     const paint = paintFor(world, "out");
     const isTable = output === "table";
     const tests: FleetTest[] = [];

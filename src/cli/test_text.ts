@@ -1,4 +1,4 @@
-import type { FleetTest, TestCounts } from "../app/mod.ts";
+import type { FleetTest, TestCounts } from "../fleet/mod.ts";
 import type { Paint } from "./paint.ts";
 import { printable } from "./printable.ts";
 

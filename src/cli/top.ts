@@ -1,7 +1,8 @@
 import { object } from "@optique/core/constructs";
 import { option } from "@optique/core/primitives";
-import type { ControlClient } from "../app/mod.ts";
-import { describe, PosternError, type World } from "../core/mod.ts";
+import type { ControlClient } from "../control/mod.ts";
+import { describe, PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import { defineCommand } from "./command.ts";
 import { instanceOption, outputOption, words } from "./options.ts";
 import { escaped } from "./odd_characters.ts";
@@ -35,7 +36,7 @@ export default defineCommand({
     output: outputOption(["table", "json"], "table"),
   }),
   async run({ id = "default", once, output }, world, { signal }) {
-    const { connectInstance } = await import("../app/mod.ts");
+    const { connectInstance } = await import("../instances/mod.ts");
     const client = await connectInstance(world, id, { signal });
     if (output === "json") return await showLines(world, { client, signal }, once);
     if (once || !await showLive(world, { client, signal })) await showOnce(world, { client, signal });

@@ -1,4 +1,4 @@
-import type { ConnectionInfo, EndedConnection } from "../app/mod.ts";
+import type { ConnectionInfo, EndedConnection } from "../control/mod.ts";
 import type { LiveConnection, TopState } from "./top_state.ts";
 
 /** A connection of the table: one that lives, or one that has ended. */

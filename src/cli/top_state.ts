@@ -5,7 +5,7 @@ import type {
   TrafficSample,
   Watched,
   WatchedStep,
-} from "../app/mod.ts";
+} from "../control/mod.ts";
 
 /** A live connection, and how fast it is, in bytes a second. */
 export interface LiveConnection extends ConnectionInfo {

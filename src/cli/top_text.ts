@@ -1,4 +1,4 @@
-import type { Status } from "../app/mod.ts";
+import type { Status } from "../control/mod.ts";
 import { counted, formatAge, formatBytes } from "../core/mod.ts";
 import type { Paint } from "./paint.ts";
 import { printable } from "./printable.ts";

@@ -2,8 +2,11 @@ import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
-import type { InstanceReload, UpdateReport } from "../app/mod.ts";
-import { formatAge, PosternError, type World } from "../core/mod.ts";
+import type { InstanceReload } from "../instances/mod.ts";
+import type { UpdateReport } from "../fleet/mod.ts";
+import { formatAge } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import { defineCommand, type RunContext } from "./command.ts";
 import { durationValue, outputOption, pathValue, words } from "./options.ts";
 import { printValue } from "./print_value.ts";
@@ -93,7 +96,7 @@ async function update(
     asksNobody,
     tokenFile,
   } = values;
-  const { importKharon, updateCatalogues } = await import("../app/mod.ts");
+  const { importKharon, updateCatalogues } = await import("../fleet/mod.ts");
   const source = config === undefined ? {} : { config };
   if (fromKharon) {
     const other = name ?? (lieutenantUrl && "--lieutenant-url") ??
@@ -156,7 +159,7 @@ function reloaded({ id }: InstanceReload): string {
 
 /** The report as plain JSON. */
 async function valueOf({ catalogues, notes, instances }: UpdateReport): Promise<unknown> {
-  const { errorInfo } = await import("../app/mod.ts");
+  const { errorInfo } = await import("../control/mod.ts");
   return {
     catalogues: catalogues.map((one) =>
       "error" in one ? { name: one.name, error: errorInfo(one.error) } : one

@@ -1,4 +1,4 @@
-import type { UpdatedCatalogue } from "../app/mod.ts";
+import type { UpdatedCatalogue } from "../fleet/mod.ts";
 import { counted } from "../core/mod.ts";
 import { printable } from "./printable.ts";
 

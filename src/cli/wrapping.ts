@@ -1,4 +1,5 @@
-import { asPosternError, PosternError, type SignalName, type World } from "../core/mod.ts";
+import { asPosternError, PosternError } from "../words/mod.ts";
+import type { SignalName, World } from "../world/mod.ts";
 import type { Command } from "./command.ts";
 import { reportError } from "./report_error.ts";
 

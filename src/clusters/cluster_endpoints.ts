@@ -1,4 +1,4 @@
-import { certificateData } from "./kubeconfig/certificate_data.ts";
+import { certificateData } from "./certificate_data.ts";
 import { type Cluster, factOf } from "./cluster.ts";
 import { addressesOf, mayHaveCredentials, textOf } from "./cluster_facts.ts";
 

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "../core/mod.ts";
+import { isLoopbackHost } from "../words/mod.ts";
 import { type Cluster, factOf } from "./cluster.ts";
 
 /** Where programs of a person reach a cluster. */

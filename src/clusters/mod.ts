@@ -1,52 +1,15 @@
-export * from "./kubeconfig/auth_info.ts";
-export * from "./catalogue/catalogue_changes.ts";
-export * from "./catalogue/catalogue_routes.ts";
-export * from "./catalogue/catalogue_settings.ts";
-export * from "./catalogue/catalogue_store.ts";
-export * from "./cluster.ts";
-export * from "./cluster_endpoints.ts";
-export * from "./cluster_facts.ts";
-export type * from "./kube/cluster_view.ts";
-export * from "./kubeconfig/context_names.ts";
-export * from "./kubeconfig/current_context.ts";
-export * from "./kube/exec_info.ts";
-export { emergencyKubeconfig } from "./emergency/emergency_kubeconfig.ts";
-export * from "./emergency/emergency_object.ts";
-export * from "./emergency/emergency_settings.ts";
-export { openSecrets } from "./emergency/open_secrets.ts";
-export { passboltBuckets } from "./emergency/passbolt_buckets.ts";
-export { PrivateKeys } from "./emergency/private_keys.ts";
-export { type Bucket, readObject, shownBucket } from "./emergency/s3_object.ts";
-export * from "./kubeconfig/first_use_trust.ts";
-export * from "./sign_in/given_token.ts";
-export * from "./catalogue/kharon_cache.ts";
-export * from "./known_clusters.ts";
-export type * from "./kube/kube_api.ts";
-export { loadKubernetes } from "./kube/load_kubernetes.ts";
-export type { KubeConfig } from "./kube/kube_config.ts";
-export type { KubeContext } from "./kube/kube_context.ts";
-export type * from "./kube/kube_objects.ts";
-export type { ObjectMeta } from "./kube/kube_records.ts";
-export type { KubeWatch, Watched, WatchParts } from "./kube/kube_watch.ts";
-export type { Lease, LeaseFields, Leases } from "./kube/leases.ts";
-export * from "./kubeconfig/kubeconfig.ts";
-export * from "./kubeconfig/kubeconfig_file.ts";
-export type { Leadership, LeaseTimes } from "./kube/leader_election.ts";
-export * from "./catalogue/lieutenant.ts";
-export * from "./kube/managed_fields.ts";
-export * from "./sign_in/open_browser.ts";
-export * from "./sign_in/openshift_sign_in.ts";
-export * from "./catalogue/read_clusters.ts";
-export * from "./catalogue/read_domain.ts";
-export * from "./select_clusters.ts";
-export * from "./selector.ts";
-export * from "./services/service_dns.ts";
-export * from "./services/service_names.ts";
-export * from "./services/service_ports.ts";
-export * from "./services/service_targets.ts";
-export * from "./sign_in/sign_in.ts";
-export * from "./catalogue/stored_catalogues.ts";
-export * from "./sign_in/token_cache.ts";
-export type { WatchSink } from "./kube/watch_state.ts";
-export type { HttpProxy } from "./http/http_proxy_tunnel.ts";
-export { HttpClient, type HttpClientOptions, type HttpClientParts, placeOf } from "./http/http_client.ts";
+export { certificateData, isPemIn } from "./certificate_data.ts";
+export {
+  type Catalogue,
+  type Cluster,
+  describeWarning,
+  factOf,
+  type Facts,
+  type FactWarning,
+  type Mapping,
+} from "./cluster.ts";
+export { type ClusterEndpoint, type EndpointKind, endpointsOf } from "./cluster_endpoints.ts";
+export { addressesOf, mayHaveCredentials, textOf } from "./cluster_facts.ts";
+export { type KnownCluster, knownClusters } from "./known_clusters.ts";
+export { findCluster, selectClusters } from "./select_clusters.ts";
+export { shownText } from "./shown_text.ts";

@@ -1,5 +1,5 @@
 import { closest } from "../config/mod.ts";
-import { PosternError } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { type Cluster, factOf } from "./cluster.ts";
 import { addressesOf } from "./cluster_facts.ts";
 import type { KnownCluster } from "./known_clusters.ts";

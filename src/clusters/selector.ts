@@ -1,4 +1,4 @@
-import { PosternError } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 
 /** Whether something with these labels is meant; `label` gives undefined for one that is not there. */
 export type Selector = (label: (name: string) => string | undefined) => boolean;

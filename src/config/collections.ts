@@ -1,5 +1,4 @@
-import { mustBe, type Schema, shapeOf, shown } from "./schema.ts";
-import { isMapping } from "./schema.ts";
+import { isMapping, mustBe, type Schema, shapeOf, shown } from "./schema.ts";
 
 export interface ListOptions {
   readonly max?: number;

@@ -1,4 +1,4 @@
-import { type Endpoint, formatIp, isLoopback, parseIp, PosternError } from "../core/mod.ts";
+import { type Endpoint, formatIp, isLoopback, parseIp, PosternError } from "../words/mod.ts";
 import { maskedUrl } from "./masked_url.ts";
 import { port } from "./scalars.ts";
 import { type Schema, shown } from "./schema.ts";

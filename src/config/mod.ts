@@ -1,24 +1,17 @@
-export * from "./closest.ts";
-export * from "./collections.ts";
-export * from "./context.ts";
-export * from "./document.ts";
-export * from "./duration.ts";
-export * from "./file.ts";
-export * from "./json_schema.ts";
-export * from "./listen_address.ts";
-export * from "./masked.ts";
-export * from "./masked_url.ts";
-export * from "./modifiers.ts";
-export * from "./problems.ts";
-export * from "./record.ts";
-export * from "./scalars.ts";
-export {
-  type Infer,
-  isMapping,
-  type JsonDefinitions,
-  type JsonSchema,
-  type Omittable,
-  type Schema,
-  type Shape,
-} from "./schema.ts";
-export * from "./url.ts";
+export { closest, suggestion } from "./closest.ts";
+export { dictionary, list, oneOrMore } from "./collections.ts";
+export { type Context, formatPath, type Path, type Problem, rootContext } from "./context.ts";
+export { type ConfigDocument, documentLimit, parseDocument } from "./document.ts";
+export { duration, formatDuration, parseDuration } from "./duration.ts";
+export { file } from "./file.ts";
+export { jsonSchema } from "./json_schema.ts";
+export { type ListenAddress, listenAddress, parseListenAddress, unixAddress } from "./listen_address.ts";
+export { masked } from "./masked.ts";
+export { maskedUrl } from "./masked_url.ts";
+export { described, either, optional, refine, transformed } from "./modifiers.ts";
+export { configError, formatProblems, isError } from "./problems.ts";
+export { kinded, record } from "./record.ts";
+export { sameSettings } from "./same_settings.ts";
+export { choice, flag, integer, port, secret, text } from "./scalars.ts";
+export { type Infer, isMapping, type Schema } from "./schema.ts";
+export { url } from "./url.ts";

@@ -1,4 +1,4 @@
-import { describe, PosternError } from "../core/mod.ts";
+import { describe, PosternError } from "../words/mod.ts";
 import type { Context } from "./context.ts";
 import {
   alternatives,

@@ -1,4 +1,5 @@
-import { counted, PosternError } from "../core/mod.ts";
+import { counted } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { formatPath, type Position, type Problem } from "./context.ts";
 import type { ConfigDocument } from "./document.ts";
 

@@ -1,6 +1,6 @@
 import type { FarNames } from "./far_names.ts";
 import type { FarTables } from "./far_table.ts";
-import type { Target } from "./target.ts";
+import type { Target } from "../words/mod.ts";
 
 /** A two-way byte stream. Disposing drops both directions and may be done twice. */
 export interface Conn extends AsyncDisposable {

@@ -1,4 +1,4 @@
-import type { IpBytes } from "./address.ts";
+import type { IpBytes } from "../words/mod.ts";
 
 /** What is on the far side of a transport right now, for rules that ask for it. */
 export interface FarTable {

@@ -1,6 +1,6 @@
 import type { Conn } from "./conn.ts";
 import { ContinuedConn } from "./continued_conn.ts";
-import { PosternError } from "./errors.ts";
+import { PosternError } from "../words/mod.ts";
 
 /** A decoded message and how many bytes it took; undefined when bytes are missing; malformed bytes throw `protocol`. */
 export type Decode<T> = (bytes: Uint8Array<ArrayBuffer>) => { value: T; used: number } | undefined;

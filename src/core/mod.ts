@@ -1,40 +1,45 @@
-export * from "./accepting.ts";
-export * from "./address.ts";
-export * from "./ascii_name.ts";
-export type * from "./bytes.ts";
-export * from "./canonical_host.ts";
-export * from "./clock.ts";
-export * from "./conn.ts";
-export * from "./continued_conn.ts";
-export * from "./duplex.ts";
-export * from "./errors.ts";
-export type * from "./far_names.ts";
-export type * from "./far_table.ts";
-export * from "./held_bytes.ts";
-export * from "./hex_text.ts";
-export * from "./inbox.ts";
-export * from "./json_in.ts";
-export * from "./line_writer.ts";
-export * from "./log.ts";
-export * from "./messages.ts";
-export * from "./metrics.ts";
-export * from "./numeric_host.ts";
-export type * from "./endpoint.ts";
-export type * from "./network.ts";
-export * from "./path.ts";
-export * from "./plain_text.ts";
-export * from "./quantities.ts";
-export * from "./read_room.ts";
-export * from "./read_settled.ts";
-export * from "./relay.ts";
-export * from "./ring.ts";
-export * from "./socket_path.ts";
-export * from "./spare_buffers.ts";
-export * from "./store.ts";
-export * from "./streamed_conn.ts";
-export * from "./streams.ts";
-export * from "./target.ts";
-export * from "./tasks.ts";
-export * from "./turns.ts";
-export * from "./when_aborted.ts";
-export * from "./world.ts";
+export type { Bytes } from "./bytes.ts";
+export { type Clock, Deadlines, leastStall, limitTime, pause, within } from "./clock.ts";
+export type {
+  ClusterStatus,
+  Conn,
+  Dial,
+  Dialed,
+  DialOptions,
+  DialRequest,
+  HopStatus,
+  Tally,
+  Transport,
+  TransportNote,
+  TransportStatus,
+} from "./conn.ts";
+export { duplex, DuplexConn, type DuplexConnOptions } from "./duplex.ts";
+export type { FarName, FarNames, FarService } from "./far_names.ts";
+export { cut, isOwnable, networkIn } from "./far_network.ts";
+export type { FarDomain, FarNetwork, FarTable, FarTables } from "./far_table.ts";
+export { GatheredOutput } from "./gathered_output.ts";
+export { hexText } from "./hex_text.ts";
+export { Inbox } from "./inbox.ts";
+export { jsonIn } from "./json_in.ts";
+export { LineWriter } from "./line_writer.ts";
+export {
+  createLog,
+  formatFields,
+  type Log,
+  type LogFields,
+  type LogLevel,
+  logLevels,
+  silentLog,
+} from "./log.ts";
+export { type Decode, Messages } from "./messages.ts";
+export { Counter, Histogram, type Metric } from "./metrics.ts";
+export { plainText } from "./plain_text.ts";
+export { counted, formatAge, formatBytes } from "./quantities.ts";
+export { ReadRoom } from "./read_room.ts";
+export { relay } from "./relay.ts";
+export { Ring } from "./ring.ts";
+export { bufferSizes, giveBuffer, takeAtMost, takeBuffer } from "./spare_buffers.ts";
+export { StreamedConn } from "./streamed_conn.ts";
+export { Tasks } from "./tasks.ts";
+export { Turns, unlessAborted } from "./turns.ts";
+export { whenAborted } from "./when_aborted.ts";

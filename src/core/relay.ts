@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 import type { Conn, Tally } from "./conn.ts";
-import { PosternError } from "./errors.ts";
+import { PosternError } from "../words/mod.ts";
 import { ReadRoom } from "./read_room.ts";
 
 export interface RelayOptions {

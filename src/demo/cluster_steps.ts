@@ -1,4 +1,4 @@
-import type { Target } from "../core/mod.ts";
+import type { Target } from "../words/mod.ts";
 import { ask } from "./demo_client.ts";
 import { webName, webPod, webPodPort } from "./demo_cluster.ts";
 import { type DemoStage, type DemoStep, expect } from "./demo_stage.ts";

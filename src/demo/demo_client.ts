@@ -1,5 +1,6 @@
-import { type Conn, Messages, PosternError } from "../core/mod.ts";
-import { copyBody, joined } from "../listeners/mod.ts";
+import { type Conn, Messages } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import { copyBody, joined } from "../http/mod.ts";
 import { decodeResponseHead, encodeRequestHead, Fields, responseFraming } from "../wire/mod.ts";
 
 /** What a site answered. */

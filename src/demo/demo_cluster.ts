@@ -1,18 +1,8 @@
-import {
-  type Conn,
-  Deadlines,
-  describe,
-  formatTarget,
-  type Listening,
-  type Log,
-  type Messages,
-  PosternError,
-  type Target,
-  Tasks,
-  type World,
-} from "../core/mod.ts";
+import { type Conn, Deadlines, type Log, type Messages, Tasks } from "../core/mod.ts";
+import { describe, formatTarget, PosternError, type Target } from "../words/mod.ts";
+import type { Listening, World } from "../world/mod.ts";
 import { handshakeDeadline, type Serve, serveDoor } from "../listeners/mod.ts";
-import { webSocketAccept } from "../transports/mod.ts";
+import { acceptFor as webSocketAccept } from "../kube/mod.ts";
 import { decodeRequestHead, encodeChunk, encodeResponseHead, type RequestHead } from "../wire/mod.ts";
 import { DemoForwards } from "./demo_forwards.ts";
 

@@ -1,4 +1,5 @@
-import { type AppendFile, directoryOf, type FileInfo, type Files, PosternError } from "../core/mod.ts";
+import { type AppendFile, directoryOf, type FileInfo, type Files } from "../world/mod.ts";
+import { PosternError } from "../words/mod.ts";
 
 /** Files that are in memory only. Nothing else is there, so that no file of the person's is ever read or written. */
 export class DemoFiles implements Files {

@@ -1,4 +1,5 @@
-import { type Conn, describe, Tasks } from "../core/mod.ts";
+import { type Conn, Tasks } from "../core/mod.ts";
+import { describe } from "../words/mod.ts";
 import { type SpdyEffect, SpdySession, webSocket } from "../wire/mod.ts";
 
 export interface DemoForwardsOptions {

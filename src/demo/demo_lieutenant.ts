@@ -1,4 +1,6 @@
-import { Deadlines, describe, type Listening, type Log, Tasks, type World } from "../core/mod.ts";
+import { Deadlines, type Log, Tasks } from "../core/mod.ts";
+import { describe } from "../words/mod.ts";
+import type { Listening, World } from "../world/mod.ts";
 import { type PageRequest, type PageResponse, serveDoor, serveOnlyPages } from "../listeners/mod.ts";
 import { clientId, DemoSignIn, jsonPage } from "./demo_sign_in.ts";
 

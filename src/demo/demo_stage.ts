@@ -1,5 +1,5 @@
-import type { PrivateDoor } from "../app/mod.ts";
-import type { World } from "../core/mod.ts";
+import type { PrivateDoor } from "../programs/mod.ts";
+import type { World } from "../world/mod.ts";
 import type { DemoCluster } from "./demo_cluster.ts";
 import type { DemoLieutenant } from "./demo_lieutenant.ts";
 import type { FarSide } from "./far_side.ts";

@@ -1,4 +1,5 @@
-import { type Conn, formatTarget, isPosternError, Messages, type Target } from "../core/mod.ts";
+import { type Conn, Messages } from "../core/mod.ts";
+import { formatTarget, isPosternError, type Target } from "../words/mod.ts";
 import { socks4 } from "../wire/mod.ts";
 import { ask } from "./demo_client.ts";
 import { type DemoStage, type DemoStep, expect } from "./demo_stage.ts";

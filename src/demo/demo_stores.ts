@@ -1,4 +1,5 @@
-import { PosternError, type Store, type StoreKey, type Stores } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { Store, StoreKey, Stores } from "../world/mod.ts";
 
 /** Stores that are in memory only. */
 export class DemoStores implements Stores {

@@ -1,4 +1,5 @@
-import { PosternError, type World } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import { DemoFiles } from "./demo_files.ts";
 import { DemoStores } from "./demo_stores.ts";
 import { visit } from "./played_browser.ts";

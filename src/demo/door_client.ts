@@ -1,4 +1,5 @@
-import { type Conn, parseTarget, type Target } from "../core/mod.ts";
+import type { Conn } from "../core/mod.ts";
+import { parseTarget, type Target } from "../words/mod.ts";
 import { buildTransports } from "../transports/mod.ts";
 import { type Answer, ask } from "./demo_client.ts";
 import type { DemoStage } from "./demo_stage.ts";

@@ -1,17 +1,6 @@
-import {
-  type Conn,
-  Deadlines,
-  type Dial,
-  type Dialed,
-  formatTarget,
-  type Listening,
-  type Log,
-  normalHost,
-  PosternError,
-  type Target,
-  Tasks,
-  type World,
-} from "../core/mod.ts";
+import { type Conn, Deadlines, type Dial, type Dialed, type Log, Tasks } from "../core/mod.ts";
+import { formatTarget, normalHost, PosternError, type Target } from "../words/mod.ts";
+import type { Listening, World } from "../world/mod.ts";
 import {
   type ListenerDeps,
   type PageResponse,

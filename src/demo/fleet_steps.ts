@@ -1,5 +1,6 @@
-import { readFleet, updateCatalogues } from "../app/mod.ts";
-import { silentLog, type Target } from "../core/mod.ts";
+import { readFleet, updateCatalogues } from "../fleet/mod.ts";
+import { silentLog } from "../core/mod.ts";
+import type { Target } from "../words/mod.ts";
 import { ask } from "./demo_client.ts";
 import { clusterDomain } from "./demo_lieutenant.ts";
 import { type DemoStage, type DemoStep, expect } from "./demo_stage.ts";

@@ -1,16 +1,6 @@
-import {
-  accepting,
-  type Conn,
-  describe,
-  duplex,
-  formatTarget,
-  type Listening,
-  type Log,
-  relay,
-  type Target,
-  Tasks,
-  type World,
-} from "../core/mod.ts";
+import { accepting, type Listening, type World } from "../world/mod.ts";
+import { type Conn, duplex, type Log, relay, Tasks } from "../core/mod.ts";
+import { describe, formatTarget, type Target } from "../words/mod.ts";
 import {
   loadSsh2Server,
   ServerChannel,

@@ -1,1 +1,1 @@
-export { type DemoOptions, runDemo } from "./run_demo.ts";
+export { runDemo } from "./run_demo.ts";

@@ -1,4 +1,4 @@
-import type { World } from "../core/mod.ts";
+import type { World } from "../world/mod.ts";
 
 /** How often one is sent on before it gives up. */
 const mostRedirects = 10;
@@ -9,7 +9,7 @@ export async function visit(
   address: URL,
   { signal }: { readonly signal: AbortSignal },
 ): Promise<void> {
-  const { HttpClient } = await import("../clusters/mod.ts");
+  const { HttpClient } = await import("../http/mod.ts");
   const client = new HttpClient({ clock, network });
   for (let url = address, left = mostRedirects; left > 0; left--) {
     const { status, fields } = await client.ask({ url }, { signal });

@@ -1,13 +1,7 @@
-import { PrivateDoor } from "../app/mod.ts";
-import {
-  createLog,
-  describe,
-  formatTarget,
-  LineWriter,
-  PosternError,
-  whenAborted,
-  type World,
-} from "../core/mod.ts";
+import { PrivateDoor } from "../programs/mod.ts";
+import { createLog, LineWriter, whenAborted } from "../core/mod.ts";
+import { describe, formatTarget, PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
 import { clusterSteps } from "./cluster_steps.ts";
 import { DemoCluster, kubeconfigPath, webName } from "./demo_cluster.ts";
 import { DemoLieutenant } from "./demo_lieutenant.ts";

@@ -1,4 +1,4 @@
-import { parseIp } from "../core/mod.ts";
+import { parseIp } from "../words/mod.ts";
 import { goTrimmed } from "./go_text.ts";
 import { parseNetworkRange } from "./network_range.ts";
 import type { SpecProblem, SpecReason, SpecReport } from "./proxy_spec.ts";

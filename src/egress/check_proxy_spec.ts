@@ -1,4 +1,4 @@
-import { parseIp } from "../core/mod.ts";
+import { parseIp } from "../words/mod.ts";
 import { checkNoProxy } from "./check_no_proxy.ts";
 import { checkProxyUrl, type ProxyField, type ProxyPlace } from "./check_proxy_url.ts";
 import { isInRange, parseNetworkRange } from "./network_range.ts";

@@ -1,6 +1,6 @@
-import type { HttpClientParts } from "../clusters/mod.ts";
+import type { HttpClientParts } from "../http/mod.ts";
 import { maskedUrl } from "../config/mod.ts";
-import { describe } from "../core/mod.ts";
+import { describe } from "../words/mod.ts";
 import { proxyPlace } from "./check_proxy_url.ts";
 import { goNoProxy } from "./no_proxy_match_go.ts";
 import type { ProxyStatus } from "./proxy_spec.ts";
@@ -42,7 +42,7 @@ export async function fourWays(
   const target = requestTarget(url);
   const proxy = proxyPlace(target?.scheme === "https" ? status.httpsProxy : status.httpProxy);
   if (!target || !proxy) return undefined;
-  const { HttpClient } = await import("../clusters/mod.ts");
+  const { HttpClient } = await import("../http/mod.ts");
   const ask = async (by: { proxy?: typeof proxy }): Promise<WayResult> => {
     const { signal, ca, timeout = 5000 } = options;
     try {

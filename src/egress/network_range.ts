@@ -1,4 +1,4 @@
-import { type IpBytes, parseIp, unmapped } from "../core/mod.ts";
+import { type IpBytes, parseIp, unmapped } from "../words/mod.ts";
 
 /** A network as Go's `net.ParseCIDR` reads it: its base address, masked, and the length of its prefix. */
 export interface NetworkRange {

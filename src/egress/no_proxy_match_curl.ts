@@ -1,4 +1,4 @@
-import { formatIp, type IpBytes, parseIPv4, parseIPv6 } from "../core/mod.ts";
+import { formatIp, type IpBytes, parseIPv4, parseIPv6 } from "../words/mod.ts";
 import type { IsDirect } from "./no_proxy_match_go.ts";
 import { asciiHost, type RequestTarget } from "./request_target.ts";
 

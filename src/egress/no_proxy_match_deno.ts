@@ -1,7 +1,7 @@
-import { type IpBytes, parseIp } from "../core/mod.ts";
+import { type IpBytes, parseIp } from "../words/mod.ts";
 import type { IsDirect } from "./no_proxy_match_go.ts";
 import { isInRange, type NetworkRange, parseNetworkRange } from "./network_range.ts";
-import { type RequestTarget } from "./request_target.ts";
+import type { RequestTarget } from "./request_target.ts";
 
 /**
  * The matcher of Deno's `fetch`: `*` anywhere in the list is every name, a dot in front is passed over, items keep

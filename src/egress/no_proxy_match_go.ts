@@ -1,4 +1,4 @@
-import { type IpBytes, isLoopback, parseIp, unmapped } from "../core/mod.ts";
+import { type IpBytes, isLoopback, parseIp, unmapped } from "../words/mod.ts";
 import { goTrimmed } from "./go_text.ts";
 import { isInRange, type NetworkRange, parseNetworkRange } from "./network_range.ts";
 import { asciiHost, portOf, type RequestTarget } from "./request_target.ts";

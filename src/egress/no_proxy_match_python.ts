@@ -1,4 +1,4 @@
-import { parseIPv4 } from "../core/mod.ts";
+import { parseIPv4 } from "../words/mod.ts";
 import type { IsDirect } from "./no_proxy_match_go.ts";
 import { isInRange, parseNetworkRange } from "./network_range.ts";
 import type { RequestTarget } from "./request_target.ts";

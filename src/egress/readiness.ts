@@ -1,6 +1,7 @@
-import type { HttpClientParts } from "../clusters/mod.ts";
+import type { HttpClientParts } from "../http/mod.ts";
 import { maskedUrl } from "../config/mod.ts";
-import { type Clock, describe, pause, PosternError } from "../core/mod.ts";
+import { type Clock, pause } from "../core/mod.ts";
+import { describe, PosternError } from "../words/mod.ts";
 import { endpointProxy } from "./check_proxy_spec.ts";
 import { proxyPlace } from "./check_proxy_url.ts";
 import type { ProxySpec } from "./proxy_spec.ts";
@@ -95,7 +96,7 @@ async function attemptOnce(
 ): Promise<Outcome> {
   const place = proxyPlace(proxy);
   if (!place) return { isReady: false, failure: "there is no proxy to ask it through" };
-  const { HttpClient } = await import("../clusters/mod.ts");
+  const { HttpClient } = await import("../http/mod.ts");
   const deadline = new Deadline(parts.clock, timeout);
   try {
     let url = new URL(endpoint);

@@ -1,4 +1,4 @@
-import { parseIPv6 } from "../core/mod.ts";
+import { parseIPv6 } from "../words/mod.ts";
 
 /** A URL as Go's `url.ParseRequestURI` takes it apart, which is how the operator and most consumers read a proxy. */
 export interface RequestUri {

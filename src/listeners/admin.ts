@@ -1,4 +1,5 @@
-import { type Conn, type Endpoint, isLoopbackHost, type Messages } from "../core/mod.ts";
+import type { Conn, Messages } from "../core/mod.ts";
+import { type Endpoint, isLoopbackHost } from "../words/mod.ts";
 import { type PageDeps, serveOnlyPages, type ServePagesOptions } from "./http_server.ts";
 import { type Pages, textPage } from "./page.ts";
 import { foreignRefusal } from "./page_access.ts";

@@ -1,4 +1,5 @@
-import { type Clock, parseIp, pause, unmapped } from "../core/mod.ts";
+import { type Clock, pause } from "../core/mod.ts";
+import { parseIp, unmapped } from "../words/mod.ts";
 
 /** Someone who may use the door. */
 export interface User {

@@ -1,5 +1,6 @@
-import { type Conn, type Messages, PosternError } from "../core/mod.ts";
-import type { Hello } from "./door_state.ts";
+import type { Conn, Messages } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { Hello } from "../control/mod.ts";
 import { eventsPage } from "./event_stream.ts";
 import { type PageDeps, serveOnlyPages, type ServePagesOptions } from "./http_server.ts";
 import { errorJson, jsonPage, type PageRequest, type Pages } from "./page.ts";

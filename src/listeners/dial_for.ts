@@ -1,4 +1,5 @@
-import { type Conn, type Dialed, type DialRequest, type Messages, PosternError } from "../core/mod.ts";
+import type { Conn, Dialed, DialRequest, Messages } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import type { ListenerDeps } from "./listener.ts";
 
 /** How long a dial goes on before its client is looked after, in ms: most are over by then, and pay nothing for it. */

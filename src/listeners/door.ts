@@ -1,12 +1,6 @@
-import {
-  accepting,
-  type Conn,
-  describe,
-  type Listening,
-  Messages,
-  PosternError,
-  Tasks,
-} from "../core/mod.ts";
+import { accepting, type Listening } from "../world/mod.ts";
+import { type Conn, Messages, Tasks } from "../core/mod.ts";
+import { describe, PosternError } from "../words/mod.ts";
 import type { ListenerDeps, Serve, Unheard } from "./listener.ts";
 
 const mostTurnedAway = 64;

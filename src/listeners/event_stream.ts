@@ -1,7 +1,6 @@
-import { PosternError } from "../core/mod.ts";
-import type { PageResponse } from "./page.ts";
-import { errorJson } from "./page.ts";
-import type { Watched } from "./door_state.ts";
+import { PosternError } from "../words/mod.ts";
+import { errorJson, type PageResponse } from "./page.ts";
+import type { Watched } from "../control/mod.ts";
 
 /** The media type of a stream of events (HTML Standard, section 9.2). */
 const eventStreamType = "text/event-stream";

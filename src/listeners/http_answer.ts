@@ -1,6 +1,6 @@
-import { PosternError } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { encodeResponseHead, Http1Problem, type RequestHead } from "../wire/mod.ts";
-import { joined } from "./http_body.ts";
+import { joined } from "../http/mod.ts";
 import { errorPage, type PageResponse, type WholePage } from "./page.ts";
 
 export interface ResponseOptions {

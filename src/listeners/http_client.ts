@@ -1,4 +1,5 @@
-import { asPosternError, type Conn, describe, type Messages } from "../core/mod.ts";
+import { asPosternError, describe } from "../words/mod.ts";
+import type { Conn, Messages } from "../core/mod.ts";
 import { decodeRequestHead, Http1Problem, isPersistent, type RequestHead } from "../wire/mod.ts";
 import { answerBytes } from "./http_answer.ts";
 import { lastWords } from "./last_words.ts";

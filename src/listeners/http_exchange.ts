@@ -1,4 +1,5 @@
-import { type Conn, isPosternError, type Messages, PosternError } from "../core/mod.ts";
+import type { Conn, Messages } from "../core/mod.ts";
+import { isPosternError, PosternError } from "../words/mod.ts";
 import {
   decodeResponseHead,
   encodeChunk,
@@ -13,7 +14,7 @@ import {
   responseFraming,
   type ResponseHead,
 } from "../wire/mod.ts";
-import { copyBody, joined } from "./http_body.ts";
+import { copyBody, joined } from "../http/mod.ts";
 import {
   framingFor,
   interimFields,

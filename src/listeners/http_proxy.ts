@@ -1,12 +1,5 @@
-import {
-  asPosternError,
-  type Conn,
-  describe,
-  type Dialed,
-  formatTarget,
-  type Messages,
-  type Target,
-} from "../core/mod.ts";
+import { asPosternError, describe, formatTarget, type Target } from "../words/mod.ts";
+import type { Conn, Dialed, Messages } from "../core/mod.ts";
 import {
   decodeBasic,
   encodeResponseHead,
@@ -16,7 +9,7 @@ import {
   requestTarget,
 } from "../wire/mod.ts";
 import { dialFor } from "./dial_for.ts";
-import { joined } from "./http_body.ts";
+import { joined } from "../http/mod.ts";
 import { lastStation, passwordPage } from "./http_answer.ts";
 import { HttpClient } from "./http_client.ts";
 import { Exchange, type ForwardedRequest } from "./http_exchange.ts";

@@ -1,13 +1,5 @@
-import {
-  asPosternError,
-  type Clock,
-  type Conn,
-  type Deadlines,
-  describe,
-  type Log,
-  type Messages,
-  PosternError,
-} from "../core/mod.ts";
+import { asPosternError, describe, PosternError } from "../words/mod.ts";
+import type { Clock, Conn, Deadlines, Log, Messages } from "../core/mod.ts";
 import {
   decodeRequestHead,
   encodeChunk,
@@ -19,7 +11,7 @@ import {
   type RequestHead,
 } from "../wire/mod.ts";
 import { answerBytes, answerHead, serverWide } from "./http_answer.ts";
-import { joined, readBody } from "./http_body.ts";
+import { joined, readBody } from "../http/mod.ts";
 import type { Unheard } from "./listener.ts";
 import { lastWords } from "./last_words.ts";
 import { isAskedAgain } from "./next_request.ts";

@@ -1,4 +1,5 @@
-import { type Conn, type Deadlines, describe, type Log, type Messages, PosternError } from "../core/mod.ts";
+import type { Conn, Deadlines, Log, Messages } from "../core/mod.ts";
+import { describe, PosternError } from "../words/mod.ts";
 
 const longest = 1000;
 const mostDrained = 256 * 1024;

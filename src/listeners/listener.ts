@@ -1,12 +1,5 @@
-import {
-  type Clock,
-  type Conn,
-  type Deadlines,
-  type Dial,
-  type Log,
-  type Messages,
-  PosternError,
-} from "../core/mod.ts";
+import type { Clock, Conn, Deadlines, Dial, Log, Messages } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Pages } from "./page.ts";
 

@@ -1,4 +1,4 @@
-import { describe, PosternError } from "../core/mod.ts";
+import { describe, PosternError } from "../words/mod.ts";
 import { serveHttpProxy } from "./http_proxy.ts";
 import { handshakeDeadline, type Serve } from "./listener.ts";
 import { serveSocks4 } from "./socks4.ts";

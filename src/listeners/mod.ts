@@ -1,21 +1,26 @@
-export * from "./admin.ts";
-export * from "./authenticator.ts";
-export * from "./control.ts";
-export * from "./control_client.ts";
-export * from "./dns.ts";
-export * from "./dns_answers.ts";
-export * from "./dns_settings.ts";
-export type { DnsOutcome, DnsReply } from "./dns_reply.ts";
-export * from "./door.ts";
-export * from "./door_state.ts";
-export * from "./fake_range.ts";
-export * from "./http_body.ts";
-export * from "./http_server.ts";
-export * from "./listen_settings.ts";
-export * from "./listener.ts";
-export * from "./load_konnectivity.ts";
-export * from "./mixed.ts";
-export * from "./page.ts";
-export * from "./page_source.ts";
-export * from "./pages.ts";
-export * from "./error_info.ts";
+export { serveAdminAt } from "./admin.ts";
+export { Authenticator, type User } from "./authenticator.ts";
+export { controlProtocol, createControl, serveControl } from "./control.ts";
+export { serveDoor } from "./door.ts";
+export { serveOnlyPages } from "./http_server.ts";
+export {
+  type AuthSettings,
+  defaultLimits,
+  type DoorKind,
+  doorKinds,
+  type ListenerSettings,
+  type ListenSettings,
+  listenSettings,
+} from "./listen_settings.ts";
+export {
+  handshakeDeadline,
+  type ListenerDeps,
+  type ListenerLimits,
+  type Serve,
+  type ServeOptions,
+} from "./listener.ts";
+export { serveHttp, serveMixed, serveSocks } from "./mixed.ts";
+export { type PageRequest, type PageResponse, type Pages, textPage } from "./page.ts";
+export type { PageSource } from "./page_source.ts";
+export { createPages } from "./pages.ts";
+export { tunnel } from "./tunnel.ts";

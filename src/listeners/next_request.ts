@@ -1,4 +1,5 @@
-import { type Conn, type Deadlines, type Messages, PosternError, whenAborted } from "../core/mod.ts";
+import { type Conn, type Deadlines, type Messages, whenAborted } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 
 export interface NextRequestOptions {
   readonly deadlines: Deadlines;

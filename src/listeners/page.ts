@@ -1,6 +1,6 @@
-import { asPosternError } from "../core/mod.ts";
+import { asPosternError } from "../words/mod.ts";
 import { answerStatus, type Fields } from "../wire/mod.ts";
-import { errorInfo } from "./error_info.ts";
+import { errorInfo } from "../control/mod.ts";
 
 /** Through which kind of listener a page was asked for: it decides what the client may see. */
 export type PageAccess = "door" | "admin" | "control";

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "../core/mod.ts";
+import { isLoopbackHost } from "../words/mod.ts";
 import { parseAuthority } from "../wire/mod.ts";
 import { type PageRequest, type PageResponse, textPage } from "./page.ts";
 

@@ -1,5 +1,4 @@
-import type { PageRequest, PageResponse } from "./page.ts";
-import { textPage } from "./page.ts";
+import { type PageRequest, type PageResponse, textPage } from "./page.ts";
 
 /** Answers one page; `parts` are what the path's `*` stood for. */
 export type PageHandler = (

@@ -1,4 +1,5 @@
-import type { Metric, Target } from "../core/mod.ts";
+import type { Metric } from "../core/mod.ts";
+import type { Target } from "../words/mod.ts";
 import type {
   ConnectionInfo,
   DoorPhase,
@@ -7,7 +8,7 @@ import type {
   ReloadReport,
   Status,
   Watched,
-} from "./door_state.ts";
+} from "../control/mod.ts";
 
 /** What the pages and the control socket ask of the running door; the app implements it. */
 export interface PageSource {

@@ -1,4 +1,4 @@
-import { asPosternError, formatTarget, parseTarget, PosternError } from "../core/mod.ts";
+import { asPosternError, formatTarget, parseTarget, PosternError } from "../words/mod.ts";
 import { metricsText, metricsType, parseAuthority } from "../wire/mod.ts";
 import { errorJson, jsonPage, type PageRequest, type PageResponse, type Pages, textPage } from "./page.ts";
 import { eventsPage } from "./event_stream.ts";

@@ -1,4 +1,5 @@
-import { type Conn, describe, type Messages, PosternError } from "../core/mod.ts";
+import type { Conn, Messages } from "../core/mod.ts";
+import { describe, PosternError } from "../words/mod.ts";
 import { socks4 } from "../wire/mod.ts";
 import { dialFor } from "./dial_for.ts";
 import { lastWords } from "./last_words.ts";

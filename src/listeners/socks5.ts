@@ -1,4 +1,5 @@
-import { type Conn, describe, type Messages, PosternError, socks5Reply } from "../core/mod.ts";
+import type { Conn, Messages } from "../core/mod.ts";
+import { describe, PosternError, socks5Reply } from "../words/mod.ts";
 import { socks5 } from "../wire/mod.ts";
 import { dialFor } from "./dial_for.ts";
 import { lastWords } from "./last_words.ts";

@@ -1,4 +1,5 @@
-import { type FarNetwork, formatIp } from "../core/mod.ts";
+import type { FarNetwork } from "../core/mod.ts";
+import { formatIp } from "../words/mod.ts";
 import type { Domains } from "./guard.ts";
 import { isInside } from "./network_tree.ts";
 import type { NetworkPattern } from "./pattern.ts";

@@ -1,4 +1,4 @@
-import { formatTarget, isLoopbackHost, parseTarget } from "../core/mod.ts";
+import { formatTarget, isLoopbackHost, parseTarget } from "../words/mod.ts";
 import type { Client } from "./no_proxy.ts";
 import type { EnvironmentChange } from "./shell_lines.ts";
 

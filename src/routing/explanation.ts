@@ -1,4 +1,4 @@
-import { formatIp, isUnspecified, type Target } from "../core/mod.ts";
+import { formatIp, isUnspecified, type Target } from "../words/mod.ts";
 import { addressOf, comparableHost, loopbackOf } from "./host.ts";
 import { isInside } from "./network_tree.ts";
 import type { Route, Router } from "./router.ts";

@@ -1,4 +1,4 @@
-import { type IpBytes, parseIp } from "../core/mod.ts";
+import { type IpBytes, parseIp } from "../words/mod.ts";
 import { addressOf, comparableHost } from "./host.ts";
 import { isInside } from "./network_tree.ts";
 

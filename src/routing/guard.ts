@@ -1,4 +1,5 @@
-import { type FarDomain, formatIp, type IpBytes } from "../core/mod.ts";
+import type { FarDomain } from "../core/mod.ts";
+import { formatIp, type IpBytes } from "../words/mod.ts";
 import { clusterLabels, mayBeClusterAddress, mayBeClusterName } from "./first_contact.ts";
 import { isInside, type NetworkNode, NetworkTree, nextNetwork } from "./network_tree.ts";
 import type { Route } from "./router.ts";

@@ -1,4 +1,4 @@
-import { asciiName, type IpBytes, parseAnyIPv4, parseIPv6, unmapped } from "../core/mod.ts";
+import { asciiName, type IpBytes, parseAnyIPv4, parseIPv6, unmapped } from "../words/mod.ts";
 
 /** The form in which names are compared: no brackets, one trailing dot dropped, lower case, IDNs as punycode. */
 export function comparableHost(host: string): string {

@@ -1,4 +1,4 @@
-import type { IpBytes } from "../core/mod.ts";
+import type { IpBytes } from "../words/mod.ts";
 
 /** A network of the tree; `value` is missing where it only holds a branch. */
 export class NetworkNode<T> {

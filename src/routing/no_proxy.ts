@@ -1,4 +1,4 @@
-import { formatIp, formatTarget } from "../core/mod.ts";
+import { formatIp, formatTarget } from "../words/mod.ts";
 import { formatPattern, type NamePattern, type NetworkPattern, parsePattern } from "./pattern.ts";
 import { routedInside } from "./routed_inside.ts";
 import type { Router } from "./router.ts";

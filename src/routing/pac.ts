@@ -1,4 +1,5 @@
-import { type FarDomain, formatTarget, parseIp, parseTarget, PosternError, unmapped } from "../core/mod.ts";
+import type { FarDomain } from "../core/mod.ts";
+import { formatTarget, parseIp, parseTarget, PosternError, unmapped } from "../words/mod.ts";
 import {
   clusterLabels,
   clusterNetworks,

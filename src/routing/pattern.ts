@@ -1,4 +1,4 @@
-import { endsInNumber, formatIp, type IpBytes, parseAnyIPv4, parseIp } from "../core/mod.ts";
+import { endsInNumber, formatIp, type IpBytes, parseAnyIPv4, parseIp } from "../words/mod.ts";
 import { comparableHost } from "./host.ts";
 
 /** What a rule matches. A port narrows it; without one it matches every port. */

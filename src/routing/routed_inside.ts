@@ -1,4 +1,4 @@
-import { formatIp, type IpBytes, parseIp, unmapped } from "../core/mod.ts";
+import { formatIp, type IpBytes, parseIp, unmapped } from "../words/mod.ts";
 import { clusterNetworks, type Network } from "./first_contact.ts";
 import { isInside } from "./network_tree.ts";
 import type { NamePattern, NetworkPattern } from "./pattern.ts";

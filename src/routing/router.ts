@@ -1,8 +1,8 @@
-import { type IpBytes, isUnspecified, type Target } from "../core/mod.ts";
+import { type IpBytes, isUnspecified, type Target } from "../words/mod.ts";
 import { explain, type Explanation } from "./explanation.ts";
 import { type Domains, Guard, type Held } from "./guard.ts";
 import { addressOf, comparableHost, loopbackOf, otherLoopbackOf } from "./host.ts";
-import { type Rule, type Tables } from "./rule.ts";
+import type { Rule, Tables } from "./rule.ts";
 import { RankedRule, RuleIndex } from "./rule_index.ts";
 
 /** Where a target goes, and why. */

@@ -1,4 +1,4 @@
-import { formatIp, type IpBytes } from "../core/mod.ts";
+import { formatIp, type IpBytes } from "../words/mod.ts";
 import { isInside, type NetworkNode, NetworkTree, nextNetwork } from "./network_tree.ts";
 import type { Route } from "./router.ts";
 import type { NamePattern, Pattern } from "./pattern.ts";

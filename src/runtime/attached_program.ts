@@ -1,4 +1,6 @@
-import { asUnstarted, type AttachedOptions, type Clock, type SignalName } from "../core/mod.ts";
+import { asUnstarted } from "../words/mod.ts";
+import type { AttachedOptions, SignalName } from "../world/mod.ts";
+import type { Clock } from "../core/mod.ts";
 import { ProgramEnd } from "./program_end.ts";
 import { listenForSignal } from "./signals.ts";
 import { spawnProgram } from "./spawn_program.ts";

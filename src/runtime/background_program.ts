@@ -1,4 +1,5 @@
-import type { AppendFile, Background, BackgroundOptions, Clock, Files } from "../core/mod.ts";
+import type { AppendFile, Background, BackgroundOptions, Files } from "../world/mod.ts";
+import type { Clock } from "../core/mod.ts";
 import { ProgramEnd } from "./program_end.ts";
 import { spawnProgram } from "./spawn_program.ts";
 

@@ -1,4 +1,5 @@
-import { type Conn, DuplexConn, formatTarget, type Target } from "../core/mod.ts";
+import { type Conn, DuplexConn } from "../core/mod.ts";
+import { formatTarget, type Target } from "../words/mod.ts";
 import { socketError } from "./socket_error.ts";
 
 /** Connects from one of this machine's own addresses, with node's sockets because Deno's cannot choose. */

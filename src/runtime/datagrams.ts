@@ -1,5 +1,5 @@
 import { createSocket, type Socket } from "node:dgram";
-import type { Datagram, Datagrams } from "../core/mod.ts";
+import type { Datagram, Datagrams } from "../world/mod.ts";
 import { listenError } from "./listen_error.ts";
 import { socketError } from "./socket_error.ts";
 

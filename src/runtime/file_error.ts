@@ -1,4 +1,4 @@
-import { PosternError } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { isConfined } from "./confined.ts";
 import { missingFlag } from "./permissions.ts";
 

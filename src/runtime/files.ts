@@ -1,4 +1,6 @@
-import { type AppendFile, type Clock, type FileInfo, type Files, PosternError } from "../core/mod.ts";
+import type { AppendFile, FileInfo, Files } from "../world/mod.ts";
+import type { Clock } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { watchDirectory } from "./directory_watch.ts";
 import { fileError } from "./file_error.ts";
 import { lockFile } from "./file_lock.ts";

@@ -1,6 +1,8 @@
 // deno-lint-ignore rooms/imports -- only node's servers take a descriptor; what comes of it is a Conn
 import type { Server, Socket } from "node:net";
-import { type Conn, type Endpoint, formatTarget, type Listening, PosternError } from "../core/mod.ts";
+import type { Conn } from "../core/mod.ts";
+import { type Endpoint, formatTarget, PosternError } from "../words/mod.ts";
+import type { Listening } from "../world/mod.ts";
 import { NodeSocketConn } from "./node_socket_conn.ts";
 import { SpareDescriptors, tooManyFiles } from "./spare_descriptors.ts";
 import { systemClock } from "./system_clock.ts";

@@ -1,4 +1,4 @@
-import { type Endpoint, formatTarget, PosternError } from "../core/mod.ts";
+import { type Endpoint, formatTarget, PosternError } from "../words/mod.ts";
 import { fileError } from "./file_error.ts";
 import { socketError } from "./socket_error.ts";
 

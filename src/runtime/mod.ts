@@ -1,4 +1,4 @@
-import type { Places, World } from "../core/mod.ts";
+import type { Places, World } from "../world/mod.ts";
 import { createFiles } from "./files.ts";
 import { createNetwork } from "./network.ts";
 import type { Rights } from "./permissions.ts";

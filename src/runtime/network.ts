@@ -1,15 +1,12 @@
 import {
   type AttachedNetwork,
   checkSocketPath,
-  type Conn,
-  type Endpoint,
-  formatTarget,
   type Listening,
   type Network,
-  PosternError,
   type SecureOptions,
-  whenAborted,
-} from "../core/mod.ts";
+} from "../world/mod.ts";
+import { type Conn, whenAborted } from "../core/mod.ts";
+import { type Endpoint, formatTarget, PosternError } from "../words/mod.ts";
 import { connectFrom } from "./connect_from.ts";
 import { fileError } from "./file_error.ts";
 import { inheritListening } from "./inherited_listening.ts";

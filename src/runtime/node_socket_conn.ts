@@ -1,6 +1,6 @@
 // deno-lint-ignore rooms/imports -- of a socket that somebody else has opened only node's have the descriptor
 import type { Socket } from "node:net";
-import { formatTarget } from "../core/mod.ts";
+import { formatTarget } from "../words/mod.ts";
 import { FlowingConn } from "./flowing_conn.ts";
 import { socketError } from "./socket_error.ts";
 

@@ -1,5 +1,5 @@
 // The first thing main.ts loads: this file imports nothing but types.
-import type { Needs } from "../core/mod.ts";
+import type { Needs } from "../world/mod.ts";
 
 /** The kinds of permission that Deno knows. */
 export type PermissionKind = "read" | "write" | "net" | "env" | "sys" | "run" | "ffi" | "import";

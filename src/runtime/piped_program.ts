@@ -1,12 +1,6 @@
-import {
-  type Clock,
-  type Conn,
-  type EndedProgram,
-  type PipedProgram,
-  type PipeOptions,
-  PosternError,
-  StreamedConn,
-} from "../core/mod.ts";
+import { type Clock, type Conn, StreamedConn } from "../core/mod.ts";
+import type { EndedProgram, PipedProgram, PipeOptions } from "../world/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { ProgramEnd } from "./program_end.ts";
 import { socketError } from "./socket_error.ts";
 import { spawnProgram } from "./spawn_program.ts";

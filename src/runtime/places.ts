@@ -1,4 +1,5 @@
-import { type Places, PosternError, type Process } from "../core/mod.ts";
+import type { Places, Process } from "../world/mod.ts";
+import { PosternError } from "../words/mod.ts";
 
 export interface PlacesOptions {
   readonly platform: Process["platform"];

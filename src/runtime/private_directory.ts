@@ -1,4 +1,4 @@
-import { PosternError } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { fileError } from "./file_error.ts";
 import { flawOf } from "./ownership.ts";
 

@@ -1,4 +1,6 @@
-import { type Clock, type Files, PosternError, type Process } from "../core/mod.ts";
+import type { Clock } from "../core/mod.ts";
+import type { Files, Process } from "../world/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { runAttached } from "./attached_program.ts";
 import { startBackground } from "./background_program.ts";
 import { variable } from "./environment.ts";

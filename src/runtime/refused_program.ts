@@ -1,4 +1,4 @@
-import { PosternError } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { mayRun, type Rights } from "./permissions.ts";
 
 /** Why a program is not even tried: the right to start it was given up. */

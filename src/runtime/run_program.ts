@@ -1,4 +1,6 @@
-import { type Clock, PosternError, type RunOptions, type RunResult } from "../core/mod.ts";
+import type { Clock } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { RunOptions, RunResult } from "../world/mod.ts";
 import { ProgramEnd } from "./program_end.ts";
 import { spawnProgram } from "./spawn_program.ts";
 import { writeAll } from "./write_all.ts";

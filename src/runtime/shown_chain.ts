@@ -1,5 +1,5 @@
 import type { DetailedPeerCertificate, TLSSocket } from "node:tls";
-import type { ShownCertificate } from "../core/mod.ts";
+import type { ShownCertificate } from "../world/mod.ts";
 
 /** More than any chain has: what a peer shows is its own choice. */
 const most = 20;

@@ -1,4 +1,4 @@
-import type { SignalName } from "../core/mod.ts";
+import type { SignalName } from "../world/mod.ts";
 
 /** What Windows knows of them. */
 const onWindows: readonly SignalName[] = ["SIGINT"];

@@ -1,4 +1,5 @@
-import { type Conn, formatTarget, StreamedConn } from "../core/mod.ts";
+import { type Conn, StreamedConn } from "../core/mod.ts";
+import { formatTarget } from "../words/mod.ts";
 import { socketError } from "./socket_error.ts";
 
 /** Addresses of which the system says something else. */

@@ -1,4 +1,4 @@
-import { PosternError } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { tooManyFiles } from "./spare_descriptors.ts";
 
 /** What the system says of a socket, as one of ours. `what` is the thing that failed, for the sentence. */

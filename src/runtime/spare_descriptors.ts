@@ -1,4 +1,4 @@
-import { PosternError } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 
 /** How many are kept: clients that are slow to say what they want must not keep others from an answer. */
 const most = 8;

@@ -1,4 +1,5 @@
-import { PosternError, type Store, type Stores } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { Store, Stores } from "../world/mod.ts";
 import { fileError } from "./file_error.ts";
 
 /** Stores of `Deno.Kv`, which are files of SQLite. */

@@ -1,4 +1,5 @@
-import { PosternError, type Terminal } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { Terminal } from "../world/mod.ts";
 import { fileError } from "./file_error.ts";
 import { TerminalScreen } from "./terminal_screen.ts";
 import { TerminalQuestions } from "./terminal_question.ts";

@@ -1,4 +1,6 @@
-import { PosternError, type Question, Turns, unlessAborted } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { Question } from "../world/mod.ts";
+import { Turns, unlessAborted } from "../core/mod.ts";
 import { interrupt, listenForSignal } from "./signals.ts";
 import { type Typed, TypedLine } from "./typed_line.ts";
 

@@ -1,4 +1,4 @@
-import type { Screen, ScreenEvents } from "../core/mod.ts";
+import type { Screen, ScreenEvents } from "../world/mod.ts";
 import { listenForSignal } from "./signals.ts";
 
 // The other screen and no cursor, and back (xterm's control sequences, as all terminals of today have them).

@@ -1,5 +1,7 @@
 import type { PeerCertificate, TLSSocket } from "node:tls";
-import { type Conn, parseIp, PosternError, type SecureOptions, whenAborted } from "../core/mod.ts";
+import { type Conn, whenAborted } from "../core/mod.ts";
+import { parseIp, PosternError } from "../words/mod.ts";
+import type { SecureOptions } from "../world/mod.ts";
 import { BelowTls } from "./below_tls.ts";
 import { shownChain } from "./shown_chain.ts";
 import { TlsConn } from "./tls_conn.ts";

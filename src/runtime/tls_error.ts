@@ -1,4 +1,4 @@
-import { PosternError } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 
 /** What node's TLS says, as one of ours; an error of the connection below is kept as it is. */
 export function tlsError(error: unknown, serverName: string): unknown {

@@ -1,6 +1,8 @@
 import type { Duplex } from "node:stream";
 import type { SecureContext, TLSSocket } from "node:tls";
-import { type Conn, PosternError, type ServeSecureOptions, whenAborted } from "../core/mod.ts";
+import { type Conn, whenAborted } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { ServeSecureOptions } from "../world/mod.ts";
 import { BelowTls } from "./below_tls.ts";
 import { TlsConn } from "./tls_conn.ts";
 

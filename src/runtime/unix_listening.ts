@@ -1,4 +1,4 @@
-import { boundAs, directoryOf } from "../core/mod.ts";
+import { boundAs, directoryOf } from "../world/mod.ts";
 
 /** How many names are tried for the directory to bind in. */
 const mostTries = 100;

@@ -1,19 +1,11 @@
-import {
-  type Clock,
-  type Dialer,
-  type Files,
-  type Log,
-  type Network,
-  PosternError,
-  type Process,
-  type Target,
-  type Transport,
-} from "../core/mod.ts";
+import type { Clock, Log, Transport } from "../core/mod.ts";
+import type { Dialer, Files, Network, Process } from "../world/mod.ts";
+import { PosternError, type Target } from "../words/mod.ts";
 import type { NoProxyReader, TransportKind } from "./define_transport.ts";
 import { Direct } from "./direct.ts";
 import { Reject } from "./reject.ts";
-import { sameSettings } from "./same_settings.ts";
-import type { SshServices } from "./ssh/ssh_services.ts";
+import { sameSettings } from "../config/mod.ts";
+import type { SshServices } from "../ssh/mod.ts";
 import type { TransportsSettings } from "./transports_schema.ts";
 
 /** What all transports are built from. */

@@ -1,17 +1,14 @@
 import { isMapping } from "../config/mod.ts";
 import {
   type Conn,
-  describe,
   type DialOptions,
-  normalHost,
-  PosternError,
-  type Target,
   Tasks,
   type Transport,
   type TransportStatus,
   unlessAborted,
 } from "../core/mod.ts";
-import type { KubeApi } from "../clusters/mod.ts";
+import { describe, normalHost, PosternError, type Target } from "../words/mod.ts";
+import type { KubeApi } from "../kube/mod.ts";
 import type { TransportDeps } from "./define_transport.ts";
 import { Kubernetes } from "./kubernetes.ts";
 import { Proxy } from "./upstream_proxy.ts";
@@ -169,7 +166,7 @@ export class ClusterProxy implements Transport {
     tell: (object: unknown) => void,
   ): Promise<void> {
     const { clock } = this.#deps;
-    const { loadKubernetes } = await import("../clusters/mod.ts");
+    const { loadKubernetes } = await import("../kube/mod.ts");
     const { KubeWatch } = await loadKubernetes();
     const told = (object: unknown) => {
       if (followed.aborted) return;

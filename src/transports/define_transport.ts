@@ -1,6 +1,8 @@
 import type { Path, Schema } from "../config/mod.ts";
-import type { Clock, Dialer, Files, Log, Network, Process, Target, Transport } from "../core/mod.ts";
-import type { SshServices } from "./ssh/ssh_services.ts";
+import type { Clock, Log, Transport } from "../core/mod.ts";
+import type { Dialer, Files, Network, Process } from "../world/mod.ts";
+import type { Target } from "../words/mod.ts";
+import type { SshServices } from "../ssh/mod.ts";
 
 /** What every transport is made with. */
 export interface TransportDeps {

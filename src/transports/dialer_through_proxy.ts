@@ -1,4 +1,5 @@
-import { type Dialer, PosternError, type World } from "../core/mod.ts";
+import type { Dialer, World } from "../world/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { Direct } from "./direct.ts";
 import { Proxy } from "./upstream_proxy.ts";
 import { proxySettingsOf } from "./proxy_settings.ts";

@@ -1,19 +1,16 @@
+import type { Clock, Conn, DialOptions, Transport } from "../core/mod.ts";
 import {
-  type Clock,
-  type Conn,
-  type DialOptions,
   endsInNumber,
   formatIp,
   formatTarget,
-  type Network,
   parseIPv4,
   parseIPv6,
   PosternError,
   type Target,
-  type Transport,
   unmapped,
-} from "../core/mod.ts";
-import { firstConnected, interleaved } from "./happy_eyeballs.ts";
+} from "../words/mod.ts";
+import type { Network } from "../world/mod.ts";
+import { firstConnected, interleaved } from "../http/mod.ts";
 
 export interface DirectDeps {
   readonly network: Network;

@@ -1,23 +1,18 @@
-import {
-  type Conn,
-  describe,
-  type Dialer,
-  type DialOptions,
-  formatTarget,
-  isPosternError,
-  PosternError,
-  type Target,
-  type Transport,
-  type TransportStatus,
-} from "../core/mod.ts";
+import type { Conn, DialOptions, Transport, TransportStatus } from "../core/mod.ts";
+import { describe, formatTarget, isPosternError, PosternError, type Target } from "../words/mod.ts";
+import type { Dialer } from "../world/mod.ts";
 import { isMapping } from "../config/mod.ts";
 import { defineTransport, type TransportDeps } from "./define_transport.ts";
 import { Direct } from "./direct.ts";
-import { firstConnected } from "./happy_eyeballs.ts";
-import type { GrpcFrontend } from "./konnectivity/grpc_frontend.ts";
-import { type KonnectivitySettings, konnectivitySettings } from "./konnectivity/konnectivity_settings.ts";
-import { FrontendReach } from "./konnectivity/reach_frontend.ts";
-import type { TargetNames, Way } from "./konnectivity/target_names.ts";
+import { firstConnected } from "../http/mod.ts";
+import {
+  FrontendReach,
+  type GrpcFrontend,
+  type KonnectivitySettings,
+  konnectivitySettings,
+  type TargetNames,
+  type Way,
+} from "../konnectivity/mod.ts";
 
 export type KonnectivityDeps = Pick<
   TransportDeps,
@@ -92,7 +87,7 @@ export class Konnectivity implements Transport {
 
   async #dial(target: Target, options: DialOptions): Promise<Conn> {
     if (this.#settings.mode === "http-connect") {
-      const { dialByConnect } = await import("./konnectivity/connect_frontend.ts");
+      const { dialByConnect } = await import("../konnectivity/mod.ts");
       return await dialByConnect(this.#reach, target, options);
     }
     const grpc = this.#ready ?? await (this.#grpc ??= this.#load());
@@ -102,7 +97,7 @@ export class Konnectivity implements Transport {
   async #loadNames(): Promise<TargetNames> {
     const { names } = this.#settings;
     if (!names) throw new PosternError("internal", "There are no names to be resolved");
-    const { TargetNames } = await import("./konnectivity/target_names.ts");
+    const { TargetNames } = await import("../konnectivity/mod.ts");
     const { network, clock, sibling } = this.#deps;
     return new TargetNames(names, {
       network,
@@ -113,7 +108,7 @@ export class Konnectivity implements Transport {
   }
 
   async #load(): Promise<GrpcFrontend> {
-    const { GrpcFrontend } = await import("./konnectivity/grpc_frontend.ts");
+    const { GrpcFrontend } = await import("../konnectivity/mod.ts");
     return this.#ready = new GrpcFrontend(this.#reach, this.#deps);
   }
 }

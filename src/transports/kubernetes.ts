@@ -1,24 +1,18 @@
+import { asPosternError, describe, PosternError, type Target } from "../words/mod.ts";
 import {
-  asPosternError,
   type ClusterStatus,
   type Conn,
-  describe,
   type DialOptions,
   type FarNames,
   type FarTables,
-  PosternError,
-  type Target,
   type Transport,
   type TransportNote,
   type TransportStatus,
   unlessAborted,
 } from "../core/mod.ts";
-import type { KubeApi } from "../clusters/mod.ts";
+import type { ClusterNames, ClusterSet, KubeApi, KubernetesSettings } from "../kube/mod.ts";
 import { defineTransport, type TransportDeps } from "./define_transport.ts";
-import type { ClusterNames } from "./kubernetes/cluster_names.ts";
-import type { ClusterSet } from "./kubernetes/cluster_set.ts";
 import { clusterState } from "./kubernetes/cluster_state.ts";
-import type { KubernetesSettings } from "./kubernetes/kubernetes_settings.ts";
 import { kubernetesSettings } from "./kubernetes_settings.ts";
 import { LateTables } from "./kubernetes/late_tables.ts";
 
@@ -88,7 +82,7 @@ export class Kubernetes implements Transport {
   /** Reads the kubeconfigs; what has changed in it holds for new connections. */
   async prepare(): Promise<readonly TransportNote[]> {
     try {
-      const { readContexts } = await import("./kubernetes/open_clusters.ts");
+      const { readContexts } = await import("../kube/mod.ts");
       const config = await readContexts(this.#settings, this.#deps);
       this.#current = config.currentContext;
       this.#set?.renew(config);
@@ -104,7 +98,7 @@ export class Kubernetes implements Transport {
 
   /** The credential plugins of its contexts. */
   async programs(): Promise<"any" | readonly string[]> {
-    const { pluginsOf } = await import("./kubernetes/open_clusters.ts");
+    const { pluginsOf } = await import("../kube/mod.ts");
     return await pluginsOf(this.#settings, this.#deps);
   }
 
@@ -177,7 +171,7 @@ export class Kubernetes implements Transport {
   }
 
   async #load(): Promise<ClusterSet> {
-    const { ClusterNames, openClusters } = await import("./kubernetes/open_clusters.ts");
+    const { ClusterNames, openClusters } = await import("../kube/mod.ts");
     const { contexts, suffix } = this.#settings;
     const { dialerThroughProxy } = await import("./dialer_through_proxy.ts");
     const { clock, files, network } = this.#deps;

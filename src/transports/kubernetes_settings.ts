@@ -10,8 +10,8 @@ import {
   text,
   transformed,
 } from "../config/mod.ts";
-import type { KubernetesSettings } from "./kubernetes/kubernetes_settings.ts";
-import { networkIn } from "./kubernetes/network_in.ts";
+import type { KubernetesSettings } from "../kube/mod.ts";
+import { networkIn } from "../core/mod.ts";
 
 const domain = (what: string) =>
   text({

@@ -8,22 +8,22 @@ import reject from "./reject.ts";
 import ssh from "./ssh.ts";
 import { transportsSchemaOf, type TransportsSettings } from "./transports_schema.ts";
 
-export type { BuildDeps, BuiltTransport, Transports } from "./build_transports.ts";
+export { type BuildDeps, type BuiltTransport, type Transports } from "./build_transports.ts";
 export { defineTransport, type TransportDeps, type TransportKind } from "./define_transport.ts";
 export { ClusterProxy } from "./cluster_proxy.ts";
 export { Direct } from "./direct.ts";
 export { Konnectivity } from "./konnectivity.ts";
-export { cloudDomains } from "./konnectivity/cloud_hosts.ts";
-export type { KonnectivityMode, KonnectivitySettings } from "./konnectivity/konnectivity_settings.ts";
+export { cloudDomains } from "../konnectivity/mod.ts";
+export { type KonnectivityMode, type KonnectivitySettings } from "../konnectivity/mod.ts";
 export { dialerThroughProxy } from "./dialer_through_proxy.ts";
-export { acceptFor as webSocketAccept } from "./kubernetes/web_socket_upgrade.ts";
-export { resolveChain } from "./ssh/ssh_chain.ts";
-export type { SshHost } from "./ssh/ssh_host.ts";
-export { sshOfPerson, type SshPerson } from "./ssh/ssh_of_person.ts";
-export { type SshSection, sshSection } from "./ssh/ssh_section.ts";
-export { SshServices, type SshServicesOptions } from "./ssh/ssh_services.ts";
-export { inspectSsh, type SshFinding, type SshSurroundings } from "./ssh/ssh_surroundings.ts";
-export { sameSettings } from "./same_settings.ts";
+export { acceptFor as webSocketAccept } from "../kube/mod.ts";
+export { resolveChain } from "../ssh/mod.ts";
+export { type SshHost } from "../ssh/mod.ts";
+export { sshOfPerson, type SshPerson } from "../ssh/mod.ts";
+export { type SshSection, sshSection } from "../ssh/mod.ts";
+export { SshServices, type SshServicesOptions } from "../ssh/mod.ts";
+export { inspectSsh, type SshFinding, type SshSurroundings } from "../ssh/mod.ts";
+export { sameSettings } from "../config/mod.ts";
 export {
   implicitNames,
   type TransportSettings,

@@ -9,7 +9,7 @@ import {
   transformed,
   url,
 } from "../config/mod.ts";
-import { normalHost } from "../core/mod.ts";
+import { normalHost } from "../words/mod.ts";
 
 /** How postern speaks to an upstream proxy; names travel as names with each of them. */
 export type ProxyScheme = "http" | "https" | "socks5";

@@ -1,5 +1,6 @@
 import { described, text } from "../config/mod.ts";
-import { type Conn, PosternError, type Transport } from "../core/mod.ts";
+import type { Conn, Transport } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { defineTransport } from "./define_transport.ts";
 
 /** Refuses every target with the sentence it was given. */

@@ -1,27 +1,21 @@
 import { described, text } from "../config/mod.ts";
-import {
-  asPosternError,
-  type Conn,
-  describe,
-  type Dialer,
-  type DialOptions,
-  isPosternError,
-  type Network,
-  PosternError,
-  type Target,
-  type Transport,
-  type TransportNote,
-  type TransportStatus,
-} from "../core/mod.ts";
+import { asPosternError, describe, isPosternError, PosternError, type Target } from "../words/mod.ts";
+import type { Conn, DialOptions, Transport, TransportNote, TransportStatus } from "../core/mod.ts";
+import type { Dialer, Network } from "../world/mod.ts";
 import { defineTransport } from "./define_transport.ts";
-import { sshLabel } from "./ssh/ssh_label.ts";
-import { reachingThrough, type ReachSshHost } from "./ssh/reach_ssh_host.ts";
-import { demandUsable, resolveChain } from "./ssh/ssh_chain.ts";
-import type { SshHopStatus } from "./ssh/ssh_hop.ts";
-import type { SshHost } from "./ssh/ssh_host.ts";
-import { sshNotes } from "./ssh/ssh_notes.ts";
-import type { HeldChain, SshStation } from "./ssh/ssh_pool.ts";
-import type { SshServices } from "./ssh/ssh_services.ts";
+import {
+  demandUsable,
+  type HeldChain,
+  reachingThrough,
+  type ReachSshHost,
+  resolveChain,
+  type SshHopStatus,
+  type SshHost,
+  sshLabel,
+  sshNotes,
+  type SshServices,
+  type SshStation,
+} from "../ssh/mod.ts";
 
 /** Connects from an ssh host, through whatever jump hosts the ssh configuration puts before it. */
 export class Ssh implements Transport {

@@ -1,18 +1,14 @@
 import {
   type Conn,
-  describe,
   type DialOptions,
-  formatTarget,
-  PosternError,
-  type Target,
   type Transport,
   type TransportStatus,
   whenAborted,
 } from "../core/mod.ts";
+import { describe, formatTarget, PosternError, type Target } from "../words/mod.ts";
 import type { TransportDeps } from "./define_transport.ts";
-import { FreshText } from "./fresh_text.ts";
-import { httpConnect } from "./http_connect.ts";
-import type { Asking } from "./proxy_asking.ts";
+import { FreshText } from "../world/mod.ts";
+import { type Asking, httpConnect } from "../http/mod.ts";
 import type { ProxySettings } from "./proxy_settings.ts";
 import { socks5Connect } from "./socks5_connect.ts";
 

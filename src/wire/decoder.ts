@@ -1,4 +1,5 @@
-import { type Decode, PosternError } from "../core/mod.ts";
+import type { Decode } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 
 /** Made once: running out of bytes is the everyday case of a split message and must not build a stack. */
 const missing = new Error("bytes are missing");

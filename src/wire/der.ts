@@ -1,4 +1,4 @@
-import { PosternError } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 
 /** Values of ASN.1 as DER writes them (X.690): each gives its whole encoding, tag and length with it. */
 export const der = {

@@ -1,4 +1,4 @@
-import { PosternError } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { type Cursor, malformed } from "./decoder.ts";
 
 // A name is kept as people write it, without the last dot; the root is the empty text. What cannot stand in a label as

@@ -1,4 +1,4 @@
-import { formatIp, parseIp, PosternError } from "../core/mod.ts";
+import { formatIp, parseIp, PosternError } from "../words/mod.ts";
 import { type Cursor, malformed } from "./decoder.ts";
 import { type NameWriter, readName } from "./dns_name.ts";
 

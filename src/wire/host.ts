@@ -1,4 +1,5 @@
-import { canonicalHost, plainText, PosternError } from "../core/mod.ts";
+import { canonicalHost, PosternError } from "../words/mod.ts";
+import { plainText } from "../core/mod.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 

@@ -1,4 +1,4 @@
-import { asPosternError, httpStatus, isPosternError, PosternError } from "../core/mod.ts";
+import { asPosternError, httpStatus, isPosternError, PosternError } from "../words/mod.ts";
 
 /** A malformed or refused HTTP/1.1 message, with the status that answers it (502 where a server's response was malformed). */
 export class Http1Problem extends PosternError {

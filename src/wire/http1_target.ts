@@ -1,4 +1,4 @@
-import { canonicalHost, formatTarget, type Target } from "../core/mod.ts";
+import { canonicalHost, formatTarget, type Target } from "../words/mod.ts";
 import type { RequestHead } from "./http1.ts";
 import { Http1Problem } from "./http1_problem.ts";
 import { latin1Bytes, quoted } from "./http1_text.ts";

@@ -1,4 +1,4 @@
-import { PosternError } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { http2CodeText } from "./http2_frames.ts";
 
 /** What a whole HTTP/2 connection ends for; `http2Code` is what its peer is told. */

@@ -1,4 +1,4 @@
-import { PosternError } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { Allowance } from "./allowance.ts";
 import { HpackDecoder, HpackEncoder } from "./hpack.ts";
 import type { HeaderField } from "./hpack_table.ts";

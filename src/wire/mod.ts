@@ -1,30 +1,67 @@
-export * from "./basic_credentials.ts";
-export * from "./chunked.ts";
-export * from "./decoder.ts";
+export { type BasicCredentials, decodeBasic, encodeBasic } from "./basic_credentials.ts";
+export { ChunkedDecoder, encodeChunk, encodeLastChunk } from "./chunked.ts";
 export * as dns from "./dns.ts";
-export * from "./fields.ts";
-export * from "./grpc.ts";
-export * from "./host.ts";
-export * from "./http1.ts";
-export * from "./http1_body.ts";
-export * from "./hpack.ts";
-export * from "./http1_problem.ts";
-export * from "./http1_target.ts";
-export * from "./http2_fault.ts";
+export { Fields } from "./fields.ts";
+export {
+  grpcCodes,
+  grpcRequest,
+  type GrpcStatus,
+  grpcStatus,
+  grpcTrailers,
+  messageHeadSize,
+  readMessageHead,
+  writeMessageHead,
+} from "./grpc.ts";
+export { fieldValue, type HeaderField } from "./hpack_table.ts";
+export {
+  decodeRequestHead,
+  decodeResponseHead,
+  encodeRequestHead,
+  encodeResponseHead,
+  finalHeadDecoder,
+  type HttpVersion,
+  isPersistent,
+  mostHead,
+  type RequestHead,
+  type ResponseHead,
+} from "./http1.ts";
+export { type Framing, requestFraming, responseFraming } from "./http1_body.ts";
+export { answerStatus, Http1Problem } from "./http1_problem.ts";
+export { parseAuthority, requestTarget } from "./http1_target.ts";
 export { http2Codes, http2CodeText } from "./http2_frames.ts";
-export * from "./http2_session.ts";
+export { type Http2Event, Http2Session } from "./http2_session.ts";
 export { InterimCount } from "./interim_count.ts";
-export * from "./known_host_names.ts";
-export * from "./known_hosts.ts";
-export * from "./port_forward_v4.ts";
+export {
+  type HmacSha1,
+  isPlainKnownHost,
+  knownHostName,
+  lowerCaseName,
+  matchesKnownHost,
+} from "./known_host_names.ts";
+export {
+  formatKnownHost,
+  type KnownHostEntry,
+  type KnownHosts,
+  type KnownHostsProblem,
+  parseKnownHosts,
+} from "./known_hosts.ts";
 export * as konnectivity from "./konnectivity.ts";
-export * from "./prometheus.ts";
+export { PortForwardV4, v4Data } from "./port_forward_v4.ts";
+export { metricsText, metricsType } from "./prometheus.ts";
 export * as socks4 from "./socks4.ts";
 export * as socks5 from "./socks5.ts";
-export * as spdy from "./spdy_frames.ts";
-export * from "./spdy_session.ts";
-export * from "./ssh_keys.ts";
+export { type SpdyEffect, SpdySession } from "./spdy_session.ts";
 export * as sshConfig from "./ssh_config.ts";
+export {
+  algorithmsOf,
+  decodePublicKey,
+  formatFingerprint,
+  isSameKey,
+  keyLabel,
+  keyTypeOf,
+  parsePublicKey,
+  type SshPublicKey,
+} from "./ssh_keys.ts";
 export * as sshMux from "./ssh_mux.ts";
 export * as sshPackets from "./ssh_packets.ts";
 export * as webSocket from "./websocket.ts";

@@ -1,4 +1,5 @@
-import { type Decode, formatIp, parseIPv4, PosternError, type Target } from "../core/mod.ts";
+import type { Decode } from "../core/mod.ts";
+import { formatIp, parseIPv4, PosternError, type Target } from "../words/mod.ts";
 import { decoder, malformed } from "./decoder.ts";
 import { decodeHost } from "./host.ts";
 

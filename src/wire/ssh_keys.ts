@@ -1,4 +1,5 @@
-import { plainText, PosternError } from "../core/mod.ts";
+import { plainText } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import { type Cursor, decoder } from "./decoder.ts";
 
 /** A public key as the protocol carries it (RFC 4253, section 6.6), its numbers without needless zeros. */

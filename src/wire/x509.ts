@@ -1,4 +1,4 @@
-import { formatIp, parseIp, PosternError } from "../core/mod.ts";
+import { formatIp, parseIp, PosternError } from "../words/mod.ts";
 import { der, type DerValue, readDer } from "./der.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { TLSSocket } from "node:tls";
-import { ContinuedConn, duplex, DuplexConn, type Endpoint, Messages } from "../../src/core/mod.ts";
+import { ContinuedConn } from "../../src/core/continued_conn.ts";
+import { duplex, DuplexConn, Messages } from "../../src/core/mod.ts";
+import type { Endpoint } from "../../src/words/mod.ts";
 import { BelowTls } from "../../src/runtime/below_tls.ts";
 import { inheritListening } from "../../src/runtime/inherited_listening.ts";
 import { createNetwork } from "../../src/runtime/network.ts";

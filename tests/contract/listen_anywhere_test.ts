@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { listenAnywhere } from "../../src/app/listen_anywhere.ts";
+import { listenAnywhere } from "../../src/instance/mod.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 
 const { signal } = new AbortController();

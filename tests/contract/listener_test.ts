@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
-import {
-  type Conn,
-  Deadlines,
-  type Dial,
-  type Listening,
-  type Network,
-  PosternError,
-  type Target,
-} from "../../src/core/mod.ts";
+import { type Conn, Deadlines, type Dial } from "../../src/core/mod.ts";
+import type { Listening, Network } from "../../src/world/mod.ts";
+import { PosternError, type Target } from "../../src/words/mod.ts";
 import { type Serve, serveDoor, serveHttp, serveMixed, serveSocks } from "../../src/listeners/mod.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { socks4, socks5 } from "../../src/wire/mod.ts";

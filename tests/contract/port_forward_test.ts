@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ForwardPool } from "../../src/transports/kubernetes/forward_pool.ts";
+import { ForwardPool } from "../../src/kube/forward/forward_pool.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
-import type { ForwardForm } from "../../src/transports/kubernetes/forward_forms.ts";
-import { RetriedConn } from "../../src/transports/kubernetes/retried_conn.ts";
+import type { ForwardForm } from "../../src/kube/forward/forward_forms.ts";
+import { RetriedConn } from "../../src/kube/forward/retried_conn.ts";
 import { serviceRecord, sliceRecord } from "../support/fake_cluster_view.ts";
 import { ForwardStandIn, PodEnds } from "../support/forward_stand_in.ts";
 import { memoryPair } from "../support/memory_conn.ts";

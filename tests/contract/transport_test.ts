@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
-import {
-  type Conn,
-  type ErrorCode,
-  type Listening,
-  type Network,
-  PosternError,
-  Tasks,
-  type Transport,
-} from "../../src/core/mod.ts";
+import { type Conn, Tasks, type Transport } from "../../src/core/mod.ts";
+import { type ErrorCode, PosternError } from "../../src/words/mod.ts";
+import type { Listening, Network } from "../../src/world/mod.ts";
 import { buildTransports, type Transports, type TransportsSettings } from "../../src/transports/mod.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { FakeClock, settle } from "../support/fake_clock.ts";

@@ -1,4 +1,4 @@
-import { settingsSchema } from "../../src/app/settings/settings.ts";
+import { settingsSchema } from "../../src/plan/settings.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 
 export const schema = await settingsSchema();

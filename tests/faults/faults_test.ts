@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe } from "../../src/core/mod.ts";
+import { describe } from "../../src/words/mod.ts";
 import { isLongRun } from "../support/long_runs.ts";
 import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";

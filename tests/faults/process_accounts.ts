@@ -1,4 +1,4 @@
-import type { Status } from "../../src/app/mod.ts";
+import type { Status } from "../../src/control/mod.ts";
 import { runPeer } from "../support/peer_program.ts";
 import type { Household } from "../support/postern_process.ts";
 

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { describeWarning, readClusters, readDomain, routesOf } from "../../src/clusters/mod.ts";
+import { describeWarning } from "../../src/clusters/mod.ts";
+import { readClusters } from "../../src/catalogue/read_clusters.ts";
+import { readDomain } from "../../src/catalogue/read_domain.ts";
+import { routesOf } from "../../src/catalogue/mod.ts";
 import { catalogueRules, parsePattern, Router } from "../../src/routing/mod.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 

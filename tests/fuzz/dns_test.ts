@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { formatIp, PosternError } from "../../src/core/mod.ts";
-import type { DnsAnswers } from "../../src/listeners/mod.ts";
-import { replyTo } from "../../src/listeners/dns_reply.ts";
+import { formatIp, PosternError } from "../../src/words/mod.ts";
+import type { DnsAnswers } from "../../src/dns/mod.ts";
+import { replyTo } from "../../src/dns/dns_reply.ts";
 import { dns } from "../../src/wire/mod.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import {
   checkNoProxy,
-  checkProxyUrl,
   mergedBundle,
   mergedNoProxy,
   noProxyVerdicts,
   readCaBundle,
 } from "../../src/egress/mod.ts";
+import { checkProxyUrl } from "../../src/egress/check_proxy_url.ts";
 import { byBytes } from "../../src/egress/go_text.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 import {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type Decode, PosternError } from "../../src/core/mod.ts";
+import type { Decode } from "../../src/core/mod.ts";
+import { PosternError } from "../../src/words/mod.ts";
 
 /** Bytes as readers take them. */
 export type Bytes = Uint8Array<ArrayBuffer>;

@@ -1,8 +1,10 @@
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { Deadlines, Messages, PosternError } from "../../src/core/mod.ts";
-import { copyBody, type PageRequest, serveOnlyPages, textPage } from "../../src/listeners/mod.ts";
+import { Deadlines, Messages } from "../../src/core/mod.ts";
+import { PosternError } from "../../src/words/mod.ts";
+import { copyBody } from "../../src/http/mod.ts";
+import { type PageRequest, serveOnlyPages, textPage } from "../../src/listeners/mod.ts";
 import {
   ChunkedDecoder,
   decodeRequestHead,

@@ -1,14 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { PosternError } from "../../src/core/mod.ts";
-import {
-  type HeaderField,
-  HpackDecoder,
-  HpackEncoder,
-  type Http2Event,
-  Http2Session,
-  konnectivity,
-} from "../../src/wire/mod.ts";
+import { PosternError } from "../../src/words/mod.ts";
+import { type HeaderField, type Http2Event, Http2Session, konnectivity } from "../../src/wire/mod.ts";
+import { HpackDecoder, HpackEncoder } from "../../src/wire/hpack.ts";
 import { clientPreface } from "../../src/wire/http2_frames.ts";
 import { Http2Output } from "../../src/wire/http2_output.ts";
 import { huffmanDecode, huffmanEncode } from "../../src/wire/huffman.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
-import { PosternError } from "../../src/core/mod.ts";
+import { PosternError } from "../../src/words/mod.ts";
 import {
   decodePublicKey,
   formatKnownHost,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { KubeLines } from "../../src/clusters/kube/kube_lines.ts";
-import { metaOf, podRecord, serviceRecord, sliceRecord } from "../../src/clusters/kube/kube_records.ts";
-import { readKubeConfig } from "../../src/clusters/kube/kube_config.ts";
-import { WatchState } from "../../src/clusters/kube/watch_state.ts";
-import { isPosternError, PosternError } from "../../src/core/mod.ts";
+import { KubeLines } from "../../src/kube/api/kube_lines.ts";
+import { metaOf, podRecord, serviceRecord, sliceRecord } from "../../src/kube/api/kube_records.ts";
+import { readKubeConfig } from "../../src/kube/api/kube_config.ts";
+import { WatchState } from "../../src/kube/api/watch_state.ts";
+import { isPosternError, PosternError } from "../../src/words/mod.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 import { MemoryFiles } from "../support/memory_files.ts";
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { PosternError } from "../../src/core/mod.ts";
-import { spdy, SpdySession, webSocket } from "../../src/wire/mod.ts";
+import * as spdy from "../../src/wire/spdy_frames.ts";
+import { PosternError } from "../../src/words/mod.ts";
+import { SpdySession, webSocket } from "../../src/wire/mod.ts";
 import { Inflate } from "../../src/wire/inflate.ts";
 import { spdyDictionary } from "../../src/wire/spdy_dictionary.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { formatIp } from "../../src/core/mod.ts";
+import { formatIp } from "../../src/words/mod.ts";
+import { addressOf } from "../../src/routing/host.ts";
 import {
-  addressOf,
   comparableHost,
   formatPattern,
   pacFile,

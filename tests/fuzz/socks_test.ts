@@ -1,7 +1,8 @@
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { canonicalHost, type Decode, formatIp, PosternError } from "../../src/core/mod.ts";
+import { canonicalHost, formatIp, PosternError } from "../../src/words/mod.ts";
+import type { Decode } from "../../src/core/mod.ts";
 import { serveMixed } from "../../src/listeners/mod.ts";
 import { socks4, socks5 } from "../../src/wire/mod.ts";
 import { serveClient } from "../support/fake_dial.ts";

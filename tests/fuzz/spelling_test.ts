@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { canonicalHost, endsInNumber, formatIp, parseTarget, PosternError } from "../../src/core/mod.ts";
+import { canonicalHost, endsInNumber, formatIp, parseTarget, PosternError } from "../../src/words/mod.ts";
 import { pacFile, parsePattern, Router } from "../../src/routing/mod.ts";
-import { decodeHost, parseAuthority, requestTarget } from "../../src/wire/mod.ts";
+import { decodeHost } from "../../src/wire/host.ts";
+import { parseAuthority, requestTarget } from "../../src/wire/mod.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 import { anyDot, spelledFour, spelledSix } from "../support/spellings.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { isPosternError } from "../../src/core/mod.ts";
+import { isPosternError } from "../../src/words/mod.ts";
 import { sshConfig } from "../../src/wire/mod.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 import { SshConfigWorld } from "../support/ssh_config_world.ts";

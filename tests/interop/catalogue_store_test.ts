@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CatalogueStore, routesOf } from "../../src/clusters/mod.ts";
+import { CatalogueStore, routesOf } from "../../src/catalogue/mod.ts";
 import { createWorld } from "../../src/runtime/mod.ts";
 import { storedCatalogue } from "../support/catalogue_program.ts";
 import { isLongRun } from "../support/long_runs.ts";

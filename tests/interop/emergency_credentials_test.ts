@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { emergencyObjectName } from "../../src/clusters/mod.ts";
+import { emergencyObjectName } from "../../src/emergency/mod.ts";
 import { GpgHome } from "../support/gpg_home.ts";
 import { labCluster, storeClusters } from "../support/lab_clusters.ts";
 import { peerTest } from "../support/peers.ts";

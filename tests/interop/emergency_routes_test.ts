@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { HttpClient, readObject } from "../../src/clusters/mod.ts";
-import { isPosternError, type Network } from "../../src/core/mod.ts";
+import { HttpClient } from "../../src/http/mod.ts";
+import { readObject } from "../../src/emergency/mod.ts";
+import { isPosternError } from "../../src/words/mod.ts";
+import type { Network } from "../../src/world/mod.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { GpgHome } from "../support/gpg_home.ts";

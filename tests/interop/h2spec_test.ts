@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Tasks } from "../../src/core/mod.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
-import { Http2Connection, type Http2Exchange } from "../../src/sessions/mod.ts";
+import { Http2Connection, type Http2Exchange } from "../../src/mux/mod.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { HttpClient } from "../../src/clusters/mod.ts";
+import { HttpClient } from "../../src/http/mod.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { Company, companyCluster } from "../support/company.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
-import { PosternError } from "../../src/core/mod.ts";
+import { PosternError } from "../../src/words/mod.ts";
 import {
   formatFingerprint,
   formatKnownHost,

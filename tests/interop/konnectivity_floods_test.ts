@@ -1,15 +1,9 @@
 import assert from "node:assert/strict";
-import { type Conn, PosternError } from "../../src/core/mod.ts";
-import { grpcRequest, type HeaderField, konnectivity } from "../../src/wire/mod.ts";
+import type { Conn } from "../../src/core/mod.ts";
+import { PosternError } from "../../src/words/mod.ts";
+import { grpcRequest, type HeaderField, http2Codes, konnectivity } from "../../src/wire/mod.ts";
 import { HpackEncoder } from "../../src/wire/hpack.ts";
-import {
-  clientPreface,
-  frameFlags,
-  frameTypes,
-  http2Codes,
-  readU32,
-  settingIds,
-} from "../../src/wire/http2_frames.ts";
+import { clientPreface, frameFlags, frameTypes, readU32, settingIds } from "../../src/wire/http2_frames.ts";
 import { Http2Output } from "../../src/wire/http2_output.ts";
 import { type FrameTaker, Http2Reader } from "../../src/wire/http2_reader.ts";
 import { frontends, KonnectivityLab, konnectivityPeers } from "../support/konnectivity_lab.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { PacketStream } from "../../src/sessions/mod.ts";
+import type { PacketStream } from "../../src/konnectivity/packet_stream.ts";
 import { fieldValue, konnectivity } from "../../src/wire/mod.ts";
 import { KonnectivityLab, konnectivityPeers } from "../support/konnectivity_lab.ts";
 import { konnectivityClient, OurAgent, OurServer } from "../support/konnectivity_programs.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { PosternError } from "../../src/core/mod.ts";
+import { PosternError } from "../../src/words/mod.ts";
 import { konnectivity } from "../../src/wire/mod.ts";
 import { fromHex, toHex } from "../support/hex.ts";
 import { runPeer } from "../support/peer_program.ts";

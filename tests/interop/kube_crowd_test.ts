@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { KubeClient, KubeView, readKubeConfig } from "../../src/clusters/kube/kubernetes.ts";
-import { straightDialer } from "../../src/clusters/http/straight_dialer.ts";
+import { KubeClient } from "../../src/kube/api/kube_client.ts";
+import { KubeView } from "../../src/kube/api/kube_view.ts";
+import { readKubeConfig } from "../../src/kube/api/kube_config.ts";
+import { straightDialer } from "../../src/http/straight_dialer.ts";
 import { createWorld } from "../../src/runtime/mod.ts";
 import { KubeCluster } from "../support/kube_cluster.ts";
 import { makeCrowd } from "../support/kube_crowd.ts";

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { KubeClient, KubeView, readKubeConfig } from "../../src/clusters/kube/kubernetes.ts";
-import { straightDialer } from "../../src/clusters/http/straight_dialer.ts";
-import type { Dialer, PosternError } from "../../src/core/mod.ts";
+import { KubeClient } from "../../src/kube/api/kube_client.ts";
+import { KubeView } from "../../src/kube/api/kube_view.ts";
+import { readKubeConfig } from "../../src/kube/api/kube_config.ts";
+import { straightDialer } from "../../src/http/straight_dialer.ts";
+import type { Dialer } from "../../src/world/mod.ts";
+import type { PosternError } from "../../src/words/mod.ts";
 import { createWorld } from "../../src/runtime/mod.ts";
 import { KubeCluster } from "../support/kube_cluster.ts";
 import { service } from "../support/kube_objects.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { readKubeConfig } from "../../src/clusters/kube/kube_config.ts";
-import { instanceKubeconfigs, writtenKubeconfigs } from "../../src/app/settings/kubeconfigs.ts";
-import { PosternError } from "../../src/core/mod.ts";
+import { readKubeConfig } from "../../src/kube/api/kube_config.ts";
+import { instanceKubeconfigs } from "../../src/plan/kubeconfigs.ts";
+import { writtenKubeconfigs } from "../../src/plan/mod.ts";
+import { PosternError } from "../../src/words/mod.ts";
 import { createFiles } from "../../src/runtime/files.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { MemoryWorld } from "../support/memory_world.ts";

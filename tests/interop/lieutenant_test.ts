@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { discoverLieutenant, fetchCatalogue, HttpClient, routesOf, signIn } from "../../src/clusters/mod.ts";
-import { exitCode, PosternError } from "../../src/core/mod.ts";
+import { discoverLieutenant, fetchCatalogue, routesOf } from "../../src/catalogue/mod.ts";
+import { HttpClient } from "../../src/http/mod.ts";
+import { signIn } from "../../src/signin/mod.ts";
+import { exitCode, PosternError } from "../../src/words/mod.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { systemClock as clock } from "../../src/runtime/system_clock.ts";
 import { Dex, ScriptedBrowser } from "../support/dex.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { launchdPlists } from "../../src/app/service/launchd_plist.ts";
+import { launchdPlists } from "../../src/service/launchd_plist.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { OidcServer } from "../support/oidc_server.ts";

@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
-import { readClaims } from "../../src/clusters/sign_in/sign_in_claims.ts";
-import {
-  type SignedIn,
-  signIn,
-  type SignInOptions,
-  type SignInParts,
-} from "../../src/clusters/sign_in/sign_in.ts";
-import { type Clock, isPosternError } from "../../src/core/mod.ts";
+import { readClaims } from "../../src/signin/sign_in_claims.ts";
+import { type SignedIn, signIn, type SignInOptions, type SignInParts } from "../../src/signin/mod.ts";
+import type { Clock } from "../../src/core/mod.ts";
+import { isPosternError } from "../../src/words/mod.ts";
 import { createFiles } from "../../src/runtime/files.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { createProcess } from "../../src/runtime/process.ts";

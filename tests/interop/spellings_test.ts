@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { canonicalHost, formatIp } from "../../src/core/mod.ts";
+import { canonicalHost, formatIp } from "../../src/words/mod.ts";
 import { diceOf } from "../fuzz/fuzz_inputs.ts";
 import { KonnectivityLab, konnectivityPeers, untilReady } from "../support/konnectivity_lab.ts";
 import { runPeer } from "../support/peer_program.ts";

@@ -4,7 +4,7 @@ import { peerTest } from "../support/peers.ts";
 import { SshAgent, sshAgentPeers } from "../support/ssh_agent.ts";
 import { SshTransports, type SshTransportsOptions } from "../support/ssh_transports.ts";
 import { type Sshd, SshLab, sshPeers } from "../support/sshd.ts";
-import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
+import type { SshHost } from "../../src/ssh/mod.ts";
 
 const signal = new AbortController().signal;
 const peers = [...sshPeers, ...sshAgentPeers] as const;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PosternError } from "../../src/core/mod.ts";
+import { PosternError } from "../../src/words/mod.ts";
 import { FaultyLine, type LineFault, plainMessageEnds } from "../support/faulty_line.ts";
 import { peerTest } from "../support/peers.ts";
 import { SshTransports } from "../support/ssh_transports.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { SshConfigDeps } from "../../src/transports/ssh/ssh_config_deps.ts";
-import { SshConfigReader } from "../../src/transports/ssh/ssh_config_reader.ts";
+import type { SshConfigDeps } from "../../src/ssh/ssh_config_deps.ts";
+import { SshConfigReader } from "../../src/ssh/ssh_config_reader.ts";
 import { createFiles } from "../../src/runtime/files.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { sshConfig } from "../../src/wire/mod.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type Conn, PosternError } from "../../src/core/mod.ts";
+import type { Conn } from "../../src/core/mod.ts";
+import { PosternError } from "../../src/words/mod.ts";
 import { readAll } from "../support/memory_conn.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";
 import { eventually } from "../support/peer_program.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { Question } from "../../src/core/mod.ts";
-import type { Prompt } from "../../src/transports/ssh/ssh_auth.ts";
-import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
+import type { Question } from "../../src/world/mod.ts";
+import type { Prompt } from "../../src/ssh/ssh_auth.ts";
+import type { SshHost } from "../../src/ssh/mod.ts";
 import { inNamespace } from "../support/namespaces.ts";
 import { peerTest, skippedTest } from "../support/peers.ts";
 import { SshTransports } from "../support/ssh_transports.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { PosternError } from "../../src/core/mod.ts";
-import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
+import { PosternError } from "../../src/words/mod.ts";
+import type { SshHost } from "../../src/ssh/mod.ts";
 import type { RawClient } from "../support/raw_client.ts";
 import { SshTransports } from "../support/ssh_transports.ts";
 import { TargetServer } from "../support/target_server.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type Conn, PosternError, socks5Reply } from "../../src/core/mod.ts";
+import type { Conn } from "../../src/core/mod.ts";
+import { PosternError, socks5Reply } from "../../src/words/mod.ts";
 import type { Ssh } from "../../src/transports/ssh.ts";
 import { readAll } from "../support/memory_conn.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
+import type { SshHost } from "../../src/ssh/mod.ts";
 import { peerTest } from "../support/peers.ts";
 import { SshAgent, sshAgentPeers } from "../support/ssh_agent.ts";
 import { SshTransports } from "../support/ssh_transports.ts";

@@ -1,4 +1,4 @@
-import { formatTarget } from "../../src/core/mod.ts";
+import { formatTarget } from "../../src/words/mod.ts";
 import { DemoCluster, kubeconfigPath } from "../../src/demo/demo_cluster.ts";
 import { createWorld } from "../../src/runtime/mod.ts";
 import { farSide } from "./far_side.ts";

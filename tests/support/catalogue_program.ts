@@ -1,5 +1,6 @@
-import { type Catalogue, CatalogueStore } from "../../src/clusters/mod.ts";
-import { PosternError } from "../../src/core/mod.ts";
+import type { Catalogue } from "../../src/clusters/mod.ts";
+import { CatalogueStore } from "../../src/catalogue/mod.ts";
+import { PosternError } from "../../src/words/mod.ts";
 import { createWorld } from "../../src/runtime/mod.ts";
 
 /**

@@ -1,4 +1,5 @@
-import { type Conn, type Listening, Messages, Tasks } from "../../src/core/mod.ts";
+import { type Conn, Messages, Tasks } from "../../src/core/mod.ts";
+import type { Listening } from "../../src/world/mod.ts";
 import { dns } from "../../src/wire/mod.ts";
 
 /** What a DNS server over TCP says of a name: its addresses and aliases, or a code, or that it ends the connection. */

@@ -4,8 +4,8 @@ import type {
   PodRecord,
   ServiceRecord,
   SliceRecord,
-} from "../../src/clusters/kube/cluster_view.ts";
-import { PosternError } from "../../src/core/mod.ts";
+} from "../../src/kube/api/cluster_view.ts";
+import { PosternError } from "../../src/words/mod.ts";
 
 export interface FakeClusterParts {
   readonly services?: readonly ServiceRecord[];

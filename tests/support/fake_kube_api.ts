@@ -1,5 +1,5 @@
-import type { Conn, Dialer } from "../../src/core/mod.ts";
-import { Messages } from "../../src/core/mod.ts";
+import { type Conn, Messages } from "../../src/core/mod.ts";
+import type { Dialer } from "../../src/world/mod.ts";
 import {
   decodeRequestHead,
   encodeChunk,

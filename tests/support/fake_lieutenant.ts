@@ -1,4 +1,4 @@
-import type { Network } from "../../src/core/mod.ts";
+import type { Network } from "../../src/world/mod.ts";
 import { jsonAnswer, type WebAnswer, WebServer } from "./web_server.ts";
 
 /** A Lieutenant API of our own on any network; what it tells is the test's to change. */

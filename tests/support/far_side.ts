@@ -1,4 +1,4 @@
-import { formatTarget, parseTarget } from "../../src/core/mod.ts";
+import { formatTarget, parseTarget } from "../../src/words/mod.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { ProxyServer, type ProxyServerOptions } from "./proxy_server.ts";
 

@@ -1,7 +1,7 @@
 import type { Conn } from "../../src/core/mod.ts";
-import type { KubeUpgrades, Upgrade, UpgradeRequest } from "../../src/transports/kubernetes/forward_api.ts";
-import type { ForwardForm } from "../../src/transports/kubernetes/forward_forms.ts";
-import { acceptFor } from "../../src/transports/kubernetes/web_socket_upgrade.ts";
+import type { KubeUpgrades, Upgrade, UpgradeRequest } from "../../src/kube/forward/forward_api.ts";
+import type { ForwardForm } from "../../src/kube/forward/forward_forms.ts";
+import { acceptFor } from "../../src/kube/mod.ts";
 import { Fields, type SpdyEffect, SpdySession, webSocket } from "../../src/wire/mod.ts";
 import { memoryPair } from "./memory_conn.ts";
 

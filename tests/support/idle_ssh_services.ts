@@ -1,5 +1,6 @@
-import type { Clock, Files, Log, Network } from "../../src/core/mod.ts";
-import { SshServices } from "../../src/transports/mod.ts";
+import type { Clock, Log } from "../../src/core/mod.ts";
+import type { Files, Network } from "../../src/world/mod.ts";
+import { SshServices } from "../../src/ssh/mod.ts";
 
 /** What transports other than ssh are built beside; no ssh host is known. */
 export function idleSshServices(

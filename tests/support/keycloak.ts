@@ -1,4 +1,5 @@
-import { type HttpAnswer, HttpClient, type HttpRequest } from "../../src/clusters/http/http_client.ts";
+import { type HttpAnswer, HttpClient } from "../../src/http/mod.ts";
+import type { HttpRequest } from "../../src/http/http_client.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { freePort, PeerServer } from "./peer_program.ts";

@@ -1,4 +1,4 @@
-import { writeCertificates } from "../../src/app/konnectivity/certificate_files.ts";
+import { writeCertificates } from "../../src/roles/mod.ts";
 import { createFiles } from "../../src/runtime/files.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { eventually, freePort, PeerServer, runPeer } from "./peer_program.ts";

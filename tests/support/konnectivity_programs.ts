@@ -1,13 +1,14 @@
 import { type Conn, Deadlines, type Dial, Tasks, whenAborted } from "../../src/core/mod.ts";
-import { KonnectivityAgent } from "../../src/listeners/konnectivity/agent.ts";
-import { serveAgent } from "../../src/listeners/konnectivity/agent_port.ts";
-import { Agents, type AgentStrategy } from "../../src/listeners/konnectivity/agents.ts";
-import { serveConnectFront } from "../../src/listeners/konnectivity/connect_front.ts";
-import { serveGrpcFront } from "../../src/listeners/konnectivity/grpc_front.ts";
+import { KonnectivityAgent } from "../../src/konnectivity/server/agent.ts";
+import { serveAgent } from "../../src/konnectivity/server/agent_port.ts";
+import { Agents } from "../../src/konnectivity/server/agents.ts";
+import type { AgentStrategy } from "../../src/konnectivity/mod.ts";
+import { serveConnectFront } from "../../src/konnectivity/server/connect_front.ts";
+import { serveGrpcFront } from "../../src/konnectivity/server/grpc_front.ts";
 import { createFiles } from "../../src/runtime/files.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
-import { Konnectivity } from "../../src/transports/konnectivity.ts";
+import { Konnectivity } from "../../src/transports/mod.ts";
 import type { Frontend, KonnectivityLab } from "./konnectivity_lab.ts";
 
 import { recordingLog } from "./recording_log.ts";

@@ -1,7 +1,8 @@
 import type { Conn } from "../../src/core/mod.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
-import { GrpcStream, Http2Connection, PacketStream } from "../../src/sessions/mod.ts";
+import { GrpcStream, Http2Connection } from "../../src/mux/mod.ts";
+import { PacketStream } from "../../src/konnectivity/packet_stream.ts";
 import { fieldValue, grpcRequest, type HeaderField, konnectivity } from "../../src/wire/mod.ts";
 import type { KonnectivityLab, Pair } from "./konnectivity_lab.ts";
 import type { OurServer } from "./konnectivity_programs.ts";

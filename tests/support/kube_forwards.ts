@@ -1,13 +1,13 @@
-import { KubeClient } from "../../src/clusters/kube/kube_client.ts";
-import { readKubeConfig } from "../../src/clusters/kube/kube_config.ts";
-import { straightDialer } from "../../src/clusters/http/straight_dialer.ts";
+import { KubeClient } from "../../src/kube/api/kube_client.ts";
+import { readKubeConfig } from "../../src/kube/api/kube_config.ts";
+import { straightDialer } from "../../src/http/straight_dialer.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { createFiles } from "../../src/runtime/files.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
-import type { HalfClose, KubeUpgrades } from "../../src/transports/kubernetes/forward_api.ts";
-import type { ForwardForm } from "../../src/transports/kubernetes/forward_forms.ts";
-import type { ForwardLimits } from "../../src/transports/kubernetes/forward_limits.ts";
-import { ForwardPool } from "../../src/transports/kubernetes/forward_pool.ts";
+import type { HalfClose, KubeUpgrades } from "../../src/kube/forward/forward_api.ts";
+import type { ForwardForm } from "../../src/kube/forward/forward_forms.ts";
+import type { ForwardLimits } from "../../src/kube/forward/forward_limits.ts";
+import { ForwardPool } from "../../src/kube/forward/forward_pool.ts";
 import { Fields } from "../../src/wire/mod.ts";
 
 export interface KubeForwardsOptions {

@@ -1,7 +1,7 @@
-import { type CredentialParts } from "../../src/clusters/kube/kube_credentials.ts";
-import { KubeClient } from "../../src/clusters/kube/kube_client.ts";
-import { readKubeConfig } from "../../src/clusters/kube/kube_config.ts";
-import type { RunOptions, RunResult } from "../../src/core/mod.ts";
+import type { CredentialParts } from "../../src/kube/api/kube_credentials.ts";
+import { KubeClient } from "../../src/kube/api/kube_client.ts";
+import { readKubeConfig } from "../../src/kube/api/kube_config.ts";
+import type { RunOptions, RunResult } from "../../src/world/mod.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { type FakeAnswer, FakeKubeApi, type FakeRequest } from "./fake_kube_api.ts";
 import { MemoryFiles } from "./memory_files.ts";

@@ -1,4 +1,4 @@
-import { HttpClient } from "../../src/clusters/http/http_client.ts";
+import { HttpClient } from "../../src/http/mod.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import type { KubeCluster } from "./kube_cluster.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { HttpClient } from "../../src/clusters/mod.ts";
-import { type Dialer, formatTarget } from "../../src/core/mod.ts";
+import { HttpClient } from "../../src/http/mod.ts";
+import type { Dialer } from "../../src/world/mod.ts";
+import { formatTarget } from "../../src/words/mod.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { systemClock as clock } from "../../src/runtime/system_clock.ts";
 import { FakeLieutenant } from "./fake_lieutenant.ts";

@@ -1,4 +1,5 @@
-import { type Conn, readableOf, writableOf } from "../../src/core/mod.ts";
+import type { Conn } from "../../src/core/mod.ts";
+import { readableOf, writableOf } from "../../src/core/streams.ts";
 
 /** Two ends of a connection in memory, with half-close and backpressure (`capacity` bytes each way). */
 export function memoryPair({ capacity = 64 * 1024, isSocket = false } = {}): [MemoryConn, MemoryConn] {

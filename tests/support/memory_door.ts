@@ -1,5 +1,8 @@
-import { CatalogueRefresh, runDoor, type RunDoorOptions } from "../../src/app/mod.ts";
-import { type Conn, parseIp } from "../../src/core/mod.ts";
+import { CatalogueRefresh } from "../../src/fleet/mod.ts";
+import { runDoor } from "../../src/instance/mod.ts";
+import type { RunDoorOptions } from "../../src/instance/door/run_door.ts";
+import type { Conn } from "../../src/core/mod.ts";
+import { parseIp } from "../../src/words/mod.ts";
 import type { MemoryNetwork } from "./memory_network.ts";
 import type { MemoryWorld } from "./memory_world.ts";
 import { type LoggedLine, recordingLog } from "./recording_log.ts";
@@ -24,7 +27,9 @@ export async function startDoor(
   let hasEnded = false;
   const onReady = (addresses: readonly string[]) => Promise.resolve(ready.resolve(addresses));
   const refresh: RunDoorOptions["refresh"] = (world, options) => new CatalogueRefresh(world, options);
-  const ended = runDoor(world, { version: "1.2.3", id: "default", log, refresh, onReady, ...options }, { signal });
+  const ended = runDoor(world, { version: "1.2.3", id: "default", log, refresh, onReady, ...options }, {
+    signal,
+  });
   const settled = ended.finally(() => hasEnded = true);
   settled.catch(ready.reject);
   return { addresses: await ready.promise, lines: log.lines, ended: settled, hasEnded: () => hasEnded };

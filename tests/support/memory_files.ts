@@ -1,4 +1,5 @@
-import { type AppendFile, type FileInfo, type Files, PosternError } from "../../src/core/mod.ts";
+import type { AppendFile, FileInfo, Files } from "../../src/world/mod.ts";
+import { PosternError } from "../../src/words/mod.ts";
 
 /** Files without a disk. Each change of a file is a second later than the one before. */
 export class MemoryFiles implements Files {

@@ -1,15 +1,13 @@
-import {
-  type Conn,
-  type Datagram,
-  type Datagrams,
-  type Endpoint,
-  formatTarget,
-  type Listening,
-  type Network,
-  PosternError,
-  type SecureOptions,
-  type ServeSecureOptions,
-} from "../../src/core/mod.ts";
+import type { Conn } from "../../src/core/mod.ts";
+import type {
+  Datagram,
+  Datagrams,
+  Listening,
+  Network,
+  SecureOptions,
+  ServeSecureOptions,
+} from "../../src/world/mod.ts";
+import { type Endpoint, formatTarget, PosternError } from "../../src/words/mod.ts";
 import { type MemoryConn, memoryPair } from "./memory_conn.ts";
 
 /** What an address does instead of answering: fails with an error, or never answers. */

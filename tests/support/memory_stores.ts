@@ -1,11 +1,6 @@
-import {
-  PosternError,
-  type Store,
-  type StoreEntry,
-  type StoreKey,
-  storeLimits,
-  type Stores,
-} from "../../src/core/mod.ts";
+import { PosternError } from "../../src/words/mod.ts";
+import { type Store, type StoreKey, storeLimits, type Stores } from "../../src/world/mod.ts";
+import type { StoreEntry } from "../../src/world/store.ts";
 import type { MemoryFiles } from "./memory_files.ts";
 
 /** Stores without a disk; their files are seen among those of `files`. What the real ones cannot take these refuse too. */

@@ -1,4 +1,5 @@
-import type { Endpoint, Listening, Needs, Process, SignalName, Terminal, World } from "../../src/core/mod.ts";
+import type { Endpoint } from "../../src/words/mod.ts";
+import type { Listening, Needs, Process, SignalName, Terminal, World } from "../../src/world/mod.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { MemoryFiles } from "./memory_files.ts";
 import { MemoryNetwork } from "./memory_network.ts";

@@ -1,4 +1,4 @@
-import type { Process } from "../../src/core/mod.ts";
+import type { Process } from "../../src/world/mod.ts";
 
 /** A process that may start nothing. */
 export const noPrograms: Pick<Process, "run"> = {

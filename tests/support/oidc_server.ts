@@ -1,4 +1,5 @@
-import type { Clock, Listening } from "../../src/core/mod.ts";
+import type { Clock } from "../../src/core/mod.ts";
+import type { Listening } from "../../src/world/mod.ts";
 import { jsonAnswer, type WebAnswer, type WebRequest, WebServer } from "./web_server.ts";
 
 /** What an `OidcServer` does besides what it should. */

@@ -1,4 +1,4 @@
-import { HttpClient } from "../../src/clusters/http/http_client.ts";
+import { HttpClient } from "../../src/http/mod.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { decodeRequestHead, encodeResponseHead, requestFraming } from "../../src/wire/mod.ts";

@@ -3,8 +3,8 @@ import { createFiles } from "../../src/runtime/files.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { createProcess } from "../../src/runtime/process.ts";
 import { systemClock as clock } from "../../src/runtime/system_clock.ts";
-import { Openssh } from "../../src/transports/ssh/openssh.ts";
-import { OpensshDirectory } from "../../src/transports/ssh/openssh_directory.ts";
+import { Openssh } from "../../src/ssh/openssh.ts";
+import { OpensshDirectory } from "../../src/ssh/openssh_directory.ts";
 import { sshHost } from "./ssh_host.ts";
 
 // A program to be killed: it signs in to a host with the ssh program, says so, and waits.

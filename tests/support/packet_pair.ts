@@ -1,15 +1,9 @@
-import { type Conn, PosternError, relay } from "../../src/core/mod.ts";
-import {
-  type Answer,
-  grpcAnswer,
-  GrpcStream,
-  Http2Connection,
-  type Http2Exchange,
-  PacketAnswerer,
-  PacketDialer,
-  PacketStream,
-  posternMark,
-} from "../../src/sessions/mod.ts";
+import { type Conn, relay } from "../../src/core/mod.ts";
+import { PosternError } from "../../src/words/mod.ts";
+import { type Answer, PacketAnswerer } from "../../src/konnectivity/packet_answerer.ts";
+import { grpcAnswer, GrpcStream, Http2Connection, type Http2Exchange } from "../../src/mux/mod.ts";
+import { PacketDialer } from "../../src/konnectivity/packet_dialer.ts";
+import { PacketStream, posternMark } from "../../src/konnectivity/packet_stream.ts";
 import { grpcRequest } from "../../src/wire/mod.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { memoryPair } from "./memory_conn.ts";

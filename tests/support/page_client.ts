@@ -1,5 +1,5 @@
 import { type Conn, Messages } from "../../src/core/mod.ts";
-import { copyBody, joined } from "../../src/listeners/mod.ts";
+import { copyBody, joined } from "../../src/http/mod.ts";
 import { decodeResponseHead, type Fields, responseFraming } from "../../src/wire/mod.ts";
 
 export interface Answer {

@@ -1,4 +1,5 @@
-import type { ConnectionInfo, PageSource, Status, Watched, WatchedWhole } from "../../src/listeners/mod.ts";
+import type { ConnectionInfo, Status, Watched, WatchedWhole } from "../../src/control/mod.ts";
+import type { PageSource } from "../../src/listeners/mod.ts";
 
 /** A door's state for tests of what shows it; `closed` are the connections it was told to close. */
 export function fakePageSource(more: Partial<PageSource> = {}): PageSource & { readonly closed: number[] } {

@@ -1,6 +1,6 @@
 import { sourceCommand } from "../../scripts/postern.ts";
 import { placesFor } from "../../src/runtime/places.ts";
-import type { Places } from "../../src/core/mod.ts";
+import type { Places } from "../../src/world/mod.ts";
 
 /** What a command that has ended leaves behind. */
 export interface Ended {

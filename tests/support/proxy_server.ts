@@ -1,15 +1,6 @@
-import {
-  type Conn,
-  type Endpoint,
-  httpStatus,
-  Messages,
-  type Network,
-  relay,
-  socks5Reply,
-  type Tally,
-  type Target,
-  Tasks,
-} from "../../src/core/mod.ts";
+import { type Conn, Messages, relay, type Tally, Tasks } from "../../src/core/mod.ts";
+import { type Endpoint, httpStatus, socks5Reply, type Target } from "../../src/words/mod.ts";
+import type { Network } from "../../src/world/mod.ts";
 import { decodeRequestHead, encodeResponseHead, socks5 } from "../../src/wire/mod.ts";
 import { FakeClock } from "./fake_clock.ts";
 

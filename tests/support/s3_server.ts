@@ -1,4 +1,4 @@
-import { emergencyObjectName } from "../../src/clusters/mod.ts";
+import { emergencyObjectName } from "../../src/emergency/mod.ts";
 import { PeerServer } from "./peer_program.ts";
 import { testTls } from "./tls_files.ts";
 

@@ -1,5 +1,5 @@
-import { type HttpAnswer, HttpClient } from "../../src/clusters/http/http_client.ts";
-import type { SignInOptions, SignInParts } from "../../src/clusters/sign_in/sign_in.ts";
+import { type HttpAnswer, HttpClient } from "../../src/http/mod.ts";
+import type { SignInOptions, SignInParts } from "../../src/signin/mod.ts";
 import { MemoryWorld, type MemoryWorldOptions } from "./memory_world.ts";
 import { OidcServer } from "./oidc_server.ts";
 import { recordingLog } from "./recording_log.ts";

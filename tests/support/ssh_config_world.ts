@@ -1,7 +1,7 @@
-import { SshConfigReader } from "../../src/transports/ssh/ssh_config_reader.ts";
-import type { SshConfigDeps } from "../../src/transports/ssh/ssh_config_deps.ts";
-import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
-import type { Files, RunOptions, RunResult } from "../../src/core/mod.ts";
+import { SshConfigReader } from "../../src/ssh/ssh_config_reader.ts";
+import type { SshConfigDeps } from "../../src/ssh/ssh_config_deps.ts";
+import type { SshHost } from "../../src/ssh/mod.ts";
+import type { Files, RunOptions, RunResult } from "../../src/world/mod.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { MemoryFiles } from "./memory_files.ts";
 

@@ -1,4 +1,4 @@
-import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
+import type { SshHost } from "../../src/ssh/mod.ts";
 
 /** What `ssh -G` printed: values by option, in order. */
 export type SshDump = ReadonlyMap<string, readonly string[]>;

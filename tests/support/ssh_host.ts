@@ -1,4 +1,4 @@
-import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
+import type { SshHost } from "../../src/ssh/mod.ts";
 
 /** The settings of a host as OpenSSH has them by default, without files of any person. */
 export function sshHost(alias: string, more: Partial<SshHost> = {}): SshHost {

@@ -1,4 +1,4 @@
-import type { SshHost } from "../../src/transports/ssh/ssh_host.ts";
+import type { SshHost } from "../../src/ssh/mod.ts";
 import { inNamespace, type Under } from "./namespaces.ts";
 import { eventually, freePort, runPeer } from "./peer_program.ts";
 import type { PeerPaths } from "./peers.ts";

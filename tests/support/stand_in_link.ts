@@ -1,7 +1,8 @@
-import type { KubeApi } from "../../src/clusters/mod.ts";
-import type { Clock, Dialer } from "../../src/core/mod.ts";
-import { ClusterLink } from "../../src/transports/kubernetes/cluster_link.ts";
-import type { UpgradeRequest } from "../../src/transports/kubernetes/forward_api.ts";
+import type { KubeApi } from "../../src/kube/mod.ts";
+import type { Clock } from "../../src/core/mod.ts";
+import type { Dialer } from "../../src/world/mod.ts";
+import { ClusterLink } from "../../src/kube/forward/cluster_link.ts";
+import type { UpgradeRequest } from "../../src/kube/forward/forward_api.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { type FakeClusterParts, FakeClusterView } from "./fake_cluster_view.ts";
 import { ForwardStandIn, type PodAnswer } from "./forward_stand_in.ts";

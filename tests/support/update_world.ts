@@ -1,11 +1,7 @@
-import {
-  type ConfigSource,
-  importKharon,
-  updateCatalogues,
-  type UpdateOptions,
-  type UpdateReport,
-} from "../../src/app/mod.ts";
-import type { World } from "../../src/core/mod.ts";
+import type { ConfigSource } from "../../src/plan/mod.ts";
+import { importKharon, updateCatalogues, type UpdateReport } from "../../src/fleet/mod.ts";
+import type { UpdateOptions } from "../../src/fleet/catalogue/update_catalogues.ts";
+import type { World } from "../../src/world/mod.ts";
 import { FakeLieutenant } from "./fake_lieutenant.ts";
 import type { MemoryWorldOptions } from "./memory_world.ts";
 import { SignInWorld } from "./sign_in_world.ts";

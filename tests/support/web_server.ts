@@ -1,4 +1,6 @@
-import { type Conn, type Listening, Messages, PosternError } from "../../src/core/mod.ts";
+import { type Conn, Messages } from "../../src/core/mod.ts";
+import type { Listening } from "../../src/world/mod.ts";
+import { PosternError } from "../../src/words/mod.ts";
 import { decodeRequestHead, encodeResponseHead, type Fields, requestFraming } from "../../src/wire/mod.ts";
 
 /** What a `WebServer` was asked. */

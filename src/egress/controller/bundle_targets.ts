@@ -1,5 +1,5 @@
 import { isMapping } from "../../config/mod.ts";
-import type { ObjectMeta, WatchSink } from "../../clusters/mod.ts";
+import type { ObjectMeta, WatchSink } from "../../kube/mod.ts";
 import { bundleKey } from "../ca_bundle.ts";
 import { wantsBundle } from "../inject_bundle.ts";
 import type { FencedObjects } from "./fenced_objects.ts";

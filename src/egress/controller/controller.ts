@@ -5,19 +5,18 @@ import {
   loadKubernetes,
   type ObjectKind,
   type WatchSink,
-} from "../../clusters/mod.ts";
+} from "../../kube/mod.ts";
 import {
   type Clock,
   Counter,
-  describe,
   hexText,
   type Log,
   type Metric,
   pause,
-  PosternError,
   Tasks,
   whenAborted,
 } from "../../core/mod.ts";
+import { describe, PosternError } from "../../words/mod.ts";
 import { isMapping } from "../../config/mod.ts";
 import type { AutomaticSettings } from "../automatic_no_proxy.ts";
 import type { CaCertificate } from "../ca_bundle.ts";

@@ -6,8 +6,9 @@ import type {
   ObjectPatch,
   ObjectPlace,
   Written,
-} from "../../clusters/mod.ts";
-import { type Counter, PosternError } from "../../core/mod.ts";
+} from "../../kube/mod.ts";
+import type { Counter } from "../../core/mod.ts";
+import { PosternError } from "../../words/mod.ts";
 
 type Waiting = { readonly signal: AbortSignal };
 

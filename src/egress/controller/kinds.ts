@@ -1,4 +1,4 @@
-import type { ObjectKind } from "../../clusters/mod.ts";
+import type { ObjectKind } from "../../kube/mod.ts";
 
 const config = "config.openshift.io/v1";
 

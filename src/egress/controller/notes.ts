@@ -1,13 +1,6 @@
-import type { ObjectKind, ObjectPlace } from "../../clusters/mod.ts";
-import {
-  type Clock,
-  Counter,
-  describe,
-  isPosternError,
-  type Log,
-  type Metric,
-  Tasks,
-} from "../../core/mod.ts";
+import type { ObjectKind, ObjectPlace } from "../../kube/mod.ts";
+import { type Clock, Counter, type Log, type Metric, Tasks } from "../../core/mod.ts";
+import { describe, isPosternError } from "../../words/mod.ts";
 import type { FencedObjects } from "./fenced_objects.ts";
 import { fieldManager, kinds } from "./kinds.ts";
 

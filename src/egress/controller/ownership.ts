@@ -1,5 +1,5 @@
 import { isMapping } from "../../config/mod.ts";
-import { type KubeObject, ownersOf } from "../../clusters/mod.ts";
+import { type KubeObject, ownersOf } from "../../kube/mod.ts";
 import { injectedAnnotation, injectProxyAnnotation } from "../inject_proxy.ts";
 import { fieldManager } from "./kinds.ts";
 

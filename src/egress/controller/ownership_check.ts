@@ -1,5 +1,5 @@
-import { PosternError } from "../../core/mod.ts";
-import type { KubeObject, ObjectKind, ObjectPlace } from "../../clusters/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import type { KubeObject, ObjectKind, ObjectPlace } from "../../kube/mod.ts";
 import { bundleKey } from "../ca_bundle.ts";
 import { clusterName, kinds, managedBundle } from "./kinds.ts";
 import { foreignOwner } from "./ownership.ts";

@@ -1,5 +1,5 @@
 import { isMapping, parseDocument } from "../../config/mod.ts";
-import type { KubeObject, ObjectKind, ObjectPlace } from "../../clusters/mod.ts";
+import type { KubeObject, ObjectKind, ObjectPlace } from "../../kube/mod.ts";
 import { type ProxySpec, readProxySpec, type SpecProblem } from "../proxy_spec.ts";
 import { clusterName, configNamespace, installConfig, kinds, managedBundle } from "./kinds.ts";
 

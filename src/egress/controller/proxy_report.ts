@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../clusters/mod.ts";
+import type { KubeObject } from "../../kube/mod.ts";
 import { isMapping } from "../../config/mod.ts";
 import { jsonIn } from "../../core/mod.ts";
 import { type Condition, readConditions } from "./conditions.ts";

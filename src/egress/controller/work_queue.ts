@@ -1,4 +1,5 @@
-import { type Clock, isPosternError, Tasks } from "../../core/mod.ts";
+import { type Clock, Tasks } from "../../core/mod.ts";
+import { isPosternError } from "../../words/mod.ts";
 
 export interface WorkQueueOptions {
   readonly clock: Clock;

@@ -1,5 +1,5 @@
 import { isMapping } from "../../config/mod.ts";
-import type { KubeObject, ObjectKind, ObjectMeta, WatchSink } from "../../clusters/mod.ts";
+import type { KubeObject, ObjectKind, ObjectMeta, WatchSink } from "../../kube/mod.ts";
 import { injectedAnnotation, injectProxy, type ProxyInjection } from "../inject_proxy.ts";
 import type { ProxyStatus } from "../proxy_spec.ts";
 import type { FencedObjects } from "./fenced_objects.ts";

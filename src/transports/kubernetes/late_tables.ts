@@ -1,4 +1,5 @@
-import { type FarDomain, type FarTable, type FarTables, PosternError } from "../../core/mod.ts";
+import type { FarDomain, FarTable, FarTables } from "../../core/mod.ts";
+import { PosternError } from "../../words/mod.ts";
 
 /** The tables of a cluster that nobody has used yet: the first who follows them has it used. */
 export class LateTables implements FarTables, Disposable {

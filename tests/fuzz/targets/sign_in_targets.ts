@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { HttpClient } from "../../../src/clusters/http/http_client.ts";
-import { OidcProvider } from "../../../src/clusters/sign_in/oidc_provider.ts";
-import { refreshTokens } from "../../../src/clusters/sign_in/oidc_refresh.ts";
-import { SignInCallback } from "../../../src/clusters/sign_in/sign_in_callback.ts";
-import { isFresh, readClaims } from "../../../src/clusters/sign_in/sign_in_claims.ts";
-import { PosternError } from "../../../src/core/mod.ts";
+import { HttpClient } from "../../../src/http/mod.ts";
+import { OidcProvider } from "../../../src/signin/oidc_provider.ts";
+import { refreshTokens } from "../../../src/signin/oidc_refresh.ts";
+import { SignInCallback } from "../../../src/signin/sign_in_callback.ts";
+import { isFresh, readClaims } from "../../../src/signin/sign_in_claims.ts";
+import { PosternError } from "../../../src/words/mod.ts";
 import { decodePem, encodePem, readCertificate } from "../../../src/wire/x509.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";

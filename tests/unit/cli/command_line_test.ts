@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { object } from "@optique/core/constructs";
 import { option } from "@optique/core/primitives";
-import { pause, PosternError } from "../../../src/core/mod.ts";
+import { pause } from "../../../src/core/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
 import { type Context, defineCommand } from "../../../src/cli/command.ts";
 import { runCommandLine, splitCommandLine } from "../../../src/cli/command_line.ts";
 import { words } from "../../../src/cli/options.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { getDocPageSync } from "@optique/core/parser";
-import { commandGrants } from "../../../scripts/permissions.ts";
+import { commandGrants } from "../../../src/permissions/permissions.ts";
 import { runCommandLine, splitCommandLine } from "../../../src/cli/command_line.ts";
 import { commandGroups } from "../../../src/cli/all_commands.ts";
 import { RecordingWorld } from "./recording_world.ts";
@@ -150,7 +150,7 @@ for (
 }
 
 Deno.test("splitCommandLine() and the permissions agree on which word is the command", async () => {
-  const { commandOf } = await import("../../../scripts/permissions.ts");
+  const { commandOf } = await import("../../../src/permissions/permissions.ts");
   for (
     const args of [["--config", "env", "status"], ["-v", "proxy", "stop"], ["--log-format=json", "pac"], [
       "--log-level",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PosternError } from "../../../src/core/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
 import { chainsText } from "../../../src/cli/chains_text.ts";
 import { explanationText } from "../../../src/cli/explain.ts";
 import { paintFor } from "../../../src/cli/paint.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { commandGroups } from "../../../src/cli/all_commands.ts";
 import { runCommandLine } from "../../../src/cli/command_line.ts";
-import type { SignalName } from "../../../src/core/mod.ts";
+import type { SignalName } from "../../../src/world/mod.ts";
 import { settle } from "../../support/fake_clock.ts";
 import { MemoryWorld } from "../../support/memory_world.ts";
 

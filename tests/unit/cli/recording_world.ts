@@ -1,4 +1,4 @@
-import type { Files, World } from "../../../src/core/mod.ts";
+import type { Files, World } from "../../../src/world/mod.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
 export interface RecordingWorldOptions {

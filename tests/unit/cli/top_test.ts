@@ -3,7 +3,7 @@ import { paintFor } from "../../../src/cli/paint.ts";
 import { sortKeys, TopChoice } from "../../../src/cli/top_choice.ts";
 import { TopState } from "../../../src/cli/top_state.ts";
 import { topOnce, topScreen } from "../../../src/cli/top_text.ts";
-import type { WatchedStep } from "../../../src/listeners/mod.ts";
+import type { WatchedStep } from "../../../src/control/mod.ts";
 import { sampleConnection, sampleWhole } from "../../support/page_source.ts";
 import { RecordingWorld } from "./recording_world.ts";
 

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import {
   addressesOf,
   type Cluster,
-  type ClusterChoice,
   findCluster,
   knownClusters,
   selectClusters,
 } from "../../../src/clusters/mod.ts";
-import { isPosternError } from "../../../src/core/mod.ts";
+import type { ClusterChoice } from "../../../src/clusters/select_clusters.ts";
+import { isPosternError } from "../../../src/words/mod.ts";
 
 const clusters = knownClusters([
   {

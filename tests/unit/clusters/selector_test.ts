@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { parseSelector } from "../../../src/clusters/mod.ts";
-import { isPosternError } from "../../../src/core/mod.ts";
+import { parseSelector } from "../../../src/clusters/selector.ts";
+import { isPosternError } from "../../../src/words/mod.ts";
 
 const labels: Readonly<Record<string, string>> = {
   cloud: "exoscale",

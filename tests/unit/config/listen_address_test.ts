@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { listenAddress, parseListenAddress, unixAddress } from "../../../src/config/mod.ts";
-import { PosternError } from "../../../src/core/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
 import { parsed } from "./schema_cases.ts";
 
 const one = (host: string, port: number) => [{ endpoint: { host, port }, mayBeMissing: false }];

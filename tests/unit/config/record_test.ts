@@ -7,7 +7,6 @@ import {
   type Infer,
   integer,
   kinded,
-  lazy,
   list,
   oneOrMore,
   optional,
@@ -19,7 +18,8 @@ import {
   text,
   transformed,
 } from "../../../src/config/mod.ts";
-import { PosternError } from "../../../src/core/mod.ts";
+import { lazy } from "../../../src/config/modifiers.ts";
+import { PosternError } from "../../../src/words/mod.ts";
 import { parsed } from "./schema_cases.ts";
 
 const door = record({

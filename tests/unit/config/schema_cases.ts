@@ -10,7 +10,6 @@ import {
   formatPath,
   integer,
   kinded,
-  lazy,
   list,
   listenAddress,
   oneOrMore,
@@ -23,6 +22,7 @@ import {
   text,
   url,
 } from "../../../src/config/mod.ts";
+import { lazy } from "../../../src/config/modifiers.ts";
 
 /** The place of a document in a made-up world. */
 export function worldContext(): Context {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { pause, PosternError, within } from "../../../src/core/mod.ts";
+import { pause, within } from "../../../src/core/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
 
 const never = (signal: AbortSignal) =>

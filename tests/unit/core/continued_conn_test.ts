@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type Conn, ContinuedConn, Messages } from "../../../src/core/mod.ts";
+import { type Conn, Messages } from "../../../src/core/mod.ts";
+import { ContinuedConn } from "../../../src/core/continued_conn.ts";
 import { type MemoryConn, memoryPair, readAll } from "../../support/memory_conn.ts";
 import { patternBytes } from "../../support/pattern_bytes.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Inbox } from "../../../src/core/inbox.ts";
+import { Inbox } from "../../../src/core/mod.ts";
 
 Deno.test("Inbox keeps a copy of what is lent, and what is its own as it is", async () => {
   for (const areLent of [true, false]) {

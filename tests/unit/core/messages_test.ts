@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type Decode, Messages, PosternError } from "../../../src/core/mod.ts";
+import { type Decode, Messages } from "../../../src/core/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
 import { settle } from "../../support/fake_clock.ts";
 import { memoryPair, readAll } from "../../support/memory_conn.ts";
 

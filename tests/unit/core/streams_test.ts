@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readableOf, writableOf } from "../../../src/core/mod.ts";
+import { readableOf, writableOf } from "../../../src/core/streams.ts";
 import { memoryPair, readAll } from "../../support/memory_conn.ts";
 
 const bytes = (...values: number[]) => new Uint8Array(values);

@@ -3,13 +3,13 @@ import {
   acceptedStatus,
   automaticNoProxy,
   type AutomaticSettings,
-  type InfrastructureFacts,
   mergedNoProxy,
   type PlatformFacts,
   readInfrastructure,
   readInstallFacts,
   readNetwork,
 } from "../../../src/egress/mod.ts";
+import type { InfrastructureFacts } from "../../../src/egress/platform_facts.ts";
 
 interface Row {
   readonly id: string;

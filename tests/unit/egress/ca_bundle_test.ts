@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
-import {
-  bundleTextOf,
-  configMapLimit,
-  mergedBundle,
-  readCaBundle,
-  readSystemBundle,
-} from "../../../src/egress/mod.ts";
+import { bundleTextOf, mergedBundle, readCaBundle, readSystemBundle } from "../../../src/egress/mod.ts";
+import { configMapLimit } from "../../../src/egress/ca_bundle.ts";
 import { testTls } from "../../support/tls_files.ts";
 
 const now = new Date("2030-01-01T00:00:00Z");

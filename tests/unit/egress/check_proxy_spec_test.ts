@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type CheckOptions, checkProxySpec, type ProxySpec, readProxySpec } from "../../../src/egress/mod.ts";
+import type { CheckOptions } from "../../../src/egress/check_proxy_spec.ts";
+import { checkProxySpec, type ProxySpec, readProxySpec } from "../../../src/egress/mod.ts";
 
 interface Row {
   readonly id: string;

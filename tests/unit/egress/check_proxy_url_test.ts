@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { checkProxyUrl, type ProxyField } from "../../../src/egress/mod.ts";
+import { checkProxyUrl, type ProxyField } from "../../../src/egress/check_proxy_url.ts";
 
 const accepted:
   readonly (readonly [id: string, url: string, host: string, port: number, field?: ProxyField])[] = [

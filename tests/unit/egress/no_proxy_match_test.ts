@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { goNoProxy, noProxyVerdicts, requestTarget } from "../../../src/egress/mod.ts";
+import { goNoProxy, noProxyVerdicts } from "../../../src/egress/mod.ts";
+import { requestTarget } from "../../../src/egress/request_target.ts";
 import { noProxyTable } from "../../support/no_proxy_table.ts";
 
 for (const { id, list, url, verdicts, newerCurl } of noProxyTable) {

@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
 import "../../../src/clusters/mod.ts";
-import { PosternError } from "../../../src/core/mod.ts";
-import {
-  type EndpointResult,
-  probeEndpoints,
-  type ProxySpec,
-  type ReadinessOptions,
-} from "../../../src/egress/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
+import { type EndpointResult, probeEndpoints, type ProxySpec } from "../../../src/egress/mod.ts";
+import type { ReadinessOptions } from "../../../src/egress/readiness.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";
 import { type TornAnswer, type WebAnswer, type WebRequest, WebServer } from "../../support/web_server.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Deadlines, Messages } from "../../../src/core/mod.ts";
-import { createPages, serveAdmin, serveAdminAt } from "../../../src/listeners/mod.ts";
+import { createPages, serveAdminAt } from "../../../src/listeners/mod.ts";
+import { serveAdmin } from "../../../src/listeners/admin.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { memoryPair } from "../../support/memory_conn.ts";
 import { PageClient } from "../../support/page_client.ts";

@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
-import { type Conn, Deadlines, Messages, PosternError } from "../../../src/core/mod.ts";
-import {
-  ControlClient,
-  type ControlOptions,
-  createControl,
-  type PageSource,
-  serveControl,
-} from "../../../src/listeners/mod.ts";
+import { type Conn, Deadlines, Messages } from "../../../src/core/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
+import { ControlClient } from "../../../src/control/mod.ts";
+import type { ControlOptions } from "../../../src/listeners/control.ts";
+import { createControl, type PageSource, serveControl } from "../../../src/listeners/mod.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
 import { memoryPair, readAll } from "../../support/memory_conn.ts";
 import { PageClient } from "../../support/page_client.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type Dial, type Dialed, isPosternError } from "../../../src/core/mod.ts";
+import type { Dial, Dialed } from "../../../src/core/mod.ts";
+import { isPosternError } from "../../../src/words/mod.ts";
 import { serveMixed } from "../../../src/listeners/mod.ts";
 import { settle } from "../../support/fake_clock.ts";
 import { bytesOf, FakeDial, fromHex, readExactly, serveClient, toHex } from "../../support/fake_dial.ts";

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { type Conn, Deadlines, type Listening, PosternError } from "../../../src/core/mod.ts";
+import { type Conn, Deadlines } from "../../../src/core/mod.ts";
+import type { Listening } from "../../../src/world/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
 import { type ListenerDeps, type Serve, serveDoor, serveMixed } from "../../../src/listeners/mod.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
 import { bytesOf, FakeDial, fromHex, readExactly, readUntil, toHex } from "../../support/fake_dial.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type Conn, PosternError } from "../../../src/core/mod.ts";
+import type { Conn } from "../../../src/core/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
 import { Authenticator, serveMixed } from "../../../src/listeners/mod.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
 import {

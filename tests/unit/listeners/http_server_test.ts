@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
-import { Deadlines, Messages, PosternError } from "../../../src/core/mod.ts";
-import {
-  type PageResponse,
-  type Pages,
-  serveOnlyPages,
-  servePages,
-  type ServePagesOptions,
-  textPage,
-} from "../../../src/listeners/mod.ts";
+import { Deadlines, Messages } from "../../../src/core/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
+import { type PageResponse, type Pages, serveOnlyPages, textPage } from "../../../src/listeners/mod.ts";
+import { servePages, type ServePagesOptions } from "../../../src/listeners/http_server.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { memoryPair } from "../../support/memory_conn.ts";
 import { PageClient } from "../../support/page_client.ts";

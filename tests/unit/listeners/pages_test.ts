@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
-import { PosternError } from "../../../src/core/mod.ts";
-import {
-  createPages,
-  type PageAccess,
-  type PageResponse,
-  type PageSource,
-} from "../../../src/listeners/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
+import { createPages, type PageResponse, type PageSource } from "../../../src/listeners/mod.ts";
+import type { PageAccess } from "../../../src/listeners/page.ts";
 import { Fields } from "../../../src/wire/mod.ts";
 import { fakePageSource, sampleWhole } from "../../support/page_source.ts";
 

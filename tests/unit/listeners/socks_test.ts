@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type ErrorDetail, PosternError } from "../../../src/core/mod.ts";
+import { type ErrorDetail, PosternError } from "../../../src/words/mod.ts";
 import { Authenticator, serveHttp, serveMixed, serveSocks } from "../../../src/listeners/mod.ts";
 import { socks5 } from "../../../src/wire/mod.ts";
 import { FakeClock } from "../../support/fake_clock.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { catalogueNotes, catalogueRules, type RoutedDomain, Router } from "../../../src/routing/mod.ts";
+import { catalogueNotes, catalogueRules, Router } from "../../../src/routing/mod.ts";
+import type { RoutedDomain } from "../../../src/routing/catalogue_rules.ts";
 
 interface Domain extends RoutedDomain {
   readonly jumphost: string;

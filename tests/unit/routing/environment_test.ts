@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import {
   type Client,
-  type EnvironmentChange,
   environmentFor,
-  type EnvironmentPlan,
   noProxyFor,
   Router,
   shellLines,
   undoEnvironment,
 } from "../../../src/routing/mod.ts";
+import type { EnvironmentChange } from "../../../src/routing/shell_lines.ts";
+import type { EnvironmentPlan } from "../../../src/routing/environment.ts";
 import { rulesOf } from "../../support/rules.ts";
 
 const router = new Router({ rules: rulesOf(["routes: lab.test > lab", "direct: corp.test > direct"]) });

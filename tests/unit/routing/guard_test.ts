@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type FarDomain, parseIp } from "../../../src/core/mod.ts";
+import type { FarDomain } from "../../../src/core/mod.ts";
+import { parseIp } from "../../../src/words/mod.ts";
 import { pacFile, type Route, Router } from "../../../src/routing/mod.ts";
 import { rulesOf } from "../../support/rules.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PosternError } from "../../../src/core/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
 import { pacFile, Router } from "../../../src/routing/mod.ts";
 import { rulesOf } from "../../support/rules.ts";
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { conflicts, shadows } from "../../../src/routing/mod.ts";
+import { conflicts } from "../../../src/routing/mod.ts";
+import { shadows } from "../../../src/routing/rule_report.ts";
 import { rulesOf } from "../../support/rules.ts";
 
 Deno.test("conflicts() names equal rules with different transports", () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type EnvironmentChange, shellLines } from "../../../src/routing/mod.ts";
+import type { EnvironmentChange } from "../../../src/routing/shell_lines.ts";
+import { shellLines } from "../../../src/routing/mod.ts";
 
 const changes: readonly EnvironmentChange[] = [
   { copy: "HTTP_PROXY", to: "POSTERN_SAVED_HTTP_PROXY" },

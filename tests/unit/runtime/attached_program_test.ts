@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { exitCode } from "../../../src/core/mod.ts";
+import { exitCode } from "../../../src/words/mod.ts";
 import { runAttached } from "../../../src/runtime/attached_program.ts";
 import { systemClock } from "../../../src/runtime/system_clock.ts";
 

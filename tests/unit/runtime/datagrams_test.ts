@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isPosternError } from "../../../src/core/mod.ts";
+import { isPosternError } from "../../../src/words/mod.ts";
 import { createNetwork } from "../../../src/runtime/network.ts";
 
 const network = createNetwork();

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import type { Clock, PosternError } from "../../../src/core/mod.ts";
+import type { Clock } from "../../../src/core/mod.ts";
+import type { PosternError } from "../../../src/words/mod.ts";
 import { watchDirectory } from "../../../src/runtime/directory_watch.ts";
 
 /** Real events come when they come: this clock tells when a timer is set and rings it only when told. */

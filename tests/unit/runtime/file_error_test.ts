@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe } from "../../../src/core/mod.ts";
+import { describe } from "../../../src/words/mod.ts";
 import { fileError } from "../../../src/runtime/file_error.ts";
 
 Deno.test("fileError() names no permission that postern never has", () => {

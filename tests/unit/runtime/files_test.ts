@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { describe, type ErrorCode, type Files, type PosternError } from "../../../src/core/mod.ts";
+import { describe, type ErrorCode, type PosternError } from "../../../src/words/mod.ts";
+import type { Files } from "../../../src/world/mod.ts";
 import { createFiles } from "../../../src/runtime/files.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PosternError } from "../../../src/core/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
 import { listenError } from "../../../src/runtime/listen_error.ts";
 import { createNetwork } from "../../../src/runtime/network.ts";
 

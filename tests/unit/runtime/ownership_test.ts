@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { PosternError } from "../../../src/core/mod.ts";
+import type { PosternError } from "../../../src/words/mod.ts";
 import { checkOwned, type OwnedKind } from "../../../src/runtime/ownership.ts";
 import { listenUnix } from "../../../src/runtime/unix_listening.ts";
 import { skippedTest } from "../../support/peers.ts";

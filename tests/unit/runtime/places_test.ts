@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import type { Places, PosternError } from "../../../src/core/mod.ts";
+import type { Places } from "../../../src/world/mod.ts";
+import type { PosternError } from "../../../src/words/mod.ts";
 import { placesFor, type PlacesOptions } from "../../../src/runtime/places.ts";
 
 interface Case {

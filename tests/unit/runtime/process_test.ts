@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import type { PosternError, Process } from "../../../src/core/mod.ts";
+import type { PosternError } from "../../../src/words/mod.ts";
+import type { Process } from "../../../src/world/mod.ts";
 import { createFiles } from "../../../src/runtime/files.ts";
 import { createProcess } from "../../../src/runtime/process.ts";
 import { systemClock } from "../../../src/runtime/system_clock.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { Needs } from "../../../src/core/mod.ts";
-import type { NeedsTable } from "../../../src/runtime/mod.ts";
+import type { Needs } from "../../../src/world/mod.ts";
+import type { NeedsTable } from "../../../src/runtime/permissions.ts";
 import { runPeer } from "../../support/peer_program.ts";
 
 const table: NeedsTable = {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { PosternError } from "../../../src/core/mod.ts";
+import type { PosternError } from "../../../src/words/mod.ts";
 import { socketError } from "../../../src/runtime/socket_error.ts";
 
 Deno.test("socketError() says of a unix socket whose queue is full that it is busy, which is no fault of ours", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { PosternError, storeLimits } from "../../../src/core/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
+import { storeLimits } from "../../../src/world/mod.ts";
 import { createStores } from "../../../src/runtime/stores.ts";
 
 const stores = createStores();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { PosternError } from "../../../src/core/mod.ts";
+import type { PosternError } from "../../../src/words/mod.ts";
 import { OrderedOutput } from "../../../src/runtime/terminal.ts";
 
 /** Takes a few bytes at a time and fails as told. */

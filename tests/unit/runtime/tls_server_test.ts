@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import type { Conn, SecureOptions, ServeSecureOptions } from "../../../src/core/mod.ts";
+import type { Conn } from "../../../src/core/mod.ts";
+import type { SecureOptions, ServeSecureOptions } from "../../../src/world/mod.ts";
 import { secure } from "../../../src/runtime/tls.ts";
 import { secureAsServer } from "../../../src/runtime/tls_server.ts";
 import { memoryPair, readAll } from "../../support/memory_conn.ts";

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { createServer, type TlsOptions, TLSSocket } from "node:tls";
 import { fileURLToPath } from "node:url";
-import type { Conn, ErrorCode, PosternError, SecureOptions } from "../../../src/core/mod.ts";
+import type { Conn } from "../../../src/core/mod.ts";
+import type { ErrorCode, PosternError } from "../../../src/words/mod.ts";
+import type { SecureOptions } from "../../../src/world/mod.ts";
 import { BelowTls } from "../../../src/runtime/below_tls.ts";
 import { createNetwork } from "../../../src/runtime/network.ts";
 import { secure, trust } from "../../../src/runtime/tls.ts";

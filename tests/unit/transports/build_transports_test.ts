@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 import type { Conn, Transport } from "../../../src/core/mod.ts";
-import { text } from "../../../src/config/mod.ts";
+import { sameSettings, text } from "../../../src/config/mod.ts";
 import { buildTransportsOf } from "../../../src/transports/build_transports.ts";
+import { type BuildDeps, buildTransports, type TransportsSettings } from "../../../src/transports/mod.ts";
 import {
-  type BuildDeps,
-  buildTransports,
   defineTransport,
-  sameSettings,
   type TransportDeps,
   type TransportKind,
-  type TransportsSettings,
-} from "../../../src/transports/mod.ts";
+} from "../../../src/transports/define_transport.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { idleSshServices } from "../../support/idle_ssh_services.ts";
 import { MemoryFiles } from "../../support/memory_files.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { KubeApi } from "../../../src/clusters/mod.ts";
-import { PosternError } from "../../../src/core/mod.ts";
-import { ClusterProxy } from "../../../src/transports/cluster_proxy.ts";
+import type { KubeApi } from "../../../src/kube/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
+import { ClusterProxy } from "../../../src/transports/mod.ts";
 import { type FakeAnswer, type FakeRequest, FakeWatch } from "../../support/fake_kube_api.ts";
 import { bookmark, event } from "../../support/kube_answers.ts";
 import { kubeWorld } from "../../support/kube_world.ts";

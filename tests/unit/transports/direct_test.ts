@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { PosternError } from "../../../src/core/mod.ts";
-import { Direct } from "../../../src/transports/direct.ts";
+import { PosternError } from "../../../src/words/mod.ts";
+import { Direct } from "../../../src/transports/mod.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { type Conn, type ErrorCode, Messages, PosternError, Tasks } from "../../../src/core/mod.ts";
+import { type Conn, Messages, Tasks } from "../../../src/core/mod.ts";
+import { type ErrorCode, PosternError } from "../../../src/words/mod.ts";
 import { decodeRequestHead, socks5 } from "../../../src/wire/mod.ts";
-import { Direct } from "../../../src/transports/direct.ts";
+import { Direct } from "../../../src/transports/mod.ts";
 import { Proxy } from "../../../src/transports/upstream_proxy.ts";
 import type { ProxySettings } from "../../../src/transports/proxy_settings.ts";
 import { FakeClock } from "../../support/fake_clock.ts";

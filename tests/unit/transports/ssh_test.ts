@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { type Network, PosternError } from "../../../src/core/mod.ts";
-import { buildTransports, SshServices } from "../../../src/transports/mod.ts";
+import type { Network } from "../../../src/world/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
+import { buildTransports } from "../../../src/transports/mod.ts";
+import { type SshHost, SshServices } from "../../../src/ssh/mod.ts";
 // What a first sign-in loads: here, before a test that would end meanwhile.
-import "../../../src/transports/ssh/open_ssh_session.ts";
-import type { SshHost } from "../../../src/transports/ssh/ssh_host.ts";
+import "../../../src/ssh/open_ssh_session.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { MemoryFiles } from "../../support/memory_files.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";

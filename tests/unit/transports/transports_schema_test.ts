@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { formatPath, rootContext } from "../../../src/config/mod.ts";
-import { transportsSchema, type TransportsSettings, viaProblems } from "../../../src/transports/mod.ts";
+import { transportsSchema, type TransportsSettings } from "../../../src/transports/mod.ts";
+import { viaProblems } from "../../../src/transports/transports_schema.ts";
 
 function parsed(value: unknown): { settings: TransportsSettings | undefined; problems: string[] } {
   const context = rootContext({ base: "/etc/postern", home: "/home/me" });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { PosternError } from "../../../src/core/mod.ts";
-import { Cursor, decoder, malformed } from "../../../src/wire/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
+import { Cursor, decoder, malformed } from "../../../src/wire/decoder.ts";
 
 const bytes = Uint8Array.of(1, 2, 3, 4, 0, 6);
 

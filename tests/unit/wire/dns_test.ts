@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PosternError } from "../../../src/core/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
 import { dns } from "../../../src/wire/mod.ts";
 
 type Message = dns.DnsMessage;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { PosternError } from "../../../src/core/mod.ts";
-import { decodeHost, hostOf } from "../../../src/wire/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
+import { decodeHost, hostOf } from "../../../src/wire/host.ts";
 import { invisibleNames, noAddresses } from "../../support/spellings.ts";
 
 for (

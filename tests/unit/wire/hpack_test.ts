@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type HeaderField, HpackDecoder, HpackEncoder } from "../../../src/wire/mod.ts";
+import type { HeaderField } from "../../../src/wire/mod.ts";
+import { HpackDecoder, HpackEncoder } from "../../../src/wire/hpack.ts";
 import { huffmanDecode, huffmanEncode } from "../../../src/wire/huffman.ts";
 import { fromHex, toHex } from "../../support/hex.ts";
 

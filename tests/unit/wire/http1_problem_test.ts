@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { PosternError } from "../../../src/core/mod.ts";
-import { answerStatus, Http1Problem } from "../../../src/wire/http1_problem.ts";
+import { PosternError } from "../../../src/words/mod.ts";
+import { answerStatus, Http1Problem } from "../../../src/wire/mod.ts";
 
 const cases = [
   {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { type HeaderField, HpackEncoder, type Http2Event, Http2Session } from "../../../src/wire/mod.ts";
-import { clientPreface, frameTypes, http2Codes } from "../../../src/wire/http2_frames.ts";
+import { type HeaderField, http2Codes, type Http2Event, Http2Session } from "../../../src/wire/mod.ts";
+import { HpackEncoder } from "../../../src/wire/hpack.ts";
+import { clientPreface, frameTypes } from "../../../src/wire/http2_frames.ts";
 import { Http2Output } from "../../../src/wire/http2_output.ts";
 import { toHex } from "../../support/hex.ts";
 

@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import {
-  bytesAsText,
-  hashKnownHost,
-  type HmacSha1,
-  isPlainKnownHost,
-  knownHostName,
-  matchesKnownHost,
-  parseKnownHostNames,
-} from "../../../src/wire/mod.ts";
+import { bytesAsText, hashKnownHost, parseKnownHostNames } from "../../../src/wire/known_host_names.ts";
+import { type HmacSha1, isPlainKnownHost, knownHostName, matchesKnownHost } from "../../../src/wire/mod.ts";
 import { patternBytes } from "../../support/pattern_bytes.ts";
 
 const hmacSha1: HmacSha1 = (key, message) => createHmac("sha1", key).update(message).digest();

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type Decode, PosternError, socks5Reply } from "../../../src/core/mod.ts";
+import type { Decode } from "../../../src/core/mod.ts";
+import { PosternError, socks5Reply } from "../../../src/words/mod.ts";
 import { socks5 } from "../../../src/wire/mod.ts";
 import { fromHex } from "../../support/hex.ts";
 

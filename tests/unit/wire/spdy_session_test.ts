@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { spdy, type SpdyEffect, SpdySession } from "../../../src/wire/mod.ts";
+import * as spdy from "../../../src/wire/spdy_frames.ts";
+import { type SpdyEffect, SpdySession } from "../../../src/wire/mod.ts";
 import { SpdyReader } from "../../../src/wire/spdy_reader.ts";
 
 const hex = (text: string) => Uint8Array.from(text.match(/[0-9a-f]{2}/g) ?? [], (pair) => parseInt(pair, 16));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isPosternError } from "../../../src/core/mod.ts";
+import { isPosternError } from "../../../src/words/mod.ts";
 import { decodePem, encodePem } from "../../../src/wire/x509.ts";
 
 const block = (text: string) => `-----BEGIN CERTIFICATE-----${text}-----END CERTIFICATE-----`;

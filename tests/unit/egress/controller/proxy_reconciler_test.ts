@@ -5,9 +5,10 @@ import type {
   ObjectKind,
   ObjectPatch,
   ObjectPlace,
-} from "../../../../src/clusters/mod.ts";
+} from "../../../../src/kube/mod.ts";
 import { isMapping } from "../../../../src/config/mod.ts";
-import { Counter, PosternError } from "../../../../src/core/mod.ts";
+import { Counter } from "../../../../src/core/mod.ts";
+import { PosternError } from "../../../../src/words/mod.ts";
 import { FencedObjects } from "../../../../src/egress/controller/fenced_objects.ts";
 import { clusterName, kinds, managedBundle, statusName } from "../../../../src/egress/controller/kinds.ts";
 import { Notes } from "../../../../src/egress/controller/notes.ts";

@@ -5,8 +5,9 @@ import type {
   ObjectKind,
   ObjectPatch,
   ObjectPlace,
-} from "../../../../src/clusters/mod.ts";
-import { Counter, PosternError } from "../../../../src/core/mod.ts";
+} from "../../../../src/kube/mod.ts";
+import { Counter } from "../../../../src/core/mod.ts";
+import { PosternError } from "../../../../src/words/mod.ts";
 import { BundleTargets } from "../../../../src/egress/controller/bundle_targets.ts";
 import { FencedObjects } from "../../../../src/egress/controller/fenced_objects.ts";
 import { kinds } from "../../../../src/egress/controller/kinds.ts";

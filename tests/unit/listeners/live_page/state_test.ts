@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { chosen, seen } from "../../../../src/listeners/live_page/rows.js";
 import { State, wayTo } from "../../../../src/listeners/live_page/state.js";
-import type { LoggedLine, WatchedStep } from "../../../../src/listeners/mod.ts";
+import type { LoggedLine, WatchedStep } from "../../../../src/control/mod.ts";
 import { sampleConnection, sampleWhole } from "../../../support/page_source.ts";
 
 const counts = {

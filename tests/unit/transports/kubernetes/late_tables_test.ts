@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type FarTable, type FarTables, PosternError } from "../../../../src/core/mod.ts";
+import type { FarTable, FarTables } from "../../../../src/core/mod.ts";
+import { PosternError } from "../../../../src/words/mod.ts";
 import { LateTables } from "../../../../src/transports/kubernetes/late_tables.ts";
 
 const { signal } = new AbortController();

@@ -1,7 +1,0 @@
-import type { Status } from "../listeners/mod.ts";
-
-/** The clusters that the transports of an instance go into, each once: `context lab of FILE`. */
-export function clustersOf({ transports }: Pick<Status, "transports">): string[] {
-  const details = transports.filter(({ type }) => type === "kubernetes").map(({ detail }) => detail);
-  return [...new Set(details.filter((detail) => typeof detail === "string"))];
-}

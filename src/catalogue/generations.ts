@@ -1,0 +1,150 @@
+import { isMapping } from "../config/mod.ts";
+import { hexText } from "../core/mod.ts";
+import { type Store, type StoreChange, type StoreKey, storeLimits } from "../world/mod.ts";
+import type { Catalogue } from "../clusters/mod.ts";
+import { damagedStore, demandKnownFormat, readStoredCatalogue, storedFormat } from "./stored_catalogue.ts";
+
+const formatKey: StoreKey = ["format"];
+const pointers: StoreKey = ["catalogue"];
+const pieces: StoreKey = ["piece"];
+
+/** What is in force for one catalogue: all pieces of one generation, and how to tell that they are whole. */
+interface Pointer {
+  readonly generation: string;
+  readonly pieces: number;
+  readonly sha256: string;
+}
+
+/** How often a reader begins again because a writer has swept away what it was reading. */
+const mostTries = 10;
+
+/**
+ * Catalogues in a store. A value may be 64 KiB and a commit 800 KiB, so each catalogue is written as a generation of
+ * pieces beside the old one, and one small value says which generation counts: readers see the old one or the new one.
+ */
+export class Generations {
+  readonly #store: Store;
+  readonly #path: string;
+
+  private constructor(store: Store, path: string) {
+    this.#store = store;
+    this.#path = path;
+  }
+
+  /** `newer` where a newer postern has written the store. */
+  static async of(store: Store, path: string): Promise<Generations> {
+    demandKnownFormat(plain(await store.get(formatKey), path), path);
+    return new Generations(store, path);
+  }
+
+  /** Every catalogue that counts, by the order of their names. */
+  async read(): Promise<readonly Catalogue[]> {
+    for (let tries = 1;; tries++) {
+      const catalogues: Catalogue[] = [];
+      let isWhole = true;
+      for (const { value } of await this.#store.list(pointers)) {
+        const catalogue = await this.#read(this.#pointer(value));
+        if (catalogue) catalogues.push(catalogue);
+        else isWhole = false;
+      }
+      if (isWhole) return catalogues;
+      if (tries === mostTries) throw damagedStore(this.#path, "a part of a catalogue is missing");
+    }
+  }
+
+  /**
+   * Writes catalogues and makes them count, all at once, in the place of those of the same names. Only one process may
+   * write at a time: what no generation needs is removed, also what a killed writer has left.
+   */
+  async write(catalogues: readonly Catalogue[]): Promise<void> {
+    try {
+      const switches: StoreChange[] = [{ set: formatKey, value: written(storedFormat) }];
+      for (const catalogue of catalogues) {
+        const pointer = await this.#writePieces(catalogue);
+        switches.push({ set: [...pointers, catalogue.name], value: written(pointer) });
+      }
+      await this.#store.commit(switches);
+    } finally {
+      // What fails here fails no update: the next one sweeps as well.
+      await this.#sweep().catch(() => {});
+    }
+  }
+
+  /** Makes a catalogue be gone. */
+  async remove(name: string): Promise<void> {
+    await this.#store.commit([{ remove: [...pointers, name] }]);
+    await this.#sweep();
+  }
+
+  async #writePieces(catalogue: Catalogue): Promise<Pointer> {
+    const generation = crypto.randomUUID();
+    const bytes = new TextEncoder().encode(JSON.stringify(catalogue));
+    const { valueBytes, commitBytes } = storeLimits;
+    const perCommit = Math.floor(commitBytes / valueBytes);
+    const count = Math.ceil(bytes.length / valueBytes);
+    for (let first = 0; first < count; first += perCommit) {
+      const changes: StoreChange[] = [];
+      for (let index = first; index < Math.min(count, first + perCommit); index++) {
+        const value = bytes.slice(index * valueBytes, (index + 1) * valueBytes);
+        changes.push({ set: [...pieces, generation, index], value });
+      }
+      await this.#store.commit(changes);
+    }
+    return { generation, pieces: count, sha256: await sha256(bytes) };
+  }
+
+  /** Undefined where pieces are missing: then another process has just written a newer generation. */
+  async #read({ generation, pieces: count, sha256: sum }: Pointer): Promise<Catalogue | undefined> {
+    const found = await this.#store.list([...pieces, generation]);
+    const parts = found.flatMap(({ value }) => value instanceof Uint8Array ? [value] : []);
+    if (parts.length !== count) return undefined;
+    const bytes = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+    let at = 0;
+    for (const part of parts) {
+      bytes.set(part, at);
+      at += part.length;
+    }
+    if (await sha256(bytes) !== sum) throw damagedStore(this.#path, "a part of a catalogue has changed");
+    return readStoredCatalogue(JSON.parse(new TextDecoder().decode(bytes)), this.#path);
+  }
+
+  #pointer(value: unknown): Pointer {
+    const pointer = plain(value, this.#path);
+    const { generation, pieces, sha256 } = isMapping(pointer) ? pointer : {};
+    if (typeof generation === "string" && typeof pieces === "number" && typeof sha256 === "string") {
+      return { generation, pieces, sha256 };
+    }
+    throw damagedStore(this.#path, "it does not tell which catalogue counts");
+  }
+
+  async #sweep(): Promise<void> {
+    const needed = new Set<unknown>();
+    for (const { value } of await this.#store.list(pointers)) needed.add(this.#pointer(value).generation);
+    const left = (await this.#store.list(pieces)).filter(({ key: [, generation] }) =>
+      !needed.has(generation)
+    );
+    const { commitChanges } = storeLimits;
+    for (let at = 0; at < left.length; at += commitChanges) {
+      await this.#store.commit(left.slice(at, at + commitChanges).map(({ key }) => ({ remove: key })));
+    }
+  }
+}
+
+/** A value as bytes of JSON: objects would be stored in a form that an older runtime cannot read. */
+function written(value: unknown): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+function plain(value: unknown, path: string): unknown {
+  if (!(value instanceof Uint8Array)) return value;
+  try {
+    return JSON.parse(new TextDecoder().decode(value));
+  } catch {
+    throw damagedStore(path, "it holds something that is no JSON");
+  }
+}
+
+async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return hexText(sum);
+}

@@ -1,0 +1,231 @@
+import type { Infer, Schema } from "../config/mod.ts";
+import { type Clock, type Conn, jsonIn, limitTime, Messages, whenAborted, within } from "../core/mod.ts";
+import { formatTarget, isErrorCode, PosternError, type Target } from "../words/mod.ts";
+import { decodeResponseHead, encodeRequestHead, responseFraming, type ResponseHead } from "../wire/mod.ts";
+import { answers, mostAnswer, readAnswer } from "./control_answers.ts";
+import type {
+  ConnectionInfo,
+  ErrorInfo,
+  ExplanationInfo,
+  Hello,
+  ProxyEnvironment,
+  ReloadReport,
+  Status,
+  Watched,
+} from "./door_state.ts";
+import { EventReader } from "./event_reader.ts";
+import { copyBody, readBody } from "../http/mod.ts";
+import { checkPac, checkPage, checkProxies, type IsOwn } from "./control_proxies.ts";
+import { errorFromInfo } from "./error_info.ts";
+
+export interface ControlClientOptions {
+  readonly clock: Clock;
+  /** Which door it is, for what is said of it. */
+  readonly id: string;
+  /** Where the control port demands one. */
+  readonly token?: string;
+  /** How long one answer may take, in ms; 5 s unless told. */
+  readonly timeout?: number;
+  /** Whether our own configuration listens at an address off loopback; none is ours when absent. */
+  readonly isOwn?: IsOwn;
+}
+
+export interface CallOptions {
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Asks an instance over its control socket. A failure there is the same failure here. What it answers is checked before
+ * anyone uses it: `protocol` where it is not what it must be.
+ */
+export class ControlClient {
+  readonly #connect: (signal: AbortSignal) => Promise<Conn>;
+  readonly #options: ControlClientOptions;
+
+  /** Each call makes its own connection, so that nothing is left open between them. */
+  constructor(connect: (signal: AbortSignal) => Promise<Conn>, options: ControlClientOptions) {
+    this.#connect = connect;
+    this.#options = options;
+  }
+
+  hello(options: CallOptions): Promise<Hello> {
+    return this.#json("GET", "/v1/hello", answers.hello, options);
+  }
+
+  async status(options: CallOptions): Promise<Status> {
+    return await this.#json("GET", "/v1/status", answers.status, options) as Status;
+  }
+
+  async connections(options: CallOptions): Promise<readonly ConnectionInfo[]> {
+    return await this.#json("GET", "/v1/connections", answers.connections, options) as ConnectionInfo[];
+  }
+
+  /** Hands over what happens at the door as it is told, until the door closes; fails when it falls silent. */
+  async watch(told: (watched: Watched) => void | Promise<void>, { signal }: CallOptions): Promise<void> {
+    const { clock, id } = this.#options;
+    const silent = new AbortController();
+    const late = () =>
+      silent.abort(new PosternError("timeout", `Cannot watch the door "${id}" any longer: it says nothing`));
+    let deadline = limitTime(clock, mostSilence, late);
+    try {
+      const either = AbortSignal.any([signal, silent.signal]);
+      await using conn = await this.#connect(either);
+      using _drop = whenAborted(either, () => conn.abort(either.reason));
+      const { messages, head } = await this.#ask(conn, "GET", "/v1/watch");
+      const framing = responseFraming(head, "GET");
+      if (head.status !== 200) {
+        throw failureOf(head, await readBody(messages, framing, { status: 502, limit: mostAnswer }));
+      }
+      const reader = new EventReader();
+      await copyBody(messages, framing, async (bytes) => {
+        for (const text of reader.take(bytes)) {
+          deadline[Symbol.dispose]();
+          deadline = limitTime(clock, mostSilence, late);
+          await told(this.#watched(text));
+        }
+      }, { status: 502 });
+    } finally {
+      deadline[Symbol.dispose]();
+    }
+  }
+
+  /** A connection that is gone is `usage`. */
+  async closeConnection(id: number, options: CallOptions): Promise<void> {
+    await this.#json("POST", `/v1/connections/${id}/close`, answers.closed, options);
+  }
+
+  /** Takes as long as the door needs to build itself anew. */
+  reload(options: CallOptions): Promise<ReloadReport> {
+    return this.#json("POST", "/v1/reload", answers.reload, { ...options, timeout: 60_000 });
+  }
+
+  /**
+   * Answered before the instance ends. `drain` is how long its connections may go on, in ms; the answer is how long that
+   * is, where the instance tells it.
+   */
+  async stop({ drain, signal }: CallOptions & { drain?: number }): Promise<{ readonly drain?: number }> {
+    const query = drain === undefined ? "" : `?drain=${Math.round(drain)}`;
+    return await this.#json("POST", `/v1/stop${query}`, answers.stop, { signal });
+  }
+
+  /** With `dial` it is tried as well, within the door's own limits. */
+  async explain(
+    target: Target,
+    { dial = false, signal }: CallOptions & { dial?: boolean },
+  ): Promise<ExplanationInfo> {
+    const query = new URLSearchParams({ target: formatTarget(target), ...(dial && { dial: "1" }) });
+    const options = { signal, ...(dial && { timeout: 120_000 }) };
+    return await this.#json("GET", `/v1/explain?${query}`, answers.explanation, options) as ExplanationInfo;
+  }
+
+  /** For a browser that reaches the door at `authority`; its first listener unless told. */
+  async pac({ authority, signal }: CallOptions & { authority?: string }): Promise<string> {
+    const query = authority === undefined ? "" : `?${new URLSearchParams({ authority })}`;
+    const text = new TextDecoder().decode(await this.#call("GET", `/v1/pac${query}`, { signal }));
+    await checkPac(text, { ...this.#options, authority });
+    return text;
+  }
+
+  /** The address of the status page. It holds the page's token: for the person who asks, and for no log. */
+  async page(options: CallOptions): Promise<string> {
+    const { url } = await this.#json("GET", "/v1/page", answers.page, options);
+    await checkPage(url, this.#options);
+    return url;
+  }
+
+  async env(
+    { credentials = false, client, signal }: CallOptions & { credentials?: boolean; client?: string },
+  ): Promise<ProxyEnvironment> {
+    const query = new URLSearchParams({
+      ...(credentials && { credentials: "1" }),
+      ...(client !== undefined && { client }),
+    });
+    const environment = await this.#json("GET", `/v1/env?${query}`, answers.environment, { signal });
+    await checkProxies(environment, this.#options);
+    return environment;
+  }
+
+  /** The fields are those of the instance's own version, which `hello` tells. */
+  async #json<S extends Schema<unknown>>(
+    method: string,
+    path: string,
+    schema: S,
+    options: CallOptions & { timeout?: number },
+  ): Promise<Infer<S>> {
+    const body = await this.#call(method, path, options);
+    return readAnswer(body, schema, { id: this.#options.id, to: path.replace(/\?.*$/s, "") });
+  }
+
+  #watched(text: string): Watched {
+    const of = { id: this.#options.id, to: "/v1/watch" };
+    const isWhole = /^\s*\{\s*"kind"\s*:\s*"whole"/.test(text);
+    return isWhole
+      ? { ...readAnswer(text, answers.whole, of), kind: "whole" } as Watched
+      : { ...readAnswer(text, answers.step, of), kind: "step" } as unknown as Watched;
+  }
+
+  async #call(
+    method: string,
+    path: string,
+    { signal, timeout = this.#options.timeout ?? 5000 }: CallOptions & { timeout?: number },
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    const { clock, id } = this.#options;
+    const error = () =>
+      new PosternError("timeout", `Cannot ask the door "${id}": no answer within ${timeout / 1000} s`, {
+        hint: `see what it did last: postern logs ${id}; if it hangs, end its process by hand`,
+      });
+    return await within({ clock, ms: timeout, signal, error }, async (signal) => {
+      await using conn = await this.#connect(signal);
+      signal.throwIfAborted();
+      using _drop = whenAborted(signal, () => conn.abort(signal.reason));
+      return await this.#exchange(conn, method, path);
+    });
+  }
+
+  async #exchange(conn: Conn, method: string, path: string): Promise<Uint8Array<ArrayBuffer>> {
+    const { messages, head } = await this.#ask(conn, method, path);
+    const framing = responseFraming(head, method);
+    const body = await readBody(messages, framing, { status: 502, limit: mostAnswer });
+    if (head.status < 200 || head.status > 299) throw failureOf(head, body);
+    return body;
+  }
+
+  async #ask(
+    conn: Conn,
+    method: string,
+    path: string,
+  ): Promise<{ readonly messages: Messages; readonly head: ResponseHead }> {
+    const { token } = this.#options;
+    const fields: [string, string][] = [["Host", "localhost"], ["Connection", "close"]];
+    if (token !== undefined) fields.push(["Authorization", `Bearer ${token}`]);
+    await conn.write(encodeRequestHead({ method, target: path, fields }));
+    const messages = new Messages(conn);
+    const head = await messages.read(decodeResponseHead);
+    if (!head) {
+      // As a door does that is just ending, where it does not reset the connection.
+      throw new PosternError("unreachable", "Cannot read the door's answer: it closed the connection", {
+        detail: "reset",
+      });
+    }
+    return { messages, head };
+  }
+}
+
+/** How long a door that is watched may say nothing, in ms: it says something every second. */
+const mostSilence = 15_000;
+
+function failureOf(head: ResponseHead, body: Uint8Array): PosternError {
+  const text = new TextDecoder().decode(body);
+  if (head.fields.get("content-type") === "application/json") {
+    // It may be another program's, and then there is another way to tell what went wrong.
+    const info = jsonIn(text) as Partial<ErrorInfo> | null | undefined;
+    if (isErrorCode(info?.code) && typeof info?.message === "string") {
+      return errorFromInfo({ ...info, code: info.code, message: info.message });
+    }
+  }
+  const [, code, message] = /^([a-z_]+); (.*)$/.exec(head.fields.get("postern-error") ?? "") ?? [];
+  if (isErrorCode(code) && message !== undefined) return new PosternError(code, message);
+  return new PosternError("protocol", `Cannot read the door's answer: status ${head.status}`, {
+    hint: "the door may be of another version than this postern",
+  });
+}

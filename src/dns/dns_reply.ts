@@ -1,0 +1,152 @@
+import { type Clock, whenAborted } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import { dns } from "../wire/mod.ts";
+import { type DnsAnswer, type DnsAnswers, type DnsAsked, zoneRecord } from "./dns_answers.ts";
+
+/** How a question ended, for logs and metrics. */
+export type DnsOutcome = "answered" | "nodata" | "unknown" | "refused" | "failed" | "malformed" | "dropped";
+
+/** What goes back to a client, if anything, and why. */
+export interface DnsReply {
+  readonly bytes?: Uint8Array<ArrayBuffer>;
+  readonly outcome: DnsOutcome;
+  readonly asked?: dns.DnsQuestion;
+  readonly error?: unknown;
+}
+
+export interface DnsReplyOptions {
+  readonly answers: DnsAnswers;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** The most bytes of the reply; where it is absent the client's own size counts. */
+  readonly limit?: number;
+}
+
+/** How long an answer may take to be found, in ms: after five seconds clients ask again. */
+const answerWithin = 4000;
+/** What every client of UDP takes (RFC 1035, section 4.2.1), and the most that we send by it. */
+const [leastSize, mostSize] = [512, 4096];
+/** The size that we take ourselves, as the whole world has agreed on (DNS flag day 2020). */
+const ownSize = 1232;
+/** AXFR and IXFR: a whole zone, which is nobody's business. */
+const transfers: readonly dns.DnsType[] = [251, 252];
+
+/** The reply to one message of a client, whatever it sent. */
+export async function replyTo(bytes: Uint8Array<ArrayBuffer>, options: DnsReplyOptions): Promise<DnsReply> {
+  const header = dns.decodeHeader(bytes)?.value;
+  // To answer an answer could go on for ever between two servers.
+  if (!header || header.isResponse) return { outcome: "dropped" };
+  const refuse = (rcode: number, outcome: DnsOutcome): DnsReply => ({
+    bytes: dns.encodeMessage(response(header, { rcode })),
+    outcome,
+  });
+  if (header.opcode !== dns.queryOpcode) return refuse(dns.rcodes.notImplemented, "refused");
+  const query = wholeMessage(bytes);
+  const [question, ...more] = query?.questions ?? [];
+  if (!query || !question || more.length > 0) return refuse(dns.rcodes.formatError, "malformed");
+  const { parts, ...rest } = await find(query, question, options);
+  const reply = { ...response(query, parts), questions: [question] };
+  const size = Math.min(mostSize, Math.max(leastSize, query.edns?.size ?? 0));
+  return { bytes: dns.encodeMessage(reply, { limit: options.limit ?? size }), asked: question, ...rest };
+}
+
+/** What is behind the message is as wrong as what is missing from it. */
+function wholeMessage(bytes: Uint8Array<ArrayBuffer>): dns.DnsMessage | undefined {
+  try {
+    const decoded = dns.decodeMessage(bytes);
+    return decoded?.used === bytes.length ? decoded.value : undefined;
+  } catch (error) {
+    if (error instanceof PosternError && error.code === "protocol") return undefined;
+    throw error;
+  }
+}
+
+type Parts = Partial<dns.DnsMessage>;
+
+interface Found {
+  readonly parts: Parts;
+  readonly outcome: DnsOutcome;
+  readonly error?: unknown;
+}
+
+async function find(
+  { edns }: dns.DnsMessage,
+  question: dns.DnsQuestion,
+  { answers, clock, signal }: DnsReplyOptions,
+): Promise<Found> {
+  const { rcodes, classes } = dns;
+  if (edns && edns.version > 0) return { parts: { rcode: rcodes.badVersion }, outcome: "refused" };
+  const isOurs = question.class === classes.internet || question.class === classes.any;
+  if (!isOurs || transfers.includes(question.type)) {
+    return { parts: { rcode: rcodes.refused }, outcome: "refused" };
+  }
+  const asked = { name: question.name.toLowerCase(), type: question.type };
+  const search = new AbortController();
+  try {
+    const found = answers.answer(asked, { signal: search.signal });
+    const answer = found instanceof Promise ? await inTime(found, search, { clock, signal, asked }) : found;
+    return partsOf(answer, { ...asked, spelt: question.name });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return { parts: { rcode: rcodes.serverFailure }, outcome: "failed", error };
+  }
+}
+
+async function inTime(
+  found: Promise<DnsAnswer>,
+  search: AbortController,
+  { clock, signal, asked }: { clock: Clock; signal: AbortSignal; asked: DnsAsked },
+): Promise<DnsAnswer> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = (reason: unknown) => {
+    search.abort(reason);
+    reject(reason);
+  };
+  using _pass = whenAborted(signal, () => stop(signal.reason));
+  using _timer = clock.after(answerWithin, () => {
+    stop(new PosternError("timeout", `Cannot find "${asked.name}": no answer in time`));
+  });
+  return await Promise.race([found, promise]);
+}
+
+function partsOf(
+  answer: DnsAnswer,
+  { name, spelt, type }: { name: string; spelt: string; type: dns.DnsType },
+): Found {
+  const { rcodes } = dns;
+  if (answer.kind === "notOurs") return { parts: { rcode: rcodes.refused }, outcome: "refused" };
+  const isAuthoritative = true;
+  // Clients compare the name of an answer with what they asked for, some of them by the case of each letter.
+  const asAsked = (record: dns.DnsRecord) => record.name === name ? { ...record, name: spelt } : record;
+  if (answer.kind === "records") {
+    const { records, additionals = [] } = answer;
+    return { parts: { isAuthoritative, answers: records.map(asAsked), additionals }, outcome: "answered" };
+  }
+  const zone = zoneRecord(answer.zone);
+  if (answer.kind === "nodata" && type === "SOA" && name === answer.zone) {
+    return { parts: { isAuthoritative, answers: [asAsked(zone)] }, outcome: "answered" };
+  }
+  const rcode = answer.kind === "unknown" ? rcodes.nameError : rcodes.noError;
+  return { parts: { isAuthoritative, rcode, authorities: [zone] }, outcome: answer.kind };
+}
+
+function response(query: dns.DnsHeader & Parts, parts: Parts): dns.DnsMessage {
+  return {
+    id: query.id,
+    isResponse: true,
+    opcode: query.opcode,
+    isAuthoritative: false,
+    isTruncated: false,
+    wantsRecursion: query.wantsRecursion,
+    offersRecursion: false,
+    isAuthentic: false,
+    isUnchecked: query.isUnchecked,
+    rcode: dns.rcodes.noError,
+    questions: [],
+    answers: [],
+    authorities: [],
+    additionals: [],
+    ...(query.edns && { edns: { size: ownSize, version: 0, wantsDnssec: false, options: new Uint8Array() } }),
+    ...parts,
+  };
+}

@@ -1,0 +1,45 @@
+import {
+  type Context,
+  described,
+  type Infer,
+  oneOrMore,
+  optional,
+  record,
+  text,
+  transformed,
+} from "../config/mod.ts";
+import { endsInNumber, normalHost } from "../words/mod.ts";
+import { dns } from "../wire/mod.ts";
+import { fakeRange } from "./fake_range.ts";
+
+/** A domain, whose names are all ours. */
+function domain() {
+  return transformed(text({ max: 255, describe: "a domain such as corp.example.net" }), readDomain);
+}
+
+function readDomain(written: string, context: Context): string | undefined {
+  const name = normalHost(written.replace(/^\*?\./, ""));
+  const isName = dns.isDnsName(name) && /^[a-z0-9_.-]+$/.test(name) && !endsInNumber(name);
+  if (isName) return name;
+  context.report(`must be a domain such as corp.example.net: current value is "${written.slice(0, 60)}"`);
+  return undefined;
+}
+
+/** The part `dns` of the configuration. */
+export const dnsSection = record({
+  domains: optional(
+    described(
+      oneOrMore(domain()),
+      "Domains whose names the DNS helper answers besides those of clusters; their names get addresses of fakeRange.",
+    ),
+  ),
+  fakeRange: optional(
+    described(
+      fakeRange(),
+      "Addresses that stand for names: the helper answers with one, and who dials it through the door reaches the name.",
+    ),
+  ),
+}, { describe: "a mapping with domains and fakeRange" });
+
+/** What `dns` says. */
+export type DnsSettings = Infer<typeof dnsSection>;

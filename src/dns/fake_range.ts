@@ -1,0 +1,74 @@
+import type { Schema } from "../config/mod.ts";
+import { formatIp, parseIp, parseIPv4, unmapped } from "../words/mod.ts";
+
+/** IPv4 addresses that stand for names, and are nobody's. */
+export interface FakeRange {
+  /** `198.18.0.0/15`. */
+  readonly text: string;
+  /** Its first address as a number. */
+  readonly first: number;
+  /** How many addresses it has. */
+  readonly size: number;
+}
+
+/** A range as it is written; undefined where it is none. */
+export function parseFakeRange(text: string): FakeRange | undefined {
+  const [, address = "", length = ""] = /^([0-9.]+)\/([0-9]{1,2})$/.exec(text) ?? [];
+  const bytes = parseIPv4(address);
+  const bits = Number(length);
+  // More than a /8 would take what is somebody's, less than a /28 would be used up at once.
+  if (!bytes || bits < 8 || bits > 28) return undefined;
+  const size = 2 ** (32 - bits);
+  const number = numberOf(bytes);
+  const first = number - number % size;
+  return { text: `${formatIp(bytesOf(first))}/${bits}`, first, size };
+}
+
+/** The place of an address in the range, counted from 0; undefined outside. */
+export function placeIn({ first, size }: FakeRange, address: string): number | undefined {
+  const bytes = parseIp(address);
+  // The address may be written as IPv6.
+  const four = bytes && unmapped(bytes);
+  if (four?.length !== 4) return undefined;
+  const place = numberOf(four) - first;
+  return place >= 0 && place < size ? place : undefined;
+}
+
+/** The address at a place of the range. */
+export function addressAt({ first }: FakeRange, place: number): string {
+  return formatIp(bytesOf(first + place));
+}
+
+/** A range in the configuration. */
+export function fakeRange(): Schema<FakeRange> {
+  const expects = "an IPv4 network of /8 to /28 that is nobody's, such as 198.18.0.0/15";
+  return {
+    expects,
+    shapes: ["text"],
+    parse(value, context) {
+      const range = typeof value === "string" ? parseFakeRange(value) : undefined;
+      if (!range) {
+        context.report(`must be ${expects}: current value is ${JSON.stringify(value)?.slice(0, 60)}`);
+        return undefined;
+      }
+      if (range.text !== value) {
+        context.report(`has bits beyond its prefix: it means ${range.text}`, "warning");
+      }
+      return range;
+    },
+    json: () => ({ type: "string", pattern: "^[0-9.]+/[0-9]{1,2}$" }),
+    write: (value) => isFakeRange(value) ? value.text : value,
+  };
+}
+
+function isFakeRange(value: unknown): value is FakeRange {
+  return typeof value === "object" && value !== null && "text" in value && "first" in value;
+}
+
+function numberOf(bytes: Uint8Array): number {
+  return bytes.reduce((sum, byte) => sum * 256 + byte, 0);
+}
+
+function bytesOf(number: number): Uint8Array {
+  return Uint8Array.of(number >>> 24, number >>> 16, number >>> 8, number);
+}

@@ -1,0 +1,198 @@
+import { asPosternError, describe, isPosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
+import { doorKinds } from "../listeners/mod.ts";
+import type { Status } from "../control/mod.ts";
+import { type ConfigReport, type ConfigSource, listenOf, readConfig } from "../plan/mod.ts";
+import { clusterFindings } from "./doctor_clusters.ts";
+import { dnsFileFindings, dnsPortFindings } from "./doctor_dns.ts";
+import { proxyFindings, proxyWayFindings } from "./doctor_proxy.ts";
+import { sshFindings } from "./doctor_ssh.ts";
+import { connectInstance, withOwner } from "../instances/mod.ts";
+import { addressText } from "../instance/mod.ts";
+
+/** One thing that was looked at, and what to do about it. */
+export interface Finding {
+  readonly name: string;
+  readonly state: "ok" | "warning" | "failed" | "skipped";
+  readonly detail: string;
+  readonly hint?: string;
+  /** The exit code that this failure asks for instead of 7. */
+  readonly exit?: number;
+}
+
+export interface DoctorOptions extends ConfigSource {
+  readonly id: string;
+  /** Of this postern. */
+  readonly version: string;
+  /** Asked for with and without the proxy of the environment. */
+  readonly urls?: readonly string[];
+}
+
+/** Looks at what a door needs around it, one finding after the other. */
+export async function* doctor(
+  world: World,
+  { id, version, urls = [], ...source }: DoctorOptions,
+  { signal }: { signal: AbortSignal },
+): AsyncGenerator<Finding> {
+  const report = await readConfig(world, source).catch((error: unknown) => error);
+  yield* configFindings(report);
+  const config = isReport(report) ? report : undefined;
+  yield await directoryFinding(world);
+  if (config?.loaded) yield* sshFindings(world, config.loaded, { signal });
+  if (config?.loaded) yield* clusterFindings(world, config.loaded, { signal });
+  const status = await runningDoor(world, id, signal);
+  const known = Object.keys(config?.loaded?.settings.transports ?? {});
+  yield* instanceFindings(id, status, { known, version });
+  if (config?.loaded) yield* portFindings(world, config, status);
+  yield* dnsFileFindings(world, { signal });
+  yield* proxyFindings(world, isStatus(status) ? status.listeners.map(({ address }) => address) : []);
+  yield* proxyWayFindings(world, urls, { signal });
+  yield clockFinding(world);
+}
+
+function isReport(value: unknown): value is ConfigReport {
+  return typeof value === "object" && value !== null && "errors" in value;
+}
+
+function* configFindings(report: unknown): Generator<Finding> {
+  const name = "configuration";
+  if (!isReport(report)) {
+    const { message, hint } = asPosternError(report);
+    // Nothing was checked in a file that cannot be read.
+    yield { name, state: "failed", detail: message, ...(hint !== undefined && { hint }), exit: 4 };
+    return;
+  }
+  const { path, isThere, errors, warnings, loaded } = report;
+  for (const detail of errors) yield { name, state: "failed", detail, hint: "postern config check" };
+  for (const detail of warnings) yield { name, state: "warning", detail };
+  if (!isThere) {
+    yield { name, state: "warning", detail: `there is no "${path}"`, hint: "write one: postern config init" };
+  } else if (loaded) {
+    const transports = Object.keys(loaded.settings.transports).length;
+    yield { name, state: "ok", detail: `${path}: ${loaded.rules.length} rules, ${transports} transports` };
+  }
+}
+
+async function directoryFinding({ files, places }: World): Promise<Finding> {
+  const name = "directory for sockets";
+  try {
+    await files.privateDirectory(places.runtime);
+    await files.owned(places.runtime, "directory");
+    return { name, state: "ok", detail: `${places.runtime} is ours and closed to others` };
+  } catch (error) {
+    const { message, hint } = asPosternError(error);
+    return { name, state: "failed", detail: message, ...(hint !== undefined && { hint }) };
+  }
+}
+
+async function runningDoor(world: World, id: string, signal: AbortSignal): Promise<Status | unknown> {
+  try {
+    const client = await connectInstance(world, id, { signal });
+    return await client.status({ signal });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return error;
+  }
+}
+
+function isStatus(value: unknown): value is Status {
+  return typeof value === "object" && value !== null && "listeners" in value;
+}
+
+/** What a running door says; `known` are the transports of the configuration, which were looked at before. */
+function* instanceFindings(
+  id: string,
+  status: unknown,
+  { known, version: ours }: { readonly known: readonly string[]; readonly version: string },
+): Generator<Finding> {
+  const name = `instance "${id}"`;
+  if (!isStatus(status)) {
+    const isAbsent = isPosternError(status, "refused");
+    yield isAbsent
+      ? { name, state: "skipped", detail: "none runs", hint: "start it: postern proxy" }
+      : { name, state: "failed", detail: describe(status), hint: "stop it and start it again" };
+    return;
+  }
+  const { state, version, pid, config, transports } = status;
+  const detail = `${state}, version ${version}, pid ${pid}`;
+  // After an upgrade a door goes on with the program that it was started with.
+  const again = {
+    state: "warning",
+    hint: `this postern is ${ours}: end the door, and start it again`,
+  } as const;
+  yield { name, detail, ...(version === ours ? { state: "ok" } : again) };
+  if (config.problem !== undefined) {
+    yield {
+      name,
+      state: "failed",
+      detail: `the configuration as it is now is not in force: ${config.problem}`,
+      hint: "postern config check",
+    };
+  }
+  for (const { name: transport, table } of transports) {
+    if (table?.state !== "unknown" || table.reason === undefined) continue;
+    yield {
+      name: `cluster of "${transport}"`,
+      state: "failed",
+      detail: `its Services are unknown, and targets that may be the cluster's are refused: ${table.reason}`,
+      ...(table.hint !== undefined && { hint: table.hint }),
+    };
+  }
+  for (const { name: transport, state, lastError, hint } of transports) {
+    if (state !== "failing" && (state !== "unusable" || known.includes(transport))) continue;
+    const detail = lastError ?? state;
+    yield {
+      name: `transport "${transport}"`,
+      state: "failed",
+      detail,
+      ...(hint !== undefined && { hint }),
+    };
+  }
+}
+
+/** Whether each port is free for us, or taken by the very door that runs. */
+async function* portFindings(
+  world: World,
+  { loaded }: ConfigReport,
+  status: unknown,
+): AsyncGenerator<Finding> {
+  if (!loaded) return;
+  const listen = listenOf(loaded.settings);
+  const own = isStatus(status) ? status.listeners.map(({ address }) => address) : [];
+  yield* dnsPortFindings(world, listen, own);
+  for (const { address } of doorKinds.flatMap((kind) => listen[kind] ?? [])) {
+    for (const { endpoint, mayBeMissing } of address.sockets) {
+      const text = addressText(endpoint);
+      const name = `address ${text}`;
+      if (own.includes(text)) {
+        yield { name, state: "ok", detail: "the running door has it" };
+      } else if ("path" in endpoint) {
+        yield { name, state: "skipped", detail: "a socket file, looked at when the door starts" };
+      } else {
+        try {
+          await using _listening = world.network.listen(endpoint);
+          yield { name, state: "ok", detail: "free" };
+        } catch (error) {
+          const { message, hint, detail } = asPosternError(await withOwner(world, error).catch(() => error));
+          if (mayBeMissing && detail === "network") continue;
+          yield { name, state: "failed", detail: message, ...(hint !== undefined && { hint }) };
+        }
+      }
+    }
+  }
+}
+
+/** Certificates and sign-in fail in odd ways when the clock is far off. */
+function clockFinding({ clock }: World): Finding {
+  const name = "clock";
+  const year = clock.date().getUTCFullYear();
+  if (year < 2026) {
+    return {
+      name,
+      state: "failed",
+      detail: `it says ${year}`,
+      hint: "set the clock: certificates depend on it",
+    };
+  }
+  return { name, state: "ok", detail: clock.date().toISOString() };
+}

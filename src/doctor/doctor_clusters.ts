@@ -1,0 +1,25 @@
+import type { World } from "../world/mod.ts";
+import { overlaps } from "../routing/mod.ts";
+import { closedDoor } from "../instance/mod.ts";
+import type { LoadedConfig } from "../plan/mod.ts";
+import type { Finding } from "./doctor.ts";
+
+/** Clusters whose networks overlap, as far as postern has learned them: an address there could be of either. */
+export async function* clusterFindings(
+  world: World,
+  loaded: LoadedConfig,
+  { signal }: { signal: AbortSignal },
+): AsyncGenerator<Finding> {
+  await using door = closedDoor(world, loaded);
+  for (
+    const { transports: [one, other], networks: [ours, theirs] } of overlaps(await door.learned({ signal }))
+  ) {
+    yield {
+      name: `clusters of "${one}" and "${other}"`,
+      state: "warning",
+      detail: `their networks overlap: ${ours} and ${theirs}`,
+      hint:
+        `give each transport a suffix and connect to names below it: transports.${other}.kubernetes.suffix`,
+    };
+  }
+}

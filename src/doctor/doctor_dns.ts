@@ -1,0 +1,65 @@
+import { asPosternError, describe, formatTarget } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
+import type { ListenSettings } from "../listeners/mod.ts";
+import { answersDns, appliedDnsFiles, appliedWish } from "../resolver/mod.ts";
+import type { Finding } from "./doctor.ts";
+import { withOwner } from "../instances/mod.ts";
+
+/** Whether each DNS port is free for us, for UDP and TCP, or taken by the very door that runs. */
+export async function* dnsPortFindings(
+  world: World,
+  { dns = [] }: ListenSettings,
+  own: readonly string[],
+): AsyncGenerator<Finding> {
+  for (const { endpoint, mayBeMissing } of dns.flatMap(({ address }) => address.sockets)) {
+    if ("path" in endpoint) continue;
+    const text = formatTarget(endpoint);
+    const name = `DNS on ${text}`;
+    if (own.includes(text)) {
+      yield { name, state: "ok", detail: "the running door has it" };
+      continue;
+    }
+    try {
+      await using _listening = world.network.listen(endpoint);
+      await using _datagrams = await world.network.datagrams(endpoint);
+      yield { name, state: "ok", detail: "free for UDP and TCP" };
+    } catch (error) {
+      const { message, hint, detail } = asPosternError(await withOwner(world, error).catch(() => error));
+      if (mayBeMissing && detail === "network") continue;
+      yield { name, state: "failed", detail: message, ...(hint !== undefined && { hint }) };
+    }
+  }
+}
+
+/** Whether what `dns --apply` has written still leads to somebody. */
+export async function* dnsFileFindings(
+  world: World,
+  { signal }: { signal: AbortSignal },
+): AsyncGenerator<Finding> {
+  const name = "system's DNS";
+  try {
+    const files = await appliedDnsFiles(world);
+    if (files.length === 0) return;
+    const wish = appliedWish(files);
+    const paths = files.map(({ path }) => path).join(", ");
+    if (wish && await answersDns(world, wish, { signal })) {
+      const domains = wish.domains.length;
+      yield {
+        name,
+        state: "ok",
+        detail: `${paths} leads to ${formatTarget(wish.server)} for ${domains} domains`,
+      };
+      return;
+    }
+    const whom = wish ? `${formatTarget(wish.server)}, where nobody answers` : "nobody";
+    yield {
+      name,
+      state: "failed",
+      detail: `${paths} leads to ${whom}`,
+      hint: "start the door, or remove it: sudo postern cleanup",
+    };
+  } catch (error) {
+    if (signal.aborted) throw error;
+    yield { name, state: "warning", detail: describe(error) };
+  }
+}

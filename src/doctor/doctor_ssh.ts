@@ -1,0 +1,60 @@
+import { PosternError } from "../words/mod.ts";
+import { within } from "../core/mod.ts";
+import type { World } from "../world/mod.ts";
+import { inspectSsh, resolveChain, type SshHost } from "../ssh/mod.ts";
+import { closedDoor, type Door } from "../instance/mod.ts";
+import { type LoadedConfig, transportReports } from "../plan/mod.ts";
+import type { Finding } from "./doctor.ts";
+
+/** How long the ssh program may take to say its version, in ms. */
+const answersWithin = 10_000;
+
+/** Looks at what the ssh transports of a configuration need on this machine; connects to no host. */
+export async function* sshFindings(
+  world: World,
+  loaded: LoadedConfig,
+  { signal }: { readonly signal: AbortSignal },
+): AsyncGenerator<Finding> {
+  await using door = closedDoor(world, loaded);
+  for (const { name: transport, isUsable, notes } of await transportReports(door.plan)) {
+    const name = `transport "${transport}"`;
+    for (const { severity, text, hint } of notes) {
+      const state = severity === "blocking" ? "failed" : "warning";
+      yield { name, state, detail: text, ...(hint !== undefined && { hint }) };
+    }
+    const detail = door.plan.transports.byName.get(transport)?.transport.status?.().detail;
+    if (isUsable) yield { name, state: "ok", detail: typeof detail === "string" ? detail : "it can be used" };
+  }
+  const around = {
+    network: world.network,
+    clock: world.clock,
+    files: world.files,
+    run: (command: readonly string[]) => {
+      const error = () =>
+        new PosternError(
+          "timeout",
+          `Cannot run ${command.join(" ")}: no end within ${answersWithin / 1000} s`,
+        );
+      const { clock, process } = world;
+      return within(
+        { clock, ms: answersWithin, signal, error },
+        (signal) => process.run(command, { signal }),
+      );
+    },
+  };
+  yield* inspectSsh(await hostsOf(door), around, { signal });
+}
+
+/** Every host on the way of a transport that can be used, or that the ssh program is to serve; each once. */
+async function hostsOf({ plan, buildDeps }: Door): Promise<SshHost[]> {
+  const hosts = new Map<string, SshHost>();
+  for (const { type, settings, transport } of plan.transports.byName.values()) {
+    if (type !== "ssh" || typeof settings !== "string") continue;
+    const isUsable = transport.status?.().state !== "unusable";
+    for (const host of await resolveChain(settings, buildDeps.ssh.read).catch(() => [])) {
+      if (!isUsable && host.engine !== "openssh") continue;
+      hosts.set(JSON.stringify([host.alias, host.user, host.hostName, host.port]), host);
+    }
+  }
+  return [...hosts.values()];
+}

@@ -1,0 +1,1 @@
+export { doctor, type Finding } from "./doctor.ts";

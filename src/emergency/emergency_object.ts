@@ -1,0 +1,54 @@
+import { isMapping } from "../config/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import { sha256Hex } from "./aws_signature.ts";
+
+/** How many messages an object may have: one for each person, and more than any company has on duty. */
+const mostSecrets = 5000;
+
+/** What an object is called that holds a cluster's emergency credentials. */
+export async function emergencyObjectName(clusterId: string): Promise<string> {
+  return `em-${await sha256Hex(clusterId)}`;
+}
+
+/**
+ * The OpenPGP messages of an object, as text: `{ "secrets": [{ "data": "-----BEGIN PGP MESSAGE-----…" }] }`. `from` is
+ * where it was, for messages.
+ */
+export function readSecrets(bytes: Uint8Array, { from }: { from: string }): readonly string[] {
+  const value = jsonIn(bytes, from);
+  const secrets = isMapping(value) ? value.secrets : undefined;
+  if (!Array.isArray(secrets)) throw damaged(from, "it has no list of secrets");
+  if (secrets.length > mostSecrets) throw damaged(from, `it has more than ${mostSecrets} secrets`);
+  const messages = secrets.flatMap((secret: unknown) => {
+    const data = isMapping(secret) ? secret.data : undefined;
+    return typeof data === "string" && data.trim() !== "" ? [data] : [];
+  });
+  if (messages.length === 0) throw damaged(from, "it has no secret with data");
+  return messages;
+}
+
+function jsonIn(bytes: Uint8Array, from: string): unknown {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw damaged(from, "it is not text");
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's own words would quote what it has read.
+    const what = /^\s*</.test(text)
+      ? "a web page"
+      : text.trim() === ""
+      ? "empty"
+      : "not JSON, or not all of it";
+    throw damaged(from, `it is ${what}`);
+  }
+}
+
+function damaged(from: string, why: string): PosternError {
+  return new PosternError("protocol", `Cannot read the emergency credentials in ${from}: ${why}`, {
+    hint: "whoever runs the cluster has to write them anew",
+  });
+}

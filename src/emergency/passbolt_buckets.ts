@@ -1,0 +1,36 @@
+import { describe } from "../words/mod.ts";
+import type { Log } from "../core/mod.ts";
+import type { HttpClient } from "../http/mod.ts";
+import { type BucketList, readBucketList } from "./bucket_list.ts";
+import type { PassboltSettings } from "./emergency_settings.ts";
+import { passwordOf } from "./passbolt_resource.ts";
+import { PassboltSession } from "./passbolt_session.ts";
+import { signInToPassbolt } from "./passbolt_sign_in.ts";
+import type { PrivateKeys } from "./private_keys.ts";
+
+export interface PassboltParts {
+  readonly client: HttpClient;
+  /** The person's keys, without a lock. */
+  readonly keys: PrivateKeys;
+  /** A one-time code; `tried` is how many were wrong. */
+  readonly code: (tried: number) => Promise<string>;
+  readonly log: Log;
+}
+
+/** Signs in to a Passbolt, reads the list of buckets from its resource, and signs out. */
+export async function passboltBuckets(
+  { url, resource, fingerprint }: PassboltSettings,
+  { client, keys, code, log }: PassboltParts,
+  { signal }: { signal: AbortSignal },
+): Promise<BucketList> {
+  const session = new PassboltSession({ url, client, code });
+  await signInToPassbolt(session, { keys, fingerprint, signal });
+  try {
+    return await readBucketList(await passwordOf(session, resource, { keys, signal }));
+  } finally {
+    await session.signOut({ signal }).catch((error) => {
+      // What was wanted is here; the session ends by itself.
+      log.debug("passbolt.logout_failed", { reason: describe(error) });
+    });
+  }
+}

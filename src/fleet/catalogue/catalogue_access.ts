@@ -1,0 +1,255 @@
+import type { CatalogueSettings } from "../../catalogue/mod.ts";
+import type { HttpClient } from "../../http/mod.ts";
+import type { SignedIn, SignInOptions, SignInParts } from "../../signin/mod.ts";
+import type { Dialer, World } from "../../world/mod.ts";
+import type { Log } from "../../core/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import { closedDoor } from "../../instance/mod.ts";
+import { type ConfigSource, loadConfig, type LoadedConfig } from "../../plan/mod.ts";
+
+/** How a person may be asked to sign in. */
+export interface SignInWay {
+  readonly log: Log;
+  /** With a browser unless told; "none" asks nobody. */
+  readonly way?: "browser" | "device" | "none";
+  /** In place of the port that is registered. */
+  readonly port?: number;
+  /** Says something to the person; on stderr unless told. */
+  readonly say?: (text: string) => Promise<void>;
+}
+
+/** The catalogues that can be fetched, and the configuration that names them. */
+export interface CatalogueSources {
+  readonly config: LoadedConfig;
+  readonly catalogues: readonly CatalogueSettings[];
+}
+
+/** The catalogues of the configuration, or the one of the environment where it does not name the section. */
+export async function catalogueSources(
+  world: World,
+  source: ConfigSource,
+  { name, lieutenantUrl }: { name?: string | undefined; lieutenantUrl?: string | undefined } = {},
+): Promise<CatalogueSources> {
+  const config = await loadConfig(world, { ...source, withoutCatalogues: true });
+  const { catalogueOfEnvironment } = await import("../../catalogue/mod.ts");
+  const { catalogues: written } = config.settings;
+  const named = lieutenantUrl === undefined ? written : written && withAddress(written, lieutenantUrl);
+  const ofEnvironment = named ? undefined : catalogueOfEnvironment(
+    (variable) => world.process.env(variable),
+    lieutenantUrl,
+  );
+  const all = named ?? (ofEnvironment ? [ofEnvironment] : []);
+  if (all.length === 0) {
+    throw new PosternError("config", "Cannot tell where the catalogue is: none is configured", {
+      hint:
+        "write into the configuration: catalogues: [{ lieutenant: https://api.syn.example.com }]; or set " +
+        "LIEUTENANT_URL",
+    });
+  }
+  const catalogues = name === undefined ? all : all.filter((one) => one.name === name);
+  if (catalogues.length > 0) return { config, catalogues };
+  throw new PosternError("usage", `Cannot find the catalogue "${name}": the configuration does not name it`, {
+    hint: `known are ${all.map(({ name }) => name).join(", ")}`,
+  });
+}
+
+/** How a server is reached: whom to trust besides the system's, and through what. */
+interface Reach {
+  readonly ca?: string;
+  readonly dial?: Dialer;
+}
+
+/** Where the configuration names catalogues, another one would be stored in the place of one of them. */
+function withAddress(catalogues: readonly CatalogueSettings[], url: string): readonly CatalogueSettings[] {
+  const wanted = URL.parse(url)?.href.replace(/\/$/, "");
+  const found = catalogues.filter(({ lieutenant }) => lieutenant.href.replace(/\/$/, "") === wanted);
+  if (found.length > 0) return found;
+  const known = catalogues.map(({ lieutenant }) => lieutenant.origin).join(", ");
+  throw new PosternError(
+    "usage",
+    "Cannot find the catalogue of this API: the configuration does not name it",
+    {
+      hint: `known are ${known}`,
+    },
+  );
+}
+
+/** One catalogue's API and the sign-in that it wants. Disposing ends what it was reached through. */
+export class CatalogueAccess implements AsyncDisposable {
+  readonly settings: CatalogueSettings;
+  readonly client: HttpClient;
+  readonly #world: World;
+  readonly #way: SignInWay;
+  readonly #provider: Reach;
+  readonly #held: AsyncDisposableStack;
+  #options: Promise<SignInOptions> | undefined;
+
+  private constructor(
+    settings: CatalogueSettings,
+    { client, world, way, provider, held }: {
+      readonly client: HttpClient;
+      readonly world: World;
+      readonly way: SignInWay;
+      readonly provider: Reach;
+      readonly held: AsyncDisposableStack;
+    },
+  ) {
+    this.settings = settings;
+    this.client = client;
+    this.#world = world;
+    this.#way = way;
+    this.#provider = provider;
+    this.#held = held;
+  }
+
+  static async open(
+    world: World,
+    settings: CatalogueSettings,
+    { config, way }: { readonly config: LoadedConfig; readonly way: SignInWay },
+  ): Promise<CatalogueAccess> {
+    const { HttpClient } = await import("../../http/mod.ts");
+    await using held = new AsyncDisposableStack();
+    const ways = new Map<string, Dialer>();
+    const reach = async ({ ca, via }: { ca?: string | undefined; via?: string | undefined }) => {
+      const dial = via === undefined
+        ? undefined
+        : ways.get(via) ?? dialerThrough(via, { world, config, way, held });
+      if (via !== undefined && dial) ways.set(via, dial);
+      return {
+        ...(ca !== undefined && { ca: await world.files.readText(ca) }),
+        ...(dial && { dial }),
+      };
+    };
+    const { ca, via, oidc } = settings;
+    const api = await reach({ ca, via });
+    const provider = await reach({ ca: oidc?.ca ?? ca, via: oidc?.via ?? via });
+    const { clock, network } = world;
+    const { dial, ...trust } = api;
+    const client = new HttpClient({ clock, network, ...(dial && { dial }) }, trust);
+    return new CatalogueAccess(settings, { client, world, way, provider, held: held.move() });
+  }
+
+  /** Signs in where no stored token does, and once more where the API does not take the token. */
+  async withToken<T>(use: (token: string) => Promise<T>, { signal }: { signal: AbortSignal }): Promise<T> {
+    const { withSignIn } = await import("../../signin/mod.ts");
+    return await this.#reaching(async () =>
+      await withSignIn(
+        await this.#signInOptions(signal),
+        this.#signInParts,
+        { signal },
+        ({ idToken }) => use(idToken),
+      )
+    );
+  }
+
+  /** Has a person sign in, whatever is stored. */
+  async signIn({ signal }: { signal: AbortSignal }): Promise<SignedIn & { readonly provider: string }> {
+    const { signIn } = await import("../../signin/mod.ts");
+    return await this.#reaching(async () => {
+      const options = await this.#signInOptions(signal);
+      const signedIn = await signIn({ ...options, isAnew: true }, this.#signInParts, { signal });
+      return { ...signedIn, provider: new URL(options.discoveryUrl).host };
+    });
+  }
+
+  /** Forgets every sign-in for this API, by what is stored of it: the API itself need not be there. */
+  async signOut({ signal }: { signal: AbortSignal }): Promise<boolean> {
+    const { signOut, TokenCache } = await import("../../signin/mod.ts");
+    const { log } = this.#way;
+    const { ca } = this.#provider;
+    const keys = await new TokenCache(this.#world, log).keysFor(this.settings.lieutenant.href);
+    for (const { issuer, clientId, apiUrl } of keys) {
+      const options = { apiUrl, clientId, discoveryUrl: issuer, ...(ca !== undefined && { ca }) };
+      await signOut(options, this.#signInParts, { signal });
+    }
+    return keys.length > 0;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#held.disposeAsync();
+  }
+
+  /** A failure on the way there says what to look at, where it does not say so itself. */
+  async #reaching<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof PosternError) || error.hint !== undefined || !lost.has(error.code)) throw error;
+      const { code, message, cause, detail, exit } = error;
+      throw new PosternError(code, message, {
+        cause,
+        hint:
+          `check the address of the catalogue "${this.settings.name}", and whether a transport leads there: via`,
+        ...(detail !== undefined && { detail }),
+        ...(exit !== undefined && { exit }),
+      });
+    }
+  }
+
+  get #signInParts(): SignInParts {
+    const { log, say } = this.#way;
+    const { dial } = this.#provider;
+    return { world: this.#world, log, ...(dial && { dial }), ...(say && { say }) };
+  }
+
+  #signInOptions(signal: AbortSignal): Promise<SignInOptions> {
+    return this.#options ??= this.#findSignIn(signal);
+  }
+
+  /** What the configuration says, and what it does not say the API. */
+  async #findSignIn(signal: AbortSignal): Promise<SignInOptions> {
+    const { lieutenant, name, oidc } = this.settings;
+    const { way = "browser", port } = this.#way;
+    const { ca } = this.#provider;
+    let clientId = oidc?.clientId;
+    let discoveryUrl = oidc?.discoveryUrl?.href;
+    if (clientId === undefined || discoveryUrl === undefined) {
+      const { discoverLieutenant } = await import("../../catalogue/mod.ts");
+      const told = await discoverLieutenant(lieutenant, { client: this.client }, { signal });
+      clientId ??= told.oidc?.clientId;
+      discoveryUrl ??= told.oidc?.discoveryUrl;
+    }
+    if (clientId === undefined || discoveryUrl === undefined) {
+      throw new PosternError(
+        "config",
+        `Cannot sign in for the catalogue "${name}": its API does not say where`,
+        {
+          hint:
+            "write it into the configuration: oidc: { clientId: …, discoveryUrl: … }; or give a token: --token-file",
+        },
+      );
+    }
+    return {
+      apiUrl: lieutenant.href,
+      clientId,
+      discoveryUrl,
+      way,
+      ...(ca !== undefined && { ca }),
+      ...(port !== undefined && { port }),
+    };
+  }
+}
+
+/** What a way may fail with. */
+const lost: ReadonlySet<PosternError["code"]> = new Set([
+  "name_not_found",
+  "refused",
+  "timeout",
+  "unreachable",
+]);
+
+/** Dials through a transport of the configuration. */
+function dialerThrough(
+  name: string,
+  { world, config, way, held }: {
+    readonly world: World;
+    readonly config: LoadedConfig;
+    readonly way: SignInWay;
+    readonly held: AsyncDisposableStack;
+  },
+): Dialer {
+  const door = held.use(closedDoor(world, config, way.log));
+  const built = door.plan.transports.byName.get(name);
+  if (!built) throw new PosternError("internal", `Cannot find the transport "${name}"`);
+  return (target, options) => built.transport.dial(target, options);
+}

@@ -1,0 +1,83 @@
+import type { ClusterEndpoint, KnownCluster } from "../../clusters/mod.ts";
+import { PosternError, type Target } from "../../words/mod.ts";
+import type { BuiltTransport } from "../../transports/mod.ts";
+import { configuredRoute, hopsOf, type Plan } from "../../plan/mod.ts";
+
+/** Which tests are meant; all of them where nothing is said. */
+export interface TestWords {
+  /** Names of transports, hosts or clusters; one that fits none is a mistake. */
+  readonly patterns: readonly string[];
+  readonly exclude: readonly string[];
+  /** Label selectors over the facts of clusters. */
+  readonly selectors: readonly string[];
+}
+
+export interface ChosenTests {
+  readonly jumpHosts: readonly BuiltTransport[];
+  readonly endpoints: readonly { readonly known: KnownCluster; readonly endpoint: ClusterEndpoint }[];
+}
+
+/** The jump hosts and clusters that are meant; with a cluster also the jump hosts on the way to it. */
+export async function chosenTests(
+  plan: Plan,
+  clusters: readonly KnownCluster[],
+  words: TestWords,
+): Promise<ChosenTests> {
+  const { endpointsOf, selectClusters } = await import("../../clusters/mod.ts");
+  const { patterns, exclude, selectors } = words;
+  const jumpHosts = [...plan.transports.byName.values()].filter(({ transport }) => transport.connect);
+  const named = patterns.map((pattern) => ({
+    jumpHosts: jumpHosts.filter((one) => namesOf(one).some((name) => globOf(pattern).test(name))),
+    clusters: selectClusters(clusters, { patterns: [pattern] }),
+    pattern,
+  }));
+  for (const { pattern, jumpHosts: found, clusters } of named) {
+    if (found.length + clusters.length === 0) throw nothingCalled(pattern, jumpHosts);
+  }
+  const chosen = selectClusters(clusters, { patterns, exclude, selectors })
+    .flatMap((known) => endpointsOf(known.cluster).map((endpoint) => ({ known, endpoint })));
+  const isAll = patterns.length === 0 && selectors.length === 0;
+  const wanted = new Set(
+    isAll ? jumpHosts : [
+      ...named.flatMap(({ jumpHosts }) => jumpHosts),
+      ...chosen.flatMap(({ endpoint }) => "url" in endpoint ? wayTo(plan, endpoint.url) : []),
+    ],
+  );
+  const isExcluded = (one: BuiltTransport) => exclude.some((pattern) => globOf(pattern).test(one.name));
+  return { jumpHosts: jumpHosts.filter((one) => wanted.has(one) && !isExcluded(one)), endpoints: chosen };
+}
+
+function nothingCalled(pattern: string, jumpHosts: readonly BuiltTransport[]): PosternError {
+  const known = jumpHosts.slice(0, mostNamed).map(({ name }) => name);
+  const more = jumpHosts.length > mostNamed ? ` and ${jumpHosts.length - mostNamed} more` : "";
+  return new PosternError(
+    "usage",
+    `Cannot test "${pattern}": no ssh transport, host or cluster has that name`,
+    {
+      hint: known.length === 0
+        ? "the configuration has no ssh transport; postern clusters lists the clusters"
+        : `known transports are ${known.join(", ")}${more}; postern clusters lists the clusters`,
+    },
+  );
+}
+
+const mostNamed = 10;
+
+function namesOf({ name, settings, transport }: BuiltTransport): readonly string[] {
+  return [
+    name,
+    ...typeof settings === "string" ? [settings] : [],
+    ...transport.status?.().hops?.map(({ host }) => host) ?? [],
+  ];
+}
+
+function wayTo(plan: Plan, { hostname, port }: URL): readonly BuiltTransport[] {
+  const target: Target = { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(port || 443) };
+  return hopsOf(plan, configuredRoute(plan, target));
+}
+
+/** `*` is any text, `?` any character. */
+function globOf(pattern: string): RegExp {
+  const source = pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*+/g, ".*").replaceAll("?", ".");
+  return new RegExp(`^${source}$`, "is");
+}

@@ -1,0 +1,185 @@
+import { type Clock, Counter, type Log, type Metric } from "../../core/mod.ts";
+import { describe, PosternError, type Target } from "../../words/mod.ts";
+import type { World } from "../../world/mod.ts";
+import type { DnsInfo } from "../../control/mod.ts";
+import type { DnsReply, FakeRange } from "../../dns/mod.ts";
+import type { ListenerLimits } from "../../listeners/mod.ts";
+import { DnsNames } from "./dns_names.ts";
+import { type DnsSocket, DnsSockets } from "./dns_sockets.ts";
+import { dnsDomains } from "./dns_domains.ts";
+import { FakeAddresses, fakeAddressFile } from "./fake_addresses.ts";
+import type { Plan, Settings } from "../../plan/mod.ts";
+
+export interface DnsHelperDeps {
+  readonly world: World;
+  readonly log: Log;
+  readonly id: string;
+  readonly plan: () => Plan;
+}
+
+/** What was bound and opened for a plan, until it is in force. */
+export interface PreparedDns {
+  readonly sockets: readonly DnsSocket[];
+  readonly fakes: FakeAddresses | undefined;
+}
+
+/** What a target means: itself, or the name that its address stands for. */
+export interface Meaning {
+  readonly target: Target;
+  /** The address it was asked for by. */
+  readonly by?: string;
+  /** Why it can mean nothing. */
+  readonly error?: PosternError;
+}
+
+/** The part of a door that answers DNS, and that knows which addresses stand for names. */
+export class DnsHelper implements AsyncDisposable {
+  readonly #deps: DnsHelperDeps;
+  readonly #sockets: DnsSockets;
+  readonly #counter = new Counter("postern_dns_queries_total", "Questions of DNS.", ["protocol", "outcome"]);
+  readonly #failures: Failures;
+  #fakes: FakeAddresses | undefined;
+
+  constructor(deps: DnsHelperDeps) {
+    const { world: { network, clock }, log, plan } = deps;
+    this.#deps = deps;
+    this.#failures = new Failures(clock, log);
+    const answers = new DnsNames(() => ({ plan: plan(), fakes: this.#fakes }));
+    const told = (protocol: "udp" | "tcp", reply: DnsReply) => this.#tell(protocol, reply);
+    this.#sockets = new DnsSockets({ network, clock, log, dns: { answers, clock, log, told } });
+  }
+
+  /** Where it answers. */
+  get endpoints(): readonly { readonly host: string; readonly port: number }[] {
+    return this.#sockets.bound.map(({ endpoint }) => endpoint);
+  }
+
+  /** Binds and opens what these settings ask for; nothing is different until it is in force. */
+  async prepare(settings: Settings): Promise<PreparedDns> {
+    const range = settings.dns?.fakeRange;
+    const fakes = range && await this.#opened(range);
+    try {
+      return { fakes, sockets: await this.#sockets.bind(settings.listen?.dns ?? []) };
+    } catch (error) {
+      await this.#close(fakes);
+      throw error;
+    }
+  }
+
+  /** Gives back what was prepared. */
+  async discard({ sockets, fakes }: PreparedDns): Promise<void> {
+    await this.#sockets.discard(sockets);
+    await this.#close(fakes);
+  }
+
+  /** Closes addresses that will not be in force after all: the file is theirs who are. */
+  async #close(fakes: FakeAddresses | undefined): Promise<void> {
+    if (!fakes || fakes === this.#fakes) return;
+    await fakes[Symbol.asyncDispose]();
+    // Why nothing came of the reload is told by whoever asked for it.
+    await this.#fakes?.takeBack().catch((error) =>
+      this.#deps.log.error("dns.addresses_lost", { reason: describe(error) })
+    );
+  }
+
+  /** Puts what was prepared in force. */
+  use({ sockets, fakes }: PreparedDns, limits: ListenerLimits): void {
+    const before = this.#fakes;
+    this.#fakes = fakes;
+    this.#sockets.serve(sockets, limits);
+    if (before && before !== fakes) this.#sockets.spawn(() => before[Symbol.asyncDispose]());
+  }
+
+  /** Looks at what was given out before, for a door that is not opened. */
+  async look(settings: Settings): Promise<void> {
+    const range = settings.dns?.fakeRange;
+    if (!range || this.#fakes) return;
+    const { world, log, id } = this.#deps;
+    this.#fakes = await FakeAddresses.read(world, fakeAddressFile(world, id), { range, log });
+  }
+
+  /** What a client means that asks for a target. */
+  meaningOf(target: Target): Meaning {
+    const name = this.#fakes?.nameOf(target.host);
+    if (name === undefined) return { target };
+    if (name !== "") return { target: { host: name, port: target.port }, by: target.host };
+    const error = new PosternError("name_not_found", `Cannot reach ${target.host}: it stands for no name`, {
+      hint: "look the name up again: addresses of dns.fakeRange are given out by this door's DNS",
+    });
+    return { target, error };
+  }
+
+  /** What `status` shows; undefined where no DNS is answered. */
+  info(): DnsInfo | undefined {
+    if (this.endpoints.length === 0) return undefined;
+    return {
+      addresses: this.endpoints,
+      domains: dnsDomains(this.#deps.plan()),
+      ...(this.#fakes && { fakeAddresses: this.#fakes.size }),
+    };
+  }
+
+  collect(): Metric[] {
+    const metrics: Metric[] = [];
+    if (this.#sockets.bound.length > 0) metrics.push(this.#counter.metric());
+    if (this.#fakes) {
+      metrics.push({
+        kind: "gauge",
+        name: "postern_dns_fake_addresses",
+        help: "Names that have an address of the fake range.",
+        samples: [{ labels: {}, value: this.#fakes.size }],
+      });
+    }
+    return metrics;
+  }
+
+  drain(): Promise<void> {
+    return this.#sockets.drain();
+  }
+
+  drop(reason: unknown): void {
+    this.#sockets.drop(reason);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#sockets[Symbol.asyncDispose]();
+    await this.#fakes?.[Symbol.asyncDispose]();
+  }
+
+  async #opened(range: FakeRange): Promise<FakeAddresses> {
+    if (this.#fakes?.range.text === range.text) return this.#fakes;
+    const { world, log, id } = this.#deps;
+    return await FakeAddresses.open(world, fakeAddressFile(world, id), { range, log });
+  }
+
+  #tell(protocol: "udp" | "tcp", { outcome, asked, error }: DnsReply): void {
+    this.#counter.add(1, protocol, outcome);
+    const { log } = this.#deps;
+    if (outcome === "failed") this.#failures.tell(asked?.name ?? "", error);
+    if (log.writes("debug")) {
+      log.debug("dns.asked", { protocol, outcome, name: asked?.name, type: asked?.type });
+    }
+  }
+}
+
+/** Answers that could not be found, told once a second: clients ask again and again. */
+class Failures {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #toldAt = -Infinity;
+  #count = 0;
+
+  constructor(clock: Clock, log: Log) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  tell(name: string, error: unknown): void {
+    this.#count++;
+    const now = this.#clock.now();
+    if (now - this.#toldAt < 1000) return;
+    this.#toldAt = now;
+    this.#log.warn("dns.no_answer", { name, count: this.#count, reason: describe(error) });
+    this.#count = 0;
+  }
+}

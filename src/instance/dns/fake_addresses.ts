@@ -1,0 +1,218 @@
+import { type AppendFile, directoryOf, type Files, type World } from "../../world/mod.ts";
+import type { Clock, Log } from "../../core/mod.ts";
+import { describe, PosternError } from "../../words/mod.ts";
+import { addressAt, type FakeRange, placeIn } from "../../dns/mod.ts";
+import { checkedId } from "../../instances/mod.ts";
+
+/** The most names that are kept; those that nobody has asked for longest make room. */
+const mostNames = 65_536;
+/** How long a name keeps its address at least, in ms: clients keep answers longer than they are told to. */
+const keptFor = 600_000;
+/** The most lines of the file before it is written anew. */
+const mostLines = 3 * mostNames;
+
+/** Where the addresses of an instance are kept. */
+export function fakeAddressFile({ places }: World, id: string): string {
+  return `${places.state}/dns/${checkedId(id)}.addresses`;
+}
+
+interface Named {
+  readonly place: number;
+  /** When it was asked for last. */
+  usedAt: number;
+}
+
+/**
+ * Addresses that stand for names. Each pair is in a file before a client hears of it, a line each, so that a door that
+ * is killed and started again knows what its clients still remember.
+ */
+export class FakeAddresses implements AsyncDisposable {
+  readonly range: FakeRange;
+  readonly #clock: Clock;
+  /** The one that was asked for longest ago comes first. */
+  readonly #byName = new Map<string, Named>();
+  readonly #byPlace = new Map<number, string>();
+  #nextPlace = 1;
+  #file: AppendFile | undefined;
+  #lines = 0;
+  #path = "";
+  #files: Files | undefined;
+  #saving: Promise<void> = Promise.resolve();
+
+  private constructor(range: FakeRange, clock: Clock) {
+    this.range = range;
+    this.#clock = clock;
+  }
+
+  /** Those that were given out before, to look at only. */
+  static async read(
+    { files, clock }: Pick<World, "files" | "clock">,
+    path: string,
+    { range, log }: { range: FakeRange; log: Log },
+  ): Promise<FakeAddresses> {
+    const addresses = new FakeAddresses(range, clock);
+    let text: string | undefined;
+    try {
+      text = await files.readTextIfThere(path, { limit: mostLines * 300 });
+    } catch (error) {
+      // Names get new addresses then, which is better than a door that does not start.
+      log.error("dns.addresses_lost", { path, reason: describe(error) });
+    }
+    const bad = addresses.#load(text ?? "");
+    if (bad > 0) log.warn("dns.addresses_damaged", { path, lines: bad });
+    return addresses;
+  }
+
+  /** Those that were given out before, and from now on. */
+  static async open(
+    world: Pick<World, "files" | "clock">,
+    path: string,
+    options: { range: FakeRange; log: Log },
+  ): Promise<FakeAddresses> {
+    const { files } = world;
+    await files.privateDirectory(directoryOf(path));
+    const addresses = await FakeAddresses.read(world, path, options);
+    addresses.#files = files;
+    addresses.#path = path;
+    await addresses.#rewrite();
+    return addresses;
+  }
+
+  /** How many names have an address. */
+  get size(): number {
+    return this.#byName.size;
+  }
+
+  /** The address of a name, which keeps it. */
+  async addressOf(name: string): Promise<string> {
+    const now = this.#clock.now();
+    const known = this.#byName.get(name);
+    if (known) {
+      known.usedAt = now;
+      this.#touch(name, known);
+      // Its line may still be on the way, and may not arrive.
+      await this.#saving.catch(() => {});
+      return this.#byName.has(name) ? addressAt(this.range, known.place) : await this.addressOf(name);
+    }
+    const place = this.#freePlace(now);
+    this.#byName.set(name, { place, usedAt: now });
+    this.#byPlace.set(place, name);
+    const address = addressAt(this.range, place);
+    const saving = this.#save(`${address} ${name}\n`, this.#saving);
+    this.#saving = saving;
+    try {
+      await saving;
+      return address;
+    } catch (error) {
+      this.#byName.delete(name);
+      this.#byPlace.delete(place);
+      throw error;
+    }
+  }
+
+  /** What an address stands for: undefined where it is none of the range, "" where it is one that was not given out. */
+  nameOf(address: string): string | undefined {
+    const place = placeIn(this.range, address);
+    if (place === undefined) return undefined;
+    const name = this.#byPlace.get(place);
+    const known = name === undefined ? undefined : this.#byName.get(name);
+    if (name === undefined || !known) return "";
+    known.usedAt = this.#clock.now();
+    this.#touch(name, known);
+    return name;
+  }
+
+  /** Writes the file anew, which addresses of another range have had meanwhile. */
+  async takeBack(): Promise<void> {
+    const before = this.#saving.catch(() => {});
+    this.#saving = before.then(() => this.#rewrite());
+    await this.#saving;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#saving.catch(() => {});
+    this.#file?.[Symbol.dispose]();
+    this.#file = undefined;
+  }
+
+  #touch(name: string, named: Named): void {
+    this.#byName.delete(name);
+    this.#byName.set(name, named);
+  }
+
+  /** The first and the last address of a network are not for hosts. */
+  get #most(): number {
+    return Math.min(mostNames, this.range.size - 2);
+  }
+
+  #freePlace(now: number): number {
+    if (this.#byName.size < this.#most) {
+      while (this.#byPlace.has(this.#nextPlace)) {
+        this.#nextPlace = this.#nextPlace % (this.range.size - 2) + 1;
+      }
+      return this.#nextPlace;
+    }
+    const [[name, { place, usedAt }] = ["", { place: 0, usedAt: now }]] = this.#byName;
+    if (now - usedAt < keptFor) {
+      throw new PosternError("internal", `Cannot give another name an address: ${this.#most} have one`, {
+        detail: "overloaded",
+        hint: "set dns.fakeRange to a larger network",
+      });
+    }
+    this.#byName.delete(name);
+    this.#byPlace.delete(place);
+    return place;
+  }
+
+  async #save(line: string, before: Promise<void>): Promise<void> {
+    await before.catch(() => {});
+    if (++this.#lines > mostLines) await this.#rewrite();
+    else await this.#file?.write(line);
+  }
+
+  /** A line for each, in the order of use. */
+  async #rewrite(): Promise<void> {
+    const files = this.#files;
+    if (!files) return;
+    let text = `${heading}\n`;
+    for (const [name, { place }] of this.#byName) text += `${addressAt(this.range, place)} ${name}\n`;
+    await files.replace(this.#path, text);
+    const file = await files.append(this.#path);
+    this.#file?.[Symbol.dispose]();
+    this.#file = file;
+    this.#lines = this.#byName.size;
+  }
+
+  /** Takes lines up; the later one counts. How many could not be read. */
+  #load(text: string): number {
+    let bad = 0;
+    for (const line of text.split("\n")) {
+      if (line === "" || line === heading) continue;
+      const [, address = "", name = ""] = /^([0-9.]{7,15}) ([!-~]{1,255})$/.exec(line) ?? [];
+      const place = placeIn(this.range, address);
+      if (name === "") bad++;
+      // What was given out from another range is nobody's now.
+      else if (place !== undefined && place > 0 && place < this.range.size - 1) this.#assign(name, place);
+    }
+    return bad;
+  }
+
+  #assign(name: string, place: number): void {
+    const other = this.#byPlace.get(place);
+    if (other !== undefined) this.#byName.delete(other);
+    const known = this.#byName.get(name);
+    if (known) {
+      this.#byPlace.delete(known.place);
+      this.#byName.delete(name);
+    }
+    // As after a restart nobody knows when each was used, all are kept for a while.
+    this.#byName.set(name, { place, usedAt: this.#clock.now() });
+    this.#byPlace.set(place, name);
+    if (this.#byName.size <= this.#most) return;
+    const [[oldest, first] = [name, { place }]] = this.#byName;
+    this.#byName.delete(oldest);
+    this.#byPlace.delete(first.place);
+  }
+}
+
+const heading = "# What each address of postern's DNS helper stands for.";

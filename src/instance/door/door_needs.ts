@@ -1,0 +1,57 @@
+import type { Needs, Process } from "../../world/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import type { BuiltTransport } from "../../transports/mod.ts";
+import type { LoadedConfig, Plan } from "../../plan/mod.ts";
+
+/** What a configuration needs by itself: which programs sign in to its clusters only their kubeconfigs tell. */
+export function needsOfConfig({ settings }: LoadedConfig): Needs {
+  const kinds = Object.values(settings.transports).map(({ kind }) => kind);
+  return {
+    // Catalogues bring jump hosts, perhaps later than now.
+    ssh: kinds.includes("ssh") || (settings.catalogues ?? []).length > 0,
+    plugins: kinds.includes("kubernetes") ? "any" : [],
+    resolver: true,
+  };
+}
+
+/** The same once the kubeconfigs have been read. */
+export async function needsOfPlan({ config, transports }: Plan): Promise<Needs> {
+  const plugins = await programsOf([...transports.byName.values()]);
+  return { ...needsOfConfig(config), plugins };
+}
+
+/** Fails where another plan needs what has been given up: nothing gives that back to a running process. */
+export async function demandRights(
+  process: Pick<Process, "missing">,
+  { config, transports }: Plan,
+  before: Plan,
+): Promise<void> {
+  const known = new Set(before.transports.byName.values());
+  const added = [...transports.byName.values()].filter((built) => !known.has(built));
+  for (const { name, type, transport } of added) {
+    const plugins = await transport.programs?.() ?? [];
+    refuse(process, { ssh: type === "ssh", plugins, resolver: false }, `the transport "${name}"`);
+  }
+  const { ssh } = needsOfConfig(config);
+  refuse(process, { ssh, plugins: [], resolver: false }, "a catalogue");
+}
+
+function refuse(process: Pick<Process, "missing">, needs: Needs, what: string): void {
+  const missing = process.missing(needs);
+  if (missing === undefined) return;
+  const right = missing === "ssh" ? "ssh" : `the program "${missing}"`;
+  const why = `${what} needs ${right}, and this instance gave up the right to it at the start`;
+  throw new PosternError("not_allowed", `Cannot apply the configuration: ${why}`, {
+    hint: "restart the instance",
+  });
+}
+
+async function programsOf(all: readonly BuiltTransport[]): Promise<Needs["plugins"]> {
+  const programs = new Set<string>();
+  for (const { transport } of all) {
+    const named = await transport.programs?.() ?? [];
+    if (named === "any") return "any";
+    for (const program of named) programs.add(program);
+  }
+  return [...programs];
+}

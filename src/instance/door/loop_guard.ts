@@ -1,0 +1,71 @@
+import type { Conn } from "../../core/mod.ts";
+import {
+  type Endpoint,
+  formatIp,
+  formatTarget,
+  isLoopback,
+  parseIp,
+  parseTarget,
+  PosternError,
+  unmapped,
+} from "../../words/mod.ts";
+import type { Network } from "../../world/mod.ts";
+import { isWildcard } from "../../plan/mod.ts";
+
+/**
+ * A network that never connects the door to itself. A name, `0.0.0.0` or another spelling of our own address
+ * is only known for what it is once the connection stands, so that is where this looks.
+ */
+export function withoutLoops(network: Network, ownEndpoints: () => Iterable<Endpoint>): Network {
+  return {
+    listen: (endpoint) => network.listen(endpoint),
+    datagrams: (endpoint) => network.datagrams(endpoint),
+    inherit: (descriptor) => network.inherit(descriptor),
+    lookup: (name, options) => network.lookup(name, options),
+    addresses: () => network.addresses(),
+    secure: (conn, options) => network.secure(conn, options),
+    secureAsServer: (conn, options) => network.secureAsServer(conn, options),
+    async connect(endpoint, options) {
+      const conn = await network.connect(endpoint, options);
+      if (!leadsBack(conn, ownEndpoints())) return conn;
+      const error = loopError("path" in endpoint ? endpoint.path : formatTarget(endpoint));
+      conn.abort(error);
+      throw error;
+    },
+  };
+}
+
+/** The answer to a client that asks the door for the door. */
+function loopError(what: string): PosternError {
+  return new PosternError("not_allowed", `Cannot connect to ${what}: that is this door itself, a loop`, {
+    detail: "loop",
+    hint: "ask for the address of what you want to reach, not for the door's",
+  });
+}
+
+function leadsBack(conn: Conn, own: Iterable<Endpoint>): boolean {
+  for (const endpoint of own) {
+    if ("path" in endpoint) {
+      if (conn.peer === `unix:${endpoint.path}`) return true;
+    } else if (conn.peer.endsWith(`:${endpoint.port}`) && meets(conn, endpoint.host)) return true;
+  }
+  return false;
+}
+
+/** Whether a listener bound to `host` is what a connection with this port has reached. */
+function meets(conn: Conn, host: string): boolean {
+  if (conn.peer.startsWith("unix:")) return false;
+  const peer = plainIp(parseTarget(conn.peer).host);
+  const bound = plainIp(host);
+  if (peer === bound) return true;
+  if (!isWildcard(bound)) return false;
+  // A listener on every address is reached by every address that is ours; ours are equal on both ends.
+  const bytes = parseIp(peer);
+  if (bytes && isLoopback(bytes)) return true;
+  return conn.local !== undefined && plainIp(parseTarget(conn.local).host) === peer;
+}
+
+function plainIp(host: string): string {
+  const bytes = parseIp(host);
+  return bytes ? formatIp(unmapped(bytes)) : host;
+}

@@ -1,0 +1,80 @@
+import type { Clock, Log } from "../../core/mod.ts";
+import type { Network } from "../../world/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import type { BuiltTransport, Transports } from "../../transports/mod.ts";
+import { WakeWatch } from "./wake_watch.ts";
+
+export interface TransportCareOptions {
+  readonly clock: Clock;
+  readonly network: Pick<Network, "addresses">;
+  readonly log: Log;
+}
+
+/** Who names a way out in the command itself wants to hear at once that it cannot be used: `config`. */
+export async function demandUsable({ byName }: Transports, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const notes = await byName.get(name)?.transport.prepare?.() ?? [];
+    const blocking = notes.find(({ severity }) => severity === "blocking");
+    if (!blocking) continue;
+    const { text, hint } = blocking;
+    throw new PosternError("config", text, hint === undefined ? {} : { hint });
+  }
+}
+
+/** Lets transports read what they need beside the configuration, and ask after their sessions when the machine stirs. */
+export class TransportCare implements Disposable {
+  readonly #options: TransportCareOptions;
+  #transports: readonly BuiltTransport[] = [];
+  #preparing: Promise<unknown> = Promise.resolve();
+  #wake: WakeWatch | undefined;
+
+  constructor(options: TransportCareOptions) {
+    this.#options = options;
+  }
+
+  /** Takes care of these instead of those before. What they say goes into the log; gives why which cannot be used. */
+  tend({ byName }: Transports): Promise<readonly string[]> {
+    const transports = this.#transports = [...byName.values()];
+    this.#followWake();
+    const preparing = this.#preparing.then(async () =>
+      (await Promise.all(transports.map((built) => this.#prepare(built)))).flat()
+    );
+    this.#preparing = preparing.catch(() => {});
+    return preparing;
+  }
+
+  /** Resolves when all have read what they need. */
+  async prepared(): Promise<void> {
+    await this.#preparing;
+  }
+
+  [Symbol.dispose](): void {
+    this.#wake?.[Symbol.dispose]();
+    this.#wake = undefined;
+  }
+
+  async #prepare({ name, transport }: BuiltTransport): Promise<readonly string[]> {
+    const { log } = this.#options;
+    const reasons: string[] = [];
+    for (const { severity, text, hint } of await transport.prepare?.() ?? []) {
+      const fields = { transport: name, reason: text, ...(hint !== undefined && { hint }) };
+      if (severity === "blocking") {
+        reasons.push(`transport ${name} cannot be used: ${text}${hint === undefined ? "" : `: ${hint}`}`);
+        log.warn("transport.unusable", fields);
+      } else if (severity === "note") log.warn("transport.note", fields);
+      else log.debug("transport.note", fields);
+    }
+    return reasons;
+  }
+
+  /** Only while there is a transport that can be asked whether its sessions are alive. */
+  #followWake(): void {
+    if (this.#transports.some(({ transport }) => transport.check !== undefined)) {
+      this.#wake ??= new WakeWatch({ ...this.#options, stirred: () => this.#check() });
+    } else this[Symbol.dispose]();
+  }
+
+  #check(): void {
+    for (const { transport } of this.#transports) transport.check?.();
+  }
+}

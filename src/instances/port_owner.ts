@@ -1,0 +1,30 @@
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
+import type { Status } from "../control/mod.ts";
+import { connectInstance, instances } from "./instance.ts";
+
+/** The failure to bind an address, with the door of ours that has it in the hint where there is one. */
+export async function withOwner(world: World, error: unknown): Promise<unknown> {
+  if (!(error instanceof PosternError) || error.detail !== "in_use") return error;
+  const { signal } = new AbortController();
+  // One that hangs, ends or is of a newer postern cannot be asked what it listens on, and must not hide the others.
+  for (const { id, pid } of await instances(world, { signal, unanswered: () => {} })) {
+    const listeners = await listenersOf(world, id, { signal }).catch(() => []);
+    if (!listeners.some(({ address }) => error.message.includes(` ${address}:`))) continue;
+    return new PosternError(error.code, error.message, {
+      cause: error.cause,
+      detail: error.detail,
+      ...(error.exit !== undefined && { exit: error.exit }),
+      hint: `the door "${id}" (pid ${pid}) has it: postern status --id ${id}; postern stop ${id}`,
+    });
+  }
+  return error;
+}
+
+async function listenersOf(
+  world: World,
+  id: string,
+  { signal }: { signal: AbortSignal },
+): Promise<Status["listeners"]> {
+  return (await (await connectInstance(world, id, { signal })).status({ signal })).listeners;
+}

@@ -1,0 +1,131 @@
+import { type Conn, type DialOptions, whenAborted } from "../../core/mod.ts";
+import { type Dialer, type Files, FreshText, type Network } from "../../world/mod.ts";
+import { formatTarget, PosternError, type Target } from "../../words/mod.ts";
+import { sameSettings } from "../../config/mod.ts";
+import type { KonnectivitySettings } from "./konnectivity_settings.ts";
+
+/** What stands in the files of TLS. */
+interface Texts {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** What a frontend is reached with. */
+export interface ReachDeps {
+  readonly network: Network;
+  readonly dialer: Dialer;
+  readonly files: Files;
+}
+
+/** Files that change all the time are as good as any after so many reads. */
+const mostReads = 5;
+
+/** Connects to a Konnectivity server's frontend: over TLS with the certificates as they are now, or over its socket. */
+export class FrontendReach {
+  readonly #settings: KonnectivitySettings;
+  readonly #deps: ReachDeps;
+  readonly #ca: FreshText | undefined;
+  readonly #cert: FreshText | undefined;
+  readonly #key: FreshText | undefined;
+  /** As they were used last. */
+  #last: Texts | undefined;
+
+  constructor(settings: KonnectivitySettings, deps: ReachDeps) {
+    const fresh = (path: string | undefined) =>
+      path === undefined ? undefined : new FreshText(path, deps.files);
+    this.#settings = settings;
+    this.#deps = deps;
+    this.#ca = fresh(settings.ca);
+    this.#cert = fresh(settings.cert);
+    this.#key = fresh(settings.key);
+  }
+
+  /** Where the server is, for sentences. */
+  get label(): string {
+    const { server } = this.#settings;
+    return `the Konnectivity server ${"path" in server ? server.path : formatTarget(server.target)}`;
+  }
+
+  /** The name that requests give the server. */
+  get authority(): string {
+    const { server, serverName } = this.#settings;
+    if ("path" in server) return "localhost";
+    return serverName === undefined ? formatTarget(server.target) : `${serverName}:${server.target.port}`;
+  }
+
+  get isSecure(): boolean {
+    return "target" in this.#settings.server;
+  }
+
+  /** What a connection is made with; it changes when certificates were renewed. */
+  async certificates(): Promise<string> {
+    return Object.values(await this.#texts()).join("\0");
+  }
+
+  async connect(alpn: readonly string[], options: DialOptions): Promise<Conn> {
+    const { server } = this.#settings;
+    try {
+      if ("path" in server) return await this.#deps.network.connect(server, options);
+      const conn = await this.#deps.dialer(server.target, options);
+      return await this.#secured(conn, server.target, { alpn, signal: options.signal });
+    } catch (error) {
+      options.signal.throwIfAborted();
+      throw error instanceof PosternError ? this.#named(error) : error;
+    }
+  }
+
+  async #secured(
+    conn: Conn,
+    { host }: Target,
+    { alpn, signal }: { alpn: readonly string[]; signal: AbortSignal },
+  ): Promise<Conn> {
+    using _drop = whenAborted(signal, () => conn.abort(signal.reason));
+    try {
+      const texts = await this.#texts();
+      return await this.#deps.network.secure(conn, {
+        serverName: this.#settings.serverName ?? host,
+        ...texts,
+        // Who names an authority means that one, as with upstream's clients.
+        ...(texts.ca !== undefined && { trust: "ca" }),
+        ...(alpn.length > 0 && { alpn }),
+        signal,
+      });
+    } catch (error) {
+      conn.abort(error);
+      throw error;
+    }
+  }
+
+  /**
+   * The files as they belong together: one that was changed between two reads, as when Kubernetes swaps a mounted
+   * secret, has all of them read again.
+   */
+  async #texts(): Promise<Texts> {
+    let before = this.#last;
+    for (let tries = 0;; tries++) {
+      const now: Texts = await this.#read();
+      if (tries >= mostReads || (before && sameSettings(before, now))) return this.#last = now;
+      before = now;
+    }
+  }
+
+  async #read(): Promise<Texts> {
+    const [ca, cert, key] = await Promise.all([this.#ca?.read(), this.#cert?.read(), this.#key?.read()]);
+    return {
+      ...(ca !== undefined && { ca }),
+      ...(cert !== undefined && { cert }),
+      ...(key !== undefined && { key }),
+    };
+  }
+
+  /** "Refused" and "unknown name" would be taken for an answer about the target. */
+  #named(error: PosternError): PosternError {
+    const code = error.code === "refused" || error.code === "name_not_found" ? "unreachable" : error.code;
+    return new PosternError(code, `Cannot reach ${this.label}: ${error.message}`, {
+      cause: error,
+      ...(error.detail && { detail: error.detail }),
+      ...(error.hint !== undefined && { hint: error.hint }),
+    });
+  }
+}

@@ -1,0 +1,48 @@
+import {
+  asPosternError,
+  type ErrorCode,
+  type ErrorDetail,
+  formatTarget,
+  PosternError,
+  type Target,
+} from "../words/mod.ts";
+
+/** A target as dials name it: `host:port`. */
+export function dialAddress(target: Target): string {
+  return formatTarget(target);
+}
+
+/**
+ * How a failed dial ended, from the text that is all the protocol has for it. The words are those of Go's programs,
+ * which others look for too.
+ */
+export function dialFailure(text: string, peer: string): PosternError {
+  const code = words.find(([, pattern]) => pattern.test(text))?.[0] ?? "unreachable";
+  return new PosternError(code, `Cannot connect through ${peer}: ${text.slice(0, 300)}`);
+}
+
+/** A failed dial as Go's programs tell it. */
+export function dialFailureText(address: string, error: unknown): string {
+  const { code, detail, message } = asPosternError(error);
+  const known = code === "unreachable" ? unreachable.get(detail) : spoken.get(code);
+  return known === undefined ? message : `dial tcp ${address}: ${known}`;
+}
+
+const words: readonly (readonly [ErrorCode, RegExp])[] = [
+  ["refused", /connection refused/i],
+  ["name_not_found", /no such host|server misbehaving|name or service not known|cannot be resolved/i],
+  ["timeout", /i\/o timeout|timed? ?out|deadline exceeded/i],
+  ["not_allowed", /not allowed|not permitted|not supported/i],
+  ["cancelled", /given up/i],
+];
+
+const spoken = new Map<ErrorCode, string>([
+  ["refused", "connect: connection refused"],
+  ["name_not_found", "lookup: no such host"],
+  ["timeout", "i/o timeout"],
+]);
+
+const unreachable = new Map<ErrorDetail | undefined, string>([
+  ["host", "connect: no route to host"],
+  ["network", "connect: network is unreachable"],
+]);

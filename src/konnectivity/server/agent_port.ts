@@ -1,0 +1,150 @@
+import type { Clock, Conn, Log } from "../../core/mod.ts";
+import { describe, isPosternError } from "../../words/mod.ts";
+import { grpcAnswer, grpcRefusal, GrpcStream, Http2Connection, type Http2Exchange } from "../../mux/mod.ts";
+import { isMarked, type PacketCount, PacketStream, posternMark } from "../packet_stream.ts";
+import { PacketDialer } from "../packet_dialer.ts";
+import { fieldValue, grpcCodes, type GrpcStatus, konnectivity } from "../../wire/mod.ts";
+import { readIdentifiers } from "./agent_identifiers.ts";
+import type { AgentLink, Agents } from "./agents.ts";
+
+export interface AgentPortDeps {
+  readonly agents: Agents;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What agents are told, so that each finds all servers. */
+  readonly server: { readonly id: string; count(): number };
+  /** Judges an agent's token where certificates do not; `auth` when it is refused. Without it tokens are not asked for. */
+  readonly authenticate?: (token: string, options: { signal: AbortSignal }) => Promise<void>;
+  /** How long, in ms, an agent may be silent before it is asked for a sign of life; never longer than is usual here. */
+  readonly pulse?: number;
+  readonly packets?: PacketCount;
+  /** An agent answered a dial that nobody waits for. */
+  readonly onStray?: () => void;
+}
+
+/** Serves an agent's connection until it ends: each of its streams makes it one agent that can be dialled through. */
+export async function serveAgent(
+  conn: Conn,
+  deps: AgentPortDeps,
+  { signal }: { signal: AbortSignal },
+): Promise<void> {
+  const serving = new Set<Promise<void>>();
+  await using connection = new Http2Connection(conn, {
+    role: "server",
+    clock: deps.clock,
+    maxStreams: 100,
+    onRequest: (exchange) => {
+      const served = serveStream(exchange, deps, { signal }).finally(() => serving.delete(served));
+      serving.add(served);
+    },
+  });
+  const stop = () => connection.abort(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    await Promise.race([connection.ended, watch(connection, deps, signal)]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+    connection.abort(signal.aborted ? signal.reason : undefined);
+    await Promise.all(serving);
+  }
+}
+
+/** An agent that does not answer is left out: its connection is dropped, and with that what goes through it. */
+async function watch(
+  connection: Http2Connection,
+  { log, pulse = usualPulse }: AgentPortDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await connection.keepAlive({ every: Math.min(pulse, usualPulse), deadAfter, signal });
+  } catch (error) {
+    log.warn("agent.lost", { peer: connection.peer, reason: describe(error) });
+  }
+}
+
+async function serveStream(
+  exchange: Http2Exchange,
+  deps: AgentPortDeps,
+  { signal }: { signal: AbortSignal },
+): Promise<void> {
+  const { agents, clock, log, server } = deps;
+  try {
+    const refusal = await refusalOf(exchange, deps, signal);
+    if (refusal) {
+      const { reason, ...status } = refusal;
+      log.warn("agent.refused", { peer: exchange.peer, reason });
+      return exchange.respond(grpcRefusal(status), { isEnd: true });
+    }
+    const id = fieldValue(exchange.requestFields, "agentid") ?? "";
+    const isPostern = isMarked(exchange.requestFields);
+    exchange.respond(grpcAnswer([
+      ["serverid", server.id],
+      ["servercount", String(server.count())],
+      ...isPostern ? [posternMark] : [],
+    ]));
+    const grpc = new GrpcStream(exchange);
+    const dialer = new PacketDialer(new PacketStream(grpc, deps.packets), {
+      clock,
+      isShared: true,
+      ...deps.onStray && { onStray: deps.onStray },
+      onDrain: () => {
+        link.isDraining = true;
+        log.info("agent.drains", { agent: id, peer: exchange.peer });
+      },
+    });
+    const link: AgentLink = {
+      id,
+      identifiers: readIdentifiers(fieldValue(exchange.requestFields, "agentidentifiers") ?? ""),
+      peer: exchange.peer,
+      dialer,
+      isDraining: false,
+    };
+    using _known = agents.add(link);
+    log.info("agent.joined", { agent: id, peer: exchange.peer });
+    const failure = await dialer.run();
+    log.info("agent.left", {
+      agent: id,
+      peer: exchange.peer,
+      ...failure !== undefined && { reason: describe(failure) },
+    });
+    grpc.end();
+  } catch (error) {
+    log.debug("agent.failed", { peer: exchange.peer, reason: describe(error) });
+    exchange.reset();
+  }
+}
+
+async function refusalOf(
+  exchange: Http2Exchange,
+  { authenticate }: AgentPortDeps,
+  signal: AbortSignal,
+): Promise<GrpcStatus & { readonly reason: string } | undefined> {
+  const path = fieldValue(exchange.requestFields, ":path");
+  if (path !== konnectivity.agentPath) {
+    return refused(grpcCodes.unimplemented, `unknown method ${path}`);
+  }
+  const ids = exchange.requestFields.filter(([name]) => name === "agentid");
+  if (ids.length !== 1 || ids[0]?.[1] === "") {
+    return refused(grpcCodes.invalidArgument, "exactly one agentid is expected");
+  }
+  if (!authenticate) return undefined;
+  const [, token] = /^Bearer (\S+)$/.exec(fieldValue(exchange.requestFields, "authorization") ?? "") ?? [];
+  if (token === undefined) return refused(grpcCodes.unauthenticated, "a bearer token is expected");
+  try {
+    await authenticate(token, { signal });
+    return undefined;
+  } catch (error) {
+    // Nobody knows yet who that is: the reason is for our log.
+    return isPosternError(error, "auth")
+      ? refused(grpcCodes.unauthenticated, "the token is refused", describe(error))
+      : refused(grpcCodes.unavailable, "the token cannot be checked now", describe(error));
+  }
+}
+
+function refused(code: number, message: string, reason = message): GrpcStatus & { readonly reason: string } {
+  return { code, message, reason };
+}
+
+/** How often, in ms, an agent that says nothing is asked, and how long it has to answer: together less than ten seconds. */
+const usualPulse = 3000;
+const deadAfter = 4000;

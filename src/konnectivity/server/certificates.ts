@@ -1,0 +1,147 @@
+import { PosternError } from "../../words/mod.ts";
+import { x509 } from "../../wire/mod.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+export interface Span {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** A CA with its key. */
+export interface Authority {
+  readonly pem: string;
+  readonly keyPem: string;
+  readonly notAfter: Date;
+  /** Its name, as DER. */
+  readonly subject: Bytes;
+  readonly keyId: Bytes;
+  readonly signer: CryptoKey;
+}
+
+/** A key in both forms that are needed: to sign or be read again, and to be written into a certificate. */
+export interface KeyOfCertificate {
+  readonly publicKey: Bytes;
+  readonly signer: CryptoKey;
+}
+
+export interface Issued extends x509.CertificateFacts {
+  readonly key: KeyOfCertificate;
+}
+
+const curve = { name: "ECDSA", namedCurve: "P-256" };
+const signing = { name: "ECDSA", hash: "SHA-256" };
+/** Clocks differ. */
+const early = 5 * 60 * 1000;
+
+export async function makeAuthority(commonName: string, span: Span): Promise<Authority> {
+  const { key, keyPem } = await makeKey();
+  const keyId = await idOf(key.publicKey);
+  const fields = { commonName, span, use: "authority", names: [], publicKey: key.publicKey } as const;
+  const cert = await signed(fields, { signer: key.signer, keyId, issuerKeyId: keyId });
+  const { subject } = x509.readCertificate(cert);
+  const pem = x509.encodePem("CERTIFICATE", cert);
+  return { pem, keyPem, notAfter: span.to, subject, keyId, signer: key.signer };
+}
+
+/** A certificate that a CA has signed; with a new key, which is given too, unless one is given. */
+export async function issueCertificate(
+  authority: Authority,
+  { commonName, use, names, span, key: given }: {
+    readonly commonName: string;
+    readonly use: "server" | "client";
+    readonly names: readonly string[];
+    readonly span: Span;
+    readonly key?: KeyOfCertificate;
+  },
+): Promise<{ cert: string; keyPem: string | undefined }> {
+  const { key, keyPem } = given ? { key: given, keyPem: undefined } : await makeKey();
+  const { publicKey } = key;
+  const cert = await signed({ commonName, span, use, names, publicKey, issuer: authority.subject }, {
+    signer: authority.signer,
+    keyId: await idOf(publicKey),
+    issuerKeyId: authority.keyId,
+  });
+  return { cert: x509.encodePem("CERTIFICATE", cert), keyPem };
+}
+
+/** A CA as it was written; `path` is for messages. */
+export async function readAuthority(
+  { cert, key }: { readonly cert: string; readonly key: string },
+  path: string,
+): Promise<Authority> {
+  const { key: read, subject, notAfter, keyId } = await readIssued({ cert, key }, path);
+  return {
+    pem: cert,
+    keyPem: key,
+    notAfter,
+    subject,
+    keyId: keyId ?? await idOf(read.publicKey),
+    signer: read.signer,
+  };
+}
+
+/** A certificate and its key, as they were written by us; others may have keys of kinds that are not made here. */
+export async function readIssued(
+  { cert, key }: { readonly cert: string; readonly key: string },
+  path: string,
+): Promise<Issued> {
+  try {
+    const facts = x509.readCertificate(x509.decodePem("CERTIFICATE", cert));
+    const bytes = x509.decodePem("PRIVATE KEY", key);
+    const signer = await crypto.subtle.importKey("pkcs8", bytes, curve, true, ["sign"]);
+    // WebCrypto gives the public half of a private key in this form only.
+    const { d: _secret, key_ops: _uses, ...half } = await crypto.subtle.exportKey("jwk", signer);
+    const open = await crypto.subtle.importKey("jwk", half, curve, true, ["verify"]);
+    return { ...facts, key: { signer, publicKey: await spki(open) } };
+  } catch (cause) {
+    throw new PosternError(
+      "config",
+      `Cannot renew "${path}": it, or its key, is not of this command's making`,
+      {
+        cause,
+        hint: "make new ones in another directory",
+      },
+    );
+  }
+}
+
+async function makeKey(): Promise<{ key: KeyOfCertificate; keyPem: string }> {
+  const pair = await crypto.subtle.generateKey(curve, true, ["sign", "verify"]);
+  const bytes = new Uint8Array(await crypto.subtle.exportKey("pkcs8", pair.privateKey));
+  const key = { signer: pair.privateKey, publicKey: await spki(pair.publicKey) };
+  return { key, keyPem: x509.encodePem("PRIVATE KEY", bytes) };
+}
+
+async function spki(key: CryptoKey): Promise<Bytes> {
+  return new Uint8Array(await crypto.subtle.exportKey("spki", key));
+}
+
+/** The first 160 bits of the key's hash (RFC 7093, section 2). */
+async function idOf(publicKey: Bytes): Promise<Bytes> {
+  const hash = await crypto.subtle.digest("SHA-256", x509.publicKeyBits(publicKey));
+  return new Uint8Array(hash).slice(0, 20);
+}
+
+async function signed(
+  { span, ...fields }:
+    & Omit<x509.CertificateFields, "serial" | "notBefore" | "notAfter" | "keyId" | "issuerKeyId">
+    & {
+      readonly span: Span;
+    },
+  { signer, ...ids }: { readonly signer: CryptoKey; readonly keyId: Bytes; readonly issuerKeyId: Bytes },
+): Promise<Bytes> {
+  const serial = crypto.getRandomValues(new Uint8Array(16));
+  // Positive, and never shorter than others expect.
+  serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
+  const notBefore = new Date(span.from.getTime() - early);
+  const unsigned = x509.encodeUnsignedCertificate({
+    ...fields,
+    ...ids,
+    serial,
+    notBefore,
+    notAfter: span.to,
+  });
+  const signature = new Uint8Array(await crypto.subtle.sign(signing, signer, unsigned));
+  return x509.encodeCertificate(unsigned, signature);
+}

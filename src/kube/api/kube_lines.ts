@@ -1,0 +1,47 @@
+import { PosternError } from "../../words/mod.ts";
+
+/** The most characters of one line: etcd takes no object that comes near it. */
+const longest = 8 * 1024 * 1024;
+
+/** Puts together the lines of a watch, one JSON value each, from pieces that may end anywhere. */
+export class KubeLines {
+  readonly #decoder = new TextDecoder();
+  readonly #limit: number;
+  #rest = "";
+
+  constructor({ limit = longest }: { readonly limit?: number } = {}) {
+    this.#limit = limit;
+  }
+
+  /** The values of the lines that these bytes complete; a line that is no JSON, or too long, is `protocol`. */
+  push(bytes: Uint8Array<ArrayBuffer>): unknown[] {
+    const text = this.#decoder.decode(bytes, { stream: true });
+    const values: unknown[] = [];
+    let start = 0;
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", start)) {
+      const line = this.#rest + text.slice(start, end);
+      this.#rest = "";
+      start = end + 1;
+      if (line.length > this.#limit) throw this.#tooLong();
+      if (line.trim() !== "") values.push(valueIn(line));
+    }
+    this.#rest += text.slice(start);
+    if (this.#rest.length > this.#limit) throw this.#tooLong();
+    return values;
+  }
+
+  #tooLong(): PosternError {
+    return new PosternError(
+      "protocol",
+      `Cannot read the watch: a line of more than ${this.#limit} characters`,
+    );
+  }
+}
+
+function valueIn(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (error) {
+    throw new PosternError("protocol", "Cannot read the watch: a line is no JSON", { cause: error });
+  }
+}

@@ -1,0 +1,177 @@
+import { isMapping } from "../../config/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import type { KubeApi } from "./kube_api.ts";
+import { metaOf } from "./kube_records.ts";
+import { refusalError } from "./kube_refusal.ts";
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+/** A Lease of `coordination.k8s.io/v1`: who holds something, and until when. */
+export interface Lease extends LeaseFields {
+  readonly name: string;
+  readonly resourceVersion: string;
+  /** As it came, with what is not told here. */
+  readonly object: Mapping;
+}
+
+/** What whoever holds a Lease writes into it. */
+export interface LeaseFields {
+  /** Empty when nobody holds it. */
+  readonly holder: string;
+  /** How long it is good for after it was renewed, in s. */
+  readonly seconds: number;
+  readonly acquired: Date | undefined;
+  readonly renewed: Date | undefined;
+  /** How often it went from one holder to another. */
+  readonly transitions: number;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+type Waiting = { readonly signal: AbortSignal };
+
+/** The Leases of one namespace. Whoever writes one that somebody else has written since is told, and changes nothing. */
+export class Leases {
+  readonly #api: Pick<KubeApi, "name" | "request">;
+  readonly #namespace: string;
+
+  constructor(api: Pick<KubeApi, "name" | "request">, namespace: string) {
+    this.#api = api;
+    this.#namespace = namespace;
+  }
+
+  /** Undefined where there is none of that name. */
+  async read(name: string, { signal }: Waiting): Promise<Lease | undefined> {
+    const { status, text } = await this.#ask({ path: this.#path(name) }, signal);
+    return status === 404 ? undefined : this.#lease("get", status, text);
+  }
+
+  /** Those that have all labels of a selector (`a=b,c=d`). */
+  async list(selector: string, { signal }: Waiting): Promise<Lease[]> {
+    const path = `${this.#path()}?${new URLSearchParams({ labelSelector: selector })}`;
+    const { status, text } = await this.#ask({ path }, signal);
+    const { items } = mapping(this.#object("list", status, text));
+    return (Array.isArray(items) ? items : []).flatMap((item) => leaseOf(item) ?? []);
+  }
+
+  /** Those of `list()` that are over at a time. */
+  async listExpired(selector: string, at: Date, options: Waiting): Promise<Lease[]> {
+    return (await this.list(selector, options)).filter((lease) => !isLeaseValid(lease, at));
+  }
+
+  /** Undefined when somebody else was quicker to make it. */
+  async create(name: string, fields: LeaseFields, { signal }: Waiting): Promise<Lease | undefined> {
+    const metadata = { name, namespace: this.#namespace, labels: fields.labels };
+    const body = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec: specOf(fields) };
+    const { status, text } = await this.#ask({ method: "POST", path: this.#path(), body }, signal);
+    return status === 409 ? undefined : this.#lease("create", status, text);
+  }
+
+  /** Writes what has changed; undefined when somebody else has written it since it was read, or removed it. */
+  async update(
+    lease: Lease,
+    changes: Partial<LeaseFields>,
+    { signal }: Waiting,
+  ): Promise<Lease | undefined> {
+    const { object } = lease;
+    const fields = { ...lease, ...changes };
+    const metadata = { ...mapping(object["metadata"]), labels: fields.labels };
+    const body = { ...object, metadata, spec: { ...mapping(object["spec"]), ...specOf(fields) } };
+    const { status, text } = await this.#ask({ method: "PUT", path: this.#path(lease.name), body }, signal);
+    return status === 409 || status === 404 ? undefined : this.#lease("update", status, text);
+  }
+
+  /** Removes one as it was read, or whatever is there by a name; false where that is gone or has changed since. */
+  async remove(lease: Lease | string, { signal }: Waiting): Promise<boolean> {
+    const [name, body] = typeof lease === "string"
+      ? [lease, undefined]
+      : [lease.name, { preconditions: { resourceVersion: lease.resourceVersion } }];
+    const request = { method: "DELETE", path: this.#path(name), ...(body && { body }) };
+    const { status, text } = await this.#ask(request, signal);
+    if (status === 404 || status === 409) return false;
+    this.#object("delete", status, text);
+    return true;
+  }
+
+  async #ask(
+    request: Parameters<KubeApi["request"]>[0],
+    signal: AbortSignal,
+  ): Promise<{ status: number; text: string }> {
+    const { status, body } = await this.#api.request(request, { signal });
+    return { status, text: new TextDecoder().decode(body) };
+  }
+
+  #lease(verb: string, status: number, text: string): Lease {
+    const lease = leaseOf(this.#object(verb, status, text));
+    if (lease) return lease;
+    throw new PosternError("protocol", `Cannot read the answer of the cluster "${this.#api.name}": no Lease`);
+  }
+
+  #object(verb: string, status: number, text: string): unknown {
+    const what = `${verb} leases in the namespace "${this.#namespace}"`;
+    if (status < 200 || status > 299) {
+      throw refusalError({ status, text, what, cluster: this.#api.name });
+    }
+    try {
+      return JSON.parse(text);
+    } catch (cause) {
+      throw new PosternError("protocol", `Cannot ${what} of the cluster "${this.#api.name}": no JSON`, {
+        cause,
+      });
+    }
+  }
+
+  #path(name?: string): string {
+    const all = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(this.#namespace)}/leases`;
+    return name === undefined ? all : `${all}/${encodeURIComponent(name)}`;
+  }
+}
+
+/** Reads a Lease as the API has it; undefined for what is none. */
+export function leaseOf(object: unknown): Lease | undefined {
+  const meta = metaOf(object);
+  if (!meta || !isMapping(object)) return undefined;
+  const spec = mapping(object["spec"]);
+  const { holderIdentity: holder, leaseDurationSeconds: seconds, leaseTransitions: transitions } = spec;
+  const labels = Object.entries(mapping(mapping(object["metadata"])["labels"]));
+  return {
+    name: meta.name,
+    resourceVersion: meta.resourceVersion,
+    holder: typeof holder === "string" ? holder : "",
+    seconds: typeof seconds === "number" ? seconds : 0,
+    acquired: dateIn(spec["acquireTime"]),
+    renewed: dateIn(spec["renewTime"]),
+    transitions: typeof transitions === "number" ? transitions : 0,
+    labels: Object.fromEntries(labels.flatMap(([name, is]) => typeof is === "string" ? [[name, is]] : [])),
+    object,
+  };
+}
+
+/** Whether a Lease is good at a time, by what it says itself. */
+export function isLeaseValid({ renewed, acquired, seconds }: LeaseFields, at: Date): boolean {
+  const since = renewed ?? acquired;
+  return since !== undefined && since.getTime() + seconds * 1000 > at.getTime();
+}
+
+function specOf({ holder, seconds, acquired, renewed, transitions }: LeaseFields): Mapping {
+  return {
+    holderIdentity: holder,
+    leaseDurationSeconds: seconds,
+    leaseTransitions: transitions,
+    ...(acquired && { acquireTime: microTime(acquired) }),
+    ...(renewed && { renewTime: microTime(renewed) }),
+  };
+}
+
+/** As the API wants its times: six digits behind the point (`MicroTime`), not one less. */
+function microTime(date: Date): string {
+  return date.toISOString().replace("Z", "000Z");
+}
+
+function dateIn(value: unknown): Date | undefined {
+  const date = typeof value === "string" ? new Date(value) : undefined;
+  return date && Number.isFinite(date.getTime()) ? date : undefined;
+}
+
+function mapping(value: unknown): Mapping {
+  return isMapping(value) ? value : {};
+}

@@ -1,0 +1,149 @@
+import { type Clock, unlessAborted } from "../../core/mod.ts";
+import { isPosternError, normalHost, PosternError } from "../../words/mod.ts";
+import type { PodRecord } from "./cluster_view.ts";
+import type { KubeApi } from "./kube_api.ts";
+import { podRecord } from "./kube_records.ts";
+import { refusalError } from "./kube_refusal.ts";
+import { isMapping } from "../../config/mod.ts";
+
+export interface PodReaderParts {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+}
+
+/** How long an answer is taken for true, in ms. */
+const fresh = 5_000;
+const mostKept = 1_000;
+/** More pods than that with one address are those of the host's network; the first ones do. */
+const mostWithAddress = 100;
+
+interface Kept {
+  readonly at: number;
+  readonly pods: Promise<readonly PodRecord[]>;
+}
+
+/** Reads pods one by one, when they are dialled: they are never watched. */
+export class PodReader {
+  readonly #parts: PodReaderParts;
+  readonly #kept = new Map<string, Kept>();
+  readonly #ended = new AbortController();
+
+  constructor(parts: PodReaderParts) {
+    this.#parts = parts;
+  }
+
+  async byName(
+    namespace: string,
+    name: string,
+    { signal, isFresh = false }: { readonly signal: AbortSignal; readonly isFresh?: boolean },
+  ): Promise<PodRecord | undefined> {
+    const path = `${podsPath(namespace)}/${encodeURIComponent(name)}`;
+    if (isFresh) this.#kept.delete(path);
+    const [pod] = await this.#once(path, signal, async (signal) => {
+      const { status, body } = await this.#parts.api.request({ path }, { signal });
+      if (status === 404) return [];
+      const pod = podRecord(this.#read(`read the pod ${namespace}/${name}`, status, body));
+      return pod ? [pod] : [];
+    });
+    return pod;
+  }
+
+  /** Those that live and have this address, in one namespace or (undefined) in all. */
+  async byIp(
+    ip: string,
+    { namespace, signal }: { readonly namespace?: string; readonly signal: AbortSignal },
+  ): Promise<readonly PodRecord[]> {
+    const address = normalHost(ip);
+    const query = new URLSearchParams({
+      fieldSelector: `status.podIP=${address}`,
+      limit: String(mostWithAddress),
+    });
+    const path = `${podsPath(namespace)}?${query}`;
+    const where = namespace === undefined ? "in all namespaces" : `in the namespace "${namespace}"`;
+    return await this.#once(path, signal, async (signal) => {
+      const { status, body } = await this.#parts.api.request({ path }, { signal });
+      const list = this.#read(`list pods ${where}`, status, body);
+      const items = isMapping(list) && Array.isArray(list["items"]) ? list["items"] : [];
+      return items.flatMap((item) => podRecord(item) ?? []).filter(isAlive);
+    });
+  }
+
+  /** The same in each of some namespaces, for those who may not list pods everywhere. */
+  async byIpIn(
+    ip: string,
+    namespaces: readonly string[],
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<readonly PodRecord[]> {
+    let failure: unknown;
+    let isAllowed = false;
+    for (const namespace of namespaces) {
+      try {
+        const pods = await this.byIp(ip, { namespace, signal });
+        if (pods.length > 0) return pods;
+        isAllowed = true;
+      } catch (error) {
+        if (!isPosternError(error, "not_allowed")) throw error;
+        failure ??= error;
+      }
+    }
+    if (failure !== undefined && !isAllowed) throw failure;
+    return [];
+  }
+
+  forget(): void {
+    this.#kept.clear();
+  }
+
+  dispose(): void {
+    this.#ended.abort(new DOMException("The cluster was given up", "AbortError"));
+  }
+
+  /** One question at a time for all who ask the same; a failure is not kept. */
+  #once(
+    key: string,
+    signal: AbortSignal,
+    ask: (signal: AbortSignal) => Promise<readonly PodRecord[]>,
+  ): Promise<readonly PodRecord[]> {
+    const now = this.#parts.clock.now();
+    const known = this.#kept.get(key);
+    if (known && now - known.at < fresh) return unlessAborted(known.pods, signal);
+    const pods = ask(this.#ended.signal);
+    const kept = { at: now, pods };
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > mostKept && oldest !== undefined) this.#kept.delete(oldest);
+    pods.catch(() => {
+      if (this.#kept.get(key) === kept) this.#kept.delete(key);
+    });
+    return unlessAborted(pods, signal);
+  }
+
+  /** What was asked for; something on the way may answer in the place of the API server. */
+  #read(what: string, status: number, body: Uint8Array<ArrayBuffer>): unknown {
+    const text = new TextDecoder().decode(body);
+    const cluster = this.#parts.api.name;
+    if (status < 200 || status > 299) throw refusalError({ status, text, what, cluster });
+    try {
+      return JSON.parse(text);
+    } catch (cause) {
+      throw new PosternError(
+        "protocol",
+        `Cannot ${what} of the cluster "${cluster}": the answer is no JSON`,
+        {
+          cause,
+        },
+      );
+    }
+  }
+}
+
+function isAlive({ phase }: PodRecord): boolean {
+  return phase !== "Succeeded" && phase !== "Failed";
+}
+
+function podsPath(namespace: string | undefined): string {
+  return namespace === undefined
+    ? "/api/v1/pods"
+    : `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
+}

@@ -1,0 +1,84 @@
+import { PosternError } from "../../words/mod.ts";
+import { Tasks, unlessAborted } from "../../core/mod.ts";
+import type { WatchStatus } from "./cluster_view.ts";
+import { serviceRecord, sliceRecord } from "./kube_records.ts";
+import { KubeWatch, type WatchParts } from "./kube_watch.ts";
+import { ServiceTable } from "../services/service_table.ts";
+
+/** A namespace, or (undefined) the whole cluster, whose Services and endpoints are held by two watches. */
+export class WatchedScope implements AsyncDisposable {
+  readonly namespace: string | undefined;
+  readonly table = new ServiceTable();
+  /** When somebody asked for it last, by the clock. */
+  lastUsed: number;
+  /** When its first list failed, by the clock: there is nothing to be had of this one any more. */
+  failedAt: number | undefined;
+  /** Whether that was a sign-in, which is not repeated before a person asks: a new attempt costs the server nothing. */
+  hasFailedSignIn = false;
+  readonly #parts: WatchParts;
+  readonly #watches: readonly KubeWatch[];
+  readonly #tasks: Tasks;
+  readonly #synced: Promise<unknown>;
+
+  constructor(namespace: string | undefined, parts: WatchParts, onChange: () => void) {
+    this.namespace = namespace;
+    this.#parts = parts;
+    this.lastUsed = parts.clock.now();
+    const { table } = this;
+    this.#watches = [
+      new KubeWatch(parts, {
+        apiVersion: "v1",
+        resource: "services",
+        namespace,
+        onChange,
+        sink: {
+          put: (object, meta) => table.putService(serviceRecord(object, meta)),
+          remove: ({ namespace, name }) => table.removeService(namespace, name),
+        },
+      }),
+      new KubeWatch(parts, {
+        apiVersion: "discovery.k8s.io/v1",
+        resource: "endpointslices",
+        namespace,
+        onChange,
+        sink: {
+          put: (object, { namespace, name }) => table.putSlice(namespace, name, sliceRecord(object)),
+          remove: ({ namespace, name }) => table.removeSlice(namespace, name),
+        },
+      }),
+    ];
+    // Why a first list failed is told to those who wait for it.
+    this.#tasks = new Tasks(undefined, () => {});
+    this.#synced = Promise.all(this.#watches.map((watch) => watch.synced));
+    this.#synced.catch((error) => {
+      this.failedAt = parts.clock.now();
+      this.hasFailedSignIn = error instanceof PosternError && error.detail === "sign_in";
+      this.#tasks.abort();
+    });
+    for (const watch of this.#watches) this.#tasks.spawn((signal) => watch.run({ signal }));
+  }
+
+  get isSynced(): boolean {
+    return this.#watches.every((watch) => watch.isSynced);
+  }
+
+  /** Waits until all is held, or fails with why it is not. */
+  async ready({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    this.lastUsed = this.#parts.clock.now();
+    for (const watch of this.#watches) watch.hurry();
+    await unlessAborted(this.#synced, signal);
+  }
+
+  /** Resumes its watches on new connections. */
+  renew(): void {
+    for (const watch of this.#watches) watch.renew();
+  }
+
+  status(): readonly WatchStatus[] {
+    return this.#watches.map((watch) => watch.status());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#tasks[Symbol.asyncDispose]();
+  }
+}

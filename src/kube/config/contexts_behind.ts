@@ -1,0 +1,27 @@
+import type { Files } from "../../world/mod.ts";
+
+/** What kubeconfigs say of contexts that kubectl reads behind another one: of two the first one counts. */
+export interface ContextsBehind {
+  readonly names: ReadonlySet<string>;
+  readonly current: string | undefined;
+}
+
+/** The most bytes of a kubeconfig that is looked into. */
+const longest = 16 * 1024 * 1024;
+
+/** Reads the contexts of these files, as far as they are there. */
+export async function contextsBehind(
+  files: Pick<Files, "readTextIfThere">,
+  paths: readonly string[],
+): Promise<ContextsBehind> {
+  const names = new Set<string>();
+  let current: string | undefined;
+  if (paths.length === 0) return { names, current };
+  const { contextsIn } = await import("./kubeconfig_text.ts");
+  for (const path of paths) {
+    const found = contextsIn(await files.readTextIfThere(path, { limit: longest }) ?? "");
+    for (const name of found.names) names.add(name);
+    current ??= found.current;
+  }
+  return { names, current };
+}

@@ -1,0 +1,181 @@
+import type { ClusterView, ServiceRecord } from "../api/cluster_view.ts";
+import { findPlaces } from "../services/service_targets.ts";
+import type { KubeApi } from "../api/kube_api.ts";
+import { parseServiceName, type ServiceNameOptions } from "../services/service_names.ts";
+import { placesOf, type PodPlace } from "../services/service_ports.ts";
+import type { Clock, Conn, DialOptions, Log } from "../../core/mod.ts";
+import { describe, formatTarget, PosternError, type Target } from "../../words/mod.ts";
+import type { Dialer } from "../../world/mod.ts";
+import { ClusterTable } from "./cluster_table.ts";
+import { ClusterTries } from "./cluster_tries.ts";
+import type { HalfClose } from "./forward_api.ts";
+import { ForwardPool } from "./forward_pool.ts";
+import type { LearnedStore } from "./learned_store.ts";
+
+export interface ClusterLinkOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly api: KubeApi;
+  readonly view: ClusterView;
+  readonly names: ServiceNameOptions;
+  readonly halfClose: HalfClose;
+  /** How to reach what an ExternalName leads to; refused where absent. */
+  readonly outside?: Dialer | undefined;
+  /** Networks of its pods by the configuration. */
+  readonly podNetworks?: readonly string[] | undefined;
+  /** The host of the API server, where that is reached directly. */
+  readonly server?: string | undefined;
+  /** Where what is learned of it is stored; nowhere when absent. */
+  readonly store?: LearnedStore | undefined;
+  /** From 0 up to 1, for the choice between endpoints. */
+  readonly random?: () => number;
+}
+
+/** One cluster in use: its API server, what is held of it, and the forwards into its pods. */
+export class ClusterLink implements AsyncDisposable {
+  readonly api: KubeApi;
+  readonly view: ClusterView;
+  readonly forwards: ForwardPool;
+  readonly table: ClusterTable;
+  readonly #options: ClusterLinkOptions;
+  readonly #ended = new AbortController();
+  /** How many ways into it are being looked for. */
+  #looking = 0;
+
+  constructor(options: ClusterLinkOptions) {
+    const { api, view, clock, log, halfClose, names: { namespace }, podNetworks = [] } = options;
+    const { server, store } = options;
+    this.#options = options;
+    this.api = api;
+    this.view = view;
+    this.table = new ClusterTable({ view, api, clock, log, namespace, podNetworks, server, store });
+    this.forwards = new ForwardPool({
+      clock,
+      api,
+      halfClose,
+      onNote: (text) => log.info("kubernetes.note", { cluster: api.name, note: text }),
+      onBroken: (pod, error) =>
+        log.warn("kubernetes.session_broken", { cluster: api.name, pod, reason: describe(error) }),
+    });
+  }
+
+  /** What names mean in it. */
+  get names(): ServiceNameOptions {
+    return this.#options.names;
+  }
+
+  /** Whether anything goes through it, or is about to. */
+  get isInUse(): boolean {
+    return this.#looking > 0 || this.forwards.status().streams > 0;
+  }
+
+  /** Holds the namespace of names without one, as the first dial does. */
+  async connect(options: { readonly signal: AbortSignal }): Promise<void> {
+    this.api.allowSignIn({ atOnce: true });
+    await this.view.ready(this.#options.names.namespace, options);
+  }
+
+  /** Connects to what a host, without its context, and a port mean in this cluster. */
+  dial(target: Target, options: DialOptions): Promise<Conn> {
+    return this.#inUse(() => this.#dial(target, options));
+  }
+
+  async #dial(target: Target, options: DialOptions): Promise<Conn> {
+    const { names, view, outside } = this.#options;
+    const cluster = this.api.name;
+    const { signal, onStep } = options;
+    const name = parseServiceName(target.host, names);
+    if (!name) throw noSuchName(target, cluster);
+    this.api.allowSignIn();
+    const find = () =>
+      findPlaces(name, target.port, {
+        view,
+        cluster,
+        namespace: names.namespace,
+        signal: this.#ended.signal,
+      });
+    const found = await findPlaces(name, target.port, { view, cluster, namespace: names.namespace, signal });
+    if ("externalName" in found) {
+      const { namespace, name: service } = found.service;
+      const what =
+        `the Service ${namespace}/${service} of ${cluster} is the ExternalName "${found.externalName}"`;
+      if (outside) {
+        onStep?.(what);
+        return await outside({ host: found.externalName, port: target.port }, options);
+      }
+      throw new PosternError("not_allowed", `Cannot reach ${formatTarget(target)}: ${what}`, {
+        hint: "ask for that name itself, or set externalName: dial for this transport",
+      });
+    }
+    onStep?.(foundText(found, cluster));
+    const tries = new ClusterTries(target, {
+      ...this.#options,
+      find,
+      ended: this.#ended.signal,
+      inUse: (work) => this.#inUse(work),
+    });
+    return await tries.open(found.places, this.forwards, options);
+  }
+
+  async #inUse<T>(work: () => Promise<T>): Promise<T> {
+    this.#looking++;
+    try {
+      return await work();
+    } finally {
+      this.#looking--;
+    }
+  }
+
+  /** Where a target would end, by what is held now: nobody is asked. */
+  locate(target: Target): string | undefined {
+    const { names, view } = this.#options;
+    const cluster = this.api.name;
+    const name = parseServiceName(target.host, names);
+    if (!name || name.kind === "pod") return undefined;
+    const service = name.kind === "address"
+      ? view.byClusterIp(name.ip)
+      : view.service(name.namespace, name.service);
+    if (!service || service.type === "ExternalName") return undefined;
+    const port = name.kind === "service" && name.port !== undefined ? { name: name.port } : target.port;
+    const endpoint = name.kind === "endpoint" ? name.endpoint : undefined;
+    try {
+      return foundText(
+        { service, places: placesOf(service, { port, endpoint }, { view, cluster }) },
+        cluster,
+      );
+    } catch (error) {
+      if (error instanceof PosternError) return error.message;
+      throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort(new PosternError("cancelled", "The transport was closed"));
+    await this.table[Symbol.asyncDispose]();
+    await this.forwards[Symbol.asyncDispose]();
+    await this.view[Symbol.asyncDispose]();
+    await this.api[Symbol.asyncDispose]();
+  }
+}
+
+function foundText(
+  { service, places }: { readonly service?: ServiceRecord; readonly places: readonly PodPlace[] },
+  cluster: string,
+): string {
+  const shown = places.slice(0, 3).map(({ pod, port }) => `${pod}:${port}`).join(", ");
+  const more = places.length > 3 ? ` and ${places.length - 3} more` : "";
+  const what = service
+    ? `the Service ${service.namespace}/${service.name}`
+    : `the namespace ${places[0]?.namespace}`;
+  return `${what} of ${cluster}: ${shown}${more}`;
+}
+
+function noSuchName(target: Target, cluster: string): PosternError {
+  return new PosternError(
+    "name_not_found",
+    `Cannot find ${formatTarget(target)} in ${cluster}: no name of a cluster`,
+    {
+      hint: "names are svc, svc.namespace, svc.namespace.svc or with the cluster's domain behind that",
+    },
+  );
+}

@@ -1,0 +1,60 @@
+import { contextLabels } from "../config/context_names.ts";
+import { parseServiceName } from "../services/service_names.ts";
+import { ServiceDns } from "../services/service_dns.ts";
+import type { FarName, FarNames } from "../../core/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import type { ClusterLink } from "./cluster_link.ts";
+import type { ClusterSet } from "./cluster_set.ts";
+
+/** The names of the clusters that a transport goes into. */
+export class ClusterNames implements FarNames {
+  readonly #set: ClusterSet;
+  /** Behind the names of several contexts; absent where there is one only. */
+  readonly #suffix: string | undefined;
+  readonly #known = new WeakMap<ClusterLink, ServiceDns>();
+
+  constructor(set: ClusterSet, suffix: string | undefined) {
+    this.#set = set;
+    this.#suffix = suffix;
+  }
+
+  async find(name: string, options: { readonly signal: AbortSignal }): Promise<FarName | undefined> {
+    const found = this.#in(name);
+    if (found) {
+      // A client asks for a name of this cluster, and dials it only after an answer.
+      if (parseServiceName(found.host, found.link.names)) found.link.api.allowSignIn();
+      return await this.#dnsOf(found.link).find(found.host, options);
+    }
+    // A context alone has names below it.
+    return this.#in(`x.${name}`) ? { addresses: [] } : undefined;
+  }
+
+  nameOf(address: string): string | undefined {
+    for (const link of this.#set.links) {
+      const name = this.#dnsOf(link).nameOf(address);
+      if (name === undefined || this.#suffix === undefined) {
+        if (name !== undefined) return name;
+        continue;
+      }
+      const inside = name.replace(/\.svc\..*$/, ".svc");
+      return `${inside}.${contextLabels(link.api.name)}.${this.#suffix.toLowerCase()}`;
+    }
+    return undefined;
+  }
+
+  #in(name: string): ReturnType<ClusterSet["find"]> {
+    try {
+      return this.#set.find(name);
+    } catch (error) {
+      // A kubeconfig without such a context has no such name.
+      if (error instanceof PosternError) return undefined;
+      throw error;
+    }
+  }
+
+  #dnsOf(link: ClusterLink): ServiceDns {
+    let dns = this.#known.get(link);
+    if (!dns) this.#known.set(link, dns = new ServiceDns(link.view, link.names));
+    return dns;
+  }
+}

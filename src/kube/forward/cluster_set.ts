@@ -1,0 +1,172 @@
+import { findContext } from "../config/context_names.ts";
+import type { KubeConfig } from "../api/kube_config.ts";
+import type { KubeContext } from "../api/kube_context.ts";
+import type { Clock, Conn, DialOptions } from "../../core/mod.ts";
+import { formatTarget, PosternError, type Target } from "../../words/mod.ts";
+import type { KubernetesSettings } from "./kubernetes_settings.ts";
+import type { ClusterLink } from "./cluster_link.ts";
+
+/** What names mean in one context. */
+export interface ContextUse {
+  readonly context: KubeContext;
+  readonly namespace: string;
+  /** Absent where several contexts share one: it was taken off with the context's name. */
+  readonly suffix?: string | undefined;
+}
+
+export interface ClusterSetOptions {
+  readonly settings: KubernetesSettings;
+  readonly clock: Clock;
+  /** What the kubeconfig says now. */
+  readonly config: KubeConfig;
+  /** Makes what a context is used by; dials nothing. */
+  readonly link: (use: ContextUse) => ClusterLink;
+}
+
+interface Held {
+  readonly link: ClusterLink;
+  /** What it was made of, to be compared. */
+  readonly made: string;
+}
+
+/** The contexts of a kubeconfig that a transport goes into, each from its first use on. */
+export class ClusterSet implements AsyncDisposable {
+  #config: KubeConfig;
+  readonly #options: ClusterSetOptions;
+  readonly #links = new Map<string, Held>();
+  /** Those of a former kubeconfig, until what goes through them has ended. */
+  readonly #retired = new Set<ClusterLink>();
+  #sweep: Disposable | undefined;
+
+  constructor(options: ClusterSetOptions) {
+    this.#options = options;
+    this.#config = options.config;
+  }
+
+  /** In use, in the order of their first use. */
+  get links(): readonly ClusterLink[] {
+    return [...this.#links.values()].map(({ link }) => link);
+  }
+
+  async dial(target: Target, options: DialOptions): Promise<Conn> {
+    const { link, host } = this.find(target.host) ?? this.#noContext(target);
+    return await link.dial({ host, port: target.port }, options);
+  }
+
+  /** The cluster in use where there is one context only. */
+  get single(): ClusterLink | undefined {
+    return this.#options.settings.contexts === undefined ? this.#linkOf(this.#contextName()) : undefined;
+  }
+
+  /** The same, where it is in use already. */
+  get used(): ClusterLink | undefined {
+    const { contexts } = this.#options.settings;
+    return contexts === undefined ? this.#links.get(this.#contextName())?.link : undefined;
+  }
+
+  /** The kubeconfig was read anew: what has changed in it is used from the next connection on. */
+  renew(config: KubeConfig): void {
+    this.#config = config;
+    const { contexts, context = config.currentContext } = this.#options.settings;
+    for (const [name, { link, made }] of this.#links) {
+      const counts = contexts !== undefined || name === context;
+      if (counts && madeOf(config, name) === made) {
+        link.api.allowSignIn({ atOnce: true });
+        continue;
+      }
+      this.#links.delete(name);
+      this.#retired.add(link);
+    }
+    this.#rest();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#sweep?.[Symbol.dispose]();
+    await Promise.all([...this.links, ...this.#retired].map((link) => link[Symbol.asyncDispose]()));
+    this.#links.clear();
+    this.#retired.clear();
+  }
+
+  /** The cluster that a host is in, and its name there. */
+  find(host: string): { link: ClusterLink; host: string } | undefined {
+    const { contexts, suffix } = this.#options.settings;
+    if (contexts === undefined) return { link: this.#linkOf(this.#contextName()), host };
+    const name = host.toLowerCase().replace(/\.$/, "");
+    const end = `.${suffix?.toLowerCase()}`;
+    if (!name.endsWith(end)) return undefined;
+    const names = contexts === "all" ? this.#config.contextNames : contexts;
+    const found = findContext(name.slice(0, -end.length), names);
+    return found && { link: this.#linkOf(found.context), host: found.name };
+  }
+
+  #noContext(target: Target): never {
+    const { contexts, suffix, kubeconfigs } = this.#options.settings;
+    const names = contexts === "all" ? this.#config.contextNames : contexts ?? [];
+    throw new PosternError(
+      "name_not_found",
+      `Cannot find ${formatTarget(target)}: it names no context of ${quoted(kubeconfigs)}`,
+      { hint: `write NAME.CONTEXT.${suffix} with one of: ${names.slice(0, 20).join(", ")}` },
+    );
+  }
+
+  #contextName(): string {
+    const { context, kubeconfigs } = this.#options.settings;
+    return context ?? currentContextOf(this.#config, kubeconfigs);
+  }
+
+  #linkOf(name: string): ClusterLink {
+    const held = this.#links.get(name);
+    if (held) return held.link;
+    const { settings } = this.#options;
+    const context = this.#config.context(name);
+    const link = this.#options.link({
+      context,
+      namespace: settings.namespace ?? context.namespace,
+      ...(settings.contexts === undefined && { suffix: settings.suffix }),
+    });
+    this.#links.set(name, { link, made: madeOf(this.#config, name) });
+    return link;
+  }
+
+  /** Looks now and then whether what was retired is still needed. */
+  #rest(): void {
+    if (this.#retired.size === 0) return;
+    this.#sweep ??= this.#options.clock.after(sweepEvery, () => {
+      this.#sweep = undefined;
+      for (const link of this.#retired) {
+        if (link.isInUse) continue;
+        this.#retired.delete(link);
+        // It carries nothing, so that nothing of its end is of interest.
+        link[Symbol.asyncDispose]().catch(() => {});
+      }
+      this.#rest();
+    });
+  }
+}
+
+/** In ms. */
+const sweepEvery = 10_000;
+
+/** A context as text; what is wrong with it is text as well. */
+function madeOf(config: KubeConfig, name: string): string {
+  try {
+    return JSON.stringify(config.context(name));
+  } catch (error) {
+    return String(error);
+  }
+}
+
+/** The context that counts where none is named. */
+export function currentContextOf(
+  { currentContext, contextNames }: KubeConfig,
+  kubeconfigs: readonly string[],
+): string {
+  if (currentContext !== undefined) return currentContext;
+  throw new PosternError("config", `Cannot choose a context: ${quoted(kubeconfigs)} has no current-context`, {
+    hint: `name one: ${contextNames.slice(0, 20).join(", ") || "it has none"}`,
+  });
+}
+
+function quoted(paths: readonly string[]): string {
+  return paths.map((path) => `"${path}"`).join(", ");
+}

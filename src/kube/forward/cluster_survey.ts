@@ -1,0 +1,110 @@
+import type { KubeApi } from "../api/kube_api.ts";
+import { isMapping } from "../../config/mod.ts";
+import { formatIp, parseIp, PosternError, unmapped } from "../../words/mod.ts";
+
+/** What a cluster answers about itself; each part is absent where the right to ask for it is missing. */
+export interface Survey {
+  /** The uid of the namespace kube-system, which tells this cluster from one made anew at the same address. */
+  readonly uid?: string | undefined;
+  readonly namespaces?: readonly string[] | undefined;
+  /** As `10.96.0.0/16`. */
+  readonly serviceNetworks?: readonly string[] | undefined;
+  readonly podNetworks?: readonly string[] | undefined;
+  /** Addresses of nodes, in canonical form. */
+  readonly nodes?: readonly string[] | undefined;
+}
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+/** The most pages of a list that are read, and how many objects each has: nodes are large. */
+const mostPages = 50;
+const pageOf = { namespaces: 500, nodes: 100, servicecidrs: 100 };
+
+/** Asks a cluster for the networks and namespaces that are its own. What it refuses to tell is left out. */
+export async function surveyCluster(
+  api: Pick<KubeApi, "json">,
+  { signal }: { readonly signal: AbortSignal },
+): Promise<Survey> {
+  const [namespaces, nodes, cidrs] = await Promise.all([
+    listed(api, "/api/v1/namespaces", pageOf.namespaces, signal),
+    listed(api, "/api/v1/nodes", pageOf.nodes, signal),
+    listed(api, "/apis/networking.k8s.io/v1/servicecidrs", pageOf.servicecidrs, signal),
+  ]);
+  const system = namespaces?.find((one) => nameOf(one) === "kube-system") ??
+    await one(api, "/api/v1/namespaces/kube-system", signal);
+  return {
+    uid: text(mapping(system?.["metadata"])["uid"]),
+    namespaces: namespaces?.flatMap((one) => nameOf(one) ?? []),
+    serviceNetworks: cidrs?.flatMap((one) =>
+      list(mapping(one["spec"])["cidrs"]).flatMap((cidr) => text(cidr) ?? [])
+    ),
+    podNetworks: nodes?.flatMap(podNetworksOf),
+    nodes: nodes?.flatMap(addressesOf),
+  };
+}
+
+function podNetworksOf(node: Mapping): string[] {
+  const spec = mapping(node["spec"]);
+  const all = list(spec["podCIDRs"]).flatMap((cidr) => text(cidr) ?? []);
+  return all.length > 0 ? all : [spec["podCIDR"]].flatMap((cidr) => text(cidr) ?? []);
+}
+
+function addressesOf(node: Mapping): string[] {
+  return list(mapping(node["status"])["addresses"]).flatMap((entry) => {
+    const bytes = parseIp(text(mapping(entry)["address"]) ?? "");
+    return bytes ? [formatIp(unmapped(bytes))] : [];
+  });
+}
+
+/** All objects of a list; undefined where the server does not have it or does not let us see it. */
+async function listed(
+  api: Pick<KubeApi, "json">,
+  path: string,
+  limit: number,
+  signal: AbortSignal,
+): Promise<Mapping[] | undefined> {
+  const objects: Mapping[] = [];
+  let next = "";
+  for (let page = 0; page < mostPages; page++) {
+    const query = next === "" ? "" : `&continue=${encodeURIComponent(next)}`;
+    const answer = await one(api, `${path}?limit=${limit}${query}`, signal);
+    if (!answer) return undefined;
+    objects.push(...list(answer["items"]).map(mapping));
+    next = text(mapping(answer["metadata"])["continue"]) ?? "";
+    if (next === "") break;
+  }
+  return objects;
+}
+
+async function one(
+  api: Pick<KubeApi, "json">,
+  path: string,
+  signal: AbortSignal,
+): Promise<Mapping | undefined> {
+  try {
+    return mapping(await api.json({ path }, { signal }));
+  } catch (error) {
+    signal.throwIfAborted();
+    // Most people may not list nodes, and an API server of before 1.33 has no ServiceCIDRs: postern then estimates.
+    const isMissing = error instanceof PosternError &&
+      (error.code === "not_allowed" || error.code === "name_not_found");
+    if (!isMissing) throw error;
+    return undefined;
+  }
+}
+
+function nameOf(object: Mapping): string | undefined {
+  return text(mapping(object["metadata"])["name"]);
+}
+
+function mapping(value: unknown): Mapping {
+  return isMapping(value) ? value : {};
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

@@ -1,0 +1,171 @@
+import type { ClusterView } from "../api/cluster_view.ts";
+import type { findPlaces } from "../services/service_targets.ts";
+import type { KubeApi } from "../api/kube_api.ts";
+import type { PodPlace } from "../services/service_ports.ts";
+import { type Clock, type Conn, type DialOptions, type Log, pause } from "../../core/mod.ts";
+import { describe, formatTarget, PosternError, type Target } from "../../words/mod.ts";
+import { podName } from "./forward_api.ts";
+import { neverReachedPod } from "./forward_failure.ts";
+import type { ForwardPool } from "./forward_pool.ts";
+import { RetriedConn } from "./retried_conn.ts";
+
+export interface ClusterTriesParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly api: Pick<KubeApi, "name">;
+  readonly view: ClusterView;
+  /** From 0 up to 1, for the choice between endpoints. */
+  readonly random?: () => number;
+  /** Looks again. */
+  readonly find: () => ReturnType<typeof findPlaces>;
+  readonly ended: AbortSignal;
+  /** Keeps the cluster while something is looked for. */
+  readonly inUse: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+/** The attempts of one dial: a pod that refuses or is gone is followed by another one, so many times each. */
+export class ClusterTries {
+  readonly #target: Target;
+  readonly #parts: ClusterTriesParts;
+  readonly #tried = new Set<string>();
+  /** Pods that a session called gone, which may be older than they are: each is asked once more, in a new session. */
+  readonly #doubted = new Map<string, "due" | "done">();
+  /** Where the connection leads that was handed out. */
+  #last: PodPlace | undefined;
+  readonly #left = { refused: 2, vanished: 8 };
+
+  constructor(target: Target, parts: ClusterTriesParts) {
+    this.#target = target;
+    this.#parts = parts;
+  }
+
+  async open(places: readonly PodPlace[], forwards: ForwardPool, options: DialOptions): Promise<Conn> {
+    const { onStep, signal } = options;
+    let next: PodPlace | undefined = this.#choose(places);
+    while (true) {
+      if (!next) {
+        throw new PosternError("unreachable", `Cannot reach ${formatTarget(this.#target)}: no endpoint`);
+      }
+      const place = next;
+      this.#tried.add(textOf(place));
+      try {
+        const first = await forwards.open(place, { signal });
+        this.#last = place;
+        onStep?.(`forwards to port ${place.port} of the pod ${podName(place)}`);
+        return new RetriedConn({
+          first,
+          next: (error, { signal }) =>
+            this.#parts.inUse(() => this.#following(error, this.#last ?? place, { forwards, signal })),
+        });
+      } catch (error) {
+        if (signal.aborted) throw error;
+        next = await this.#another(error, place, signal);
+        if (!next) throw error;
+      }
+    }
+  }
+
+  /** For a connection that was handed out already, before any byte of it came. */
+  async #following(
+    error: unknown,
+    failed: PodPlace,
+    { forwards, signal: wanted }: { readonly forwards: ForwardPool; readonly signal: AbortSignal },
+  ): Promise<Conn | undefined> {
+    const signal = AbortSignal.any([this.#parts.ended, wanted]);
+    let place: PodPlace | undefined = failed;
+    let reason = error;
+    const isDoubtful = neverReachedPod(error) === "vanished" && !this.#doubted.has(textOf(failed));
+    if (isDoubtful) this.#doubted.set(textOf(failed), "due");
+    while (true) {
+      place = await this.#another(reason, place, signal);
+      if (!place) return undefined;
+      this.#tried.add(textOf(place));
+      try {
+        const conn = await forwards.open(place, { signal });
+        this.#last = place;
+        return conn;
+      } catch (error) {
+        signal.throwIfAborted();
+        reason = error;
+      }
+    }
+  }
+
+  /** The place to try after one that failed; undefined where nothing is tried again. */
+  async #another(error: unknown, failed: PodPlace, signal: AbortSignal): Promise<PodPlace | undefined> {
+    const why = neverReachedPod(error);
+    if (!why || this.#left[why] === 0) return undefined;
+    const { log, view, api } = this.#parts;
+    view.forgetPods();
+    const next = await this.#otherPlace({ hasVanished: why === "vanished", signal });
+    if (!next) return undefined;
+    this.#left[why]--;
+    log.warn("kubernetes.retried", {
+      cluster: api.name,
+      target: formatTarget(this.#target),
+      failed: podName(failed),
+      next: podName(next),
+      reason: describe(error),
+    });
+    return next;
+  }
+
+  /** A place that was not tried. What has vanished may be replaced in a moment: the watch is behind the pod's end. */
+  async #otherPlace(
+    { hasVanished, signal }: { readonly hasVanished: boolean; readonly signal: AbortSignal },
+  ): Promise<PodPlace | undefined> {
+    const { clock, view } = this.#parts;
+    const end = clock.now() + patience;
+    while (true) {
+      const places = await this.#look();
+      this.#forgetAllBut(places);
+      const next = this.#choose(places) ?? (hasVanished ? this.#doubtedOf(places) : undefined);
+      if (next || !hasVanished || clock.now() >= end) return next;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      using _changed = view.onChange(resolve);
+      const waiting = new AbortController();
+      await Promise.race([
+        promise,
+        pause(clock, Math.max(1, end - clock.now()), { signal: AbortSignal.any([signal, waiting.signal]) })
+          .catch(() => signal.throwIfAborted()),
+      ]);
+      waiting.abort();
+    }
+  }
+
+  /** What was away in between is another one when it comes: a StatefulSet gives its pods the same names again. */
+  #forgetAllBut(places: readonly PodPlace[]): void {
+    const there = new Set(places.map(textOf));
+    for (const tried of this.#tried) if (!there.has(tried)) this.#tried.delete(tried);
+  }
+
+  #doubtedOf(places: readonly PodPlace[]): PodPlace | undefined {
+    const place = places.find((place) => this.#doubted.get(textOf(place)) === "due");
+    if (place) this.#doubted.set(textOf(place), "done");
+    return place;
+  }
+
+  async #look(): Promise<readonly PodPlace[]> {
+    try {
+      const found = await this.#parts.find();
+      return "places" in found ? found.places : [];
+    } catch (error) {
+      // There is none now, which the first failure says better.
+      if (error instanceof PosternError) return [];
+      throw error;
+    }
+  }
+
+  #choose(places: readonly PodPlace[]): PodPlace | undefined {
+    const left = places.filter((place) => !this.#tried.has(textOf(place)));
+    const { random = Math.random } = this.#parts;
+    return left[Math.floor(random() * left.length)];
+  }
+}
+
+/** How long a pod that has vanished may take to be replaced, in ms. */
+const patience = 3_000;
+
+function textOf({ namespace, pod, port }: PodPlace): string {
+  return `${namespace}/${pod}:${port}`;
+}

@@ -1,0 +1,329 @@
+import { type Clock, type Conn, limitTime } from "../../core/mod.ts";
+import { describe, PosternError } from "../../words/mod.ts";
+import { type SpdyEffect, SpdySession } from "../../wire/mod.ts";
+import { type HalfClose, podName, type PodPort } from "./forward_api.ts";
+import { ForwardCrowd } from "./forward_crowd.ts";
+import { type ForwardFraming, plainFraming, WebSocketFraming } from "./forward_framing.ts";
+import { ForwardLanes } from "./forward_lanes.ts";
+import { ForwardOutput } from "./forward_output.ts";
+import { ForwardPair } from "./forward_pair.ts";
+import { ForwardPulse } from "./forward_pulse.ts";
+import { ForwardStream } from "./forward_stream.ts";
+
+export interface ForwardSessionOptions {
+  readonly clock: Clock;
+  readonly pod: Pick<PodPort, "namespace" | "pod">;
+  /** Whether SPDY goes in the messages of a WebSocket. */
+  readonly isWebSocket: boolean;
+  readonly halfClose: HalfClose;
+  /** Milliseconds; see `ForwardPulse`. */
+  readonly pulse: { readonly quiet: number; readonly patience: number; readonly keepalive: number };
+  /** Told when the number of its streams falls, or when it can or cannot take more. */
+  readonly onChange: () => void;
+  /** Told once that it is over, with the error where it broke, and how many forwards it carried. */
+  readonly onOver: (error: unknown, carried: number) => void;
+}
+
+/**
+ * Forwards to the ports of one pod over one connection to its API server (SPDY/3.1, in the messages of a WebSocket or
+ * plainly). A forward is a pair of streams, one for errors and one for data; opening one waits for nothing.
+ */
+export class ForwardSession implements AsyncDisposable {
+  readonly openedAt: number;
+  readonly #conn: Conn;
+  readonly #options: ForwardSessionOptions;
+  readonly #spdy = new SpdySession("client");
+  readonly #framing: ForwardFraming;
+  readonly #output: ForwardOutput;
+  readonly #pulse: ForwardPulse;
+  readonly #crowd: ForwardCrowd;
+  readonly #lanes: ForwardLanes;
+  /** By the numbers of both streams. */
+  readonly #pairs = new Map<number, ForwardPair>();
+  #requests = 0;
+  #takesMore = true;
+  /** One that has come in its place by the same name is reached by another session only. */
+  #podIsGone = false;
+  #isOver = false;
+  #resume: (() => void) | undefined;
+  readonly #reading: Promise<void>;
+  #leaving: Promise<void> | undefined;
+
+  constructor(conn: Conn, options: ForwardSessionOptions) {
+    this.#conn = conn;
+    this.#options = options;
+    const { clock, isWebSocket, onChange, pod } = options;
+    this.openedAt = clock.now();
+    this.#framing = isWebSocket
+      ? new WebSocketFraming((frame) => this.#output.addControl(frame))
+      : plainFraming;
+    this.#output = new ForwardOutput(conn, {
+      clock,
+      isWebSocket,
+      onFailure: (error) => this.#break(error),
+    });
+    this.#pulse = new ForwardPulse({
+      clock,
+      ...options.pulse,
+      ask: () => this.#lanes.ping(),
+      onDead: (silence) =>
+        this.#break(
+          new PosternError(
+            "timeout",
+            `Cannot go on with the pod "${podName(pod)}": nothing was heard for ${
+              Math.round(silence / 1000)
+            } s`,
+            { detail: "reset" },
+          ),
+        ),
+    });
+    this.#lanes = new ForwardLanes({
+      clock,
+      ping: () => {
+        const { id, bytes } = this.#spdy.ping();
+        this.#send(bytes);
+        return id;
+      },
+    });
+    this.#crowd = new ForwardCrowd({
+      clock,
+      onChange: () => {
+        if (!this.#crowd.mustWait) this.#resume?.();
+        if (!this.#takesMore && this.streams === 0) this.#end();
+        else onChange();
+      },
+    });
+    this.#reading = this.#read();
+  }
+
+  /** How many forwards it carries. */
+  get streams(): number {
+    return this.#crowd.size;
+  }
+
+  /** Whether it never had a forward. */
+  get isUnused(): boolean {
+    return this.#requests === 0;
+  }
+
+  /** Whether it can take another forward. */
+  get takesMore(): boolean {
+    return this.#takesMore && !this.#podIsGone && !this.#isOver && !this.#pulse.isInDoubt &&
+      this.#spdy.nextStream < lastNumber;
+  }
+
+  /** Whether a forward waits for its reader, here or in the pod, so that another one might wait behind it. */
+  get isCrowded(): boolean {
+    return this.#crowd.isFull || this.#lanes.isStuck;
+  }
+
+  /** Whether a forward gets so much that others would feel it. */
+  get hasBulk(): boolean {
+    return this.#crowd.hasBulk;
+  }
+
+  /** A connection to a port of the pod. Nothing is waited for: whether the pod refuses shows on the connection. */
+  open(port: number): Conn {
+    const { clock, pod, halfClose } = this.#options;
+    const requestId = String(this.#requests++);
+    const headers = (type: string) =>
+      [["streamtype", type], ["port", String(port)], ["requestid", requestId]] as const;
+    for (let left = this.#lanes.free(this.#spdy.nextStream); left > 0; left--) this.#spdy.skip();
+    // We have nothing to say on the stream for errors.
+    const errors = this.#spdy.open(headers("error"), { isLast: true });
+    const data = this.#spdy.open(headers("data"));
+    const stream = new ForwardStream({
+      send: (bytes) => {
+        this.#output.add(this.#spdy.dataHead(data.stream, bytes.length));
+        this.#send(bytes);
+        this.#lanes.onSaid(data.stream, bytes.length);
+      },
+      sendEnd: () => {
+        if (halfClose === "hold" && !pair.hasEnded) return;
+        // Who has got an answer is mostly just gone.
+        this.#sendIf(data.stream, this.#spdy.end(data.stream), { canWait: !stream.isExpectant });
+      },
+      sendReset: () => {
+        this.#sendIf(data.stream, this.#spdy.reset(data.stream), { canWait: true });
+        this.#sendIf(errors.stream, this.#spdy.reset(errors.stream), { canWait: true });
+      },
+      room: () => this.#isOver ? undefined : this.#lanes.room(data.stream) ?? this.#output.room(),
+      onTaken: () => this.#crowd.onTaken(stream),
+      onOver: () => {
+        pair[Symbol.dispose]();
+        // What was held back so far.
+        this.#sendIf(data.stream, this.#spdy.end(data.stream), { canWait: true });
+        this.#pairs.delete(data.stream);
+        this.#pairs.delete(errors.stream);
+        this.#crowd.leave(stream);
+      },
+    }, { peer: `${podName(pod)}:${port}` });
+    const pair = new ForwardPair({
+      clock,
+      target: { ...pod, port },
+      stream,
+      numbers: { data: data.stream, errors: errors.stream },
+      drop: () => this.#sendIf(data.stream, this.#spdy.reset(data.stream), { canWait: true }),
+      onGone: () => this.#podIsGone = true,
+    });
+    this.#pairs.set(data.stream, pair);
+    this.#pairs.set(errors.stream, pair);
+    this.#crowd.enter(stream);
+    // The client's first bytes go along.
+    this.#output.add(errors.bytes, { canWait: true });
+    this.#send(data.bytes, { canWait: true });
+    this.#lanes.onOpened(errors.stream);
+    this.#lanes.onOpened(data.stream);
+    return stream;
+  }
+
+  /** Takes no more forwards; ends when the last one has ended. */
+  retire(): void {
+    this.#takesMore = false;
+    if (this.streams === 0) this.#end();
+  }
+
+  /** Finds out soon whether it is still there. */
+  check(): void {
+    this.#pulse.check();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#end();
+    await this.#conn[Symbol.asyncDispose]();
+    await Promise.all([this.#reading, this.#leaving]);
+  }
+
+  async #read(): Promise<void> {
+    const into = new Uint8Array(readSize);
+    try {
+      while (!this.#isOver) {
+        const count = await this.#conn.read(into);
+        if (count === null) {
+          throw new PosternError("unreachable", "Cannot go on: the API server closed the connection", {
+            detail: "reset",
+          });
+        }
+        this.#pulse.onHeard();
+        for (const bytes of this.#framing.receive(into.subarray(0, count))) {
+          for (const effect of this.#spdy.receive(bytes)) this.#do(effect);
+        }
+        if (this.#crowd.mustWait) await this.#untilTaken();
+      }
+    } catch (error) {
+      this.#break(error);
+    }
+  }
+
+  async #untilTaken(): Promise<void> {
+    this.#pulse.deaf(true);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#resume = resolve;
+    await promise;
+    this.#resume = undefined;
+    this.#pulse.deaf(false);
+  }
+
+  #do(effect: SpdyEffect): void {
+    switch (effect.kind) {
+      case "send":
+        return this.#send(effect.bytes);
+      case "data":
+      case "ended":
+      case "reset": {
+        // A stream that is refused is done with as one that is accepted.
+        if (effect.kind === "reset") this.#lanes.onAccepted(effect.stream);
+        const pair = this.#pairs.get(effect.stream);
+        if (!pair) return;
+        pair.receive(effect);
+        if (effect.kind === "data") this.#crowd.onHeld(pair.stream);
+        return;
+      }
+      case "opened":
+        // A server opens none.
+        return this.#sendIf(effect.stream, this.#spdy.reset(effect.stream));
+      case "accepted":
+        return this.#lanes.onAccepted(effect.stream);
+      case "pong":
+        return this.#lanes.onPong(effect.id);
+      case "goingAway":
+        return this.#onGoingAway(effect.lastStream);
+    }
+  }
+
+  #onGoingAway(lastStream: number): void {
+    this.#takesMore = false;
+    if (this.isUnused) {
+      const message = "Cannot go on: the API server takes no forward in the session that it opened";
+      return this.#break(new PosternError("unreachable", message, { detail: "reset" }));
+    }
+    for (const pair of new Set(this.#pairs.values())) {
+      if (pair.numbers.data > lastStream) pair.onNotServed();
+    }
+    if (this.streams === 0) this.#end();
+    else this.#options.onChange();
+  }
+
+  #send(bytes: Uint8Array, { canWait = false } = {}): void {
+    this.#output.add(bytes, { canWait });
+    this.#pulse.onSaid();
+  }
+
+  #sendIf(stream: number, bytes: Uint8Array | undefined, { canWait = false } = {}): void {
+    if (!bytes || this.#isOver) return;
+    this.#send(bytes, { canWait });
+    this.#lanes.onSaid(stream, 0);
+  }
+
+  /** Ends with a word to the server. */
+  #end(): void {
+    if (this.#isOver) return;
+    const closed = new PosternError("cancelled", "The session was closed");
+    this.#over(closed);
+    this.#options.onOver(undefined, 0);
+    this.#leaving = this.#leave(closed);
+  }
+
+  /** What clients have said last may still be on its way: nobody else sees to it any more. */
+  async #leave(reason: PosternError): Promise<void> {
+    using _limit = limitTime(this.#options.clock, leaveTime, () => this.#conn.abort(reason));
+    if (this.#output.isBusy) await this.#output.finish();
+    else this.#output.close();
+    // Whether it is heard or not, it is over.
+    await this.#conn.write(this.#framing.farewell ?? this.#spdy.goAway()).catch(() => {});
+    await this.#conn[Symbol.asyncDispose]();
+  }
+
+  #break(error: unknown): void {
+    if (this.#isOver) return;
+    const { pod } = this.#options;
+    const failure = error instanceof PosternError && error.detail === "reset" ? error : new PosternError(
+      error instanceof PosternError ? error.code : "unreachable",
+      `Cannot go on with the pod "${podName(pod)}": ${describe(error)}`,
+      { detail: "reset", cause: error },
+    );
+    const carried = this.streams;
+    this.#over(failure);
+    this.#output.close();
+    this.#conn.abort(failure);
+    this.#options.onOver(failure, carried);
+  }
+
+  /** All forwards share one error: a thousand of them would make a thousand stacks. */
+  #over(error: unknown): void {
+    this.#isOver = true;
+    this.#takesMore = false;
+    this.#pulse[Symbol.dispose]();
+    for (const pair of new Set(this.#pairs.values())) pair.stream.onFailure(error);
+    this.#pairs.clear();
+    this.#crowd[Symbol.dispose]();
+    this.#lanes.close();
+    this.#resume?.();
+  }
+}
+
+const readSize = 128 * 1024;
+/** Milliseconds that the server may take for what was said last. */
+const leaveTime = 10_000;
+/** Far from the end of the numbers. */
+const lastNumber = 0x4000_0000;

@@ -1,0 +1,146 @@
+import type { Clock, Conn } from "../../core/mod.ts";
+import { describe, PosternError } from "../../words/mod.ts";
+import { PortForwardV4, v4Data, webSocket } from "../../wire/mod.ts";
+import { podName, type PodPort } from "./forward_api.ts";
+import { forwardFailure } from "./forward_failure.ts";
+import { ForwardPulse } from "./forward_pulse.ts";
+import { ForwardStream } from "./forward_stream.ts";
+
+export interface ForwardV4Options {
+  readonly clock: Clock;
+  readonly target: PodPort;
+  readonly pulse: { readonly quiet: number; readonly patience: number; readonly keepalive: number };
+  readonly onOver: () => void;
+}
+
+/**
+ * One forward over a WebSocket of its own. It has no half-close: what ends one direction ends both. A reader that is
+ * slow makes the server wait, since nobody else is behind it.
+ */
+export class ForwardV4 {
+  readonly stream: ForwardStream;
+  readonly #conn: Conn;
+  readonly #options: ForwardV4Options;
+  readonly #webSocket = new webSocket.WebSocketReader("client");
+  readonly #forward = new PortForwardV4();
+  readonly #pulse: ForwardPulse;
+  #said = "";
+  #writing: Promise<void> = Promise.resolve();
+  #waiting = 0;
+  #resume: (() => void) | undefined;
+  #isOver = false;
+
+  constructor(conn: Conn, options: ForwardV4Options) {
+    this.#conn = conn;
+    this.#options = options;
+    const { target, clock } = options;
+    this.stream = new ForwardStream({
+      send: (bytes) => this.#write(v4Data(bytes)),
+      sendEnd: () => {},
+      sendReset: () => this.#over(undefined),
+      room: () => this.#isOver || this.#waiting < much ? undefined : this.#writing,
+      onTaken: () => this.#resume?.(),
+      onOver: () => this.#over(undefined),
+    }, { peer: `${podName(target)}:${target.port}`, carriesHalfClose: false });
+    this.#pulse = new ForwardPulse({
+      clock,
+      ...options.pulse,
+      ask: () => this.#write(webSocket.clientFrame(webSocket.opcodes.ping, 0, () => {})),
+      onDead: (silence) => this.#fail(new Error(`nothing was heard for ${Math.round(silence / 1000)} s`)),
+    });
+    this.#read();
+  }
+
+  async #read(): Promise<void> {
+    const into = new Uint8Array(readSize);
+    try {
+      while (!this.#isOver) {
+        const count = await this.#conn.read(into);
+        if (count === null) throw new Error("the API server closed the connection");
+        this.#pulse.onHeard();
+        this.#receive(into.subarray(0, count));
+        while (this.stream.held > most && !this.#isOver) {
+          this.#pulse.deaf(true);
+          await new Promise<void>((resolve) => this.#resume = resolve);
+          this.#pulse.deaf(false);
+        }
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #receive(bytes: Uint8Array<ArrayBuffer>): void {
+    for (const part of this.#webSocket.receive(bytes)) {
+      for (const effect of this.#forward.receive(part)) {
+        if (effect.kind === "data") this.stream.onData(effect.bytes);
+        else if (effect.kind === "error") this.#onError(effect.bytes);
+        else if (effect.kind === "ping") this.#onPing(effect.bytes);
+        else if (effect.kind === "ended") return this.#onEnded(effect);
+      }
+    }
+  }
+
+  #onError(bytes: Uint8Array): void {
+    this.#said = (this.#said + new TextDecoder().decode(bytes)).slice(0, mostSaid);
+  }
+
+  #onPing(bytes: Uint8Array): void {
+    // Who asks more often than it takes answers gets none of them.
+    if (this.#waiting >= much) return;
+    this.#write(webSocket.clientFrame(webSocket.opcodes.pong, bytes.length, (into) => into.set(bytes)));
+  }
+
+  #onEnded({ code, reason }: { readonly code: number; readonly reason: string }): void {
+    if (this.#said !== "") return this.#fail(undefined);
+    if (code !== 1000 && code !== 1005) {
+      return this.#fail(new Error(`the API server closed the WebSocket: ${code} ${reason}`));
+    }
+    this.stream.onEnd();
+    // What came is still read; more is not said to anybody.
+    this.#over(
+      new PosternError("unreachable", `Cannot go on with ${this.stream.peer}: it has ended`, {
+        detail: "reset",
+      }),
+    );
+  }
+
+  #write(frame: Uint8Array<ArrayBuffer>): void {
+    if (this.#isOver) return;
+    this.#waiting += frame.length;
+    // One after the other: a socket that takes a part of a frame would take another one before the rest.
+    this.#writing = this.#writing.then(async () => {
+      if (!this.#isOver) await this.#conn.write(frame);
+      this.#waiting -= frame.length;
+    }).catch((error) => this.#fail(error));
+    this.#pulse.onSaid();
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isOver) return;
+    const { target } = this.#options;
+    const hasBegun = this.stream.received > 0;
+    const failure = this.#said !== ""
+      ? forwardFailure(target, this.#said, { hasBegun })
+      : new PosternError("unreachable", `Cannot go on with ${this.stream.peer}: ${describe(error)}`, {
+        detail: "reset",
+        cause: error,
+      });
+    this.#over(failure);
+  }
+
+  #over(failure: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#pulse[Symbol.dispose]();
+    this.#resume?.();
+    if (failure !== undefined) this.stream.onFailure(failure);
+    this.#conn.abort(failure);
+    this.#options.onOver();
+  }
+}
+
+const readSize = 64 * 1024;
+const most = 1024 * 1024;
+const much = 256 * 1024;
+const mostSaid = 8 * 1024;

@@ -1,0 +1,235 @@
+import { type Clock, type Conn, unlessAborted } from "../../core/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import type { OpenedForm } from "./forward_forms.ts";
+import type { ForwardLimits } from "./forward_limits.ts";
+import type { ForwardSession } from "./forward_session.ts";
+
+export interface PodForwardsOptions {
+  readonly clock: Clock;
+  readonly limits: ForwardLimits;
+  /** Whether each forward has a connection of its own. */
+  readonly isSingle: () => boolean;
+  /** A new connection; where each forward has its own, it is for that port. */
+  readonly connect: (port: number) => Promise<OpenedForm>;
+  readonly makeSession: (opened: OpenedForm, handlers: SessionHandlers) => ForwardSession;
+  readonly makeSingle: (opened: OpenedForm, port: number, onOver: () => void) => Conn;
+  /** Sessions of all pods that carry nothing, the one that has done so for longest first. */
+  readonly idle: Set<ForwardSession>;
+  /** Told when nothing is left of it. */
+  readonly onEmpty: () => void;
+  /** Told of a session that broke while it carried forwards. */
+  readonly onBroken: (error: unknown) => void;
+}
+
+export interface SessionHandlers {
+  readonly onChange: () => void;
+  readonly onOver: (error: unknown, carried: number) => void;
+}
+
+/**
+ * The forwards to one pod. The first one opens a session, the others go along; a second session is opened when the
+ * first carries many, and a further one when those that are there are held up by readers that are slow.
+ */
+export class PodForwards implements AsyncDisposable {
+  readonly #options: PodForwardsOptions;
+  /** Each with the timer that ends it while it carries nothing. */
+  readonly #sessions = new Map<ForwardSession, Disposable | undefined>();
+  #opening: Promise<Conn | undefined> | undefined;
+  /** How many forwards have a connection of their own, or are about to. */
+  #singles = 0;
+  readonly #single = new Set<Conn>();
+  #asking = 0;
+  #change = Promise.withResolvers<void>();
+  /** Why the last session ended that broke before it was of any use. */
+  #stillborn: { readonly error: unknown } | undefined;
+  #isClosed = false;
+
+  constructor(options: PodForwardsOptions) {
+    this.#options = options;
+  }
+
+  get sessions(): number {
+    return this.#sessions.size + this.#single.size;
+  }
+
+  get streams(): number {
+    return [...this.#sessions.keys()].reduce((sum, session) => sum + session.streams, this.#single.size);
+  }
+
+  async open(port: number, { signal }: { signal: AbortSignal }): Promise<Conn> {
+    this.#asking++;
+    const before = this.#stillborn;
+    try {
+      while (true) {
+        signal.throwIfAborted();
+        if (this.#isClosed) throw new PosternError("cancelled", "The transport was closed");
+        const session = this.#choose();
+        if (session) return this.#enter(session, port);
+        // A server that takes a session only to hang up on it would do so again, as often as it is asked.
+        if (this.#stillborn && this.#stillborn !== before) throw this.#stillborn.error;
+        const conn = await this.#openFor(port, signal);
+        if (conn) return conn;
+      }
+    } finally {
+      this.#asking--;
+      this.#tellIfEmpty();
+    }
+  }
+
+  check(): void {
+    for (const session of this.#sessions.keys()) session.check();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    for (const conn of this.#single) conn.abort();
+    await Promise.all([...this.#sessions.keys()].map((session) => session[Symbol.asyncDispose]()));
+    this.#changed();
+    await this.#opening?.catch(() => {});
+  }
+
+  /** The session for the next forward; undefined where there is none, and one has to be opened or waited for. */
+  #choose(): ForwardSession | undefined {
+    const { clock, limits } = this.#options;
+    const sessions = [...this.#sessions.keys()];
+    for (const session of sessions) if (clock.now() - session.openedAt >= limits.age) session.retire();
+    const open = sessions.filter(({ takesMore, streams }) => takesMore && streams < limits.streams);
+    const free = open.filter(({ isCrowded }) => !isCrowded);
+    const [best] = (free.length > 0 ? free : open).sort((a, b) =>
+      Number(a.hasBulk) - Number(b.hasBulk) || a.streams - b.streams
+    );
+    if (!best) return undefined;
+    if (best.isCrowded) return sessions.length < limits.sessions + mostCrowded ? undefined : best;
+    // Not waited for: it serves those that come after this one.
+    const isMore = (best.streams >= many || best.hasBulk) && free.length < limits.sessions;
+    if (isMore && !this.#opening) this.#openShared(0).then((conn) => conn?.abort(), () => {});
+    return best;
+  }
+
+  #enter(session: ForwardSession, port: number): Conn {
+    this.#onUsed(session);
+    return session.open(port);
+  }
+
+  /** Waits until there may be a session; or a connection for this forward alone. */
+  async #openFor(port: number, signal: AbortSignal): Promise<Conn | undefined> {
+    const { limits, isSingle } = this.#options;
+    if (isSingle()) {
+      if (this.#singles >= limits.connections) return await this.#untilChanged(signal);
+      return this.#unlessGivenUp(await this.#openSingle(port), signal);
+    }
+    if (this.#opening) {
+      await unlessAborted(this.#opening, signal);
+      return undefined;
+    }
+    const isThere = [...this.#sessions.keys()].filter(({ takesMore }) => takesMore).length;
+    if (isThere >= limits.sessions + mostCrowded) return await this.#untilChanged(signal);
+    return this.#unlessGivenUp(await this.#openShared(port), signal);
+  }
+
+  #unlessGivenUp(conn: Conn | undefined, signal: AbortSignal): Conn | undefined {
+    if (conn && signal.aborted) conn.abort(signal.reason);
+    signal.throwIfAborted();
+    return conn;
+  }
+
+  /** Opens what all wait for; the connection where it is for this port alone. */
+  async #openShared(port: number): Promise<Conn | undefined> {
+    const opening = this.#connect(port);
+    this.#opening = opening;
+    try {
+      return await opening;
+    } finally {
+      this.#opening = undefined;
+      this.#changed();
+      this.#tellIfEmpty();
+    }
+  }
+
+  async #connect(port: number): Promise<Conn | undefined> {
+    const opened = await this.#options.connect(port);
+    if (this.#isClosed) {
+      opened.conn.abort();
+      return undefined;
+    }
+    if (opened.form === "v4") return this.#addSingle(opened, port);
+    const session: ForwardSession = this.#options.makeSession(opened, {
+      onChange: () => this.#onChange(session),
+      onOver: (error, carried) => this.#onOver(session, error, carried),
+    });
+    this.#sessions.set(session, undefined);
+    this.#onChange(session);
+    return undefined;
+  }
+
+  async #openSingle(port: number): Promise<Conn | undefined> {
+    this.#singles++;
+    try {
+      return await this.#connect(port);
+    } finally {
+      this.#singles--;
+      this.#changed();
+    }
+  }
+
+  #addSingle(opened: OpenedForm, port: number): Conn {
+    this.#singles++;
+    const conn = this.#options.makeSingle(opened, port, () => {
+      this.#singles--;
+      this.#single.delete(conn);
+      this.#changed();
+      this.#tellIfEmpty();
+    });
+    this.#single.add(conn);
+    return conn;
+  }
+
+  #onChange(session: ForwardSession): void {
+    if (!this.#sessions.has(session)) return;
+    const { clock, limits } = this.#options;
+    if (session.streams > 0) this.#onUsed(session);
+    else if (!this.#sessions.get(session)) {
+      this.#sessions.set(session, clock.after(limits.idle, () => session.retire()));
+      const { idle } = this.#options;
+      idle.add(session);
+      if (idle.size > limits.idleSessions) { for (const longest of idle) return longest.retire(); }
+    }
+    this.#changed();
+  }
+
+  #onUsed(session: ForwardSession): void {
+    this.#sessions.get(session)?.[Symbol.dispose]();
+    this.#sessions.set(session, undefined);
+    this.#options.idle.delete(session);
+  }
+
+  #onOver(session: ForwardSession, error: unknown, carried: number): void {
+    this.#onUsed(session);
+    this.#sessions.delete(session);
+    if (error !== undefined && session.isUnused) this.#stillborn = { error };
+    if (error !== undefined && carried > 0) this.#options.onBroken(error);
+    this.#changed();
+    this.#tellIfEmpty();
+  }
+
+  #changed(): void {
+    const change = this.#change;
+    this.#change = Promise.withResolvers<void>();
+    change.resolve();
+  }
+
+  async #untilChanged(signal: AbortSignal): Promise<undefined> {
+    await unlessAborted(this.#change.promise, signal);
+  }
+
+  #tellIfEmpty(): void {
+    if (this.#asking === 0 && !this.#opening && this.#sessions.size === 0 && this.#singles === 0) {
+      this.#options.onEmpty();
+    }
+  }
+}
+
+/** So many forwards in a session are worth another one. */
+const many = 32;
+/** Sessions beyond the usual number, while readers hold others up. */
+const mostCrowded = 6;

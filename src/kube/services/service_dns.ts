@@ -1,0 +1,176 @@
+import type { FarName, FarNames, FarService } from "../../core/mod.ts";
+import { formatIp, parseIp, unmapped } from "../../words/mod.ts";
+import type { ClusterView, EndpointRecord, ServiceRecord, SliceRecord } from "../api/cluster_view.ts";
+import { dashedAddress, parseServiceName, type ServiceNameOptions } from "./service_names.ts";
+
+/** What of a cluster's view is looked at. */
+export type NamedView = Pick<
+  ClusterView,
+  "ready" | "service" | "byClusterIp" | "endpoints" | "services" | "podByIp"
+>;
+
+/** A name in a namespace, and what stands in the host before and behind it. */
+interface Asked {
+  readonly namespace: string;
+  readonly service: string;
+  /** The host from the Service on: what SRV records lead to is below it. */
+  readonly host: string;
+}
+
+/**
+ * What a cluster's own DNS would say of its Services (the specification "Kubernetes DNS-Based Service Discovery" 1.1),
+ * by what is held of it.
+ */
+export class ServiceDns implements FarNames {
+  readonly #view: NamedView;
+  readonly #options: ServiceNameOptions;
+
+  constructor(view: NamedView, options: ServiceNameOptions) {
+    this.#view = view;
+    this.#options = options;
+  }
+
+  async find(host: string, { signal }: { signal: AbortSignal }): Promise<FarName | undefined> {
+    const inner = withoutProtocol(host);
+    const name = parseServiceName(inner, this.#options);
+    if (!name) return await this.#isAbove(inner, signal) ? nothing : undefined;
+    if (name.kind === "address") return undefined;
+    if (name.kind === "pod") {
+      const pods = await this.#view.podByIp(name.ip, { signal, namespaces: [name.namespace] });
+      return pods.some(({ namespace }) => namespace === name.namespace)
+        ? { addresses: [name.ip] }
+        : undefined;
+    }
+    const { namespace, service } = name;
+    await this.#view.ready(namespace, { signal });
+    const record = this.#view.service(namespace, service);
+    if (!record) return await this.#isAbove(inner, signal) ? nothing : undefined;
+    // `_tcp.web.shop` has names below it.
+    if (inner !== host) return nothing;
+    if (name.kind === "endpoint") return this.#endpoint(record, name.endpoint);
+    if (name.port === undefined) return this.#service(record, { namespace, service, host });
+    // `_http._tcp.web.shop`
+    const below = host.split(".").slice(2).join(".");
+    const services = this.#ports({ namespace, service, host: below }, record)
+      .filter(({ portName }) => portName === name.port);
+    return services.length === 0 ? undefined : { addresses: [], services };
+  }
+
+  nameOf(address: string): string | undefined {
+    const service = this.#view.byClusterIp(address);
+    if (!service) return undefined;
+    const { clusterDomain, suffix = clusterDomain } = this.#options;
+    return `${service.name}.${service.namespace}.svc.${suffix}`.toLowerCase();
+  }
+
+  #service(record: ServiceRecord, asked: Asked): FarName {
+    if (record.type === "ExternalName") {
+      return record.externalName ? { addresses: [], alias: plain(record.externalName) } : nothing;
+    }
+    const addresses = isHeadless(record)
+      ? this.#ready(record).flatMap(({ addresses: [first] }) => first ?? [])
+      : record.clusterIps;
+    return { addresses: unique(addresses.map(canonical)), services: this.#ports(asked, record) };
+  }
+
+  /** A pod of a headless Service, by its hostname, its own name, or its address with dashes. */
+  #endpoint(record: ServiceRecord, endpoint: string): FarName | undefined {
+    const ip = dashedAddress(endpoint);
+    const isMeant = ({ hostname, pod, addresses: [first] }: EndpointRecord) =>
+      hostname === endpoint || pod === endpoint ||
+      (ip !== undefined && first !== undefined && canonical(first) === ip);
+    const found = this.#ready(record).filter(isMeant);
+    const addresses = unique(
+      found.flatMap(({ addresses: [first] }) => first === undefined ? [] : canonical(first)),
+    );
+    return addresses.length === 0 ? undefined : { addresses };
+  }
+
+  #ports({ host }: Asked, record: ServiceRecord): (FarService & { readonly portName: string })[] {
+    const ports = record.ports.filter(({ protocol, name }) => protocol === "TCP" && name !== "");
+    if (!isHeadless(record)) {
+      const addresses = record.clusterIps.map(canonical);
+      return ports.map(({ name, port }) => ({ portName: name, name: host, port, addresses }));
+    }
+    return this.#slices(record).flatMap((slice) =>
+      slice.endpoints.filter((endpoint) => isReady(endpoint, record)).flatMap((endpoint) => {
+        const [first] = endpoint.addresses;
+        if (first === undefined) return [];
+        const own = endpoint.hostname ?? dashed(canonical(first));
+        return slice.ports.flatMap(({ name, port, protocol }) => {
+          const isNamed = port !== undefined && protocol === "TCP" && ports.some((one) => one.name === name);
+          return isNamed
+            ? [{ portName: name, name: `${own}.${host}`, port, addresses: [canonical(first)] }]
+            : [];
+        });
+      })
+    );
+  }
+
+  #ready(record: ServiceRecord): EndpointRecord[] {
+    return this.#slices(record).flatMap(({ endpoints }) => endpoints.filter((one) => isReady(one, record)));
+  }
+
+  #slices({ namespace, name }: ServiceRecord): SliceRecord[] {
+    return this.#view.endpoints(namespace, name).filter(({ addressType }) => addressType !== "FQDN");
+  }
+
+  /** Whether a host only has names below it: `svc.cluster.local`, or a namespace there or in front of the suffix. */
+  async #isAbove(host: string, signal: AbortSignal): Promise<boolean> {
+    const { clusterDomain, suffix } = this.#options;
+    const name = plain(host);
+    for (const domain of [clusterDomain, ...(suffix === undefined ? [] : [suffix])].map(plain)) {
+      if ([domain, `svc.${domain}`, `pod.${domain}`].includes(name)) return true;
+      const namespace = below(name, `svc.${domain}`) ??
+        (domain === clusterDomain ? undefined : below(name, domain));
+      if (namespace !== undefined && await this.#hasServices(namespace, signal)) return true;
+    }
+    const namespace = below(name, "svc");
+    return name === "svc" || (namespace !== undefined && await this.#hasServices(namespace, signal));
+  }
+
+  async #hasServices(namespace: string, signal: AbortSignal): Promise<boolean> {
+    await this.#view.ready(namespace, { signal });
+    for (const _ of this.#view.services(namespace)) return true;
+    return false;
+  }
+}
+
+const nothing: FarName = { addresses: [] };
+
+/** The one label in front of a domain. */
+function below(name: string, domain: string): string | undefined {
+  const label = name.endsWith(`.${domain}`) ? name.slice(0, -domain.length - 1) : "";
+  return /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(label) ? label : undefined;
+}
+
+function withoutProtocol(host: string): string {
+  return /^_(?:tcp|udp)\./i.test(host) ? host.slice(5) : host;
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replace(/\.$/, "");
+}
+
+/** Without an address of its own, or with none yet. */
+function isHeadless({ isHeadless, clusterIps }: ServiceRecord): boolean {
+  return isHeadless || clusterIps.length === 0;
+}
+
+function isReady({ isReady }: EndpointRecord, { publishesNotReady }: ServiceRecord): boolean {
+  return isReady || publishesNotReady;
+}
+
+function canonical(ip: string): string {
+  const bytes = parseIp(ip);
+  return bytes ? formatIp(unmapped(bytes)) : ip;
+}
+
+/** `10-1-2-3`, `2001-db8--7`; a label cannot begin or end with a dash. */
+function dashed(ip: string): string {
+  return ip.replace(/[.:]/g, "-").replace(/^-/, "0-").replace(/-$/, "-0");
+}
+
+function unique(texts: readonly string[]): string[] {
+  return [...new Set(texts)];
+}

@@ -1,0 +1,102 @@
+import { formatIp, normalHost, parseIp, parseIPv4, parseIPv6, unmapped } from "../../words/mod.ts";
+
+/** What a host name means in a cluster, before anybody has looked whether it is there. */
+export type ClusterName =
+  /** A Service; `port` is the name of one of its ports, where the host names it. */
+  | { readonly kind: "service"; readonly namespace: string; readonly service: string; readonly port?: string }
+  /** One endpoint of a Service, by its hostname, the name of its pod, or its address with dashes. */
+  | {
+    readonly kind: "endpoint";
+    readonly namespace: string;
+    readonly service: string;
+    readonly endpoint: string;
+  }
+  /** A pod by its address with dashes; in its namespace. */
+  | { readonly kind: "pod"; readonly namespace: string; readonly ip: string }
+  /** An address of a Service or a pod, in canonical form. */
+  | { readonly kind: "address"; readonly ip: string };
+
+export interface ServiceNameOptions {
+  /** For names that have none. */
+  readonly namespace: string;
+  /** `cluster.local` almost everywhere. */
+  readonly clusterDomain: string;
+  /** What stands behind the names of this cluster alone: `lab.internal`. */
+  readonly suffix?: string | undefined;
+}
+
+/**
+ * Reads a host as a name in a cluster: `svc`, `svc.ns`, `svc.ns.svc`, the same below the cluster's domain, the names of
+ * pods and endpoints, `_port._tcp.svc.ns.svc`, and addresses. Undefined for what can be none: behind `svc` stands
+ * nothing or the cluster's domain, never another one.
+ */
+export function parseServiceName(host: string, options: ServiceNameOptions): ClusterName | undefined {
+  const name = normalHost(host);
+  const address = parseIp(name);
+  if (address) return { kind: "address", ip: formatIp(unmapped(address)) };
+  const own = options.suffix === undefined ? undefined : withoutSuffix(name, plain(options.suffix));
+  const labels = labelsOf(own ?? name, plain(options.clusterDomain));
+  if (!labels || labels.some((label) => !isLabel.test(label))) return undefined;
+  const [first = "", second = options.namespace, third, fourth] = labels;
+  switch (labels.at(-1)) {
+    case "svc":
+      if (labels.length >= 3) return inService(labels.slice(0, -1));
+      break;
+    case "pod":
+      if (labels.length === 3) return podIn(second, first);
+  }
+  if (labels.length <= 2 && isName.test(first) && isName.test(second)) {
+    return { kind: "service", namespace: second, service: first };
+  }
+  // Only where the suffix says which cluster is meant: elsewhere three labels are a domain of the world.
+  if (own === undefined || third === undefined) return undefined;
+  return fourth === undefined || first.startsWith("_") ? inService(labels) : undefined;
+}
+
+/** A host as names are compared: lower case, without the dot of the root. */
+function plain(name: string): string {
+  return name.toLowerCase().replace(/\.$/, "");
+}
+
+function withoutSuffix(name: string, suffix: string): string | undefined {
+  return name.endsWith(`.${suffix}`) ? name.slice(0, -suffix.length - 1) : undefined;
+}
+
+/** The labels in front of the cluster's domain; undefined where only a part of such a name is there. */
+function labelsOf(name: string, clusterDomain: string): readonly string[] | undefined {
+  if (name.length > 253 || name === "") return undefined;
+  const below = withoutSuffix(name, clusterDomain);
+  if (below === undefined) return name.split(".");
+  const labels = below.split(".");
+  const kind = labels.at(-1);
+  return (kind === "svc" || kind === "pod") && labels.length >= 3 ? labels : undefined;
+}
+
+/** `svc.ns`, `endpoint.svc.ns` or `_port._tcp.svc.ns`. */
+function inService(labels: readonly string[]): ClusterName | undefined {
+  const [namespace = "", service = "", second, first, ...more] = [...labels].reverse();
+  if (!isName.test(namespace) || !isName.test(service) || more.length > 0) return undefined;
+  if (second === undefined) return { kind: "service", namespace, service };
+  if (first !== undefined) {
+    // UDP and SCTP are nothing that can be forwarded.
+    const isPort = second === "_tcp" && /^_[a-z0-9-]+$/.test(first);
+    return isPort ? { kind: "service", namespace, service, port: first.slice(1) } : undefined;
+  }
+  return isName.test(second) ? { kind: "endpoint", namespace, service, endpoint: second } : undefined;
+}
+
+function podIn(namespace: string, dashed: string): ClusterName | undefined {
+  const ip = dashedAddress(dashed);
+  return ip === undefined || !isName.test(namespace) ? undefined : { kind: "pod", namespace, ip };
+}
+
+/** The address that `10-1-2-3` or `2001-db8--7` stands for, in canonical form. */
+export function dashedAddress(label: string): string | undefined {
+  if (!/^[0-9a-f-]+$/.test(label)) return undefined;
+  // A name cannot begin or end with a dash, so that "::1" is written "0--1" and "fd00::" "fd00--0".
+  const bytes = parseIPv4(label.replaceAll("-", ".")) ?? parseIPv6(label.replaceAll("-", ":"));
+  return bytes && formatIp(unmapped(bytes));
+}
+
+const isLabel = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
+const isName = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;

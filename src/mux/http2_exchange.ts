@@ -1,0 +1,238 @@
+import { type Bytes, Inbox, whenAborted } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import { type HeaderField, http2Codes, type Http2Session } from "../wire/mod.ts";
+
+/** What an exchange needs of the connection it is part of. */
+export interface ExchangeHost {
+  readonly session: Http2Session;
+  readonly isFull: boolean;
+  readonly peer: string;
+  flush(): void;
+  /** Wakes this exchange's writer when there may be room for more. */
+  tellRoom(exchange: Http2Exchange): void;
+  forget(exchange: Http2Exchange): void;
+}
+
+/** One stream of an HTTP/2 connection: a request, its answer, and bytes both ways, each with an end of its own. */
+export class Http2Exchange {
+  readonly id: number;
+  /** The request, where we are the server. */
+  readonly requestFields: readonly HeaderField[];
+  readonly #host: ExchangeHost;
+  readonly #inbox = new Inbox((count) => this.#used(count));
+  readonly #answer = Promise.withResolvers<readonly HeaderField[]>();
+  readonly #over = Promise.withResolvers<void>();
+  #answerFields: readonly HeaderField[] | undefined;
+  #trailers: readonly HeaderField[] = [];
+  #wakeWriter: (() => void) | undefined;
+  #hasEnded: boolean;
+  #failure: unknown;
+  #isForgotten = false;
+  #isRefused = false;
+
+  constructor(
+    id: number,
+    host: ExchangeHost,
+    { fields, hasEnded }: { fields: readonly HeaderField[] | undefined; hasEnded: boolean },
+  ) {
+    this.id = id;
+    this.#host = host;
+    this.requestFields = fields ?? [];
+    this.#hasEnded = hasEnded;
+    // Whoever never asks for the answer has heard of the failure elsewhere.
+    this.#answer.promise.catch(() => {});
+  }
+
+  get peer(): string {
+    return this.#host.peer;
+  }
+
+  /** The fields of the answer, where we are the client. */
+  get answer(): Promise<readonly HeaderField[]> {
+    return this.#answer.promise;
+  }
+
+  /** The same, where they have come. */
+  get answerFields(): readonly HeaderField[] | undefined {
+    return this.#answerFields;
+  }
+
+  /** What came after the bytes; whole once `read()` gave null. */
+  get trailers(): readonly HeaderField[] {
+    return this.#trailers;
+  }
+
+  /** Whether it has ended, however it did. */
+  get isOver(): boolean {
+    return this.#isForgotten;
+  }
+
+  /** Whether the peer ended it without having looked at it, so that the same may be asked again. */
+  get isRefused(): boolean {
+    return this.#isRefused;
+  }
+
+  /** Resolves when the exchange is over, however it ended. */
+  get over(): Promise<void> {
+    return this.#over.promise;
+  }
+
+  /** Sends the answer. */
+  respond(fields: readonly HeaderField[], { isEnd = false }: { isEnd?: boolean } = {}): void {
+    this.#throwIfFailed();
+    this.#host.session.sendFields(this.id, fields, isEnd);
+    if (isEnd) this.#weEnd();
+    this.#host.flush();
+  }
+
+  /** Fills the front of `into`; null at the peer's end. One reader at a time. */
+  read(into: Bytes): Promise<number | null> {
+    return this.#inbox.read(into);
+  }
+
+  /** How many bytes have come and were not read. */
+  get waiting(): number {
+    return this.#inbox.length;
+  }
+
+  /** Resolves once a read would not wait. */
+  whenReadable(): Promise<void> {
+    return this.#inbox.whenReadable();
+  }
+
+  /** Sends all of `bytes`, and `before` in front of them, as fast as the peer takes them. One writer at a time. */
+  async write(
+    bytes: Bytes,
+    { isEnd = false, before = none }: { isEnd?: boolean; before?: Bytes } = {},
+  ): Promise<void> {
+    const all = before.length + bytes.length;
+    let at = 0;
+    while (true) {
+      this.#throwIfFailed();
+      if (this.#hasEnded) throw new PosternError("internal", "Cannot write after the end of a stream");
+      if (!this.#host.isFull) {
+        const rest = at < before.length ? bytes : bytes.subarray(at - before.length);
+        at += this.#host.session.sendData(this.id, rest, isEnd, before.subarray(at));
+        this.#host.flush();
+        if (at === all) break;
+      }
+      await this.#room();
+    }
+    if (isEnd) this.#weEnd();
+    // Whoever writes much waits until it is on its way.
+    if (this.#host.isFull) await this.#room();
+  }
+
+  /** Says no more. */
+  end(trailers?: readonly HeaderField[]): void {
+    if (this.#hasEnded || this.#failure !== undefined) return;
+    if (trailers) this.#host.session.sendFields(this.id, trailers, true);
+    else this.#host.session.sendData(this.id, none, true);
+    this.#weEnd();
+    this.#host.flush();
+  }
+
+  /** Ends both directions at once. */
+  reset(reason?: unknown, code: number = http2Codes.cancel): void {
+    if (this.#isForgotten) return;
+    this.#host.session.reset(this.id, code);
+    this.#host.flush();
+    this.takeFailure(reason ?? new PosternError("cancelled", "The stream was ended"));
+  }
+
+  /** Ends it when a signal does. */
+  resetWhen(signal: AbortSignal): Disposable {
+    return whenAborted(signal, () => this.reset(signal.reason));
+  }
+
+  // What the connection tells.
+
+  takeFields(fields: readonly HeaderField[], kind: "response" | "trailers"): void {
+    if (kind === "response") {
+      this.#answerFields = fields;
+      this.#answer.resolve(fields);
+    } else this.#trailers = fields;
+  }
+
+  takeData(bytes: Bytes): void {
+    this.#inbox.put(bytes);
+  }
+
+  takeEnd(): void {
+    this.#inbox.end();
+    this.#answer.reject(new PosternError("protocol", `${this.peer} ended a stream without an answer`));
+    this.#forgetIfDone();
+  }
+
+  takeReset(code: number, what: string): void {
+    // A server that has said all may want no more of ours: what it said is as whole as ever (RFC 9113, section 8.1).
+    const isDone = code === http2Codes.noError && this.#inbox.hasEnded;
+    this.#isRefused = code === http2Codes.refusedStream;
+    const why = new PosternError(
+      this.#isRefused ? "unreachable" : "protocol",
+      `${this.peer} ended the stream: ${what}`,
+      {
+        ...!isDone && { detail: "reset" as const },
+      },
+    );
+    this.#fail(why, { isReadWhole: isDone });
+  }
+
+  takeFailure(why: unknown): void {
+    this.#fail(why, { isReadWhole: false });
+  }
+
+  wakeWriter(): void {
+    const wake = this.#wakeWriter;
+    this.#wakeWriter = undefined;
+    wake?.();
+  }
+
+  #fail(why: unknown, { isReadWhole }: { readonly isReadWhole: boolean }): void {
+    if (this.#isForgotten) return;
+    this.#failure ??= why;
+    this.#answer.reject(why);
+    if (!isReadWhole) this.#inbox.fail(why);
+    this.wakeWriter();
+    this.#forget();
+  }
+
+  #room(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wakeWriter = resolve;
+    this.#host.tellRoom(this);
+    return promise;
+  }
+
+  #weEnd(): void {
+    this.#hasEnded = true;
+    // Nobody tells a stream that is forgotten of room.
+    this.wakeWriter();
+    this.#forgetIfDone();
+  }
+
+  #forgetIfDone(): void {
+    if (this.#hasEnded && this.#inbox.hasEnded) this.#forget();
+  }
+
+  #forget(): void {
+    if (this.#isForgotten) return;
+    // What waits here may never be read: that must not be missing in the window of all the others.
+    this.#used(this.#inbox.length);
+    this.#isForgotten = true;
+    this.#host.forget(this);
+    this.#over.resolve();
+  }
+
+  #used(count: number): void {
+    if (this.#isForgotten) return;
+    this.#host.session.consumed(this.id, count);
+    this.#host.flush();
+  }
+
+  #throwIfFailed(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+}
+
+const none: Bytes = new Uint8Array(0);

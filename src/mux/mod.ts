@@ -1,0 +1,3 @@
+export { grpcAnswer, grpcError, grpcRefusal, GrpcStream } from "./grpc_stream.ts";
+export { Http2Connection } from "./http2_connection.ts";
+export type { Http2Exchange } from "./http2_exchange.ts";

@@ -1,0 +1,17 @@
+export {
+  commandGrants,
+  commandOf,
+  configNamed,
+  flagsFor,
+  isConfinable,
+  isDependedOn,
+  kindsFor,
+  mayNeed,
+  needsTable,
+  plugin,
+  sourceFacts,
+  startsDoors,
+  workerPermissions,
+  writesKubeconfigs,
+} from "./permissions.ts";
+export { runtimeFlags } from "./runtime_flags.ts";

@@ -1,0 +1,130 @@
+import { isMapping, maskedUrl, type Problem, suggestion } from "../config/mod.ts";
+import type { Files } from "../world/mod.ts";
+import { conflicts, type Rule, type WrittenPattern } from "../routing/mod.ts";
+import { implicitNames } from "../transports/mod.ts";
+import { doorAddresses, isAmong } from "./own_addresses.ts";
+import type { Settings } from "./settings.ts";
+
+/**
+ * Routes, a default and catalogues that name no transport. It looks at what was written, so that a mistake elsewhere does not
+ * hide these until it is mended.
+ */
+export function wayProblems(value: unknown): Problem[] {
+  if (!isMapping(value)) return [];
+  const known = waysOf(isMapping(value.transports) ? value.transports : {});
+  const problems: Problem[] = [];
+  const check = (name: unknown, path: Problem["path"]) => {
+    if (typeof name !== "string" || name === "" || known.has(name)) return;
+    problems.push({ path, message: noTransport(name, known) });
+  };
+  for (const [index, route] of (Array.isArray(value.routes) ? value.routes : []).entries()) {
+    if (isMapping(route)) check(route.via, ["routes", index, "via"]);
+  }
+  check(value.default, ["default"]);
+  for (const [index, catalogue] of (Array.isArray(value.catalogues) ? value.catalogues : []).entries()) {
+    if (!isMapping(catalogue)) continue;
+    check(catalogue.via, ["catalogues", index, "via"]);
+    if (isMapping(catalogue.oidc)) check(catalogue.oidc.via, ["catalogues", index, "oidc", "via"]);
+  }
+  return problems;
+}
+
+/** The same for the lines of long lists. */
+export function wayLines({ transports }: Settings, rules: readonly Rule[]): string[] {
+  const known = waysOf(transports);
+  return rules
+    .filter(({ transport }) => !known.has(transport))
+    .map(({ transport, source, place = source }) => `${place}: ${noTransport(transport, known)}`);
+}
+
+/** The names of all transports; a file that defines a built-in one is told of that elsewhere. */
+function waysOf(transports: Readonly<Record<string, unknown>>): ReadonlySet<string> {
+  return new Set([...Object.keys(transports), ...implicitNames]);
+}
+
+function noTransport(name: string, known: ReadonlySet<string>): string {
+  // A URL was perhaps meant to be a transport, and may have a password in it.
+  return `names "${maskedUrl(name)}", which is no transport${
+    suggestion(name, known) || `: known are ${[...known].join(", ")}`
+  }`;
+}
+
+/** Equal rules with different transports. */
+export function conflictLines(rules: readonly Rule[]): string[] {
+  return conflicts(rules).map(({ kept, ignored }) =>
+    `${
+      ignored.place ?? ignored.source
+    }: "${ignored.text}" goes to ${ignored.transport} here and to ${kept.transport} in ` +
+    `${kept.source}: remove one of them`
+  );
+}
+
+/** Names that the DNS helper is to answer, and has no addresses for. */
+export function dnsProblems({ dns, transports }: Settings): Problem[] {
+  const hasClusters = Object.values(transports).some(({ kind }) => kind === "kubernetes");
+  if (!dns?.domains || dns.fakeRange || hasClusters) return [];
+  const message = "has no addresses to answer with: set dns.fakeRange, such as 198.18.0.0/15";
+  return [{ path: ["dns", "domains"], message, severity: "warning" }];
+}
+
+/** Tables of clusters that a rule asks for whose transport has none. */
+export function tableProblems({ routes, direct, transports }: Settings): Problem[] {
+  const problems: Problem[] = [];
+  const look = (patterns: readonly WrittenPattern[], via: string, path: Problem["path"]) => {
+    const asked = patterns.filter(({ pattern: { kind } }) => kind === "services" || kind === "clusterips");
+    const why = asked.length === 0 ? undefined : withoutTable(via, transports);
+    if (why === undefined) return;
+    const message = `matches nothing for ${asked.map(({ text }) => text).join(" and ")}: ${why}`;
+    problems.push({ path, message, severity: "warning" });
+  };
+  for (const [index, { to, via }] of routes.entries()) look(to, via, ["routes", index, "to"]);
+  look(direct, "direct", ["direct"]);
+  return problems;
+}
+
+/** Why a transport has no table; undefined for one that has, and for one that is not there. */
+function withoutTable(via: string, transports: Settings["transports"]): string | undefined {
+  const { kind, settings } = Object.hasOwn(transports, via) ? transports[via] ?? {} : {};
+  if (kind === undefined && !implicitNames.includes(via)) return undefined;
+  if (kind !== "kubernetes") {
+    return `"${via}" knows no cluster's Services; name a transport of the kind kubernetes`;
+  }
+  if (!isMapping(settings) || settings["contexts"] === undefined) return undefined;
+  return `"${via}" goes into several contexts, whose names end in CONTEXT.SUFFIX; name a transport with one context`;
+}
+
+/** Upstream proxies that are this very door. */
+export function ownDoorProblems(settings: Settings): Problem[] {
+  const own = doorAddresses(settings);
+  const problems: Problem[] = [];
+  for (const [name, { kind, settings: proxy, via }] of Object.entries(settings.transports)) {
+    const isStraight = via === undefined || via === "direct";
+    if (kind !== "proxy" || !isStraight || !isAddress(proxy)) continue;
+    if (!isAmong(proxy, own)) continue;
+    const message = `must not be this door itself: listen has port ${proxy.port} too`;
+    problems.push({ path: ["transports", name, "proxy", "url"], message });
+  }
+  return problems;
+}
+
+/**
+ * Files that a proxy needs and that are not there: warnings, since they are read anew at each use and may come with
+ * a disk that is mounted later.
+ */
+export async function missingFiles(files: Files, { transports }: Settings): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  for (const [name, { kind, settings }] of Object.entries(transports)) {
+    if (kind !== "proxy" || !isMapping(settings)) continue;
+    for (const key of ["passwordFile", "ca"]) {
+      const file = settings[key];
+      if (typeof file !== "string" || await files.info(file).catch(() => undefined)) continue;
+      const message = `cannot be read yet: "${file}", no connection goes this way before`;
+      problems.push({ path: ["transports", name, kind, key], message, severity: "warning" });
+    }
+  }
+  return problems;
+}
+
+function isAddress(value: unknown): value is { host: string; port: number } {
+  return typeof value === "object" && value !== null && "host" in value && "port" in value;
+}

@@ -1,0 +1,47 @@
+import { formatTarget, type Target } from "../words/mod.ts";
+import type { TransportStatus } from "../core/mod.ts";
+import type { ExplanationInfo, HopInfo } from "../control/mod.ts";
+import type { Route } from "../routing/mod.ts";
+import type { BuiltTransport } from "../transports/mod.ts";
+import { configuredRoute, hopsOf, type Plan } from "./plan.ts";
+
+/** Lets the transports on the way to a target read what they need besides the configuration. */
+export async function prepareWay(plan: Plan, target: Target): Promise<void> {
+  await Promise.all(
+    hopsOf(plan, configuredRoute(plan, target)).map(({ transport }) => transport.prepare?.()),
+  );
+}
+
+/** Where a target would go by a plan, or by the route that was found for it, and which rules lost. */
+export function explanationOf(plan: Plan, target: Target, route?: Route): ExplanationInfo {
+  const explanation = plan.router.explain(target, route);
+  return {
+    target: formatTarget(target),
+    transport: explanation.transport,
+    because: explanation.because,
+    hops: (explanation.held ? [] : hopsOf(plan, explanation)).map((built, at) =>
+      hopInfo(built, at === 0 ? target : undefined)
+    ),
+    losers: explanation.losers.map(({ rule, why }) => ({
+      rule: rule.text,
+      source: rule.source,
+      transport: rule.transport,
+      why,
+    })),
+  };
+}
+
+/** `target` is that of the transport which reaches it. */
+function hopInfo({ name, type, transport }: BuiltTransport, target: Target | undefined): HopInfo {
+  const status: Partial<TransportStatus> = transport.status?.() ?? {};
+  const { state, lastError, hint, hops = [] } = status;
+  const place = target && transport.locate?.(target);
+  const detail = place === undefined ? status["detail"] : `${status["detail"]}: ${place}`;
+  return {
+    name,
+    type,
+    ...(typeof detail === "string" && { detail }),
+    ...(hops.length > 0 && { hosts: hops.map(({ host, address }) => ({ host, address })) }),
+    ...(state === "unusable" && { problem: lastError ?? state, ...(hint !== undefined && { hint }) }),
+  };
+}

@@ -1,0 +1,42 @@
+import type { Files } from "../world/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { AuthSettings, ListenerSettings, ListenSettings, User } from "../listeners/mod.ts";
+
+const longestPassword = 255;
+
+/** The users of one listener with their passwords; empty where nobody is asked. */
+export async function readUsers(
+  files: Files,
+  { auth }: ListenerSettings,
+  settings: ListenSettings,
+): Promise<readonly User[]> {
+  const users: User[] = [];
+  for (const user of (auth ?? settings.auth)?.users ?? []) {
+    users.push({ name: user.name, password: passwordIn(await readPasswordFile(files, user), user) });
+  }
+  return users;
+}
+
+/** The text of a user's password file. */
+export function readPasswordFile(
+  files: Files,
+  { passwordFile }: AuthSettings["users"][number],
+): Promise<string> {
+  return files.readText(passwordFile, { limit: 4096 });
+}
+
+/** The password of a user in the text of its file; `config` where there is none that a client could send. */
+export function passwordIn(
+  text: string,
+  { name, passwordFile }: AuthSettings["users"][number],
+): string {
+  const password = text.replace(/\r?\n$/, "");
+  if (password !== "" && new TextEncoder().encode(password).length <= longestPassword) return password;
+  throw new PosternError(
+    "config",
+    `Cannot use the password of "${name}": ${passwordFile} has ${
+      password === "" ? "none" : `more than ${longestPassword} bytes`
+    }`,
+    { hint: "write the password alone into it, in one line" },
+  );
+}

@@ -1,0 +1,177 @@
+import type { Bucket, EmergencySettings } from "../emergency/mod.ts";
+import type { HttpClient } from "../http/mod.ts";
+import { asPosternError, PosternError } from "../words/mod.ts";
+import { counted, type Log } from "../core/mod.ts";
+import type { World } from "../world/mod.ts";
+import { closedDoor } from "../instance/mod.ts";
+import { type ConfigSource, loadConfig, routedDialer } from "../plan/mod.ts";
+import { type EmergencyPlace, placesOf, placesOfPassbolt } from "./emergency_places.ts";
+import { EmergencyKey, type KeySources } from "./emergency_key.ts";
+
+export interface EmergencyOptions extends ConfigSource, KeySources {
+  /** The id of the cluster, by which its credentials are found. */
+  readonly clusterId: string;
+  readonly log: Log;
+}
+
+/** What was decrypted. It is a secret. */
+export interface EmergencyCredentials {
+  readonly text: string;
+  /** What went wrong on the way there. */
+  readonly notes: readonly string[];
+}
+
+/** How long one exchange may take, in ms: a person may be typing the passphrase of an ssh key on the way. */
+const timeout = 120_000;
+
+/**
+ * Fetches and decrypts the emergency credentials of a cluster, from the first bucket that has some we can open: those
+ * of the configuration, then those of Passbolt. All are reached as a door would reach them. Nothing is written.
+ */
+export async function emergencyCredentials(
+  world: World,
+  { clusterId, log, privateKeyFile, passphraseFile, say, ...source }: EmergencyOptions,
+  { signal }: { signal: AbortSignal },
+): Promise<EmergencyCredentials> {
+  const config = await loadConfig(world, source);
+  const { emergency } = config.settings;
+  if (!emergency) {
+    throw new PosternError("config", "Cannot get emergency credentials: no bucket is configured", {
+      hint: "write into the configuration: emergency: { buckets: [{ endpoint: …, bucket: … }] }",
+    });
+  }
+  await using door = closedDoor(world, config, log);
+  const dial = routedDialer(door.plan);
+  const { HttpClient } = await import("../http/mod.ts");
+  const search = new Search(world, emergency, {
+    clusterId,
+    log,
+    say,
+    key: new EmergencyKey(world, emergency, { privateKeyFile, passphraseFile, say }),
+    clientFor: (ca) =>
+      new HttpClient({ clock: world.clock, network: world.network, dial }, {
+        timeout,
+        ...(ca !== undefined && { ca }),
+      }),
+    signal,
+  });
+  return await search.run();
+}
+
+interface SearchOptions {
+  readonly clusterId: string;
+  readonly log: Log;
+  readonly key: EmergencyKey;
+  readonly clientFor: (ca: string | undefined) => HttpClient;
+  readonly say: (note: string) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** One place after the other, and what came of each. */
+class Search {
+  readonly #world: World;
+  readonly #settings: EmergencySettings;
+  readonly #options: SearchOptions;
+  readonly #failures: PosternError[] = [];
+  /** The places that have nothing. */
+  readonly #empty: string[] = [];
+
+  constructor(world: World, settings: EmergencySettings, options: SearchOptions) {
+    this.#world = world;
+    this.#settings = settings;
+    this.#options = options;
+  }
+
+  async run(): Promise<EmergencyCredentials> {
+    const { clusterId } = this.#options;
+    const text = await this.#firstOf(await placesOf(this.#world, this.#settings, clusterId)) ??
+      await this.#firstOf(await this.#ofPassbolt());
+    if (text === undefined) throw this.#nothing();
+    const missing = this.#empty.map((place) => `nothing of ${clusterId} is in ${place}`);
+    return { text, notes: [...missing, ...this.#failures.map(({ message }) => message)] };
+  }
+
+  async #firstOf(places: readonly EmergencyPlace[]): Promise<string | undefined> {
+    const { key, clientFor, log, signal } = this.#options;
+    const { clock } = this.#world;
+    const { openSecrets, readObject, readSecrets } = await import("../emergency/mod.ts");
+    for (const { shown, object, open } of places) {
+      const found = await this.#trying(async () => {
+        const { bucket, ca }: { readonly bucket: Bucket; readonly ca?: string } = await open();
+        const bytes = await readObject(bucket, object, { client: clientFor(ca), clock }, { signal });
+        log.info("emergency.asked", { bucket: shown, object, found: bytes !== undefined });
+        if (!bytes) this.#empty.push(shown);
+        return bytes && readSecrets(bytes, { from: shown });
+      });
+      if (!found) continue;
+      // A key that cannot be used is no fault of this bucket, and no other one would help.
+      const keys = await key.unlocked({ signal });
+      const text = await this.#trying(() => openSecrets(found, keys, { from: shown, clock, signal }));
+      if (text !== undefined) return text;
+    }
+    return undefined;
+  }
+
+  async #ofPassbolt(): Promise<readonly EmergencyPlace[]> {
+    const { passbolt } = this.#settings;
+    if (!passbolt) return [];
+    const { key, clientFor, log, clusterId, say, signal } = this.#options;
+    const keys = await key.unlocked({ signal });
+    const found = await this.#trying(async () => {
+      const ca = passbolt.ca === undefined ? undefined : await this.#world.files.readText(passbolt.ca);
+      return await placesOfPassbolt(this.#world, passbolt, {
+        client: clientFor(ca),
+        keys,
+        clusterId,
+        log,
+        say,
+        signal,
+      });
+    });
+    return found ?? [];
+  }
+
+  /** What `work` gives; a failure is kept, and told at the end. */
+  async #trying<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#options.signal.throwIfAborted();
+      const failure = asPosternError(error);
+      // A fault of ours is nothing to go on from.
+      if (failure.code === "internal" || failure.code === "cancelled") throw error;
+      this.#failures.push(failure);
+      return undefined;
+    }
+  }
+
+  #nothing(): PosternError {
+    const { clusterId } = this.#options;
+    const places = this.#empty.join(", ");
+    const [failure, ...more] = this.#failures;
+    if (!failure) {
+      const asked = this.#empty.length === 0
+        ? "Passbolt's list names no bucket"
+        : `nothing of it is in ${places}`;
+      return new PosternError(
+        "name_not_found",
+        `Cannot find emergency credentials of ${clusterId}: ${asked}`,
+        {
+          hint: "check the id of the cluster: postern clusters; and that it writes its credentials there",
+        },
+      );
+    }
+    if (more.length === 0 && this.#empty.length === 0) return failure;
+    const told = [
+      ...this.#failures.map(({ message }) => message),
+      ...(places === "" ? [] : [`nothing in ${places}`]),
+    ];
+    return new PosternError(
+      failure.code,
+      `Cannot get the emergency credentials of ${clusterId}: ${counted(told.length, "place")} asked\n${
+        told.join("\n")
+      }`,
+      { cause: failure, ...(failure.hint !== undefined && { hint: failure.hint }) },
+    );
+  }
+}

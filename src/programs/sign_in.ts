@@ -1,0 +1,52 @@
+import type { SignedIn } from "../signin/mod.ts";
+import type { World } from "../world/mod.ts";
+import { CatalogueAccess, catalogueSources, type SignInWay } from "../fleet/mod.ts";
+import type { ConfigSource } from "../plan/mod.ts";
+
+export interface SignInRequest extends SignInWay {
+  /** Only for this catalogue. */
+  readonly name?: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Somebody who has signed in for a catalogue. */
+export interface CatalogueSignIn extends Pick<SignedIn, "name" | "expires"> {
+  readonly catalogue: string;
+  /** The host of the provider. */
+  readonly provider: string;
+}
+
+/** Has the person sign in for each catalogue, whatever is stored. */
+export async function signInToCatalogues(
+  world: World,
+  source: ConfigSource,
+  request: SignInRequest,
+): Promise<CatalogueSignIn[]> {
+  const { signal } = request;
+  const { catalogues, config } = await catalogueSources(world, source, request);
+  const done: CatalogueSignIn[] = [];
+  for (const settings of catalogues) {
+    await using access = await CatalogueAccess.open(world, settings, { config, way: request });
+    const { name, expires, provider } = await access.signIn({ signal });
+    done.push({ catalogue: settings.name, name, expires, provider });
+  }
+  return done;
+}
+
+/** Forgets the tokens of each catalogue, here and at their providers where those can be told. */
+export async function signOutOfCatalogues(
+  world: World,
+  source: ConfigSource,
+  request: SignInRequest,
+): Promise<{ readonly signedOut: readonly string[]; readonly others: readonly string[] }> {
+  const { signal } = request;
+  const signedOut: string[] = [];
+  const others: string[] = [];
+  const { catalogues, config } = await catalogueSources(world, source, request);
+  for (const settings of catalogues) {
+    await using access = await CatalogueAccess.open(world, settings, { config, way: request });
+    const had = await access.signOut({ signal });
+    (had ? signedOut : others).push(settings.name);
+  }
+  return { signedOut, others };
+}

@@ -1,0 +1,88 @@
+import { describe, formatTarget, PosternError } from "../words/mod.ts";
+import { type Log, within } from "../core/mod.ts";
+import type { World } from "../world/mod.ts";
+import { appliedDnsFiles, appliedWish, applyDns, type DnsChange, undoDns } from "./dns_applied.ts";
+import type { DnsWish } from "./dns_system.ts";
+import { instances } from "../instances/mod.ts";
+
+/** How long whoever answers DNS may take to let us connect, in ms. */
+const answersWithin = 2000;
+
+/** Whether anybody is at the address that the system's files name. */
+export async function answersDns(
+  { network, clock }: Pick<World, "network" | "clock">,
+  { server }: DnsWish,
+  { signal }: { signal: AbortSignal },
+): Promise<boolean> {
+  const error = () => new PosternError("timeout", `Cannot reach ${formatTarget(server)}: no answer in time`);
+  try {
+    const conn = await within(
+      { clock, ms: answersWithin, signal, error },
+      (signal) => network.connect(server, { signal }),
+    );
+    await conn[Symbol.asyncDispose]();
+    return true;
+  } catch (error) {
+    if (signal.aborted || !(error instanceof PosternError)) throw error;
+    return false;
+  }
+}
+
+/** Takes away what doors that are dead have left: sockets, locks, and files of the system that lead to nobody. */
+export async function cleanUp(world: World, { signal }: { signal: AbortSignal }): Promise<DnsChange> {
+  // Asking for those that run removes what the others left.
+  await instances(world, { signal, unanswered: () => {} });
+  const files = await appliedDnsFiles(world);
+  const wish = appliedWish(files);
+  if (files.length === 0 || (wish && await answersDns(world, wish, { signal }))) {
+    return { written: [], removed: [] };
+  }
+  return await undoDns(world, { signal });
+}
+
+/**
+ * What a door does at its start with files that an earlier one has left in force: they are written anew where they
+ * lead elsewhere, and taken away where they lead to nobody. Where that is not allowed the log says what to run.
+ */
+export async function repairDns(
+  world: World,
+  wish: DnsWish | undefined,
+  { log, signal }: { log: Log; signal: AbortSignal },
+): Promise<void> {
+  const files = await appliedDnsFiles(world);
+  if (files.length === 0) return;
+  const before = appliedWish(files);
+  const isOurs = wish !== undefined && before !== undefined && isSame(before, wish);
+  if (isOurs || (!wish && before && await answersDns(world, before, { signal }))) return;
+  // Another door may be there, and the files are for that one.
+  if (wish && before && !isSameServer(before, wish) && await answersDns(world, before, { signal })) return;
+  try {
+    const { written, removed } = wish
+      ? await applyDns(world, wish, { signal })
+      : await undoDns(world, { signal });
+    log.info("dns.system_repaired", { written: written.join(" "), removed: removed.join(" ") });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    log.warn("dns.system_stale", { reason: describe(error), hint: `run: ${repairCommand(wish)}` });
+  }
+}
+
+/** What a person with the rights runs for it. */
+function repairCommand(wish: DnsWish | undefined): string {
+  return wish ? applyCommand(wish) : "sudo postern cleanup";
+}
+
+/** The command that applies a wish, for somebody else than whose configuration it came from. */
+export function applyCommand({ server, domains }: DnsWish): string {
+  const named = domains.map((domain) => ` --domain ${domain}`).join("");
+  return `sudo postern dns --apply --server ${formatTarget(server)}${named}`;
+}
+
+function isSame(one: DnsWish, other: DnsWish): boolean {
+  const domains = (wish: DnsWish) => [...wish.domains].sort().join(" ");
+  return isSameServer(one, other) && domains(one) === domains(other);
+}
+
+function isSameServer(one: DnsWish, other: DnsWish): boolean {
+  return formatTarget(one.server) === formatTarget(other.server);
+}

@@ -1,0 +1,67 @@
+import type { KubeApi } from "../kube/mod.ts";
+import { PosternError } from "../words/mod.ts";
+import type { World } from "../world/mod.ts";
+import { dialerThroughProxy, Direct } from "../transports/mod.ts";
+
+/** The API of the cluster that a program of ours works for. */
+export interface ClusterOfProgram extends AsyncDisposable {
+  readonly api: KubeApi;
+  /** Where it runs there, or what the kubeconfig says. */
+  readonly namespace: string;
+}
+
+export interface ClusterOfProgramOptions {
+  /** Of the kubeconfig; its current one unless told. */
+  readonly context?: string | undefined;
+  /** How many requests may run at once. */
+  readonly most?: number;
+}
+
+/**
+ * Opens the cluster of a kubeconfig's context, or without one the cluster whose pod we are. Several kubeconfigs are
+ * merged as kubectl does. Dials nothing.
+ */
+export async function openClusterOfProgram(
+  kubeconfig: string | readonly string[] | undefined,
+  world: Pick<World, "clock" | "network" | "files" | "process">,
+  { context: named, most }: ClusterOfProgramOptions = {},
+): Promise<ClusterOfProgram> {
+  const { clock, network, files, process } = world;
+  const { loadKubernetes } = await import("../kube/mod.ts");
+  const { inClusterContext, KubeClient, readKubeConfig } = await loadKubernetes();
+  const contextIn = async (kubeconfig: string | readonly string[]) => {
+    const paths = typeof kubeconfig === "string" ? [kubeconfig] : kubeconfig;
+    const config = await readKubeConfig(files, paths);
+    if (named !== undefined) return config.context(named);
+    if (config.currentContext !== undefined) return config.context(config.currentContext);
+    const what = paths.map((path) => `"${path}"`).join(", ");
+    throw new PosternError("config", `Cannot use the kubeconfig ${what}: it has no current-context`, {
+      hint: "choose one: kubectl config use-context CONTEXT",
+    });
+  };
+  const context = kubeconfig === undefined
+    ? await inClusterContext({ files, process })
+    : await contextIn(kubeconfig);
+  const direct = new Direct({ network, clock });
+  const { proxyUrl } = context.cluster;
+  const api = new KubeClient(context, {
+    clock,
+    network,
+    files,
+    process,
+    isUnattended: true,
+    ...(most !== undefined && { most }),
+    dial: proxyUrl
+      ? dialerThroughProxy(proxyUrl.href, { name: `the proxy-url of ${context.name}`, world })
+      : (target, options) => direct.dial(target, options),
+    ...(kubeconfig !== undefined && { reread: async () => (await contextIn(kubeconfig)).user }),
+  });
+  return {
+    api,
+    namespace: context.namespace,
+    async [Symbol.asyncDispose]() {
+      await api[Symbol.asyncDispose]();
+      await direct[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { formatPath, formatProblems, maskedUrl } from "../../config/mod.ts";
+import type { World } from "../../world/mod.ts";
+import {
+  acceptedStatus,
+  automaticNoProxy,
+  type AutomaticSettings,
+  checkProxySpec,
+  type EndpointResult,
+  isWithoutProxy,
+  probeEndpoints,
+  type ProxyStatus,
+  readCaBundle,
+  type SpecProblem,
+} from "../../egress/mod.ts";
+import { type ProxyMaterial, type ProxySources, readProxyMaterial } from "./proxy_material.ts";
+
+export interface CheckProxyOptions extends ProxySources {
+  /** Asks the readiness endpoints too. */
+  readonly isLive?: boolean;
+  /** For one attempt, in ms. */
+  readonly timeout?: number;
+  readonly automatic?: AutomaticSettings;
+}
+
+/** What was found about a proxy; no text of it holds a password. */
+export interface ProxyCheck {
+  readonly isAccepted: boolean;
+  readonly problems: readonly CheckedProblem[];
+  readonly warnings: readonly CheckedProblem[];
+  /** What would be accepted, where files tell enough of the cluster. */
+  readonly status?: ProxyStatus;
+  /** Present when endpoints were asked. */
+  readonly endpoints?: readonly EndpointResult[];
+}
+
+export interface CheckedProblem {
+  readonly field: string;
+  readonly reason: string;
+  readonly message: string;
+  /** `FILE:LINE:COLUMN: field: message`, for people. */
+  readonly line: string;
+}
+
+/** Checks a proxy before anybody applies it, as the controller would. */
+export async function checkProxy(
+  world: World,
+  { isLive = false, timeout, automatic, ...sources }: CheckProxyOptions,
+  { signal }: { signal: AbortSignal },
+): Promise<ProxyCheck> {
+  const material = await readProxyMaterial(world, sources);
+  const { spec, clusterNetworks, isInstall, facts, gaps } = material;
+  const report = checkProxySpec(spec, { clusterNetworks, refusesSpaces: isInstall });
+  const ca = await checkCa(material, world.clock.date());
+  const list = facts && !isWithoutProxy(spec) ? automaticNoProxy(facts, automatic) : undefined;
+  const place = isInstall ? [] : ["status"];
+  const found = (messages: readonly string[] = []) =>
+    messages.map((message) => checked({ path: place, reason: "Platform", message }, material));
+  const problems = [
+    ...material.problems.map((problem) => checked(problem, material)),
+    ...report.problems.map((problem) => checked(problem, material)),
+    ...ca.problems,
+    ...found(list?.problems),
+  ];
+  const warnings = [
+    ...report.warnings.map((warning) => checked(warning, material)),
+    ...ca.warnings,
+    ...found(list?.warnings),
+    // Where no list is shown, none can be taken for the whole.
+    ...found(list && gaps.list !== undefined ? [`the list is not whole: ${gaps.list}`] : []),
+  ];
+  const isSound = problems.length === 0;
+  const endpoints = isLive && isSound
+    ? await probeEndpoints(spec, world, {
+      signal,
+      ...(timeout !== undefined && { timeout }),
+      ...(ca.text !== undefined && { ca: ca.text }),
+    })
+    : undefined;
+  return {
+    isAccepted: isSound && (endpoints ?? []).every(({ isReady }) => isReady),
+    problems,
+    warnings,
+    ...(isSound && facts && { status: shownStatus(acceptedStatus(spec, list?.entries ?? [])) }),
+    ...(endpoints && { endpoints }),
+  };
+}
+
+interface CheckedCa {
+  readonly problems: readonly CheckedProblem[];
+  readonly warnings: readonly CheckedProblem[];
+  /** What to trust besides the system, where it is sound. */
+  readonly text?: string;
+}
+
+async function checkCa(material: ProxyMaterial, now: Date): Promise<CheckedCa> {
+  const { ca, isInstall, isTrusted, gaps } = material;
+  const path = isInstall ? ["additionalTrustBundle"] : ["spec", "trustedCA"];
+  const say = (reason: string, message: string) => checked({ path, reason, message }, material);
+  if (!ca) {
+    if (gaps.bundle === undefined) return { problems: [], warnings: [] };
+    return { problems: [], warnings: [say("NotChecked", `is not checked: ${gaps.bundle}`)] };
+  }
+  if ("problem" in ca) {
+    return { problems: [say(ca.problem.reason, `${ca.name} ${ca.problem.message}`)], warnings: [] };
+  }
+  const { problems, warnings } = await readCaBundle(ca.text, { now, refusesTextBehind: isInstall });
+  const unnamed = `names no ConfigMap: no cluster would trust ${ca.name} for it`;
+  return {
+    problems: problems.map(({ reason, message }) => say(reason, `${ca.name} ${message}`)),
+    warnings: [
+      ...warnings.map((message) => say("Certificate", `${ca.name}, ${message}`)),
+      ...(isTrusted || isInstall ? [] : [say("NotNamed", unnamed)]),
+    ],
+    ...(problems.length === 0 && { text: ca.text }),
+  };
+}
+
+type Found = Pick<SpecProblem, "path" | "message"> & { readonly reason: string };
+
+function checked({ path, reason, message }: Found, { document, pathOf }: ProxyMaterial): CheckedProblem {
+  const at = pathOf(path);
+  const [line = ""] = formatProblems([{ path: at, message }], document);
+  return { field: formatPath(at), reason, message, line };
+}
+
+function shownStatus({ httpProxy, httpsProxy, noProxy }: ProxyStatus): ProxyStatus {
+  return { httpProxy: maskedUrl(httpProxy), httpsProxy: maskedUrl(httpsProxy), noProxy };
+}

@@ -1,0 +1,96 @@
+import type { World } from "../../world/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import {
+  automaticNoProxy,
+  type AutomaticSettings,
+  checkNoProxy,
+  mergedNoProxy,
+  type NoProxyClient,
+  type NoProxyVerdict,
+  noProxyVerdicts,
+  type PlatformFacts,
+} from "../../egress/mod.ts";
+import { type ClusterSource, factsOfCluster, readClusterProxy } from "./cluster_proxy.ts";
+import { readProxyMaterial } from "./proxy_material.ts";
+
+/** Where a list comes from: a list itself, an install-config, facts that a person typed, or a cluster. */
+export interface NoProxySources extends ClusterSource {
+  /** Taken as it is. */
+  readonly list?: string | undefined;
+  readonly installConfig?: string | undefined;
+  readonly facts?: PlatformFacts | undefined;
+  /** What an administrator wants besides, in place of what files or the cluster say. */
+  readonly user?: string | undefined;
+  readonly automatic: AutomaticSettings;
+  /** What is asked for each client. */
+  readonly urls: readonly string[];
+}
+
+/** A list, and what clients make of it. */
+export interface NoProxyList {
+  readonly noProxy: string;
+  readonly warnings: readonly string[];
+  readonly verdicts: readonly UrlVerdicts[];
+}
+
+/** What each client does with a URL. */
+export interface UrlVerdicts {
+  readonly url: string;
+  readonly clients: Readonly<Record<NoProxyClient, NoProxyVerdict>>;
+}
+
+/** The list that a cluster has, or would have, and what clients do with URLs by it. */
+export async function noProxyList(
+  world: World,
+  sources: NoProxySources,
+  { signal }: { signal: AbortSignal },
+): Promise<NoProxyList> {
+  const { noProxy, warnings } = await listOf(world, sources, { signal });
+  const verdicts = sources.urls.map((url) => {
+    const clients = noProxyVerdicts(noProxy, url);
+    if (clients) return { url, clients };
+    throw new PosternError("usage", "Cannot look a URL up: it has no scheme or no host", {
+      hint: "write it as https://HOST/",
+    });
+  });
+  return { noProxy, warnings, verdicts };
+}
+
+async function listOf(
+  world: World,
+  { list, installConfig, facts, user, automatic, ...cluster }: NoProxySources,
+  { signal }: { signal: AbortSignal },
+): Promise<Omit<NoProxyList, "verdicts">> {
+  if (list !== undefined) return { noProxy: list, warnings: [] };
+  if (facts) return merged({ facts, user: user ?? "" }, automatic);
+  if (installConfig !== undefined) {
+    const material = await readProxyMaterial(world, { installConfig });
+    if (!material.facts) {
+      throw new PosternError("internal", "Cannot make the list: the install-config has no facts");
+    }
+    return merged({ facts: material.facts, user: user ?? material.spec.noProxy ?? "" }, automatic);
+  }
+  const inputs = await readClusterProxy(world, cluster, { signal });
+  const made = merged({ facts: factsOfCluster(inputs), user: user ?? inputs.spec.noProxy ?? "" }, automatic);
+  if (inputs.install) return made;
+  const why = "there is no install-config in kube-system: no network of the machines is in the list";
+  return { ...made, warnings: [...made.warnings, why] };
+}
+
+function merged(
+  { facts, user }: { readonly facts: PlatformFacts; readonly user: string },
+  settings: AutomaticSettings,
+): Omit<NoProxyList, "verdicts"> {
+  const checked = checkNoProxy(user);
+  const { entries, problems, warnings } = automaticNoProxy(facts, settings);
+  const all = [...checked.problems.map(({ message }) => message), ...problems];
+  if (all.length > 0) {
+    throw new PosternError("config", `Cannot make the list: ${all.join("; ")}`, {
+      hint: "see which fields these come from: postern egress check",
+    });
+  }
+  return {
+    noProxy: mergedNoProxy(user, entries),
+    warnings: [...checked.warnings.map(({ message }) => message), ...warnings],
+  };
+}

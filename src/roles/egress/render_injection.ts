@@ -1,0 +1,194 @@
+import { isMapping } from "../../config/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import type { World } from "../../world/mod.ts";
+import {
+  acceptedStatus,
+  automaticNoProxy,
+  bootstrapManifests,
+  bundleInjection,
+  bundleKey,
+  checkProxySpec,
+  environmentFile,
+  injectProxy,
+  isWithoutProxy,
+  mergedBundle,
+  type ProxyStatus,
+  readCaBundle,
+  readSystemBundle,
+  wantsBundle,
+} from "../../egress/mod.ts";
+import { type ClusterSource, readClusterProxy } from "./cluster_proxy.ts";
+import { readObjects } from "./object_files.ts";
+import { type ProxyMaterial, readProxyMaterial } from "./proxy_material.ts";
+
+export interface RenderSources extends ClusterSource {
+  /** Files of objects that may ask for something. */
+  readonly files: readonly string[];
+  /** A file with the proxy, in place of a cluster. */
+  readonly proxy?: string | undefined;
+  readonly installConfig?: string | undefined;
+  readonly ca?: string | undefined;
+  readonly systemTrust: "include" | "omit";
+}
+
+/** One object, as it is and as it would be. */
+export interface RenderedObject {
+  /** `Deployment shop/web`. */
+  readonly name: string;
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly isChanged: boolean;
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** What would become of objects, and what about it cannot be known from the files at hand. */
+export interface Rendering {
+  readonly objects: readonly RenderedObject[];
+  readonly warnings: readonly string[];
+}
+
+/** What the objects of files would become. Writes nothing. */
+export async function renderInjection(
+  world: World,
+  sources: RenderSources,
+  { signal }: { signal: AbortSignal },
+): Promise<Rendering> {
+  const { status, bundle, warnings } = await injectedValues(world, sources, { signal });
+  const objects: RenderedObject[] = [];
+  const told = new Set<string>();
+  for (const file of sources.files) {
+    for (const { object } of await readObjects(world, file)) {
+      const isMap = object["kind"] === "ConfigMap";
+      const one = isMap ? withBundle(object, bundle) : withVariables(object, status);
+      if (one) objects.push(one);
+      const warning = isMap ? warnings.bundle : warnings.list;
+      if (one?.isChanged && warning !== undefined) told.add(warning);
+    }
+  }
+  return { objects, warnings: [...told] };
+}
+
+/** What a cluster begins with. */
+export interface Bootstrap {
+  readonly manifests: readonly unknown[];
+  /** The environment file of its nodes. */
+  readonly environment: string;
+  readonly status: ProxyStatus;
+}
+
+/** What a cluster begins with, made of its install-config. */
+export async function renderBootstrap(
+  world: World,
+  { installConfig, ca, systemTrust }: Pick<RenderSources, "installConfig" | "ca" | "systemTrust">,
+): Promise<Bootstrap> {
+  const material = await readProxyMaterial(world, { installConfig, ca });
+  const accepted = await acceptedOf(world, material, systemTrust);
+  const trustBundle = material.ca && "text" in material.ca ? material.ca.text : undefined;
+  const { spec } = material;
+  const { status } = accepted;
+  const manifests = bootstrapManifests({ spec, status, trustBundle, merged: accepted.bundle });
+  return { manifests, environment: environmentFile(status), status };
+}
+
+interface Accepted {
+  readonly status: ProxyStatus;
+  readonly bundle: string;
+  /** What is left open by the files, of the variables and of the bundle. */
+  readonly warnings: { readonly list?: string; readonly bundle?: string };
+}
+
+/** What would be accepted of files, or every problem as one error. */
+async function acceptedOf(
+  world: World,
+  { spec, problems, facts, clusterNetworks, isInstall, isTrusted, ca, document, gaps }: ProxyMaterial,
+  systemTrust: "include" | "omit",
+): Promise<Accepted> {
+  const report = checkProxySpec(spec, { clusterNetworks, refusesSpaces: isInstall });
+  const list = facts && !isWithoutProxy(spec) ? automaticNoProxy(facts) : undefined;
+  const text = ca && "text" in ca ? ca.text : undefined;
+  const certificates = text === undefined
+    ? undefined
+    : await readCaBundle(text, { now: world.clock.date(), refusesTextBehind: isInstall });
+  const system = systemTrust === "omit" ? [] : await readSystemBundle(await world.network.trusted?.() ?? []);
+  const merged = mergedBundle(isTrusted ? certificates?.certificates ?? [] : [], system);
+  const found = [
+    ...[...problems, ...report.problems].map(({ message }) => message),
+    ...(ca && "problem" in ca ? [`${ca.name} ${ca.problem.message}`] : []),
+    ...(certificates?.problems ?? []).map(({ message }) => `${ca?.name} ${message}`),
+    ...(list?.problems ?? []),
+    ...("problem" in merged ? [`the merged bundle ${merged.problem.message}`] : []),
+  ];
+  if (found.length === 0 && "text" in merged) {
+    return {
+      status: acceptedStatus(spec, list?.entries ?? []),
+      bundle: merged.text,
+      warnings: {
+        ...(gaps.list !== undefined && { list: `NO_PROXY is not whole: ${gaps.list}` }),
+        ...(gaps.bundle !== undefined && { bundle: `the bundle is not whole: ${gaps.bundle}` }),
+      },
+    };
+  }
+  throw new PosternError("config", `Cannot accept the proxy of "${document.name}": ${found.join("; ")}`, {
+    hint: "postern egress check says where",
+  });
+}
+
+async function injectedValues(
+  world: World,
+  { proxy, installConfig, ca, systemTrust, kubeconfig, context }: RenderSources,
+  { signal }: { signal: AbortSignal },
+): Promise<Accepted> {
+  if (proxy !== undefined || installConfig !== undefined) {
+    const material = await readProxyMaterial(world, { file: proxy, installConfig, ca });
+    return await acceptedOf(world, material, systemTrust);
+  }
+  const inputs = await readClusterProxy(world, { kubeconfig, context }, { signal });
+  const status = mapping(inputs.proxy?.["status"]);
+  const bundle = mapping(inputs.managed?.["data"])[bundleKey];
+  return {
+    status: {
+      httpProxy: textOf(status["httpProxy"]),
+      httpsProxy: textOf(status["httpsProxy"]),
+      noProxy: textOf(status["noProxy"]),
+    },
+    bundle: textOf(bundle),
+    warnings: {},
+  };
+}
+
+function withVariables(
+  object: Readonly<Record<string, unknown>>,
+  status: ProxyStatus,
+): RenderedObject | undefined {
+  const { object: after, isChanged, problems, warnings } = injectProxy(object, status);
+  if (!isChanged && problems.length === 0 && warnings.length === 0) return undefined;
+  return { name: nameOf(object), before: object, after, isChanged, problems, warnings };
+}
+
+function withBundle(object: Readonly<Record<string, unknown>>, bundle: string): RenderedObject | undefined {
+  if (!wantsBundle(object)) return undefined;
+  const name = nameOf(object);
+  if (bundle === "") {
+    const warnings = ["there is no bundle yet"];
+    return { name, before: object, after: object, isChanged: false, problems: [], warnings };
+  }
+  if (!bundleInjection(object, bundle)) return undefined;
+  const after = { ...object, data: { ...mapping(object["data"]), [bundleKey]: bundle } };
+  return { name, before: object, after, isChanged: true, problems: [], warnings: [] };
+}
+
+function nameOf(object: Readonly<Record<string, unknown>>): string {
+  const { name, namespace } = mapping(object["metadata"]);
+  return `${textOf(object["kind"])} ${
+    [textOf(namespace), textOf(name)].filter((part) => part !== "").join("/")
+  }`;
+}
+
+function mapping(value: unknown): Readonly<Record<string, unknown>> {
+  return isMapping(value) ? value : {};
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,143 @@
+import { PosternError } from "../../words/mod.ts";
+import type { World } from "../../world/mod.ts";
+import { type Authority, loadKonnectivity } from "../../konnectivity/mod.ts";
+
+/** What `postern konnectivity certs` is asked for. */
+export interface CertificatesWish {
+  readonly directory: string;
+  /** Names and IP addresses of servers, besides those that upstream's examples have. */
+  readonly names: readonly string[];
+  /** How long certificates are good for, in days; CAs are for ten years or more. */
+  readonly days: number;
+  /** Which certificates to replace where they are there: those near their end, or all. CAs and keys stay. */
+  readonly renews?: "due" | "all";
+}
+
+/** A file that was written, and until when what it holds is good. */
+export interface WrittenCertificate {
+  readonly path: string;
+  readonly notAfter: Date;
+}
+
+interface Leaf {
+  readonly name: string;
+  readonly use: "server" | "client";
+}
+
+/** The layout of upstream's examples: one CA for whoever speaks to the frontend, one for agents. */
+const sides: readonly { readonly side: string; readonly leaves: readonly Leaf[] }[] = [
+  {
+    side: "frontend",
+    leaves: [{ name: "proxy-frontend", use: "server" }, { name: "proxy-client", use: "client" }],
+  },
+  {
+    side: "agent",
+    leaves: [{ name: "proxy-frontend", use: "server" }, { name: "proxy-agent", use: "client" }],
+  },
+];
+const usualNames = ["kubernetes", "localhost", "127.0.0.1"];
+const day = 24 * 3600 * 1000;
+const limit = 1024 * 1024;
+
+/** Writes CAs, certificates and keys of both sides into `frontend/` and `agent/`, or renews what is there. */
+export async function writeCertificates(
+  wish: CertificatesWish,
+  { clock, files }: Pick<World, "clock" | "files">,
+): Promise<WrittenCertificate[]> {
+  const { directory, days, renews } = wish;
+  const { issueCertificate, makeAuthority, readAuthority, readIssued } = await loadKonnectivity();
+  if (renews === undefined) await expectNone(directory, files);
+  const now = clock.date();
+  const written: WrittenCertificate[] = [];
+  if (renews === undefined) await files.publicDirectory(directory);
+  for (const { side, leaves } of sides) {
+    const place = new Place(`${directory}/${side}`, files);
+    let authority: Authority;
+    if (renews === undefined) {
+      await place.make();
+      const span = { from: now, to: new Date(now.getTime() + Math.max(tenYears, days) * day) };
+      authority = await makeAuthority(`konnectivity ${side} CA`, span);
+      await place.write("ca", { cert: authority.pem, key: authority.keyPem });
+      written.push({ path: place.issued("ca"), notAfter: authority.notAfter });
+    } else authority = await readAuthority(await place.read("ca"), place.issued("ca"));
+    for (const leaf of leaves) {
+      const before = renews && await readIssued(await place.read(leaf.name), place.issued(leaf.name));
+      const names = leaf.use === "client"
+        ? []
+        : [...new Set([...before?.names ?? usualNames, ...wish.names])];
+      const isAsItShouldBe = before && !isDue(before, now) && names.length === before.names.length;
+      if (isAsItShouldBe && renews === "due") continue;
+      const to = new Date(Math.min(now.getTime() + days * day, authority.notAfter.getTime()));
+      const { cert, keyPem } = await issueCertificate(authority, {
+        commonName: leaf.name,
+        use: leaf.use,
+        names,
+        span: { from: now, to },
+        ...(before && { key: before.key }),
+      });
+      await place.write(leaf.name, { cert, ...(keyPem !== undefined && { key: keyPem }) });
+      written.push({ path: place.issued(leaf.name), notAfter: to });
+    }
+  }
+  return written;
+}
+
+const tenYears = 3650;
+
+/** In the last third of its time, or past it. */
+function isDue({ notBefore, notAfter }: { notBefore: Date; notAfter: Date }, now: Date): boolean {
+  const span = notAfter.getTime() - notBefore.getTime();
+  return notAfter.getTime() - now.getTime() < span / 3;
+}
+
+async function expectNone(directory: string, files: World["files"]): Promise<void> {
+  for (const { side } of sides) {
+    if (await files.info(`${directory}/${side}`) === undefined) continue;
+    throw new PosternError(
+      "config",
+      `Cannot make certificates in "${directory}": "${side}" is there already`,
+      {
+        hint: "renew them with --renew, or name another directory",
+      },
+    );
+  }
+}
+
+/** The directories of one side: `issued/` for everybody, `private/` for its owner. */
+class Place {
+  readonly #directory: string;
+  readonly #files: World["files"];
+
+  constructor(directory: string, files: World["files"]) {
+    this.#directory = directory;
+    this.#files = files;
+  }
+
+  issued(name: string): string {
+    return `${this.#directory}/issued/${name}.crt`;
+  }
+
+  async make(): Promise<void> {
+    await this.#files.publicDirectory(this.#directory);
+    await this.#files.publicDirectory(`${this.#directory}/issued`);
+    await this.#files.privateDirectory(`${this.#directory}/private`);
+  }
+
+  /** The key first: a certificate without it is of no use. */
+  async write(name: string, { cert, key }: { readonly cert: string; readonly key?: string }): Promise<void> {
+    if (key !== undefined) await this.#files.replace(this.#key(name), key, { mode: 0o600 });
+    await this.#files.replace(this.issued(name), cert, { mode: 0o644 });
+  }
+
+  async read(name: string): Promise<{ cert: string; key: string }> {
+    const [cert, key] = await Promise.all([
+      this.#files.readText(this.issued(name), { limit }),
+      this.#files.readText(this.#key(name), { limit }),
+    ]);
+    return { cert, key };
+  }
+
+  #key(name: string): string {
+    return `${this.#directory}/private/${name}.key`;
+  }
+}

@@ -1,0 +1,61 @@
+import { type Log, whenAborted } from "../../core/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import type { World } from "../../world/mod.ts";
+import { loadKonnectivity } from "../../konnectivity/mod.ts";
+import { ConfigWatch, loadConfig } from "../../plan/mod.ts";
+import { Door } from "../../instance/mod.ts";
+import { sidecarConfig, type SidecarSettings } from "./sidecar_config.ts";
+
+export interface SidecarOptions {
+  readonly version: string;
+  readonly log: Log;
+  readonly onReady: (addresses: readonly string[]) => Promise<void>;
+  /** Takes no more clients, and lets those there are end. */
+  readonly draining: AbortSignal;
+}
+
+/** Runs one of HyperShift's proxies until it has drained; the signal drops what is left. */
+export async function runKonnectivitySidecar(
+  settings: SidecarSettings,
+  world: World,
+  { version, log, onReady, draining, signal }: SidecarOptions & { readonly signal: AbortSignal },
+): Promise<void> {
+  const text = JSON.stringify(sidecarConfig(settings));
+  const config = await loadConfig(world, { text });
+  const { healthPages } = await loadKonnectivity();
+  await using door = new Door(world, config, {
+    version,
+    id: `konnectivity-${settings.kind}`,
+    log,
+    asks: "nobody",
+    pages: (door) =>
+      healthPages({
+        checks: [{ name: "ping", isSo: () => true }, { name: "serving", isSo: () => door.phase === "ready" }],
+        notReady: 503,
+        metrics: () => door.collect(),
+      }),
+  });
+  await door.open();
+  // The operator of the guest cluster swaps a kubeconfig; a reload reads what it says then.
+  using watch = new ConfigWatch(world, log, () => {
+    // A reload that fails is told in the log.
+    door.reload(() => loadConfig(world, { text })).catch(() => {});
+  });
+  if (settings.kubeconfigs !== undefined) await follow(watch, settings.kubeconfigs, world);
+  const addresses = door.listeners.map(({ address }) => address);
+  if (settings.isOpen && !settings.user) {
+    log.warn("door.open", { reason: "anybody who reaches it may use it" });
+  }
+  log.info("door.ready", { addresses: addresses.join(" "), pid: world.process.pid });
+  await onReady(addresses);
+  await new Promise<void>((resolve) => void whenAborted(draining, resolve));
+  using _drop = whenAborted(signal, () => door.dropAll(new PosternError("cancelled", "The door was closed")));
+  await door.drain();
+}
+
+async function follow(watch: ConfigWatch, paths: readonly string[], { files }: World): Promise<void> {
+  const texts = new Map<string, string | undefined>();
+  // A file that is missing, or cannot be read, may come.
+  for (const path of paths) texts.set(path, await files.readTextIfThere(path).catch(() => undefined));
+  await watch.follow({ texts });
+}

@@ -1,0 +1,118 @@
+import { type Clock, type Log, pause, within } from "../../core/mod.ts";
+import { describe, isPosternError, PosternError } from "../../words/mod.ts";
+import type { Lease, Leases } from "../../kube/mod.ts";
+
+export interface ServerLeaseOptions {
+  readonly leases: Leases;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Who we are among the servers. */
+  readonly serverId: string;
+  /** By which agents know the Leases of servers. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly random: () => number;
+}
+
+/** In s and ms, as upstream's: its agents and servers judge ours by them. */
+const seconds = 30;
+const renewEvery = 15_000;
+const firstPause = 1000;
+const mostWrites = 3;
+
+/** The Lease by which agents count a server: kept while it runs, with an eye on those of servers that are gone. */
+export class ServerLease {
+  readonly #options: ServerLeaseOptions;
+  readonly #name: string;
+  #lease: Lease | undefined;
+  #culled = 0;
+
+  constructor(options: ServerLeaseOptions) {
+    this.#options = options;
+    this.#name = `konnectivity-proxy-server-${options.serverId}`;
+  }
+
+  /** How many Leases of others were removed since they were over. */
+  get culled(): number {
+    return this.#culled;
+  }
+
+  /** Keeps it until the signal ends; an API that is away is asked again, sooner than usual. */
+  async run({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    const { clock, log, random } = this.#options;
+    for (let failures = 0;;) {
+      try {
+        await this.#renew(signal);
+        if (failures > 0) log.info("lease.renewed", { lease: this.#name });
+        failures = 0;
+        await this.#cull(signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        failures++;
+        log.warn("lease.failed", { lease: this.#name, reason: describe(error) });
+      }
+      const wait = failures === 0 ? renewEvery : Math.min(renewEvery, firstPause * 2 ** (failures - 1));
+      await pause(clock, wait * (1 + 0.04 * random()), { signal });
+    }
+  }
+
+  /** Takes it back, so that agents look for one server less. */
+  async remove(): Promise<void> {
+    const { leases, clock, log } = this.#options;
+    const late = () => new PosternError("timeout", "Cannot wait for the API server any longer");
+    const { signal } = new AbortController();
+    try {
+      const work = (signal: AbortSignal) => leases.remove(this.#name, { signal });
+      await within({ clock, ms: 5000, signal, error: late }, work);
+    } catch (error) {
+      // It is over by itself soon.
+      log.warn("lease.left", { lease: this.#name, reason: describe(error) });
+    }
+  }
+
+  async #renew(signal: AbortSignal): Promise<void> {
+    const { leases, clock, labels, serverId: holder } = this.#options;
+    for (let writes = 0; writes < mostWrites; writes++) {
+      const now = clock.date();
+      const before = this.#lease ?? await leases.read(this.#name, { signal });
+      const changes = { holder, seconds, labels, renewed: now };
+      this.#lease = before
+        ? await leases.update(before, { ...changes, labels: { ...before.labels, ...labels } }, { signal })
+        : await leases.create(this.#name, { ...changes, acquired: undefined, transitions: 0 }, { signal });
+      if (this.#lease) return;
+    }
+    throw new PosternError("refused", `Cannot renew the Lease "${this.#name}": others write it all the time`);
+  }
+
+  /** Those that others have renewed meanwhile stay: a Lease is removed as it was read, or not at all. */
+  async #cull(signal: AbortSignal): Promise<void> {
+    const { leases, clock, labels, log } = this.#options;
+    for (const lease of await leases.listExpired(selectorOf(labels), clock.date(), { signal })) {
+      if (lease.name === this.#name) continue;
+      try {
+        if (!await leases.remove(lease, { signal })) continue;
+      } catch (error) {
+        if (!isPosternError(error, "not_allowed")) throw error;
+        log.warn("lease.stays", { lease: lease.name, reason: describe(error) });
+        continue;
+      }
+      this.#culled++;
+      log.info("lease.culled", { lease: lease.name, holder: lease.holder });
+    }
+  }
+}
+
+/** `a=b,c=d` as labels; what is none is `usage`. */
+export function parseLabels(text: string): Readonly<Record<string, string>> {
+  const labels = text.split(",").map((part) => /^\s*([\w./-]+)\s*=\s*([\w.-]*)\s*$/.exec(part));
+  if (text.trim() === "" || labels.some((label) => !label)) {
+    throw new PosternError("usage", `Cannot read ${JSON.stringify(text)} as labels`, {
+      hint: "write them as k8s-app=konnectivity-server,other=value",
+    });
+  }
+  return Object.fromEntries(labels.map((label) => [label?.[1] ?? "", label?.[2] ?? ""]));
+}
+
+/** Labels as a selector of the API. */
+export function selectorOf(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels).map(([name, is]) => `${name}=${is}`).join(",");
+}

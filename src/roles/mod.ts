@@ -1,0 +1,11 @@
+export { checkProxy, type ProxyCheck } from "./egress/check_proxy.ts";
+export { type NoProxyList, noProxyList } from "./egress/no_proxy_list.ts";
+export { renderBootstrap, type RenderedObject, renderInjection } from "./egress/render_injection.ts";
+export { runEgressController } from "./egress/run_controller.ts";
+export { writeCertificates } from "./konnectivity/certificate_files.ts";
+export { fetchThroughKonnectivity } from "./konnectivity/fetch_through.ts";
+export { runKonnectivityAgent } from "./konnectivity/run_agent.ts";
+export { runKonnectivityServer } from "./konnectivity/run_server.ts";
+export { runKonnectivitySidecar } from "./konnectivity/run_sidecar.ts";
+export { parseLabels, selectorOf } from "./konnectivity/server_lease.ts";
+export type { SidecarSettings } from "./konnectivity/sidecar_config.ts";

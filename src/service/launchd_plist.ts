@@ -1,0 +1,117 @@
+import { parseTarget, PosternError } from "../words/mod.ts";
+import { type ServiceFile, type ServicePlanOptions, writtenBy } from "./service_file.ts";
+
+/** The labels of the person's launchd. */
+export const doorLabel = "local.postern.door";
+export const updateLabel = "local.postern.update";
+
+/** launchd's name for what the socket is; with `inetdCompatibility` nobody asks for it. */
+const socketName = "Door";
+
+/** The agents of a person's launchd. The form that starts on demand has never run on a Mac. */
+export function launchdPlists(home: string, options: ServicePlanOptions): ServiceFile[] {
+  const { self, updateArguments, hasTimer, kubeconfigs } = options;
+  const file = (label: string, value: Plist): ServiceFile => ({
+    path: `${home}/Library/LaunchAgents/${label}.plist`,
+    name: label,
+    content: plist(value),
+  });
+  const timer = {
+    Label: updateLabel,
+    ProgramArguments: [...self, ...updateArguments],
+    StartCalendarInterval: { Hour: 8, Minute: 0 },
+    ProcessType: "Background",
+    ...environment({ KUBECONFIG: kubeconfigs }),
+    ...logs(home, updateLabel),
+  };
+  return [file(doorLabel, door(home, options)), ...(hasTimer ? [file(updateLabel, timer)] : [])];
+}
+
+function door(
+  home: string,
+  { isAlways, self, doorArguments, addresses, agent, kubeconfigs, drain }: ServicePlanOptions,
+): Plist {
+  return {
+    Label: doorLabel,
+    ProgramArguments: [
+      ...self,
+      ...doorArguments,
+      // Its outputs are the socket, as for a program of inetd.
+      ...(isAlways ? [] : [`--log-file=${doorLog(home)}`]),
+    ],
+    LimitLoadToSessionType: "Aqua",
+    ProcessType: "Interactive",
+    ExitTimeOut: Math.ceil(drain / 1000) + 15,
+    SoftResourceLimits: { NumberOfFiles: 65_536 },
+    ...environment({ SSH_AUTH_SOCK: agent, KUBECONFIG: kubeconfigs }),
+    ...(isAlways
+      ? { RunAtLoad: true, KeepAlive: true, ThrottleInterval: 10, ...logs(home, doorLabel) }
+      : { inetdCompatibility: { Wait: true }, Sockets: { [socketName]: socketOf(addresses) } }),
+  };
+}
+
+function environment(variables: Readonly<Record<string, string | undefined>>): { [key: string]: Plist } {
+  const set = Object.entries(variables).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value]]
+  );
+  return set.length === 0 ? {} : { EnvironmentVariables: Object.fromEntries(set) };
+}
+
+/** With `inetdCompatibility` there is one standard input, and so one socket. */
+function socketOf(addresses: readonly string[]): Plist {
+  const [address, ...more] = addresses.filter((address) => !address.startsWith("["));
+  if (address === undefined || more.length > 0) {
+    throw new PosternError("config", "Cannot start on demand here: launchd hands over one IPv4 socket", {
+      hint: "install it with --always, or let listen.mixed name one address",
+    });
+  }
+  const { host, port } = parseTarget(address);
+  return { SockType: "stream", SockFamily: "IPv4", SockNodeName: host, SockServiceName: `${port}` };
+}
+
+/** Where the door logs to. */
+export function doorLog(home: string): string {
+  return logOf(home, doorLabel);
+}
+
+function logOf(home: string, label: string): string {
+  return `${home}/Library/Logs/${label}.log`;
+}
+
+function logs(home: string, label: string): { readonly [key: string]: Plist } {
+  const path = logOf(home, label);
+  return { StandardOutPath: path, StandardErrorPath: path };
+}
+
+type Plist = string | number | boolean | readonly Plist[] | { readonly [key: string]: Plist };
+
+function plist(value: Plist): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<!-- ${writtenBy} -->
+<plist version="1.0">
+${element(value, "")}</plist>
+`;
+}
+
+function element(value: Plist, indent: string): string {
+  const deeper = `${indent}  `;
+  if (typeof value === "string") return `${indent}<string>${escaped(value)}</string>\n`;
+  if (typeof value === "number") return `${indent}<integer>${value}</integer>\n`;
+  if (typeof value === "boolean") return `${indent}<${value}/>\n`;
+  if (isList(value)) {
+    return `${indent}<array>\n${value.map((item) => element(item, deeper)).join("")}${indent}</array>\n`;
+  }
+  const entries = Object.entries(value).map(([key, item]) =>
+    `${deeper}<key>${escaped(key)}</key>\n${element(item, deeper)}`
+  );
+  return `${indent}<dict>\n${entries.join("")}${indent}</dict>\n`;
+}
+
+function isList(value: Plist): value is readonly Plist[] {
+  return Array.isArray(value);
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}

@@ -1,0 +1,47 @@
+import { isMapping } from "../config/mod.ts";
+import { describe } from "../words/mod.ts";
+import type { Log } from "../core/mod.ts";
+import type { World } from "../world/mod.ts";
+import { keyUrl, type StoredTokens } from "./token_cache.ts";
+
+const mostBytes = 1024 * 1024;
+
+/**
+ * What commodore has stored for an API: a map of its URL to the whole answer of the token endpoint, or, in older
+ * versions, to the id_token alone. The file is only read, and whatever is wrong with it is no failure.
+ */
+export async function commodoreTokens(
+  apiUrl: string,
+  { files, places, process }: Pick<World, "files" | "places" | "process">,
+  log: Log,
+): Promise<StoredTokens | undefined> {
+  const base = process.env("XDG_CACHE_HOME");
+  const path = `${base?.startsWith("/") ? base : `${places.home}/.cache`}/commodore/token`;
+  try {
+    const found = await files.info(path);
+    if (!found) return undefined;
+    // Commodore leaves it readable to others; whoever may write it could sign us in as somebody else.
+    const isForeign = found.owner !== undefined && process.uid !== undefined && found.owner !== process.uid;
+    if (isForeign || (found.mode ?? 0) & 0o022) {
+      log.warn("sign_in.commodore_ignored", { file: path, reason: "others may write it" });
+      return undefined;
+    }
+    return tokensFor(JSON.parse(await files.readText(path, { limit: mostBytes })), apiUrl);
+  } catch (error) {
+    // The text of a SyntaxError quotes what it could not read.
+    const reason = error instanceof SyntaxError ? "it is not JSON" : describe(error);
+    log.info("sign_in.commodore_ignored", { file: path, reason });
+    return undefined;
+  }
+}
+
+function tokensFor(cache: unknown, apiUrl: string): StoredTokens | undefined {
+  if (!isMapping(cache)) return undefined;
+  // One without its scheme is a URL too, of no web address.
+  const isApi = (url: string) => /^https?:/i.test(url) && URL.canParse(url) && keyUrl(url) === apiUrl;
+  const [, entry] = Object.entries(cache).find(([url]) => isApi(url)) ?? [];
+  if (typeof entry === "string") return { idToken: entry };
+  if (!isMapping(entry) || typeof entry["id_token"] !== "string") return undefined;
+  const refreshToken = entry["refresh_token"];
+  return { idToken: entry["id_token"], ...(typeof refreshToken === "string" && { refreshToken }) };
+}

@@ -1,0 +1,11 @@
+export { reachingThrough, type ReachSshHost } from "./reach_ssh_host.ts";
+export { demandUsable, resolveChain } from "./ssh_chain.ts";
+export type { SshHopStatus } from "./ssh_hop.ts";
+export type { SshHost } from "./ssh_host.ts";
+export { sshLabel } from "./ssh_label.ts";
+export { sshNotes } from "./ssh_notes.ts";
+export { sshOfPerson, type SshPerson } from "./ssh_of_person.ts";
+export type { HeldChain, SshStation } from "./ssh_pool.ts";
+export { type SshSection, sshSection } from "./ssh_section.ts";
+export { SshServices, type SshServicesOptions } from "./ssh_services.ts";
+export { inspectSsh, type SshFinding, type SshSurroundings } from "./ssh_surroundings.ts";

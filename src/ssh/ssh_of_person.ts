@@ -1,0 +1,53 @@
+import type { Clock, Log } from "../core/mod.ts";
+import type { Files, Network, Places, Process, Terminal } from "../world/mod.ts";
+import { Openssh } from "./openssh.ts";
+import { OpensshDirectory } from "./openssh_directory.ts";
+import { runProxyCommand } from "./proxy_command.ts";
+import type { SshHost } from "./ssh_host.ts";
+import { sshPrompt } from "./ssh_prompt.ts";
+import { readingOf } from "./ssh_reading.ts";
+import type { SshSection } from "./ssh_section.ts";
+import { SshServices } from "./ssh_services.ts";
+
+/** A person's machine, as far as ssh has to do with it. */
+export interface SshPerson {
+  readonly network: Network;
+  readonly clock: Clock;
+  readonly files: Files;
+  readonly log: Log;
+  readonly process: Process;
+  readonly places: Pick<Places, "runtime">;
+  /** Where somebody can be asked; absent where nobody is to be. */
+  readonly terminal?: Terminal | undefined;
+  /** Nobody waits for what is done: see `SshPromptParts`. */
+  readonly isUnattended?: boolean | undefined;
+}
+
+/** Ssh as this person has set it up: their configuration, agent, programs, and themselves to be asked. */
+export function sshOfPerson(person: SshPerson, section: SshSection | undefined): SshServices {
+  const { network, clock, files, log, process, places, terminal, isUnattended } = person;
+  const prompt = terminal && sshPrompt({ terminal, process, log, isUnattended });
+  const { platform } = process;
+  const parent = `${places.runtime}/ssh`;
+  const directory = new OpensshDirectory({ parent, platform, network, files, clock, log });
+  return new SshServices({
+    network,
+    clock,
+    files,
+    log,
+    reading: readingOf(person),
+    runCommand: (command, options) => runProxyCommand(command, { process, clock }, options),
+    openSsh: (host, { times, config }) =>
+      new Openssh({
+        host,
+        target: targetOf(host, config),
+        deps: { process, network, files, clock, log, directory, times },
+      }),
+    directory,
+    ...(prompt && { prompt }),
+  }, section);
+}
+
+function targetOf({ alias, asked, jumps }: SshHost, config: string | undefined) {
+  return { ...asked, alias, jumps, ...(config !== undefined && { config }) };
+}

@@ -1,0 +1,29 @@
+export {
+  formatIp,
+  type IpBytes,
+  isLoopback,
+  isLoopbackHost,
+  isUnspecified,
+  parseIp,
+  parseIPv4,
+  parseIPv6,
+  unmapped,
+} from "./address.ts";
+export { asciiName } from "./ascii_name.ts";
+export { canonicalHost } from "./canonical_host.ts";
+export type { Endpoint } from "./endpoint.ts";
+export {
+  asPosternError,
+  asUnstarted,
+  describe,
+  type ErrorCode,
+  type ErrorDetail,
+  exitCode,
+  httpStatus,
+  isErrorCode,
+  isPosternError,
+  PosternError,
+  socks5Reply,
+} from "./errors.ts";
+export { endsInNumber, parseAnyIPv4 } from "./numeric_host.ts";
+export { formatTarget, normalHost, parseTarget, type Target } from "./target.ts";

@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { HttpClient } from "../../../src/http/mod.ts";
+import { readObject } from "../../../src/emergency/mod.ts";
+import { type ErrorCode, PosternError } from "../../../src/words/mod.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
+import { MemoryNetwork } from "../../support/memory_network.ts";
+import { type WebAnswer, WebServer } from "../../support/web_server.ts";
+
+const { signal } = new AbortController();
+const secretKey = "SECRET-KEY";
+const bucket = {
+  endpoint: new URL("http://127.0.0.1:9000"),
+  region: "rma1",
+  bucket: "emergency",
+  accessKey: "AKIA",
+  secretKey,
+};
+
+class S3 implements AsyncDisposable {
+  readonly clock = new FakeClock();
+  readonly network = new MemoryNetwork();
+  readonly server: WebServer;
+
+  constructor(answer: WebAnswer) {
+    this.server = new WebServer(this.network.listen({ host: "127.0.0.1", port: 9000 }), () => answer);
+  }
+
+  read(name = "em-1"): Promise<Uint8Array | undefined> {
+    return readObject(bucket, name, { client: new HttpClient(this), clock: this.clock }, { signal });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.server[Symbol.asyncDispose]();
+  }
+}
+
+Deno.test("readObject() signs what it asks for, and follows nothing", async () => {
+  await using s3 = new S3({ body: "content" });
+  assert.equal(new TextDecoder().decode(await s3.read("a b/ü")), "content");
+  const [request] = s3.server.requests;
+  assert.equal(request?.url.pathname, "/emergency/a%20b/%C3%BC");
+  assert.equal(request?.fields.get("x-amz-date"), "20260101T000000Z");
+  assert.match(
+    request?.fields.get("authorization") ?? "",
+    /^AWS4-HMAC-SHA256 Credential=AKIA\/20260101\/rma1\/s3\/aws4_request, SignedHeaders=host;x-amz-content-sha256;x-amz-date, Signature=[0-9a-f]{64}$/,
+  );
+});
+
+Deno.test("readObject() asks for no object whose name leads elsewhere", async () => {
+  await using s3 = new S3({ body: "content" });
+  await assert.rejects(s3.read("../other/object"), /no object can be called so/);
+  assert.deepEqual(s3.server.requests, []);
+});
+
+const xml = (code: string, more = "") =>
+  `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>told</Message>${more}</Error>`;
+
+Deno.test("readObject() tells a missing object by the words of S3 alone", async () => {
+  await using s3 = new S3({ status: 404, body: xml("NoSuchKey") });
+  assert.equal(await s3.read(), undefined);
+});
+
+const refusals: {
+  readonly name: string;
+  readonly answer: WebAnswer;
+  readonly code: ErrorCode;
+  readonly says: RegExp;
+  readonly hint?: RegExp;
+}[] = [
+  {
+    name: "access denied",
+    answer: { status: 403, body: xml("AccessDenied") },
+    code: "auth",
+    says: /refuses us \("AccessDenied", status 403\)/,
+    hint: /a missing one looks the same/,
+  },
+  {
+    name: "an unknown key",
+    answer: { status: 403, body: xml("InvalidAccessKeyId") },
+    code: "auth",
+    says: /InvalidAccessKeyId/,
+    hint: /check accessKeyFile/,
+  },
+  { name: "403 without a word", answer: { status: 403 }, code: "auth", says: /refuses us \(status 403\)/ },
+  {
+    name: "a clock that is wrong",
+    answer: {
+      status: 403,
+      body: xml("RequestTimeTooSkewed", "<ServerTime>2026-02-01T00:00:00Z</ServerTime>"),
+    },
+    code: "auth",
+    says: /RequestTimeTooSkewed\): here it is "2026-01-01T00:00:00\.000Z", there "2026-02-01T00:00:00Z"/,
+    hint: /clock/,
+  },
+  {
+    name: "no such bucket",
+    answer: { status: 404, body: xml("NoSuchBucket") },
+    code: "config",
+    says: /"emergency" at http:\/\/127\.0\.0\.1:9000: there is no such bucket/,
+  },
+  {
+    name: "another region",
+    answer: { status: 301, body: xml("PermanentRedirect", "<Region>lpg1</Region>") },
+    code: "config",
+    says: /it is in the region "lpg1"/,
+  },
+  {
+    name: "a redirect to a sign-in",
+    answer: { status: 302, fields: [["Location", "https://sso.example.net/login?to=secret"]] },
+    code: "config",
+    says: /it redirects to "https:\/\/sso\.example\.net\/login"$/,
+    hint: /keys are sent nowhere else/,
+  },
+  {
+    name: "a web page in the place of S3",
+    answer: { status: 404, body: "<html>no</html>" },
+    code: "protocol",
+    says: /what answers there is no S3/,
+  },
+  {
+    name: "trouble",
+    answer: { status: 503, body: xml("SlowDown") },
+    code: "unreachable",
+    says: /out of order/,
+  },
+  { name: "anything else", answer: { status: 418 }, code: "protocol", says: /status 418$/ },
+  {
+    name: "10 MB",
+    answer: { body: " ".repeat(10_000_000) },
+    code: "protocol",
+    says: /more than 4194304 bytes/,
+  },
+  {
+    name: "terminal escapes in its words",
+    answer: { status: 403, body: xml("\u001b[2J\u0007") },
+    code: "auth",
+    says: /"\?\[2J\?"/,
+  },
+];
+for (const { name, answer, code, says, hint } of refusals) {
+  Deno.test(`readObject() tells of ${name}`, async () => {
+    await using s3 = new S3(answer);
+    await assert.rejects(s3.read(), (error: Error) => {
+      assert.ok(error instanceof PosternError);
+      assert.deepEqual([error.code, says.test(error.message)], [code, true], error.message);
+      if (hint) assert.match(error.hint ?? "", hint);
+      assert.ok(!`${error.message}${error.hint}`.includes(secretKey));
+      return true;
+    });
+    assert.equal(s3.server.requests.length, 1);
+  });
+}

@@ -1,0 +1,224 @@
+import assert from "node:assert/strict";
+import type { Conn } from "../../../src/core/mod.ts";
+import { type ErrorCode, PosternError } from "../../../src/words/mod.ts";
+import { firstConnected, interleaved } from "../../../src/http/mod.ts";
+import { FakeClock, settle } from "../../support/fake_clock.ts";
+import { type MemoryConn, memoryPair } from "../../support/memory_conn.ts";
+
+const six = (count: number) => Array.from({ length: count }, (_, at) => `2001:db8::${at + 1}`);
+const four = (count: number) => Array.from({ length: count }, (_, at) => `192.0.2.${at + 1}`);
+
+for (
+  const { name, given, wanted } of [
+    { name: "one family as it is", given: four(3), wanted: four(3) },
+    {
+      name: "IPv6 first when the resolver has it first",
+      given: [...six(1), ...four(1)],
+      wanted: [...six(1), ...four(1)],
+    },
+    {
+      name: "IPv4 first when the resolver has it first",
+      given: [...four(1), ...six(1)],
+      wanted: [...four(1), ...six(1)],
+    },
+    {
+      name: "families in turn",
+      given: [...six(3), ...four(2)],
+      wanted: ["2001:db8::1", "192.0.2.1", "2001:db8::2", "192.0.2.2", "2001:db8::3"],
+    },
+    {
+      name: "more of the second family at the end",
+      given: ["192.0.2.1", ...six(3)],
+      wanted: ["192.0.2.1", ...six(3)],
+    },
+    { name: "nothing", given: [], wanted: [] },
+  ]
+) {
+  Deno.test(`interleaved() gives ${name}`, () => assert.deepEqual(interleaved(given), wanted));
+}
+
+/** A race whose attempts a test answers one by one. */
+class Arena {
+  readonly clock = new FakeClock();
+  readonly stop = new AbortController();
+  readonly started: string[] = [];
+  readonly stopped: string[] = [];
+  readonly #answers = new Map<string, PromiseWithResolvers<Conn>>();
+
+  race(addresses: readonly string[]): Promise<Conn> {
+    return firstConnected(addresses, (address, { signal }) => {
+      this.started.push(address);
+      const answer = Promise.withResolvers<Conn>();
+      this.#answers.set(address, answer);
+      signal.addEventListener("abort", () => {
+        this.stopped.push(address);
+        answer.reject(signal.reason);
+      });
+      return answer.promise;
+    }, { clock: this.clock, signal: this.stop.signal, name: "example.com", port: 443 });
+  }
+
+  async connect(address: string): Promise<MemoryConn> {
+    const [near] = memoryPair();
+    this.#answers.get(address)?.resolve(near);
+    await settle();
+    return near;
+  }
+
+  async fail(address: string, code: ErrorCode): Promise<void> {
+    this.#answers.get(address)?.reject(new PosternError(code, `Cannot reach ${address}`));
+    await settle();
+  }
+}
+
+Deno.test("firstConnected() starts the next address after 250 ms and not before", async () => {
+  const arena = new Arena();
+  const race = arena.race(["a::1", "b"]);
+  await arena.clock.advance(249);
+  assert.deepEqual(arena.started, ["a::1"]);
+  await arena.clock.advance(1);
+  assert.deepEqual(arena.started, ["a::1", "b"]);
+  const conn = await arena.connect("b");
+  assert.equal(await race, conn);
+  assert.deepEqual(arena.stopped, ["a::1"]);
+  assert.equal(arena.clock.waiting, 0);
+});
+
+Deno.test("firstConnected() starts the next address at once when one fails", async () => {
+  const arena = new Arena();
+  const race = arena.race(["a::1", "b", "c"]);
+  await arena.clock.advance(100);
+  await arena.fail("a::1", "refused");
+  assert.deepEqual(arena.started, ["a::1", "b"]);
+  // The delay begins anew with each attempt.
+  await arena.clock.advance(249);
+  assert.deepEqual(arena.started, ["a::1", "b"]);
+  await arena.clock.advance(1);
+  assert.deepEqual(arena.started, ["a::1", "b", "c"]);
+  const conn = await arena.connect("c");
+  assert.equal(await race, conn);
+  assert.equal(arena.clock.waiting, 0);
+});
+
+Deno.test("firstConnected() keeps a slow first address in the race", async () => {
+  const arena = new Arena();
+  const race = arena.race(["a::1", "b"]);
+  await arena.clock.advance(5000);
+  const conn = await arena.connect("a::1");
+  assert.equal(await race, conn);
+  assert.deepEqual(arena.stopped, ["b"]);
+});
+
+Deno.test("firstConnected() closes a connection that comes too late", async () => {
+  const clock = new FakeClock();
+  const late = Promise.withResolvers<Conn>();
+  const [winner] = memoryPair();
+  const [loser] = memoryPair();
+  const race = firstConnected(
+    ["a::1", "b"],
+    (address) => address === "b" ? Promise.resolve(winner) : late.promise,
+    { clock, signal: new AbortController().signal, name: "example.com", port: 443 },
+  );
+  await clock.advance(250);
+  assert.equal(await race, winner);
+  late.resolve(loser);
+  await settle();
+  assert.equal(loser.isClosed, true);
+  assert.equal(winner.isClosed, false);
+});
+
+Deno.test("firstConnected() stops every attempt when the signal ends, and fails with its reason", async () => {
+  const arena = new Arena();
+  const race = arena.race(["a::1", "b", "c"]);
+  await arena.clock.advance(250);
+  const reason = new Error("enough");
+  const failed = assert.rejects(race, reason);
+  arena.stop.abort(reason);
+  await failed;
+  assert.deepEqual(arena.stopped, ["a::1", "b"]);
+  await arena.clock.advance(1000);
+  assert.deepEqual(arena.started, ["a::1", "b"]);
+  assert.equal(arena.clock.waiting, 0);
+});
+
+Deno.test("firstConnected() starts nothing for a signal that has ended", async () => {
+  const arena = new Arena();
+  arena.stop.abort(new Error("enough"));
+  await assert.rejects(arena.race(["a::1"]), /enough/);
+  assert.deepEqual(arena.started, []);
+});
+
+Deno.test("firstConnected() needs no clock for one address, and fails with the reason of its signal", async () => {
+  const arena = new Arena();
+  const race = arena.race(["a::1"]);
+  assert.equal(arena.clock.waiting, 0);
+  const reason = new Error("enough");
+  const failed = assert.rejects(race, reason);
+  arena.stop.abort(reason);
+  await failed;
+  assert.deepEqual(arena.stopped, ["a::1"]);
+});
+
+const failures: { codes: ErrorCode[]; code: ErrorCode; says: string }[] = [
+  {
+    codes: ["refused", "refused"],
+    code: "refused",
+    says: "Cannot reach example.com:443: a::1 refused the connection, b2 refused the connection",
+  },
+  {
+    codes: ["unreachable", "refused"],
+    code: "refused",
+    says: "Cannot reach example.com:443: a::1 is unreachable, b2 refused the connection",
+  },
+  {
+    codes: ["timeout", "unreachable"],
+    code: "unreachable",
+    says: "Cannot reach example.com:443: a::1 did not answer, b2 is unreachable",
+  },
+  { codes: ["timeout"], code: "timeout", says: "Cannot reach example.com:443: a::1 did not answer" },
+  {
+    codes: ["internal", "timeout"],
+    code: "timeout",
+    says: "Cannot reach example.com:443: a::1 failed (Cannot reach a::1), b2 did not answer",
+  },
+  {
+    codes: ["refused", "refused", "refused", "refused", "refused", "refused"],
+    code: "refused",
+    says: "Cannot reach example.com:443: a::1 refused the connection, b2 refused the connection, " +
+      "b3 refused the connection, b4 refused the connection, and 2 more",
+  },
+];
+for (const { codes, code, says } of failures) {
+  Deno.test(`firstConnected() tells ${code} of ${codes.join(", ")}`, async () => {
+    const arena = new Arena();
+    const addresses = codes.map((_, at) => at === 0 ? "a::1" : `b${at + 1}`);
+    const race = arena.race(addresses);
+    const failed = assert.rejects(race, { name: "PosternError", code, message: says });
+    for (const [at, address] of addresses.entries()) await arena.fail(address, codes[at] ?? "internal");
+    await failed;
+    assert.equal(arena.clock.waiting, 0);
+  });
+}
+
+Deno.test("firstConnected() tells of a loop as if the address itself had been asked for", async () => {
+  for (const addresses of [["a::1"], ["a::1", "b"]]) {
+    const loop = new PosternError("not_allowed", "Cannot connect to a::1: a loop", {
+      detail: "loop",
+      hint: "ask for something else",
+    });
+    const connect = (address: string) =>
+      Promise.reject(address === "a::1" ? loop : new PosternError("refused", "no"));
+    const { signal } = new AbortController();
+    const options = { clock: new FakeClock(), signal, name: "localhost", port: 1 };
+    await assert.rejects(firstConnected(addresses, connect, options), (error) => error === loop);
+  }
+});
+
+Deno.test("firstConnected() keeps the hint of the failure it tells", async () => {
+  const failure = new PosternError("not_allowed", "Cannot reach it", { hint: "allow it" });
+  const { signal } = new AbortController();
+  const options = { clock: new FakeClock(), signal, name: "localhost", port: 1 };
+  await assert.rejects(firstConnected(["a::1"], () => Promise.reject(failure), options), {
+    hint: "allow it",
+  });
+});

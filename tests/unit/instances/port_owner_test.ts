@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { withOwner } from "../../../src/instances/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
+import { startDoor } from "../../support/memory_door.ts";
+import { MemoryWorld } from "../../support/memory_world.ts";
+import { jsonAnswer, WebServer } from "../../support/web_server.ts";
+
+Deno.test("withOwner() leaves a failure alone that has no owner among our doors", async () => {
+  const world = new MemoryWorld({ files: { "/run/me": "" } });
+  const others = [
+    new Error("anything"),
+    new PosternError("config", "Cannot listen on 127.0.0.1:1: the system does not allow it"),
+    new PosternError("config", "Cannot listen on 127.0.0.1:1: the address is in use", { detail: "in_use" }),
+  ];
+  for (const error of others) assert.equal(await withOwner(world, error), error);
+});
+
+Deno.test("withOwner() names the door that has the address, though others hang or are of a newer postern", async () => {
+  const files = { "/c.yaml": "listen: { mixed: 127.0.0.1:7 }\n", "/run/me": "", "/run/me/work.lock": "" };
+  const world = new MemoryWorld({
+    files: { ...files, "/run/me/hung.lock": "", "/run/me/hung.sock": "", "/run/me/later.lock": "" },
+  });
+  world.network.faults.set("/run/me/hung.sock", "silent");
+  const hello = jsonAnswer({ version: "9.0.0", id: "later", pid: 1, protocol: 2 });
+  await using _later = new WebServer(world.network.listen({ path: "/run/me/later.sock" }), () => hello);
+  const door = await startDoor(world, { id: "work", config: "/c.yaml" });
+  const error = new PosternError("config", "Cannot listen on 127.0.0.1:7: the address is in use", {
+    detail: "in_use",
+  });
+  const owned = withOwner(world, error);
+  await world.clock.advance(5000);
+  assert.match(String((await owned as PosternError).hint), /^the door "work" \(pid 4711\) has it/);
+  world.kill("SIGTERM");
+  await door.ended;
+});

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { ForwardForms } from "../../../../src/kube/forward/forward_forms.ts";
+import { usualForwardLimits } from "../../../../src/kube/forward/forward_limits.ts";
+import { ForwardSession } from "../../../../src/kube/forward/forward_session.ts";
+import { PodForwards } from "../../../../src/kube/forward/pod_forwards.ts";
+import { FakeClock } from "../../../support/fake_clock.ts";
+import { ForwardStandIn, PodEnds } from "../../../support/forward_stand_in.ts";
+
+const { signal } = new AbortController();
+const web = { namespace: "shop", pod: "web-0" };
+
+Deno.test("PodForwards tells that nothing is left when a further session could not be opened", async () => {
+  const clock = new FakeClock();
+  const api = new ForwardStandIn({ connect: new PodEnds().connect });
+  const forms = new ForwardForms(api, { onRefused: () => {} });
+  let left = 0;
+  const forwards = new PodForwards({
+    clock,
+    limits: usualForwardLimits,
+    idle: new Set(),
+    isSingle: () => false,
+    connect: (port) => forms.open({ ...web, port }, { signal }),
+    onEmpty: () => void left++,
+    onBroken: () => {},
+    makeSession: ({ form, conn }, handlers) =>
+      new ForwardSession(conn, {
+        clock,
+        pod: web,
+        isWebSocket: form === "websocket",
+        halfClose: "pass",
+        pulse: usualForwardLimits,
+        ...handlers,
+      }),
+    makeSingle: () => assert.fail("no forward has a connection of its own"),
+  });
+  for (let count = 0; count < 32; count++) await forwards.open(80, { signal });
+  const further = Promise.withResolvers<never>();
+  api.upgrade = () => further.promise;
+  await forwards.open(80, { signal });
+  // The pod goes, and its session with it.
+  api.last.close();
+  await api.last.done;
+  await nextTurn();
+  assert.deepEqual([forwards.sessions, left], [0, 0]);
+  further.reject(new Error("no such pod"));
+  await nextTurn();
+  assert.equal(left, 1);
+  assert.equal(clock.waiting, 0);
+});

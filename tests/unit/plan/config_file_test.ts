@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { demandLoaded, loadConfig, readConfig } from "../../../src/plan/mod.ts";
+import { isPosternError, PosternError } from "../../../src/words/mod.ts";
+import { settle } from "../../support/fake_clock.ts";
+import { MemoryWorld } from "../../support/memory_world.ts";
+
+const path = "/config/config.yaml";
+
+const mistakes = [
+  {
+    name: "a pattern of only that is none",
+    files: { [path]: 'listen:\n  mixed:\n    - address: 127.0.0.1:1\n      only: [ok.example, "a..b"]\n' },
+    errors: [
+      'listen.mixed[0].only[1]: must have no empty label (two dots together): "a..b"',
+    ],
+    at: "4:26",
+  },
+  {
+    name: "a table of a cluster in only",
+    files: { [path]: 'listen: { mixed: { address: 127.0.0.1:1, only: "<services>" } }\n' },
+    errors: ["listen.mixed.only: must not be <services>: no cluster is meant here"],
+    at: "1:48",
+  },
+  {
+    name: "the only pattern of the only listener",
+    files: { [path]: "listen:\n  http: { address: 127.0.0.1:1, only: http://a.example }\n" },
+    errors: ['listen.http.only: must be a host, not a URL: write "a.example"'],
+    at: "2:39",
+  },
+  {
+    name: "a password file that is missing",
+    files: { [path]: "listen:\n  auth:\n    users: [{ name: me, passwordFile: /pw }]\n" },
+    errors: ["listen.auth.users[0].passwordFile: Cannot read /pw: no such file"],
+    at: "3:39",
+  },
+  {
+    name: "an empty password of one listener",
+    files: {
+      [path]: "listen:\n  socks:\n    - address: 127.0.0.1:1\n" +
+        "      auth: { users: [{ name: me, passwordFile: /pw }] }\n",
+      "/pw": "\n",
+    },
+    errors: [
+      'listen.socks[0].auth.users[0].passwordFile: Cannot use the password of "me": /pw has none',
+    ],
+    at: "4:49",
+  },
+  {
+    name: "a list that is missing beside another mistake",
+    files: { [path]: "routesFrom: [/lists/big.txt]\ndefault: nowhere\n" },
+    errors: [
+      "routesFrom[0]: Cannot read /lists/big.txt: no such file",
+      'default: names "nowhere", which is no transport: known are direct, reject',
+    ],
+    at: "1:14",
+  },
+  {
+    name: "an unknown transport beside one with a built-in name, which is known once",
+    files: { [path]: "transports: { direct: { reject: no } }\ndefault: nowhere\n" },
+    errors: [
+      "transports.direct: must have another name: this one is built in",
+      'default: names "nowhere", which is no transport: known are direct, reject',
+    ],
+    at: "1:15",
+  },
+  {
+    name: "a URL in the place of a transport, without its password",
+    files: { [path]: 'default: "http://me:secret@proxy.example"\n' },
+    errors: ['default: names "http://me:***@proxy.example", which is no transport: known are direct, reject'],
+    at: "1:10",
+  },
+];
+for (const { name, files, errors, at } of mistakes) {
+  Deno.test(`readConfig() tells of ${name}`, async () => {
+    const report = await readConfig(new MemoryWorld({ files }), {});
+    assert.equal(report.loaded, undefined);
+    assert.deepEqual(
+      report.errors.map((line) => line.replace(/^[^ ]+: /, "")),
+      errors,
+    );
+    assert.ok(report.errors[0]?.startsWith(`${path}:${at}: `), report.errors[0]);
+  });
+}
+
+Deno.test("readConfig() tells what is wrong in a list by its own lines", async () => {
+  const files = {
+    [path]: "routesFrom: big.txt\n",
+    "/config/big.txt": "a.example reject\n..x reject\nb.example gone\n",
+  };
+  const { errors } = await readConfig(new MemoryWorld({ files }), {});
+  assert.equal(errors.length, 2);
+  assert.match(errors[0] ?? "", /^\/config\/big\.txt:2: /);
+  assert.match(errors[1] ?? "", /^\/config\/big\.txt:3: names "gone", which is no transport/);
+});
+
+Deno.test("readConfig() reads a list that is just being saved again when it is whole", async () => {
+  const list = "/config/big.txt";
+  const files = { [path]: "routesFrom: big.txt\n", [list]: "a.example reject\n" };
+  const world = new MemoryWorld({ files });
+  const saved = world.clock.date().getTime();
+  const info = world.files.info.bind(world.files);
+  world.files.info = async (file) => {
+    const found = await info(file);
+    return found && file === list ? { ...found, modified: saved } : found;
+  };
+  const reading = readConfig(world, {});
+  await settle();
+  world.files.put(list, "a.example reject\nb.example reject\n");
+  await world.clock.advance(1000);
+  const { loaded } = await reading;
+  assert.deepEqual(loaded?.rules.map(({ text }) => text), ["a.example", "b.example"]);
+});
+
+Deno.test("readConfig() names every file that matters, also those that cannot be read", async () => {
+  const files = { [path]: "routesFrom: [here.txt, gone.txt]\n", "/config/here.txt": "a.example reject\n" };
+  const { texts } = await readConfig(new MemoryWorld({ files }), {});
+  assert.deepEqual([...texts], [
+    [path, files[path]],
+    ["/config/here.txt", "a.example reject\n"],
+    ["/config/gone.txt", undefined],
+  ]);
+});
+
+Deno.test("readConfig() takes no file for an empty one, unless it was named", async () => {
+  const world = new MemoryWorld();
+  const { loaded, isThere } = await readConfig(world, {});
+  assert.equal(isThere, false);
+  assert.equal(loaded?.path, undefined);
+  assert.equal(loaded?.settings.default, "direct");
+  await assert.rejects(readConfig(world, { config: "/other.yaml" }), { code: "config" });
+  world.env["POSTERN_CONFIG"] = "named.yaml";
+  await assert.rejects(readConfig(world, {}), /Cannot read "\/here\/named\.yaml": no such file/);
+});
+
+Deno.test("readConfig() puts the command line's rules before those of the file", async () => {
+  const files = { [path]: "routes: [{ to: a.example, via: reject }]\n" };
+  const overrides = { routes: ["a.example=direct", "b.example=proxy:http://127.0.0.1:1"] };
+  const { rules } = await loadConfig(new MemoryWorld({ files }), { overrides });
+  assert.deepEqual(rules.map(({ text, transport, source }) => [text, transport, source]), [
+    ["a.example", "direct", "--route"],
+    ["b.example", "proxy1", "--route"],
+    ["a.example", "reject", "config.yaml:1"],
+  ]);
+});
+
+Deno.test("readConfig() tells of equal rules with different ways, and of a proxy that is this door", async () => {
+  const text = "transports: { me: { proxy: { url: http://localhost:12000 } } }\n" +
+    "routes:\n  - { to: a.example, via: me }\n  - { to: A.example., via: reject }\n";
+  const { errors } = await readConfig(new MemoryWorld({ files: { [path]: text } }), {});
+  assert.match(
+    errors[0] ?? "",
+    /^\/config\/config\.yaml:1:\d+: transports\.me\.proxy\.url: must not be this door/,
+  );
+  assert.match(
+    errors[1] ?? "",
+    /^\/config\/config\.yaml:4:11: "A\.example\." goes to reject here and to me in config\.yaml:3/,
+  );
+});
+
+Deno.test("readConfig() warns of files of a proxy that are not there", async () => {
+  const url = "https://far.example:3128";
+  const text = `transports: { far: { proxy: { url: "${url}", user: me, passwordFile: pw, ca: ca.crt } } }\n`;
+  const there = { "/config/ca.crt": "-----BEGIN" };
+  const report = await readConfig(new MemoryWorld({ files: { [path]: text, ...there } }), {});
+  assert.deepEqual(report.errors, []);
+  assert.equal(report.warnings.length, 1);
+  assert.match(
+    report.warnings[0] ?? "",
+    /:1:\d+: warning: transports\.far\.proxy\.passwordFile: cannot be read/,
+  );
+});
+
+Deno.test("demandLoaded() blames the options where nothing else is wrong", async () => {
+  const report = await readConfig(new MemoryWorld(), { overrides: { listen: ["0.0.0.0:1"] } });
+  assert.throws(
+    () => demandLoaded(report),
+    /^PosternError: Cannot use these options: 1 problem\n--listen: must not/,
+  );
+});
+
+Deno.test("demandLoaded() names every problem in one error", async () => {
+  const world = new MemoryWorld({ files: { [path]: "defualt: x\nroutes: [{ to: any, via: y }]\n" } });
+  const report = await readConfig(world, {});
+  assert.throws(() => demandLoaded(report), (error) => {
+    assert.ok(isPosternError(error, "config"));
+    assert.match(
+      error.message,
+      /^Cannot use "\/config\/config\.yaml": 2 problems\n.*defualt.*\n.*routes\[0\]\.via/,
+    );
+    assert.match(error.hint ?? "", /postern config check/);
+    return true;
+  });
+});
+
+const files = { [path]: "listen: { mixed: 127.0.0.1:1 }\nroutes: [{ to: a.example, via: reject }]\n" };
+const misuses = [
+  {
+    overrides: { routes: ["b.example=gone"] },
+    error: '--route: names "gone", which is no transport: known are direct, reject',
+  },
+  {
+    overrides: { routes: ["b.example=proxy:ftp://me:secret@x"] },
+    error: /^--route: must be a URL that begins with .*: current value is "ftp:\/\/me:\*\*\*@x"$/,
+  },
+  {
+    overrides: { listen: ["0.0.0.0:1"] },
+    error: /^--listen: must not be open to the network without authentication: 0\.0\.0\.0:1 is not/,
+  },
+];
+for (const { overrides, error } of misuses) {
+  Deno.test(`readConfig() points at the option for ${JSON.stringify(overrides)}`, async () => {
+    const { errors } = await readConfig(new MemoryWorld({ files }), { overrides });
+    assert.equal(errors.length, 1);
+    if (typeof error === "string") assert.equal(errors[0], error);
+    else assert.match(errors[0] ?? "", error);
+  });
+}
+
+Deno.test("readConfig() takes an address that cannot be read for a mistake in the command", async () => {
+  const overrides = { listenSocks: ["127.0.0.1:2", "nowhere:1"] };
+  await assert.rejects(readConfig(new MemoryWorld({ files }), { overrides }), {
+    code: "usage",
+    message: 'Cannot listen on "nowhere:1"',
+  });
+});
+
+Deno.test("readConfig() warns of a door that an option opens, by that option", async () => {
+  const overrides = { listen: ["0.0.0.0:1"], allowOpen: true };
+  const { loaded, warnings } = await readConfig(new MemoryWorld({ files }), { overrides });
+  assert.ok(loaded);
+  assert.deepEqual(warnings, ["--listen: is an open door: everyone who reaches 0.0.0.0:1 can use it"]);
+});
+
+Deno.test("readConfig() says of a file over 2 MB what to do with its lists", async () => {
+  const world = new MemoryWorld();
+  const limit = (_path: string, options?: { limit?: number }) => {
+    assert.equal(options?.limit, 2_000_000);
+    return Promise.reject(new PosternError("config", "Cannot read it", { detail: "too_large" }));
+  };
+  Object.assign(world.files, { readTextIfThere: limit });
+  await assert.rejects(readConfig(world, {}), (error) => {
+    assert.ok(isPosternError(error, "config"));
+    assert.match(error.message, /^Cannot use "\/config\/config.yaml": it is over 2 MB$/);
+    assert.match(error.hint ?? "", /routesFrom/);
+    return true;
+  });
+});

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { overridden } from "../../../src/plan/overrides.ts";
+
+const cases = [
+  {
+    name: "leaves a file alone without options",
+    value: { listen: { mixed: "1" } },
+    overrides: { listen: [], routes: [] },
+    becomes: { listen: { mixed: "1" } },
+  },
+  {
+    name: "puts named doors in the place of all doors of the file, and keeps who may use them",
+    value: { listen: { mixed: "1", http: "2", auth: { users: [] }, admin: "3" } },
+    overrides: { listenSocks: ["127.0.0.1:0"] },
+    becomes: { listen: { auth: { users: [] }, admin: "3", socks: ["127.0.0.1:0"] } },
+  },
+  {
+    name: "takes --allow-open alone",
+    value: { listen: { mixed: "1" } },
+    overrides: { allowOpen: true },
+    becomes: { listen: { mixed: "1", allowOpen: true } },
+  },
+  {
+    name: "makes a transport in place under a name that is free",
+    value: { transports: { proxy1: {} } },
+    overrides: { routes: ["=x.example=proxy:http://a:1", "y.example=reject:not here"] },
+    becomes: {
+      transports: { proxy1: {}, proxy2: { proxy: { url: "http://a:1" } }, reject1: { reject: "not here" } },
+      routes: [{ to: "=x.example", via: "proxy2" }, { to: "y.example", via: "reject1" }],
+    },
+  },
+  {
+    name: "sends a cluster's names and addresses into it, by the current context",
+    value: {},
+    overrides: { kubernetes: "", kubeconfig: "/k", namespace: "dev" },
+    becomes: {
+      transports: { kubernetes1: { kubernetes: { kubeconfig: "/k", namespace: "dev" } } },
+      routes: [{ to: [".svc", ".cluster.local", "<services>", "<clusterips>"], via: "kubernetes1" }],
+    },
+  },
+  {
+    name: "makes one transport of a cluster that is named twice",
+    value: {},
+    overrides: { routes: [".svc=kubernetes:lab", ".a=kubernetes:other"], kubernetes: "lab" },
+    becomes: {
+      transports: {
+        kubernetes1: { kubernetes: { context: "lab" } },
+        kubernetes2: { kubernetes: { context: "other" } },
+      },
+      routes: [
+        { to: ".svc", via: "kubernetes1" },
+        { to: ".a", via: "kubernetes2" },
+        { to: [".svc", ".cluster.local", "<services>", "<clusterips>"], via: "kubernetes1" },
+      ],
+    },
+  },
+];
+for (const { name, value, overrides, becomes } of cases) {
+  Deno.test(`overridden() ${name}`, () => assert.deepEqual(overridden(value, overrides).value, becomes));
+}
+
+for (const text of ["x.example", "=direct", "x.example=", "any:http://me:secret@proxy.example"]) {
+  Deno.test(`overridden() refuses --route ${text.slice(0, 10)} and tells no password`, () => {
+    assert.throws(() => overridden({}, { routes: [text] }), (error: Error) => {
+      assert.match(error.message, /^Cannot read ".*" as PATTERN=TRANSPORT$/);
+      assert.ok(!error.message.includes("secret"));
+      return true;
+    });
+  });
+}
+
+Deno.test("overridden() refuses a URL as the pattern of --route and tells no password", () => {
+  assert.throws(() => overridden({}, { routes: ["http://me:secret@proxy.example:3128=direct"] }), {
+    code: "usage",
+    message: /^Cannot use "http:\/\/me:\*\*\*@proxy\.example:3128" for --route: it must be a host, not a URL/,
+  });
+});
+
+Deno.test("overridden() takes a pattern that is none for a misuse, not for a problem of the file", () => {
+  assert.throws(() => overridden({}, { routes: ["a..b=direct"] }), {
+    code: "usage",
+    message: /^Cannot use "a\.\.b" for --route: it must have no empty label/,
+  });
+});
+
+for (
+  const [option, overrides] of [["--kubeconfig", { kubeconfig: "k" }], ["--namespace", {
+    namespace: "n",
+  }]] as const
+) {
+  Deno.test(`overridden() refuses ${option} without a cluster`, () => {
+    assert.throws(() => overridden({}, { ...overrides, routes: ["a.example=direct"] }), {
+      code: "usage",
+      message: `Cannot use ${option} without a cluster`,
+    });
+  });
+}

@@ -1,0 +1,294 @@
+import assert from "node:assert/strict";
+import { catalogueStore, loadConfig, readConfig } from "../../../src/plan/mod.ts";
+import { connectInstance } from "../../../src/instances/mod.ts";
+import type { Catalogue, Cluster } from "../../../src/clusters/mod.ts";
+import { isPosternError, PosternError } from "../../../src/words/mod.ts";
+import { Router } from "../../../src/routing/mod.ts";
+import { startDoor } from "../../support/memory_door.ts";
+import { MemoryWorld } from "../../support/memory_world.ts";
+
+const { signal } = new AbortController();
+const path = "/config/config.yaml";
+const one = "catalogues:\n  - { lieutenant: https://api.syn.example.com }\n";
+
+/** The reference case: an exclusion wins over longer routes. */
+const prod: Cluster = {
+  id: "c-prod",
+  displayName: "Production",
+  facts: {
+    jumphost: "jump1.example.net",
+    jumphostDomains: "vcenter.example.com",
+    jumphostSkipDomains: "apps.c-prod.example.net",
+  },
+  dynamicFacts: {
+    openshiftBaseDomain: "c-prod.example.net",
+    openshiftConsoleURL: "https://console.apps.c-prod.example.net",
+  },
+};
+
+function catalogue(name: string, clusters: readonly Cluster[] = [prod]): Catalogue {
+  return { name, source: "https://api.syn.example.com/", fetched: "2026-01-01T00:00:00.000Z", clusters };
+}
+
+async function worldWith(
+  { config, stored = [] }: { config?: string; stored?: readonly Catalogue[] } = {},
+): Promise<MemoryWorld> {
+  const world = new MemoryWorld({ files: config === undefined ? {} : { [path]: config } });
+  if (stored.length === 0) return world;
+  const store = await catalogueStore(world);
+  for (const one of stored) await store.put(one, { signal });
+  return world;
+}
+
+async function ways(world: MemoryWorld, hosts: readonly string[]): Promise<string[]> {
+  const { rules, settings } = await loadConfig(world, {});
+  const router = new Router({ rules, fallback: settings.default });
+  return hosts.map((host) => router.route({ host, port: 443 }).transport);
+}
+
+const hosts = [
+  "api.c-prod.example.net",
+  "console.apps.c-prod.example.net",
+  "vcenter.example.com",
+  "other.example",
+];
+
+Deno.test("readConfig() routes what a stored catalogue knows through its jump hosts, with and without a file", async () => {
+  for (const config of [undefined, one, "default: direct\n"]) {
+    const world = await worldWith({ ...(config !== undefined && { config }), stored: [catalogue("main")] });
+    assert.deepEqual(await ways(world, hosts), [
+      "jump1.example.net",
+      "direct",
+      "jump1.example.net",
+      "direct",
+    ]);
+    const { settings, catalogues, warnings } = await loadConfig(world, {});
+    assert.deepEqual(settings.transports, {
+      "jump1.example.net": { kind: "ssh", settings: "jump1.example.net" },
+    });
+    assert.deepEqual(catalogues, [{ name: "main", fetchedAt: "2026-01-01T00:00:00.000Z", clusters: 1 }]);
+    assert.deepEqual(warnings, []);
+  }
+});
+
+Deno.test("readConfig() lets the file win over a catalogue, in rules and in names of transports", async () => {
+  const config = one + "transports:\n  jump1.example.net: { proxy: { url: http://p.example:3128 } }\n" +
+    "routes: [{ to: console.apps.c-prod.example.net, via: jump1.example.net }]\ndirect: [vcenter.example.com]\n";
+  const world = await worldWith({ config, stored: [catalogue("main")] });
+  assert.deepEqual(await ways(world, hosts), ["jump1.example.net", "jump1.example.net", "direct", "direct"]);
+  const { settings } = await loadConfig(world, {});
+  assert.deepEqual(Object.entries(settings.transports).map(([name, { kind }]) => [name, kind]), [
+    ["jump1.example.net", "proxy"],
+  ]);
+});
+
+Deno.test("readConfig() names catalogue and cluster in the source of a rule", async () => {
+  const { rules } = await loadConfig(await worldWith({ stored: [catalogue("main")] }), {});
+  const router = new Router({ rules });
+  assert.equal(
+    router.route({ host: "api.c-prod.example.net", port: 443 }).because,
+    'rule "c-prod.example.net" (catalogue main: cluster c-prod fact openshiftBaseDomain)',
+  );
+});
+
+Deno.test("readConfig() never makes a jump host of the built-in transports", async () => {
+  const facts = { jumphost: "direct" };
+  const world = await worldWith({ stored: [catalogue("main", [{ ...prod, facts }])] });
+  assert.deepEqual(await ways(world, ["api.c-prod.example.net"]), ["ssh:direct"]);
+  const { settings } = await loadConfig(world, {});
+  assert.deepEqual(settings.transports, { "ssh:direct": { kind: "ssh", settings: "direct" } });
+});
+
+Deno.test("readConfig() makes a jump host of any name, also of one that every object has", async () => {
+  for (const jumphost of ["constructor", "toString", "__proto__"]) {
+    const world = await worldWith({ stored: [catalogue("main", [{ ...prod, facts: { jumphost } }])] });
+    assert.deepEqual(await ways(world, ["api.c-prod.example.net"]), [jumphost]);
+    const { settings: { transports } } = await loadConfig(world, {});
+    assert.deepEqual(Object.entries(transports), [[jumphost, { kind: "ssh", settings: jumphost }]]);
+  }
+});
+
+Deno.test("readConfig() takes only the catalogues that the file names, in its order", async () => {
+  const two = "catalogues:\n  - { lieutenant: https://b.example.com, name: b }\n" +
+    "  - { lieutenant: https://api.syn.example.com, name: a }\n";
+  const stored = ["a", "b", "c"].map((name) => catalogue(name));
+  const world = await worldWith({ config: two, stored });
+  const { catalogues, rules, warnings } = await loadConfig(world, {});
+  assert.deepEqual(catalogues.map(({ name }) => name), ["b", "a"]);
+  assert.match(rules[0]?.source ?? "", /^catalogue b: /);
+  assert.deepEqual(warnings, [
+    "catalogue b: it was fetched from https://api.syn.example.com/, not from https://b.example.com/: postern update",
+  ]);
+  world.files.put(path, "catalogues: []\n");
+  assert.deepEqual((await loadConfig(world, {})).rules, []);
+});
+
+Deno.test("readConfig() confines the exclusions of each cluster to its own domains where the file says so", async () => {
+  const other: Cluster = {
+    id: "c-other",
+    displayName: "",
+    facts: { jumphost: "jump2" },
+    dynamicFacts: { openshiftBaseDomain: "x.apps.c-prod.example.net" },
+  };
+  const config = "catalogues: [{ lieutenant: https://api.syn.example.com, exclusions: own }]\n";
+  const world = await worldWith({ config, stored: [catalogue("main", [prod, other])] });
+  assert.deepEqual(await ways(world, ["x.apps.c-prod.example.net"]), ["jump2"]);
+  world.files.put(path, one);
+  assert.deepEqual(await ways(world, ["x.apps.c-prod.example.net"]), ["direct"]);
+});
+
+Deno.test("readConfig() says of a few bad facts what is wrong, and counts the others", async () => {
+  const facts = {
+    jumphost: "jump1",
+    jumphostDomains: ["com", "*", "a..b"],
+    jumphostSkipDomains: ["net", "org"],
+  };
+  const world = await worldWith({ stored: [catalogue("main", [{ ...prod, facts }])] });
+  const { warnings } = await loadConfig(world, {});
+  assert.equal(warnings.length, 4);
+  assert.match(warnings[0] ?? "", /^catalogue main: cluster c-prod: fact jumphostSkipDomains: /);
+  assert.equal(warnings[3], "catalogue main: 2 more facts are left out: postern update names them");
+});
+
+Deno.test("readConfig() warns of a catalogue that has not been fetched", async () => {
+  const world = await worldWith({ config: `${one}default: reject\n` });
+  const { warnings, catalogues } = await loadConfig(world, {});
+  assert.deepEqual(warnings, ["catalogue main: it has not been fetched yet: postern update"]);
+  assert.deepEqual(catalogues, [{ name: "main", clusters: 0, problem: "not fetched yet: postern update" }]);
+});
+
+Deno.test("readConfig() leaves the catalogues out where they are not wanted, and of a text of its own", async () => {
+  const world = await worldWith({ config: one, stored: [catalogue("main")] });
+  assert.deepEqual((await loadConfig(world, { withoutCatalogues: true })).rules, []);
+  assert.deepEqual((await loadConfig(world, { text: "default: direct\n" })).rules, []);
+});
+
+Deno.test("readConfig() checks the section catalogues as any other", async () => {
+  const config = "catalogues:\n  - { lieutenant: http://api.example.com, via: nowhere }\n";
+  const { errors } = await readConfig(await worldWith({ config }), {});
+  assert.equal(errors.length, 2, errors.join("\n"));
+  assert.match(errors[0] ?? "", /:2:\d+: catalogues\[0\]\.lieutenant: must begin with https:\/\//);
+  assert.match(errors[1] ?? "", /:2:\d+: catalogues\[0\]\.via: names "nowhere", which is no transport/);
+  const { errors: [misspelt] } = await readConfig(await worldWith({ config: "catalogs: []\n" }), {});
+  assert.match(misspelt ?? "", /catalogs: is not known here, did you mean "catalogues"/);
+});
+
+Deno.test("runDoor() shows the catalogues in its status, and takes up a new one at a reload", async () => {
+  const world = await worldWith({
+    config: `listen: { mixed: 127.0.0.1:1 }\n${one}`,
+    stored: [catalogue("main")],
+  });
+  const door = await startDoor(world);
+  const client = await connectInstance(world, "default", { signal });
+  assert.deepEqual((await client.status({ signal })).catalogues, [
+    { name: "main", fetchedAt: "2026-01-01T00:00:00.000Z", clusters: 1 },
+  ]);
+  const facts = { ...prod.facts, jumphost: "jump2" };
+  await (await catalogueStore(world)).put(catalogue("main", [{ ...prod, facts }]), { signal });
+  const { changes } = await client.reload({ signal });
+  assert.ok(
+    changes.includes("c-prod.example.net now goes to jump2 (was jump1.example.net)"),
+    changes.join("\n"),
+  );
+  const { because, hops } = await client.explain({ host: "c-prod.example.net", port: 443 }, { signal });
+  assert.match(because, /catalogue main: cluster c-prod/);
+  assert.deepEqual(hops.map(({ name, type }) => [name, type]), [["jump2", "ssh"]]);
+  world.kill("SIGTERM");
+  await door.ended;
+});
+
+Deno.test("runDoor() names only some of the many rules that a catalogue changes", async () => {
+  const domains = Array.from({ length: 100 }, (_, at) => `d${at}.example.org`);
+  const facts = { ...prod.facts, jumphostDomains: domains };
+  const world = await worldWith({
+    config: `listen: { mixed: 127.0.0.1:1 }\n${one}`,
+    stored: [catalogue("main")],
+  });
+  const door = await startDoor(world);
+  await (await catalogueStore(world)).put(catalogue("main", [{ ...prod, facts }]), { signal });
+  const { changes } = await (await connectInstance(world, "default", { signal })).reload({ signal });
+  assert.equal(changes.length, 21, changes.join("\n"));
+  assert.equal(changes[20], "81 more rules of catalogues are others now");
+  world.kill("SIGTERM");
+  await door.ended;
+});
+
+const inventory = "//io.vshn.kharon/inventory.json";
+
+Deno.test("readConfig() routes what kharon has left where nothing of ours is stored and no catalogue is named", async () => {
+  for (const config of [undefined, "default: direct\n", one]) {
+    const world = await worldWith(config === undefined ? {} : { config });
+    world.files.put(inventory, JSON.stringify({ version: 1, clusters: [prod] }));
+    const { catalogues, warnings } = await loadConfig(world, {});
+    if (config === one) {
+      assert.equal(catalogues[0]?.problem, "not fetched yet: postern update");
+      continue;
+    }
+    assert.deepEqual(await ways(world, hosts.slice(0, 1)), ["jump1.example.net"]);
+    assert.deepEqual([catalogues[0]?.name, catalogues[0]?.clusters], ["kharon", 1]);
+    assert.match(
+      warnings.join(),
+      /^no catalogue of our own is stored: ".*" is used: postern update fetches one$/,
+    );
+  }
+});
+
+Deno.test("readConfig() routes what kharon has left beside a store that the first update was killed in", async () => {
+  const world = await worldWith();
+  world.files.put(inventory, JSON.stringify({ version: 1, clusters: [prod] }));
+  (await world.stores.open("/cache/catalogue/catalogue.kv"))[Symbol.dispose]();
+  assert.deepEqual(await ways(world, hosts.slice(0, 1)), ["jump1.example.net"]);
+});
+
+Deno.test("readConfig() goes on where what kharon has left cannot be read", async () => {
+  const world = await worldWith({ config: "default: direct\n" });
+  world.files.put(inventory, "{");
+  const { catalogues, warnings } = await loadConfig(world, {});
+  assert.deepEqual(catalogues, []);
+  assert.match(warnings.join(), /^Cannot read ".*inventory\.json": it is not JSON: /);
+});
+
+Deno.test("runDoor() without a fetched catalogue names the command that fetches it", async () => {
+  const cases = [
+    { config: one, message: "Cannot start: no catalogue is stored, so nothing would be routed" },
+    {
+      config: undefined,
+      message:
+        "Cannot start: there is no configuration, no --route and no catalogue, so nothing would be routed",
+    },
+  ];
+  for (const { config, message } of cases) {
+    const world = await worldWith(config === undefined ? {} : { config });
+    await assert.rejects(startDoor(world), (error) => {
+      assert.ok(isPosternError(error, "config"));
+      assert.equal(error.message, message);
+      assert.match(error.hint ?? "", /postern update/);
+      return true;
+    });
+  }
+});
+
+Deno.test("runDoor() names a damaged catalogue, and keeps the one in force when that happens later", async () => {
+  const world = await worldWith({
+    config: `listen: { mixed: 127.0.0.1:1 }\n${one}`,
+    stored: [catalogue("main")],
+  });
+  const door = await startDoor(world);
+  const kv = "/cache/catalogue/catalogue.kv";
+  const damage = new PosternError("config", `Cannot use "${kv}": it is damaged`, { detail: "damaged" });
+  const { stores: { all }, files } = world;
+  all.set(kv, damage);
+  await files.remove("/cache/catalogue/snapshot.json");
+  const client = await connectInstance(world, "default", { signal });
+  await assert.rejects(client.reload({ signal }), /catalogue\.kv": it is damaged/);
+  assert.match((await client.status({ signal })).config.problem ?? "", /catalogue\.kv/);
+  const { because } = await client.explain({ host: "c-prod.example.net", port: 443 }, { signal });
+  assert.match(because, /catalogue main/);
+  world.kill("SIGTERM");
+  await door.ended;
+  await assert.rejects(startDoor(world), (error) => {
+    assert.ok(isPosternError(error, "config"));
+    assert.match(error.hint ?? "", /postern update/);
+    return true;
+  });
+});

@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { readConfig } from "../../../src/plan/mod.ts";
+import {
+  appliedDnsFiles,
+  appliedWish,
+  applyCommand,
+  applyDns,
+  cleanUp,
+  dnsSystemFiles,
+  nrptCommands,
+  repairDns,
+  undoDns,
+} from "../../../src/resolver/mod.ts";
+import { dnsMark } from "../../../src/resolver/dns_system.ts";
+import { PosternError } from "../../../src/words/mod.ts";
+import type { World } from "../../../src/world/mod.ts";
+import { MemoryWorld } from "../../support/memory_world.ts";
+import { recordingLog } from "../../support/recording_log.ts";
+
+const { signal } = new AbortController();
+const server = { host: "127.0.0.1", port: 1053 };
+const wish = { server, domains: ["corp.example", "svc"] };
+const dropIn = "/etc/systemd/resolved.conf.d/postern.conf";
+const delegate = "/etc/systemd/dns-delegate.d/postern.dns-delegate";
+
+/** A machine with a systemd of a version, or with none; every command it is told to run is kept. */
+function machine({ version = 252, platform = "linux" as World["process"]["platform"], code = 0 } = {}) {
+  const world = new MemoryWorld({ platform });
+  const ran: string[] = [];
+  world.process.run = (command) => {
+    ran.push(command.join(" "));
+    if (version === 0) {
+      return Promise.reject(new PosternError("config", "Cannot run systemctl: no such program"));
+    }
+    return Promise.resolve({
+      code,
+      stdout: `systemd ${version} (${version}.1)\n+PAM\n`,
+      stderr: code ? "it failed\n" : "",
+    });
+  };
+  return { world, ran };
+}
+
+for (
+  const { name, version, platform, paths, restarts } of [
+    { name: "systemd 252", version: 252, paths: [dropIn], restarts: true },
+    { name: "systemd 258", version: 258, paths: [delegate], restarts: true },
+    {
+      name: "macOS",
+      platform: "darwin",
+      paths: ["/etc/resolver/corp.example", "/etc/resolver/svc"],
+      restarts: false,
+    },
+  ] as const
+) {
+  Deno.test(`applyDns() and undoDns() do what ${name} needs, and undo it`, async () => {
+    const { world, ran } = machine({ version: version ?? 0, platform: platform ?? "linux" });
+    assert.deepEqual(await applyDns(world, wish, { signal }), { written: paths, removed: [] });
+    assert.deepEqual(appliedWish(await appliedDnsFiles(world)), wish);
+    const restart = "systemctl try-reload-or-restart systemd-resolved.service";
+    assert.equal(ran.includes(restart), restarts);
+    ran.length = 0;
+    assert.deepEqual(await applyDns(world, wish, { signal }), { written: [], removed: [] });
+    assert.equal(ran.includes(restart), false, "nothing has changed");
+    assert.deepEqual(await undoDns(world, { signal }), { written: [], removed: paths });
+    assert.equal(ran.includes(restart), restarts);
+    assert.deepEqual(await appliedDnsFiles(world), []);
+  });
+}
+
+Deno.test("applyDns() takes away what an older systemd needed", async () => {
+  const { world } = machine();
+  await applyDns(world, wish, { signal });
+  world.process.run = machine({ version: 260 }).world.process.run;
+  assert.deepEqual(await applyDns(world, wish, { signal }), { written: [delegate], removed: [dropIn] });
+});
+
+Deno.test("applyDns() keeps to the kind of file that is there where it may not ask systemctl", async () => {
+  const { world } = machine({ version: 260 });
+  await applyDns(world, wish, { signal });
+  world.process.run = machine({ version: 0 }).world.process.run;
+  await assert.rejects(applyDns(world, { ...wish, domains: ["other"] }, { signal }), /read its files/);
+  assert.deepEqual((await appliedDnsFiles(world)).map(({ path }) => path), [delegate]);
+});
+
+Deno.test("applyDns() writes what it can without systemctl, and says what to run", async () => {
+  const { world } = machine({ version: 0 });
+  await assert.rejects(
+    applyDns(world, wish, { signal }),
+    (error) =>
+      error instanceof PosternError && /Cannot have systemd-resolved read its files/.test(error.message) &&
+      /the files are as they should be; run: systemctl/.test(error.hint ?? ""),
+  );
+  assert.deepEqual(appliedWish(await appliedDnsFiles(world)), wish);
+  const failing = machine({ code: 1 }).world;
+  await assert.rejects(applyDns(failing, wish, { signal }), /its files: it failed$/);
+});
+
+Deno.test("applyDns() leaves a file of somebody else, and Windows, alone", async () => {
+  const { world } = machine();
+  world.files.put(dropIn, "[Resolve]\n");
+  await assert.rejects(applyDns(world, wish, { signal }), /postern has not written it/);
+  assert.deepEqual(await undoDns(world, { signal }), { written: [], removed: [] });
+  assert.equal(await world.files.readText(dropIn), "[Resolve]\n");
+  await assert.rejects(
+    applyDns(machine({ platform: "windows" }).world, wish, { signal }),
+    /only prints them/,
+  );
+});
+
+Deno.test("nrptCommands() needs port 53", () => {
+  assert.throws(() => nrptCommands(wish), /port 1053/);
+  const { make, undo } = nrptCommands({ ...wish, server: { ...server, port: 53 } });
+  assert.match(
+    make.join(),
+    /-Namespace "corp\.example","\.corp\.example","svc","\.svc" -NameServers "127\.0\.0\.1"/,
+  );
+  assert.match(undo.join(), /Remove-DnsClientNrptRule/);
+});
+
+Deno.test("applyCommand() needs no configuration", () => {
+  const six = { ...wish, server: { host: "::1", port: 53 } };
+  assert.equal(
+    applyCommand(six),
+    "sudo postern dns --apply --server [::1]:53 --domain corp.example --domain svc",
+  );
+});
+
+Deno.test("cleanUp() removes files that lead to nobody, and no others", async () => {
+  const { world } = machine();
+  await applyDns(world, wish, { signal });
+  const listening = world.network.listen(server);
+  assert.deepEqual(await cleanUp(world, { signal }), { written: [], removed: [] });
+  listening.close();
+  assert.deepEqual(await cleanUp(world, { signal }), { written: [], removed: [dropIn] });
+});
+
+Deno.test("repairDns() mends what an earlier door has left, and says what to run where it may not (F27)", async () => {
+  const { world } = machine();
+  const log = recordingLog();
+  const repair = (wish: Parameters<typeof repairDns>[1]) => repairDns(world, wish, { log, signal });
+  await repair(wish);
+  assert.deepEqual(await appliedDnsFiles(world), [], "what nobody has applied is not applied");
+  await applyDns(world, wish, { signal });
+  await repair({ ...wish, domains: ["svc", "corp.example"] });
+  assert.deepEqual(log.lines, [], "the same in another order");
+  const moved = { server: { ...server, port: 1054 }, domains: ["corp.example"] };
+  await using other = world.network.listen(server);
+  await repair(moved);
+  assert.deepEqual(
+    appliedWish(await appliedDnsFiles(world)),
+    wish,
+    "another door is there, whose files they are",
+  );
+  other.close();
+  await repair(moved);
+  assert.deepEqual(appliedWish(await appliedDnsFiles(world)), moved);
+  const denied = new PosternError("not_allowed", "Cannot write: permission denied");
+  const { remove } = world.files;
+  world.files.remove = () => Promise.reject(denied);
+  await repair(undefined);
+  world.files.remove = remove;
+  assert.deepEqual(log.lines.map(({ event, hint }) => ({ event, hint })), [
+    { event: "dns.system_repaired", hint: undefined },
+    { event: "dns.system_stale", hint: "run: sudo postern cleanup" },
+  ]);
+  await repair(undefined);
+  assert.deepEqual(await appliedDnsFiles(world), []);
+});
+
+Deno.test("appliedDnsFiles() knows what a killed apply had no time to finish", async () => {
+  const { world } = machine();
+  const half = `${dropIn}.0123abcd.tmp`;
+  world.files.put(half, dnsMark.slice(0, 10));
+  world.files.put("/etc/resolver/corp.example.89abcdef.tmp", "");
+  world.files.put("/etc/resolver/mine.0123abcd.tmp", "nameserver 10.0.0.1\n");
+  const found = (await appliedDnsFiles(world)).map(({ path }) => path);
+  assert.deepEqual(found, [half, "/etc/resolver/corp.example.89abcdef.tmp"]);
+  assert.deepEqual((await undoDns(world, { signal })).removed, found);
+});
+
+Deno.test("dnsSystemFiles() writes IPv6 servers as systemd reads them", () => {
+  const [file] = dnsSystemFiles("systemd-resolved", { server: { host: "::1", port: 53 }, domains: ["a"] });
+  assert.equal(file?.content, `${dnsMark}\n[Resolve]\nDNS=[::1]:53\nDomains=~a\n`);
+});
+
+for (
+  const { text, says } of [
+    { text: "listen: { dns: 192.0.2.1:53 }", says: /listen\.dns: must be a loopback address/ },
+    { text: "listen: { allowOpen: true, dns: 0.0.0.0:53 }", says: /listen\.dns: must be a loopback address/ },
+    { text: "listen: { dns: unix:/x }", says: /listen\.dns: must be an address with a port/ },
+    {
+      text: "listen: { mixed: 127.0.0.1:1, dns: 127.0.0.1:1 }",
+      says: /listen\.dns: must not be an address that is taken/,
+    },
+    { text: "dns: { domains: [a..b] }", says: /dns\.domains\[0\]: must be a domain/ },
+    { text: "dns: { domains: 10.0.0.1 }", says: /dns\.domains: must be a domain/ },
+    { text: "dns: { fakeRange: fd00::/64 }", says: /dns\.fakeRange: must be an IPv4 network of \/8 to \/28/ },
+    {
+      text: "dns: { fakeRange: 198.18.3.0/15 }",
+      says: /warning: dns\.fakeRange: has bits beyond its prefix/,
+    },
+    {
+      text: "dns: { domains: corp.example }",
+      says: /warning: dns\.domains: has no addresses to answer with/,
+    },
+    { text: "dns: { domains: .Corp.example., fakeRange: 198.18.0.0/15 }", says: /^$/ },
+  ]
+) {
+  Deno.test(`readConfig() says of "${text}" what is wrong`, async () => {
+    const { errors, warnings } = await readConfig(new MemoryWorld(), { text });
+    assert.match([...errors, ...warnings].join("\n"), says);
+  });
+}

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { dnsSystemFiles, type DnsWish, nrptCommands } from "../../../src/resolver/mod.ts";
+
+const server = { host: "127.0.0.1", port: 53 };
+const domains = ["corp.example.net"];
+
+const hostile: readonly (DnsWish & { readonly why: RegExp })[] = [
+  ...[
+    "../zshenv",
+    "..",
+    ".",
+    "",
+    "a/b",
+    "a\nDNS=203.0.113.9",
+    "a b",
+    'a"; Remove-Item x; "',
+    "$(id)",
+    `${"a".repeat(64)}.net`,
+    "a.".repeat(127) + "net",
+    "ü.example",
+  ].map((domain) => ({
+    server,
+    domains: [...domains, domain],
+    why: /^Cannot have the system ask for ".*": it is no domain$/,
+  })),
+  ...["203.0.113.9", "localhost", "127.0.0.1\nport 1", "0.0.0.0", "::", ""].map((host) => ({
+    server: { host, port: 53 },
+    domains,
+    why: /^Cannot have the system ask ".*": it is no loopback address$/,
+  })),
+  ...[0, 65_536, -1, 1.5].map((port) => ({
+    server: { host: "127.0.0.1", port },
+    domains,
+    why: /no loopback address$/,
+  })),
+];
+
+for (const { server, domains, why } of hostile) {
+  const asked = JSON.stringify([server.host, server.port, domains.at(-1)?.slice(0, 40)]);
+  Deno.test(`dnsSystemFiles() makes neither files nor commands of ${asked}`, () => {
+    const wish = { server, domains };
+    for (const system of ["macos", "systemd-resolved"] as const) {
+      assert.throws(() => dnsSystemFiles(system, wish), { code: "config", message: why });
+    }
+    assert.throws(() => nrptCommands(wish), { code: "config", message: why });
+  });
+}
+
+Deno.test("dnsSystemFiles() names a file of macOS by its domain", () => {
+  const [file] = dnsSystemFiles("macos", {
+    server: { host: "::1", port: 1053 },
+    domains: ["_x.corp-1.example"],
+  });
+  assert.equal(file?.path, "/etc/resolver/_x.corp-1.example");
+  assert.match(file?.content ?? "", /\nnameserver ::1\nport 1053\n$/);
+});

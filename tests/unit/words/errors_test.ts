@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import {
+  asPosternError,
+  describe,
+  type ErrorCode,
+  exitCode,
+  httpStatus,
+  isPosternError,
+  PosternError,
+  socks5Reply,
+} from "../../../src/words/mod.ts";
+
+// The table of the design, word for word.
+const table: { code: ErrorCode; exit: number; socks5: number; http: number }[] = [
+  { code: "usage", exit: 2, socks5: 1, http: 400 },
+  { code: "config", exit: 4, socks5: 1, http: 500 },
+  { code: "auth", exit: 5, socks5: 2, http: 403 },
+  { code: "not_allowed", exit: 1, socks5: 2, http: 403 },
+  { code: "no_route", exit: 6, socks5: 2, http: 403 },
+  { code: "name_not_found", exit: 6, socks5: 4, http: 502 },
+  { code: "refused", exit: 6, socks5: 5, http: 502 },
+  { code: "unreachable", exit: 6, socks5: 4, http: 502 },
+  { code: "timeout", exit: 6, socks5: 6, http: 504 },
+  { code: "protocol", exit: 1, socks5: 1, http: 502 },
+  { code: "cancelled", exit: 130, socks5: 1, http: 499 },
+  { code: "internal", exit: 1, socks5: 1, http: 500 },
+];
+for (const { code, exit, socks5, http } of table) {
+  Deno.test(`exitCode(), socks5Reply() and httpStatus() of ${code} are those of the design`, () => {
+    const error = new PosternError(code, "Cannot");
+    assert.deepEqual([exitCode(error), socks5Reply(error), httpStatus(error)], [exit, socks5, http]);
+    assert.equal(isPosternError(error, code), true);
+  });
+}
+
+Deno.test("socks5Reply() is more precise where a detail says more", () => {
+  const reply = (...[code, detail]: [ErrorCode, "network" | "host" | "command" | "address_type"]) =>
+    socks5Reply(new PosternError(code, "Cannot", { detail }));
+  assert.deepEqual(
+    [
+      reply("unreachable", "network"),
+      reply("unreachable", "host"),
+      reply("not_allowed", "command"),
+      reply("protocol", "address_type"),
+    ],
+    [3, 4, 7, 8],
+  );
+});
+
+Deno.test("exitCode() prefers the code that the error itself names", () => {
+  assert.equal(exitCode(new PosternError("refused", "Cannot", { exit: 3 })), 3);
+  assert.equal(exitCode(new Error("boom")), 1);
+  assert.equal(exitCode(undefined), 1);
+});
+
+Deno.test("httpStatus() of a door that is full is 503", () => {
+  assert.equal(httpStatus(new PosternError("internal", "Cannot", { detail: "overloaded" })), 503);
+});
+
+const foreign = [
+  { name: "an aborted signal", error: new DOMException("stop", "AbortError"), code: "cancelled" },
+  { name: "a signal that timed out", error: new DOMException("late", "TimeoutError"), code: "timeout" },
+  { name: "an error", error: new TypeError("boom"), code: "internal" },
+  { name: "a text", error: "boom", code: "internal" },
+  { name: "nothing", error: undefined, code: "internal" },
+];
+for (const { name, error, code } of foreign) {
+  Deno.test(`asPosternError() makes ${code} of ${name} and keeps it as the cause`, () => {
+    const made = asPosternError(error);
+    assert.equal(made.code, code);
+    assert.equal(made.cause, error);
+    assert.equal(asPosternError(made), made);
+  });
+}
+
+const chains = [
+  { name: "a message", error: new Error("a"), text: "a" },
+  {
+    name: "causes in their order",
+    error: new Error("a", { cause: new Error("b", { cause: "c" }) }),
+    text: "a: b: c",
+  },
+  {
+    name: "a cause that says it again",
+    error: new Error("Cannot reach it: connection refused", {
+      cause: new Error("Connection refused (os error 111)"),
+    }),
+    text: "Cannot reach it: connection refused",
+  },
+  { name: "an error without a message", error: new TypeError(""), text: "TypeError" },
+  { name: "a text", error: "plain", text: "plain" },
+];
+for (const { name, error, text } of chains) {
+  Deno.test(`describe() tells ${name}`, () => assert.equal(describe(error), text));
+}
+
+Deno.test("describe() ends on causes that go in a circle", () => {
+  const error = new Error("a");
+  error.cause = new Error("b", { cause: error });
+  assert.equal(describe(error), "a: b");
+});
