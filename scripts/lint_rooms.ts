@@ -1,37 +1,78 @@
-/** The rooms of `src/` and whom each may import: the table of the house style. */
-export const rooms: Readonly<Record<string, readonly string[]>> = {
-  core: [],
-  wire: ["core"],
-  config: ["core"],
-  routing: ["core", "config"],
-  runtime: ["core"],
-  clusters: ["core", "wire", "config"],
-  egress: ["core", "config", "clusters"],
-  sessions: ["core", "wire"],
-  transports: ["core", "wire", "config", "clusters", "sessions"],
-  listeners: ["core", "wire", "config", "sessions"],
-  app: ["core", "config", "routing", "clusters", "egress", "sessions", "transports", "listeners"],
-  cli: ["core", "config", "clusters", "egress", "app", "demo"],
-  demo: [
+/**
+ * The rooms of `src/`, lowest first, and which others each may import: ARCHITECTURE.md says what they hold. Rooms below
+ * `plan` are features of their own; those from `plan` on put them together.
+ */
+const features: Readonly<Record<string, readonly string[]>> = {
+  words: [],
+  core: ["words"],
+  world: ["words", "core"],
+  wire: ["words", "core"],
+  config: ["words", "core"],
+  routing: ["words", "core", "config"],
+  http: ["words", "core", "world", "wire"],
+  mux: ["words", "core", "wire"],
+  control: ["words", "core", "world", "wire", "config", "http"],
+  clusters: ["words", "core", "config"],
+  signin: ["words", "core", "world", "wire", "config", "http", "clusters"],
+  kube: ["words", "core", "world", "wire", "config", "http", "mux", "clusters"],
+  ssh: ["words", "core", "world", "wire", "config", "http", "mux"],
+  catalogue: ["words", "core", "world", "config", "routing", "http", "clusters", "signin", "kube"],
+  emergency: ["words", "core", "world", "config", "http", "clusters", "kube"],
+  egress: ["words", "core", "world", "config", "http", "clusters", "kube"],
+  listeners: ["words", "core", "world", "wire", "config", "http", "mux", "control"],
+  dns: ["words", "core", "world", "wire", "config", "listeners"],
+  konnectivity: ["words", "core", "world", "wire", "config", "http", "mux", "kube", "listeners"],
+  transports: [
+    "words",
     "core",
+    "world",
     "wire",
     "config",
-    "routing",
-    "runtime",
-    "clusters",
+    "http",
+    "mux",
+    "ssh",
+    "kube",
+    "konnectivity",
     "egress",
-    "sessions",
-    "transports",
-    "listeners",
-    "app",
   ],
 };
 
-/** What `main.ts` may join. */
-const mainImports = ["core", "cli", "runtime"];
+const plan = Object.keys(features);
+const instances = [...plan, "plan"];
+const resolver = [...instances, "instances"];
+const instance = [...resolver, "resolver"];
+const parts = [...instance, "instance"];
+const programs = [...parts, "fleet"];
+const cli = [...programs, "roles", "service", "doctor", "programs"];
 
-/** What `main.ts` needs before it may load a room; these files import nothing. */
-const mainFiles = ["scripts/permissions.ts", "scripts/runtime_flags.ts", "deno.json"];
+/** Every room with those that it may import. */
+export const rooms: Readonly<Record<string, readonly string[]>> = {
+  ...features,
+  runtime: ["words", "core", "world"],
+  // Types only: main.ts loads this room before it gives anything up.
+  permissions: ["world", "runtime"],
+  plan,
+  instances,
+  resolver,
+  instance,
+  fleet: parts,
+  roles: parts,
+  service: parts,
+  doctor: parts,
+  programs,
+  demo: [...cli, "runtime"],
+  cli: [...cli, "demo"],
+};
+
+/** How many names a room may export; more means that it has two ideas. */
+export const mostExports: Readonly<Record<string, number>> = { core: 80, world: 80, wire: 80, config: 50 };
+export const usualExports = 40;
+
+/** What `main.ts` may join. */
+const mainImports = ["permissions", "core", "world", "cli", "runtime"];
+
+/** What `main.ts` needs beside the rooms. */
+const mainFiles = ["deno.json"];
 
 /** The system by another name: for `runtime` only, as `Deno.*` is. */
 const systemModules = ["fs", "fs/promises", "process", "os", "child_process", "dns", "dns/promises", "dgram"];
@@ -46,6 +87,7 @@ const plugin: Deno.lint.Plugin = {
   name: "rooms",
   rules: {
     "imports": { create: checkImports },
+    "doors": { create: checkDoors },
     "system": { create: checkSystem },
     "ambient-network": { create: checkAmbientNetwork },
     "narrow-permissions": { create: checkPermissionFlags },
@@ -97,6 +139,18 @@ function nodeProblem(from: Place, module: string): string | undefined {
     return `Cannot use "node:${module}" in "${from.room}": only runtime touches the system`;
   }
   return undefined;
+}
+
+/** A door lists what it lets through: every name, and none under another roof. */
+function checkDoors(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
+  const from = placeOf(context.filename);
+  if (!from || !/^src\/[^/]+\/mod\.ts$/.test(from.path)) return {};
+  return {
+    ExportAllDeclaration(node) {
+      if (node.exported !== null && from.room === "wire") return;
+      context.report({ node, message: "Cannot export everything: a room lists the names that it exports" });
+    },
+  };
 }
 
 function checkSystem(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {

@@ -1,10 +1,10 @@
 export { cloudDomains } from "./client/cloud_hosts.ts";
 export { dialByConnect } from "./client/connect_frontend.ts";
 export { GrpcFrontend } from "./client/grpc_frontend.ts";
-export {
-  type KonnectivityMode,
-  type KonnectivitySettings,
-  konnectivitySettings,
+export type {
+  KonnectivityMode,
+  KonnectivitySettings,
+  NamesSettings,
 } from "./client/konnectivity_settings.ts";
 export { FrontendReach } from "./client/reach_frontend.ts";
 export { TargetNames, type Way } from "./client/target_names.ts";

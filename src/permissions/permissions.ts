@@ -1,6 +1,5 @@
 import type { Needs } from "../world/mod.ts";
-import type { NeedsTable } from "../runtime/permissions.ts";
-import type { WorkerPermissions } from "../runtime/confined.ts";
+import type { NeedsTable, WorkerPermissions } from "../runtime/mod.ts";
 
 /** What Deno can grant and we ever ask for; `ffi` and `import` are never granted. */
 export type PermissionKind = "net" | "read" | "write" | "env" | "run" | "sys";

@@ -5,14 +5,14 @@ import { isMapping } from "../config/mod.ts";
 import { defineTransport, type TransportDeps } from "./define_transport.ts";
 import { Direct } from "./direct.ts";
 import { firstConnected } from "../http/mod.ts";
-import {
+import type {
   FrontendReach,
-  type GrpcFrontend,
-  type KonnectivitySettings,
-  konnectivitySettings,
-  type TargetNames,
-  type Way,
+  GrpcFrontend,
+  KonnectivitySettings,
+  TargetNames,
+  Way,
 } from "../konnectivity/mod.ts";
+import { konnectivitySettings } from "./konnectivity_settings.ts";
 
 export type KonnectivityDeps = Pick<
   TransportDeps,
@@ -24,7 +24,7 @@ export class Konnectivity implements Transport {
   readonly name: string;
   readonly #settings: KonnectivitySettings;
   readonly #deps: KonnectivityDeps;
-  readonly #reach: FrontendReach;
+  #reach: FrontendReach | undefined;
   #grpc: Promise<GrpcFrontend> | undefined;
   #ready: GrpcFrontend | undefined;
   #names: Promise<TargetNames> | undefined;
@@ -34,7 +34,6 @@ export class Konnectivity implements Transport {
     this.name = deps.name;
     this.#settings = settings;
     this.#deps = deps;
-    this.#reach = new FrontendReach(settings, deps);
   }
 
   async dial(target: Target, options: DialOptions): Promise<Conn> {
@@ -87,7 +86,8 @@ export class Konnectivity implements Transport {
 
   async #dial(target: Target, options: DialOptions): Promise<Conn> {
     if (this.#settings.mode === "http-connect") {
-      const { dialByConnect } = await import("../konnectivity/mod.ts");
+      const { dialByConnect, FrontendReach } = await import("../konnectivity/mod.ts");
+      this.#reach ??= new FrontendReach(this.#settings, this.#deps);
       return await dialByConnect(this.#reach, target, options);
     }
     const grpc = this.#ready ?? await (this.#grpc ??= this.#load());
@@ -108,7 +108,8 @@ export class Konnectivity implements Transport {
   }
 
   async #load(): Promise<GrpcFrontend> {
-    const { GrpcFrontend } = await import("../konnectivity/mod.ts");
+    const { FrontendReach, GrpcFrontend } = await import("../konnectivity/mod.ts");
+    this.#reach ??= new FrontendReach(this.#settings, this.#deps);
     return this.#ready = new GrpcFrontend(this.#reach, this.#deps);
   }
 }

@@ -12,7 +12,7 @@ import type { Dialer, Network } from "../../world/mod.ts";
 import { interleaved } from "../../http/mod.ts";
 import { isCloudHost } from "./cloud_hosts.ts";
 import { GuestDns } from "./guest_dns.ts";
-import type { NamesSettings } from "./names_settings.ts";
+import type { NamesSettings } from "./konnectivity_settings.ts";
 
 /** Where a target is, and from where it is dialled. */
 export type Way =

@@ -4,34 +4,46 @@ import { bundleEntry, bundleProgram, runDeno } from "../../../scripts/bundle.ts"
 /** Everything that is loaded on first use only. A new line here is a decision about start-up time. */
 const loadedLater = [
   "@optique/core/completion",
-  "src/app/mod.ts",
+  "src/catalogue/mod.ts",
   "src/cli/all_commands.ts",
   "src/cli/mod.ts",
   "src/cli/yaml_text.ts",
-  "src/clusters/emergency/open_pgp_library.ts",
-  "src/clusters/kube/kube_yaml.ts",
-  "src/clusters/kubeconfig/kubeconfig_text.ts",
-  "src/clusters/kube/kubernetes.ts",
   "src/clusters/mod.ts",
-  "src/clusters/sign_in/oauth_library.ts",
   "src/config/yaml_library.ts",
+  "src/control/mod.ts",
   "src/core/mod.ts",
   "src/demo/mod.ts",
+  "src/doctor/mod.ts",
   "src/egress/controller/mod.ts",
-  "src/listeners/konnectivity/mod.ts",
+  "src/emergency/mod.ts",
+  "src/emergency/open_pgp_library.ts",
+  "src/fleet/mod.ts",
+  "src/http/mod.ts",
+  "src/instance/mod.ts",
+  "src/instances/mod.ts",
+  "src/konnectivity/mod.ts",
+  "src/konnectivity/server/mod.ts",
+  "src/kube/api/kube_yaml.ts",
+  "src/kube/api/kubernetes.ts",
+  "src/kube/config/kubeconfig_text.ts",
+  "src/kube/mod.ts",
   "src/listeners/live_page.ts",
+  "src/plan/mod.ts",
+  "src/programs/mod.ts",
+  "src/resolver/mod.ts",
+  "src/roles/mod.ts",
   "src/runtime/datagrams.ts",
   "src/runtime/mod.ts",
   "src/runtime/tls.ts",
   "src/runtime/tls_server.ts",
   "src/runtime/trusted_certificates.ts",
-  "src/transports/konnectivity/connect_frontend.ts",
-  "src/transports/konnectivity/grpc_frontend.ts",
-  "src/transports/konnectivity/target_names.ts",
-  "src/transports/kubernetes/open_clusters.ts",
-  "src/transports/ssh/open_ssh_session.ts",
-  "src/transports/ssh/ssh_identities.ts",
-  "src/transports/ssh/ssh_private_key.ts",
+  "src/service/mod.ts",
+  "src/signin/mod.ts",
+  "src/signin/oauth_library.ts",
+  "src/ssh/open_ssh_session.ts",
+  "src/ssh/ssh_identities.ts",
+  "src/ssh/ssh_private_key.ts",
+  "src/transports/dialer_through_proxy.ts",
   "ssh2/lib/keygen.js",
   "ssh2/lib/protocol/Protocol.js",
   "ssh2/lib/protocol/constants.js",
@@ -97,12 +109,16 @@ async function sizeWithImports(directory: string, first: string): Promise<number
   return size;
 }
 
+/** What is only for those who have clusters. */
+const clusterRooms = [
+  ...["clusters", "signin", "kube", "catalogue", "emergency", "egress/controller"],
+  ...["fleet", "roles", "programs", "demo"],
+];
+
 Deno.test("nothing of the clusters is loaded before somebody has a catalogue, or uses a cluster", async () => {
   const root = new URL("../../../", import.meta.url).href;
   const isCluster = (specifier: string) =>
-    specifier.startsWith(`${root}src/clusters/`) ||
-    specifier.startsWith(`${root}src/egress/controller/`) ||
-    specifier === `${root}src/transports/kubernetes/open_clusters.ts`;
+    clusterRooms.some((room) => specifier.startsWith(`${root}src/${room}/`));
   const modules = new Map((await modulesOf(root)).map((module) => [module.specifier ?? "", module]));
   const later = (await dynamicImports()).map((path) => `${root}${path}`).filter((file) => modules.has(file));
   const loaded = new Set([`${root}main.ts`, ...later.filter((file) => !isCluster(file))]);

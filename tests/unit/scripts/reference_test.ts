@@ -50,5 +50,5 @@ Deno.test("roomsPart() draws each import that no other one implies", async () =>
   const part = await roomsPart(new URL("src/", projectRoot));
   assert.match(part, /^ {2}wire --> core$/m);
   assert.doesNotMatch(part, /^ {2}app --> core$/m);
-  assert.match(part, /^\| `app` .* core config /m);
+  assert.match(part, /^\| `plan` .* core world config /m);
 });

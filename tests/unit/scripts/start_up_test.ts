@@ -18,14 +18,17 @@ const graph = new Map<string, Module>();
 
 Deno.test("main.ts loads for `postern version` nothing but what it prints and whom it asks", async () => {
   const modules = await loadedWith("main.ts");
-  assert.deepEqual(modules.filter((module) => !module.startsWith("scripts/")), ["deno.json", "main.ts"]);
-  assert.ok(modules.length <= 4, modules.join("\n"));
+  assert.deepEqual(modules.filter((module) => !module.startsWith("src/permissions/")), [
+    "deno.json",
+    "main.ts",
+  ]);
+  assert.ok(modules.length <= 5, modules.join("\n"));
 });
 
 const rooms = [
   { entry: "src/runtime/mod.ts", foreign: [] },
   { entry: "src/cli/mod.ts", foreign: ["@optique/core"] },
-  { entry: "src/app/mod.ts", foreign: [] },
+  { entry: "src/instance/mod.ts", foreign: [] },
 ];
 
 for (const { entry, foreign } of rooms) {
@@ -36,14 +39,14 @@ for (const { entry, foreign } of rooms) {
   });
 }
 
-Deno.test("src/app/mod.ts loads no command, and src/cli/mod.ts no door", async () => {
+Deno.test("src/instance/mod.ts loads no command, and src/cli/mod.ts no door", async () => {
   assert.deepEqual(
-    (await loadedWith("src/app/mod.ts")).filter((module) => module.startsWith("src/cli/")),
+    (await loadedWith("src/instance/mod.ts")).filter((module) => module.startsWith("src/cli/")),
     [],
   );
   assert.deepEqual(
     (await loadedWith("src/cli/mod.ts")).filter((module) =>
-      /^src\/(?:app|demo|transports|listeners)\//.test(module)
+      /^src\/(?:plan|instance|demo|transports|listeners)\//.test(module)
     ),
     [],
   );

@@ -1,31 +1,6 @@
-import {
-  choice,
-  type Context,
-  described,
-  flag,
-  optional,
-  record,
-  text,
-  transformed,
-} from "../../config/mod.ts";
-import { formatIp, parseIp, unmapped } from "../../words/mod.ts";
-
-/** How names are resolved before a server is asked for a target, as plain data. */
-export interface NamesSettings {
-  /** The kubernetes transport in whose cluster Services have their names. */
-  readonly services?: string;
-  readonly guestDNS: boolean;
-  /** Where the cluster's own DNS is. */
-  readonly guestDNSService: { readonly namespace: string; readonly name: string } | {
-    readonly address: string;
-  };
-  /** Whether names that the guest's DNS cannot be asked for are resolved and dialled from this machine. */
-  readonly managementDNS: boolean;
-  readonly cloudDirect: boolean;
-  /** Who resolves what is left. */
-  readonly otherwise: "agent" | "local";
-  readonly preferIPv4: boolean;
-}
+import { choice, type Context, described, flag, optional, record, text, transformed } from "../config/mod.ts";
+import type { NamesSettings } from "../konnectivity/mod.ts";
+import { formatIp, parseIp, unmapped } from "../words/mod.ts";
 
 /** Where OpenShift has its DNS. */
 const usualDnsService = "openshift-dns/dns-default";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { formatPath, rootContext } from "../../../../src/config/mod.ts";
-import { transportsSchema } from "../../../../src/transports/mod.ts";
+import { formatPath, rootContext } from "../../../src/config/mod.ts";
+import { transportsSchema } from "../../../src/transports/mod.ts";
 
 function parsed(
   names: unknown,

@@ -1,0 +1,26 @@
+import type { Schema } from "../config/mod.ts";
+import { type BuildDeps, buildTransportsOf, type Transports } from "./build_transports.ts";
+import type { TransportKind } from "./define_transport.ts";
+import kubernetes from "./kubernetes.ts";
+import konnectivity from "./konnectivity.ts";
+import proxy from "./proxy.ts";
+import reject from "./reject.ts";
+import ssh from "./ssh.ts";
+import { transportsSchemaOf, type TransportsSettings } from "./transports_schema.ts";
+
+/** Every kind of transport that the configuration may name. `direct` needs no configuration and is always there. */
+export const transportKinds: readonly TransportKind[] = [konnectivity, kubernetes, proxy, reject, ssh];
+
+/** The schema of the section `transports`. */
+export function transportsSchema(): Schema<TransportsSettings> {
+  return transportsSchemaOf(transportKinds);
+}
+
+/** Builds all transports of a configuration, taking over what did not change from the previous ones. */
+export function buildTransports(
+  settings: TransportsSettings,
+  deps: BuildDeps,
+  previous?: Transports,
+): Transports {
+  return buildTransportsOf(transportKinds, settings, { deps, previous });
+}
