@@ -46,7 +46,7 @@ export async function roomsPart(source: URL): Promise<string> {
     `\`${name}\``,
     holds[name] ?? "",
     listed([...imports.get(name) ?? []]),
-    listed((rooms[name] ?? []).filter((room) => names.includes(room))),
+    mayImport(name, names),
   ]);
   return [
     "```mermaid\nflowchart TD\n" + [...arrows(imports)].map((arrow) => `  ${arrow}\n`).join("") + "```",
@@ -55,6 +55,14 @@ export async function roomsPart(source: URL): Promise<string> {
     table(["room", "holds", "imports", "may import"], rows),
   ].join("\n\n");
 }
+
+/** Rooms that put others together may import all that stand before them in the table. */
+function mayImport(name: string, names: readonly string[]): string {
+  const allowed = (rooms[name] ?? []).filter((room) => names.includes(room));
+  return allowed.length > mostListed ? "the features, and what stands above" : listed(allowed);
+}
+
+const mostListed = 12;
 
 /** The rooms that each room imports, in the order of the lint rule's table; `main` is `main.ts`. */
 async function importsBetween(source: URL): Promise<Map<string, Set<string>>> {
