@@ -306,8 +306,10 @@ export class ClusterTables implements AsyncDisposable {
   /** Asks again later by itself, as long as targets need the table. */
   #rest(one: Followed): void {
     const { clock } = this.#options;
-    one.notBefore = clock.now() + one.pause;
-    one.retry = clock.after(one.pause, () => {
+    // A sign-in that goes on outlasts single requests: what it is for is asked again almost at once.
+    const pause = one.tables.signingInWith === undefined ? one.pause : whileSigningIn;
+    one.notBefore = clock.now() + pause;
+    one.retry = clock.after(pause, () => {
       one.retry = undefined;
       if (clock.now() - one.wantedAt < wantedFor) this.#ask(one);
     });
@@ -342,6 +344,7 @@ const longest = 60_000;
 /** How long after a failure a cluster is asked again, in ms: twice as long after each further one. */
 const firstPause = 5_000;
 const longestPause = 60_000;
+const whileSigningIn = 1_000;
 /** How long after the last target that needed a table a cluster is asked for it, in ms. */
 const wantedFor = 10 * 60_000;
 

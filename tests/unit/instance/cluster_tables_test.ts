@@ -458,3 +458,21 @@ Deno.test("ClusterTables tells a client that waited in vain of the sign-in that 
   assert.match(hint ?? "", /^finish the sign-in, then connect again; .*direct: \["web\.shop"\]$/);
   assert.match(tables.state("lab")?.reason ?? "", /waits for the sign-in with "kubelogin"/);
 });
+
+Deno.test("ClusterTables asks again soon while a sign-in goes on that outlasts a request", async () => {
+  const { table, tables, clock, begin } = parts();
+  await using _tables = tables;
+  table.signingInWith = "tsh";
+  const web = begin("web.shop");
+  await settle();
+  table.fails(new PosternError("timeout", "Cannot reach lab: no answer within 20 s"));
+  await web.done;
+  await clock.advance(1_000);
+  assert.equal(table.asked, 2);
+  const later = begin("web.shop");
+  await settle();
+  assert.equal(later.way, "waiting");
+  table.has("web.shop");
+  await later.done;
+  assert.equal(later.way, "lab");
+});
