@@ -55,7 +55,8 @@ export function permissionsPage(): string {
     "- Options that name a file to be written (`--ready-file`, `--log-file`, `--listen-unix`, `--file`, and\n" +
     "  `--config` of `config`) add the directory of that file, and nothing else.\n" +
     "- On Windows a door is controlled over `127.0.0.1` and not by a socket file.\n" +
-    "- `env` counts the environment variables that the command may read; `src/permissions/permissions.ts` names them.\n" +
+    "- `env` counts the environment variables that the command may read; `src/permissions/permissions.ts` names\n" +
+    "  them.\n" +
     "- `--allow-run=PROGRAM` before the command adds a program, such as a credential plugin that is not in the\n" +
     "  table: `deno task postern --allow-run=our-login proxy`. An instance in the background and a service get it\n" +
     "  too.",
