@@ -62,6 +62,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   programs,
   demo: [...cli, "runtime"],
   cli: [...cli, "demo"],
+  start: ["permissions", "core", "world", "runtime", "cli"],
 };
 
 /** How many names a room may export; more means that it has two ideas. */
@@ -69,7 +70,7 @@ export const mostExports: Readonly<Record<string, number>> = { core: 80, world: 
 export const usualExports = 40;
 
 /** What `main.ts` may join. */
-const mainImports = ["permissions", "core", "world", "cli", "runtime"];
+const mainImports = ["start"];
 
 /** What `main.ts` needs beside the rooms. */
 const mainFiles = ["deno.json"];
@@ -224,7 +225,7 @@ function placeOf(filename: string): Place | undefined {
 }
 
 function mayTouchSystem(from: Place): boolean {
-  return from.room === "runtime" || from.room === "main";
+  return ["runtime", "start", "main"].includes(from.room);
 }
 
 function resolve(from: string, specifier: string): string {

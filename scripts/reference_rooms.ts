@@ -35,6 +35,7 @@ const holds: Readonly<Record<string, string>> = {
   programs: "commands in clusters, kubeconfigs, emergency credentials",
   permissions: "what each command may do",
   cli: "one file for each command; all output, all exit codes",
+  start: "gives up permissions, then runs `cli`; all that `main.ts` loads",
   demo: "the self-contained simulation of `postern demo`",
 };
 

@@ -11,6 +11,7 @@ export {
   plugin,
   sourceFacts,
   startsDoors,
+  wantsTraces,
   workerPermissions,
   writesKubeconfigs,
 } from "./permissions.ts";

@@ -276,6 +276,20 @@ export function kindsFor(
   return permissionKinds.filter((kind) => grants[kind] !== undefined && (kind !== "run" || mayRun));
 }
 
+/** Commands whose words behind the name of a cluster are another program's. */
+const wrapping = ["kubectl", "oc", "shell", "kubelogin"];
+
+/** Whether a command line asks for the log level `debug`, and so for stack traces. */
+export function wantsTraces(args: readonly string[]): boolean {
+  const isWrapping = wrapping.includes(commandOf(args)) || args.includes("--each");
+  for (const [at, word] of args.entries()) {
+    // What stands behind belongs to another program, which may have such an option too.
+    if (word === "--" || (isWrapping && wrapping.includes(word))) return false;
+    if (word === "--log-level=debug" || (word === "--log-level" && args[at + 1] === "debug")) return true;
+  }
+  return false;
+}
+
 /** The file a command line names with `--config`. */
 export function configNamed(args: readonly string[]): string | undefined {
   for (const [at, word] of args.entries()) {

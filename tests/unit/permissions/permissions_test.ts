@@ -14,6 +14,7 @@ import {
   needsTable,
   permissionKinds,
   sourceFacts,
+  wantsTraces,
   workerPermissions,
 } from "../../../src/permissions/permissions.ts";
 import { splitFlags } from "../../../scripts/postern.ts";
@@ -417,4 +418,22 @@ async function* textFiles(directory: URL): AsyncGenerator<URL> {
     if (entry.isDirectory) yield* textFiles(path);
     else if (entry.isFile) yield path;
   }
+}
+
+const traced: readonly (readonly [args: string, wants: boolean])[] = [
+  ["--log-level debug status", true],
+  ["status --log-level=debug", true],
+  ["status --log-level info", false],
+  ["status", false],
+  ["--log-level debug kubectl lab get pods", true],
+  ["kubectl lab get pods --log-level debug", false],
+  ["clusters lab kubectl get --log-level=debug", false],
+  ["clusters --each -- tool --log-level debug", false],
+  ["--log-level=debug clusters lab shell", true],
+];
+
+for (const [args, wants] of traced) {
+  Deno.test(`wantsTraces() ${wants ? "hears" : "leaves to others"}: ${args}`, () => {
+    assert.equal(wantsTraces(args.split(" ")), wants);
+  });
 }

@@ -40,6 +40,7 @@ const loadedLater = [
   "src/service/mod.ts",
   "src/signin/mod.ts",
   "src/signin/oauth_library.ts",
+  "src/start/mod.ts",
   "src/ssh/open_ssh_session.ts",
   "src/ssh/ssh_identities.ts",
   "src/ssh/ssh_private_key.ts",

@@ -1,0 +1,1 @@
+export { type Program, start } from "./start.ts";
