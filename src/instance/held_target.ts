@@ -67,9 +67,14 @@ function absence(host: string, transport: string): string {
     : `"${transport}" has no Service ${first} in the namespace ${second}`;
 }
 
-/** The failure without its own "Cannot …" where the rest says enough. */
+/** Why a cluster cannot be asked. What dials a server names its address: the failure of the dial would say it again. */
+export function unknownBecause(failure: PosternError): string {
+  return describe(failure).replace(/: Cannot reach \S+: (?=[^:]+$)/, ": ");
+}
+
+/** The same without its own "Cannot …" where the rest says enough. */
 function reason(failure: PosternError): string {
-  const text = describe(failure);
+  const text = unknownBecause(failure);
   // Of a plugin that failed only the whole sentence says which one.
   const isPlain = (failure.code === "auth" || failure.code === "not_allowed") && failure.detail !== "sign_in";
   const [, rest] = isPlain ? /^Cannot [^:]*: (.+)$/s.exec(text) ?? [] : [];
