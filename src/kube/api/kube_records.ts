@@ -1,4 +1,4 @@
-import { isMapping } from "../../config/mod.ts";
+import { list, type Mapping, mapping, text } from "./json_values.ts";
 import { normalHost } from "../../words/mod.ts";
 import type {
   EndpointRecord,
@@ -8,8 +8,6 @@ import type {
   SlicePortRecord,
   SliceRecord,
 } from "./cluster_view.ts";
-
-type Mapping = Readonly<Record<string, unknown>>;
 
 /** What an object is called, and how old it is. */
 export interface ObjectMeta {
@@ -131,20 +129,6 @@ export function podRecord(object: unknown): PodRecord | undefined {
         : [{ name: text(port["name"]) ?? "", protocol: protocolOf(port), port: port["containerPort"] }]
     ),
   };
-}
-
-const nothing: Mapping = {};
-
-function mapping(value: unknown): Mapping {
-  return isMapping(value) ? value : nothing;
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 function protocolOf(port: Mapping): "TCP" | "UDP" | "SCTP" {

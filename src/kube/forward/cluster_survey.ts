@@ -1,10 +1,10 @@
 import type { KubeApi } from "../api/kube_api.ts";
-import { isMapping } from "../../config/mod.ts";
+import { list, type Mapping, mapping, text } from "../api/json_values.ts";
 import { formatIp, parseIp, PosternError, unmapped } from "../../words/mod.ts";
 
 /** What a cluster answers about itself; each part is absent where the right to ask for it is missing. */
 export interface Survey {
-  /** The uid of the namespace kube-system, which tells this cluster from one made anew at the same address. */
+  /** The uid of the namespace kube-system, which tells this cluster from another one at the same address. */
   readonly uid?: string | undefined;
   readonly namespaces?: readonly string[] | undefined;
   /** As `10.96.0.0/16`. */
@@ -13,8 +13,6 @@ export interface Survey {
   /** Addresses of nodes, in canonical form. */
   readonly nodes?: readonly string[] | undefined;
 }
-
-type Mapping = Readonly<Record<string, unknown>>;
 
 /** The most pages of a list that are read, and how many objects each has: nodes are large. */
 const mostPages = 50;
@@ -95,16 +93,4 @@ async function one(
 
 function nameOf(object: Mapping): string | undefined {
   return text(mapping(object["metadata"])["name"]);
-}
-
-function mapping(value: unknown): Mapping {
-  return isMapping(value) ? value : {};
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }
