@@ -1,7 +1,7 @@
 import type { Files, Network, Places, Process } from "../world/mod.ts";
-import { parseIp, PosternError, unmapped } from "../words/mod.ts";
+import { type IpBytes, parseIp, PosternError, unmapped } from "../words/mod.ts";
 import { unlessAborted } from "../core/mod.ts";
-import { comparableHost } from "../routing/mod.ts";
+import { comparableHost, isInside } from "../routing/mod.ts";
 
 export interface SurroundingsParts {
   readonly files: Pick<Files, "readTextIfThere">;
@@ -24,7 +24,7 @@ const tunnels =
 export class Surroundings {
   readonly #parts: SurroundingsParts;
   #names: ReadonlySet<string> = new Set();
-  #networks: readonly { readonly bytes: Uint8Array; readonly bits: number }[] = [];
+  #networks: readonly { readonly bytes: IpBytes; readonly bits: number }[] = [];
   #lookedAt = -Infinity;
   #looking: Promise<void> | undefined;
 
@@ -64,8 +64,8 @@ export class Surroundings {
     const bytes = parseIp(name);
     if (!bytes) return this.#names.has(name);
     const address = unmapped(bytes);
-    return this.#networks.some(({ bytes, bits }) =>
-      bytes.length === address.length && agree(bytes, address, bits)
+    return this.#networks.some((network) =>
+      network.bytes.length === address.length && isInside(address, network)
     );
   }
 }
@@ -82,12 +82,4 @@ function hostNames(text: string): string[] {
     const [address = "", ...names] = line.replace(/#.*$/, "").trim().split(/\s+/);
     return parseIp(address) ? names.map(comparableHost) : [];
   });
-}
-
-function agree(one: Uint8Array, other: Uint8Array, bits: number): boolean {
-  for (let at = 0; at < bits; at++) {
-    const mask = 128 >> (at & 7);
-    if (((one[at >> 3] ?? 0) & mask) !== ((other[at >> 3] ?? 0) & mask)) return false;
-  }
-  return true;
 }

@@ -24,83 +24,17 @@ export const clusterNetworks: readonly Network[] = [
 ].map(([address, bits]) => ({ bytes: parseIp(`${address}`) ?? new Uint8Array(), bits: Number(bits) }));
 
 /** Last labels of names that are of this machine or of the network around it. */
-export const localDomains: readonly string[] = [
-  "localhost",
-  "local",
-  "lan",
-  "home",
-  "internal",
-  "box",
-  "arpa",
-];
+export const localDomains: readonly string[] = "localhost local lan home internal box arpa".split(" ");
 
 /**
  * Top-level domains below which a name of two labels is taken for a public one. Those that people also call their
  * namespaces are missing on purpose: dev, app, shop, cloud, and of two letters ci, qa, ai, io, cd, ml, pr, ms, hr, id.
  */
-export const publicDomains: readonly string[] = [
-  ...["com", "net", "org", "edu", "gov", "mil", "int", "info", "biz"],
-  ...[
-    "ar",
-    "at",
-    "au",
-    "be",
-    "bg",
-    "br",
-    "ca",
-    "ch",
-    "cl",
-    "cn",
-    "co",
-    "cz",
-    "de",
-    "dk",
-    "ee",
-    "es",
-    "eu",
-    "fi",
-  ],
-  ...[
-    "fr",
-    "gr",
-    "hk",
-    "hu",
-    "ie",
-    "il",
-    "in",
-    "is",
-    "it",
-    "jp",
-    "kr",
-    "li",
-    "lt",
-    "lu",
-    "lv",
-    "mx",
-    "my",
-    "nl",
-  ],
-  ...[
-    "no",
-    "nz",
-    "pl",
-    "pt",
-    "ro",
-    "rs",
-    "ru",
-    "se",
-    "sg",
-    "si",
-    "sk",
-    "th",
-    "tr",
-    "tw",
-    "ua",
-    "uk",
-    "us",
-    "za",
-  ],
-];
+export const publicDomains: readonly string[] =
+  ("com net org edu gov mil int info biz ar at au be bg br ca ch cl " +
+    "cn co cz de dk ee es eu fi fr gr hk hu ie il in is it " +
+    "jp kr li lt lu lv mx my nl no nz pl pt ro rs ru se sg " +
+    "si sk th tr tw ua uk us za").split(" ");
 
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 

@@ -4,6 +4,7 @@ export { environmentFor, type EnvironmentOptions, undoEnvironment } from "./envi
 export { mayBeOfCluster } from "./first_contact.ts";
 export type { Domains, Held } from "./guard.ts";
 export { comparableHost } from "./host.ts";
+export { isInside } from "./network_tree.ts";
 export { type Client, noProxyFor } from "./no_proxy.ts";
 export { pacFile } from "./pac.ts";
 export { formatPattern, parsePattern, type Pattern } from "./pattern.ts";

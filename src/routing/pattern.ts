@@ -1,4 +1,5 @@
 import { endsInNumber, formatIp, type IpBytes, parseAnyIPv4, parseIp } from "../words/mod.ts";
+import { cut } from "../core/mod.ts";
 import { comparableHost } from "./host.ts";
 
 /** What a rule matches. A port narrows it; without one it matches every port. */
@@ -139,7 +140,7 @@ function parseNetwork(text: string): ParsedPattern {
   const max = bytes.length * 8;
   const bits = length === undefined ? max : /^[0-9]{1,3}$/.test(length) ? Number(length) : -1;
   if (bits < 0 || bits > max) return { problem: `must have a prefix length from 0 to ${max}: "${text}"` };
-  const network = bytes.map((byte, index) => byte & mask(bits - index * 8));
+  const network = cut(bytes, bits);
   const isMapped = bytes.length === 16 && bits >= 96 && formatIp(network).startsWith("::ffff:") &&
     network[10] === 255 && network[11] === 255;
   const pattern: NetworkPattern = isMapped
@@ -147,8 +148,4 @@ function parseNetwork(text: string): ParsedPattern {
     : { kind: "network", bytes: network, bits };
   if (network.every((byte, index) => byte === bytes[index])) return { pattern };
   return { pattern, warning: `has bits beyond its prefix: it means the network ${formatPattern(pattern)}` };
-}
-
-function mask(bits: number): number {
-  return bits <= 0 ? 0 : bits >= 8 ? 255 : 256 - (1 << (8 - bits));
 }
