@@ -119,8 +119,12 @@ export class ClusterTables implements AsyncDisposable {
     const { here } = this.#options;
     for (let isFirst = true;; isFirst = false) {
       const changed = this.#change.promise;
-      const route = router().route(target);
-      if (route.held && !here.isFresh) await here.look({ signal });
+      let route = router().route(target);
+      if (route.held && !here.isFresh) {
+        await here.look({ signal });
+        // A cluster may have answered meanwhile.
+        route = router().route(target);
+      }
       if (route.held && this.#isReleased(target, route.held)) return route.held.otherwise;
       if (isFirst) this.#allowSignIn(route);
       const waits = this.#waitsFor(target, route);
@@ -207,20 +211,18 @@ export class ClusterTables implements AsyncDisposable {
       if (recalls.length > 0) return recalls;
     }
     if (!route.held && !this.#mayChange(target, route)) return [];
-    if (!route.held) {
-      return this.#followed.flatMap((one) => {
-        if (isSettled(one)) return [];
-        one.wantedAt = now;
-        if (now >= one.notBefore) this.#ask(one);
-        return one.asking && !one.isLate ? [one.asking.soon] : [];
-      });
-    }
-    return route.held.owners.flatMap(({ transport }) => {
-      const one = this.#named(transport);
-      if (!one || isSettled(one)) return [];
+    const { held } = route;
+    const needed = held
+      ? held.owners.flatMap(({ transport }) => this.#named(transport) ?? [])
+      : this.#followed;
+    return needed.flatMap((one) => {
+      if (isSettled(one)) return [];
       one.wantedAt = now;
       if (now >= one.notBefore) this.#ask(one);
-      return one.asking ? [one.asking.ended] : [];
+      if (!one.asking) return [];
+      // What is held waits as long as it takes, what has a route only for what comes soon.
+      if (held) return [one.asking.ended];
+      return one.isLate ? [] : [one.asking.soon];
     });
   }
 
