@@ -60,7 +60,7 @@ export async function roomsPart(source: URL): Promise<string> {
 /** Rooms that put others together may import all that stand before them in the table. */
 function mayImport(name: string, names: readonly string[]): string {
   const allowed = (rooms[name] ?? []).filter((room) => names.includes(room));
-  return allowed.length > mostListed ? "the features, and what stands above" : listed(allowed);
+  return allowed.length > mostListed ? "the features and the rooms above" : listed(allowed);
 }
 
 const mostListed = 12;
