@@ -10,7 +10,7 @@ import {
   rootContext,
 } from "../config/mod.ts";
 import { describe, PosternError } from "../words/mod.ts";
-import { directoryOf, fileNameOf, readSettled, type World } from "../world/mod.ts";
+import { absoluteFrom, directoryOf, fileNameOf, readSettled, type World } from "../world/mod.ts";
 import type { CatalogueState } from "../control/mod.ts";
 import { parseRouteLines, type Rule, rulesOfSettings } from "../routing/mod.ts";
 import {
@@ -75,7 +75,7 @@ const listLimit = 64 * 1024 * 1024;
 export function configPath(world: World, named?: string): string {
   const written = named ?? world.process.env("POSTERN_CONFIG");
   if (!written) return `${world.places.config}/config.yaml`;
-  return isAbsolute(written) ? written : `${world.process.directory}/${written}`;
+  return absoluteFrom(world.process.directory, written);
 }
 
 /** Reads and checks the configuration without starting anything; throws `config` with all problems. */
@@ -204,15 +204,11 @@ async function fleetOfFile(
     readonly texts: Map<string, string | undefined>;
   },
 ): Promise<StoredFleet> {
-  const path = isAbsolute(named) ? named : `${process.directory}/${named}`;
+  const path = absoluteFrom(process.directory, named);
   texts.set(path, undefined);
   const text = await readSettled(path, { files, clock }, () => files.readText(path, { limit: listLimit }));
   texts.set(path, text);
   return await fleetOfMapping(text, { path, transports });
-}
-
-function isAbsolute(path: string): boolean {
-  return /^(?:[/\\]|[A-Za-z]:[/\\])/.test(path);
 }
 
 async function documentText({ files, clock }: World, path: string): Promise<string | undefined> {

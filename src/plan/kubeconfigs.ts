@@ -1,4 +1,4 @@
-import type { World } from "../world/mod.ts";
+import { absoluteFrom, type World } from "../world/mod.ts";
 
 type Surroundings = Pick<World, "process" | "places">;
 
@@ -45,8 +45,7 @@ export async function writtenKubeconfigs(
 export function namedKubeconfigs(world: Surroundings): readonly string[] {
   const { process } = world;
   const named = (process.env("KUBECONFIG") ?? "").split(separatorOf(world)).filter((path) => path !== "");
-  const isAbsolute = (path: string) => /^(?:[/\\]|[A-Za-z]:[/\\])/.test(path);
-  return [...new Set(named.map((path) => isAbsolute(path) ? path : `${process.directory}/${path}`))];
+  return [...new Set(named.map((path) => absoluteFrom(process.directory, path)))];
 }
 
 function separatorOf({ process }: Surroundings): string {

@@ -11,7 +11,7 @@ export type {
   ServeSecureOptions,
   ShownCertificate,
 } from "./network.ts";
-export { directoryOf, fileNameOf } from "./path.ts";
+export { absoluteFrom, directoryOf, fileNameOf } from "./path.ts";
 export { readSettled } from "./read_settled.ts";
 export { boundAs, checkSocketPath } from "./socket_path.ts";
 export { type Store, type StoreChange, type StoreKey, storeLimits, type Stores } from "./store.ts";

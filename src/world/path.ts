@@ -8,3 +8,8 @@ export function directoryOf(path: string): string {
 export function fileNameOf(path: string): string {
   return path.replace(/^.*[/\\]/s, "");
 }
+
+/** A path of any platform made absolute: a relative one begins in `directory`. */
+export function absoluteFrom(directory: string, path: string): string {
+  return /^(?:[/\\]|[A-Za-z]:[/\\])/.test(path) ? path : `${directory}/${path}`;
+}

@@ -1,5 +1,6 @@
 import { isMapping } from "../../config/mod.ts";
 import { PosternError } from "../../words/mod.ts";
+import { absoluteFrom } from "../../world/mod.ts";
 import type { KubeEntry, KubeLists } from "./kube_config.ts";
 import { type KubeUser, userOf } from "./kube_user.ts";
 
@@ -135,7 +136,7 @@ export class EntryReader {
   }
 
   absolute(path: string): string {
-    return /^([/\\]|[A-Za-z]:[/\\])/.test(path) ? path : `${this.#entry.directory}/${path}`;
+    return absoluteFrom(this.#entry.directory, path);
   }
 
   /** `KEY-data` in base64, else the file that `KEY` names. */
