@@ -1,5 +1,5 @@
 import settings from "../deno.json" with { type: "json" };
-import { benchDoor } from "./bench_door.ts";
+import { benchInstance } from "./bench_instance.ts";
 import { benchFleet } from "./bench_fleet.ts";
 import type { BenchPlace } from "./bench_measure.ts";
 import { benchProgram } from "./bench_program.ts";
@@ -17,7 +17,7 @@ import { peers } from "./peer_table.ts";
 const parts: readonly { readonly name: string; readonly run: (place: BenchPlace) => Promise<Verdict[]> }[] = [
   { name: "router", run: benchRouter },
   { name: "start", run: benchStart },
-  { name: "door", run: benchDoor },
+  { name: "door", run: benchInstance },
   { name: "ssh", run: benchSsh },
   { name: "fleet", run: benchFleet },
   { name: "kubernetes", run: benchKubernetes },

@@ -31,11 +31,11 @@ async function measureCatalogue(size: Size): Promise<Verdict[]> {
 
   const starts: number[] = [];
   for (let round = 0; round < size.rounds; round++) {
-    const { ms, result: door } = await timed(() => home.door());
+    const { ms, result: instance } = await timed(() => home.instance());
     starts.push(ms);
-    await door[Symbol.asyncDispose]();
+    await instance[Symbol.asyncDispose]();
   }
-  await using _door = await home.door();
+  await using _instance = await home.instance();
   const updates: number[] = [];
   const lists: number[] = [];
   for (let round = 0; round < size.rounds; round++) {
@@ -77,7 +77,7 @@ async function measureKubectl(home: Household, { rounds }: Size): Promise<Verdic
 }
 
 function verdict(name: string, values: readonly number[], demand: Demand): Verdict {
-  return told(judge(name, values.map((value): Sample => ({ door: "postern", value })), demand));
+  return told(judge(name, values.map((value): Sample => ({ contender: "postern", value })), demand));
 }
 
 async function succeeds(

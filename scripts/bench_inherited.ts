@@ -1,5 +1,5 @@
 import { placesFor } from "../src/runtime/places.ts";
-import { type BenchDoor, startOnPort } from "./bench_doors.ts";
+import { type Contender, startOnPort } from "./bench_contenders.ts";
 import { type BenchPlace, field, generate, measure, type Measurement } from "./bench_measure.ts";
 import type { Verdict } from "./bench_table.ts";
 import { findPeer } from "./find_peers.ts";
@@ -23,11 +23,13 @@ export async function measureInherited({ directory, generator, isSmoke }: BenchP
     // It hands on nothing of the environment but what it is told to.
     ...["HOME", "XDG_RUNTIME_DIR", "TMPDIR", "DENO_DIR", "PATH"].flatMap((name) => ["-E", name]),
   ]);
-  const doors = [inherited, normal];
-  for (const door of doors) await generate(generator, door, { mode: "rate", options: ["-n", "300"] });
+  const contenders = [inherited, normal];
+  for (const contender of contenders) {
+    await generate(generator, contender, { mode: "rate", options: ["-n", "300"] });
+  }
   const verdicts: Verdict[] = [];
   for (const measurement of measurements(size.megabytes)) {
-    verdicts.push(...await measure(measurement, doors, { generator, rounds: size.rounds }));
+    verdicts.push(...await measure(measurement, contenders, { generator, rounds: size.rounds }));
   }
   return verdicts;
 }
@@ -51,7 +53,7 @@ async function startFromSource(
   name: string,
   directory: string,
   under: readonly string[] = [],
-): Promise<BenchDoor> {
+): Promise<Contender> {
   const home = await Deno.makeTempDir({ dir: directory });
   const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
   const env: Record<string, string> = {

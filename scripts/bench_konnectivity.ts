@@ -67,7 +67,7 @@ async function measureSideBySide(
     for (const [at, { args, field }] of wants.entries()) {
       for (const pair of [postern, go]) {
         const answer = await load(bench, pair, args);
-        samples[at]?.push({ door: pair.name, value: answer[field] ?? NaN });
+        samples[at]?.push({ contender: pair.name, value: answer[field] ?? NaN });
       }
     }
   }
@@ -87,9 +87,9 @@ async function measureMemory(
       await load(bench, pair, ["rate", "-n", "200", "-c", "16"]);
       const { server, agent } = pair.pids;
       const answer = await load(bench, pair, ["idle", "-n", `${tunnels}`, "-pids", `${server},${agent}`]);
-      samples.server.push({ door: name, value: answer.kB_0 ?? NaN });
-      samples.agent.push({ door: name, value: answer.kB_1 ?? NaN });
-      samples.failed.push({ door: name, value: answer.failed ?? NaN });
+      samples.server.push({ contender: name, value: answer.kB_0 ?? NaN });
+      samples.agent.push({ contender: name, value: answer.kB_1 ?? NaN });
+      samples.failed.push({ contender: name, value: answer.failed ?? NaN });
     }
   }
   const of = `${tunnels} open tunnels`;
@@ -110,8 +110,8 @@ async function measureStall(
   await using pair = await bench.pair("postern", frontend);
   for (let round = 0; round < rounds; round++) {
     const answer = await load(bench, pair, ["stall", "-n", "100"]);
-    longest.push({ door: "postern", value: answer.max_ms ?? NaN });
-    failed.push({ door: "postern", value: answer.failed ?? NaN });
+    longest.push({ contender: "postern", value: answer.max_ms ?? NaN });
+    failed.push({ contender: "postern", value: answer.failed ?? NaN });
   }
   return [
     judge(titled(frontend, "100 dials beside a reader that stalls, ms of the longest"), longest, {

@@ -5,7 +5,7 @@ import {
   serverArguments,
   untilReady,
 } from "../tests/support/konnectivity_lab.ts";
-import { startReady } from "./bench_doors.ts";
+import { startReady } from "./bench_contenders.ts";
 import { places } from "./directories.ts";
 import { findPeers } from "./find_peers.ts";
 import { sourceCommand } from "./postern.ts";

@@ -1,7 +1,7 @@
-import { askingForOrigin, type KubeBench, startKubeBench } from "./bench_kube_doors.ts";
-import { startReady } from "./bench_doors.ts";
+import { askingForOrigin, type KubeBench, startKubeBench } from "./bench_kube_contenders.ts";
+import { startReady } from "./bench_contenders.ts";
 import { type BenchPlace, field, generate, measure, type Measurement, told } from "./bench_measure.ts";
-import { loopback, startSshBench } from "./bench_ssh_doors.ts";
+import { loopback, startSshBench } from "./bench_ssh_contenders.ts";
 import { judge, type Sample, type Verdict } from "./bench_table.ts";
 
 interface Size {
@@ -36,9 +36,9 @@ async function measureFirstUse(bench: KubeBench, place: BenchPlace, { rounds }: 
       options: ["-c", "1", "-n", "1"],
     });
     if (typeof answer === "string") throw new Error(answer);
-    samples.push({ door: "postern", value: field("p50_ms")(answer) });
+    samples.push({ contender: "postern", value: field("p50_ms")(answer) });
     await using kubectl = await bench.kubectl();
-    samples.push({ door: "kubectl until it listens", value: kubectl.startMs });
+    samples.push({ contender: "kubectl until it listens", value: kubectl.startMs });
   }
   return [told(judge("kubernetes: first use, ms to the first answer", samples, { atMost: 500 }))];
 }
@@ -47,10 +47,14 @@ async function measureSideBySide(bench: KubeBench, place: BenchPlace, size: Size
   const verdicts: Verdict[] = [];
   await using kubectl = await bench.kubectl();
   await using postern = await bench.postern();
-  const doors = [postern, kubectl];
-  for (const door of doors) await generate(place.generator, door, { mode: "rate", options: ["-n", "300"] });
+  const contenders = [postern, kubectl];
+  for (const contender of contenders) {
+    await generate(place.generator, contender, { mode: "rate", options: ["-n", "300"] });
+  }
   for (const measurement of measurements(size)) {
-    verdicts.push(...await measure(measurement, doors, { generator: place.generator, rounds: size.rounds }));
+    verdicts.push(
+      ...await measure(measurement, contenders, { generator: place.generator, rounds: size.rounds }),
+    );
   }
   return verdicts;
 }
@@ -110,12 +114,13 @@ async function measureCrowd(bench: KubeBench, place: BenchPlace, size: Size): Pr
       options: ["-c", "200", "-n", "200", "-api", bench.api],
     });
     if (typeof dials === "string") throw new Error(dials);
-    lost.push({ door: "postern", value: field("failed")(dials) });
-    connections.push({ door: "postern", value: field("api_conns")(dials) });
-    for (const door of [postern, kubectl]) {
-      const answer = await generate(place.generator, door, crowd);
-      if (typeof answer !== "string") failures.push({ door: door.name, value: field("failed")(answer) });
-      else if (door === postern) throw new Error(answer);
+    lost.push({ contender: "postern", value: field("failed")(dials) });
+    connections.push({ contender: "postern", value: field("api_conns")(dials) });
+    for (const contender of [postern, kubectl]) {
+      const answer = await generate(place.generator, contender, crowd);
+      if (typeof answer !== "string") {
+        failures.push({ contender: contender.name, value: field("failed")(answer) });
+      } else if (contender === postern) throw new Error(answer);
       else console.log(`skipped: ${answer}`);
     }
   }
@@ -141,11 +146,13 @@ async function measureChain(bench: KubeBench, place: BenchPlace, size: Size): Pr
   });
   await using bare = await ssh.postern(["transports:", chain, "default: chain"], { isFromSource: true });
   await using origin = await startReady("origin", [place.generator, "origin", "-tls"]);
-  const doors = [
+  const contenders = [
     askingForOrigin(through),
     { ...bare, name: "the chain with TLS", way: ["-door", bare.address, "-target", origin.address, "-tls"] },
   ];
-  for (const door of doors) await generate(place.generator, door, { mode: "rate", options: ["-n", "100"] });
+  for (const contender of contenders) {
+    await generate(place.generator, contender, { mode: "rate", options: ["-n", "100"] });
+  }
   const verdicts: Verdict[] = [];
   for (const direction of ["down", "up"]) {
     const measurement: Measurement = {
@@ -157,7 +164,9 @@ async function measureChain(bench: KubeBench, place: BenchPlace, size: Size): Pr
         value: field("MB_per_s"),
       }],
     };
-    verdicts.push(...await measure(measurement, doors, { generator: place.generator, rounds: size.rounds }));
+    verdicts.push(
+      ...await measure(measurement, contenders, { generator: place.generator, rounds: size.rounds }),
+    );
   }
   return verdicts;
 }

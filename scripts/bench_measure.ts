@@ -1,4 +1,4 @@
-import type { BenchDoor } from "./bench_doors.ts";
+import type { Contender } from "./bench_contenders.ts";
 import type { BenchProgram } from "./bench_program.ts";
 import { type Demand, judge, type Sample, type Verdict } from "./bench_table.ts";
 
@@ -22,7 +22,7 @@ export interface Measurement {
 }
 
 /** Starts a door for one round. */
-export type StartDoor = () => Promise<BenchDoor>;
+export type StartContender = () => Promise<Contender>;
 
 export interface Rounds {
   readonly generator: string;
@@ -44,22 +44,22 @@ export function field(key: string): Want["value"] {
 /** Measures the doors in turns, postern first, and prints what came of it. */
 export async function measure(
   measurement: Measurement,
-  doors: readonly BenchDoor[],
+  contenders: readonly Contender[],
   { generator, rounds }: Rounds,
 ): Promise<Verdict[]> {
   const tally = new Tally(measurement.wants);
-  const failed = new Set<BenchDoor>();
+  const failed = new Set<Contender>();
   for (let round = 0; round < rounds; round++) {
-    for (const door of doors) {
-      if (failed.has(door)) continue;
-      const answer = await generate(generator, door, measurement);
+    for (const contender of contenders) {
+      if (failed.has(contender)) continue;
+      const answer = await generate(generator, contender, measurement);
       if (typeof answer === "string") {
-        if (door === doors[0]) throw new Error(answer);
+        if (contender === contenders[0]) throw new Error(answer);
         console.log(`skipped: ${answer}`);
-        failed.add(door);
+        failed.add(contender);
         continue;
       }
-      tally.add(door.name, answer);
+      tally.add(contender.name, answer);
     }
   }
   return tally.verdicts();
@@ -68,14 +68,14 @@ export async function measure(
 /** As `measure`, each door started anew for its turn: what a round leaves behind is not held against the next. */
 export async function measureAnew(
   measurement: Measurement,
-  starts: readonly StartDoor[],
+  starts: readonly StartContender[],
   { generator, rounds }: Rounds,
 ): Promise<Verdict[]> {
   const tally = new Tally(measurement.wants);
   for (let round = 0; round < rounds; round++) {
     for (const start of starts) {
-      await using door = await start();
-      tally.add(door.name, numbersOf(await generate(generator, door, measurement)));
+      await using contender = await start();
+      tally.add(contender.name, numbersOf(await generate(generator, contender, measurement)));
     }
   }
   return tally.verdicts();
@@ -84,14 +84,16 @@ export async function measureAnew(
 /** For doors that have nothing to do: all rounds at once, since they do not take anything from each other. */
 export async function measureAtOnce(
   measurement: Measurement,
-  start: StartDoor,
+  start: StartContender,
   { generator, rounds }: Rounds,
 ): Promise<Verdict[]> {
-  await using doors = new AsyncDisposableStack();
-  const started = await Promise.all(Array.from({ length: rounds }, async () => doors.use(await start())));
+  await using contenders = new AsyncDisposableStack();
+  const started = await Promise.all(
+    Array.from({ length: rounds }, async () => contenders.use(await start())),
+  );
   const tally = new Tally(measurement.wants);
-  await Promise.all(started.map(async (door) => {
-    tally.add(door.name, numbersOf(await generate(generator, door, measurement)));
+  await Promise.all(started.map(async (contender) => {
+    tally.add(contender.name, numbersOf(await generate(generator, contender, measurement)));
   }));
   return tally.verdicts();
 }
@@ -106,9 +108,9 @@ class Tally {
     this.#samples = wants.map(() => []);
   }
 
-  add(door: string, answer: Readonly<Record<string, number>>): void {
+  add(contender: string, answer: Readonly<Record<string, number>>): void {
     for (const [at, { value }] of this.#wants.entries()) {
-      this.#samples[at]?.push({ door, value: value(answer) });
+      this.#samples[at]?.push({ contender, value: value(answer) });
     }
   }
 
@@ -131,19 +133,19 @@ export function told(verdict: Verdict): Verdict {
 /** The numbers, or why there are none: not every peer bears every load. */
 export async function generate(
   generator: string,
-  door: BenchDoor,
+  contender: Contender,
   measurement: Pick<Measurement, "mode" | "options">,
 ): Promise<Record<string, number> | string> {
   const { mode } = measurement;
-  const args = generatorArguments(door, measurement);
+  const args = generatorArguments(contender, measurement);
   const { success, stdout, stderr } = await new Deno.Command(generator, { args, stdin: "null" }).output();
   if (success) return JSON.parse(new TextDecoder().decode(stdout));
-  return `Cannot measure ${door.name} (${mode}): ${new TextDecoder().decode(stderr).trim()}`;
+  return `Cannot measure ${contender.name} (${mode}): ${new TextDecoder().decode(stderr).trim()}`;
 }
 
 /** What the load generator is told. */
 export function generatorArguments(
-  { address, pid, way = ["-door", address] }: Pick<BenchDoor, "address" | "pid" | "way">,
+  { address, pid, way = ["-door", address] }: Pick<Contender, "address" | "pid" | "way">,
   { mode, options }: Pick<Measurement, "mode" | "options">,
 ): string[] {
   return [mode, ...way, "-pid", `${pid}`, ...options];

@@ -1,4 +1,4 @@
-import { boundText, type DoorResult, isRatio, short, type Verdict } from "./bench_table.ts";
+import { boundText, type ContenderResult, isRatio, short, type Verdict } from "./bench_table.ts";
 
 /** What was measured, where and when. */
 export interface BenchReport {
@@ -44,11 +44,11 @@ export function benchPage(report: BenchReport, picture: string): string {
   ].join("\n");
 }
 
-function cells({ name, demand, found = NaN, holds, doors }: Verdict): string[] {
-  const shown = ({ median, low, high }: DoorResult) => `${short(median)} (${short(low)}–${short(high)})`;
-  const own = doors.filter(({ door }) => door === "postern").map(shown).join(", ");
-  const others = doors.filter(({ door }) => door !== "postern").map((result) =>
-    `${result.door} ${shown(result)}`
+function cells({ name, demand, found = NaN, holds, contenders }: Verdict): string[] {
+  const shown = ({ median, low, high }: ContenderResult) => `${short(median)} (${short(low)}–${short(high)})`;
+  const own = contenders.filter(({ contender }) => contender === "postern").map(shown).join(", ");
+  const others = contenders.filter(({ contender }) => contender !== "postern").map((result) =>
+    `${result.contender} ${shown(result)}`
   );
   if (demand === "informative") return [name, "", "", own, others.join(", ")];
   const times = isRatio(demand) ? " ×" : "";
@@ -67,16 +67,16 @@ export function benchPicture({ verdicts, date, version, cores, runtime }: BenchR
   const shapes: string[] = [];
   let y = 44;
   for (const verdict of verdicts) {
-    const { name, doors } = verdict;
-    const most = Math.max(...doors.map(({ high }) => high)) || 1;
+    const { name, contenders } = verdict;
+    const most = Math.max(...contenders.map(({ high }) => high)) || 1;
     const at = (value: number) => (labels + (width - labels - 130) * value / most).toFixed(1);
     shapes.push(text(10, y + 15, demandText(verdict), "name"));
     y += heading;
-    for (const { door, median, low, high } of doors) {
+    for (const { contender, median, low, high } of contenders) {
       const middle = y + bar / 2;
-      const kind = door === "postern" ? "own" : "peer";
+      const kind = contender === "postern" ? "own" : "peer";
       shapes.push(
-        text(labels - 8, y + bar - 3, door, "door"),
+        text(labels - 8, y + bar - 3, contender, "door"),
         `<rect class="${kind}" x="${labels}" y="${y + 1}" width="${
           (Number(at(median)) - labels).toFixed(1)
         }" height="${bar - 3}"/>`,
@@ -86,7 +86,7 @@ export function benchPicture({ verdicts, date, version, cores, runtime }: BenchR
       y += bar;
     }
     y += gap;
-    if (doors.length === 0) throw new Error(`Cannot draw "${name}": nothing was measured`);
+    if (contenders.length === 0) throw new Error(`Cannot draw "${name}": nothing was measured`);
   }
   const about =
     `postern ${version}, ${runtime}, ${cores} cores, ${date}: medians, with the spread of the rounds`;

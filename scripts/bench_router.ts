@@ -52,7 +52,7 @@ export function benchRouter(_place: BenchPlace): Promise<Verdict[]> {
 }
 
 function verdict(name: string, values: readonly number[], demand: Demand): Verdict {
-  return told(judge(name, values.map((value) => ({ door: "postern", value })), demand));
+  return told(judge(name, values.map((value) => ({ contender: "postern", value })), demand));
 }
 
 /** Microseconds of one lookup, in the middle of all. */

@@ -1,10 +1,10 @@
 /** Connects to an IPv4 address through a SOCKS5 door; the reply that the door gave. */
 export async function connectThrough(
-  door: string,
+  contender: string,
   target: string,
 ): Promise<{ readonly conn: Deno.TcpConn; readonly reply: number } & Disposable> {
   const [host = "", port = ""] = target.split(":");
-  const conn = await Deno.connect({ hostname: "127.0.0.1", port: Number(door.split(":")[1]) });
+  const conn = await Deno.connect({ hostname: "127.0.0.1", port: Number(contender.split(":")[1]) });
   conn.setNoDelay();
   await conn.write(Uint8Array.of(5, 1, 0));
   await readExactly(conn, 2);
@@ -15,10 +15,10 @@ export async function connectThrough(
 }
 
 /** Milliseconds until an origin that speaks first is heard through a door. */
-export async function firstByteThrough(door: string, target: string): Promise<number> {
+export async function firstByteThrough(contender: string, target: string): Promise<number> {
   const start = performance.now();
-  using connected = await connectThrough(door, target);
-  if (connected.reply !== 0) throw new Error(`Cannot measure ${door}: SOCKS reply ${connected.reply}`);
+  using connected = await connectThrough(contender, target);
+  if (connected.reply !== 0) throw new Error(`Cannot measure ${contender}: SOCKS reply ${connected.reply}`);
   await readExactly(connected.conn, 1);
   return performance.now() - start;
 }

@@ -1,4 +1,4 @@
-import type { BenchDoor } from "./bench_doors.ts";
+import type { Contender } from "./bench_contenders.ts";
 import {
   type BenchPlace,
   field,
@@ -9,7 +9,7 @@ import {
   type Measurement,
 } from "./bench_measure.ts";
 import { measureCold, measureDelayed } from "./bench_ssh_far.ts";
-import { loopback, startSshBench } from "./bench_ssh_doors.ts";
+import { loopback, startSshBench } from "./bench_ssh_contenders.ts";
 import { connectThrough } from "./bench_socks.ts";
 import type { Verdict } from "./bench_table.ts";
 
@@ -41,10 +41,10 @@ async function measureNear({ directory, generator }: BenchPlace, size: Size): Pr
   await using bench = await startSshBench(directory, [{ name: "near", lines: loopback }]);
   if (!bench) return [];
   // The session is there, and the code is warm: what is cold is measured apart.
-  const warm = async (starting: Promise<BenchDoor>) => {
-    const door = await starting;
-    await generate(generator, door, { mode: "rate", options: ["-n", "300"] });
-    return door;
+  const warm = async (starting: Promise<Contender>) => {
+    const contender = await starting;
+    await generate(generator, contender, { mode: "rate", options: ["-n", "300"] });
+    return contender;
   };
   const start = () => warm(bench.postern(["transports: { near: { ssh: near } }", "default: near"]));
   const startPeer = () => warm(bench.dynamicForward("near"));
@@ -137,9 +137,9 @@ async function measureProgram({ directory, generator }: BenchPlace, size: Size):
     ["transports: { near: { ssh: near } }", "default: near"],
     { openssh: "near" },
   );
-  const doors = [postern, peer];
-  for (const door of doors) {
-    const answer = await generate(generator, door, { mode: "rate", options: ["-n", "300"] });
+  const contenders = [postern, peer];
+  for (const contender of contenders) {
+    const answer = await generate(generator, contender, { mode: "rate", options: ["-n", "300"] });
     if (typeof answer === "string") {
       console.log(`skipped: engine openssh: ${answer}`);
       return [];
@@ -147,7 +147,7 @@ async function measureProgram({ directory, generator }: BenchPlace, size: Size):
   }
   const verdicts: Verdict[] = [];
   for (const measurement of programMeasurements(size)) {
-    verdicts.push(...await measure(measurement, doors, { generator, rounds: size.rounds }));
+    verdicts.push(...await measure(measurement, contenders, { generator, rounds: size.rounds }));
   }
   return verdicts;
 }

@@ -1,7 +1,7 @@
 import { DelayedLine } from "../tests/support/delayed_line.ts";
 import { type BenchPlace, field, generate, measure, type Measurement, told } from "./bench_measure.ts";
 import { firstByteThrough, Greeter } from "./bench_socks.ts";
-import { loopback, type SshBench, startSshBench } from "./bench_ssh_doors.ts";
+import { loopback, type SshBench, startSshBench } from "./bench_ssh_contenders.ts";
 import { judge, type Sample, type Verdict } from "./bench_table.ts";
 
 /** Milliseconds that the long way takes, each way. */
@@ -39,10 +39,12 @@ export async function measureDelayed({ isSmoke, directory, generator }: BenchPla
   const verdicts = [await signInFarAway(bench, { isSmoke })];
   await using peer = await bench.dynamicForward("far");
   await using postern = await bench.postern(["transports: { far: { ssh: far } }", "default: far"]);
-  const doors = [postern, peer];
-  for (const door of doors) await generate(generator, door, { mode: "bulk", options: ["-mb", "1"] });
+  const contenders = [postern, peer];
+  for (const contender of contenders) {
+    await generate(generator, contender, { mode: "bulk", options: ["-mb", "1"] });
+  }
   for (const measurement of farMeasurements(isSmoke)) {
-    verdicts.push(...await measure(measurement, doors, { generator, rounds: isSmoke ? 1 : 5 }));
+    verdicts.push(...await measure(measurement, contenders, { generator, rounds: isSmoke ? 1 : 5 }));
   }
   return verdicts;
 }
@@ -79,7 +81,10 @@ async function signInFarAway(bench: SshBench, { isSmoke }: Pick<BenchPlace, "isS
     rounds: isSmoke ? 1 : 5,
     peerName: "ssh -W",
   });
-  const trips = samples.map(({ door, value }) => ({ door, value: Math.floor(value / (2 * delay)) }));
+  const trips = samples.map(({ contender, value }) => ({
+    contender,
+    value: Math.floor(value / (2 * delay)),
+  }));
   const name = `ssh: ${delay} ms away, round trips from nothing to the first byte`;
   return told(judge(name, trips, { atMost: 1, of: "ssh -W" }));
 }
@@ -96,8 +101,11 @@ async function coldSamples(bench: SshBench, { host, rounds, peerName }: ColdRun)
   const samples: Sample[] = [];
   for (let round = 0; round < rounds; round++) {
     await using postern = await bench.postern([`transports: { way: { ssh: ${host} } }`, "default: way"]);
-    samples.push({ door: "postern", value: await firstByteThrough(postern.address, greeter.address) });
-    samples.push({ door: peerName, value: await firstByteOfSsh(bench, { host, target: greeter.address }) });
+    samples.push({ contender: "postern", value: await firstByteThrough(postern.address, greeter.address) });
+    samples.push({
+      contender: peerName,
+      value: await firstByteOfSsh(bench, { host, target: greeter.address }),
+    });
   }
   return samples;
 }

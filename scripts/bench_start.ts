@@ -1,7 +1,7 @@
 import { CatalogueStore } from "../src/catalogue/mod.ts";
 import { createWorld } from "../src/runtime/mod.ts";
 import { storedCatalogue } from "../tests/support/catalogue_program.ts";
-import { startPostern } from "./bench_doors.ts";
+import { startPostern } from "./bench_contenders.ts";
 import { type BenchPlace, told } from "./bench_measure.ts";
 import { type Demand, judge, type Sample, type Verdict } from "./bench_table.ts";
 
@@ -20,14 +20,14 @@ const many = names.map((name) => `  - { to: ${name}, via: direct }\n`).join("");
 
 /** Measures how long it takes from a command to its first answer, in turns: a busy moment is no one's alone. */
 export async function benchStart(place: BenchPlace): Promise<Verdict[]> {
-  return [...await measureVersion(place), ...await measureDoors(place)];
+  return [...await measureVersion(place), ...await measureContenders(place)];
 }
 
 function roundsOf(isSmoke: boolean): number {
   return isSmoke ? 1 : 9;
 }
 
-async function measureDoors({ directory, isSmoke }: BenchPlace): Promise<Verdict[]> {
+async function measureContenders({ directory, isSmoke }: BenchPlace): Promise<Verdict[]> {
   const list = `${directory}/routes.txt`;
   await Deno.writeTextFile(list, names.map((name) => `${name} direct\n`).join(""));
   const starts: readonly Start[] = [
@@ -48,12 +48,12 @@ async function measureDoors({ directory, isSmoke }: BenchPlace): Promise<Verdict
   const samples = starts.map((): Sample[] => []);
   for (let round = 0; round < roundsOf(isSmoke); round++) {
     for (const [at, { config, hasCatalogue }] of starts.entries()) {
-      await using door = await startPostern(
+      await using contender = await startPostern(
         directory,
         config,
         hasCatalogue ? { prepare: storeCatalogue } : {},
       );
-      samples[at]?.push({ door: "postern", value: door.startMs });
+      samples[at]?.push({ contender: "postern", value: contender.startMs });
     }
   }
   return starts.map(({ name, demand }, at) =>
@@ -74,7 +74,7 @@ async function measureVersion({ program, isSmoke }: BenchPlace): Promise<Verdict
   const more: Sample[] = [];
   for (let round = 0; round < roundsOf(isSmoke); round++) {
     const alone = await timeOf([empty]);
-    more.push({ door: "postern", value: await timeOf([program.path, "version"]) - alone });
+    more.push({ contender: "postern", value: await timeOf([program.path, "version"]) - alone });
   }
   return [told(judge("version, ms more than an empty program", more, { atMost: 30 }))];
 }

@@ -1,6 +1,6 @@
 /** One number of one door in one round. */
 export interface Sample {
-  readonly door: string;
+  readonly contender: string;
   readonly value: number;
 }
 
@@ -15,8 +15,8 @@ export type Demand =
   | "informative";
 
 /** What one door came to. */
-export interface DoorResult {
-  readonly door: string;
+export interface ContenderResult {
+  readonly contender: string;
   readonly median: number;
   readonly low: number;
   readonly high: number;
@@ -31,7 +31,7 @@ export interface Verdict {
   readonly demand: Demand;
   /** What is held against the demand: times the peer, or the number itself. */
   readonly found?: number;
-  readonly doors: readonly DoorResult[];
+  readonly contenders: readonly ContenderResult[];
 }
 
 /**
@@ -46,27 +46,29 @@ export function hasCollapsed({ demand, found }: Verdict): boolean {
 /** Holds the samples of one measurement against its demand. */
 export function judge(name: string, samples: readonly Sample[], demand: Demand): Verdict {
   const values = new Map<string, number[]>();
-  for (const { door, value } of samples) values.set(door, [...values.get(door) ?? [], value]);
-  const results = [...values].map(([door, list]): DoorResult => ({
-    door,
+  for (const { contender, value } of samples) values.set(contender, [...values.get(contender) ?? [], value]);
+  const results = [...values].map(([contender, list]): ContenderResult => ({
+    contender,
     median: median(list),
     low: Math.min(...list),
     high: Math.max(...list),
     rounds: list.length,
   }));
-  const medians = new Map(results.map(({ door, median }) => [door, median]));
-  const doors = results.map(({ door, median, low, high }) =>
-    `${door} ${short(median)} (${short(low)}–${short(high)})`
+  const medians = new Map(results.map(({ contender, median }) => [contender, median]));
+  const contenders = results.map(({ contender, median, low, high }) =>
+    `${contender} ${short(median)} (${short(low)}–${short(high)})`
   );
-  const told = { name, demand, doors: results };
-  if (demand === "informative") return { ...told, text: `       ${name}: ${doors.join(", ")}`, holds: true };
+  const told = { name, demand, contenders: results };
+  if (demand === "informative") {
+    return { ...told, text: `       ${name}: ${contenders.join(", ")}`, holds: true };
+  }
   const own = medians.get("postern") ?? NaN;
   const against = reference(medians, demand);
   const ratio = own / against;
   const holds = "atLeast" in demand ? ratio >= demand.atLeast : ratio <= demand.atMost;
   const wanted = boundText(demand);
   const found = isRatio(demand) ? `${short(ratio)} × (${wanted} ×)` : `${short(own)} (${wanted})`;
-  const text = `${holds ? "ok    " : "MISSED"} ${name}: ${found}; ${doors.join(", ")}`;
+  const text = `${holds ? "ok    " : "MISSED"} ${name}: ${found}; ${contenders.join(", ")}`;
   return { ...told, text, holds, found: ratio };
 }
 
@@ -81,7 +83,7 @@ export function isRatio(demand: Exclude<Demand, string>): boolean {
 }
 
 function reference(medians: ReadonlyMap<string, number>, demand: Exclude<Demand, string>): number {
-  const peers = [...medians].flatMap(([door, value]) => door === "postern" ? [] : [value]);
+  const peers = [...medians].flatMap(([contender, value]) => contender === "postern" ? [] : [value]);
   if ("of" in demand) return medians.get(demand.of) ?? NaN;
   if (!("ofBest" in demand)) return 1;
   return demand.ofBest === "highest" ? Math.max(...peers) : Math.min(...peers);

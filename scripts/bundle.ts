@@ -62,7 +62,7 @@ var __require = (name) => __asked[name] ?? __part(name);
  * same wherever the project and the cache of Deno are.
  */
 export async function bundleProgram(directory: string, { isFrozen = false } = {}): Promise<string[]> {
-  const root = decodeURIComponent(new URL("..", import.meta.url).pathname);
+  const root = decodeURIComponent(new URL("../", import.meta.url).pathname);
   const copy = await Deno.makeTempDir({ prefix: "postern-bundle-" });
   try {
     for (const name of sources) await copyTree(`${root}${name}`, `${copy}/${name}`);

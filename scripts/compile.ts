@@ -40,7 +40,7 @@ async function compileAll(args: readonly string[]): Promise<number> {
       return 2;
     }
   }
-  const root = decodeURIComponent(new URL("..", import.meta.url).pathname);
+  const root = decodeURIComponent(new URL("../", import.meta.url).pathname);
   const chunks = `${root}dist/chunks`;
   await removeIfThere(chunks);
   const files = await bundleProgram(chunks, { isFrozen: Deno.env.has("CI") });

@@ -11,7 +11,7 @@ const usage = "deno task deb [--program FILE] [--version VERSION] [--output DIRE
 if (import.meta.main) Deno.exit(await makePackage(Deno.args));
 
 async function makePackage(args: readonly string[]): Promise<number> {
-  const root = decodeURIComponent(new URL("..", import.meta.url).pathname);
+  const root = decodeURIComponent(new URL("../", import.meta.url).pathname);
   const given = new Map<string, string>();
   for (let at = 0; at < args.length; at += 2) {
     const [option = "", value] = args.slice(at, at + 2);

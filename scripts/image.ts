@@ -19,7 +19,7 @@ export interface ImageOptions {
 }
 
 async function runImage(args: readonly string[]): Promise<number> {
-  const root = decodeURIComponent(new URL("..", import.meta.url).pathname);
+  const root = decodeURIComponent(new URL("../", import.meta.url).pathname);
   const given = new Map<string, string>();
   for (let at = 0; at < args.length; at += 2) {
     const [option = "", value] = args.slice(at, at + 2);

@@ -26,7 +26,7 @@ async function writeInstallers(args: readonly string[]): Promise<number> {
     console.error(`usage: ${usage}`);
     return 2;
   }
-  const root = new URL("..", import.meta.url);
+  const root = new URL("../", import.meta.url);
   const output = given.get("--output") ?? decodeURIComponent(new URL("dist", root).pathname);
   for (const name of ["install.sh", "install.ps1"]) {
     const text = await Deno.readTextFile(new URL(`scripts/${name}`, root));

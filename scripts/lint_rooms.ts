@@ -81,14 +81,14 @@ const systemModules = ["fs", "fs/promises", "process", "os", "child_process", "d
 /** HTTP and sockets that are not ours: no half-close, ambient proxies, or crashes (docs/decisions). */
 const foreignSockets = ["http", "https", "http2", "net"];
 
-const root = normal(new URL("..", import.meta.url).pathname).replace(/\/$/, "");
+const root = normal(new URL("../", import.meta.url).pathname).replace(/\/$/, "");
 
 /** Checks the direction of imports between rooms, and who may touch the system. */
 const plugin: Deno.lint.Plugin = {
   name: "rooms",
   rules: {
     "imports": { create: checkImports },
-    "doors": { create: checkDoors },
+    "doors": { create: checkEntrances },
     "system": { create: checkSystem },
     "ambient-network": { create: checkAmbientNetwork },
     "narrow-permissions": { create: checkPermissionFlags },
@@ -143,7 +143,7 @@ function nodeProblem(from: Place, module: string): string | undefined {
 }
 
 /** A door lists what it lets through: every name, and none under another roof. */
-function checkDoors(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
+function checkEntrances(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
   const from = placeOf(context.filename);
   if (!from || !/^src\/[^/]+\/mod\.ts$/.test(from.path)) return {};
   return {

@@ -79,7 +79,7 @@ function formsOf({ parser }: Command): string[] {
 export async function lastChange(): Promise<string> {
   const { success, stdout } = await new Deno.Command("git", {
     args: ["log", "-1", "--format=%cs"],
-    cwd: new URL("..", import.meta.url),
+    cwd: new URL("../", import.meta.url),
     stdin: "null",
     stderr: "null",
   }).output();

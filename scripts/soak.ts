@@ -1,7 +1,7 @@
 import { describe } from "../src/words/mod.ts";
 import { liveOf, statusOf } from "../tests/faults/process_accounts.ts";
 import { type WayName, wayNames, WholeWorld, worldPeers } from "../tests/faults/whole_world.ts";
-import { startReady } from "./bench_doors.ts";
+import { startReady } from "./bench_contenders.ts";
 import { findPeers } from "./find_peers.ts";
 import { judgeSoak, quarters, type SoakSample, soakText } from "./soak_quarters.ts";
 
@@ -68,14 +68,14 @@ async function soak(args: readonly string[]): Promise<number> {
 
 /** Runs the load generator beside a question now and then to the door itself; its last line is the end. */
 async function load(generator: string, world: WholeWorld, options: SoakOptions): Promise<SoakSample[]> {
-  const { door, ways } = world;
+  const { instance, ways } = world;
   const asked = ways.filter(({ name }) => options.ways.some((way) => way === name)).map(({ target }) =>
     `${target.host}:${target.port}`
   );
   const seconds = Math.round(options.minutes * 60);
   const child = new Deno.Command(generator, {
     args: [
-      ...["soak", "-door", await door.address(), "-pid", `${door.pid}`, "-target", asked.join(",")],
+      ...["soak", "-door", await instance.address(), "-pid", `${instance.pid}`, "-target", asked.join(",")],
       ...["-per", `${options.rate}`, "-for", `${seconds}s`, "-every", "5s", "-rest", `${quietSeconds}s`],
     ],
     stdin: "null",
@@ -134,9 +134,9 @@ function watchStandstills(): Disposable {
 }
 
 /** What the door had to say besides each connection's end, and how often. */
-function eventsOf({ door }: WholeWorld): Map<string, number> {
+function eventsOf({ instance }: WholeWorld): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const line of door.stderr.split("\n")) {
+  for (const line of instance.stderr.split("\n")) {
     const [event] = /\b[a-z_]+\.[a-z_]+\b/.exec(line) ?? [];
     const [outcome = ""] = /\b(?:outcome|code)=\S+/.exec(line) ?? [];
     if (event !== undefined) counts.set(`${event} ${outcome}`, (counts.get(`${event} ${outcome}`) ?? 0) + 1);

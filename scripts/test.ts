@@ -69,7 +69,7 @@ function readOptions(args: readonly string[]): TestOptions {
 }
 
 async function runTests(options: TestOptions): Promise<number> {
-  const root = decodeURIComponent(new URL("..", import.meta.url).pathname).replace(/\/$/, "");
+  const root = decodeURIComponent(new URL("../", import.meta.url).pathname).replace(/\/$/, "");
   Deno.chdir(root);
   const found = await findPeers();
   const temporary = await Deno.realPath(await Deno.makeTempDir({ prefix: "postern-test-" }));

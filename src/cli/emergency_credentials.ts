@@ -6,7 +6,7 @@ import { isPosternError, PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import { clusterName, readClusters, tellNotes } from "./cluster_options.ts";
 import { type Command, defineCommand, type RunContext } from "./command.ts";
-import { doorAddress, giveOut, goesToFile, outputWords } from "./kubeconfig_output.ts";
+import { giveOut, goesToFile, listenerAddress, outputWords } from "./kubeconfig_output.ts";
 import { pathValue, words } from "./options.ts";
 import { printable } from "./printable.ts";
 
@@ -56,7 +56,7 @@ function commandNamed(name: string, form: (rest: string) => string): Command {
       }
       const { log, signal, globals: { config } } = context;
       const meant = await meantCluster(name, world, context);
-      const proxyUrl = await doorAddress(world, output.id ?? "default", { credentials: true, context });
+      const proxyUrl = await listenerAddress(world, output.id ?? "default", { credentials: true, context });
       const { emergencyCredentials } = await import("../programs/mod.ts");
       const { text, notes } = await emergencyCredentials(world, {
         clusterId: meant.id,

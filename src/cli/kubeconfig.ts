@@ -13,7 +13,7 @@ import {
   trustOption,
 } from "./cluster_options.ts";
 import { defineCommand, type RunContext } from "./command.ts";
-import { doorAddress, giveOut, goesToFile, type OutputWords, outputWords } from "./kubeconfig_output.ts";
+import { giveOut, goesToFile, listenerAddress, type OutputWords, outputWords } from "./kubeconfig_output.ts";
 import { words } from "./options.ts";
 
 /** Where a kubeconfig goes, and what is in it. */
@@ -97,7 +97,7 @@ async function giveKubeconfig(
     });
   }
   const credentials = isFile || values.credentials;
-  const proxyUrl = await doorAddress(world, values.id ?? "default", { credentials, context });
+  const proxyUrl = await listenerAddress(world, values.id ?? "default", { credentials, context });
   const { kubeconfigOf } = await import("../kube/mod.ts");
   const { apiAuthorities } = await import("../programs/mod.ts");
   const { trustsFirstUse } = values;

@@ -74,14 +74,14 @@ export async function giveOut(
 }
 
 /** What `proxy-url` is, asked of the running door first. */
-export async function doorAddress(
+export async function listenerAddress(
   world: World,
   id: string,
   { credentials, context }: { readonly credentials: boolean; readonly context: RunContext },
 ): Promise<string> {
   const { signal } = context;
   const { proxyUrl, socks, needsAuth } = await fromInstanceOrFiles(world, id, context, {
-    instance: (door) => door.env({ credentials, signal }),
+    instance: (listener) => listener.env({ credentials, signal }),
     files: ({ environmentFromFiles }, sources) => environmentFromFiles(world, sources, { credentials }),
   });
   if (needsAuth && !credentials) {

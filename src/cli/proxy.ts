@@ -129,7 +129,7 @@ export default defineCommand({
 
 async function runInForeground(options: ProxyOptions, world: World, context: RunContext): Promise<void> {
   const { CatalogueRefresh } = await import("../fleet/mod.ts");
-  const { runDoor } = await import("../instance/mod.ts");
+  const { runInstance } = await import("../instance/mod.ts");
   const { id = "default", logFile, readyFile, onDemand } = options;
   const idleExit = options.idleExit ?? (onDemand ? idleOnDemand : undefined);
   const { listen, listenSocks, listenHttp, listenUnix, listenDns, routes, allowOpen, mappingFile } = options;
@@ -137,7 +137,7 @@ async function runInForeground(options: ProxyOptions, world: World, context: Run
   const { globals, version, signal } = context;
   await using file = logFile === undefined ? undefined : await logToFile(world, logFile);
   const log = file ? globals.createLog(world, { level: "info", write: file.write }) : context.log;
-  await runDoor(world, {
+  await runInstance(world, {
     version,
     id,
     log,

@@ -6,7 +6,7 @@ import type { World } from "../world/mod.ts";
 import { readClusters, tellNotes, trustOption } from "./cluster_options.ts";
 import { type Command, defineCommand, type RunContext } from "./command.ts";
 import execCredential from "./exec_credential.ts";
-import { doorAddress } from "./kubeconfig_output.ts";
+import { listenerAddress } from "./kubeconfig_output.ts";
 import { instanceOption, words } from "./options.ts";
 import { printable } from "./printable.ts";
 import { wrapping } from "./wrapping.ts";
@@ -104,7 +104,7 @@ async function goTo(
   const { findCluster } = await import("../clusters/mod.ts");
   const { kubeconfigOf, mergeKubeconfigFile } = await import("../kube/mod.ts");
   const known = findCluster(fleet.clusters, name);
-  const proxyUrl = await doorAddress(world, id, { credentials: true, context });
+  const proxyUrl = await listenerAddress(world, id, { credentials: true, context });
   const { apiAuthorities } = await import("../programs/mod.ts");
   const { writtenKubeconfigs } = await import("../plan/mod.ts");
   const authorities = await apiAuthorities(world, [known], { proxyUrl, trustsFirstUse, signal });

@@ -12,7 +12,7 @@ import type {
   ReloadReport,
   Status,
   Watched,
-} from "./door_state.ts";
+} from "./instance_state.ts";
 import { EventReader } from "./event_reader.ts";
 import { copyBody, readBody } from "../http/mod.ts";
 import { checkPac, checkPage, checkProxies, type IsOwn } from "./control_proxies.ts";

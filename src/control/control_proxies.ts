@@ -1,5 +1,5 @@
 import { formatTarget, isLoopback, parseIp, parseTarget, PosternError, type Target } from "../words/mod.ts";
-import type { ProxyEnvironment } from "./door_state.ts";
+import type { ProxyEnvironment } from "./instance_state.ts";
 
 /** Whether our own configuration listens at an address. */
 export type IsOwn = (address: Target) => Promise<boolean>;

@@ -1,5 +1,5 @@
 import { asPosternError, PosternError } from "../words/mod.ts";
-import type { ErrorInfo } from "./door_state.ts";
+import type { ErrorInfo } from "./instance_state.ts";
 
 /** An error without its causes, for another process. */
 export function errorInfo(error: unknown): ErrorInfo {

@@ -4,12 +4,12 @@ export type {
   ConnectionInfo,
   DialReport,
   DnsInfo,
-  DoorPhase,
   EndedConnection,
   ErrorInfo,
   ExplanationInfo,
   Hello,
   HopInfo,
+  InstancePhase,
   LoggedLine,
   ProxyEnvironment,
   ReloadReport,
@@ -20,5 +20,5 @@ export type {
   Watched,
   WatchedStep,
   WatchedWhole,
-} from "./door_state.ts";
+} from "./instance_state.ts";
 export { errorInfo } from "./error_info.ts";

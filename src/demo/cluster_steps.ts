@@ -2,15 +2,15 @@ import type { Target } from "../words/mod.ts";
 import { ask } from "./demo_client.ts";
 import { webName, webPod, webPodPort } from "./demo_cluster.ts";
 import { type DemoStage, type DemoStep, expect } from "./demo_stage.ts";
-import { DoorClient } from "./door_client.ts";
+import { InstanceClient } from "./instance_client.ts";
 import { bigSize, greeting } from "./far_side.ts";
 
 const web: Target = { host: webName, port: 80 };
 
 /** What `demo --once` tries of Kubernetes: a Service by its name, with nothing but a kubeconfig. */
 export function clusterSteps(stage: DemoStage): DemoStep[] {
-  const { door, cluster } = stage;
-  const client = new DoorClient(stage);
+  const { instance, cluster } = stage;
+  const client = new InstanceClient(stage);
   return [
     {
       title: "a Service of a cluster, through its API server behind the ssh host",
@@ -34,7 +34,7 @@ export function clusterSteps(stage: DemoStage): DemoStep[] {
     {
       title: "explain names the Service, the pod and its port",
       async run(signal) {
-        const { hops: [hop] } = await door.door.explain(web, { dial: false, signal });
+        const { hops: [hop] } = await instance.instance.explain(web, { dial: false, signal });
         const said = hop?.detail ?? "nothing";
         const isAll = ["shop/web", webPod, String(webPodPort)].every((part) => said.includes(part));
         expect(hop?.name === "lab" && isAll, `it says ${said}`);

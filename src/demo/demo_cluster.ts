@@ -1,7 +1,7 @@
 import { type Conn, Deadlines, type Log, type Messages, Tasks } from "../core/mod.ts";
 import { describe, formatTarget, PosternError, type Target } from "../words/mod.ts";
 import type { Listening, World } from "../world/mod.ts";
-import { handshakeDeadline, type Serve, serveDoor } from "../listeners/mod.ts";
+import { handshakeDeadline, type Serve, serveListener } from "../listeners/mod.ts";
 import { acceptFor as webSocketAccept } from "../kube/mod.ts";
 import { decodeRequestHead, encodeChunk, encodeResponseHead, type RequestHead } from "../wire/mod.ts";
 import { DemoForwards } from "./demo_forwards.ts";
@@ -52,7 +52,7 @@ export class DemoCluster implements AsyncDisposable {
       deadlines: this.#deadlines,
       limits: { connections: 16, handshake: 10_000, halfCloseLinger: 5000 },
     };
-    this.#tasks.spawn((signal) => serveDoor(this.#listening, this.#serve, deps, { signal }));
+    this.#tasks.spawn((signal) => serveListener(this.#listening, this.#serve, deps, { signal }));
   }
 
   /** What the API server is called on the far side, with its port. */

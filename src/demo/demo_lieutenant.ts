@@ -1,7 +1,7 @@
 import { Deadlines, type Log, Tasks } from "../core/mod.ts";
 import { describe } from "../words/mod.ts";
 import type { Listening, World } from "../world/mod.ts";
-import { type PageRequest, type PageResponse, serveDoor, serveOnlyPages } from "../listeners/mod.ts";
+import { type PageRequest, type PageResponse, serveListener, serveOnlyPages } from "../listeners/mod.ts";
 import { clientId, DemoSignIn, jsonPage } from "./demo_sign_in.ts";
 
 /** The base domain of the cluster behind the jump host. */
@@ -53,7 +53,7 @@ export class DemoLieutenant implements AsyncDisposable {
     };
     const pages = (request: PageRequest) => this.#page(request);
     this.#tasks.spawn((signal) =>
-      serveDoor(
+      serveListener(
         this.#listening,
         (client, messages, deps, { signal }) => serveOnlyPages(client, messages, pages, deps, { signal }),
         deps,

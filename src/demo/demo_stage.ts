@@ -1,4 +1,4 @@
-import type { PrivateDoor } from "../programs/mod.ts";
+import type { PrivateInstance } from "../programs/mod.ts";
 import type { World } from "../world/mod.ts";
 import type { DemoCluster } from "./demo_cluster.ts";
 import type { DemoLieutenant } from "./demo_lieutenant.ts";
@@ -13,7 +13,7 @@ export interface DemoStep {
 
 export interface DemoStage {
   readonly world: World;
-  readonly door: PrivateDoor;
+  readonly instance: PrivateInstance;
   readonly far: FarSide;
   readonly jump: JumpHost;
   readonly cluster: DemoCluster;

@@ -3,7 +3,7 @@ import { formatTarget, isPosternError, type Target } from "../words/mod.ts";
 import { socks4 } from "../wire/mod.ts";
 import { ask } from "./demo_client.ts";
 import { type DemoStage, type DemoStep, expect } from "./demo_stage.ts";
-import { DoorClient } from "./door_client.ts";
+import { InstanceClient } from "./instance_client.ts";
 import { archiveName, bigSize, greeting, hiddenName } from "./far_side.ts";
 
 const site: Target = { host: hiddenName, port: 80 };
@@ -12,8 +12,8 @@ const lookAlike = `evil${hiddenName}`;
 
 /** What `demo --once` tries, in order. */
 export function demoSteps(stage: DemoStage): DemoStep[] {
-  const { world, door, far, jump } = stage;
-  const client = new DoorClient(stage);
+  const { world, instance, far, jump } = stage;
+  const client = new InstanceClient(stage);
   return [
     {
       title: "the site has no name on this side",
@@ -77,7 +77,7 @@ export function demoSteps(stage: DemoStage): DemoStep[] {
         expect(answer.text.length === bigSize, `${answer.text.length} of ${bigSize} bytes arrived`);
         const wanted = formatTarget(archive);
         expect(jump.asked.includes(wanted), `the ssh host was asked for ${jump.asked.join(" ")}`);
-        const hop = door.door.status().transports.find(({ name }) => name === "jump")?.hops?.[0];
+        const hop = instance.instance.status().transports.find(({ name }) => name === "jump")?.hops?.[0];
         expect(hop?.state === "ready" && hop.sessions === 1, `its state is ${hop?.state}`);
         return `signed in with a key, ${bigSize} bytes of ${archiveName} came after our end`;
       },
@@ -109,7 +109,10 @@ export function demoSteps(stage: DemoStage): DemoStep[] {
     {
       title: "a name that only looks alike is not routed",
       async run(signal) {
-        const { transport } = await door.door.explain({ host: lookAlike, port: 80 }, { dial: false, signal });
+        const { transport } = await instance.instance.explain({ host: lookAlike, port: 80 }, {
+          dial: false,
+          signal,
+        });
         expect(transport === "direct", `${lookAlike} goes to ${transport}`);
         return `${lookAlike} goes direct`;
       },
@@ -120,7 +123,7 @@ export function demoSteps(stage: DemoStage): DemoStep[] {
         const { text } = await client.page("/proxy.pac", signal);
         const verdict = pacVerdict(text);
         const routed = verdict(`http://${hiddenName}/`, hiddenName);
-        expect(routed === `SOCKS5 ${door.address}`, `it says ${routed} for the site`);
+        expect(routed === `SOCKS5 ${instance.address}`, `it says ${routed} for the site`);
         const other = verdict(`http://${lookAlike}/`, lookAlike);
         expect(other === "DIRECT", `it says ${other} for the other name`);
         return routed;
@@ -134,7 +137,7 @@ export function demoSteps(stage: DemoStage): DemoStep[] {
           without.status === 403 || without.status === 401,
           `without a token it answers ${without.status}`,
         );
-        const { status, text } = await client.page("/status.json", signal, door.token);
+        const { status, text } = await client.page("/status.json", signal, instance.token);
         expect(status === 200 && JSON.parse(text).state === "ready", `it answered ${status}`);
         return "without the token it shows nothing";
       },
@@ -147,7 +150,7 @@ export function demoSteps(stage: DemoStage): DemoStep[] {
           target: "/big",
           host: hiddenName,
           onBody: () => {
-            door.reload(stage.otherConfig).then(
+            instance.reload(stage.otherConfig).then(
               ({ changes }) => reloaded.resolve(changes.join(", ")),
               reloaded.reject,
             );

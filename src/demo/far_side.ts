@@ -5,7 +5,7 @@ import {
   type ListenerDeps,
   type PageResponse,
   type Serve,
-  serveDoor,
+  serveListener,
   serveMixed,
   serveOnlyPages,
 } from "../listeners/mod.ts";
@@ -46,8 +46,8 @@ export class FarSide implements AsyncDisposable {
     };
     this.#site = world.network.listen({ host: "127.0.0.1", port: 0 });
     this.#proxy = world.network.listen({ host: "127.0.0.1", port: 0 });
-    this.#tasks.spawn((signal) => serveDoor(this.#site, serveSite, this.#deps, { signal }));
-    this.#tasks.spawn((signal) => serveDoor(this.#proxy, serveMixed, this.#deps, { signal }));
+    this.#tasks.spawn((signal) => serveListener(this.#site, serveSite, this.#deps, { signal }));
+    this.#tasks.spawn((signal) => serveListener(this.#proxy, serveMixed, this.#deps, { signal }));
   }
 
   get proxyPort(): number {

@@ -4,17 +4,18 @@ import type { Target } from "../words/mod.ts";
 import { ask } from "./demo_client.ts";
 import { clusterDomain } from "./demo_lieutenant.ts";
 import { type DemoStage, type DemoStep, expect } from "./demo_stage.ts";
-import { DoorClient } from "./door_client.ts";
+import { InstanceClient } from "./instance_client.ts";
 import { greeting, shopName } from "./far_side.ts";
 
 const shop: Target = { host: shopName, port: 80 };
 
 /** What `demo --once` tries of a fleet: the list of a company's clusters, and what is learnt from it. */
 export function fleetSteps(stage: DemoStage): DemoStep[] {
-  const { own, door, lieutenant, jump } = stage;
-  const client = new DoorClient(stage);
+  const { own, instance, lieutenant, jump } = stage;
+  const client = new InstanceClient(stage);
   const config = `${stage.config}catalogues: [{ lieutenant: "${lieutenant.url}" }]\n`;
-  const wayOf = (target: Target, signal: AbortSignal) => door.door.explain(target, { dial: false, signal });
+  const wayOf = (target: Target, signal: AbortSignal) =>
+    instance.instance.explain(target, { dial: false, signal });
   return [
     {
       title: "update signs in, and fetches the clusters of the company",
@@ -47,7 +48,7 @@ export function fleetSteps(stage: DemoStage): DemoStep[] {
       async run(signal) {
         const before = await wayOf(shop, signal);
         expect(before.transport === "direct", `${shopName} went to ${before.transport} already`);
-        await door.reload(config);
+        await instance.reload(config);
         const { transport, because } = await wayOf(shop, signal);
         expect(transport === "jump", `${shopName} goes to ${transport}`);
         const answer = await ask(await client.dial("socks5", shop, signal), { target: "/", host: shopName });
@@ -68,7 +69,7 @@ export function fleetSteps(stage: DemoStage): DemoStep[] {
       title: "all that goes on without the list",
       async run(signal) {
         await lieutenant[Symbol.asyncDispose]();
-        await door.reload(`${config}# read anew\n`);
+        await instance.reload(`${config}# read anew\n`);
         const { transport } = await wayOf(shop, signal);
         expect(transport === "jump", `${shopName} goes to ${transport}`);
         return "the clusters are known from what was stored";

@@ -1,4 +1,4 @@
-import { PrivateDoor } from "../programs/mod.ts";
+import { PrivateInstance } from "../programs/mod.ts";
 import { createLog, LineWriter, whenAborted } from "../core/mod.ts";
 import { describe, formatTarget, PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
@@ -56,13 +56,13 @@ export async function runDemo(
     });
     const config = demoConfig(listen ?? "127.0.0.1:0", far.proxyPort);
     const own = demoWorld(world, { ...jump.sshFiles, ...cluster.kubeFiles });
-    await using door = await PrivateDoor.open(own, { config, version, log });
+    await using instance = await PrivateInstance.open(own, { config, version, log });
     await using lieutenant = new DemoLieutenant(world, log);
     const otherConfig = `${config}  - { to: other.demo.internal, via: far }\n`;
-    await tryAll({ world, own, door, far, jump, cluster, lieutenant, config, otherConfig }, signal);
+    await tryAll({ world, own, instance, far, jump, cluster, lieutenant, config, otherConfig }, signal);
     if (!staysOpen) return;
     isInUse = true;
-    await showAndWait(world, door, config, signal);
+    await showAndWait(world, instance, config, signal);
   } finally {
     await lines.flush();
   }
@@ -102,11 +102,11 @@ async function tryAll(stage: DemoStage, signal: AbortSignal): Promise<void> {
 
 async function showAndWait(
   world: World,
-  door: PrivateDoor,
+  instance: PrivateInstance,
   config: string,
   signal: AbortSignal,
 ): Promise<void> {
-  await world.terminal.out(invitation(door, config));
+  await world.terminal.out(invitation(instance, config));
   using _int = world.process.on("SIGINT", () => ended.resolve());
   using _term = world.process.on("SIGTERM", () => ended.resolve());
   const ended = Promise.withResolvers<void>();
@@ -115,7 +115,7 @@ async function showAndWait(
   await world.terminal.out("\ndemo: the door is closed\n");
 }
 
-function invitation({ address }: PrivateDoor, config: string): string {
+function invitation({ address }: PrivateInstance, config: string): string {
   const indented = config.trimEnd().split("\n").map((line) => `    ${line}`).join("\n");
   return `
 The door stays open at ${address}. Behind it are web sites that this machine knows no name for: one behind a

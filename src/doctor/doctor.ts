@@ -1,6 +1,6 @@
 import { asPosternError, describe, isPosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
-import { doorKinds } from "../listeners/mod.ts";
+import { listenerKinds } from "../listeners/mod.ts";
 import type { Status } from "../control/mod.ts";
 import { type ConfigReport, type ConfigSource, listenOf, readConfig } from "../plan/mod.ts";
 import { clusterFindings } from "./doctor_clusters.ts";
@@ -40,7 +40,7 @@ export async function* doctor(
   yield await directoryFinding(world);
   if (config?.loaded) yield* sshFindings(world, config.loaded, { signal });
   if (config?.loaded) yield* clusterFindings(world, config.loaded, { signal });
-  const status = await runningDoor(world, id, signal);
+  const status = await runningInstance(world, id, signal);
   const known = Object.keys(config?.loaded?.settings.transports ?? {});
   yield* instanceFindings(id, status, { known, version });
   if (config?.loaded) yield* portFindings(world, config, status);
@@ -85,7 +85,7 @@ async function directoryFinding({ files, places }: World): Promise<Finding> {
   }
 }
 
-async function runningDoor(world: World, id: string, signal: AbortSignal): Promise<Status | unknown> {
+async function runningInstance(world: World, id: string, signal: AbortSignal): Promise<Status | unknown> {
   try {
     const client = await connectInstance(world, id, { signal });
     return await client.status({ signal });
@@ -160,7 +160,7 @@ async function* portFindings(
   const listen = listenOf(loaded.settings);
   const own = isStatus(status) ? status.listeners.map(({ address }) => address) : [];
   yield* dnsPortFindings(world, listen, own);
-  for (const { address } of doorKinds.flatMap((kind) => listen[kind] ?? [])) {
+  for (const { address } of listenerKinds.flatMap((kind) => listen[kind] ?? [])) {
     for (const { endpoint, mayBeMissing } of address.sockets) {
       const text = addressText(endpoint);
       const name = `address ${text}`;

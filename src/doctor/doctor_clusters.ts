@@ -1,6 +1,6 @@
 import type { World } from "../world/mod.ts";
 import { overlaps } from "../routing/mod.ts";
-import { closedDoor } from "../instance/mod.ts";
+import { closedInstance } from "../instance/mod.ts";
 import type { LoadedConfig } from "../plan/mod.ts";
 import type { Finding } from "./doctor.ts";
 
@@ -10,9 +10,11 @@ export async function* clusterFindings(
   loaded: LoadedConfig,
   { signal }: { signal: AbortSignal },
 ): AsyncGenerator<Finding> {
-  await using door = closedDoor(world, loaded);
+  await using instance = closedInstance(world, loaded);
   for (
-    const { transports: [one, other], networks: [ours, theirs] } of overlaps(await door.learned({ signal }))
+    const { transports: [one, other], networks: [ours, theirs] } of overlaps(
+      await instance.learned({ signal }),
+    )
   ) {
     yield {
       name: `clusters of "${one}" and "${other}"`,

@@ -2,7 +2,7 @@ import { PosternError } from "../words/mod.ts";
 import { within } from "../core/mod.ts";
 import type { World } from "../world/mod.ts";
 import { inspectSsh, resolveChain, type SshHost } from "../ssh/mod.ts";
-import { closedDoor, type Door } from "../instance/mod.ts";
+import { closedInstance, type Instance } from "../instance/mod.ts";
 import { type LoadedConfig, transportReports } from "../plan/mod.ts";
 import type { Finding } from "./doctor.ts";
 
@@ -15,14 +15,14 @@ export async function* sshFindings(
   loaded: LoadedConfig,
   { signal }: { readonly signal: AbortSignal },
 ): AsyncGenerator<Finding> {
-  await using door = closedDoor(world, loaded);
-  for (const { name: transport, isUsable, notes } of await transportReports(door.plan)) {
+  await using instance = closedInstance(world, loaded);
+  for (const { name: transport, isUsable, notes } of await transportReports(instance.plan)) {
     const name = `transport "${transport}"`;
     for (const { severity, text, hint } of notes) {
       const state = severity === "blocking" ? "failed" : "warning";
       yield { name, state, detail: text, ...(hint !== undefined && { hint }) };
     }
-    const detail = door.plan.transports.byName.get(transport)?.transport.status?.().detail;
+    const detail = instance.plan.transports.byName.get(transport)?.transport.status?.().detail;
     if (isUsable) yield { name, state: "ok", detail: typeof detail === "string" ? detail : "it can be used" };
   }
   const around = {
@@ -42,11 +42,11 @@ export async function* sshFindings(
       );
     },
   };
-  yield* inspectSsh(await hostsOf(door), around, { signal });
+  yield* inspectSsh(await hostsOf(instance), around, { signal });
 }
 
 /** Every host on the way of a transport that can be used, or that the ssh program is to serve; each once. */
-async function hostsOf({ plan, buildDeps }: Door): Promise<SshHost[]> {
+async function hostsOf({ plan, buildDeps }: Instance): Promise<SshHost[]> {
   const hosts = new Map<string, SshHost>();
   for (const { type, settings, transport } of plan.transports.byName.values()) {
     if (type !== "ssh" || typeof settings !== "string") continue;

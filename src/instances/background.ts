@@ -2,7 +2,7 @@ import { describe, PosternError } from "../words/mod.ts";
 import { directoryOf, type World } from "../world/mod.ts";
 import { pause, within } from "../core/mod.ts";
 import { clustersOf } from "./clusters_of_status.ts";
-import { checkedId, connectInstance, isUntrusted, logFile } from "./instance.ts";
+import { checkedId, connectInstance, isUntrusted, logFile } from "./instance_lock.ts";
 import { keptKubeconfigs } from "../plan/mod.ts";
 
 export interface BackgroundOptions {

@@ -1,7 +1,7 @@
 import { PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import type { Status } from "../control/mod.ts";
-import { connectInstance, instances } from "./instance.ts";
+import { connectInstance, instances } from "./instance_lock.ts";
 
 /** The failure to bind an address, with the door of ours that has it in the hint where there is one. */
 export async function withOwner(world: World, error: unknown): Promise<unknown> {

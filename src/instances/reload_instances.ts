@@ -2,7 +2,7 @@ import { asPosternError, type PosternError } from "../words/mod.ts";
 import { pause } from "../core/mod.ts";
 import type { World } from "../world/mod.ts";
 import type { ReloadReport } from "../control/mod.ts";
-import { connectInstance, instances } from "./instance.ts";
+import { connectInstance, instances } from "./instance_lock.ts";
 
 /** What one running door made of being asked to reload. */
 export type InstanceReload =

@@ -2,7 +2,7 @@ import { counted, pause, within } from "../core/mod.ts";
 import { isPosternError, PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import { defaultLimits } from "../listeners/mod.ts";
-import { connectInstance } from "./instance.ts";
+import { connectInstance } from "./instance_lock.ts";
 
 /** How often to look whether the instance has gone, in ms. */
 const lookEvery = 50;

@@ -131,7 +131,7 @@ class PageServer {
       const request = {
         ...pageRequest(head, this.#conn.local),
         body,
-        access: this.#options.access ?? "door",
+        access: this.#options.access ?? "listener",
       };
       response = head.target === "*" ? serverWide : await this.#ask(pages, request);
     } catch (error) {

@@ -130,12 +130,12 @@ export const defaultLimits: Infer<typeof limits> = {
 };
 
 /** The kinds of listener that let connections through. */
-export const doorKinds = ["mixed", "socks", "http", "unix"] as const;
-export type DoorKind = typeof doorKinds[number];
+export const listenerKinds = ["mixed", "socks", "http", "unix"] as const;
+export type ListenerKind = typeof listenerKinds[number];
 
 function checkListeners(settings: ListenSettings, context: Context): void {
   const taken = new Map<string, string>();
-  for (const kind of [...doorKinds, "dns", "admin"] as const) {
+  for (const kind of [...listenerKinds, "dns", "admin"] as const) {
     for (const [index, { address, auth }] of (settings[kind] ?? []).entries()) {
       const place = placeOf(context, kind, index, settings[kind]?.length ?? 0);
       for (const { endpoint } of address.sockets) {

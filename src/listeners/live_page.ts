@@ -1,6 +1,6 @@
 import connections from "./live_page/connections.js" with { type: "text" };
 import details from "./live_page/details.js" with { type: "text" };
-import door from "./live_page/door.js" with { type: "text" };
+import instance from "./live_page/instance.js" with { type: "text" };
 import elements from "./live_page/elements.js" with { type: "text" };
 import format from "./live_page/format.js" with { type: "text" };
 import journal from "./live_page/journal.js" with { type: "text" };
@@ -20,7 +20,7 @@ import type { WholePage } from "./page.ts";
 const scripts: Readonly<Record<string, string>> = {
   "connections.js": connections,
   "details.js": details,
-  "door.js": door,
+  "instance.js": instance,
   "elements.js": elements,
   "format.js": format,
   "journal.js": journal,

@@ -1,13 +1,13 @@
 export { serveAdminAt } from "./admin.ts";
 export { Authenticator, type User } from "./authenticator.ts";
 export { controlProtocol, createControl, serveControl } from "./control.ts";
-export { serveDoor } from "./door.ts";
+export { serveListener } from "./serve_listener.ts";
 export { serveOnlyPages } from "./http_server.ts";
 export {
   type AuthSettings,
   defaultLimits,
-  type DoorKind,
-  doorKinds,
+  type ListenerKind,
+  listenerKinds,
   type ListenerSettings,
   type ListenSettings,
   listenSettings,

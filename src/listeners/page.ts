@@ -3,7 +3,7 @@ import { answerStatus, type Fields } from "../wire/mod.ts";
 import { errorInfo } from "../control/mod.ts";
 
 /** Through which kind of listener a page was asked for: it decides what the client may see. */
-export type PageAccess = "door" | "admin" | "control";
+export type PageAccess = "listener" | "admin" | "control";
 
 export interface PageRequest {
   readonly method: string;

@@ -2,8 +2,8 @@ import type { Metric } from "../core/mod.ts";
 import type { Target } from "../words/mod.ts";
 import type {
   ConnectionInfo,
-  DoorPhase,
   ExplanationInfo,
+  InstancePhase,
   ProxyEnvironment,
   ReloadReport,
   Status,
@@ -14,7 +14,7 @@ import type {
 export interface PageSource {
   /** What a browser must bring to see more than that a door runs here. New at every start. */
   readonly token: string;
-  health(): DoorPhase;
+  health(): InstancePhase;
   metrics(): readonly Metric[];
   status(): Status;
   connections(): readonly ConnectionInfo[];

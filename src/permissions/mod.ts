@@ -10,7 +10,7 @@ export {
   needsTable,
   plugin,
   sourceFacts,
-  startsDoors,
+  startsInstances,
   wantsTraces,
   workerPermissions,
   writesKubeconfigs,

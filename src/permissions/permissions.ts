@@ -124,7 +124,7 @@ const installer: Grants = {
 const uninstaller: Grants = { ...installer, read: ["{services}"], write: ["{services}"], env: commonEnv };
 
 /** Runs a door. */
-const door: Grants = {
+const instance: Grants = {
   net: "any",
   read: "any",
   // Host keys that are accepted are written down where ssh would.
@@ -135,8 +135,8 @@ const door: Grants = {
 };
 
 /** Whether a command starts doors, itself or by a service: from source it hands on the flags of one. */
-export function startsDoors(command: string): boolean {
-  return commandGrants[command] === door || commandGrants[command] === installer;
+export function startsInstances(command: string): boolean {
+  return commandGrants[command] === instance || commandGrants[command] === installer;
 }
 
 /** Whether others depend on what a command line runs, for as long as it does. */
@@ -155,9 +155,9 @@ export function writesKubeconfigs(command: string): boolean {
 
 /** What each command may do. */
 export const commandGrants: Readonly<Record<string, Grants>> = {
-  proxy: door,
-  "proxy-out": door,
-  connect: door,
+  proxy: instance,
+  "proxy-out": instance,
+  connect: instance,
   disconnect: client,
   quit: client,
   status: client,
@@ -387,7 +387,7 @@ export function workerPermissions(
 export function isConfinable(args: readonly string[], needs: Needs, configText: string | undefined): boolean {
   const namesSocket = /\bunix\b/.test(withoutRemarks(configText)) ||
     args.some((word) => /\bunix:/.test(word));
-  return commandGrants[commandOf(args)] === door && !needs.ssh && !namesSocket &&
+  return commandGrants[commandOf(args)] === instance && !needs.ssh && !namesSocket &&
     !kindsFor(args).includes("run");
 }
 
@@ -437,7 +437,7 @@ export function mayNeed(
 ): Needs {
   const usesPrograms = hasCatalogue || mayUseSsh(args, configText);
   // Other commands that have these places are there to write them; an instance repairs what a killed one has left.
-  const isInstance = commandGrants[commandOf(args)] === door;
+  const isInstance = commandGrants[commandOf(args)] === instance;
   const usesDns = [...args, withoutRemarks(configText)].some((text) => /\bdns\b/.test(text));
   return {
     ssh: usesPrograms,

@@ -2,7 +2,7 @@ import { isMapping, maskedUrl, type Problem, suggestion } from "../config/mod.ts
 import type { Files } from "../world/mod.ts";
 import { conflicts, type Rule, type WrittenPattern } from "../routing/mod.ts";
 import { implicitNames } from "../transports/mod.ts";
-import { doorAddresses, isAmong } from "./own_addresses.ts";
+import { isAmong, listenAddresses } from "./own_addresses.ts";
 import type { Settings } from "./settings.ts";
 
 /**
@@ -94,8 +94,8 @@ function withoutTable(via: string, transports: Settings["transports"]): string |
 }
 
 /** Upstream proxies that are this very door. */
-export function ownDoorProblems(settings: Settings): Problem[] {
-  const own = doorAddresses(settings);
+export function ownListenerProblems(settings: Settings): Problem[] {
+  const own = listenAddresses(settings);
   const problems: Problem[] = [];
   for (const [name, { kind, settings: proxy, via }] of Object.entries(settings.transports)) {
     const isStraight = via === undefined || via === "direct";

@@ -17,7 +17,7 @@ import {
   conflictLines,
   dnsProblems,
   missingFiles,
-  ownDoorProblems,
+  ownListenerProblems,
   tableProblems,
   wayLines,
   wayProblems,
@@ -135,7 +135,7 @@ export async function readConfig(
     const passwords = await readPasswords(world.files, listenOf(settings), value);
     for (const [file, text] of passwords.texts) texts.set(file, text);
     problems.push(
-      ...ownDoorProblems(settings),
+      ...ownListenerProblems(settings),
       ...dnsProblems(settings),
       ...tableProblems(settings),
       ...passwords.problems,

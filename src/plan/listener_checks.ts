@@ -1,7 +1,7 @@
 import { isMapping, type Path, type Problem } from "../config/mod.ts";
 import { describe } from "../words/mod.ts";
 import type { Files } from "../world/mod.ts";
-import { type AuthSettings, doorKinds, type ListenSettings } from "../listeners/mod.ts";
+import { type AuthSettings, listenerKinds, type ListenSettings } from "../listeners/mod.ts";
 import { parsePattern } from "../routing/mod.ts";
 import { passwordIn, readPasswordFile } from "./users.ts";
 
@@ -11,7 +11,7 @@ import { passwordIn, readPasswordFile } from "./users.ts";
  */
 export function onlyProblems(value: unknown): Problem[] {
   const problems: Problem[] = [];
-  for (const kind of doorKinds) {
+  for (const kind of listenerKinds) {
     for (const { written, path } of items(partOf(partOf(value, "listen"), kind), ["listen", kind])) {
       for (const { written: text, path: place } of items(partOf(written, "only"), [...path, "only"])) {
         if (typeof text !== "string") continue;
@@ -49,7 +49,7 @@ export async function readPasswords(
     }
   };
   await read(settings.auth, ["listen"]);
-  for (const kind of doorKinds) {
+  for (const kind of listenerKinds) {
     const places = items(partOf(partOf(value, "listen"), kind), ["listen", kind]);
     for (const [index, { auth }] of (settings[kind] ?? []).entries()) {
       await read(auth, places[index]?.path ?? ["listen", kind]);

@@ -12,7 +12,7 @@ export { explanationOf, prepareWay } from "./explanation.ts";
 export { keptKubeconfigs, namedKubeconfigs, usualKubeconfigs, writtenKubeconfigs } from "./kubeconfigs.ts";
 export { noProxy } from "./no_proxy.ts";
 export type { Overrides } from "./overrides.ts";
-export { doorAddresses, isAmong, isWildcard } from "./own_addresses.ts";
+export { isAmong, isWildcard, listenAddresses } from "./own_addresses.ts";
 export {
   allowedBy,
   changesBetween,

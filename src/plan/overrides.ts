@@ -1,6 +1,6 @@
 import { isMapping, maskedUrl, parseListenAddress, type Path } from "../config/mod.ts";
 import { PosternError } from "../words/mod.ts";
-import { type DoorKind, doorKinds } from "../listeners/mod.ts";
+import { type ListenerKind, listenerKinds } from "../listeners/mod.ts";
 import { parsePattern } from "../routing/mod.ts";
 import { transportKinds } from "../transports/mod.ts";
 
@@ -44,8 +44,8 @@ export function overridden(value: unknown, overrides: Overrides): Overridden {
   if (!isMapping(value)) return { value, transports: [], fileRoutes: Infinity, optionAt: () => undefined };
   const routes = Array.isArray(value.routes) ? value.routes : [];
   const added = routesOf(overrides, isMapping(value.transports) ? value.transports : {});
-  const doors = doorsOf(overrides);
-  const listen = listenOf(value.listen, doors, overrides);
+  const listeners = listenersOf(overrides);
+  const listen = listenOf(value.listen, listeners, overrides);
   return {
     transports: Object.keys(added.transports),
     value: {
@@ -64,19 +64,19 @@ export function overridden(value: unknown, overrides: Overrides): Overridden {
       if (part === "transports" && Object.hasOwn(added.transports, String(key))) {
         return added.ofCluster === key ? "--kubernetes" : "--route";
       }
-      return part === "listen" ? doors.find(({ kind }) => kind === key)?.option : undefined;
+      return part === "listen" ? listeners.find(({ kind }) => kind === key)?.option : undefined;
     },
   };
 }
 
-interface NamedDoor {
-  readonly kind: DoorKind | "dns";
+interface NamedListener {
+  readonly kind: ListenerKind | "dns";
   readonly option: string;
   readonly addresses: readonly string[];
 }
 
-function doorsOf({ listen, listenSocks, listenHttp, listenUnix, listenDns }: Overrides): NamedDoor[] {
-  const named: NamedDoor[] = [
+function listenersOf({ listen, listenSocks, listenHttp, listenUnix, listenDns }: Overrides): NamedListener[] {
+  const named: NamedListener[] = [
     { kind: "mixed", option: "--listen", addresses: listen ?? [] },
     { kind: "socks", option: "--listen-socks", addresses: listenSocks ?? [] },
     { kind: "http", option: "--listen-http", addresses: listenHttp ?? [] },
@@ -88,14 +88,16 @@ function doorsOf({ listen, listenSocks, listenHttp, listenUnix, listenDns }: Ove
   return named.filter(({ addresses }) => addresses.length > 0);
 }
 
-function listenOf(listen: unknown, doors: readonly NamedDoor[], { allowOpen }: Overrides): unknown {
+function listenOf(listen: unknown, listeners: readonly NamedListener[], { allowOpen }: Overrides): unknown {
   const kept = isMapping(listen) ? listen : {};
-  if (doors.length === 0) return allowOpen ? { ...kept, allowOpen } : listen;
+  if (listeners.length === 0) return allowOpen ? { ...kept, allowOpen } : listen;
   // Doors named on the command line stand for all doors of the file; who may use them and how much stays. DNS is no
   // door: it stands beside them.
-  const isDoor = doors.some(({ kind }) => kind !== "dns");
-  const others = Object.entries(kept).filter(([key]) => !isDoor || !doorKinds.some((kind) => kind === key));
-  const given = doors.map(({ kind, addresses }) => [kind, addresses]);
+  const isListener = listeners.some(({ kind }) => kind !== "dns");
+  const others = Object.entries(kept).filter(([key]) =>
+    !isListener || !listenerKinds.some((kind) => kind === key)
+  );
+  const given = listeners.map(({ kind, addresses }) => [kind, addresses]);
   return { ...Object.fromEntries([...others, ...given]), ...(allowOpen && { allowOpen }) };
 }
 

@@ -8,13 +8,13 @@ import {
   type Target,
   unmapped,
 } from "../words/mod.ts";
-import { doorKinds } from "../listeners/mod.ts";
+import { listenerKinds } from "../listeners/mod.ts";
 import { listenOf, type Settings } from "./settings.ts";
 
 /** Where the door is to listen for clients, by its settings; a port that the system chooses is 0. */
-export function doorAddresses(settings: Settings): readonly Endpoint[] {
+export function listenAddresses(settings: Settings): readonly Endpoint[] {
   const listen = listenOf(settings);
-  return doorKinds.flatMap((kind) => listen[kind] ?? []).flatMap(({ address }) =>
+  return listenerKinds.flatMap((kind) => listen[kind] ?? []).flatMap(({ address }) =>
     address.sockets.map(({ endpoint }) => endpoint)
   );
 }

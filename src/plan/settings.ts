@@ -11,7 +11,7 @@ import {
 } from "../config/mod.ts";
 import {
   defaultLimits,
-  doorKinds,
+  listenerKinds,
   type ListenerLimits,
   type ListenSettings,
   listenSettings,
@@ -80,6 +80,6 @@ export function limitsOf({ listen }: Settings): Limits {
 
 /** What to listen on: the mixed door on localhost:12000 when no door is named. */
 export function listenOf({ listen = { allowOpen: false } }: Settings): ListenSettings {
-  if (doorKinds.some((kind) => listen[kind] !== undefined)) return listen;
+  if (listenerKinds.some((kind) => listen[kind] !== undefined)) return listen;
   return { ...listen, mixed: [{ address: parseListenAddress("localhost:12000") }] };
 }

@@ -3,7 +3,7 @@ import type { Dialer, World } from "../world/mod.ts";
 import { isPosternError, PosternError } from "../words/mod.ts";
 import type { Log } from "../core/mod.ts";
 import { dialerThroughProxy } from "../transports/mod.ts";
-import { closedDoor } from "../instance/mod.ts";
+import { closedInstance } from "../instance/mod.ts";
 import { type ConfigSource, loadConfig, routedDialer } from "../plan/mod.ts";
 import { connectInstance } from "../instances/mod.ts";
 
@@ -45,9 +45,9 @@ export async function clusterCredential(
 
 /** The door that a kubeconfig names may not be there any more: kubectl will not say what to do about it. */
 function withHint(error: unknown, proxyUrl: string | undefined): unknown {
-  const isDoor = proxyUrl !== undefined && isPosternError(error, "unreachable") &&
+  const isInstance = proxyUrl !== undefined && isPosternError(error, "unreachable") &&
     isPosternError(error.cause, "refused");
-  if (!isDoor) return error;
+  if (!isInstance) return error;
   const { code, message } = error;
   return new PosternError(code, message, {
     cause: error,
@@ -78,14 +78,14 @@ class Way implements AsyncDisposable {
   };
 
   async #find(signal: AbortSignal): Promise<Dialer> {
-    const proxyUrl = this.#request.cluster.proxyUrl ?? await this.#runningDoor(signal);
+    const proxyUrl = this.#request.cluster.proxyUrl ?? await this.#runningInstance(signal);
     if (proxyUrl !== undefined) return dialerThroughProxy(proxyUrl, { name: "door", world: this.#world });
     const config = await loadConfig(this.#world, this.#request.source);
-    const door = this.#held.use(closedDoor(this.#world, config, this.#request.log));
-    return routedDialer(door.plan);
+    const instance = this.#held.use(closedInstance(this.#world, config, this.#request.log));
+    return routedDialer(instance.plan);
   }
 
-  async #runningDoor(signal: AbortSignal): Promise<string | undefined> {
+  async #runningInstance(signal: AbortSignal): Promise<string | undefined> {
     if (this.#request.source.config !== undefined) return undefined;
     try {
       const client = await connectInstance(this.#world, "default", { signal });

@@ -4,7 +4,11 @@ import type { World } from "../world/mod.ts";
 import { apiAuthorities } from "./api_authorities.ts";
 import { environmentOfProgram } from "../instance/mod.ts";
 import type { Fleet } from "../fleet/mod.ts";
-import { openProgramDoor, type ProgramDoor, type ProgramDoorOptions } from "./program_door.ts";
+import {
+  openProgramInstance,
+  type ProgramInstance,
+  type ProgramInstanceOptions,
+} from "./program_instance.ts";
 import { ProgramFiles } from "./program_files.ts";
 import { fileName } from "./temporary_kubeconfig.ts";
 
@@ -15,7 +19,7 @@ export interface ClusterEnvironment {
   readonly notes: readonly string[];
 }
 
-export interface ClusterProgramsOptions extends ProgramDoorOptions {
+export interface ClusterProgramsOptions extends ProgramInstanceOptions {
   /** Whether the authority of an API server is believed when it is first asked. */
   readonly trustsFirstUse?: boolean;
 }
@@ -24,16 +28,16 @@ export interface ClusterProgramsOptions extends ProgramDoorOptions {
 export class ClusterPrograms implements AsyncDisposable {
   readonly #world: World;
   readonly #fleet: Fleet;
-  readonly #door: ProgramDoor;
+  readonly #instance: ProgramInstance;
   readonly #files: ProgramFiles;
   readonly #held: AsyncDisposableStack;
   readonly #options: ClusterProgramsOptions;
 
   private constructor(
     world: World,
-    { fleet, door, files, held, options }: {
+    { fleet, instance, files, held, options }: {
       readonly fleet: Fleet;
-      readonly door: ProgramDoor;
+      readonly instance: ProgramInstance;
       readonly files: ProgramFiles;
       readonly held: AsyncDisposableStack;
       readonly options: ClusterProgramsOptions;
@@ -41,7 +45,7 @@ export class ClusterPrograms implements AsyncDisposable {
   ) {
     this.#world = world;
     this.#fleet = fleet;
-    this.#door = door;
+    this.#instance = instance;
     this.#files = files;
     this.#held = held;
     this.#options = options;
@@ -50,16 +54,16 @@ export class ClusterPrograms implements AsyncDisposable {
   static async open(world: World, fleet: Fleet, options: ClusterProgramsOptions): Promise<ClusterPrograms> {
     await using held = new AsyncDisposableStack();
     // A person waits for both before each kubectl.
-    const opening = [ProgramFiles.open(world, options.log), openProgramDoor(world, options)] as const;
+    const opening = [ProgramFiles.open(world, options.log), openProgramInstance(world, options)] as const;
     for (const one of await Promise.allSettled(opening)) if (one.status === "fulfilled") held.use(one.value);
-    const [files, door] = await Promise.all(opening);
-    return new ClusterPrograms(world, { fleet, door, files, held: held.move(), options });
+    const [files, instance] = await Promise.all(opening);
+    return new ClusterPrograms(world, { fleet, instance, files, held: held.move(), options });
   }
 
   /** Writes the kubeconfig of a cluster, and gives the variables that name it and the door. */
   async environment(known: KnownCluster): Promise<ClusterEnvironment> {
     const { kubeconfigOf, writtenKubeconfig } = await import("../kube/mod.ts");
-    const { environment } = this.#door;
+    const { environment } = this.#instance;
     const proxyUrl = environment.proxyUrl ?? environment.socks.replace(/^socks5h:/, "socks5:");
     const { signal, trustsFirstUse = false } = this.#options;
     const authorities = await apiAuthorities(this.#world, [known], { proxyUrl, trustsFirstUse, signal });

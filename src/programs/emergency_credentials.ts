@@ -3,7 +3,7 @@ import type { HttpClient } from "../http/mod.ts";
 import { asPosternError, PosternError } from "../words/mod.ts";
 import { counted, type Log } from "../core/mod.ts";
 import type { World } from "../world/mod.ts";
-import { closedDoor } from "../instance/mod.ts";
+import { closedInstance } from "../instance/mod.ts";
 import { type ConfigSource, loadConfig, routedDialer } from "../plan/mod.ts";
 import { type EmergencyPlace, placesOf, placesOfPassbolt } from "./emergency_places.ts";
 import { EmergencyKey, type KeySources } from "./emergency_key.ts";
@@ -40,8 +40,8 @@ export async function emergencyCredentials(
       hint: "write into the configuration: emergency: { buckets: [{ endpoint: …, bucket: … }] }",
     });
   }
-  await using door = closedDoor(world, config, log);
-  const dial = routedDialer(door.plan);
+  await using instance = closedInstance(world, config, log);
+  const dial = routedDialer(instance.plan);
   const { HttpClient } = await import("../http/mod.ts");
   const search = new Search(world, emergency, {
     clusterId,

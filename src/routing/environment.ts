@@ -4,7 +4,7 @@ import type { EnvironmentChange } from "./shell_lines.ts";
 
 export interface EnvironmentOptions {
   /** Where programs find the door: `127.0.0.1:12000`. */
-  readonly door: string;
+  readonly listener: string;
   /** What the door speaks there, where that is not both. */
   readonly speaks?: "socks" | "http" | undefined;
   readonly credentials?: { readonly name: string; readonly password: string };
@@ -31,7 +31,7 @@ const proxyVariables = ["http_proxy", "https_proxy", "all_proxy"];
  * kept under another name, once: a second `env` in the same shell must not take the door for a former value.
  */
 export function environmentFor(options: EnvironmentOptions): EnvironmentPlan {
-  const { current, door, client, noProxy } = options;
+  const { current, listener, client, noProxy } = options;
   const variables = client === "java" ? javaVariables(options, noProxy) : proxyVariablesOf(options, noProxy);
   const before = markedNames(current);
   const copies: EnvironmentChange[] = [];
@@ -42,7 +42,7 @@ export function environmentFor(options: EnvironmentOptions): EnvironmentPlan {
     if (before.includes(name) || value === undefined || value === "") continue;
     if (!proxyVariables.includes(name.toLowerCase())) {
       copies.push({ copy: name, to: saved(name) });
-    } else if (isDoor(value, door)) {
+    } else if (isListener(value, listener)) {
       notes.push(`${name} points to this door already: it is no upstream, and --unset removes it`);
     } else {
       copies.push({ copy: name, to: saved(name) });
@@ -87,13 +87,13 @@ function markedNames(current: (name: string) => string | undefined): string[] {
 }
 
 function proxyVariablesOf(
-  { door, speaks, credentials, client }: EnvironmentOptions,
+  { listener, speaks, credentials, client }: EnvironmentOptions,
   items: readonly string[],
 ) {
   const user = credentials
     ? `${encodeURIComponent(credentials.name)}:${encodeURIComponent(credentials.password)}@`
     : "";
-  const at = (scheme: string) => `${scheme}://${user}${authorityOf(door)}`;
+  const at = (scheme: string) => `${scheme}://${user}${authorityOf(listener)}`;
   const http = at(speaks === "socks" ? "socks5h" : "http");
   const lower = {
     http_proxy: http,
@@ -108,8 +108,8 @@ function proxyVariablesOf(
   return client === undefined ? { ...lower, ...upper } : lower;
 }
 
-function javaVariables({ door, speaks, current }: EnvironmentOptions, items: readonly string[]) {
-  const { host, port } = parseTarget(door);
+function javaVariables({ listener, speaks, current }: EnvironmentOptions, items: readonly string[]) {
+  const { host, port } = parseTarget(listener);
   const former = current(
     markedNames(current).includes("JAVA_TOOL_OPTIONS") ? saved("JAVA_TOOL_OPTIONS") : "JAVA_TOOL_OPTIONS",
   );
@@ -128,15 +128,15 @@ function javaVariables({ door, speaks, current }: EnvironmentOptions, items: rea
   return { JAVA_TOOL_OPTIONS: [...(former ? [former] : []), ...options].join(" ") };
 }
 
-function authorityOf(door: string): string {
-  return formatTarget(parseTarget(door));
+function authorityOf(listener: string): string {
+  return formatTarget(parseTarget(listener));
 }
 
 /** Whether a proxy variable names the door itself, in any spelling of this machine. */
-function isDoor(value: string, door: string): boolean {
+function isListener(value: string, listener: string): boolean {
   const url = URL.parse(value.includes("://") ? value : `http://${value}`);
   if (!url) return false;
-  const { host, port } = parseTarget(door);
+  const { host, port } = parseTarget(listener);
   const isSameHost = url.hostname === host || (isLoopbackHost(url.hostname) && isLoopbackHost(host));
   return isSameHost && Number(url.port || (url.protocol === "https:" ? 443 : 80)) === port;
 }

@@ -14,7 +14,7 @@ import { labelCount, rankOf, type Rule, ruleRank } from "./rule.ts";
 
 export interface PacOptions {
   /** Where a browser finds the door: `127.0.0.1:12000`. */
-  readonly door: string;
+  readonly listener: string;
   /** The door asks for a password: browsers have none for SOCKS5, so they are sent to the HTTP proxy. */
   readonly hasAuth?: boolean;
   /** Whether the door speaks no SOCKS there. */
@@ -25,7 +25,10 @@ export interface PacOptions {
  * A script that sends to the door exactly what the router routes, and the rest direct. It asks no resolver, and
  * names nothing behind the door: a browser that cannot reach the door must not try such a host directly.
  */
-export function pacFile(router: Router, { door, hasAuth = false, isHttpOnly = false }: PacOptions): string {
+export function pacFile(
+  router: Router,
+  { listener, hasAuth = false, isHttpOnly = false }: PacOptions,
+): string {
   const confined = new Map<string, Rule[]>();
   const shared: Rule[] = [];
   for (const rule of router.rules) {
@@ -34,7 +37,7 @@ export function pacFile(router: Router, { door, hasAuth = false, isHttpOnly = fa
   }
   const owners = new Map([...confined.keys()].map((owner, index) => [owner, index]));
   const lines = [
-    `var PROXY = ${quoted(`${hasAuth || isHttpOnly ? "PROXY" : "SOCKS5"} ${authorityOf(door)}`)};`,
+    `var PROXY = ${quoted(`${hasAuth || isHttpOnly ? "PROXY" : "SOCKS5"} ${authorityOf(listener)}`)};`,
     `var DEFAULT = ${verdict(router.fallback, router)};`,
     ...indexLines("RULES", shared, { router, owners }),
     ...holdLines(router),
@@ -163,8 +166,8 @@ function verdict(transport: string, { rejecting }: Pick<Router, "rejecting">): 0
 }
 
 /** Anything else in this place could name a second way out. */
-function authorityOf(door: string): string {
-  const { host, port } = parseTarget(door);
+function authorityOf(listener: string): string {
+  const { host, port } = parseTarget(listener);
   if (!/^[a-z0-9.:_-]+$/i.test(host)) {
     throw new PosternError("usage", `Cannot write "${host}" into a PAC file: not a host`);
   }

@@ -2,7 +2,7 @@ import { parseTarget, PosternError } from "../words/mod.ts";
 import { type ServiceFile, type ServicePlanOptions, writtenBy } from "./service_file.ts";
 
 /** The labels of the person's launchd. */
-export const doorLabel = "local.postern.door";
+export const serviceLabel = "local.postern.door";
 export const updateLabel = "local.postern.update";
 
 /** launchd's name for what the socket is; with `inetdCompatibility` nobody asks for it. */
@@ -24,20 +24,20 @@ export function launchdPlists(home: string, options: ServicePlanOptions): Servic
     ...environment({ KUBECONFIG: kubeconfigs }),
     ...logs(home, updateLabel),
   };
-  return [file(doorLabel, door(home, options)), ...(hasTimer ? [file(updateLabel, timer)] : [])];
+  return [file(serviceLabel, agentEntry(home, options)), ...(hasTimer ? [file(updateLabel, timer)] : [])];
 }
 
-function door(
+function agentEntry(
   home: string,
-  { isAlways, self, doorArguments, addresses, agent, kubeconfigs, drain }: ServicePlanOptions,
+  { isAlways, self, serviceArguments, addresses, agent, kubeconfigs, drain }: ServicePlanOptions,
 ): Plist {
   return {
-    Label: doorLabel,
+    Label: serviceLabel,
     ProgramArguments: [
       ...self,
-      ...doorArguments,
+      ...serviceArguments,
       // Its outputs are the socket, as for a program of inetd.
-      ...(isAlways ? [] : [`--log-file=${doorLog(home)}`]),
+      ...(isAlways ? [] : [`--log-file=${serviceLogFile(home)}`]),
     ],
     LimitLoadToSessionType: "Aqua",
     ProcessType: "Interactive",
@@ -45,7 +45,7 @@ function door(
     SoftResourceLimits: { NumberOfFiles: 65_536 },
     ...environment({ SSH_AUTH_SOCK: agent, KUBECONFIG: kubeconfigs }),
     ...(isAlways
-      ? { RunAtLoad: true, KeepAlive: true, ThrottleInterval: 10, ...logs(home, doorLabel) }
+      ? { RunAtLoad: true, KeepAlive: true, ThrottleInterval: 10, ...logs(home, serviceLabel) }
       : { inetdCompatibility: { Wait: true }, Sockets: { [socketName]: socketOf(addresses) } }),
   };
 }
@@ -70,8 +70,8 @@ function socketOf(addresses: readonly string[]): Plist {
 }
 
 /** Where the door logs to. */
-export function doorLog(home: string): string {
-  return logOf(home, doorLabel);
+export function serviceLogFile(home: string): string {
+  return logOf(home, serviceLabel);
 }
 
 function logOf(home: string, label: string): string {

@@ -12,7 +12,7 @@ export interface ServicePlanOptions {
   /** The command line that starts postern. */
   readonly self: readonly string[];
   /** From `proxy` on. */
-  readonly doorArguments: readonly string[];
+  readonly serviceArguments: readonly string[];
   readonly updateArguments: readonly string[];
   readonly hasTimer: boolean;
   /** Where the door is, `127.0.0.1:12000`. */

@@ -1,5 +1,5 @@
 import type { World } from "../world/mod.ts";
-import { doorLabel, doorLog } from "./launchd_plist.ts";
+import { serviceLabel, serviceLogFile } from "./launchd_plist.ts";
 import { servicesName } from "./service_file.ts";
 import { installedFiles, nameOf } from "./service_plan.ts";
 
@@ -15,7 +15,9 @@ export async function serviceLog(
   if (platform === "windows") return undefined;
   const unit = `${servicesName}.service`;
   const names = (await installedFiles(world)).map(nameOf);
-  if (platform === "darwin") return names.includes(doorLabel) ? { path: doorLog(places.home) } : undefined;
+  if (platform === "darwin") {
+    return names.includes(serviceLabel) ? { path: serviceLogFile(places.home) } : undefined;
+  }
   if (!names.includes(unit)) return undefined;
   // As a file of ours would have it: the lines alone, each with its own time.
   const follow = isFollowed ? ["--follow", "--lines=all"] : [];

@@ -1,6 +1,6 @@
 import { directoryOf, type World } from "../world/mod.ts";
 import { formatTarget, PosternError } from "../words/mod.ts";
-import { doorKinds } from "../listeners/mod.ts";
+import { listenerKinds } from "../listeners/mod.ts";
 import {
   configPath,
   keptKubeconfigs,
@@ -9,7 +9,7 @@ import {
   loadConfig,
   type LoadedConfig,
 } from "../plan/mod.ts";
-import { doorLabel, launchdPlists, updateLabel } from "./launchd_plist.ts";
+import { launchdPlists, serviceLabel, updateLabel } from "./launchd_plist.ts";
 import { demandRoutes } from "../instance/mod.ts";
 import { type ServiceFile, servicesName, writtenBy } from "./service_file.ts";
 import { bootout, domain, type ManagerCommand, systemctl } from "./service_manager.ts";
@@ -68,7 +68,7 @@ export async function planService(world: World, options: ServiceOptions): Promis
   const made = {
     isAlways,
     self: process.self,
-    doorArguments: ["proxy", ...common, ...(isAlways ? [] : [`--on-demand=${onDemand}`]), ...idleExit],
+    serviceArguments: ["proxy", ...common, ...(isAlways ? [] : [`--on-demand=${onDemand}`]), ...idleExit],
     updateArguments: ["update", "--if-older-than=12h", "--no-sign-in", ...common],
     hasTimer: options.hasTimer,
     addresses,
@@ -131,7 +131,7 @@ export function servicePlatform({ process: { platform } }: World): "linux" | "da
 /** What can be bound from outside: the doors on TCP, unless there is none. */
 function addressesOf({ settings }: LoadedConfig): string[] {
   const listen = listenOf(settings);
-  return doorKinds.flatMap((kind) => listen[kind] ?? []).flatMap(({ address }) =>
+  return listenerKinds.flatMap((kind) => listen[kind] ?? []).flatMap(({ address }) =>
     address.sockets.flatMap(({ endpoint }) => "port" in endpoint ? [formatTarget(endpoint)] : [])
   );
 }
@@ -180,7 +180,7 @@ function unitsOf({ places }: World): string {
 
 function possibleFiles(world: World): string[] {
   if (world.process.platform === "darwin") {
-    return [doorLabel, updateLabel].map((label) =>
+    return [serviceLabel, updateLabel].map((label) =>
       `${world.places.home}/Library/LaunchAgents/${label}.plist`
     );
   }

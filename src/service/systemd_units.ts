@@ -24,7 +24,7 @@ export const timerName = `${servicesName}-update.timer`;
 type Sections = Readonly<Record<string, readonly string[]>>;
 
 function serviceUnit(
-  { isAlways, self, doorArguments, agent, runtime, kubeconfigs, drain }: ServicePlanOptions,
+  { isAlways, self, serviceArguments, agent, runtime, kubeconfigs, drain }: ServicePlanOptions,
 ): Sections {
   return {
     Unit: [
@@ -33,7 +33,7 @@ function serviceUnit(
     ],
     Service: [
       "Type=exec",
-      `ExecStart=${commandLine([...self, ...doorArguments])}`,
+      `ExecStart=${commandLine([...self, ...serviceArguments])}`,
       "ExecReload=/bin/kill -HUP $MAINPID",
       ...(isAlways
         // What is wrong with the command or the configuration is still wrong at the next start.

@@ -11,7 +11,7 @@ import {
   plugin,
   runtimeFlags,
   sourceFacts,
-  startsDoors,
+  startsInstances,
   workerPermissions,
   writesKubeconfigs,
 } from "../permissions/mod.ts";
@@ -75,7 +75,7 @@ async function main(args: readonly string[], { version, main }: Program): Promis
   const { run } = await import("../cli/mod.ts");
   // From source, a door in the background gets the flags of this command line again, a service those of a door, and the
   // plugin that a kubeconfig names its own.
-  const handsOn = (startsDoors(command) || writesKubeconfigs(command)) && !world.process.isCompiled;
+  const handsOn = (startsInstances(command) || writesKubeconfigs(command)) && !world.process.isCompiled;
   // Deno would write a line into the log for each program that may be run and is not there.
   const flags = !facts || !handsOn ? [] : [
     ...[...runtimeFlags, "--quiet"],

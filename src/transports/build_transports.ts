@@ -18,7 +18,7 @@ export interface BuildDeps {
   /** Outlives every set: what a reload does not change stays connected. */
   readonly ssh: SshServices;
   /** Whether an address is one of the door itself, now and by its settings. */
-  readonly isOwnDoor?: (target: Target) => boolean;
+  readonly isOwnListener?: (target: Target) => boolean;
   /** What goes past a cluster's proxy. */
   readonly noProxy?: NoProxyReader;
   /** The directory of what is learned of clusters; nothing is stored where it is absent. */

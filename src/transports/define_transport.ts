@@ -21,7 +21,7 @@ export interface TransportDeps {
   /** What all ssh transports share. */
   readonly ssh: SshServices;
   /** Whether an address is one of the door that this is for; none is where there is no door. */
-  readonly isOwnDoor?: (target: Target) => boolean;
+  readonly isOwnListener?: (target: Target) => boolean;
   /** Another transport of the same configuration by its name; for those that the settings refer to. */
   readonly sibling?: (name: string) => Transport | undefined;
   /** What goes past a cluster's proxy, by the list that it has accepted. */

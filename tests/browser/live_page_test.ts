@@ -17,8 +17,8 @@ peerTest(
 transports: { lab: { proxy: { url: "socks5h://${far.address}" } } }
 routes: [{ to: lab.example, via: lab }]
 `);
-    await using door = await home.door();
-    const address = await door.address();
+    await using instance = await home.instance();
+    const address = await instance.address();
     await using browser = await TestBrowser.open(chromium);
     const page = await browser.page();
     await page.goto(`http://${address}/`);

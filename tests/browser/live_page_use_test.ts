@@ -8,7 +8,7 @@ import { type RawClient, throughSocks5 } from "../support/raw_client.ts";
 import { echoServer } from "../support/target_server.ts";
 
 /** A door to names that only the far side knows, in front of one server that answers what it is told. */
-async function openDoor(more = "") {
+async function openInstance(more = "") {
   await using opened = new AsyncDisposableStack();
   const home = opened.use(await Household.open());
   const target = opened.use(echoServer());
@@ -21,16 +21,21 @@ ${more}
 transports: { lab: { proxy: { url: "socks5h://${far.address}" } } }
 routes: [{ to: lab.example, via: lab }]
 `);
-  const door = opened.use(await home.door());
+  const instance = opened.use(await home.instance());
   const all = opened.move();
-  return { home, door, address: await door.address(), [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return {
+    home,
+    instance,
+    address: await instance.address(),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
 }
 
 peerTest(
   "the live page is used with the keyboard alone, and explains a target",
   ["chromium"],
   async ({ chromium }) => {
-    await using world = await openDoor();
+    await using world = await openInstance();
     using db = await throughSocks5(world.address, { host: "db.lab.example", port: 5432 });
     using web = await throughSocks5(world.address, { host: "web.lab.example", port: 80 });
     await using browser = await TestBrowser.open(chromium);
@@ -79,7 +84,7 @@ peerTest(
 peerTest("the live page of a door with passwords wants the token, and takes it out of its address", [
   "chromium",
 ], async ({ chromium }) => {
-  await using world = await openDoor("listen: { auth: { users: [{ name: me, passwordFile: pw }] } }");
+  await using world = await openInstance("listen: { auth: { users: [{ name: me, passwordFile: pw }] } }");
   await using browser = await TestBrowser.open(chromium);
   const page = await browser.page();
   await page.goto(`http://${world.address}/`);
@@ -103,7 +108,7 @@ peerTest(
   "another site's page can neither read the live page nor act by it (F12, F15, F23)",
   ["chromium"],
   async ({ chromium }) => {
-    await using world = await openDoor();
+    await using world = await openInstance();
     using db = await throughSocks5(world.address, { host: "db.lab.example", port: 5432 });
     await using evil = Deno.serve(
       { hostname: "127.0.0.1", port: 0, onListen: () => {} },
@@ -137,7 +142,7 @@ peerTest(
   "the live page shows a thousand connections that all move, smoothly",
   ["chromium"],
   async ({ chromium }) => {
-    await using world = await openDoor();
+    await using world = await openInstance();
     using clients = new DisposableStack();
     const all: RawClient[] = [];
     while (all.length < 1000) {

@@ -25,7 +25,7 @@ peerTest(
   async ({ sh }, t) => {
     await using home = await Household.open();
     await storeClusters(home);
-    await using _door = await home.door();
+    await using _instance = await home.instance();
     const env = await withPrograms(home);
     const cases = [
       {
@@ -75,7 +75,7 @@ peerTest(
 Deno.test("postern shell fails with 125 before it starts, 126 and 127 for what cannot be run", async (t) => {
   await using home = await Household.open();
   await storeClusters(home);
-  await using _door = await home.door();
+  await using _instance = await home.instance();
   const cases = [
     { args: ["shell", "c-lab", "--", "true"], code: 125, says: /may be c-lab-2, c-lab-1/ },
     { args: ["shell", "no-such", "--", "true"], code: 125, says: /no cluster is called so/ },
@@ -121,7 +121,7 @@ peerTest(
   async ({ sh }, t) => {
     await using home = await Household.open();
     await storeClusters(home);
-    await using _door = await home.door();
+    await using _instance = await home.instance();
     const command = [sh, "-c", 'echo "in $POSTERN_CLUSTER"; [ "$POSTERN_CLUSTER" != c-lab-1 ] || exit 9'];
     const block = (name: string) => `--- # ${name}\nin ${name}\n`;
     await t.step("row 53: in turn", async () => {
@@ -158,7 +158,7 @@ peerTest(
     const long = "c-".padEnd(100, "x");
     const names = [`${long}-production`, `${long}-test`, "c-lab", "C-LAB"];
     await storeClusters(home, names.map((name) => labCluster(name, name, {})));
-    await using _door = await home.door();
+    await using _instance = await home.instance();
     const command = [sh, "-c", 'basename "$KUBECONFIG" .kubeconfig'];
     const { code, stdout, stderr } = await home.run(
       ["clusters", "--each", "--parallel", "4", "--", ...command],
@@ -176,7 +176,7 @@ peerTest("postern shell outlives what a terminal sends, passes on what is sent t
 ], async ({ sh }, t) => {
   await using home = await Household.open();
   await storeClusters(home);
-  await using _door = await home.door();
+  await using _instance = await home.instance();
   const script = 'trap "echo heard; exit 5" TERM; echo "file $KUBECONFIG"; while :; do sleep 0.1; done';
   for (const [signals, code] of [[["SIGINT", "SIGQUIT", "SIGTERM"], 5], [["SIGHUP"], 129]] as const) {
     await t.step(signals.join(", "), async () => {
@@ -207,7 +207,7 @@ peerTest(
   async ({ python, sh }) => {
     await using home = await Household.open();
     await storeClusters(home);
-    await using _door = await home.door();
+    await using _instance = await home.instance();
     const script = 'trap "echo heard" INT; echo ready; read line || read line; echo "said $line"; exit 6';
     const { command, env } = home.commandLine(["shell", "c-lab-1", "--", sh, "-c", script]);
     const { screen, code } = await atTerminal(python, command, {
@@ -226,7 +226,7 @@ peerTest(
   async ({ bash, python, sh }) => {
     await using home = await Household.open();
     await storeClusters(home);
-    await using _door = await home.door();
+    await using _instance = await home.instance();
     const script =
       'trap "echo continued" CONT; echo ready; read line || read line; echo "said $line"; exit 6';
     const { command, env } = home.commandLine(["shell", "c-lab-1", "--", sh, "-c", script]);
@@ -254,7 +254,7 @@ peerTest(
 peerTest("postern shell many times at once keeps each one's files apart", ["sh"], async ({ sh }) => {
   await using home = await Household.open();
   await storeClusters(home);
-  await using _door = await home.door();
+  await using _instance = await home.instance();
   const script = 'cat "$KUBECONFIG" >/dev/null && echo "$KUBECONFIG"';
   const ended = await Promise.all(
     Array.from({ length: 8 }, () => home.run(["shell", "c-lab-1", "--", sh, "-c", script])),

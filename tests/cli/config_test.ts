@@ -123,13 +123,13 @@ routes:
     assert.doesNotMatch(stdout + stderr, /s3cret/, args.join(" "));
   }
   assert.match((await home.run(["config", "show"])).stdout, /127\.0\.0\.1:3128/);
-  await using door = await home.door();
+  await using instance = await home.instance();
   for (const args of [["status"], ["status", "-o", "json"], ["explain", "a.example.net"], ["pac"]]) {
     const { stdout, stderr } = await home.run(args);
     assert.doesNotMatch(stdout + stderr, /s3cret/, args.join(" "));
   }
-  door.kill("SIGTERM");
-  assert.doesNotMatch((await door.ended).stderr, /s3cret/);
+  instance.kill("SIGTERM");
+  assert.doesNotMatch((await instance.ended).stderr, /s3cret/);
 });
 
 Deno.test("postern explain, pac and env answer from the configuration, and say so, when no door runs", async () => {
@@ -154,8 +154,8 @@ Deno.test("postern explain, pac and env answer from the configuration, and say s
 Deno.test("postern explain, pac and env answer from the configuration, and say so, when the door hangs", async () => {
   await using home = await Household.open();
   await home.configure("transports: { no: { reject: x } }\nroutes: [{ to: .example.net, via: no }]\n");
-  await using door = await home.door(["--id", "work"]);
-  door.kill("SIGSTOP");
+  await using instance = await home.instance(["--id", "work"]);
+  instance.kill("SIGSTOP");
   const commands = [["explain", "a.example.net"], ["pac"], ["env"], ["status"], ["stop"]];
   const all = [["status"], ["stop", "--all"]];
   const ended = await Promise.all(

@@ -182,37 +182,37 @@ peerTest(
     const { home, run, root } = box;
     const port = freePort();
     const start = async () => {
-      const door = home.start(["proxy"], { env: { POSTERN_ROOT: root } });
-      await door.ready;
-      return door;
+      const instance = home.start(["proxy"], { env: { POSTERN_ROOT: root } });
+      await instance.ready;
+      return instance;
     };
     await home.configure(config(port));
     await t.step("cleanup leaves alone what a running door needs", async () => {
-      const door = await start();
+      const instance = await start();
       assert.equal((await run("dns", "--apply")).code, 0);
       assert.match((await run("cleanup")).stderr, /postern: nothing had to be changed\n/);
       isApplied(added(before, await box.tree()), `127.0.0.1:${port}`, ours);
-      door.kill("SIGKILL");
-      await door.ended;
+      instance.kill("SIGKILL");
+      await instance.ended;
     });
     await t.step("the next door has another domain, and writes it", async () => {
       await home.configure(config(port, "other.example"));
-      const door = await start();
-      await door.says(/ dns\.system_repaired .*written=/);
+      const instance = await start();
+      await instance.says(/ dns\.system_repaired .*written=/);
       isApplied(added(before, await box.tree()), `127.0.0.1:${port}`, [
         "other.example",
         "255.10.in-addr.arpa",
       ]);
-      door.kill("SIGKILL");
-      await door.ended;
+      instance.kill("SIGKILL");
+      await instance.ended;
     });
     await t.step("a door without DNS removes what leads to nobody", async () => {
       await home.configure('default: direct\nlisten: { mixed: "127.0.0.1:0" }\n');
-      const door = await start();
-      await door.says(/ dns\.system_repaired .*removed=\S*\/etc\//);
+      const instance = await start();
+      await instance.says(/ dns\.system_repaired .*removed=\S*\/etc\//);
       assert.deepEqual(await box.tree(), before);
-      door.kill("SIGTERM");
-      await door.ended;
+      instance.kill("SIGTERM");
+      await instance.ended;
     });
     await t.step("cleanup needs no door, and takes half-written files too", async () => {
       const named = ["--server", `127.0.0.1:${port}`, "--domain", "corp.example"];

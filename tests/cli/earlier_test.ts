@@ -13,14 +13,14 @@ for (const version of earlierVersions()) {
     const ports = { port: freePort(), dns: freePort() };
     await home.configure(company.configuration(ports));
     const stored = await storedForms(home);
-    await using door = home.start(["proxy"]);
-    await door.ready;
+    await using instance = home.start(["proxy"]);
+    await instance.ready;
     assert.deepEqual(await known(home, ports), before);
     await goOn(home, company);
     assert.deepEqual(company.lieutenant.tokens, [stored.token]);
     assert.match(await Deno.readTextFile(`${home.directory}/.kube/config`), /^current-context: "?c-one"?$/m);
     assert.equal((await home.run(["stop"])).code, 0);
-    assert.equal((await door.ended).code, 0, door.stderr);
+    assert.equal((await instance.ended).code, 0, instance.stderr);
     // Nothing had to be set aside, and who goes back to that version finds what it can read.
     assert.deepEqual(await storedForms(home), stored);
   });

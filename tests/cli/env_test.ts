@@ -35,8 +35,8 @@ peerTest(
     await home.configure(
       "direct: [public.example.net, 10.0.0.0/8]\nroutes: [{ to: .example.net, via: reject }]\n",
     );
-    await using door = await home.door();
-    const address = await door.address();
+    await using listener = await home.instance();
+    const address = await listener.address();
     const { code, stdout, stderr } = await home.run(["env", "--shell", "sh"]);
     assert.equal(code, 0, stderr);
     const env = await evaluated(bash, stdout, { PATH: "/usr/bin:/bin" });
@@ -76,7 +76,7 @@ Deno.test("postern env for a door that asks for a password names the option, and
   await home.configure(
     `listen: { auth: { users: [{ name: me, passwordFile: ${home.directory}/password }] } }\ndefault: direct\n`,
   );
-  await using _door = await home.door();
+  await using _listener = await home.instance();
   const refused = await home.run(["env"]);
   assert.equal(refused.code, 5);
   assert.match(refused.stderr, /hint: add --with-credentials/);
@@ -86,13 +86,13 @@ Deno.test("postern env for a door that asks for a password names the option, and
   assert.match(given.stdout, /http:\/\/me:s3cret@127\.0\.0\.1:/);
 });
 
-const doors = [
+const listeners = [
   { listen: "{ socks: 127.0.0.1:3141 }", url: "socks5h://127.0.0.1:3141", all: "socks5h://127.0.0.1:3141" },
   { listen: "{ http: 127.0.0.1:3142 }", url: "http://127.0.0.1:3142", all: "http://127.0.0.1:3142" },
   { listen: "{ mixed: 127.0.0.1:80 }", url: "http://127.0.0.1:80", all: "socks5h://127.0.0.1:80" },
   { listen: "{ mixed: '[::1]:80' }", url: "http://[::1]:80", all: "socks5h://[::1]:80" },
 ];
-for (const { listen, url, all } of doors) {
+for (const { listen, url, all } of listeners) {
   Deno.test(`postern env names a door by what it speaks: listen: ${listen}`, async () => {
     await using home = await Household.open();
     await home.configure(`listen: ${listen}\n`);
@@ -126,7 +126,7 @@ peerTest("what postern env prints works with a door that speaks SOCKS only", ["c
     () => new Response("hi"),
   );
   await home.configure("listen: { socks: 127.0.0.1:0 }\ndefault: direct\n");
-  await using _door = await home.door();
+  await using _listener = await home.instance();
   const { stdout, stderr } = await home.run(["env", "--shell", "json"]);
   const env: Record<string, string> = JSON.parse(stdout);
   const page = await new Deno.Command(curl, {

@@ -12,8 +12,8 @@ Deno.test("kharon's mapping alone is a door: proxy --mapping-file FILE, or the f
   const forms = [["m.json"], ["proxy", "--mapping-file", "m.json", "--addr", "127.0.0.1:0"]];
   for (const form of forms) {
     await t.step(form.join(" "), async () => {
-      await using door = home.start(form);
-      await door.ready;
+      await using instance = home.start(form);
+      await instance.ready;
       const goes = async (host: string) => {
         const { stdout, stderr } = await home.run(["explain", `${host}:443`]);
         assert.equal(stderr, "");
@@ -23,8 +23,8 @@ Deno.test("kharon's mapping alone is a door: proxy --mapping-file FILE, or the f
       assert.match(await goes("console.apps.c-a.example.net"), /jump2/);
       assert.match(await goes("evilc-a.example.net"), /direct/);
       assert.match(await goes("x.c-a.example.net"), /direct/);
-      door.kill("SIGTERM");
-      assert.equal((await door.ended).code, 0, door.stderr);
+      instance.kill("SIGTERM");
+      assert.equal((await instance.ended).code, 0, instance.stderr);
     });
   }
 });
@@ -36,14 +36,14 @@ Deno.test("kharon's mapping is in force when it is saved, and a mistake in it ch
     await Deno.rename(`${home.directory}/new`, `${home.directory}/m.json`);
   };
   await save(mapping);
-  await using door = home.start(["proxy", "--addr", "127.0.0.1:0", "--mapping-file", "m.json"]);
-  await door.ready;
+  await using instance = home.start(["proxy", "--addr", "127.0.0.1:0", "--mapping-file", "m.json"]);
+  await instance.ready;
   await save(mapping.replace("jump1.", "jump3."));
-  await door.says(/reload\.done|config\.reloaded|reloaded/);
+  await instance.says(/reload\.done|config\.reloaded|reloaded/);
   const explained = async () => (await home.run(["explain", "api.c-a.example.net:6443"])).stdout;
   assert.match(await explained(), /jump3\.example\.net/);
   await save("{");
-  await door.says(/m\.json.*not JSON/);
+  await instance.says(/m\.json.*not JSON/);
   assert.match(await explained(), /jump3\.example\.net/);
 });
 

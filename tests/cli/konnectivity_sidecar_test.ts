@@ -3,7 +3,7 @@ import { KonnectivityLab, konnectivityPeers } from "../support/konnectivity_lab.
 import { OurAgent, OurServer } from "../support/konnectivity_programs.ts";
 import { eventually, freePort, runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
-import { type Door, Household } from "../support/postern_process.ts";
+import { Household, type Instance } from "../support/postern_process.ts";
 import { RawClient, socks5Asking, throughSocks5 } from "../support/raw_client.ts";
 import { TargetServer } from "../support/target_server.ts";
 
@@ -11,13 +11,13 @@ import { TargetServer } from "../support/target_server.ts";
 async function sidecar(
   lab: KonnectivityLab,
   { home, held, more = [] }: { home: Household; held: AsyncDisposableStack; more?: readonly string[] },
-): Promise<Door> {
+): Promise<Instance> {
   const server = held.use(new OurServer(lab, { mode: "grpc", isSocket: false }));
   held.use(new OurAgent(lab, server));
   await eventually("an agent has joined", () => server.known.isReady);
   assert.ok("port" in server.front);
   const { cert, key } = lab.pair("frontend", "client");
-  const door = home.start([
+  const instance = home.start([
     ...["konnectivity", "socks5", "--konnectivity-hostname=127.0.0.1", "--mode=grpc", "--serving-port=0"],
     ...[
       `--konnectivity-port=${server.front.port}`,
@@ -26,8 +26,8 @@ async function sidecar(
     ],
     ...[`--tls-cert-path=${cert}`, `--tls-key-path=${key}`, ...more],
   ]);
-  await Promise.race([door.ready, door.ended.then(({ stderr }) => assert.fail(stderr))]);
-  return door;
+  await Promise.race([instance.ready, instance.ended.then(({ stderr }) => assert.fail(stderr))]);
+  return instance;
 }
 
 peerTest(
@@ -39,8 +39,8 @@ peerTest(
     await using held = new AsyncDisposableStack();
     // Answers once its client has ended, with what it has heard.
     await using target = new TargetServer(async (client) => client.send(`heard ${await client.restText()}`));
-    const door = await sidecar(lab, { home, held });
-    const address = await door.address();
+    const instance = await sidecar(lab, { home, held });
+    const address = await instance.address();
     const where = { host: "127.0.0.1", port: target.port };
 
     using early = await RawClient.connect(address);
@@ -52,8 +52,8 @@ peerTest(
     using live = await throughSocks5(address, where);
     await live.send("one ");
     await eventually("the target has it", () => target.open === 1);
-    door.kill("SIGTERM");
-    await door.says(/door\.draining/);
+    instance.kill("SIGTERM");
+    await instance.says(/door\.draining/);
     await assert.rejects(
       async () => (await RawClient.connect(address)).close(),
       Deno.errors.ConnectionRefused,
@@ -61,7 +61,7 @@ peerTest(
     await live.send("two");
     await live.end();
     assert.equal(await live.restText(), "heard one two");
-    assert.equal((await door.ended).code, 0);
+    assert.equal((await instance.ended).code, 0);
   },
 );
 
@@ -70,13 +70,13 @@ peerTest("a sidecar drops what is left at the second signal", konnectivityPeers,
   await using home = await Household.open();
   await using held = new AsyncDisposableStack();
   await using target = new TargetServer(async (client) => void await client.rest());
-  const door = await sidecar(lab, { home, held });
-  using live = await throughSocks5(await door.address(), { host: "127.0.0.1", port: target.port });
-  door.kill("SIGTERM");
-  await door.says(/door\.draining/);
-  door.kill("SIGTERM");
+  const instance = await sidecar(lab, { home, held });
+  using live = await throughSocks5(await instance.address(), { host: "127.0.0.1", port: target.port });
+  instance.kill("SIGTERM");
+  await instance.says(/door\.draining/);
+  instance.kill("SIGTERM");
   assert.equal((await live.rest()).length, 0);
-  assert.equal((await door.ended).code, 0);
+  assert.equal((await instance.ended).code, 0);
 });
 
 peerTest(
@@ -90,7 +90,7 @@ peerTest(
     const health = freePort();
     const password = `${home.directory}/password`;
     await Deno.writeTextFile(password, "open sesame\n", { mode: 0o600 });
-    const door = await sidecar(lab, {
+    const instance = await sidecar(lab, {
       home,
       held,
       more: [
@@ -98,7 +98,7 @@ peerTest(
         ...[`--health-port=${health}`, "--health-bind-address=127.0.0.1"],
       ],
     });
-    const [first = ""] = await door.ready;
+    const [first = ""] = await instance.ready;
     const at = first.replace("0.0.0.0", "127.0.0.1");
     const fetched = (user: readonly string[]) =>
       runPeer(paths.curl, [
@@ -123,8 +123,8 @@ peerTest(
       assert.match(await answer.text(), says);
       assert.equal(answer.status, 200);
     }
-    door.kill("SIGTERM");
-    assert.equal((await door.ended).code, 0);
+    instance.kill("SIGTERM");
+    assert.equal((await instance.ended).code, 0);
 
     const open = await sidecar(lab, { home, held, more: ["--allow-open"] });
     assert.match((await open.ready)[0] ?? "", /^0\.0\.0\.0:/);

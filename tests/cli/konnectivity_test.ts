@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { type Frontend, KonnectivityLab, konnectivityPeers } from "../support/konnectivity_lab.ts";
 import { eventually, freePort, runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
-import { type Door, Household } from "../support/postern_process.ts";
+import { Household, type Instance } from "../support/postern_process.ts";
 
 interface FarSide {
-  readonly server: Door;
-  readonly agent: Door;
+  readonly server: Instance;
+  readonly agent: Instance;
   /** How upstream's client finds the frontend. */
   readonly way: readonly string[];
   readonly front: { readonly port: number } | { readonly path: string };
@@ -68,7 +68,7 @@ async function bringUp(
 }
 
 /** Fails with what a program said that ended too early. */
-async function failing(program: Door): Promise<never> {
+async function failing(program: Instance): Promise<never> {
   const { stderr } = await program.ended;
   throw new Error(`it ended: ${stderr}`);
 }

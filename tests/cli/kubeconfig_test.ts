@@ -6,8 +6,8 @@ import { Household } from "../support/postern_process.ts";
 Deno.test("postern kubeconfig names the running door, and says what is left out", async () => {
   await using home = await Household.open();
   await storeClusters(home);
-  await using door = await home.door();
-  const address = await door.address();
+  await using instance = await home.instance();
+  const address = await instance.address();
   const { code, stdout, stderr } = await home.run(["kubeconfig"]);
   assert.equal(code, 0, stderr);
   assert.deepEqual([...stdout.matchAll(/^ {2}- name: "(.*)"$/gm)].map(([, name]) => name), [

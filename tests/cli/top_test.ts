@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { farSide } from "../support/far_side.ts";
 import { peerTest } from "../support/peers.ts";
-import { type Door, Household } from "../support/postern_process.ts";
+import { Household, type Instance } from "../support/postern_process.ts";
 import { type AtTerminal, atTerminal, type TerminalSession } from "../support/pseudo_terminal.ts";
 import { RawClient, throughSocks5 } from "../support/raw_client.ts";
 import { echoServer, type TargetServer } from "../support/target_server.ts";
@@ -12,7 +12,9 @@ const raw = { echo: false, lines: false };
 const controls = /\x1b\[[0-9;?]*[A-Za-z]/g;
 
 /** A door with two ways out, one of which leads nowhere, and a live connection through the other. */
-async function busyDoor(): Promise<{ home: Household; door: Door; client: RawClient } & AsyncDisposable> {
+async function busyInstance(): Promise<
+  { home: Household; instance: Instance; client: RawClient } & AsyncDisposable
+> {
   await using opened = new AsyncDisposableStack();
   const home = opened.use(await Household.open());
   const target: TargetServer = opened.use(echoServer());
@@ -24,14 +26,14 @@ listen: { limits: { drain: 1s } }
 transports: { lab: { proxy: { url: "socks5h://${far.address}" } }, corp: { proxy: { url: "http://127.0.0.1:1" } } }
 routes: [{ to: lab.example, via: lab }, { to: corp.example, via: corp }]
 `);
-  const door = await home.door();
-  const address = await door.address();
+  const instance = await home.instance();
+  const address = await instance.address();
   const client = opened.use(await throughSocks5(address, { host: "db.lab.example", port: 5432 }));
   opened.use(await throughSocks5(address, { host: "web.lab.example", port: 80 }));
   await client.send("x".repeat(3000));
   await client.take(3000);
   const all = opened.move();
-  return { home, door, client, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return { home, instance, client, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 async function topAt(
@@ -48,7 +50,7 @@ peerTest(
   "top shows what goes on, filters, closes after a question, and gives the terminal back",
   ["python"],
   async ({ python }) => {
-    await using world = await busyDoor();
+    await using world = await busyInstance();
     const session = await topAt(python, world.home, [
       { until: "web.lab.example:80", press: "/" },
       { until: "Filter: _", press: "lab db\r" },
@@ -78,7 +80,7 @@ peerTest(
 );
 
 peerTest("top takes the size of its terminal, and a new one", ["python"], async ({ python }) => {
-  await using world = await busyDoor();
+  await using world = await busyInstance();
   const { screen, code } = await topAt(python, world.home, [
     { until: "db.lab.example:5432", size: { columns: 60, rows: 12 } },
     {
@@ -91,7 +93,7 @@ peerTest("top takes the size of its terminal, and a new one", ["python"], async 
 });
 
 peerTest("top has colours where they are wanted", ["python"], async ({ python }) => {
-  await using world = await busyDoor();
+  await using world = await busyInstance();
   const { screen } = await topAt(python, world.home, [{ until: "db.lab.example", press: "q" }], {
     NO_COLOR: "",
   });
@@ -100,7 +102,7 @@ peerTest("top has colours where they are wanted", ["python"], async ({ python })
 
 for (const signal of ["INT", "TERM", "HUP"] as const) {
   peerTest(`top gives the terminal back after SIG${signal}`, ["python"], async ({ python }) => {
-    await using world = await busyDoor();
+    await using world = await busyInstance();
     const session = await topAt(python, world.home, [{ until: "db.lab.example", signal }]);
     assert.deepEqual([session.code, session.after], [130, usual], session.screen);
     assert.ok(session.screen.includes("\x1b[?1049l"));
@@ -108,7 +110,7 @@ for (const signal of ["INT", "TERM", "HUP"] as const) {
 }
 
 peerTest("top ends with 130 at the interrupt key", ["python"], async ({ python }) => {
-  await using world = await busyDoor();
+  await using world = await busyInstance();
   const { code, after, screen } = await topAt(python, world.home, [{
     until: "db.lab.example",
     press: "\x03",
@@ -117,17 +119,17 @@ peerTest("top ends with 130 at the interrupt key", ["python"], async ({ python }
 });
 
 Deno.test("top ends with 3 when its door closes, and does not keep it open", async () => {
-  await using world = await busyDoor();
+  await using world = await busyInstance();
   const top = world.home.start(["top", "-o", "json"]);
   await top.prints(/"connections":\[\{.*\n/);
   await world.home.run(["stop"]);
   const { code, stderr } = await top.ended;
-  assert.deepEqual([code, (await world.door.ended).code], [3, 0]);
+  assert.deepEqual([code, (await world.instance.ended).code], [3, 0]);
   assert.match(stderr, /Cannot watch the door any longer: it has closed/);
 });
 
 Deno.test("top without a terminal shows one picture, or an object a line", async () => {
-  await using world = await busyDoor();
+  await using world = await busyInstance();
   const { code, stdout, stderr } = await world.home.run(["top"]);
   assert.deepEqual([code, stderr], [0, ""]);
   assert.match(

@@ -26,7 +26,7 @@ Deno.test("postern update: from nothing to a door that knows the fleet, also whe
     /^postern: error: Cannot read the clusters of .*: it answered 503: gone\npostern: hint: /,
   );
   assert.match(failed.stderr, /; the catalogue of \d+s ago is kept\n$/);
-  await using door = await home.door();
+  await using instance = await home.instance();
   const [status] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
   assert.deepEqual([status.catalogues[0].name, status.catalogues[0].clusters], ["main", 2]);
   assert.match((await home.run(["status"])).stdout, /\n {2}catalogue main: 2 clusters, fetched \d+s ago\n/);
@@ -51,8 +51,8 @@ Deno.test("postern update: from nothing to a door that knows the fleet, also whe
     stderr: 'postern: the door "default" has taken it up\n',
   });
   assert.match((await home.run(["explain", "c-b.example.net"])).stdout, /goes to jump2\n/);
-  door.kill("SIGTERM");
-  assert.equal((await door.ended).code, 0, door.stderr);
+  instance.kill("SIGTERM");
+  assert.equal((await instance.ended).code, 0, instance.stderr);
   const fromFiles = await home.run(["explain", "c-c.example.net"]);
   assert.match(fromFiles.stdout, /goes to jump1\n.*catalogue main: cluster c-c/);
   for await (const text of textsIn(home.places.cache)) assert.ok(!text.includes("SECRET"));
@@ -138,7 +138,7 @@ peerTest("postern update, login and logout with a browser", ["curl"], async ({ c
 Deno.test("postern update reloads doors by their control socket, and leaves others' processes alone", async () => {
   await using company = await Company.open();
   await company.home.configure("listen: { mixed: 127.0.0.1:0 }\ntransports: { a: { ssh: a } }\n");
-  await using door = await company.home.door();
+  await using instance = await company.home.instance();
   // It has a name that kharon's own pattern would find, and would die of SIGHUP.
   const decoy = new Deno.Command(Deno.execPath(), {
     args: ["eval", "setTimeout(() => {}, 60_000)", "kharon-x", "proxy", "postern", "proxy"],
@@ -148,8 +148,8 @@ Deno.test("postern update reloads doors by their control socket, and leaves othe
   }).spawn();
   try {
     assert.match((await company.update()).stderr, /the door "default" has taken it up/);
-    await eventually("the door has reloaded", () => /config\.reloaded/.test(door.stderr));
-    assert.doesNotMatch(door.stderr, /SIGHUP/);
+    await eventually("the door has reloaded", () => /config\.reloaded/.test(instance.stderr));
+    assert.doesNotMatch(instance.stderr, /SIGHUP/);
     let isAlive = true;
     decoy.status.then(() => isAlive = false);
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -158,8 +158,8 @@ Deno.test("postern update reloads doors by their control socket, and leaves othe
     decoy.kill("SIGKILL");
     await decoy.status;
   }
-  door.kill("SIGTERM");
-  assert.equal((await door.ended).code, 0);
+  instance.kill("SIGTERM");
+  assert.equal((await instance.ended).code, 0);
 });
 
 Deno.test("postern update stores a first catalogue with jump hosts, and has an instance without ssh restarted", async () => {
@@ -167,7 +167,7 @@ Deno.test("postern update stores a first catalogue with jump hosts, and has an i
   const { home, lieutenant } = company;
   lieutenant.clusters = [cluster("c-a", "jump1.invalid")];
   await home.configure("routes: [{ to: x.example, via: reject }]\n");
-  await using door = await home.door();
+  await using instance = await home.instance();
   const { code, stderr } = await company.update();
   const refused = 'Cannot apply the configuration: the transport "jump1.invalid" needs ssh, ' +
     "and this instance gave up the right to it at the start";
@@ -177,9 +177,9 @@ Deno.test("postern update stores a first catalogue with jump hosts, and has an i
   );
   const [{ config: { problem }, catalogues }] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
   assert.deepEqual([problem, catalogues], [refused, undefined]);
-  door.kill("SIGTERM");
-  assert.equal((await door.ended).code, 0);
-  await using again = await home.door();
+  instance.kill("SIGTERM");
+  assert.equal((await instance.ended).code, 0);
+  await using again = await home.instance();
   const { stdout } = await home.run(["explain", "--dial", "c-a.example.net"]);
   assert.match(
     stdout,

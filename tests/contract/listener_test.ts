@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Conn, Deadlines, type Dial } from "../../src/core/mod.ts";
 import type { Listening, Network } from "../../src/world/mod.ts";
 import { PosternError, type Target } from "../../src/words/mod.ts";
-import { type Serve, serveDoor, serveHttp, serveMixed, serveSocks } from "../../src/listeners/mod.ts";
+import { type Serve, serveHttp, serveListener, serveMixed, serveSocks } from "../../src/listeners/mod.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { socks4, socks5 } from "../../src/wire/mod.ts";
 import { FakeClock } from "../support/fake_clock.ts";
@@ -61,7 +61,7 @@ const ways: readonly Way[] = [
 ];
 
 interface Setting extends AsyncDisposable {
-  readonly door: Listening;
+  readonly listener: Listening;
   readonly target: Listening;
   readonly network: Network;
   readonly outcomes: string[];
@@ -77,7 +77,7 @@ const networks = [
 function setting(network: Network, serve: Serve): Setting {
   const clock = new FakeClock();
   const target = network.listen({ host: "127.0.0.1", port: 0 });
-  const door = network.listen({ host: "127.0.0.1", port: 0 });
+  const listener = network.listen({ host: "127.0.0.1", port: 0 });
   const outcomes: string[] = [];
   const dial: Dial = async ({ target: { host, port } }, { signal }) => {
     const conn = await network.connect({ host: host === "target.example" ? "127.0.0.1" : host, port }, {
@@ -96,7 +96,7 @@ function setting(network: Network, serve: Serve): Setting {
     };
   };
   const stop = new AbortController();
-  const served = serveDoor(door, serve, {
+  const served = serveListener(listener, serve, {
     dial,
     clock,
     log: recordingLog(),
@@ -104,7 +104,7 @@ function setting(network: Network, serve: Serve): Setting {
     limits: { connections: 100, handshake: 10_000, halfCloseLinger: 30_000 },
   }, { signal: stop.signal });
   return {
-    door,
+    listener,
     target,
     network,
     outcomes,
@@ -128,7 +128,7 @@ function targetOf({ target: { endpoint } }: Setting): Target {
 
 /** A client that has asked, with bytes of its own sent along, and the target's end of its connection. */
 async function connected(world: Setting, way: Way, early = ""): Promise<{ client: Conn; far: Conn }> {
-  const client = await world.network.connect(world.door.endpoint, { signal });
+  const client = await world.network.connect(world.listener.endpoint, { signal });
   await client.write(joined(way.hello(targetOf(world)), bytesOf(early)));
   const far = await world.target.accept();
   assert(far);
@@ -161,7 +161,7 @@ for (const { name: place, open } of networks) {
         await far[Symbol.asyncDispose]();
         assert.deepEqual(await readAll(client), bytesOf("got 1000 bytes"));
         await client[Symbol.asyncDispose]();
-        world.door.close();
+        world.listener.close();
         await world.served;
         assert.deepEqual(world.outcomes, ["done"]);
       });
@@ -188,7 +188,7 @@ for (const { name: place, open } of networks) {
         const end = await far.read(new Uint8Array(1)).catch(() => null);
         assert.equal(end, null);
         await far[Symbol.asyncDispose]();
-        world.door.close();
+        world.listener.close();
         await world.served;
         assert.equal(world.outcomes.length, 1);
       });
@@ -197,7 +197,7 @@ for (const { name: place, open } of networks) {
         await using world = setting(open(), serve);
         const target = targetOf(world);
         world.target.close();
-        const client = await world.network.connect(world.door.endpoint, { signal });
+        const client = await world.network.connect(world.listener.endpoint, { signal });
         // What comes after the request must not reset the answer away.
         await client.write(joined(way.hello(target), bytesOf("x".repeat(5000))));
         assert.equal(await way.answer(client), false);
@@ -224,7 +224,7 @@ for (const { name: place, open } of networks) {
 for (const { name: place, open } of networks) {
   Deno.test(`a refusal arrives although the client has sent far more than was read, ${place}`, async () => {
     await using world = setting(open(), serveMixed);
-    const client = await world.network.connect(world.door.endpoint, { signal });
+    const client = await world.network.connect(world.listener.endpoint, { signal });
     const sending = client.write(bytesOf(`GET http://a/ HTTP/1.1\r\nX: ${"x".repeat(200_000)}`));
     assert.match(await readUntil(client, "\r\n\r\n"), /^HTTP\/1.1 431 [^]*\r\nConnection: close\r\n/);
     await readAll(client);

@@ -3,7 +3,7 @@ import { makeEgressKinds } from "../support/egress_kinds.ts";
 import { makePlatform } from "../support/egress_lab.ts";
 import { GpgHome } from "../support/gpg_home.ts";
 import { KubeCluster } from "../support/kube_cluster.ts";
-import { NamedServer } from "../support/kube_door.ts";
+import { NamedServer } from "../support/kube_instance.ts";
 import { pod, service } from "../support/kube_objects.ts";
 import { S3Server } from "../support/s3_server.ts";
 import type { Start, Surroundings } from "./surroundings.ts";

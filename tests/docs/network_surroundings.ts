@@ -1,5 +1,5 @@
 import { Dex } from "../support/dex.ts";
-import { NamedServer } from "../support/kube_door.ts";
+import { NamedServer } from "../support/kube_instance.ts";
 import { Lieutenant, type SynCluster } from "../support/lieutenant.ts";
 import { startMicrosocks, startTinyproxy } from "../support/real_proxies.ts";
 import { signInTurn } from "../support/sign_in_port.ts";

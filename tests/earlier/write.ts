@@ -20,10 +20,10 @@ async function write([name, ...program]: readonly string[]): Promise<number> {
   await using home = await Household.open();
   const postern = home.with(program);
   const ports = { port: freePort(), dns: freePort() };
-  const door = await live(home, postern, { company, ports });
+  const instance = await live(home, postern, { company, ports });
   const told = await known(postern, ports);
   await postern.run(["stop"]);
-  await door.ended;
+  await instance.ended;
   await Deno.mkdir(target);
   for await (const path of filesBelow(home.directory)) {
     if (!kept.test(path) || left.test(path)) continue;

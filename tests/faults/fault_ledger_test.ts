@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readOutcomes } from "./door_outcomes.ts";
+import { readOutcomes } from "./instance_outcomes.ts";
 import { FaultLedger, type StreamAccount } from "./fault_ledger.ts";
 
 /** A stream through ssh from 1000 to 2000 that came through, or what is told of it. */

@@ -5,7 +5,7 @@ import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { FaultLedger } from "./fault_ledger.ts";
 import { narrowed, planSchedule, scheduleText } from "./fault_schedule.ts";
-import { logOf, outcomesOf } from "./door_outcomes.ts";
+import { logOf, outcomesOf } from "./instance_outcomes.ts";
 import { PatternStreams } from "./pattern_streams.ts";
 import { type PlayedStream, playSchedule, type Stage, untilItWorks } from "./play_schedule.ts";
 import { accountOf, liveOf, type ProcessAccount, statusOf } from "./process_accounts.ts";
@@ -31,11 +31,11 @@ peerTest(
       number
     >;
     await using world = await WholeWorld.start(paths, targets);
-    const { door, home, parts, ways } = world;
+    const { instance, home, parts, ways } = world;
     const schedule = narrowed(planSchedule({ seed, lasts: seconds * 1000, parts, ways }), only);
     const ledger = new FaultLedger();
-    const stage: Stage = { door: await door.address(), ways, parts, streams, ledger, carried: [] };
-    const processes = () => [door, ...world.others()];
+    const stage: Stage = { instance: await instance.address(), ways, parts, streams, ledger, carried: [] };
+    const processes = () => [instance, ...world.others()];
     const accounts = () => Promise.all(processes().map(({ pid }) => accountOf(paths.sh, pid)));
 
     await t.step("every way works at first", async () => {
@@ -62,14 +62,14 @@ peerTest(
         const start = performance.now();
         const played = await playSchedule(schedule, stage);
         // A port of a client is used again, perhaps by one that only asked whether a way works.
-        const outcomes = await outcomesOf(door, stage.carried);
+        const outcomes = await outcomesOf(instance, stage.carried);
         const outcomeOf = (stream: PlayedStream) => outcomes[stage.carried.indexOf(stream)];
         const broken = played.flatMap((stream) =>
           ledger.broken({ ...stream, outcome: outcomeOf(stream) }).map((law) =>
             `${stream.plan.way} ${stream.plan.id}, begun at ${
               Math.round(stream.begunAt - start)
             } ms, ended at ` +
-            `${Math.round(stream.endedAt - start)} ms: ${law}; ${logOf(door, stream)}`
+            `${Math.round(stream.endedAt - start)} ms: ${law}; ${logOf(instance, stream)}`
           )
         );
         assert.deepEqual(broken, []);
@@ -96,7 +96,7 @@ peerTest(
       await eventually("the targets are left", areLeft, untilQuiet).catch(async (error) => {
         const known = (await left()).map(({ way, id }) => {
           const stream = stage.carried.find(({ plan }) => plan.id === id);
-          return `${way} ${id} (${stream ? logOf(door, stream) : "nobody knows it"})`;
+          return `${way} ${id} (${stream ? logOf(instance, stream) : "nobody knows it"})`;
         });
         const { transports } = await statusOf(home);
         throw new Error(`left are ${known.join("; ")}; ${JSON.stringify(transports)}`, { cause: error });

@@ -54,8 +54,8 @@ export class PatternStreams implements AsyncDisposable {
   /** Sends and receives what is planned through a door; never fails. `outcome` is for the caller to add. */
   async carry(
     plan: PlannedStream,
-    { door, target, patience }: {
-      readonly door: string;
+    { instance, target, patience }: {
+      readonly instance: string;
       readonly target: AskedTarget;
       /** Milliseconds after which it has hung. */
       readonly patience: number;
@@ -72,7 +72,7 @@ export class PatternStreams implements AsyncDisposable {
       client?.close();
     }, patience);
     try {
-      client = await RawClient.connect(door);
+      client = await RawClient.connect(instance);
       await exchange(client, plan, { target, seen });
     } catch (error) {
       failure = error instanceof Error ? error.message : String(error);

@@ -14,7 +14,7 @@ const patience = 120_000;
 /** Where a schedule is played. */
 export interface Stage {
   /** The address of the door. */
-  readonly door: string;
+  readonly instance: string;
   readonly ways: readonly WorldWay[];
   readonly parts: readonly LivePart[];
   readonly streams: PatternStreams;
@@ -116,11 +116,11 @@ async function suffer(
 
 async function carry(
   plan: PlannedStream,
-  { door, ways, streams, carried }: Stage,
+  { instance, ways, streams, carried }: Stage,
 ): Promise<PlayedStream> {
   const way = ways.find(({ name }) => name === plan.way);
   if (!way) throw new Error(`there is no way ${plan.way}`);
-  const played = await streams.carry(plan, { door, target: way.target, patience });
+  const played = await streams.carry(plan, { instance, target: way.target, patience });
   carried.push(played);
   return played;
 }

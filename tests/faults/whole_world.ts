@@ -1,11 +1,11 @@
 import { konnectivityPeers } from "../support/konnectivity_lab.ts";
 import type { KubeCluster } from "../support/kube_cluster.ts";
 import type { PeerPaths } from "../support/peers.ts";
-import { type Door, Household } from "../support/postern_process.ts";
+import { Household, type Instance } from "../support/postern_process.ts";
 import { sshPeers } from "../support/sshd.ts";
 import type { LivePart } from "./live_parts.ts";
 import { startCluster } from "./world_cluster.ts";
-import { doorPart } from "./world_door.ts";
+import { instancePart } from "./world_instance.ts";
 import { startKonnectivity } from "./world_konnectivity.ts";
 import { startLieutenant } from "./world_lieutenant.ts";
 import { startProxies } from "./world_proxies.ts";
@@ -43,17 +43,17 @@ const halfClosing: readonly WayName[] = ["direct", "one", "chain", "lab", "behin
 export class WholeWorld implements AsyncDisposable {
   readonly ways: readonly WorldWay[];
   readonly parts: readonly LivePart[];
-  readonly door: Door;
+  readonly instance: Instance;
   readonly home: Household;
   readonly cluster: KubeCluster;
   /** Programs of ours besides the door, as they run now. */
-  readonly others: () => readonly Door[];
+  readonly others: () => readonly Instance[];
   readonly #started: AsyncDisposableStack;
 
   private constructor(made: Omit<WholeWorld, typeof Symbol.asyncDispose>, started: AsyncDisposableStack) {
     this.ways = made.ways;
     this.parts = made.parts;
-    this.door = made.door;
+    this.instance = made.instance;
     this.home = made.home;
     this.cluster = made.cluster;
     this.others = made.others;
@@ -91,13 +91,13 @@ export class WholeWorld implements AsyncDisposable {
       ].join("\n") + "\n";
     await home.configure(text("nothing"));
     await lieutenant.begin(home);
-    const door = await home.door(["--log-level", "info"]);
+    const instance = await home.instance(["--log-level", "info"]);
     const parts: LivePart[] = [
       ...ssh.parts,
       ...cluster.parts,
       ...konnectivity.parts,
       ...proxies.parts,
-      doorPart(home, door, text),
+      instancePart(home, instance, text),
       lieutenant.part(home),
     ];
     return new WholeWorld({
@@ -107,7 +107,7 @@ export class WholeWorld implements AsyncDisposable {
         carriesHalfClose: halfClosing.includes(name),
       })),
       parts,
-      door,
+      instance,
       home,
       cluster: cluster.cluster,
       others: () => [...konnectivity.programs(), proxies.upstream()],

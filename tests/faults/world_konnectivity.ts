@@ -5,7 +5,7 @@ import {
   untilReady,
 } from "../support/konnectivity_lab.ts";
 import type { PeerPaths } from "../support/peers.ts";
-import { type Door, Household } from "../support/postern_process.ts";
+import { Household, type Instance } from "../support/postern_process.ts";
 import { RoughLine } from "../support/rough_line.ts";
 import {
   freezing,
@@ -20,7 +20,7 @@ import {
 export async function startKonnectivity(
   paths: PeerPaths<typeof konnectivityPeers[number]>,
   started: AsyncDisposableStack,
-): Promise<WorldSection & { readonly programs: () => readonly Door[] }> {
+): Promise<WorldSection & { readonly programs: () => readonly Instance[] }> {
   const lab = started.use(await KonnectivityLab.create(paths));
   const home = started.use(await Household.open());
   const frontend = { mode: "grpc", isSocket: false } as const;
@@ -60,7 +60,7 @@ export async function startKonnectivity(
       `  own: { ${settings(ownLine)} }`,
       `  deep: { ${settings(ownLine)}, via: corp }`,
     ],
-    programs: (): Door[] => [ownServer.current, ownAgent.current],
+    programs: (): Instance[] => [ownServer.current, ownAgent.current],
   };
 }
 
@@ -71,7 +71,7 @@ function ownKonnectivity(
 ) {
   const frontPair = lab.pair("frontend", "server");
   const back = lab.pair("agent", "server"), own = lab.pair("agent", "client");
-  const begun = async (args: readonly string[]): Promise<Door> => {
+  const begun = async (args: readonly string[]): Promise<Instance> => {
     const program = home.start(["konnectivity", ...args]);
     await program.ready;
     return program;

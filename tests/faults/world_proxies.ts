@@ -1,5 +1,5 @@
 import type { PeerServer } from "../support/peer_program.ts";
-import { type Door, Household } from "../support/postern_process.ts";
+import { Household, type Instance } from "../support/postern_process.ts";
 import { startTinyproxy } from "../support/real_proxies.ts";
 import { RoughLine } from "../support/rough_line.ts";
 import {
@@ -15,7 +15,7 @@ import {
 export async function startProxies(
   { tinyproxy }: { readonly tinyproxy: string },
   started: AsyncDisposableStack,
-): Promise<WorldSection & { readonly upstream: () => Door }> {
+): Promise<WorldSection & { readonly upstream: () => Instance }> {
   const home = started.use(await Household.open());
   let port: number | undefined;
   const corp = started.use(
@@ -33,10 +33,10 @@ export async function startProxies(
   await home.configure("default: direct\n");
   let address = "127.0.0.1:0";
   const upstream = started.use(
-    await Replaceable.start(async (): Promise<Door> => {
-      const door = home.start(["proxy", "--listen", address]);
-      address = await door.address();
-      return door;
+    await Replaceable.start(async (): Promise<Instance> => {
+      const instance = home.start(["proxy", "--listen", address]);
+      address = await instance.address();
+      return instance;
     }),
   );
   const toCorp = started.use(new RoughLine(() => corp.current.port));

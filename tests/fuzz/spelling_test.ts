@@ -86,7 +86,7 @@ Deno.test("pacFile() reads every spelling in ASCII as the router does", () => {
         rules: routerFor(formatIp(Uint8Array.from(bytes))).rules,
         fallback: "direct",
       });
-      const script = `${pacFile(router, { door: "127.0.0.1:12000" })}\nreturn FindProxyForURL;`;
+      const script = `${pacFile(router, { listener: "127.0.0.1:12000" })}\nreturn FindProxyForURL;`;
       const find = new Function(script)() as (url: string, host: string) => string;
       const url = `https://${text.includes(":") ? `[${text}]` : text}/`;
       assert.equal(find(url, text), "SOCKS5 127.0.0.1:12000", url);

@@ -30,8 +30,8 @@ peerTest("F16: Chromium reaches by the PAC file what only the far side knows, an
 transports: { far: { proxy: { url: "socks5h://${far.address}" } } }
 routes: [{ to: lab.example, via: far }]
 `);
-  await using door = await home.door();
-  const pac = `--proxy-pac-url=http://${await door.address()}/proxy.pac`;
+  await using instance = await home.instance();
+  const pac = `--proxy-pac-url=http://${await instance.address()}/proxy.pac`;
   const visit = (url: string) =>
     runPeer(chromium, [...quiet, pac, `--user-data-dir=${home.directory}/profile`, url], {
       env: { HOME: home.directory, XDG_RUNTIME_DIR: `${home.directory}/run` },
@@ -46,6 +46,6 @@ routes: [{ to: lab.example, via: far }]
     const { stdout } = await visit(`http://${host}/`);
     assert.doesNotMatch(stdout, /hidden/);
   }
-  await door.says(/target=web\.lab\.example:80 transport=far /);
-  assert.doesNotMatch(door.stderr, /target=(?:notlab\.example|127\.)/);
+  await instance.says(/target=web\.lab\.example:80 transport=far /);
+  assert.doesNotMatch(instance.stderr, /target=(?:notlab\.example|127\.)/);
 });

@@ -30,17 +30,19 @@ peerTest(
     const command = ["get", "clusters.syn.tools", "-n", "lieutenant", "-o", "name"];
     const found = "cluster.syn.tools/c-one\n";
     await t.step("the door that runs", async () => {
-      await using door = await home.door();
+      await using instance = await home.instance();
       const { code, stdout, stderr } = await home.run(["clusters", "real", "kubectl", ...command], { env });
       assert.deepEqual([code, stdout, stderr], [0, found, ""]);
-      await door.says(new RegExp(`conn\\.done .*protocol=socks5 target=${server.kubernetes} .*outcome=done`));
+      await instance.says(
+        new RegExp(`conn\\.done .*protocol=socks5 target=${server.kubernetes} .*outcome=done`),
+      );
     });
     await t.step("a door of its own where none runs", async () => {
       const { code, stdout, stderr } = await home.run(["kubectl", "c-real", ...command], { env });
       assert.deepEqual([code, stdout], [0, found], stderr);
     });
     await t.step("a file, and what one may not do", async () => {
-      await using _door = await home.door();
+      await using _instance = await home.instance();
       const path = `${home.directory}/k.yaml`;
       assert.equal((await home.run(["kubeconfig", "--file", path])).code, 0);
       const args = ["--kubeconfig", path, "--context", "c-real", "auth", "can-i", "delete", "namespaces"];

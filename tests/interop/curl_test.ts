@@ -19,8 +19,8 @@ peerTest("F04: curl comes through the door by every protocol", ["curl"], async (
   await using home = await Household.open();
   await home.configure("default: direct\n");
   await using site = new WebSite();
-  await using door = await home.door();
-  const address = await door.address();
+  await using instance = await home.instance();
+  const address = await instance.address();
   for (const { name, args, protocol } of ways) {
     const { code, stdout, stderr } = await runPeer(curl, [
       "-sS",
@@ -31,7 +31,9 @@ peerTest("F04: curl comes through the door by every protocol", ["curl"], async (
       `http://${site.address}/page`,
     ]);
     assert.deepEqual([code, stdout, stderr], [0, `hidden: ${site.address}/page\n`, ""], name);
-    await door.says(new RegExp(`conn\\.done .*protocol=${protocol} target=${site.address} .*outcome=done`));
+    await instance.says(
+      new RegExp(`conn\\.done .*protocol=${protocol} target=${site.address} .*outcome=done`),
+    );
   }
 });
 
@@ -46,9 +48,9 @@ peerTest(
       const hints = `HTTP/1.1 103 Early Hints\r\nLink: ${"x".repeat(100)}\r\n\r\n`.repeat(100);
       while (true) await client.send(hints);
     });
-    await using door = await home.door();
+    await using instance = await home.instance();
     const { code, stdout } = await runPeer(curl, [
-      ...["-sS", "-i", "--max-time", "20", "--noproxy", "", "--proxy", await door.address()],
+      ...["-sS", "-i", "--max-time", "20", "--noproxy", "", "--proxy", await instance.address()],
       `http://${origin.address}/`,
     ]);
     assert.equal(code, 0);
@@ -66,10 +68,18 @@ peerTest(
     await Deno.writeTextFile(`${home.directory}/ca.crt`, testTls.ca);
     await using site = new WebSite();
     await using front = tlsFront(site.address, testTls.server);
-    await using door = await home.door();
+    await using instance = await home.instance();
     for (const { name, args } of ways) {
       const { code, stdout, stderr } = await runPeer(curl, [
-        ...["-sS", "--noproxy", "", "--cacert", `${home.directory}/ca.crt`, ...args, await door.address()],
+        ...[
+          "-sS",
+          "--noproxy",
+          "",
+          "--cacert",
+          `${home.directory}/ca.crt`,
+          ...args,
+          await instance.address(),
+        ],
         `https://${front.address}/page`,
       ]);
       assert.deepEqual([code, stderr], [0, ""], name);
@@ -83,8 +93,8 @@ peerTest("curl comes through a door on a unix socket", ["curl"], async ({ curl }
   await home.configure("default: direct\n");
   await using site = new WebSite();
   const path = `${home.directory}/door.sock`;
-  await using door = home.start(["proxy", "--listen-unix", path]);
-  await door.ready;
+  await using instance = home.start(["proxy", "--listen-unix", path]);
+  await instance.ready;
   const { code, stdout, stderr } = await runPeer(curl, [
     ...["-sS", "--noproxy", "", "--proxy", `socks5h://localhost${path}`, `http://${site.address}/page`],
   ]);
@@ -95,10 +105,10 @@ peerTest("curl sends a chunked body that waits for 100 Continue", ["curl"], asyn
   await using home = await Household.open();
   await home.configure("default: direct\n");
   await using site = new WebSite();
-  await using door = await home.door();
+  await using instance = await home.instance();
   for (const tunnel of [[], ["--proxytunnel"]]) {
     const { code, stdout, stderr } = await runPeer(curl, [
-      ...["-sSv", "--noproxy", "", ...tunnel, "--proxy", await door.address()],
+      ...["-sSv", "--noproxy", "", ...tunnel, "--proxy", await instance.address()],
       ...[
         "--header",
         "Transfer-Encoding: chunked",
@@ -121,8 +131,8 @@ for (const { name, args } of ways) {
     await using home = await Household.open();
     await home.configure("default: direct\n");
     await using site = new WebSite();
-    await using door = await home.door();
-    const way = ["-sS", "--noproxy", "", ...args, await door.address()];
+    await using instance = await home.instance();
+    const way = ["-sS", "--noproxy", "", ...args, await instance.address()];
     const file = `${home.directory}/down`;
     const down = await runPeer(curl, [...way, "--output", file, `http://${site.address}/large`]);
     assert.deepEqual([down.code, down.stderr], [0, ""]);
@@ -144,10 +154,17 @@ peerTest(
     await using home = await Household.open();
     await home.configure("default: direct\n");
     await using site = new WebSite();
-    await using door = await home.door();
+    await using instance = await home.instance();
     const url = `http://${site.address}/seen`;
     const { code, stdout, stderr } = await runPeer(curl, [
-      ...["-sSv", "--noproxy", "", "--proxy", `http://me:secret@${await door.address()}`, "--proxy-basic"],
+      ...[
+        "-sSv",
+        "--noproxy",
+        "",
+        "--proxy",
+        `http://me:secret@${await instance.address()}`,
+        "--proxy-basic",
+      ],
       ...[
         "--header",
         "Proxy-Connection: keep-alive",
@@ -180,8 +197,8 @@ peerTest("curl signs in at a door with users, by HTTP and by SOCKS5", ["curl"], 
     `listen: { auth: { users: [{ name: me, passwordFile: ${home.directory}/password }] } }\n`,
   );
   await using site = new WebSite();
-  await using door = await home.door();
-  const address = await door.address();
+  await using instance = await home.instance();
+  const address = await instance.address();
   const ask = (proxy: string) =>
     runPeer(curl, [
       "-sS",
@@ -202,6 +219,6 @@ peerTest("curl signs in at a door with users, by HTTP and by SOCKS5", ["curl"], 
   const wrong = await ask(`socks5h://me:wrong@${address}`);
   assert.equal(wrong.code, 97, wrong.stderr);
   assert.equal((await ask(`socks4://${address}`)).code, 97);
-  assert.doesNotMatch(door.stderr, /s3cret|wrong@/);
+  assert.doesNotMatch(instance.stderr, /s3cret|wrong@/);
   assert.equal(site.requests.length, 2);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { storeClusters } from "../support/lab_clusters.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest, skippedTest } from "../support/peers.ts";
-import { compiled, denoDirectory, Door, type Ended, Household } from "../support/postern_process.ts";
+import { compiled, denoDirectory, type Ended, Household, Instance } from "../support/postern_process.ts";
 
 const script = new URL("../../scripts/deb.ts", import.meta.url).pathname;
 const name = "dpkg installs the package, upgrades it under a door that runs, and removes it";
@@ -79,16 +79,16 @@ else {
         stdout: "piped",
         stderr: "piped",
       }).spawn();
-      await using door = new Door(child);
-      await door.ready;
+      await using instance = new Instance(child);
+      await instance.ready;
       await manage("--install", await make("--version", "0.0.2"));
       assert.match(await manage("--status", "postern"), /^Version: 0\.0\.2$/m);
       const { code, stdout } = await postern("status", "-o", "json");
       assert.equal(code, 0);
-      assert.ok(stdout.includes(await door.address()), stdout);
+      assert.ok(stdout.includes(await instance.address()), stdout);
       assert.equal(await clusters(), before);
       assert.equal((await postern("stop")).code, 0);
-      assert.equal((await door.ended).code, 0);
+      assert.equal((await instance.ended).code, 0);
     });
 
     await t.step("nothing is left when it is removed, but for what is the person's", async () => {

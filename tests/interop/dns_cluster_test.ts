@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { dig } from "../support/dig.ts";
-import { KubeHome, NamedServer } from "../support/kube_door.ts";
+import { KubeHome, NamedServer } from "../support/kube_instance.ts";
 import { pod, service } from "../support/kube_objects.ts";
 import { eventuallyInCluster } from "../support/kube_processes.ts";
 import { peerTest } from "../support/peers.ts";
@@ -63,8 +63,8 @@ routes:
   - { to: [.svc, .cluster.local, .lab.internal, <services>, <clusterips>], via: lab }
   - { to: [.k8s.internal], via: all }
 `);
-  const door = home.start(["proxy"]);
-  const port = Number((await door.ready).find((one) => one.startsWith("dns:"))?.split(":").at(-1));
+  const instance = home.start(["proxy"]);
+  const port = Number((await instance.ready).find((one) => one.startsWith("dns:"))?.split(":").at(-1));
   const web = "web.shop.svc.cluster.local";
   const zone = (name: string) => `${name}. 5 IN SOA postern.invalid. nobody.invalid. 1 3600 600 86400 5`;
   const cases: {
@@ -148,7 +148,7 @@ routes:
     },
   ];
   // A door that cannot reach the cluster need not be asked for all the rest.
-  assert.equal((await dig(peers.dig, port, web)).status, "NOERROR", door.stderr);
+  assert.equal((await dig(peers.dig, port, web)).status, "NOERROR", instance.stderr);
   for (const { name, ask, status = "NOERROR", answers = [], authorities = [], additionals = [] } of cases) {
     await t.step(name, async () => {
       const dug = await dig(peers.dig, port, "+noedns", ...ask);
@@ -167,7 +167,7 @@ routes:
   await t.step("the address that a name has is a way into the cluster", async () => {
     const { answers: [line = ""] } = await dig(peers.dig, port, "web.shop.svc");
     const address = / A (\S+)$/.exec(line)?.[1] ?? assert.fail(line);
-    const fetched = await kube.fetch(door, `http://${address}/`);
+    const fetched = await kube.fetch(instance, `http://${address}/`);
     assert.equal(fetched.body, "the shop", fetched.said);
   });
   await t.step("a Service that comes is known when its watch has told", async () => {
@@ -183,7 +183,7 @@ routes:
   await t.step("a cluster that may not be asked is a failure, and is told", async () => {
     const nobody = await cluster.writeKubeconfig({ namespace: "shop", token: cluster.token("nobody") });
     const args = ["--listen-dns", "127.0.0.1:0", "--kubernetes", "--kubeconfig", nobody, "--id", "nobody"];
-    await using other = await home.door(["--config", "/dev/null", ...args]);
+    await using other = await home.instance(["--config", "/dev/null", ...args]);
     const own = Number((await other.ready).find((one) => one.startsWith("dns:"))?.split(":").at(-1));
     assert.equal((await dig(peers.dig, own, "web.shop.svc")).status, "SERVFAIL");
     await other.says(/ dns\.no_answer name=web\.shop\.svc .*reason=".*(services|endpointslices)/);

@@ -3,7 +3,7 @@ import { createSocket } from "node:dgram";
 import { dig } from "../support/dig.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";
 import { peerTest } from "../support/peers.ts";
-import { type Door, Household } from "../support/postern_process.ts";
+import { Household, type Instance } from "../support/postern_process.ts";
 
 const zoneText = "postern.invalid. nobody.invalid. 1 3600 600 86400 5";
 
@@ -18,16 +18,16 @@ direct: [public.corp.example]
 dns: { domains: [own.example, localhost], fakeRange: 198.18.0.0/15 }
 `;
 
-async function dnsPort(door: Door): Promise<number> {
-  const address = (await door.ready).find((one) => one.startsWith("dns:127.0.0.1:"));
+async function dnsPort(instance: Instance): Promise<number> {
+  const address = (await instance.ready).find((one) => one.startsWith("dns:127.0.0.1:"));
   return Number(address?.slice("dns:127.0.0.1:".length) ?? assert.fail("no port for DNS"));
 }
 
 /** A door as the configuration says, with a free port for each listener. */
-async function start(home: Household): Promise<Door> {
-  const door = home.start(["proxy"]);
-  await door.ready;
-  return door;
+async function start(home: Household): Promise<Instance> {
+  const instance = home.start(["proxy"]);
+  await instance.ready;
+  return instance;
 }
 
 const questions: {
@@ -118,8 +118,8 @@ const questions: {
 peerTest("dig gets of the door's DNS what is ours, and REFUSED for the rest", ["dig"], async (peers, t) => {
   await using home = await Household.open();
   await home.configure(config);
-  await using door = await start(home);
-  const port = await dnsPort(door);
+  await using instance = await start(home);
+  const port = await dnsPort(instance);
   for (const { name, ask, status, answers = [], soa } of questions) {
     await t.step(name, async () => {
       const dug = await dig(peers.dig, port, ...ask);
@@ -173,8 +173,8 @@ peerTest("dig gets of the door's DNS what is ours, and REFUSED for the rest", ["
 peerTest("junk by UDP and TCP does not keep dig from its answer", ["dig"], async (peers) => {
   await using home = await Household.open();
   await home.configure(config);
-  await using door = await start(home);
-  const port = await dnsPort(door);
+  await using instance = await start(home);
+  const port = await dnsPort(instance);
   const socket = createSocket("udp4");
   const send = (bytes: Uint8Array) =>
     new Promise<void>((resolve, reject) => {
@@ -205,13 +205,13 @@ peerTest(
     );
     const { port: sitePort } = site.addr;
     const first = await start(home);
-    const addressOf = async (door: Door, name: string) => {
-      const { answers: [line = ""] } = await dig(peers.dig, await dnsPort(door), name);
+    const addressOf = async (instance: Instance, name: string) => {
+      const { answers: [line = ""] } = await dig(peers.dig, await dnsPort(instance), name);
       return / A (\S+)$/.exec(line)?.[1] ?? assert.fail(line);
     };
-    const fetched = async (door: Door, host: string) => {
+    const fetched = async (instance: Instance, host: string) => {
       const url = `http://${host}:${sitePort}/`;
-      const proxy = `socks5://${await door.address()}`;
+      const proxy = `socks5://${await instance.address()}`;
       const args = ["--silent", "--show-error", "--noproxy", "", "--proxy", proxy, url];
       const { code, stdout } = await new Deno.Command(peers.curl, { args }).output();
       return [code, new TextDecoder().decode(stdout)];
@@ -293,7 +293,7 @@ peerTest(
     await using home = await Household.open();
     const without = config.replace(/, dns: "[^"]*"/, "");
     await home.configure(without);
-    await using door = await start(home);
+    await using instance = await start(home);
     const dnsOf = async () => JSON.parse((await home.run(["status", "-o", "json"])).stdout)[0].dns;
     assert.equal(await dnsOf(), undefined);
     await home.configure(config);
@@ -308,7 +308,7 @@ peerTest(
     assert.equal((await home.run(["reload"])).code, 0);
     assert.equal(await dnsOf(), undefined);
     assert.equal((await dig(peers.dig, port, "+time=1", "db.corp.example")).status, "");
-    door.kill("SIGTERM");
-    assert.equal((await door.ended).code, 0);
+    instance.kill("SIGTERM");
+    assert.equal((await instance.ended).code, 0);
   },
 );

@@ -117,19 +117,19 @@ const tests: readonly {
 for (const { name, config } of ways) {
   Deno.test(`K18 and K19: no byte is lost on the way (${name})`, async (context) => {
     await using home = await Household.open();
-    await using far = await home.door(["--id", "far", "--route", "any=direct"]);
-    await using farther = await home.door(["--id", "farther", "--route", "any=direct"]);
+    await using far = await home.instance(["--id", "far", "--route", "any=direct"]);
+    await using farther = await home.instance(["--id", "farther", "--route", "any=direct"]);
     await using front = tlsFront(await far.address(), testTls.server);
     const upstreams = { far: await far.address(), farther: await farther.address(), tls: front.address };
     const path = await home.configure(config(upstreams));
     await Deno.writeTextFile(path.replace("config.yaml", "ca.crt"), testTls.ca);
-    await using near = await home.door(["--id", "near"]);
-    const door = await near.address();
+    await using near = await home.instance(["--id", "near"]);
+    const listener = await near.address();
     for (const { name, target, run } of tests) {
       for (const protocol of protocols) {
         await context.step(`${name} (${protocol.name})`, async () => {
           await using server = target();
-          using client = await RawClient.connect(door);
+          using client = await RawClient.connect(listener);
           await run(client, protocol, { host: "127.0.0.1", port: server.port });
         });
       }

@@ -23,8 +23,8 @@ peerTest(
     await home.configure(
       `transports:\n  lab: { kubernetes: { kubeconfig: ${kubeconfig} } }\n  egress: { proxy: { cluster: lab } }\ndefault: egress\n`,
     );
-    await using door = await home.door();
-    const address = await door.address();
+    await using instance = await home.instance();
+    const address = await instance.address();
     // Loopback is always direct by Go's rules: this spelling of it is not.
     const fetched = async () => {
       const url = `http://0.0.0.0:${site.port}/`;
@@ -32,13 +32,13 @@ peerTest(
       return code === 0;
     };
     assert.equal(await fetched(), true);
-    await door.says(/transport=egress/);
+    await instance.says(/transport=egress/);
     const dead = "http://127.0.0.1:1";
     await lab.edit({ httpsProxy: dead, noProxy: "past.example.com" });
     await eventually("the door goes where the other proxy is not", async () => !await fetched());
     await lab.edit({ httpsProxy: dead, noProxy: "0.0.0.0" });
     await eventually("the door goes past it", fetched);
-    for (const { stderr } of [door, controller]) assert.equal(stderr.includes("Hunter2Secret"), false);
+    for (const { stderr } of [instance, controller]) assert.equal(stderr.includes("Hunter2Secret"), false);
   },
 );
 

@@ -5,7 +5,7 @@ import type { KubeObject } from "../support/kube_objects.ts";
 import { isLongRun } from "../support/long_runs.ts";
 import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
-import type { Door } from "../support/postern_process.ts";
+import type { Instance } from "../support/postern_process.ts";
 
 const label = "config.openshift.io/inject-trusted-cabundle";
 const annotation = "config.openshift.io/inject-proxy";
@@ -103,7 +103,12 @@ async function crowd(lab: EgressLab, maps: number, deployments: number): Promise
 }
 
 /** Resolves when nothing is left to be written, and so many ask. */
-async function untilDone(lab: EgressLab, controller: Door, maps: number, deployments: number): Promise<void> {
+async function untilDone(
+  lab: EgressLab,
+  controller: Instance,
+  maps: number,
+  deployments: number,
+): Promise<void> {
   await eventually("all are written", async () => {
     const metrics = await lab.metrics(controller);
     const of = (name: string) => [metrics.get(`${name}{of="bundle"}`), metrics.get(`${name}{of="proxy"}`)];
@@ -301,14 +306,14 @@ peerTest(
     ];
     await crowd(lab, maps, deployments);
     await change(lab, first, "first");
-    const writes = async (controller: Door) => {
+    const writes = async (controller: Instance) => {
       const metrics = await lab.metrics(controller);
       return ["ConfigMap", "Deployment"].map((kind) =>
         metrics.get(`postern_egress_writes_total{kind="${kind}",outcome="written"}`) ?? 0
       );
     };
     let peak = 0;
-    const watched = async (controller: Door) => {
+    const watched = async (controller: Instance) => {
       const resident = (await lab.metrics(controller)).get("process_resident_memory_bytes") ?? 0;
       peak = Math.max(peak, Math.round(resident / 1024 / 1024));
     };

@@ -82,7 +82,7 @@ peerTest(
         privateKeyFile: await file("key.asc", key.secret),
       },
     }));
-    await using door = await home.door();
+    await using instance = await home.instance();
     const path = `${home.directory}/em.yaml`;
     await t.step("the endpoint was reached through its transport only", async () => {
       const { code, stderr } = await home.run(["clusters", "real", "emergency-credentials", "--file", path]);
@@ -113,12 +113,12 @@ peerTest(
     await t.step("kubectl takes the file as its own", async () => {
       const view = JSON.parse(await run("config", "view", "-o", "json"));
       assert.equal(view["current-context"], `emergency-credentials/${id}`);
-      assert.equal(view.clusters[0].cluster["proxy-url"], `socks5://${await door.address()}`);
+      assert.equal(view.clusters[0].cluster["proxy-url"], `socks5://${await instance.address()}`);
     });
     await t.step("kubectl is let in, through the door", async () => {
       const found = await run("get", "clusters.syn.tools", "-n", "lieutenant", "-o", "name");
       assert.equal(found, "cluster.syn.tools/c-one\n");
-      await door.says(new RegExp(`conn\\.done .*target=${server.kubernetes} .*outcome=done`));
+      await instance.says(new RegExp(`conn\\.done .*target=${server.kubernetes} .*outcome=done`));
     });
   },
 );

@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { eventually, runPeer } from "../support/peer_program.ts";
 import { namespaceTest } from "../support/namespaces.ts";
 import { peerTest } from "../support/peers.ts";
-import { type Door, Household } from "../support/postern_process.ts";
+import { Household, type Instance } from "../support/postern_process.ts";
 import { latin1, RawClient, throughSocks5 } from "../support/raw_client.ts";
 import { echoServer, type TargetServer } from "../support/target_server.ts";
 
-async function assertServes(door: Door, target: TargetServer): Promise<void> {
-  using client = await throughSocks5(await door.address(), { host: "127.0.0.1", port: target.port });
+async function assertServes(instance: Instance, target: TargetServer): Promise<void> {
+  using client = await throughSocks5(await instance.address(), { host: "127.0.0.1", port: target.port });
   await client.send("hello");
   assert.deepEqual(await client.take(5), latin1("hello"));
 }
 
 /** The processor time of a second, in percent. */
-async function busy(loadgen: string, { pid }: Door): Promise<number> {
+async function busy(loadgen: string, { pid }: Instance): Promise<number> {
   const { code, stdout, stderr } = await runPeer(loadgen, ["wait", "-pid", `${pid}`, "-rest", "1s"]);
   assert.equal(code, 0, stderr);
   return JSON.parse(stdout).cpu_percent;
@@ -28,32 +28,32 @@ peerTest("out of descriptors: the door says so once a second, does not spin, and
   await using home = await Household.open();
   await home.configure("listen: { limits: { handshake: 1m } }\ndefault: direct\n");
   await using target = echoServer();
-  await using door = await home.door([], { under: [bash, "-c", 'ulimit -n 64; exec "$@"', "bash"] });
-  const address = await door.address();
+  await using instance = await home.instance([], { under: [bash, "-c", 'ulimit -n 64; exec "$@"', "bash"] });
+  const address = await instance.address();
   const clients = await Promise.all(Array.from({ length: 120 }, () => RawClient.connect(address)));
   try {
-    await door.says(/ ERROR door\.accept_failed /);
-    const before = complaints(door);
-    assert.ok(await busy(loadgen, door) < 30);
-    assert.ok(complaints(door) - before <= 2, door.stderr);
+    await instance.says(/ ERROR door\.accept_failed /);
+    const before = complaints(instance);
+    assert.ok(await busy(loadgen, instance) < 30);
+    assert.ok(complaints(instance) - before <= 2, instance.stderr);
   } finally {
     for (const client of clients) client.close();
   }
-  await assertServes(door, target);
-  door.kill("SIGTERM");
-  assert.equal((await door.ended).code, 0);
+  await assertServes(instance, target);
+  instance.kill("SIGTERM");
+  assert.equal((await instance.ended).code, 0);
 }, { platforms: ["linux"] });
 
-function complaints(door: Door): number {
-  return door.stderr.match(/door\.accept_failed/g)?.length ?? 0;
+function complaints(instance: Instance): number {
+  return instance.stderr.match(/door\.accept_failed/g)?.length ?? 0;
 }
 
 Deno.test("more clients than the limit are answered in their own protocol, and told of once a second", async () => {
   await using home = await Household.open();
   await home.configure("listen: { limits: { connections: 4 } }\ndefault: direct\n");
   await using target = echoServer();
-  await using door = await home.door();
-  const address = await door.address();
+  await using instance = await home.instance();
+  const address = await instance.address();
   const host = { host: "127.0.0.1", port: target.port };
   const held = await Promise.all(Array.from({ length: 4 }, () => throughSocks5(address, host)));
   try {
@@ -66,9 +66,9 @@ Deno.test("more clients than the limit are answered in their own protocol, and t
   } finally {
     for (const client of held) client.close();
   }
-  await eventually("there is room again", () => assertServes(door, target).then(() => true, () => false));
-  await door.says(/ WARN +door\.full/);
-  assert.equal(door.stderr.match(/ WARN +door\.full/g)?.length, 1);
+  await eventually("there is room again", () => assertServes(instance, target).then(() => true, () => false));
+  await instance.says(/ WARN +door\.full/);
+  assert.equal(instance.stderr.match(/ WARN +door\.full/g)?.length, 1);
 });
 
 const crowds = [
@@ -87,9 +87,9 @@ for (const { limit, tunnels, says, who } of crowds) {
     );
     await using target = echoServer();
     const under = limit === "descriptors" ? [bash, "-c", 'ulimit -n 64; exec "$@"', "bash"] : [];
-    await using door = await home.door([], { under });
-    const address = await door.address();
-    const [, admin = ""] = await door.says(/kind=admin address=(\S+)/);
+    await using instance = await home.instance([], { under });
+    const address = await instance.address();
+    const [, admin = ""] = await instance.says(/kind=admin address=(\S+)/);
     const clients: RawClient[] = [];
     try {
       for (let count = 0; count < tunnels; count++) {
@@ -109,8 +109,11 @@ for (const { limit, tunnels, says, who } of crowds) {
     } finally {
       for (const client of clients) client.close();
     }
-    await eventually("there is room again", () => assertServes(door, target).then(() => true, () => false));
-    assert.doesNotMatch(door.stderr, /client\.failed/);
+    await eventually(
+      "there is room again",
+      () => assertServes(instance, target).then(() => true, () => false),
+    );
+    assert.doesNotMatch(instance.stderr, /client\.failed/);
   }, { platforms: ["linux"] });
 }
 
@@ -131,11 +134,21 @@ peerTest(`F24: ${idle} idle connections are held, each for little memory`, ["bas
 ) => {
   await using home = await Household.open();
   await home.configure("listen: { limits: { connections: 20000 } }\ndefault: direct\n");
-  await using door = await home.door([], {
+  await using instance = await home.instance([], {
     under: [bash, "-c", 'ulimit -n "$(ulimit -H -n)"; exec "$@"', "bash"],
   });
   const { code, stdout, stderr } = await runPeer(loadgen, [
-    ...["idle", "-door", await door.address(), "-pid", `${door.pid}`, "-n", `${idle}`, "-rest", "500ms"],
+    ...[
+      "idle",
+      "-door",
+      await instance.address(),
+      "-pid",
+      `${instance.pid}`,
+      "-n",
+      `${idle}`,
+      "-rest",
+      "500ms",
+    ],
   ]);
   assert.equal(code, 0, stderr);
   const { open, refused, kB_per_conn: each } = JSON.parse(stdout);
@@ -163,25 +176,25 @@ namespaceTest(
     const disk = `${home.directory}/disk`;
     await Deno.mkdir(disk);
     const mount = `mount -t tmpfs -o size=64k tmpfs ${disk} && head -c 60000 /dev/zero >${disk}/filler`;
-    await using door = await home.door(["--log-file", `${disk}/door.log`], { under: wrap(mount) });
+    await using instance = await home.instance(["--log-file", `${disk}/door.log`], { under: wrap(mount) });
     const inside = async (script: string) => {
       const { code, stdout, stderr } = await runPeer(bash, [
         "-c",
-        `nsenter --mount --target ${door.pid} ${script}`,
+        `nsenter --mount --target ${instance.pid} ${script}`,
       ]);
       assert.equal(code, 0, stderr);
       return stdout;
     };
-    for (let count = 0; count < 100; count++) await assertServes(door, target);
+    for (let count = 0; count < 100; count++) await assertServes(instance, target);
     const full = await inside(`tail -n 3 ${disk}/door.log`);
     assert.doesNotMatch(full, /lines lost/);
     await inside(`rm ${disk}/filler`);
-    await assertServes(door, target);
+    await assertServes(instance, target);
     await eventually(
       "the log tells of the loss",
       async () => /\d+ lines lost/.test(await inside(`tail -n 3 ${disk}/door.log`)),
     );
-    door.kill("SIGTERM");
-    assert.equal((await door.ended).code, 0);
+    instance.kill("SIGTERM");
+    assert.equal((await instance.ended).code, 0);
   },
 );

@@ -83,16 +83,16 @@ else {
 
     // What no route leads to is refused from here on, so that nothing works by luck.
     await home.configure(`${config}\ndefault: reject\n`);
-    await using door = await home.door([], { under });
+    await using instance = await home.instance([], { under });
     await t.step("kubectl in the cluster, through three jump hosts", async () => {
       await namespaces();
       for (const server of [one, two, three]) await server.untilSignIns(1);
-      await door.says(new RegExp(`conn\\.done .*target=${prod}:\\d+ .*transport=jump3 .*outcome=done`));
+      await instance.says(new RegExp(`conn\\.done .*target=${prod}:\\d+ .*transport=jump3 .*outcome=done`));
     });
     await t.step("update while a long download runs: it goes on, and the new route works", async () => {
       await using download = new LongDownload(isLongRun() ? 2000 : 200);
       await using greeter = new TargetServer((client) => client.send("hello"));
-      const address = await door.address();
+      const address = await instance.address();
       using client = await throughSocks5(address, { host: prod, port: download.server.port });
       const reading = downloaded(client);
       // What went wrong before is what counts.
@@ -117,10 +117,10 @@ else {
     });
     await lieutenant.stop();
     await dex[Symbol.asyncDispose]();
-    door.kill("SIGTERM");
-    assert.equal((await door.ended).code, 0, door.stderr);
+    instance.kill("SIGTERM");
+    assert.equal((await instance.ended).code, 0, instance.stderr);
     await t.step("without Lieutenant and dex, in a door started anew: everything works", async () => {
-      await using again = await home.door([], { under });
+      await using again = await home.instance([], { under });
       await namespaces();
       for (const server of [one, two, three]) await server.untilSignIns(2);
       const listed = await home.run(["clusters", "-o", "json"]);

@@ -185,7 +185,7 @@ fleetTest(
   "row 54: test asks the clusters through the door that runs",
   [],
   async ({ home, test, options }) => {
-    await using door = await home.door([], options);
+    await using instance = await home.instance([], options);
     const json = await test("-o", "json");
     assert.equal(json.code, 7, json.stderr);
     assertAll(json.stdout);
@@ -194,7 +194,7 @@ fleetTest(
     // The door's own reason, which a number of SOCKS would not tell.
     assert.equal(dead.error.code, "refused");
     assert.match(dead.error.message, /"the door" \(\S+\): Cannot reach c-dead\S+ through ssh jump1/);
-    await door.says(/conn\.done .*target=c-good\.apps\.example\.net:\d+ .*transport=jump2 /);
+    await instance.says(/conn\.done .*target=c-good\.apps\.example\.net:\d+ .*transport=jump2 /);
     const [{ connections: { total } }] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
     assert.equal((await test("c-good", "--own-sessions")).code, 0);
     const [after] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);

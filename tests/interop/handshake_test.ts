@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { type Door, Household } from "../support/postern_process.ts";
+import { Household, type Instance } from "../support/postern_process.ts";
 import { latin1, RawClient, socks5Asking, socks5Request, type SocksTarget } from "../support/raw_client.ts";
 import { echoServer, type TargetServer } from "../support/target_server.ts";
 
 interface Parts {
-  readonly door: Door;
+  readonly instance: Instance;
   readonly address: string;
   readonly target: TargetServer;
 }
@@ -18,9 +18,9 @@ function row(name: string, run: (parts: Parts) => Promise<void>, config = patien
     await using home = await Household.open();
     await home.configure(config);
     await using target = echoServer();
-    await using door = await home.door(["--log-level", "debug"]);
-    const address = await door.address();
-    await run({ door, address, target });
+    await using instance = await home.instance(["--log-level", "debug"]);
+    const address = await instance.address();
+    await run({ instance, address, target });
     await assertEcho(address, socks5Asking({ host: "127.0.0.1", port: target.port }), 12);
   });
 }
@@ -45,12 +45,12 @@ const address4 = (port: number) => Uint8Array.of(1, 127, 0, 0, 1, port >> 8, por
 
 row(
   "F01: a client that says one byte and no more is closed by the handshake timeout",
-  async ({ door, address }) => {
+  async ({ instance, address }) => {
     for (const start of ["\x05", "\x04\x01", "C", "GET http://example.com/ HTTP/1.1\r\nHost: exa"]) {
       const answer = new TextDecoder("latin1").decode(await said(address, start));
       assert.match(answer, /^(|HTTP\/1\.1 408 [^]*)$/);
     }
-    await door.says(/client\.(refused|gone) .*(timeout|within|300 ms|0\.3 s)/);
+    await instance.says(/client\.(refused|gone) .*(timeout|within|300 ms|0\.3 s)/);
   },
   hasty,
 );
@@ -93,7 +93,7 @@ row("F04: SOCKS4 by address and SOCKS4A by name", async ({ address, target: { po
   await assertEcho(address, Uint8Array.of(...head, 0, 0, 0, 1, 0, ...latin1("localhost\0")), 8);
 });
 
-row("F05: a name of 255 bytes is handled, an empty one refused", async ({ door, address }) => {
+row("F05: a name of 255 bytes is handled, an empty one refused", async ({ instance, address }) => {
   const long = await said(
     address,
     socks5Asking({ host: `${"a".repeat(63)}.`.repeat(4).slice(0, 255), port: 80 }),
@@ -102,7 +102,7 @@ row("F05: a name of 255 bytes is handled, an empty one refused", async ({ door, 
   const empty = await said(address, socks5Asking({ host: "", port: 80 }));
   assert.deepEqual([...empty.subarray(0, 3)], [5, 0, 5]);
   assert.ok([1, 8].includes(empty[3] ?? 0), `reply ${empty[3]}`);
-  await door.says(/client\.refused .*protocol=socks5/);
+  await instance.says(/client\.refused .*protocol=socks5/);
 });
 
 row("F06: a name that is an IP literal is one, in brackets too", async ({ address, target }) => {
@@ -110,12 +110,12 @@ row("F06: a name that is an IP literal is one, in brackets too", async ({ addres
   await assertEcho(address, socks5Asking({ host: "[::ffff:127.0.0.1]", port: target.port }), 12);
 });
 
-row("F07: BIND and UDP ASSOCIATE get reply 7", async ({ door, address }) => {
+row("F07: BIND and UDP ASSOCIATE get reply 7", async ({ instance, address }) => {
   for (const command of [2, 3]) {
     const answer = await said(address, Uint8Array.of(5, 1, 0, ...socks5Request(loopback(80), command)));
     assert.deepEqual([...answer.subarray(0, 4)], [5, 0, 5, 7]);
   }
-  await door.says(/Cannot do BIND[^]*Cannot do UDP ASSOCIATE/);
+  await instance.says(/Cannot do BIND[^]*Cannot do UDP ASSOCIATE/);
 });
 
 row("F08: a request of one byte a packet is the same request", async ({ address, target: { port } }) => {
@@ -133,10 +133,10 @@ row("F08: a request of one byte a packet is the same request", async ({ address,
   }
 });
 
-row("F09: TLS on the plain port is closed, and the log says what it was", async ({ door, address }) => {
+row("F09: TLS on the plain port is closed, and the log says what it was", async ({ instance, address }) => {
   const hello = Uint8Array.of(0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0);
   assert.equal((await said(address, hello)).length, 0);
-  await door.says(/ WARN .*"TLS to a plain proxy port".*http:\/\//);
+  await instance.says(/ WARN .*"TLS to a plain proxy port".*http:\/\//);
 });
 
 row("F10: CONNECT without a port is 400 with a text", async ({ address }) => {
@@ -146,12 +146,12 @@ row("F10: CONNECT without a port is 400 with a text", async ({ address }) => {
   assert.match(answer, /^HTTP\/1\.1 400 [^]*\r\n\r\n.*port/);
 });
 
-row("F12: origin form is a page, never a loop", async ({ door, address }) => {
+row("F12: origin form is a page, never a loop", async ({ instance, address }) => {
   const answer = new TextDecoder().decode(
     await said(address, `GET / HTTP/1.1\r\nHost: ${address}\r\nConnection: close\r\n\r\n`),
   );
   assert.match(answer, /^HTTP\/1\.1 200 [^]*postern/);
-  assert.doesNotMatch(door.stderr, /conn\.done/);
+  assert.doesNotMatch(instance.stderr, /conn\.done/);
 });
 
 row("F15: the PAC file is for loopback Hosts only", async ({ address }) => {
@@ -170,7 +170,7 @@ row("F15: the PAC file is for loopback Hosts only", async ({ address }) => {
   }
 });
 
-row("junk is closed without a word to any target", async ({ door, address }) => {
+row("junk is closed without a word to any target", async ({ instance, address }) => {
   for (
     const junk of [
       "\0\0\0\0",
@@ -188,5 +188,5 @@ row("junk is closed without a word to any target", async ({ door, address }) => 
       answer.toHex(),
     );
   }
-  assert.doesNotMatch(door.stderr, /conn\.done| ERROR /);
+  assert.doesNotMatch(instance.stderr, /conn\.done| ERROR /);
 }, hasty);

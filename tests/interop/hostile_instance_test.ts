@@ -130,8 +130,8 @@ root(
     assert.doesNotMatch(await Deno.readTextFile(file), /evil|203\.0\.113\.9/);
     assert.match(await Deno.readTextFile(file), /^DNS=127\.0\.0\.1:1053\nDomains=~corp\.example\n$/m);
     // Nor does it keep an instance of our own from running.
-    await using door = await home.door(["--listen", "127.0.0.1:0"]);
-    assert.ok(await door.address());
+    await using running = await home.instance(["--listen", "127.0.0.1:0"]);
+    assert.ok(await running.address());
     assert.equal((await run(home, ["status", "--id", "default"])).code, 0);
     assert.equal(instance.accepted, 0);
   },
@@ -297,17 +297,17 @@ else {
     ["sh", "curl"],
     async ({ sh, curl }) => {
       await using home = await openHousehold({ hasRuntime: true });
-      const door = `${home.directory}/door.sock`;
+      const listener = `${home.directory}/door.sock`;
       await home.configure("routes: [{ to: a.example, via: reject }]\n");
       const under = [sh, "-c", 'umask 000; exec "$@"', "sh"];
       // Only the socket's own mode keeps others from it: they can enter its directory.
-      await using running = home.start(["proxy", "--listen-unix", door], { under });
+      await using running = home.start(["proxy", "--listen-unix", listener], { under });
       await running.ready;
-      for (const path of [door, `${home.places.runtime}/default.sock`]) {
+      for (const path of [listener, `${home.places.runtime}/default.sock`]) {
         assert.equal(((await Deno.lstat(path)).mode ?? 0) & 0o777, 0o600, path);
       }
       const { code } = await new Deno.Command(curl, {
-        args: ["-s", "-m", "5", "--unix-socket", door, "http://localhost/healthz"],
+        args: ["-s", "-m", "5", "--unix-socket", listener, "http://localhost/healthz"],
         uid: stranger,
         gid: stranger,
         clearEnv: true,

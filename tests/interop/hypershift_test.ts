@@ -3,12 +3,12 @@ import { ProxyServer } from "../support/proxy_server.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { hasServiceAddresses } from "../support/cluster_addresses.ts";
 import { HypershiftLab, hypershiftPeers } from "../support/hypershift_lab.ts";
-import { NamedServer } from "../support/kube_door.ts";
+import { NamedServer } from "../support/kube_instance.ts";
 import { service } from "../support/kube_objects.ts";
 import { isLongRun } from "../support/long_runs.ts";
 import { freePort, runPeer } from "../support/peer_program.ts";
 import { type PeerPaths, peerTest, skippedTest } from "../support/peers.ts";
-import type { Door } from "../support/postern_process.ts";
+import type { Instance } from "../support/postern_process.ts";
 
 /** The gRPC client, which holds its stream until it is told to end. */
 class Conversation implements AsyncDisposable {
@@ -18,9 +18,9 @@ class Conversation implements AsyncDisposable {
   #text = "";
   #changed = Promise.withResolvers<void>();
 
-  constructor(program: string, door: string, target: string) {
+  constructor(program: string, instance: string, target: string) {
     this.#child = new Deno.Command(program, {
-      args: ["socks5", door, target],
+      args: ["socks5", instance, target],
       clearEnv: true,
       stdin: "piped",
       stdout: "piped",
@@ -84,8 +84,10 @@ async function fetchBy(curl: string, way: readonly string[], url: string): Promi
   return { body: stdout, said: stderr, reply: refused === undefined ? undefined : Number(refused) };
 }
 
-const bySocks = async (door: Door) => ["--socks5-hostname", await door.address()];
-const byHttp = async (door: Door) => ["--proxy", `http://${await door.address()}`, "--proxytunnel"];
+const bySocks = async (instance: Instance) => ["--socks5-hostname", await instance.address()];
+const byHttp = async (
+  instance: Instance,
+) => ["--proxy", `http://${await instance.address()}`, "--proxytunnel"];
 
 const story = "the story of HyperShift: sidecars into a guest cluster";
 if (hasServiceAddresses()) peerTest(story, hypershiftPeers, tell);
@@ -118,11 +120,15 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
       async () => {
         const { cert, key } = lab.certificates.pair("frontend", "client");
         await lab.client.put({ "tls.crt": cert, "tls.key": key });
-        await using door = await lab.sidecar("socks5", front, { more: [`--mode=${mode}`] });
-        const way = await bySocks(door);
+        await using instance = await lab.sidecar("socks5", front, { more: [`--mode=${mode}`] });
+        const way = await bySocks(instance);
         const before = catalog.connections;
-        await using held = new Conversation(paths.grpctalk, await door.address(), "catalog.olm.svc:50051");
-        await held.says("stream begun").catch((error) => assert.fail(`${error} ${door.stderr}`));
+        await using held = new Conversation(
+          paths.grpctalk,
+          await instance.address(),
+          "catalog.olm.svc:50051",
+        );
+        await held.says("stream begun").catch((error) => assert.fail(`${error} ${instance.stderr}`));
         assert.equal((await fetchBy(paths.curl, way, "http://web.shop/")).body, "web of the guest");
 
         const stranger = lab.certificates.pair("stranger", "client");
@@ -136,11 +142,11 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
         assert.equal(
           (await fetchBy(paths.curl, way, "http://web.shop/")).body,
           "web of the guest",
-          door.stderr,
+          instance.stderr,
         );
         await using second = new Conversation(
           paths.grpctalk,
-          await door.address(),
+          await instance.address(),
           "catalog.olm.svc.cluster.local:50051",
         );
         await second.says("unary ok");
@@ -149,8 +155,8 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
         assert.ok(await second.end() >= 1);
         assert.ok(await held.end() >= (isLongRun() ? 100 : 2));
         assert.equal(catalog.connections, before + 2);
-        door.kill("SIGTERM");
-        assert.equal((await door.ended).code, 0);
+        instance.kill("SIGTERM");
+        assert.equal((await instance.ended).code, 0);
       },
     );
   }
@@ -160,16 +166,16 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
   await t.step(
     "names are Services, then names of the guest's DNS, and what is neither is not found",
     async () => {
-      await using door = await lab.sidecar("socks5", front, {
+      await using instance = await lab.sidecar("socks5", front, {
         more: ["--resolve-from-guest-cluster-dns=true"],
       });
-      const way = await bySocks(door);
+      const way = await bySocks(instance);
       const services = ["web.shop", "web.shop.svc", "web.shop.svc.cluster.local"];
       for (const host of [...services, "db.internal", "pods.shop.svc.cluster.local"]) {
         assert.equal(
           (await fetchBy(paths.curl, way, `http://${host}/`)).body,
           "web of the guest",
-          `${host} ${door.stderr}`,
+          `${host} ${instance.stderr}`,
         );
       }
       assert.ok(dns.connections > 0);
@@ -182,7 +188,7 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
         ["a port that is closed", `http://web.shop:${freePort()}/`, 5],
       ] as const;
       for (const [what, url, reply] of replies) {
-        assert.equal((await fetchBy(paths.curl, way, url)).reply, reply, `${what}: ${door.stderr}`);
+        assert.equal((await fetchBy(paths.curl, way, url)).reply, reply, `${what}: ${instance.stderr}`);
       }
       // Watched: what is new needs no restart, and no dial asks the API.
       const lists = () => lab.cluster.requests({ resource: "services", verb: "LIST" });
@@ -192,7 +198,7 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
       );
       await lab.service("late", "shop", { ip: "127.96.8.9", port: 80, to: webPort });
       for (let tries = 0, body = ""; body !== "web of the guest"; tries++) {
-        assert.ok(tries < 100, door.stderr);
+        assert.ok(tries < 100, instance.stderr);
         ({ body } = await fetchBy(paths.curl, way, "http://late.shop/"));
       }
       for (let count = 0; count < 10; count++) await fetchBy(paths.curl, way, "http://late.shop/");
@@ -202,15 +208,15 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
   );
 
   await t.step("the https variant serves CONNECT and GET, by way of the guest's proxy too", async () => {
-    await using door = await lab.sidecar("https", front);
+    await using instance = await lab.sidecar("https", front);
     for (const url of ["http://web.shop/", "http://db.internal/"]) {
       assert.equal(
-        (await fetchBy(paths.curl, await byHttp(door), url)).body,
+        (await fetchBy(paths.curl, await byHttp(instance), url)).body,
         "web of the guest",
-        door.stderr,
+        instance.stderr,
       );
     }
-    const proxy = ["--proxy", `http://${await door.address()}`];
+    const proxy = ["--proxy", `http://${await instance.address()}`];
     assert.equal((await fetchBy(paths.curl, proxy, "http://web.shop/")).body, "web of the guest");
 
     const network = createNetwork();
@@ -245,13 +251,13 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
     };
     await using corp = new ProxyServer(elsewhere, { host: "127.0.0.1", port: 0 }, { protocol: "http" });
     assert.ok("port" in corp.endpoint);
-    await using door = await lab.sidecar("socks5", front, {
+    await using instance = await lab.sidecar("socks5", front, {
       more: ["--connect-directly-to-cloud-apis"],
       env: { HTTPS_PROXY: `http://127.0.0.1:${corp.endpoint.port}`, NO_PROXY: "kube-apiserver,.svc" },
     });
-    const way = await bySocks(door);
+    const way = await bySocks(instance);
     const { body } = await fetchBy(paths.curl, way, "http://ec2.eu-west-1.amazonaws.com:443/");
-    assert.equal(body, "web of the guest", door.stderr);
+    assert.equal(body, "web of the guest", instance.stderr);
     assert.equal((await fetchBy(paths.curl, way, "http://web.shop/")).body, "web of the guest");
     assert.deepEqual(corp.asked, ["ec2.eu-west-1.amazonaws.com:443"]);
   });
@@ -262,40 +268,40 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
       const alone = await lab.certificates.goServer({ mode: "http-connect", isSocket: false });
       assert.ok("port" in alone.front);
       const more = ["--resolve-from-guest-cluster-dns", "--resolve-from-management-cluster-dns=true"];
-      await using door = await lab.sidecar("socks5", alone.front.port, { more });
-      const way = await bySocks(door);
+      await using instance = await lab.sidecar("socks5", alone.front.port, { more });
+      const way = await bySocks(instance);
       const refused = await fetchBy(paths.curl, way, "http://web.shop/");
       assert.ok(refused.reply !== undefined && refused.reply !== 5, refused.said);
       // The one name that every machine knows.
       const { body } = await fetchBy(paths.curl, way, `http://localhost:${webPort}/`);
-      assert.equal(body, "web of the guest", door.stderr);
+      assert.equal(body, "web of the guest", instance.stderr);
     },
   );
 
   await t.step(
     "names are the agent's where the resolver is switched off, and no kubeconfig is asked for",
     async () => {
-      await using door = await lab.sidecar("socks5", front, {
+      await using instance = await lab.sidecar("socks5", front, {
         more: ["--disable-resolver=true"],
         env: { KUBECONFIG: "" },
       });
-      const { body } = await fetchBy(paths.curl, await bySocks(door), `http://localhost:${webPort}/`);
-      assert.equal(body, "web of the guest", door.stderr);
+      const { body } = await fetchBy(paths.curl, await bySocks(instance), `http://localhost:${webPort}/`);
+      assert.equal(body, "web of the guest", instance.stderr);
     },
   );
 
   await t.step("a kubeconfig that is mended is read again", async () => {
     const away = `https://127.0.0.1:${freePort()}`;
     const wrong = await lab.cluster.writeKubeconfig({ name: "guest", cluster: { server: away } });
-    await using door = await lab.sidecar("socks5", front, { env: { KUBECONFIG: wrong } });
-    const way = await bySocks(door);
+    await using instance = await lab.sidecar("socks5", front, { env: { KUBECONFIG: wrong } });
+    const way = await bySocks(instance);
     assert.equal((await fetchBy(paths.curl, way, "http://web.shop.svc/")).reply, 4);
     await Deno.rename(await lab.cluster.writeKubeconfig({ name: "guest.new" }), wrong);
-    await door.says(/config\.reloaded/);
+    await instance.says(/config\.reloaded/);
     assert.equal(
       (await fetchBy(paths.curl, way, "http://web.shop.svc/")).body,
       "web of the guest",
-      door.stderr,
+      instance.stderr,
     );
   });
 
@@ -316,10 +322,14 @@ transports:
       names: { services: lab, guestDNS: true, guestDNSService: openshift-dns/dns-default, managementDNS: false, cloudDirect: true }
 default: hosted
 `);
-    await using door = await lab.home.door();
-    const way = await bySocks(door);
+    await using instance = await lab.home.instance();
+    const way = await bySocks(instance);
     for (const host of ["web.shop", "db.internal"]) {
-      assert.equal((await fetchBy(paths.curl, way, `http://${host}/`)).body, "web of the guest", door.stderr);
+      assert.equal(
+        (await fetchBy(paths.curl, way, `http://${host}/`)).body,
+        "web of the guest",
+        instance.stderr,
+      );
     }
     assert.equal((await fetchBy(paths.curl, way, "http://no.shop.svc/")).reply, 4);
     const explained = await lab.home.run(["explain", "--dial", "web.shop:80"]);

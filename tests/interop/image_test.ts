@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { inNamespace } from "../support/namespaces.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest, skippedTest } from "../support/peers.ts";
-import { compiled, Door } from "../support/postern_process.ts";
+import { compiled, Instance } from "../support/postern_process.ts";
 
 const script = new URL("../../scripts/image.ts", import.meta.url).pathname;
 const name = "the container image is whole, and what is in it runs as its user on a root that is read-only";
@@ -114,7 +114,7 @@ else {
     await t.step(
       "its agent is healthy, not ready without a server, and ends when it is told to",
       async () => {
-        await using agent = new Door(
+        await using agent = new Instance(
           container(
             ...["konnectivity", "agent", "--proxy-server-host=127.0.0.1", "--proxy-server-port=1"],
             ...["--ca-cert=/etc/ssl/certs/ca-certificates.crt"],
@@ -135,14 +135,14 @@ else {
 
     await t.step("its door serves, with a name looked up by the libraries of the image", async () => {
       const page = await stack.use(await origin());
-      await using door = new Door(
+      await using instance = new Instance(
         container("proxy", "--listen", "127.0.0.1:0", "--route", "nowhere.example=reject").spawn(),
       );
-      const proxy = `http://${await door.address()}`;
+      const proxy = `http://${await instance.address()}`;
       const { stdout } = await runPeer(curl, ["-sS", "-p", "-x", proxy, `http://page.example:${page.port}/`]);
-      assert.equal(stdout, "page", door.stderr);
-      door.kill("SIGTERM");
-      assert.equal((await door.ended).code, 0);
+      assert.equal(stdout, "page", instance.stderr);
+      instance.kill("SIGTERM");
+      assert.equal((await instance.ended).code, 0);
     });
   });
 }

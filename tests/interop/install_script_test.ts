@@ -4,7 +4,7 @@ import settings from "../../deno.json" with { type: "json" };
 import { inNamespace, namespaceTest } from "../support/namespaces.ts";
 import { eventually, runPeer } from "../support/peer_program.ts";
 import { findPeer, type PeerPaths, peerTest, skippedTest } from "../support/peers.ts";
-import { compiled, Door, type Ended, Household } from "../support/postern_process.ts";
+import { compiled, type Ended, Household, Instance } from "../support/postern_process.ts";
 import { ReleaseServer, sumOf, wholeFile } from "../support/release_server.ts";
 
 const script = new URL("../../scripts/install.sh", import.meta.url).pathname;
@@ -521,19 +521,19 @@ else {
       stdout: "piped",
       stderr: "piped",
     }).spawn();
-    await using door = new Door(child);
-    await door.ready;
+    await using instance = new Instance(child);
+    await instance.ready;
     const { ino } = await Deno.stat(place.installed);
     assert.equal((await place.install([sh])).code, 0);
     assert.notEqual((await Deno.stat(place.installed)).ino, ino);
     const status = await run(place.installed, "status", "-o", "json");
     assert.equal(status.code, 0, status.stderr);
-    assert.ok(status.stdout.includes(await door.address()), status.stdout);
+    assert.ok(status.stdout.includes(await instance.address()), status.stdout);
     // What a door loads when it is first needed comes out of the file that is gone.
     const reloaded = await run(place.installed, "reload");
     assert.equal(reloaded.code, 0, reloaded.stderr);
     assert.equal((await run(place.installed, "stop")).code, 0);
-    assert.equal((await door.ended).code, 0);
+    assert.equal((await instance.ended).code, 0);
   }, linux);
 }
 

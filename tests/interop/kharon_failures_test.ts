@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually, freePort } from "../support/peer_program.ts";
 import { type PeerPaths, peerTest } from "../support/peers.ts";
-import type { Door, Household } from "../support/postern_process.ts";
+import type { Household, Instance } from "../support/postern_process.ts";
 import {
   RawClient,
   socks5Asking,
@@ -17,7 +17,7 @@ interface Parts {
   readonly lab: SshLab;
   readonly good: Sshd;
   readonly home: Household;
-  readonly door: Door;
+  readonly instance: Instance;
   readonly address: string;
 }
 
@@ -43,8 +43,8 @@ function row(
         ...bad.map(([host]) => `  - { to: ${host}.bad.example, via: ${host} }`),
       ],
     });
-    await using door = await home.door();
-    await run({ lab, good, home, door, address: await door.address() });
+    await using instance = await home.instance();
+    await run({ lab, good, home, instance, address: await instance.address() });
   });
 }
 
@@ -52,28 +52,28 @@ const none = () => Promise.resolve({});
 const loopback = (port: number): SocksTarget => ({ host: "127.0.0.1", port });
 
 /** The code of a SOCKS5 reply. */
-async function reply(door: string, target: SocksTarget): Promise<number | undefined> {
-  using client = await RawClient.connect(door);
+async function reply(instance: string, target: SocksTarget): Promise<number | undefined> {
+  using client = await RawClient.connect(instance);
   await client.send(socks5Asking(target));
   return (await client.take(12))[3];
 }
 
 /** What `status` shows of a transport. */
 async function state(home: Household, name: string): Promise<{ state: string; lastError?: string }> {
-  const [door] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
-  return door.transports.find((transport: { name: string }) => transport.name === name);
+  const [instance] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
+  return instance.transports.find((transport: { name: string }) => transport.name === name);
 }
 
-row("K12: a refused port behind a jump host is reply 5", none, async ({ address, door, good }) => {
+row("K12: a refused port behind a jump host is reply 5", none, async ({ address, instance, good }) => {
   const port = freePort();
   assert.equal(await reply(address, loopback(port)), 5);
-  await door.says(new RegExp(`target=127\\.0\\.0\\.1:${port} .*refused`));
+  await instance.says(new RegExp(`target=127\\.0\\.0\\.1:${port} .*refused`));
   assert.equal(good.signIns, 1);
 });
 
-row("K13: an unknown name behind a jump host is reply 4", none, async ({ address, door, good }) => {
+row("K13: an unknown name behind a jump host is reply 4", none, async ({ address, instance, good }) => {
   assert.equal(await reply(address, { host: "nobody.invalid", port: 80 }), 4);
-  await door.says(
+  await instance.says(
     /target=nobody\.invalid:80 .*outcome=name_not_found reason="Cannot reach nobody\.invalid:80 /,
   );
   assert.equal(good.signIns, 1);
@@ -99,11 +99,11 @@ row("K15: a wrong host key is reply 2, and the reason is named", async (lab) => 
   const changed = lines.map((line) => line.startsWith(`${own} `) ? `${own} ssh-ed25519 ${key[0]}` : line);
   await Deno.writeTextFile(lab.knownHosts, changed.join("\n"));
   return { changed: port };
-}, async ({ address, door, home, lab }) => {
+}, async ({ address, instance, home, lab }) => {
   assert.equal(await reply(address, { host: "changed.bad.example", port: 80 }), 2);
   const { lastError } = await state(home, "changed");
   assert.match(lastError ?? "", /host key.*SHA256:.*known_hosts:2.*SHA256:/);
-  await door.says(new RegExp(`target=changed\\.bad\\.example:80 .*SHA256:.*${lab.knownHosts}:2 `));
+  await instance.says(new RegExp(`target=changed\\.bad\\.example:80 .*SHA256:.*${lab.knownHosts}:2 `));
 });
 
 /** Listens, and never says a word. */
@@ -133,8 +133,8 @@ peerTest(
       ],
       section: ["connectTimeout: 1500ms"],
     });
-    await using door = await home.door();
-    const address = await door.address();
+    await using instance = await home.instance();
+    const address = await instance.address();
     const startedAt = performance.now();
     const first = reply(address, { host: "silent.example", port: 80 });
     await eventually("it waits", () => silent.count === 1);
@@ -145,9 +145,9 @@ peerTest(
     const took = performance.now() - startedAt;
     assert.ok(took > 1500 && took < 3500, `${took} ms`);
     assert.equal(silent.count, 1);
-    await door.says(/ssh silent: no session within 2 s/);
+    await instance.says(/ssh silent: no session within 2 s/);
     assert.notEqual(await reply(address, { host: "quiet.example", port: 80 }), 0);
-    await door.says(/ssh quiet: no session within 1\.5 s/);
+    await instance.says(/ssh quiet: no session within 1\.5 s/);
     assert.match((await state(home, "silent")).lastError ?? "", /no session within 2 s/);
   },
 );

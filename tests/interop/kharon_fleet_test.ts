@@ -5,7 +5,7 @@ import { systemClock } from "../../src/runtime/system_clock.ts";
 import { Company, companyCluster } from "../support/company.ts";
 import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
-import { type Door, Household } from "../support/postern_process.ts";
+import { Household, type Instance } from "../support/postern_process.ts";
 import { throughSocks5 } from "../support/raw_client.ts";
 import { signInTurn } from "../support/sign_in_port.ts";
 import { TargetServer } from "../support/target_server.ts";
@@ -35,21 +35,21 @@ Deno.test("K39: what kharon has stored is routing information, until the first u
   await Deno.writeTextFile(`${directory}/inventory.json`, JSON.stringify({ version: 1, clusters }));
   const mapping = { version: 1, mapping: { "mapped.example.net": "jump9" } };
   await Deno.writeTextFile(`${directory}/proxy/domain_jumphost_mapping.json`, JSON.stringify(mapping));
-  await using door = await home.door();
+  await using instance = await home.instance();
   const way = async (host: string) => (await home.run(["explain", host])).stdout.split("\n")[0];
   assert.equal(await way("c-old.example.net"), "c-old.example.net:443 goes to jump8");
   assert.equal(await way("x.mapped.example.net"), "x.mapped.example.net:443 goes to jump9");
   assert.equal((await company.update()).code, 0);
   assert.equal(await way("c-a.example.net"), "c-a.example.net:443 goes to jump1");
   assert.equal(await way("c-old.example.net"), "c-old.example.net:443 goes to direct");
-  await end(door);
+  await end(instance);
 });
 
 Deno.test("K40: a damaged cache ends a start with its name, and a running door keeps what it has", async () => {
   await using company = await Company.open();
   const { home } = company;
   await company.update();
-  await using door = await home.door();
+  await using instance = await home.instance();
   const directory = `${home.places.cache}/catalogue`;
   for await (const { name } of Deno.readDir(directory)) {
     if (/^(?:catalogue\.kv|snapshot)/.test(name)) {
@@ -62,14 +62,14 @@ Deno.test("K40: a damaged cache ends a start with its name, and a running door k
   const [status] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
   assert.match(status.config.problem, /catalogue\.kv": it is damaged/);
   assert.match((await home.run(["explain", "c-a.example.net"])).stdout, /goes to jump1\n/);
-  await end(door);
+  await end(instance);
   const start = await home.run(["proxy", "--listen", "127.0.0.1:0"]);
   assert.deepEqual([start.code, start.stdout], [4, ""]);
   assert.match(start.stderr, /catalogue\.kv": it is damaged.*\npostern: hint: postern update sets it aside/);
   const mended = await company.update();
   assert.equal(mended.code, 0);
   assert.match(mended.stderr, /it is kept as ".*\/catalogue\.kv\.damaged-[0-9T]+Z", and a new one was begun/);
-  await using again = await home.door();
+  await using again = await home.instance();
   await end(again);
 });
 
@@ -88,8 +88,8 @@ Deno.test("K40: a cache of a later version is not touched by a start, and set as
   );
   assert.equal(await Deno.readTextFile(`${directory}/snapshot.json`), newer);
   assert.equal((await company.update()).code, 0);
-  await using door = await home.door();
-  await end(door);
+  await using instance = await home.instance();
+  await end(instance);
 });
 
 Deno.test("K41: a download goes on over an update that gives its name to a jump host, and over SIGHUP", async () => {
@@ -105,20 +105,20 @@ Deno.test("K41: a download goes on over an update that gives its name to a jump 
   await home.configure(plain);
   // An instance that starts without jump hosts gives up what ssh needs.
   await company.update();
-  await using door = await home.door();
-  const client = await throughSocks5(await door.address(), { host: "127.0.0.1", port: target.port });
+  await using instance = await home.instance();
+  const client = await throughSocks5(await instance.address(), { host: "127.0.0.1", port: target.port });
   const got = client.rest();
   lieutenant.clusters = [companyCluster("c-a", "jump1"), companyCluster("c-new", "jump2")];
   assert.match((await company.update()).stderr, /the door "default" has taken it up/);
   assert.match((await home.run(["explain", "c-new.example.net"])).stdout, /goes to jump2\n/);
   if (Deno.build.os !== "windows") {
-    door.kill("SIGHUP");
-    await door.says(/config\.reloading why=SIGHUP/);
+    instance.kill("SIGHUP");
+    await instance.says(/config\.reloading why=SIGHUP/);
   }
   goOn.resolve();
   assert.equal((await got).length, half.length * 2);
   client.close();
-  await end(door);
+  await end(instance);
 });
 
 Deno.test("K42: after SIGHUP with a mistake the old routes stay, and status shows it", async () => {
@@ -126,14 +126,14 @@ Deno.test("K42: after SIGHUP with a mistake the old routes stay, and status show
   const { home } = company;
   await company.update();
   await home.configure(plain);
-  await using door = await home.door();
+  await using instance = await home.instance();
   await home.configure(`${plain}catalogues: [{ lieutenant: nonsense }]\n`);
-  door.kill("SIGHUP");
-  await door.says(/config\.refused/);
+  instance.kill("SIGHUP");
+  await instance.says(/config\.refused/);
   const [status] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
   assert.match(status.config.problem, /config\.yaml:3:\d+: catalogues\[0\]\.lieutenant: /);
   assert.match((await home.run(["explain", "c-a.example.net"])).stdout, /goes to jump1\n/);
-  await end(door);
+  await end(instance);
 });
 
 Deno.test("K43: SIGTERM ends a door with 0 when the last connection has ended", async () => {
@@ -145,24 +145,24 @@ Deno.test("K43: SIGTERM ends a door with 0 when the last connection has ended", 
     await goOn.promise;
     await client.send(new TextEncoder().encode("whole"));
   });
-  await using door = await home.door();
-  const client = await throughSocks5(await door.address(), { host: "127.0.0.1", port: target.port });
-  door.kill("SIGTERM");
-  await door.says(/door\.draining/);
+  await using instance = await home.instance();
+  const client = await throughSocks5(await instance.address(), { host: "127.0.0.1", port: target.port });
+  instance.kill("SIGTERM");
+  await instance.says(/door\.draining/);
   // A door that is closing has no use for a catalogue.
   const { code, stderr } = await company.update();
   assert.deepEqual([code, stderr], [0, ""]);
   goOn.resolve();
   assert.equal(new TextDecoder().decode(await client.rest()), "whole");
   client.close();
-  assert.equal((await door.ended).code, 0);
+  assert.equal((await instance.ended).code, 0);
 });
 
 Deno.test("K44: a port that is taken ends the start with 1, and the holder is named", async () => {
   await using company = await Company.open();
   const { home } = company;
   await company.update();
-  await using first = await home.door(["--id", "first"]);
+  await using first = await home.instance(["--id", "first"]);
   const address = await first.address();
   const { code, stderr } = await home.run(["proxy", "--id", "second", "--listen", address]);
   assert.equal(code, 1);
@@ -187,15 +187,15 @@ peerTest(
     await using company = await Company.open();
     await company.home.configure(plain);
     await company.update();
-    await using door = await company.home.door();
+    await using instance = await company.home.instance();
     // What kharon sends SIGHUP to, which ends it.
     const decoy = new Deno.Command(bash, { args: ["-c", 'exec -a "kharon-x proxy" sleep 600'] }).spawn();
     let isAlive = true;
     const ended = decoy.status.then(() => isAlive = false);
     try {
       assert.match((await company.update()).stderr, /the door "default" has taken it up/);
-      await eventually("the door has reloaded", () => /config\.reloaded/.test(door.stderr));
-      assert.doesNotMatch(door.stderr, /SIGHUP/);
+      await eventually("the door has reloaded", () => /config\.reloaded/.test(instance.stderr));
+      assert.doesNotMatch(instance.stderr, /SIGHUP/);
       // A signal would have come before the answer to a later question.
       await company.home.run(["status"]);
       assert.ok(isAlive);
@@ -203,7 +203,7 @@ peerTest(
       decoy.kill("SIGKILL");
       await ended;
     }
-    await end(door);
+    await end(instance);
   },
 );
 
@@ -283,7 +283,7 @@ async function ask(address: string) {
   return { status, location: fields.get("location"), text: new TextDecoder().decode(body) };
 }
 
-async function end(door: Door): Promise<void> {
-  door.kill("SIGTERM");
-  assert.equal((await door.ended).code, 0, door.stderr);
+async function end(instance: Instance): Promise<void> {
+  instance.kill("SIGTERM");
+  assert.equal((await instance.ended).code, 0, instance.stderr);
 }

@@ -3,7 +3,7 @@ import { patternBytes } from "../support/pattern_bytes.ts";
 import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { RawClient, socks5Asking, throughSocks5 } from "../support/raw_client.ts";
-import { type Door, openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
+import { type Instance, openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
 import { type Sshd, SshLab, sshPeers } from "../support/sshd.ts";
 import { echoServer, TargetServer } from "../support/target_server.ts";
 import { large, sha256, WebSite } from "../support/web_site.ts";
@@ -17,13 +17,13 @@ interface Asked {
 /** Requests that begin every 100 ms, whatever becomes of those before. */
 class Requests implements AsyncDisposable {
   readonly answered: Asked[] = [];
-  readonly #door: string;
+  readonly #instance: string;
   readonly #port: number;
   readonly #open = new Set<Promise<void>>();
   readonly #timer: ReturnType<typeof setInterval>;
 
-  constructor(door: string, port: number) {
-    this.#door = door;
+  constructor(instance: string, port: number) {
+    this.#instance = instance;
     this.#port = port;
     this.#timer = setInterval(() => this.#start(), 100);
   }
@@ -41,7 +41,7 @@ class Requests implements AsyncDisposable {
 
   async #ask(): Promise<void> {
     const startedAt = performance.now();
-    using client = await RawClient.connect(this.#door);
+    using client = await RawClient.connect(this.#instance);
     await client.send(socks5Asking({ host: "127.0.0.1", port: this.#port }));
     const [, , , reply = -1] = await client.take(12);
     this.answered.push({ reply, ms: performance.now() - startedAt });
@@ -58,7 +58,7 @@ function bad(answered: readonly Asked[], limit: number): readonly Asked[] {
 interface Parts {
   readonly lab: SshLab;
   readonly sshd: Sshd;
-  readonly door: Door;
+  readonly instance: Instance;
   readonly address: string;
   /** Writes the ssh configuration anew. */
   readonly rewrite: (...more: readonly string[]) => Promise<void>;
@@ -75,14 +75,14 @@ function row(name: string, run: (parts: Parts) => Promise<void>): void {
     await using lab = await SshLab.create(paths);
     const sshd = await lab.start("jump");
     await using home = await openSshHousehold(lab, { ssh: sshHostLines("jump", sshd), postern: usual });
-    await using door = await home.door();
+    await using instance = await home.instance();
     const config = `${lab.directory}/ssh_config`;
     const rest = (await Deno.readTextFile(config)).split("\n").slice(1);
     await run({
       lab,
       sshd,
-      door,
-      address: await door.address(),
+      instance,
+      address: await instance.address(),
       rewrite: (...more) => Deno.writeTextFile(config, ["Host jump", ...more, ...rest].join("\n")),
       configure: async (...lines) =>
         void await home.configure([`ssh: { config: "${config}" }`, ...lines, ""].join("\n")),
@@ -110,7 +110,9 @@ async function killing({ sshd, address }: Pick<Parts, "sshd" | "address">): Prom
 }
 
 /** Requests go on while the sessions of a server are stopped, and after they were given up. */
-async function stopping({ sshd, address, door }: Pick<Parts, "sshd" | "address" | "door">): Promise<void> {
+async function stopping(
+  { sshd, address, instance }: Pick<Parts, "sshd" | "address" | "instance">,
+): Promise<void> {
   await using echo = echoServer();
   const requests = new Requests(address, echo.port);
   {
@@ -118,7 +120,7 @@ async function stopping({ sshd, address, door }: Pick<Parts, "sshd" | "address" 
     await eventually("requests are answered", () => requests.answered.length > 1);
     await sshd.signalSessions("STOP");
     await eventually("another session serves", () => sshd.signIns === 2);
-    await door.says(/ssh\.lost /);
+    await instance.says(/ssh\.lost /);
     const { length } = requests.answered;
     await eventually("requests are answered", () => requests.answered.length > length + 10);
   }
@@ -148,8 +150,8 @@ for (const [what, run] of [["K25: a kill", killing], ["K26: a stop", stopping]] 
         ],
         postern: usual,
       });
-      await using door = await home.door();
-      await run({ sshd, door, address: await door.address() });
+      await using instance = await home.instance();
+      await run({ sshd, instance, address: await instance.address() });
     },
   );
 }
@@ -157,7 +159,7 @@ for (const [what, run] of [["K25: a kill", killing], ["K26: a stop", stopping]] 
 row(
   "K41: SIGHUP in a long download lets it complete, and keeps a session that is the same",
   async (parts) => {
-    const { sshd, door, address, rewrite } = parts;
+    const { sshd, instance, address, rewrite } = parts;
     await using site = new WebSite();
     const download = async () => {
       const client = await throughSocks5(address, { host: "127.0.0.1", port: site.port });
@@ -166,16 +168,16 @@ row(
       return client;
     };
     const reloaded = async () => {
-      const count = door.stderr.match(/config\.reloaded/g)?.length ?? 0;
-      door.kill("SIGHUP");
-      await door.says(new RegExp(`(config\\.reloaded[^]*){${count + 1}}`));
+      const count = instance.stderr.match(/config\.reloaded/g)?.length ?? 0;
+      instance.kill("SIGHUP");
+      await instance.says(new RegExp(`(config\\.reloaded[^]*){${count + 1}}`));
     };
     using first = await download();
     await reloaded();
     using second = await download();
     assert.equal(sshd.signIns, 1);
     await rewrite("  Ciphers aes256-ctr");
-    door.kill("SIGHUP");
+    instance.kill("SIGHUP");
     await eventually("new connections go the new way", async () => {
       (await throughSocks5(address, { host: "127.0.0.1", port: site.port })).close();
       return sshd.signIns === 2;
@@ -188,7 +190,7 @@ row(
 );
 
 row("K41: no request fails over 20 reloads of an ssh configuration that changes", async (parts) => {
-  const { sshd, door, address, rewrite } = parts;
+  const { sshd, instance, address, rewrite } = parts;
   await using echo = echoServer();
   const requests = new Requests(address, echo.port);
   {
@@ -197,7 +199,7 @@ row("K41: no request fails over 20 reloads of an ssh configuration that changes"
     for (let round = 0; round < 20; round++) {
       const { length } = requests.answered;
       await rewrite(`  Ciphers aes${round % 2 ? 128 : 256}-ctr`, `  ConnectTimeout ${10 + round}`);
-      door.kill("SIGHUP");
+      instance.kill("SIGHUP");
       await eventually("requests go the new way", () => sshd.signIns > round + 1);
       await eventually("requests are answered", () => requests.answered.length > length + 1);
     }
@@ -207,13 +209,13 @@ row("K41: no request fails over 20 reloads of an ssh configuration that changes"
 });
 
 row("K42: SIGHUP with a broken configuration keeps the old one, and status says so", async (parts) => {
-  const { sshd, door, address, configure, status } = parts;
+  const { sshd, instance, address, configure, status } = parts;
   await using echo = echoServer();
   const target = { host: "127.0.0.1", port: echo.port };
   using before = await throughSocks5(address, target);
   await configure(...usual, "routes: [{ to: 127.0.0.1, via: nowhere }]");
-  door.kill("SIGHUP");
-  await door.says(/config\.refused/);
+  instance.kill("SIGHUP");
+  await instance.says(/config\.refused/);
   using after = await throughSocks5(address, target);
   for (const client of [before, after]) {
     await client.send("hello");
@@ -226,19 +228,19 @@ row("K42: SIGHUP with a broken configuration keeps the old one, and status says 
 row(
   "K42: a broken ssh configuration is told in status, what is open goes on, and so does its mending",
   async (parts) => {
-    const { door, address, rewrite, status } = parts;
+    const { instance, address, rewrite, status } = parts;
     await using echo = echoServer();
     const target = { host: "127.0.0.1", port: echo.port };
     using before = await throughSocks5(address, target);
     await rewrite("  ProxyJmup nowhere");
-    door.kill("SIGHUP");
-    await door.says(/transport\.unusable .*ssh_config:2: ProxyJmup/i);
+    instance.kill("SIGHUP");
+    await instance.says(/transport\.unusable .*ssh_config:2: ProxyJmup/i);
     await assert.rejects(throughSocks5(address, target));
     await before.send("hello");
     assert.equal((await before.take(5)).length, 5);
     assert.match(await status(), /ssh_config:2: ProxyJmup/i);
     await rewrite();
-    door.kill("SIGHUP");
+    instance.kill("SIGHUP");
     await eventually("it serves again", async () => {
       const client = await throughSocks5(address, target).catch(() => undefined);
       client?.close();
@@ -250,19 +252,19 @@ row(
 row(
   "K43: SIGTERM lets a connection through ssh end, takes leave of the server, and is exit 0",
   async (parts) => {
-    const { sshd, door, address } = parts;
+    const { sshd, instance, address } = parts;
     await using target = new TargetServer(async (client) => {
       await client.take(1);
       await client.send(patternBytes(1_000_000));
     });
     using client = await throughSocks5(address, { host: "127.0.0.1", port: target.port });
-    door.kill("SIGTERM");
-    await door.says(/door\.draining/);
+    instance.kill("SIGTERM");
+    await instance.says(/door\.draining/);
     await assert.rejects(throughSocks5(address, { host: "127.0.0.1", port: target.port }));
     await client.send("x");
     assert.equal((await client.rest()).length, 1_000_000);
     client.close();
-    assert.equal((await door.ended).code, 0);
+    assert.equal((await instance.ended).code, 0);
     await eventually("the session ends", async () => await sshd.sessions() === 0);
     assert.match(sshd.log, /Received disconnect from 127\.0\.0\.1/);
   },

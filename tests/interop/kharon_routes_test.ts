@@ -69,16 +69,16 @@ const rows: readonly { row: string; host: string; transport: string; signIns: re
 ];
 
 for (const { row, host, transport, signIns } of rows) {
-  farSideTest(row, ["curl"], async ({ door, address, jumps }, { curl }) => {
+  farSideTest(row, ["curl"], async ({ instance, address, jumps }, { curl }) => {
     await using site = new WebSite();
     const { code, stdout, stderr } = await runPeer(curl, [
       ...["-sS", "--write-out", "%{http_code}", "--socks5-hostname", address],
       `http://${host}:${site.port}/deep`,
     ]);
-    assert.deepEqual([code, stdout.split("\n")[1]], [0, "200"], stderr + door.stderr);
+    assert.deepEqual([code, stdout.split("\n")[1]], [0, "200"], stderr + instance.stderr);
     assert.equal(site.requests.length, 1);
     assert.deepEqual(jumps.map(({ signIns }) => signIns), signIns);
-    await door.says(new RegExp(`conn\\.done .*transport=${transport} `));
+    await instance.says(new RegExp(`conn\\.done .*transport=${transport} `));
   });
 }
 
@@ -93,7 +93,7 @@ farSideTest("K4: a name that only the far side knows is resolved there", ["curl"
 farSideTest(
   "K4: a person's first lines reach http and https that only the far side knows",
   ["curl", "bash"],
-  async ({ address, door }, { curl, bash }) => {
+  async ({ address, instance }, { curl, bash }) => {
     await using site = new WebSite();
     await using secure = tlsFront(site.address, testTls.server);
     const proxy = `socks5h://localhost:${address.split(":")[1]}`;
@@ -105,7 +105,7 @@ farSideTest(
     for (const url of urls) {
       const args = ["-c", script, curl, "-sSf", "--cacert", caFile, url];
       const { code, stdout, stderr } = await runPeer(bash, args);
-      assert.deepEqual([code, stdout], [0, `hidden: ${new URL(url).host}/deep\n`], stderr + door.stderr);
+      assert.deepEqual([code, stdout], [0, `hidden: ${new URL(url).host}/deep\n`], stderr + instance.stderr);
     }
   },
 );
@@ -137,9 +137,9 @@ farSideTest("K20: CONNECT goes through the jump host", [], async ({ address }) =
 
 farSideTest("K24: the PAC file sends routed names to the door, and look-alikes direct", [], async (side) => {
   const proxyFor = await pacOf(side);
-  const door = `SOCKS5 ${side.address}`;
-  assert.equal(proxyFor("https://api.c-lab-1.lab.internal/", "api.c-lab-1.lab.internal"), door);
-  assert.equal(proxyFor("https://API.C-LAB-1.LAB.INTERNAL/", "API.C-LAB-1.LAB.INTERNAL"), door);
+  const listener = `SOCKS5 ${side.address}`;
+  assert.equal(proxyFor("https://api.c-lab-1.lab.internal/", "api.c-lab-1.lab.internal"), listener);
+  assert.equal(proxyFor("https://API.C-LAB-1.LAB.INTERNAL/", "API.C-LAB-1.LAB.INTERNAL"), listener);
   for (const host of ["evilc-lab-1.lab.internal", "apps.c-lab-1.lab.internal", "example.com"]) {
     assert.equal(proxyFor(`https://${host}/`, host), "DIRECT");
   }

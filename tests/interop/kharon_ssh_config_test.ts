@@ -3,7 +3,7 @@ import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { throughSocks5 } from "../support/raw_client.ts";
 import { SshAgent, sshAgentPeers } from "../support/ssh_agent.ts";
-import { type Door, openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
+import { type Instance, openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
 import { type Sshd, SshLab, sshPeers } from "../support/sshd.ts";
 import { TargetServer } from "../support/target_server.ts";
 
@@ -86,8 +86,8 @@ for (const { row, lines, signIns = [1, 1] } of rows) {
     const b = await lab.start("b", { hostKeys: ["ed25519", "ecdsa", "rsa"] });
     const ssh = await lines({ lab, a, b });
     await using home = await openSshHousehold(lab, { ssh, postern: only("b") });
-    await using door = await home.door();
-    await greeted(door);
+    await using instance = await home.instance();
+    await greeted(instance);
     assert.deepEqual([a.signIns, b.signIns], signIns);
   });
 }
@@ -100,8 +100,8 @@ peerTest("K33: ProxyCommand of another program is run", [...sshPeers, "bash"], a
     ssh: sshHostLines("b", b, `ProxyCommand ${paths.bash} -c "${script}"`),
     postern: only("b"),
   });
-  await using door = await home.door();
-  await greeted(door);
+  await using instance = await home.instance();
+  await greeted(instance);
   assert.equal(b.signIns, 1);
 });
 
@@ -131,13 +131,13 @@ for (const { row, lines, says } of refusals) {
       ],
     });
     const told = new RegExp(`transport\\.unusable transport=b .*${says.source}`, "i");
-    await using door = await home.door();
-    await door.says(told);
+    await using instance = await home.instance();
+    await instance.says(told);
     const check = await home.run(["config", "check"]);
     assert.match(check.stdout + check.stderr, says);
-    await assert.rejects(throughSocks5(await door.address(), { host: "b.example", port: 80 }), /reply 1/);
-    await door.says(new RegExp(`target=b\\.example:80 .*${says.source}`, "i"));
-    await greeted(door);
+    await assert.rejects(throughSocks5(await instance.address(), { host: "b.example", port: 80 }), /reply 1/);
+    await instance.says(new RegExp(`target=b\\.example:80 .*${says.source}`, "i"));
+    await greeted(instance);
   });
 }
 
@@ -145,8 +145,8 @@ peerTest("K37: without an agent the keys of files serve", sshPeers, async (paths
   await using lab = await SshLab.create(paths);
   const a = await lab.start("a");
   await using home = await openSshHousehold(lab, { ssh: sshHostLines("b", a), postern: only("b") });
-  await using door = await home.door();
-  await greeted(door);
+  await using instance = await home.instance();
+  await greeted(instance);
   assert.equal(a.signIns, 1);
 });
 
@@ -155,9 +155,9 @@ peerTest("K37: without an agent and without keys the error says what to do", ssh
   const a = await lab.start("a");
   await hideKey(lab);
   await using home = await openSshHousehold(lab, { ssh: sshHostLines("b", a), postern: only("b") });
-  await using door = await home.door();
-  await assert.rejects(throughSocks5(await door.address(), { host: "127.0.0.1", port: 1 }), /reply 2/);
-  await door.says(/Cannot sign in to ssh b as .*there is no key to offer/);
+  await using instance = await home.instance();
+  await assert.rejects(throughSocks5(await instance.address(), { host: "127.0.0.1", port: 1 }), /reply 2/);
+  await instance.says(/Cannot sign in to ssh b as .*there is no key to offer/);
   const { stdout } = await home.run(["status"]);
   assert.match(stdout.replace(/\s+/g, " "), /there is no key to offer/);
 });
@@ -174,17 +174,17 @@ peerTest("K38: an agent that was restarted on the same socket serves", [
     ssh: sshHostLines("b", a, "IdentitiesOnly no"),
     postern: only("b"),
   });
-  await using door = await home.door([], { env: { SSH_AUTH_SOCK: socket } });
+  await using instance = await home.instance([], { env: { SSH_AUTH_SOCK: socket } });
   {
     await using agent = new SshAgent(socket, paths);
     await agent.add(key);
-    await greeted(door);
+    await greeted(instance);
   }
   await using agent = new SshAgent(socket, paths);
   await agent.add(key);
   await a.signalSessions("KILL");
   await eventually("a new session is signed in", () => a.signIns === 2);
-  await greeted(door);
+  await greeted(instance);
 });
 
 /** A configuration with one transport for everything. */
@@ -193,13 +193,13 @@ function only(host: string): string[] {
 }
 
 /** Reaches a target through the door. */
-async function greeted(door: Door): Promise<void> {
+async function greeted(instance: Instance): Promise<void> {
   await using greeter = new TargetServer((client) => client.send("hello"));
   try {
-    using client = await throughSocks5(await door.address(), { host: "127.0.0.1", port: greeter.port });
+    using client = await throughSocks5(await instance.address(), { host: "127.0.0.1", port: greeter.port });
     assert.equal(await client.restText(), "hello");
   } catch (error) {
-    const [reason] = await door.says(/conn\.done .*outcome=(?!done).*/);
+    const [reason] = await instance.says(/conn\.done .*outcome=(?!done).*/);
     throw new Error(reason, { cause: error });
   }
 }

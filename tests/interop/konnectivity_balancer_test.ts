@@ -5,7 +5,7 @@ import { isLongRun } from "../support/long_runs.ts";
 import { readAll } from "../support/memory_conn.ts";
 import { eventually, freePort } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
-import { type Door, Household } from "../support/postern_process.ts";
+import { Household, type Instance } from "../support/postern_process.ts";
 import { TcpBalancer } from "../support/tcp_balancer.ts";
 
 const { signal } = new AbortController();
@@ -18,7 +18,7 @@ const atOnce = 4;
 class ProbedServer {
   readonly ports = { front: freePort(), agents: freePort(), health: freePort() };
   readonly #id: string;
-  #process: Door | undefined;
+  #process: Instance | undefined;
   isReady = false;
   #failed = 0;
 

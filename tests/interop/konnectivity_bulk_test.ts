@@ -7,7 +7,7 @@ import { isLongRun } from "../support/long_runs.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
-import { type Door, Household } from "../support/postern_process.ts";
+import { Household, type Instance } from "../support/postern_process.ts";
 import { echoServer } from "../support/target_server.ts";
 
 const { signal } = new AbortController();
@@ -29,7 +29,7 @@ for (const frontend of frontends.filter(({ isSocket }) => !isSocket)) {
       const agent = await agentCommand(home, lab, { agents: server.agents });
       await untilReady(server.health);
       /** The most memory that a program ever had. */
-      const most = async ({ pid }: Door) => {
+      const most = async ({ pid }: Instance) => {
         const { stdout } = await runPeer(paths.sh, ["-c", `cat /proc/${pid}/status`]);
         return Number(/^VmHWM:\s+([0-9]+) kB$/m.exec(stdout)?.[1] ?? assert.fail(stdout)) * 1024;
       };

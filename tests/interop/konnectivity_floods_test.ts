@@ -188,14 +188,14 @@ async function attack(
   return code;
 }
 
-interface Door extends Asking {
+interface Flooded extends Asking {
   readonly name: string;
   readonly connect: (lab: KonnectivityLab, server: OurServer) => Promise<Conn>;
   /** Whether what the server says at its end may be lost: over TCP, a reset overtakes what is unread. */
   readonly mayBeLost: boolean;
 }
 
-const doors: readonly Door[] = [
+const floodedFrontends: readonly Flooded[] = [
   {
     name: "the front",
     connect: (_lab, server) => connectFront(server),
@@ -212,7 +212,7 @@ const doors: readonly Door[] = [
   },
 ];
 
-for (const { name, connect, mayBeLost, ...asking } of doors) {
+for (const { name, connect, mayBeLost, ...asking } of floodedFrontends) {
   peerTest(
     `floods, overflows and bombs at ${name} end the connection they come on and no other, and take no memory`,
     konnectivityPeers,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KubeHome } from "../support/kube_door.ts";
+import { KubeHome } from "../support/kube_instance.ts";
 import { peerTest } from "../support/peers.ts";
 
 // What `doctor` and `test` say of clusters that are there, that are not, and that do not let us in.

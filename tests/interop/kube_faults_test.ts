@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KubeHome, NamedServer } from "../support/kube_door.ts";
+import { KubeHome, NamedServer } from "../support/kube_instance.ts";
 import { pod, service } from "../support/kube_objects.ts";
 import { eventuallyInCluster } from "../support/kube_processes.ts";
 import { guideRules } from "../support/kube_role.ts";
@@ -23,15 +23,19 @@ peerTest("K20: a node that falls silent ends what goes there", ["kubernetes", "c
     }),
   );
   await cluster.untilReady("default", "web");
-  await using door = await home.door(["--kubernetes", "--kubeconfig", await cluster.writeKubeconfig()]);
+  await using instance = await home.instance([
+    "--kubernetes",
+    "--kubeconfig",
+    await cluster.writeKubeconfig(),
+  ]);
   const broken = async () => {
     const { stdout } = await home.run(["status", "-o", "json"]);
     const [{ transports }] = JSON.parse(stdout);
     return transports.find(({ type }: { type: string }) => type === "kubernetes").clusters[0].broken;
   };
-  await kube.begins(door, "http://web/", "web");
+  await kube.begins(instance, "http://web/", "web");
   assert.equal(await broken(), 0);
-  using client = await RawClient.connect(await door.address());
+  using client = await RawClient.connect(await instance.address());
   await client.send("CONNECT web:7 HTTP/1.1\r\nHost: web:7\r\n\r\n");
   assert.match(await client.takeUntil("\r\n\r\n"), /^HTTP\/1.1 200 /);
   await client.send("before");
@@ -45,12 +49,12 @@ peerTest("K20: a node that falls silent ends what goes there", ["kubernetes", "c
     } finally {
       cluster.signalNode("SIGCONT");
     }
-    await door.says(/kubernetes\.session_broken .*cluster=lab .*pod=default\/web/);
-    await door.says(/conn\.done .*target=web:7 .*outcome=target_gone/);
+    await instance.says(/kubernetes\.session_broken .*cluster=lab .*pod=default\/web/);
+    await instance.says(/conn\.done .*target=web:7 .*outcome=target_gone/);
   });
   await t.step("the session is counted as broken, and another one takes its place", async () => {
     assert.equal(await broken(), 1);
-    await kube.begins(door, "http://web/", "web");
+    await kube.begins(instance, "http://web/", "web");
   });
 });
 
@@ -77,17 +81,17 @@ peerTest(
     for (const name of ["one", "two", "three"]) await cluster.untilReady("default", name);
     const token = await cluster.serviceAccountToken("default", "robot");
     const kubeconfig = await cluster.writeKubeconfig({ user: { token } });
-    await using door = await home.door(["--kubernetes", "--kubeconfig", kubeconfig]);
+    await using instance = await home.instance(["--kubernetes", "--kubeconfig", kubeconfig]);
     // A role is known a moment after it was made; a program that cannot reach any cluster gives up here.
-    await kube.begins(door, "http://one/", "web");
+    await kube.begins(instance, "http://one/", "web");
     // Whoever is made again is somebody else: what the first one was given is worth nothing.
     await cluster.remove(robot);
     await cluster.apply(robot);
     await eventuallyInCluster("the token is refused", async () => !await cluster.knows(token));
     await t.step("while there is no other one, a client is told of the cluster and the sign-in", async () => {
       // A pod that no session leads to yet: that one has to be asked for.
-      const proxy = ["--proxytunnel", "--proxy", `http://${await door.address()}`, "-D", "-"];
-      const { body, said } = await kube.fetch(door, "http://two/", ...proxy);
+      const proxy = ["--proxytunnel", "--proxy", `http://${await instance.address()}`, "-D", "-"];
+      const { body, said } = await kube.fetch(instance, "http://two/", ...proxy);
       assert.match(
         body,
         /^HTTP\/1.1 403 [^]*Postern-Error: auth; [^\n]* of lab: Unauthorized/,
@@ -95,14 +99,14 @@ peerTest(
       );
     });
     await t.step("what goes over a session that is there goes on", async () => {
-      await kube.begins(door, "http://one/", "web");
+      await kube.begins(instance, "http://one/", "web");
     });
     await t.step("one that was written meanwhile is taken when the old one is refused", async () => {
       await cluster.writeKubeconfig({
         user: { token: await cluster.serviceAccountToken("default", "robot") },
       });
-      await kube.begins(door, "http://two/", "web");
-      await kube.begins(door, "http://three/", "web");
+      await kube.begins(instance, "http://two/", "web");
+      await kube.begins(instance, "http://three/", "web");
     });
   },
 );

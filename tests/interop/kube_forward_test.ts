@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
-import { KubeHome, NamedServer } from "../support/kube_door.ts";
+import { KubeHome, NamedServer } from "../support/kube_instance.ts";
 import { pod, service } from "../support/kube_objects.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";
 import { peerTest } from "../support/peers.ts";
-import type { Door } from "../support/postern_process.ts";
+import type { Instance } from "../support/postern_process.ts";
 import { RawClient } from "../support/raw_client.ts";
 import { TargetServer } from "../support/target_server.ts";
 
 // What happens on forwards, by the real program, a real API server and the streaming code of the real kubelet.
 
 /** A client that is connected to a Service through the door; `early` goes along with the request. */
-async function connected(door: Door, target: string, early = ""): Promise<RawClient> {
-  const client = await RawClient.connect(await door.address());
+async function connected(instance: Instance, target: string, early = ""): Promise<RawClient> {
+  const client = await RawClient.connect(await instance.address());
   await client.send(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n${early}`);
   assert.match(await client.takeUntil("\r\n\r\n"), /^HTTP\/1.1 200 /);
   return client;
@@ -61,27 +61,27 @@ for (const [linger, halfClose] of [["none", "pass"], ["containerd", "hold"]] as 
 transports: { lab: { kubernetes: { kubeconfig: ${kubeconfig}, halfClose: ${halfClose} } } }
 routes: [{ to: .svc, via: lab }]
 `);
-      await using door = await home.door();
-      await kube.begins(door, "http://all.default.svc/", "web");
+      await using instance = await home.instance();
+      await kube.begins(instance, "http://all.default.svc/", "web");
       const target = "all.default.svc";
       if (halfClose === "pass") {
         await t.step(
           "K18, K19: early bytes, and an answer after the client has ended its direction",
           async () => {
-            using client = await connected(door, `${target}:1`, "x".repeat(200));
+            using client = await connected(instance, `${target}:1`, "x".repeat(200));
             await client.end();
             assert.equal(await client.restText(), "got 200");
           },
         );
       } else {
         await t.step("K19: an answer that comes later than the runtime would wait", async () => {
-          using client = await connected(door, `${target}:3`, "question\n");
+          using client = await connected(instance, `${target}:3`, "question\n");
           await client.end();
           assert.equal(await client.restText(), "answer\n");
         });
       }
       await t.step("much of it, both ways", async () => {
-        using client = await connected(door, `${target}:2`);
+        using client = await connected(instance, `${target}:2`);
         const bytes = patternBytes(4 << 20, 3);
         const [, back] = await Promise.all([client.send(bytes), client.take(bytes.length)]);
         assert.ok(back.every((byte, at) => byte === bytes[at]));
@@ -90,7 +90,7 @@ routes: [{ to: .svc, via: lab }]
         const before = (await cluster.forwards()).sessions;
         const bodies = await Promise.all(
           Array.from({ length: 200 }, async () => {
-            using client = await connected(door, `${target}:80`, "GET / HTTP/1.0\r\n\r\n");
+            using client = await connected(instance, `${target}:80`, "GET / HTTP/1.0\r\n\r\n");
             return (await client.restText()).split("\r\n\r\n")[1];
           }),
         );

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KubeHome, NamedServer } from "../support/kube_door.ts";
+import { KubeHome, NamedServer } from "../support/kube_instance.ts";
 import { pod, service } from "../support/kube_objects.ts";
 import { eventuallyInCluster } from "../support/kube_processes.ts";
 import { isLongRun } from "../support/long_runs.ts";
@@ -32,18 +32,18 @@ peerTest("a door into a cluster outlives what happens to it", ["kubernetes", "cu
   const token = `${cluster.directory}/token`;
   await Deno.writeTextFile(token, cluster.token("admin"));
   const kubeconfig = await cluster.writeKubeconfig({ user: { tokenFile: token } });
-  await using door = await home.door(["--kubernetes", "--kubeconfig", kubeconfig]);
+  await using instance = await home.instance(["--kubernetes", "--kubeconfig", kubeconfig]);
   const body = async (url: string) => {
-    const { body, said } = await kube.fetch(door, url);
+    const { body, said } = await kube.fetch(instance, url);
     return body || said;
   };
-  await kube.begins(door, "http://web/", "one");
+  await kube.begins(instance, "http://web/", "one");
   const works = async (expected: string) =>
     await eventuallyInCluster(`web answers ${expected}`, async () => await body("http://web/") === expected);
 
   await t.step("K11: a pod that refuses is followed by another one", async () => {
     for (let left = 20; left > 0; left--) assert.equal(await body("http://half/"), "two");
-    await door.says(/kubernetes\.retried .*failed=default\/deaf-[12] next=default\//);
+    await instance.says(/kubernetes\.retried .*failed=default\/deaf-[12] next=default\//);
   });
   await t.step("K12: a pod that is gone is not chosen again", async () => {
     await cluster.apply(replica("web-2", two.address));
@@ -82,11 +82,11 @@ peerTest("a door into a cluster outlives what happens to it", ["kubernetes", "cu
   });
   const sleep = isLongRun() ? 70 : 3;
   await t.step(`K23: ${sleep} s of sleep, in which the API server was another one`, async () => {
-    door.kill("SIGSTOP");
+    instance.kill("SIGSTOP");
     await cluster.stopApi();
     await cluster.startApi();
     await new Promise((resolve) => setTimeout(resolve, sleep * 1000));
-    door.kill("SIGCONT");
+    instance.kill("SIGCONT");
     await works("two");
   });
   await t.step("status tells of the cluster", async () => {
@@ -118,15 +118,19 @@ peerTest(
       service({ name: "web", selector: { app: "web" }, ports: [{ name: "http", port: 80 }] }),
     );
     await cluster.untilReady("default", "web");
-    await using door = await home.door(["--kubernetes", "--kubeconfig", await cluster.writeKubeconfig()]);
-    await kube.begins(door, "http://web/", "web");
+    await using instance = await home.instance([
+      "--kubernetes",
+      "--kubeconfig",
+      await cluster.writeKubeconfig(),
+    ]);
+    await kube.begins(instance, "http://web/", "web");
     const rounds = isLongRun() ? 60 : 5;
     let isOver = false;
     const failures: string[] = [];
     let count = 0;
     const asking = (async () => {
       while (!isOver) {
-        const { body, said } = await kube.fetch(door, "http://web/");
+        const { body, said } = await kube.fetch(instance, "http://web/");
         count++;
         if (body !== "web") failures.push(said);
       }
@@ -141,6 +145,6 @@ peerTest(
     }
     isOver = true;
     await asking;
-    assert.deepEqual(failures, [], `${failures.join("\n")}\n${door.stderr}`);
+    assert.deepEqual(failures, [], `${failures.join("\n")}\n${instance.stderr}`);
   },
 );

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KubeHome, NamedServer } from "../support/kube_door.ts";
+import { KubeHome, NamedServer } from "../support/kube_instance.ts";
 import { pod, service } from "../support/kube_objects.ts";
 import { peerTest } from "../support/peers.ts";
 import { freePort, runPeer } from "../support/peer_program.ts";
@@ -26,8 +26,8 @@ peerTest(
       return JSON.parse(stdout)[0].pid as number;
     };
     {
-      await using door = await home.door(["--kubernetes", "--kubeconfig", kubeconfig]);
-      await kube.begins(door, "http://web.default.svc/", "web");
+      await using instance = await home.instance(["--kubernetes", "--kubeconfig", kubeconfig]);
+      await kube.begins(instance, "http://web.default.svc/", "web");
     }
     const start = [
       "proxy",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KubeHome } from "../support/kube_door.ts";
+import { KubeHome } from "../support/kube_instance.ts";
 import { pod, service } from "../support/kube_objects.ts";
 import { eventuallyInCluster, startServer } from "../support/kube_processes.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";
@@ -25,21 +25,25 @@ peerTest(
       service({ name: "redis", selector: { app: "redis" }, ports: [{ name: "redis", port: 6379 }] }),
     );
     await cluster.untilReady("default", "redis");
-    await using door = await home.door(["--kubernetes", "--kubeconfig", await cluster.writeKubeconfig()]);
+    await using instance = await home.instance([
+      "--kubernetes",
+      "--kubeconfig",
+      await cluster.writeKubeconfig(),
+    ]);
     await using port = new TargetServer(async (client) => {
-      using redis = await throughSocks5(await door.address(), { host: "redis.default.svc", port: 6379 });
+      using redis = await throughSocks5(await instance.address(), { host: "redis.default.svc", port: 6379 });
       await copyBetween(client, redis);
     });
     const cli = async (args: readonly string[], stdin: string | Uint8Array<ArrayBuffer> = "") => {
       const ended = await runPeer(peers.redis_cli, ["-h", "127.0.0.1", "-p", String(port.port), ...args], {
         stdin,
       });
-      assert.equal(ended.code, 0, ended.stderr + door.stderr);
+      assert.equal(ended.code, 0, ended.stderr + instance.stderr);
       return ended.stdout;
     };
     {
       // A program that cannot reach a cluster fails here, and not in each of the steps.
-      using first = await throughSocks5(await door.address(), { host: "redis", port: 6379 });
+      using first = await throughSocks5(await instance.address(), { host: "redis", port: 6379 });
       await first.send("PING\r\n");
       assert.equal(await first.takeUntil("\r\n"), "+PONG\r\n");
     }
@@ -51,7 +55,7 @@ peerTest(
       const bytes = patternBytes(1 << 20, 7);
       assert.equal(await cli(["-x", "set", "big"], bytes), "OK\n");
       assert.equal(await cli(["strlen", "big"]), `${bytes.length}\n`);
-      using straight = await throughSocks5(await door.address(), { host: "redis", port: 6379 });
+      using straight = await throughSocks5(await instance.address(), { host: "redis", port: 6379 });
       await straight.send("GET big\r\n");
       assert.equal(await straight.takeUntil("\r\n"), `$${bytes.length}\r\n`);
       const back = await straight.take(bytes.length);
@@ -62,7 +66,7 @@ peerTest(
       assert.match(await cli(["--pipe"], commands), /errors: 0, replies: 2000\n$/);
     });
     await t.step("what is published comes to who listens", async () => {
-      using listens = await throughSocks5(await door.address(), { host: "redis", port: 6379 });
+      using listens = await throughSocks5(await instance.address(), { host: "redis", port: 6379 });
       await listens.send("SUBSCRIBE news\r\n");
       await listens.takeUntil(":1\r\n");
       assert.equal(await cli(["publish", "news", "hello"]), "1\n");

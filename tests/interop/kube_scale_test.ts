@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import type { KubeCluster } from "../support/kube_cluster.ts";
 import { crowdNamespace, makeCrowd } from "../support/kube_crowd.ts";
-import { KubeHome, NamedServer } from "../support/kube_door.ts";
+import { KubeHome, NamedServer } from "../support/kube_instance.ts";
 import { pod, service } from "../support/kube_objects.ts";
 import { isLongRun } from "../support/long_runs.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
-import type { Door } from "../support/postern_process.ts";
+import type { Instance } from "../support/postern_process.ts";
 
 // The real program before a cluster that has much: what the first dial takes, and what the next ones ask for.
 
@@ -40,13 +40,13 @@ routes: [{ to: [.svc, 10.96.0.0/16], via: lab }]
   const name = `http://web.${namespace}.svc/`;
   {
     // A program that cannot reach a cluster need not wait until there is a crowd.
-    await using door = await home.door(["--id", "begins"]);
-    await kube.begins(door, name, "web");
+    await using instance = await home.instance(["--id", "begins"]);
+    await kube.begins(instance, name, "web");
   }
   await makeCrowd(cluster, { services, namespaces, pods });
 
-  const memory = async (door: Door) => {
-    const { stdout } = await runPeer(peers.sh, ["-c", `cat /proc/${door.pid}/status`]);
+  const memory = async (instance: Instance) => {
+    const { stdout } = await runPeer(peers.sh, ["-c", `cat /proc/${instance.pid}/status`]);
     return Number(/^VmRSS:\s+([0-9]+) kB$/m.exec(stdout)?.[1] ?? assert.fail(stdout)) * 1024;
   };
   const scopes = [
@@ -60,12 +60,12 @@ routes: [{ to: [.svc, 10.96.0.0/16], via: lab }]
   ];
   for (const { what, url, limits, held } of scopes) {
     await t.step(`the first dial to ${what}`, async () => {
-      await using door = await home.door(["--id", what.replaceAll(" ", "-")]);
-      const before = await memory(door);
+      await using instance = await home.instance(["--id", what.replaceAll(" ", "-")]);
+      const before = await memory(instance);
       const begun = performance.now();
-      await kube.begins(door, url, "web");
+      await kube.begins(instance, url, "web");
       const ms = performance.now() - begun;
-      const bytes = await memory(door) - before;
+      const bytes = await memory(instance) - before;
       console.log(`${what}: ${ms.toFixed(0)} ms, ${(bytes / megabyte).toFixed(0)} MB over an empty door`);
       const { stdout } = await home.run(["status", "--id", what.replaceAll(" ", "-"), "-o", "json"]);
       const [{ transports }] = JSON.parse(stdout);
@@ -75,7 +75,7 @@ routes: [{ to: [.svc, 10.96.0.0/16], via: lab }]
       );
       assert.ok(held.every((one) => scoped.has(one)), JSON.stringify(found.watches));
       const lists = await listCount(cluster);
-      for (let left = 5; left > 0; left--) await kube.begins(door, url, "web");
+      for (let left = 5; left > 0; left--) await kube.begins(instance, url, "web");
       assert.equal(await listCount(cluster), lists, "a dial asked for a list");
       if (!isLongRun()) return;
       assert.ok(ms < limits.ms, `${ms} ms`);

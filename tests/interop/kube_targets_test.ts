@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KubeHome, NamedServer } from "../support/kube_door.ts";
+import { KubeHome, NamedServer } from "../support/kube_instance.ts";
 import { type KubeObject, pod, service } from "../support/kube_objects.ts";
 import { guideRules } from "../support/kube_role.ts";
 import { eventuallyInCluster } from "../support/kube_processes.ts";
@@ -119,16 +119,16 @@ peerTest("names and addresses of a cluster lead to its pods", ["kubernetes", "cu
   const kubeconfig = await cluster.writeKubeconfig({ namespace: "dev" });
 
   {
-    await using door = await home.door(["--kubernetes", "--kubeconfig", kubeconfig]);
-    await kube.begins(door, "http://web/", "dev/web");
+    await using instance = await home.instance(["--kubernetes", "--kubeconfig", kubeconfig]);
+    await kube.begins(instance, "http://web/", "dev/web");
   }
   await t.step("K01, K02: without any configuration", async () => {
-    await using door = await home.door(["--kubernetes", "--kubeconfig", kubeconfig]);
+    await using instance = await home.instance(["--kubernetes", "--kubeconfig", kubeconfig]);
     for (const host of ["web", "web.dev", "WEB"]) {
-      assert.equal((await kube.fetch(door, `http://${host}/`)).body, "dev/web", host);
+      assert.equal((await kube.fetch(instance, `http://${host}/`)).body, "dev/web", host);
     }
     for (const host of ["web.prod", "web.prod.svc", "web.prod.svc.cluster.local.", "WEB.Prod.SVC"]) {
-      assert.equal((await kube.fetch(door, `http://${host}/`)).body, "prod/web", host);
+      assert.equal((await kube.fetch(instance, `http://${host}/`)).body, "prod/web", host);
     }
     const { stdout } = await home.run(["explain", "web.prod:80"]);
     assert.match(stdout, /goes to kubernetes1[^]*the Service prod\/web of lab: web:8080/);
@@ -145,8 +145,9 @@ routes:
   - { to: [.k8s.internal], via: all }
 default: reject
 `);
-  await using door = await home.door();
-  const body = async (url: string, ...options: string[]) => (await kube.fetch(door, url, ...options)).body;
+  await using instance = await home.instance();
+  const body = async (url: string, ...options: string[]) =>
+    (await kube.fetch(instance, url, ...options)).body;
   const found: readonly (readonly [row: string, url: string, body: string])[] = [
     ["K03: a name of two labels that is a Service", "http://web.prod/", "prod/web"],
     [
@@ -174,7 +175,7 @@ default: reject
   ];
   for (const [row, url, expected] of found) {
     await t.step(row, async () => {
-      const fetched = await kube.fetch(door, url);
+      const fetched = await kube.fetch(instance, url);
       assert.equal(fetched.body, expected, fetched.said);
     });
   }
@@ -209,15 +210,15 @@ default: reject
   ];
   for (const [row, url, reply, why] of refused) {
     await t.step(row, async () => {
-      const fetched = await kube.fetch(door, url);
+      const fetched = await kube.fetch(instance, url);
       assert.equal(fetched.reply, reply, fetched.said);
       // The same by the other protocol, with the reason.
       const told = await kube.fetch(
-        door,
+        instance,
         url,
         "--proxytunnel",
         "--proxy",
-        `http://${await door.address()}`,
+        `http://${await instance.address()}`,
         "-D",
         "-",
       );
@@ -232,11 +233,18 @@ default: reject
       token: cluster.token("alice"),
       name: "alice",
     });
-    await using door = await home.door(["--kubernetes", "lab", "--kubeconfig", narrow, "--id", "narrow"]);
-    assert.equal((await kube.fetch(door, "http://web.prod.svc/")).body, "prod/web");
-    assert.equal((await kube.fetch(door, "http://web/")).body, "prod/web");
-    const options = ["--proxytunnel", "--proxy", `http://${await door.address()}`, "-D", "-"];
-    const other = await kube.fetch(door, "http://web.dev.svc/", ...options);
+    await using instance = await home.instance([
+      "--kubernetes",
+      "lab",
+      "--kubeconfig",
+      narrow,
+      "--id",
+      "narrow",
+    ]);
+    assert.equal((await kube.fetch(instance, "http://web.prod.svc/")).body, "prod/web");
+    assert.equal((await kube.fetch(instance, "http://web/")).body, "prod/web");
+    const options = ["--proxytunnel", "--proxy", `http://${await instance.address()}`, "-D", "-"];
+    const other = await kube.fetch(instance, "http://web.dev.svc/", ...options);
     assert.match(
       other.body,
       /403 [^]*may not (?:list|watch) (?:services|endpointslices)[^]* in the namespace "dev"/,

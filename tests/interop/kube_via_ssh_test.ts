@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { KubeCluster } from "../support/kube_cluster.ts";
-import { NamedServer } from "../support/kube_door.ts";
+import { NamedServer } from "../support/kube_instance.ts";
 import { pod, service } from "../support/kube_objects.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
@@ -43,8 +43,8 @@ peerTest(
         "  - { to: .behind.internal, via: behind }",
       ],
     });
-    await using door = await home.door();
-    const proxy = `socks5h://${await door.address()}`;
+    await using instance = await home.instance();
+    const proxy = `socks5h://${await instance.address()}`;
     const fetched = (host: string) =>
       runPeer(paths.curl, [
         "--silent",
@@ -56,12 +56,12 @@ peerTest(
         `http://${host}/`,
       ]);
     const begun = await fetched("web.default.svc");
-    if (begun.stdout !== "web") await door.says(/conn\.done/);
-    assert.equal(begun.stdout, "web", begun.stderr + door.stderr);
+    if (begun.stdout !== "web") await instance.says(/conn\.done/);
+    assert.equal(begun.stdout, "web", begun.stderr + instance.stderr);
     await t.step("every request and every forward", async () => {
       for (let left = 2; left > 0; left--) {
         const { stdout, stderr } = await fetched("web.default.svc");
-        assert.equal(stdout, "web", stderr + door.stderr);
+        assert.equal(stdout, "web", stderr + instance.stderr);
       }
       assert.deepEqual([one.signIns, two.signIns, three.signIns], [1, 1, 1]);
       const { stdout } = await home.run(["explain", "web.default.svc:80"]);
@@ -70,7 +70,7 @@ peerTest(
     await t.step("the kubeconfig's proxy counts, and via leads to it", async () => {
       for (const name of ["straight", "behind"]) {
         assert.notEqual((await fetched(`web.default.${name}.internal`)).code, 0);
-        await door.says(new RegExp(`transport=${name} .*127\\.0\\.0\\.1:1\\b`));
+        await instance.says(new RegExp(`transport=${name} .*127\\.0\\.0\\.1:1\\b`));
       }
     });
   },

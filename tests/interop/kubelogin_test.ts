@@ -30,7 +30,7 @@ peerTest(
       },
     }]);
     await home.configure("default: direct\n");
-    await using _door = await home.door();
+    await using _instance = await home.instance();
     const ca = `${home.directory}/ca.crt`;
     await Deno.writeTextFile(ca, testTls.ca);
     const directories = [kubectl, kubelogin].map((path) => path.replace(/\/[^/]*$/, ""));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { ApiLine } from "../support/api_line.ts";
 import { islandTests, neighbor } from "../support/island.ts";
 import { KubeCluster } from "../support/kube_cluster.ts";
-import { NamedServer } from "../support/kube_door.ts";
+import { NamedServer } from "../support/kube_instance.ts";
 import { pod, service } from "../support/kube_objects.ts";
 import { eventuallyInCluster } from "../support/kube_processes.ts";
 import { guideRules } from "../support/kube_role.ts";

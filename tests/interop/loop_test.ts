@@ -36,8 +36,8 @@ for (const { name, listen, hosts, six } of cases) {
   Deno.test(`F13: a request for the door itself is refused in every spelling (${name})`, async () => {
     await using home = await Household.open();
     await home.configure("default: direct\n");
-    await using door = await home.door(listen);
-    const addresses = await door.ready;
+    await using instance = await home.instance(listen);
+    const addresses = await instance.ready;
     const last = addresses.at(-1) ?? "";
     const port = Number(last.slice(last.lastIndexOf(":") + 1));
     assert.equal(six === true, last.startsWith("[::1]"));
@@ -54,7 +54,7 @@ for (const { name, listen, hosts, six } of cases) {
         host,
       );
     }
-    await door.says(/that is this door itself, a loop/);
+    await instance.says(/that is this door itself, a loop/);
     const name = six ? "[::1]" : "localhost";
     assert.equal((await home.run(["explain", `${name}:${port}`, "--dial"])).code, 1);
   });
@@ -62,12 +62,12 @@ for (const { name, listen, hosts, six } of cases) {
 
 Deno.test("F13: a request for the door itself is refused behind an upstream that leads back", async () => {
   await using home = await Household.open();
-  await using other = await home.door(["--id", "other", "--route", "any=direct"]);
+  await using other = await home.instance(["--id", "other", "--route", "any=direct"]);
   await home.configure(
     `transports: { it: { proxy: { url: "http://${await other.address()}" } } }\ndefault: it\n`,
   );
-  await using door = await home.door();
-  using client = await RawClient.connect(await door.address());
+  await using instance = await home.instance();
+  using client = await RawClient.connect(await instance.address());
   const [host = "", port] = (await other.address()).split(":");
   await client.send(socks5Asking({ host, port: Number(port) }));
   assert.deepEqual([...(await client.take(12)).subarray(0, 4)], [5, 0, 5, 2]);

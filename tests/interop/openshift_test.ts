@@ -3,7 +3,7 @@ import { storeClusters } from "../support/lab_clusters.ts";
 import { Lieutenant } from "../support/lieutenant.ts";
 import { OpenShiftApi } from "../support/openshift_api.ts";
 import { peerTest } from "../support/peers.ts";
-import { Door, Household } from "../support/postern_process.ts";
+import { Household, Instance } from "../support/postern_process.ts";
 import { testTls } from "../support/tls_files.ts";
 
 /** A browser that is there and shows nothing: the test plays it, with the address that is said. */
@@ -33,7 +33,7 @@ peerTest(
     }]);
     await home.configure(api.config);
     const env = { PATH: `${kubectl.replace(/\/[^/]*$/, "")}:/usr/bin:/bin` };
-    await using _door = await home.door();
+    await using _instance = await home.instance();
     const wrapped = ["clusters", "shift", "kubectl", ...whoAmI];
     const person = (name: string) => `system:serviceaccount:default:${name}`;
 
@@ -160,7 +160,7 @@ peerTest(
 const noScreen = { DISPLAY: "", WAYLAND_DISPLAY: "" };
 
 /** Opens the address that a command says, and gives its end. */
-async function browse(api: OpenShiftApi, running: Door) {
+async function browse(api: OpenShiftApi, running: Instance) {
   const [, address = ""] = await running.says(/open this address:\n(\S+)\n/);
   assert.match(await api.browse(address), /^200 [^]*You are signed in/);
   return await running.ended;

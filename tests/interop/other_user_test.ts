@@ -111,8 +111,8 @@ async function tryAll({ sh, curl }: { sh: string; curl: string }): Promise<void>
     assert.match(await status(path, ["-X", "POST"]), /^40[13]$/, path);
   }
   assert.equal(await status("/proxy.pac"), "200");
-  const tokenAt = async (door: string) => {
-    const { text } = await as(curl, ["-s", `http://${door}/`]);
+  const tokenAt = async (instance: string) => {
+    const { text } = await as(curl, ["-s", `http://${instance}/`]);
     assert.doesNotMatch(text, /hunter2/);
     return /name="postern-token" content="([^"]*)"/.exec(text)?.[1];
   };

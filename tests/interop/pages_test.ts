@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { farSide } from "../support/far_side.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
-import { type Door, Household } from "../support/postern_process.ts";
+import { Household, type Instance } from "../support/postern_process.ts";
 import { RawClient, socks5Asking, throughSocks5 } from "../support/raw_client.ts";
 import { echoServer } from "../support/target_server.ts";
 
@@ -15,8 +15,8 @@ async function ask(address: string, ...lines: readonly string[]): Promise<string
 }
 
 /** Where a listener of a kind is, by the log. */
-async function listenerOf(door: Door, kind: string): Promise<string> {
-  return (await door.says(new RegExp(`listener\\.ready kind=${kind} address=(\\S+)`)))[1] ?? "";
+async function listenerOf(instance: Instance, kind: string): Promise<string> {
+  return (await instance.says(new RegExp(`listener\\.ready kind=${kind} address=(\\S+)`)))[1] ?? "";
 }
 
 peerTest(
@@ -31,8 +31,8 @@ transports: { far-1: { proxy: { url: "socks5h://${far.address}" } } }
 routes: [{ to: 127.0.0.2, via: far-1 }]
 `);
     await using target = echoServer();
-    await using door = await home.door();
-    const address = await door.address();
+    await using instance = await home.instance();
+    const address = await instance.address();
     using live = await throughSocks5(address, { host: "127.0.0.1", port: target.port });
     await live.send("x");
     await live.take(1);
@@ -41,7 +41,7 @@ routes: [{ to: 127.0.0.2, via: far-1 }]
       await failing.send(socks5Asking({ host, port: 1 }));
       await failing.rest();
     }
-    const admin = await listenerOf(door, "admin");
+    const admin = await listenerOf(instance, "admin");
     for (const field of ["Host: any.example", `Host: ${admin}\r\nOrigin: http://evil.example`]) {
       assert.match(await ask(admin, "GET /metrics HTTP/1.1", field), /^HTTP\/1\.1 403 /);
     }
@@ -58,8 +58,8 @@ routes: [{ to: 127.0.0.2, via: far-1 }]
 Deno.test("F23: a POST from a foreign origin is 403, whatever else it brings", async () => {
   await using home = await Household.open();
   await home.configure("default: direct\n");
-  await using door = await home.door();
-  const address = await door.address();
+  await using instance = await home.instance();
+  const address = await instance.address();
   for (const path of ["/reload", "/connections/1/close"]) {
     const foreign = [
       ["Origin: http://evil.example"],
@@ -86,15 +86,15 @@ Deno.test("F23: a POST from a foreign origin is 403, whatever else it brings", a
       /^HTTP\/1\.1 403 /,
     );
   }
-  assert.doesNotMatch(door.stderr, /config\.reload/);
+  assert.doesNotMatch(instance.stderr, /config\.reload/);
 });
 
 Deno.test("a PAC file read through a tunnel names PROXY where the door asks for a password", async () => {
   await using home = await Household.open();
   await home.configure("listen: { auth: { users: [{ name: me, passwordFile: pw }] } }\ndefault: reject\n");
   await Deno.writeTextFile(`${home.places.config}/pw`, "secret\n", { mode: 0o600 });
-  await using door = await home.door();
-  const address = await door.address();
+  await using instance = await home.instance();
+  const address = await instance.address();
   for (const [host, proxy] of [["localhost:1", "localhost:1"], ["localhost", "localhost:80"]] as const) {
     const pac = await ask(address, "GET /proxy.pac HTTP/1.1", `Host: ${host}`);
     assert.ok(pac.includes(`var PROXY = "PROXY ${proxy}";`), pac.slice(0, 400));
@@ -108,8 +108,8 @@ Deno.test("F28: a password in a URL is in no log, page, status or explanation", 
   await home.configure(
     `transports: { far: { proxy: { url: "http://me:${secret}@${far.address}" } } }\ndefault: far\n`,
   );
-  await using door = await home.door(["--log-level", "debug"]);
-  const address = await door.address();
+  await using instance = await home.instance(["--log-level", "debug"]);
+  const address = await instance.address();
   const said = [
     await ask(address, "CONNECT site.example:80 HTTP/1.1", "Host: x"),
     await ask(address, "GET http://site.example/ HTTP/1.1", "Host: x"),
@@ -132,9 +132,9 @@ Deno.test("F28: a password in a URL is in no log, page, status or explanation", 
     const { stdout, stderr } = await home.run(command);
     said.push(stdout, stderr);
   }
-  door.kill("SIGTERM");
-  await door.ended;
-  for (const text of [...said, door.stderr]) {
+  instance.kill("SIGTERM");
+  await instance.ended;
+  for (const text of [...said, instance.stderr]) {
     assert.ok(!text.includes(secret), text);
     assert.ok(!text.includes(btoa(`me:${secret}`)), text);
   }

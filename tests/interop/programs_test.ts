@@ -16,8 +16,12 @@ peerTest("K19: Go's golang.org/x/net/proxy half-closes and gets the whole answer
     const heard = await client.restText();
     await client.send(heard.repeat(100_000));
   });
-  await using door = await home.door();
-  const { code, stdout, stderr } = await runPeer(goclient, ["socks5", await door.address(), target.address], {
+  await using listener = await home.instance();
+  const { code, stdout, stderr } = await runPeer(goclient, [
+    "socks5",
+    await listener.address(),
+    target.address,
+  ], {
     stdin: "over the door\n",
   });
   assert.equal(code, 0, stderr);
@@ -35,10 +39,10 @@ peerTest("Go's net/http comes through by what the environment says, names unreso
 transports: { far: { proxy: { url: "socks5h://${far.address}" } } }
 routes: [{ to: lab.example, via: far }]
 `);
-  await using door = await home.door();
+  await using listener = await home.instance();
   for (const scheme of ["http", "socks5"]) {
     const { code, stdout, stderr } = await runPeer(goclient, ["environment", "http://web.lab.example/go"], {
-      env: { HTTP_PROXY: `${scheme}://${await door.address()}` },
+      env: { HTTP_PROXY: `${scheme}://${await listener.address()}` },
     });
     assert.deepEqual([code, stdout], [0, "HTTP/1.1 200 OK\nhidden: web.lab.example/go\n"], stderr);
   }
@@ -48,9 +52,9 @@ peerTest("Python's urllib, requests and PySocks come through", ["python"], async
   await using home = await Household.open();
   await home.configure("default: direct\n");
   await using site = new WebSite();
-  const door = await (await home.door()).address();
+  const listener = await (await home.instance()).address();
   const url = `http://${site.address}`;
-  const [host = "", port = ""] = door.split(":");
+  const [host = "", port = ""] = listener.split(":");
   const programs = {
     urllib: `
 import urllib.request
@@ -60,7 +64,7 @@ import requests
 print(requests.get("${url}/requests", timeout=8).text, end="")`,
     "requests over socks5h": `
 import requests
-proxies = {"http": "socks5h://${door}"}
+proxies = {"http": "socks5h://${listener}"}
 session = requests.Session()
 session.trust_env = False
 print(session.get("${url}/socks5h", proxies=proxies, timeout=8).text, end="")`,
@@ -80,7 +84,7 @@ for kind in (socks.SOCKS4, socks.SOCKS5, socks.HTTP):
         answer += more
     print(answer.split(b"\\r\\n\\r\\n")[1].decode(), end="")`,
   };
-  const env = { http_proxy: `http://${door}`, https_proxy: `http://${door}` };
+  const env = { http_proxy: `http://${listener}`, https_proxy: `http://${listener}` };
   for (const [name, program] of Object.entries(programs)) {
     const { code, stdout, stderr } = await runPeer(python, ["-c", program], { env });
     assert.equal(code, 0, `${name}: ${stderr}`);
@@ -110,14 +114,17 @@ Deno.test("Deno's fetch and WebSocket come through by HTTP_PROXY, the WebSocket 
   await using home = await Household.open();
   await home.configure("default: direct\n");
   await using site = new WebSite();
-  await using door = await home.door();
+  await using listener = await home.instance();
   const program = `${home.directory}/client.ts`;
   await Deno.writeTextFile(program, denoProgram);
   const { code, stdout, stderr } = await runPeer(Deno.execPath(), [
     ...["run", "--quiet", "--no-config", "--no-prompt", "--allow-net=127.0.0.1", program, site.address],
-  ], { env: { HTTP_PROXY: `http://${await door.address()}`, HOME: home.directory } });
+  ], { env: { HTTP_PROXY: `http://${await listener.address()}`, HOME: home.directory } });
   assert.equal(code, 0, stderr);
   assert.deepEqual(JSON.parse(stdout), { sum: await sha256(large()), said: "over the door" });
-  await eventually("both are told of", () => door.stderr.match(/conn\.done .*protocol=http /g)?.length === 2);
-  assert.match(door.stderr, new RegExp(`target=${site.address} `));
+  await eventually(
+    "both are told of",
+    () => listener.stderr.match(/conn\.done .*protocol=http /g)?.length === 2,
+  );
+  assert.match(listener.stderr, new RegExp(`target=${site.address} `));
 });

@@ -57,10 +57,10 @@ peerTest("accept-new leaves modes and links as they are", ["sh"], async ({ sh })
 
 Deno.test("accept-new of many hosts at once writes each of them on a line of its own, once", async () => {
   const file = `${await Deno.makeTempDir()}/known_hosts`;
-  const doors = [hostKeys(), hostKeys(), hostKeys()];
+  const instances = [hostKeys(), hostKeys(), hostKeys()];
   const names = Array.from({ length: 8 }, (_, index) => `host${index}.example`);
   const decisions = await Promise.all(
-    doors.flatMap((keys) =>
+    instances.flatMap((keys) =>
       names.map((name) => keys.decide(settings(file, name), blobOf.ed25519(1), { signal }))
     ),
   );

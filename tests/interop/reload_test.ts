@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually, runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
-import { type Door, Household } from "../support/postern_process.ts";
+import { Household, type Instance } from "../support/postern_process.ts";
 import { RawClient, socks5Asking, throughSocks5 } from "../support/raw_client.ts";
 import { echoServer } from "../support/target_server.ts";
 import { large, sha256, WebSite } from "../support/web_site.ts";
@@ -11,14 +11,14 @@ const closed = "routes: [{ to: 127.0.0.1, via: reject }]\n";
 const broken = "routes:\n  - { to: 127.0.0.1, via: nowhere }\n";
 
 /** The SOCKS5 reply to a request for a port of loopback. */
-async function reply(door: string, port: number): Promise<number | undefined> {
-  using client = await RawClient.connect(door);
+async function reply(instance: string, port: number): Promise<number | undefined> {
+  using client = await RawClient.connect(instance);
   await client.send(socks5Asking({ host: "127.0.0.1", port }));
   return (await client.take(12))[3];
 }
 
-async function becomes(door: Door, port: number, code: number): Promise<void> {
-  const address = await door.address();
+async function becomes(instance: Instance, port: number, code: number): Promise<void> {
+  const address = await instance.address();
   const start = performance.now();
   await eventually(`reply ${code}`, async () => await reply(address, port) === code);
   assert.ok(performance.now() - start < 1500, "the new route must work within a second or so");
@@ -106,17 +106,17 @@ for (const { name, prepare } of replacements) {
       await using home = await Household.open();
       await using target = echoServer();
       const { path, replace } = await prepare(home, open, bash);
-      await using door = await home.door(["--config", path]);
-      assert.equal(await reply(await door.address(), target.port), 0);
+      await using instance = await home.instance(["--config", path]);
+      assert.equal(await reply(await instance.address(), target.port), 0);
       for (let round = 0; round < 2; round++) {
         await replace(closed);
-        await becomes(door, target.port, 2);
+        await becomes(instance, target.port, 2);
         await replace(broken);
-        const { index } = await door.says(/config\.refused .*config\.yaml:2:\d+/);
+        const { index } = await instance.says(/config\.refused .*config\.yaml:2:\d+/);
         assert.ok(index > 0);
-        assert.equal(await reply(await door.address(), target.port), 2);
+        assert.equal(await reply(await instance.address(), target.port), 2);
         await replace(open);
-        await becomes(door, target.port, 0);
+        await becomes(instance, target.port, 0);
       }
     },
   );
@@ -125,14 +125,14 @@ for (const { name, prepare } of replacements) {
 Deno.test("F18: status tells why a configuration is not used, until it is mended", async () => {
   await using home = await Household.open();
   await home.configure(closed);
-  await using door = await home.door();
+  await using instance = await home.instance();
   const problem = async () => JSON.parse((await home.run(["status", "-o", "json"])).stdout)[0].config.problem;
   assert.equal(await problem(), undefined);
   await home.configure(broken);
-  await door.says(/config\.refused/);
+  await instance.says(/config\.refused/);
   assert.match(await problem(), /config\.yaml:2:\d+: .*"?nowhere"?/);
   await home.configure(open);
-  await door.says(/config\.reloaded/);
+  await instance.says(/config\.reloaded/);
   assert.equal(await problem(), undefined);
 });
 
@@ -140,19 +140,19 @@ Deno.test("F19: a download goes on over reloads that take its route away, new co
   await using home = await Household.open();
   await home.configure(open);
   await using site = new WebSite();
-  await using door = await home.door();
-  const address = await door.address();
+  await using instance = await home.instance();
+  const address = await instance.address();
   const host = { host: "127.0.0.1", port: site.port };
   using client = await throughSocks5(address, host);
   await client.send(`GET /large HTTP/1.0\r\nHost: x\r\n\r\n`);
   await client.takeUntil("\r\n\r\n");
   await home.configure(closed);
-  await becomes(door, site.port, 2);
+  await becomes(instance, site.port, 2);
   await home.configure(broken);
-  await door.says(/config\.refused/);
+  await instance.says(/config\.refused/);
   assert.equal(await reply(address, site.port), 2);
   assert.equal(await sha256(await client.rest()), await sha256(large()));
-  await door.says(
+  await instance.says(
     new RegExp(`conn\\.done .*target=127\\.0\\.0\\.1:${site.port} transport=direct .*outcome=done`),
   );
 });
@@ -179,11 +179,11 @@ for (const { name, text, says } of refused) {
       assert.match(stderr + stdout, says);
     }
     await home.configure(open);
-    await using door = await home.door();
+    await using instance = await home.instance();
     await home.configure(text);
-    await door.says(/config\.refused/);
+    await instance.says(/config\.refused/);
     assert.equal((await home.run(["reload"])).code, 4);
     await using target = echoServer();
-    assert.equal(await reply(await door.address(), target.port), 0);
+    assert.equal(await reply(await instance.address(), target.port), 0);
   });
 }

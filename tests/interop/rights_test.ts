@@ -30,7 +30,7 @@ Deno.test("a configuration still names variables", async () => {
 
 Deno.test("status, connections, explain, env, pac and reload print every format without any right", async () => {
   await using home = await Household.open();
-  await using door = await home.door(["--route", "a.example=reject"]);
+  await using instance = await home.instance(["--route", "a.example=reject"]);
   for (const output of ["table", "json", "yaml"]) {
     for (const words of [["status"], ["connections"], ["explain", "a.example"], ["reload"]]) {
       const { code, stderr } = await home.run([...words, "-o", output]);
@@ -42,8 +42,8 @@ Deno.test("status, connections, explain, env, pac and reload print every format 
     assert.equal(code, 0, stderr);
     assert.ok(stdout.includes(words[0] === "env" ? "http_proxy" : "FindProxyForURL"), stdout);
   }
-  door.kill("SIGTERM");
-  assert.equal((await door.ended).code, 0);
+  instance.kill("SIGTERM");
+  assert.equal((await instance.ended).code, 0);
 });
 
 const plain = "routes: [{ to: a.example, via: reject }]\n";
@@ -53,7 +53,7 @@ const withSsh = `transports: { jump: { ssh: jump1 } }\n${plain}`;
 Deno.test("a reload that adds ssh to an instance without is refused, and the old configuration stays", async () => {
   await using home = await Household.open();
   await home.configure(plain);
-  await using door = await home.door();
+  await using instance = await home.instance();
   await home.configure(`${withSsh}default: jump\n`);
   const { code, stderr } = await home.run(["reload"]);
   assert.equal(code, 1, stderr);
@@ -66,9 +66,9 @@ Deno.test("a reload that adds ssh to an instance without is refused, and the old
   assert.match(config.problem ?? "", gone);
   assert.ok(!transports.some(({ name }) => name === "jump"));
   assert.match((await home.run(["explain", "b.example"])).stdout, /goes to direct/);
-  door.kill("SIGTERM");
-  await door.ended;
-  await using again = await home.door();
+  instance.kill("SIGTERM");
+  await instance.ended;
+  await using again = await home.instance();
   assert.match((await home.run(["explain", "b.example"])).stdout, /goes to jump/);
   again.kill("SIGTERM");
   assert.equal((await again.ended).code, 0);
@@ -77,7 +77,7 @@ Deno.test("a reload that adds ssh to an instance without is refused, and the old
 Deno.test("a stored catalogue with jump hosts that comes to an instance without ssh is refused", async () => {
   await using home = await Household.open();
   await home.configure(plain);
-  await using _door = await home.door();
+  await using _instance = await home.instance();
   const mapping = `${home.places.cache.replace(/[^/]*$/, "")}io.vshn.kharon`;
   await Deno.mkdir(mapping, { recursive: true, mode: 0o700 });
   await home.configure(`${plain}catalogues: [{ lieutenant: 'https://api.example' }]\n`);
@@ -94,7 +94,7 @@ peerTest("a reload that adds a cluster with a sign-in program to an instance wit
   const marker = `${home.directory}/started`;
   const env = await withPlugin(home, { sh, name: "kubelogin", marker });
   await home.configure(plain);
-  await using _door = await home.door([], { env });
+  await using _instance = await home.instance([], { env });
   await home.configure(await clusterOf(home, api, { exec: exec("kubelogin") }) + plain);
   const { code, stderr } = await home.run(["reload"]);
   assert.equal(code, 1, stderr);
@@ -115,9 +115,9 @@ peerTest("an instance whose clusters have no sign-in program starts none that a 
   const marker = `${home.directory}/started`;
   const env = await withPlugin(home, { sh, name: "kubelogin", marker });
   await home.configure(await clusterOf(home, api, { token: "t" }) + toCluster);
-  await using door = await home.door(["--log-level", "debug"], { env });
+  await using instance = await home.instance(["--log-level", "debug"], { env });
   // The last rights go once the kubeconfigs have been read.
-  await door.says(/rights\.kept/);
+  await instance.says(/rights\.kept/);
   await clusterOf(home, api, { exec: exec("kubelogin") });
   assert.equal((await home.run(["reload"])).code, 0);
   const refused = await home.run(["explain", "--dial", "web.shop.svc:80"]);
@@ -127,9 +127,9 @@ peerTest("an instance whose clusters have no sign-in program starts none that a 
   );
   assert.match(refused.stdout + refused.stderr, /restart the instance/);
   assert.equal(await isThere(marker), false);
-  door.kill("SIGTERM");
-  await door.ended;
-  await using again = await home.door([], { env });
+  instance.kill("SIGTERM");
+  await instance.ended;
+  await using again = await home.instance([], { env });
   await home.run(["explain", "--dial", "web.shop.svc:80"]);
   assert.equal(await Deno.readTextFile(marker), "the environment\n", again.stderr);
 });
@@ -140,8 +140,8 @@ for (const name of [".ssh", "etc/resolver"]) {
     await Deno.mkdir(`${home.directory}/${name}`, { recursive: true, mode: 0o700 });
     const path = `${home.directory}/${name}/socket`;
     await home.configure(`listen: { mixed: 127.0.0.1:0 }\n${plain}`);
-    await using door = home.start(["proxy"], { env: { POSTERN_ROOT: home.directory } });
-    await door.ready;
+    await using instance = home.start(["proxy"], { env: { POSTERN_ROOT: home.directory } });
+    await instance.ready;
     await home.configure(`listen: { mixed: 127.0.0.1:0, unix: ${path} }\n${plain}`);
     const { code, stderr } = await home.run(["reload"]);
     assert.equal(code, 1, stderr);
@@ -153,8 +153,8 @@ for (const name of [".ssh", "etc/resolver"]) {
     );
     assert.equal(await isThere(path), false);
     if (isFromSource) return;
-    door.kill("SIGTERM");
-    assert.equal((await door.ended).code, 0);
+    instance.kill("SIGTERM");
+    assert.equal((await instance.ended).code, 0);
     await using again = home.start(["proxy"], { env: { POSTERN_ROOT: home.directory } });
     await again.ready;
     assert.equal(await isThere(path), true);

@@ -181,7 +181,7 @@ peerTest("the agents for launchd are plists, whatever their paths hold", ["pytho
     const files = launchdPlists("/Users/me", {
       isAlways,
       self: ["/opt/postern"],
-      doorArguments: ["proxy", `--config=${path}`],
+      serviceArguments: ["proxy", `--config=${path}`],
       updateArguments: ["update"],
       hasTimer: true,
       addresses: ["127.0.0.1:12000", "[::1]:12000"],
@@ -217,7 +217,7 @@ peerTest("the agents for launchd are plists, whatever their paths hold", ["pytho
         : {
           inetdCompatibility: { Wait: true },
           Sockets: {
-            Door: {
+            Instance: {
               SockType: "stream",
               SockFamily: "IPv4",
               SockNodeName: "127.0.0.1",
@@ -251,7 +251,7 @@ peerTest(
     await using target = echoServer();
     const log = `${home.directory}/door.log`;
     const ready = `${home.directory}/ready`;
-    await using door = home.start(
+    await using instance = home.start(
       ["proxy", "--on-demand", "launchd=Door", "--log-file", log, "--ready-file", ready, "--idle-exit", "0"],
       { under: [python, "-c", inetd, `${port}`] },
     );
@@ -267,8 +267,8 @@ peerTest(
     await client.send("hello");
     assert.deepEqual(await client.take(5), latin1("hello"));
     client.close();
-    door.kill("SIGTERM");
-    assert.equal((await door.ended).code, 0, await Deno.readTextFile(log));
+    instance.kill("SIGTERM");
+    assert.equal((await instance.ended).code, 0, await Deno.readTextFile(log));
   },
   linux,
 );

@@ -8,7 +8,7 @@ import { Keycloak, KeycloakBrowser, keycloakPeers } from "../support/keycloak.ts
 import { Lieutenant } from "../support/lieutenant.ts";
 import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
-import { type Door, type Ended, Household } from "../support/postern_process.ts";
+import { type Ended, Household, type Instance } from "../support/postern_process.ts";
 import { signInTurn } from "../support/sign_in_port.ts";
 import { testTls } from "../support/tls_files.ts";
 
@@ -143,7 +143,7 @@ peerTest(
 );
 
 /** Lets a command come to its end with a person who signs in where it says. */
-async function withBrowser(command: Door, user: string): Promise<Ended> {
+async function withBrowser(command: Instance, user: string): Promise<Ended> {
   const [, address = ""] = await command.says(/open this address:\n(\S+)\n/);
   const page = await new KeycloakBrowser(user).visit(address);
   assert.match(page, /You can close this window/);

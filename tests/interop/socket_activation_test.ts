@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually, freePort, runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
-import { type CommandOptions, type Door, Household } from "../support/postern_process.ts";
+import { type CommandOptions, Household, type Instance } from "../support/postern_process.ts";
 import { latin1, RawClient, throughSocks5 } from "../support/raw_client.ts";
 import { echoServer, TargetServer } from "../support/target_server.ts";
 
@@ -12,15 +12,15 @@ async function activated(
   { args, names = "postern.socket", under = [] }:
     & { args: readonly string[]; names?: string }
     & CommandOptions,
-): Promise<{ readonly door: Door; readonly address: string }> {
+): Promise<{ readonly instance: Instance; readonly address: string }> {
   const address = `127.0.0.1:${freePort()}`;
   // It hands on nothing of the environment but what it is told to.
   const { env } = home.commandLine([]);
   const kept = Object.keys(env).flatMap((name) => ["-E", name]);
   const wrap = [...under, activate, "-l", address, `--fdname=${names}`, ...kept];
-  const door = home.start(["proxy", ...args], { under: wrap });
-  await door.says(/Listening on/);
-  return { door, address };
+  const instance = home.start(["proxy", ...args], { under: wrap });
+  await instance.says(/Listening on/);
+  return { instance, address };
 }
 
 async function assertServes(address: string, target: TargetServer): Promise<void> {
@@ -47,13 +47,13 @@ for (const { name, ...handed } of cases) {
       await using home = await Household.open();
       await home.configure("default: direct\nlisten: { mixed: 127.0.0.1:1 }\n");
       await using target = echoServer();
-      const { door, address } = await activated(activate, home, handed);
-      await using _door = door;
+      const { instance, address } = await activated(activate, home, handed);
+      await using _instance = instance;
       await assertServes(address, target);
-      assert.deepEqual(await door.ready, [address]);
+      assert.deepEqual(await instance.ready, [address]);
       await assertServes(address, target);
-      door.kill("SIGTERM");
-      assert.equal((await door.ended).code, 0);
+      instance.kill("SIGTERM");
+      assert.equal((await instance.ended).code, 0);
     },
     { platforms: ["linux"] },
   );
@@ -65,13 +65,13 @@ peerTest(
   async ({ systemd_socket_activate: activate }) => {
     await using home = await Household.open();
     await home.configure("default: direct\n");
-    const { door, address } = await activated(activate, home, {
+    const { instance, address } = await activated(activate, home, {
       args: ["--on-demand", "systemd=postern.socket"],
       names: "other.socket",
     });
-    await using _door = door;
+    await using _instance = instance;
     using _client = await RawClient.connect(address);
-    const { code, stderr } = await door.ended;
+    const { code, stderr } = await instance.ended;
     assert.equal(code, 1);
     assert.match(stderr, /Cannot start on demand: .*"postern\.socket", but 1 named other\.socket\n/);
   },
@@ -85,20 +85,20 @@ peerTest(
     await using home = await Household.open();
     await home.configure("default: direct\n");
     await using target = echoServer();
-    const { door, address } = await activated(activate, home, {
+    const { instance, address } = await activated(activate, home, {
       args: ["--on-demand", "systemd=postern.socket", "--idle-exit", "300ms"],
     });
-    await using _door = door;
+    await using _instance = instance;
     {
       using client = await throughSocks5(address, { host: "127.0.0.1", port: target.port });
       // Three times as long as it may be idle.
       await new Promise((resolve) => setTimeout(resolve, 900));
       await client.send("still here");
       assert.deepEqual(await client.take(10), latin1("still here"));
-      assert.doesNotMatch(door.stderr, /door\.stopping/);
+      assert.doesNotMatch(instance.stderr, /door\.stopping/);
     }
-    assert.equal((await door.ended).code, 0);
-    assert.match(door.stderr, /door\.stopping why="idle/);
+    assert.equal((await instance.ended).code, 0);
+    assert.match(instance.stderr, /door\.stopping why="idle/);
   },
   { platforms: ["linux"] },
 );
@@ -114,8 +114,8 @@ peerTest(
       const all = await client.rest();
       await client.send(all);
     });
-    const { door, address } = await activated(activate, home, { args: [] });
-    await using _door = door;
+    const { instance, address } = await activated(activate, home, { args: [] });
+    await using _instance = instance;
     using client = await throughSocks5(address, { host: "127.0.0.1", port: target.port });
     const sent = new Uint8Array(size).map((_, at) => (at * 31) >> 3);
     await client.send(sent);
@@ -132,15 +132,15 @@ peerTest(
     await using home = await Household.open();
     await home.configure("listen: { limits: { handshake: 1m } }\ndefault: direct\n");
     await using target = echoServer();
-    const { door, address } = await activated(activate, home, {
+    const { instance, address } = await activated(activate, home, {
       args: [],
       under: [bash, "-c", 'ulimit -n 64; exec "$@"', "bash"],
     });
-    await using _door = door;
+    await using _instance = instance;
     const clients = await Promise.all(Array.from({ length: 300 }, () => RawClient.connect(address)));
     try {
-      await door.says(/ ERROR door\.accept_failed /);
-      const { stdout } = await runPeer(loadgen, ["wait", "-pid", `${door.pid}`, "-rest", "1s"]);
+      await instance.says(/ ERROR door\.accept_failed /);
+      const { stdout } = await runPeer(loadgen, ["wait", "-pid", `${instance.pid}`, "-rest", "1s"]);
       assert.ok(JSON.parse(stdout).cpu_percent < 30, stdout);
       const began = performance.now();
       using page = await RawClient.connect(address);

@@ -175,7 +175,7 @@ peerTest(
     await using held = new AsyncDisposableStack();
     const [closed, open] = [transports.map(() => held.use(page())), transports.map(() => held.use(page()))];
     const household = await home(paths, { closed, open, held });
-    const instance = held.use(await household.door());
+    const instance = held.use(await household.instance());
     const address = await instance.address();
     const wrong: string[] = [];
     const expect = async (way: Way, host: string, port: number, answer: string) => {

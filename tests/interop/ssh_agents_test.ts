@@ -19,7 +19,7 @@ async function signIn(
 }
 
 /** Stands before an agent and lets through what the test says, by the number of the request (agent protocol, 5.1). */
-class AgentDoor implements AsyncDisposable {
+class AgentInstance implements AsyncDisposable {
   readonly path: string;
   /** The requests that came. */
   readonly asked: number[] = [];
@@ -100,8 +100,8 @@ peerTest("signIn() goes on with other keys where an agent refuses to sign", peer
 peerTest("an agent that hangs costs two seconds at most, and the other hosts none", peers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const [slow, quick] = [await lab.start("slow"), await lab.start("quick")];
-  await using door = new AgentDoor(`${lab.directory}/door`, "", () => false);
-  await using ssh = new SshTransports([lab.host(slow, { identityAgent: door.path }), lab.host(quick)]);
+  await using instance = new AgentInstance(`${lab.directory}/door`, "", () => false);
+  await using ssh = new SshTransports([lab.host(slow, { identityAgent: instance.path }), lab.host(quick)]);
   const startedAt = performance.now();
   const connecting = ssh.to("slow").connect({ signal });
   await ssh.to("quick").connect({ signal });
@@ -109,7 +109,7 @@ peerTest("an agent that hangs costs two seconds at most, and the other hosts non
   await connecting;
   const took = performance.now() - startedAt;
   assert.ok(took > 1900 && took < 5000, `${took} ms`);
-  assert.deepEqual(door.asked, [listing]);
+  assert.deepEqual(instance.asked, [listing]);
 });
 
 peerTest("an agent that never signs is named when the time is up", peers, async (paths) => {
@@ -117,15 +117,19 @@ peerTest("an agent that never signs is named when the time is up", peers, async 
   const sshd = await lab.start("jump1");
   await using agent = new SshAgent(`${lab.directory}/agent`, paths);
   await agent.add(lab.key);
-  await using door = new AgentDoor(`${lab.directory}/door`, agent.path, (request) => request === listing);
-  const more = { identityAgent: door.path, identityFiles: [], connectTimeout: 700 };
+  await using instance = new AgentInstance(
+    `${lab.directory}/door`,
+    agent.path,
+    (request) => request === listing,
+  );
+  const more = { identityAgent: instance.path, identityFiles: [], connectTimeout: 700 };
   const startedAt = performance.now();
   await assert.rejects(signIn(lab, sshd, { more }), {
     code: "timeout",
     message: /ssh jump1: no session within 0\.7 s, the last step: signs with user_ed25519 of the agent/,
   });
   assert.ok(performance.now() - startedAt < 3000);
-  assert.deepEqual(door.asked, [listing, signing]);
+  assert.deepEqual(instance.asked, [listing, signing]);
 });
 
 peerTest("an agent is asked anew for each sign-in, and its socket is given back", peers, async (paths) => {
@@ -133,11 +137,11 @@ peerTest("an agent is asked anew for each sign-in, and its socket is given back"
   const sshd = await lab.start("jump1");
   await using agent = new SshAgent(`${lab.directory}/agent`, paths);
   await agent.add(lab.key);
-  await using door = new AgentDoor(`${lab.directory}/door`, agent.path, () => true);
-  const more = { identityAgent: door.path, identityFiles: [] };
+  await using instance = new AgentInstance(`${lab.directory}/door`, agent.path, () => true);
+  const more = { identityAgent: instance.path, identityFiles: [] };
   for (let times = 1; times <= 3; times++) {
     await signIn(lab, sshd, { more });
-    assert.deepEqual(door.asked, Array(times).fill([listing, signing]).flat());
+    assert.deepEqual(instance.asked, Array(times).fill([listing, signing]).flat());
   }
 });
 

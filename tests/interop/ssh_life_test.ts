@@ -6,7 +6,7 @@ import { eventually, runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import type { Household } from "../support/postern_process.ts";
 import { type RawClient, throughSocks5 } from "../support/raw_client.ts";
-import { type Door, openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
+import { type Instance, openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
 import { type Sshd, SshLab, sshPeers } from "../support/sshd.ts";
 import { echoServer } from "../support/target_server.ts";
 
@@ -21,10 +21,10 @@ async function exchange(client: RawClient, count = 100): Promise<void> {
 
 /** One exchange over a connection of its own. */
 async function ask(
-  door: Door,
+  instance: Instance,
   { host = loopback, port }: { readonly host?: string; readonly port: number },
 ): Promise<void> {
-  using client = await throughSocks5(await door.address(), { host, port });
+  using client = await throughSocks5(await instance.address(), { host, port });
   await exchange(client);
 }
 
@@ -37,8 +37,8 @@ interface Hop {
 
 /** The hops of a transport, as `status` has them. */
 async function hops(home: Household, name: string): Promise<readonly Hop[]> {
-  const [door] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
-  return door.transports.find((transport: { name: string }) => transport.name === name).hops;
+  const [instance] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
+  return instance.transports.find((transport: { name: string }) => transport.name === name).hops;
 }
 
 const three = (a: Sshd, b: Sshd, c: Sshd) => [
@@ -62,12 +62,12 @@ peerTest(
         "default: c",
       ],
     });
-    await using door = await home.door();
-    await Promise.all(Array.from({ length: 10 }, () => ask(door, echo)));
+    await using instance = await home.instance();
+    await Promise.all(Array.from({ length: 10 }, () => ask(instance, echo)));
     assert.deepEqual([a.signIns, b.signIns, c.signIns], [1, 1, 1]);
     // The echo listens on 127.0.0.1 alone: an answer is an answer of the host that was asked.
     for (const host of ["127.0.0.2", "127.0.0.3", "127.0.0.4"]) {
-      await assert.rejects(ask(door, { host, port: echo.port }), /SOCKS5 reply 5/);
+      await assert.rejects(ask(instance, { host, port: echo.port }), /SOCKS5 reply 5/);
     }
     assert.deepEqual([a.signIns, b.signIns, c.signIns], [1, 1, 1]);
     assert.deepEqual(
@@ -103,15 +103,15 @@ peerTest(
         "default: near",
       ],
     });
-    await using door = await home.door();
-    await ask(door, echo);
+    await using instance = await home.instance();
+    await ask(instance, echo);
     assert.deepEqual(corp.asked, ["near.corp.example:22"]);
-    await ask(door, { host: "lost.example", port: 80 });
+    await ask(instance, { host: "lost.example", port: 80 });
     assert.deepEqual([near.signIns, far.signIns, lost.asked], [1, 0, ["lost.example:80"]]);
-    await assert.rejects(ask(door, { host: "127.0.0.2", port: echo.port }), /reply 5/);
+    await assert.rejects(ask(instance, { host: "127.0.0.2", port: echo.port }), /reply 5/);
     assert.deepEqual([near.signIns, far.signIns], [1, 1]);
     // The same host reached in another way is another session.
-    await assert.rejects(ask(door, { host: "127.0.0.3", port: echo.port }), /reply 5/);
+    await assert.rejects(ask(instance, { host: "127.0.0.3", port: echo.port }), /reply 5/);
     assert.deepEqual([near.signIns, far.signIns, corp.asked.length], [1, 2, 1]);
   },
 );
@@ -134,14 +134,14 @@ peerTest("accept-new writes down an unknown key, and refuses another one later",
     ].join("\n"),
   );
   {
-    await using door = await home.door();
-    await ask(door, echo);
+    await using instance = await home.instance();
+    await ask(instance, echo);
     assert.equal(await Deno.readTextFile(own), known);
     const other = (await Deno.readTextFile(`${lab.key}.pub`)).split(" ").slice(0, 2).join(" ");
     await Deno.writeTextFile(own, `[${loopback}]:${sshd.port} ${other}\n`);
   }
-  await using door = await home.door();
-  await assert.rejects(ask(door, echo), /reply 2/);
+  await using instance = await home.instance();
+  await assert.rejects(ask(instance, echo), /reply 2/);
   assert.equal((await Deno.readTextFile(own)).trim().split("\n").length, 1);
 });
 
@@ -153,8 +153,8 @@ peerTest("a chain carries 500 connections at once, and forgets them", sshPeers, 
     ssh: [...sshHostLines("a", a), ...sshHostLines("b", b, "ProxyJump a")],
     postern: ["transports: { b: { ssh: b } }", "default: b"],
   });
-  await using door = await home.door();
-  const address = await door.address();
+  await using instance = await home.instance();
+  const address = await instance.address();
   const target = { host: loopback, port: echo.port };
   const clients = await Promise.all(Array.from({ length: 500 }, () => throughSocks5(address, target)));
   try {
@@ -176,12 +176,23 @@ peerTest(`${inTurn} connections in turn leave nothing behind`, [...sshPeers, "lo
     ssh: sshHostLines("jump", sshd),
     postern: ["transports: { jump: { ssh: jump } }", "default: jump"],
   });
-  await using door = await home.door(["--log-level", "warn"]);
-  const address = await door.address();
+  await using instance = await home.instance(["--log-level", "warn"]);
+  const address = await instance.address();
   const grown: number[] = [];
   // A heap settles once, what is kept grows each time.
   for (let round = 0; round < 3; round++) {
-    const args = ["rate", "-door", address, "-pid", `${door.pid}`, "-grown", "-c", "1", "-n", `${inTurn}`];
+    const args = [
+      "rate",
+      "-door",
+      address,
+      "-pid",
+      `${instance.pid}`,
+      "-grown",
+      "-c",
+      "1",
+      "-n",
+      `${inTurn}`,
+    ];
     const { code, stdout, stderr } = await runPeer(paths.loadgen, args);
     assert.equal(code, 0, stderr);
     const { failed, grown_kB: memory, grown_files: files } = JSON.parse(stdout);
@@ -217,11 +228,11 @@ peerTest(`ten idle sessions cost less than ${mostBusy} % of a core over ${rest}`
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump");
   await using home = await openSshHousehold(lab, severalHosts(sshd, 10));
-  await using door = await home.door();
-  await Promise.all(Array.from({ length: 10 }, (_, at) => refused(door, at)));
+  await using instance = await home.instance();
+  await Promise.all(Array.from({ length: 10 }, (_, at) => refused(instance, at)));
   assert.equal(sshd.signIns, 10);
   const busyFor = async (rest: string): Promise<number> => {
-    const args = ["wait", "-pid", `${door.pid}`, "-rest", rest];
+    const args = ["wait", "-pid", `${instance.pid}`, "-rest", rest];
     const { code, stdout, stderr } = await runPeer(paths.loadgen, args);
     assert.equal(code, 0, stderr);
     return JSON.parse(stdout).cpu_percent;
@@ -237,21 +248,21 @@ peerTest("a hundred sessions die at once, and each serves the next client", sshP
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump");
   await using home = await openSshHousehold(lab, severalHosts(sshd, 100));
-  await using door = await home.door();
+  await using instance = await home.instance();
   const everyHost = Array.from({ length: 100 }, (_, at) => at);
-  await Promise.all(everyHost.map((at) => refused(door, at)));
+  await Promise.all(everyHost.map((at) => refused(instance, at)));
   assert.equal(sshd.signIns, 100);
   await sshd.signalSessions("KILL");
-  await Promise.all(everyHost.map((at) => refused(door, at)));
+  await Promise.all(everyHost.map((at) => refused(instance, at)));
   await eventually("all are signed in again", () => sshd.signIns === 200);
-  await Promise.all(everyHost.map((at) => refused(door, at)));
+  await Promise.all(everyHost.map((at) => refused(instance, at)));
   assert.equal(sshd.signIns, 200);
-  assert.equal(door.stderr.match(/ssh\.lost /g)?.length, 100);
+  assert.equal(instance.stderr.match(/ssh\.lost /g)?.length, 100);
 });
 
 /** The server answers for a port where nobody listens: the session works. */
-async function refused(door: Door, at: number): Promise<void> {
-  await assert.rejects(ask(door, { host: `127.0.1.${at}`, port: 1 }), /reply 5/);
+async function refused(instance: Instance, at: number): Promise<void> {
+  await assert.rejects(ask(instance, { host: `127.0.1.${at}`, port: 1 }), /reply 5/);
 }
 
 for (const isGone of [false, true]) {
@@ -265,18 +276,18 @@ for (const isGone of [false, true]) {
       postern: ["transports: { jump: { ssh: jump } }", "default: jump"],
       section: ["keepalive: 300ms", "deadAfter: 900ms"],
     });
-    await using door = await home.door();
-    using held = await throughSocks5(await door.address(), { host: loopback, port: echo.port });
-    door.kill("SIGSTOP");
+    await using instance = await home.instance();
+    using held = await throughSocks5(await instance.address(), { host: loopback, port: echo.port });
+    instance.kill("SIGSTOP");
     if (isGone) await sshd.signalSessions("STOP");
     // The sleep itself: there is nothing else to wait for.
     await new Promise((resolve) => setTimeout(resolve, 2000));
-    door.kill("SIGCONT");
+    instance.kill("SIGCONT");
     const startedAt = performance.now();
-    await ask(door, echo);
+    await ask(instance, echo);
     assert.ok(performance.now() - startedAt < 3000);
     assert.equal(sshd.signIns, isGone ? 2 : 1);
-    if (isGone) await door.says(/ssh\.lost /);
+    if (isGone) await instance.says(/ssh\.lost /);
     else await exchange(held);
   });
 }

@@ -53,9 +53,9 @@ peerTest(
     assert.match(odd.stdout, /problem {2}odd: Cannot use ssh odd: \S+ssh_config:\d+: KnownHostsCommand/);
     assert.match(odd.stdout, /engine: openssh for this host/);
 
-    await using door = await home.door();
+    await using instance = await home.instance();
     const before = await home.run(["explain", site.address]);
-    assert.ok(before.stdout.includes(way), before.stdout + door.stderr);
+    assert.ok(before.stdout.includes(way), before.stdout + instance.stderr);
     const { dial } = JSON.parse((await home.run(["explain", "--dial", site.address, "-o", "json"])).stdout);
     assert.equal(dial.steps.filter(({ step }: { step: string }) => steps.includes(step)).length, 4);
     const again = await home.run(["explain", "--dial", site.address]);
@@ -68,8 +68,8 @@ peerTest("status shows each chain, and what would help where a sign-in fails", s
   await using site = new WebSite();
   const { home, ports } = await household(lab);
   await using _home = home;
-  await using door = await home.door();
-  assert.equal((await home.run(["explain", "--dial", site.address])).code, 0, door.stderr);
+  await using instance = await home.instance();
+  assert.equal((await home.run(["explain", "--dial", site.address])).code, 0, instance.stderr);
   assert.equal((await home.run(["explain", "--dial", "locked.example:80"])).code, 5);
   let text = "";
   await eventually("the round trip is known", async () => {
@@ -97,9 +97,9 @@ peerTest("test signs in everywhere at once, beside a door that runs", sshPeers, 
   await using lab = await SshLab.create(paths);
   const { home } = await household(lab);
   await using _home = home;
-  await using door = await home.door();
+  await using instance = await home.instance();
   const { code, stdout, stderr } = await home.run(["test"]);
-  assert.equal(code, 7, stdout + stderr + door.stderr);
+  assert.equal(code, 7, stdout + stderr + instance.stderr);
   assert.match(stdout, /^ok {7}far +jump host +\d+ ms {2}near \d+ ms > far \d+ ms$/m);
   assert.match(
     stdout,
@@ -188,7 +188,7 @@ peerTest("a door takes up a change of the ssh configuration by itself", sshPeers
     ssh: [`Include ${lab.directory}/conf.d/*`, ...sshHostLines("near", near, "KnownHostsCommand /bin/false")],
     postern: ["transports: { near: { ssh: near }, far: { ssh: far.invalid } }", "default: near"],
   });
-  await using door = await home.door();
+  await using instance = await home.instance();
   const dial = () => home.run(["explain", "--dial", site.address]);
   assert.equal((await dial()).code, 4);
   const config = `${lab.directory}/ssh_config`;
@@ -197,13 +197,13 @@ peerTest("a door takes up a change of the ssh configuration by itself", sshPeers
     (await Deno.readTextFile(config)).replace(/.*KnownHosts.*\n/, ""),
   );
   await Deno.rename(`${config}.new`, config);
-  await door.says(/config\.reloaded/);
+  await instance.says(/config\.reloaded/);
   const { code, stdout } = await dial();
-  assert.equal(code, 0, stdout + door.stderr);
+  assert.equal(code, 0, stdout + instance.stderr);
 
   // A file that a pattern now finds is a change too.
   await Deno.writeTextFile(`${lab.directory}/conf.d/more`, sshHostLines("far.invalid", near).join("\n"));
-  await door.says(/config\.reloaded[^]*config\.reloaded/);
+  await instance.says(/config\.reloaded[^]*config\.reloaded/);
   const { transports: [, far] } = JSON.parse((await home.run(["config", "check", "-o", "json"])).stdout);
   assert.equal(far.isUsable, true);
   await eventually("the new address is known", async () => {
@@ -233,9 +233,9 @@ peerTest("what the ssh program serves is reported like the rest", [...sshPeers, 
   const explained = await home.run(["explain", "--dial", site.address]);
   assert.equal(explained.code, 0, explained.stdout + explained.stderr);
   assert.match(explained.stdout, /way {6}here > near \(ssh near/);
-  await using door = await home.door();
+  await using instance = await home.instance();
   const through = await home.run(["explain", "--dial", site.address]);
-  assert.equal(through.code, 0, through.stdout + door.stderr);
+  assert.equal(through.code, 0, through.stdout + instance.stderr);
   const [{ transports }] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
   const { state, hops } = transports.find(({ name }: { name: string }) => name === "near");
   assert.deepEqual([state, hops.map(({ host, state }: Hop) => [host, state])], ["ready", [[

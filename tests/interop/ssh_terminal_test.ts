@@ -10,7 +10,7 @@ const peers = [...sshPeers, "python", "curl"] as const;
 const usual = { echo: true, lines: true };
 
 /** A door at a terminal of its own, whose only way out is an ssh host with a locked key; and one request to it. */
-async function askedByDoor(
+async function askedByInstance(
   paths: PeerPaths<typeof peers[number]>,
   steps: readonly AtTerminal[],
 ): Promise<{ session: TerminalSession; answered: boolean; key: string; signIns: number }> {
@@ -23,15 +23,20 @@ async function askedByDoor(
     ssh: sshHostLines("near", near, `IdentityFile ${key}`, "IdentityAgent none", "PasswordAuthentication no"),
     postern: ["transports: { near: { ssh: near } }", "default: near"],
   });
-  const door = `127.0.0.1:${freePort()}`;
-  const { command, env } = home.commandLine(["proxy", "--listen", door]);
+  const instance = `127.0.0.1:${freePort()}`;
+  const { command, env } = home.commandLine(["proxy", "--listen", instance]);
   const atItsTerminal = atTerminal(paths.python, command, { steps, env });
   const asking = (async () => {
     await eventually("the door listens", async () => {
-      const probe = await runPeer(paths.curl, ["-s", "--connect-timeout", "1", `http://${door}/`]);
+      const probe = await runPeer(paths.curl, ["-s", "--connect-timeout", "1", `http://${instance}/`]);
       return probe.code !== 7;
     });
-    return await runPeer(paths.curl, ["-sSf", "--proxy", `socks5h://${door}`, `http://${site.address}/seen`]);
+    return await runPeer(paths.curl, [
+      "-sSf",
+      "--proxy",
+      `socks5h://${instance}`,
+      `http://${site.address}/seen`,
+    ]);
   })();
   const [session, { code }] = await Promise.all([atItsTerminal, asking]);
   if (code === 0) await near.untilSignIns(1);
@@ -39,7 +44,7 @@ async function askedByDoor(
 }
 
 peerTest("a door at a terminal asks for a passphrase when a request needs it", peers, async (paths) => {
-  const { session, answered, key, signIns } = await askedByDoor(paths, [
+  const { session, answered, key, signIns } = await askedByInstance(paths, [
     { until: "Passphrase of", press: "wrong\x15open sesame\r" },
     { until: "conn.done", signal: "TERM" },
   ]);
@@ -56,7 +61,7 @@ peerTest(
   "the interrupt key at a question stops the door, and the terminal is as before",
   peers,
   async (paths) => {
-    const { session, answered, signIns } = await askedByDoor(paths, [
+    const { session, answered, signIns } = await askedByInstance(paths, [
       { until: "Passphrase of", press: "open\x03" },
     ]);
     assert.equal(answered, false);
@@ -66,7 +71,7 @@ peerTest(
 );
 
 peerTest("SIGTERM at a question stops the door, and the terminal is as before", peers, async (paths) => {
-  const { session, answered } = await askedByDoor(paths, [{ until: "Passphrase of", signal: "TERM" }]);
+  const { session, answered } = await askedByInstance(paths, [{ until: "Passphrase of", signal: "TERM" }]);
   assert.equal(answered, false);
   assert.deepEqual([session.code, session.after], [0, usual], session.screen);
 });
@@ -84,14 +89,14 @@ peerTest(
       ssh: sshHostLines("near", near, `IdentityFile ${key}`, "IdentityAgent none"),
       postern: ["transports: { near: { ssh: near } }", "default: near"],
     });
-    await using door = await home.door();
+    await using instance = await home.instance();
     const { stdout } = await runPeer(paths.curl, [
       "-s",
       "--proxy",
-      `http://${await door.address()}`,
+      `http://${await instance.address()}`,
       "http://x.invalid/",
     ]);
-    assert.ok(stdout.includes(`ssh-add ${key}`), `${stdout}\n${door.stderr}`);
+    assert.ok(stdout.includes(`ssh-add ${key}`), `${stdout}\n${instance.stderr}`);
     const status = await home.run(["status", "-o", "json"]);
     assert.ok(status.stdout.includes(`add the key to the agent: ssh-add ${key}`), status.stdout);
   },

@@ -3,7 +3,7 @@ import { agentCommand, serverCommand } from "../support/konnectivity_commands.ts
 import { KonnectivityLab, konnectivityPeers, untilReady } from "../support/konnectivity_lab.ts";
 import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
-import { type Door, Household } from "../support/postern_process.ts";
+import { Household, type Instance } from "../support/postern_process.ts";
 import { latin1, RawClient, socks5Asking, socks5Request, throughSocks5 } from "../support/raw_client.ts";
 import { RoughLine } from "../support/rough_line.ts";
 import { sshHostLines, writeSshConfig } from "../support/ssh_household.ts";
@@ -40,10 +40,10 @@ async function opened(lines: readonly string[]): Promise<Household> {
 }
 
 /** A client that the door has taken, and that has said nothing yet. */
-async function silentClient(door: Door, echo: { readonly port: number }): Promise<RawClient> {
-  const client = await RawClient.connect(await door.address());
+async function silentClient(instance: Instance, echo: { readonly port: number }): Promise<RawClient> {
+  const client = await RawClient.connect(await instance.address());
   // Clients are taken in the order they come.
-  (await throughSocks5(await door.address(), { host: "127.0.0.1", port: echo.port })).close();
+  (await throughSocks5(await instance.address(), { host: "127.0.0.1", port: echo.port })).close();
   return client;
 }
 
@@ -67,9 +67,9 @@ for (const protocol of ["SOCKS5", "SOCKS4", "HTTP"] as const) {
   Deno.test(`a client of ${protocol} that asks while the door stands still is served`, async () => {
     await using echo = echoServer();
     await using home = await opened(["default: direct"]);
-    await using door = await home.door();
-    using client = await silentClient(door, echo);
-    await asleep(door, () => client.send(asked[protocol](echo.port)));
+    await using instance = await home.instance();
+    using client = await silentClient(instance, echo);
+    await asleep(instance, () => client.send(asked[protocol](echo.port)));
     await answers[protocol](client);
     await echoes(client);
   });
@@ -79,10 +79,10 @@ for (const early of ["nothing", "its greeting"]) {
   Deno.test(`a client of SOCKS5 that says ${early} while the door stands still may go on after`, async () => {
     await using echo = echoServer();
     await using home = await opened(["default: direct"]);
-    await using door = await home.door();
-    using client = await silentClient(door, echo);
+    await using instance = await home.instance();
+    using client = await silentClient(instance, echo);
     const greet = () => client.send(Uint8Array.of(5, 1, 0));
-    await asleep(door, async () => early === "nothing" ? undefined : await greet());
+    await asleep(instance, async () => early === "nothing" ? undefined : await greet());
     if (early === "nothing") await greet();
     assert.deepEqual([...await client.take(2)], [5, 0]);
     await client.send(socks5Request({ host: "127.0.0.1", port: echo.port }));
@@ -94,9 +94,9 @@ for (const early of ["nothing", "its greeting"]) {
 Deno.test("a client that says nothing is dropped, though the door stood still meanwhile", async () => {
   await using echo = echoServer();
   await using home = await opened(["default: direct"]);
-  await using door = await home.door();
-  using client = await silentClient(door, echo);
-  await asleep(door, () => {});
+  await using instance = await home.instance();
+  using client = await silentClient(instance, echo);
+  await asleep(instance, () => {});
   assert.equal((await client.rest()).length, 0);
 });
 
@@ -114,25 +114,25 @@ Deno.test("a dial that is answered while the door stands still has succeeded", a
     `transports: { corp: { proxy: { url: "http://${upstream.address}" } } }`,
     "default: corp",
   ]);
-  await using door = await home.door();
-  using client = await RawClient.connect(await door.address());
+  await using instance = await home.instance();
+  using client = await RawClient.connect(await instance.address());
   await client.send(socks5Asking({ host: "a.example", port: 7 }));
   await isAsked.promise;
-  await asleep(door, () => mayAnswer.resolve());
+  await asleep(instance, () => mayAnswer.resolve());
   assert.equal((await client.take(12))[3], 0);
   await echoes(client);
 });
 
 /** Asks a door for the way over a line that is held, which is let go while the door stands still. */
-async function throughHeldLine(door: Door, line: RoughLine, port: number): Promise<void> {
+async function throughHeldLine(instance: Instance, line: RoughLine, port: number): Promise<void> {
   line.state = "held";
-  using client = await RawClient.connect(await door.address());
+  using client = await RawClient.connect(await instance.address());
   await client.send(socks5Asking({ host: "127.0.0.1", port }));
   await eventually("the way is tried", () => line.open > 0);
-  await asleep(door, () => {
+  await asleep(instance, () => {
     line.state = "open";
   });
-  assert.equal((await client.take(12))[3], 0, door.stderr);
+  assert.equal((await client.take(12))[3], 0, instance.stderr);
   await echoes(client);
 }
 
@@ -148,16 +148,16 @@ peerTest("an ssh session is made though the door stands still meanwhile", sshPee
     "transports: { jump: { ssh: jump } }",
     "default: jump",
   ]);
-  await using door = await home.door();
-  await throughHeldLine(door, line, echo.port);
+  await using instance = await home.instance();
+  await throughHeldLine(instance, line, echo.port);
   assert.equal(sshd.signIns, 1);
 });
 
 interface KonnectivityParts {
-  readonly door: Door;
+  readonly instance: Instance;
   readonly line: RoughLine;
-  readonly server: Door;
-  readonly agent: Door;
+  readonly server: Instance;
+  readonly agent: Instance;
 }
 
 /** A door that goes through a server and an agent of ours, over a line. */
@@ -184,8 +184,8 @@ function konnectivityTest(
         "default: own\n",
       ].join("\n"),
     );
-    await using door = await home.door();
-    await run({ door, line, server: server.program, agent: agent.program });
+    await using instance = await home.instance();
+    await run({ instance, line, server: server.program, agent: agent.program });
   });
 }
 
@@ -194,7 +194,7 @@ konnectivityTest(
   limits,
   async (parts) => {
     await using echo = echoServer();
-    await throughHeldLine(parts.door, parts.line, echo.port);
+    await throughHeldLine(parts.instance, parts.line, echo.port);
   },
 );
 
@@ -205,7 +205,7 @@ for (const who of ["server", "agent"] as const) {
     async (parts) => {
       await using echo = echoServer();
       const ask = async () =>
-        await throughSocks5(await parts.door.address(), { host: "127.0.0.1", port: echo.port });
+        await throughSocks5(await parts.instance.address(), { host: "127.0.0.1", port: echo.port });
       using before = await ask();
       let asking: Promise<RawClient> | undefined;
       await asleep(parts[who], async () => {

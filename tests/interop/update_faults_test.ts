@@ -93,10 +93,10 @@ namespaceTest(
     );
     const listed = await home.run(["clusters"], { under });
     assert.deepEqual([listed.code, listed.stdout.split("\n").length], [0, 22], listed.stderr);
-    await using door = await home.door([], { under });
+    await using instance = await home.instance([], { under });
     assert.match((await home.run(["explain", "c-7.example.net"])).stdout, /goes to jump1\n/);
-    door.kill("SIGTERM");
-    assert.equal((await door.ended).code, 0);
+    instance.kill("SIGTERM");
+    assert.equal((await instance.ended).code, 0);
   },
 );
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Dex, ScriptedBrowser } from "../support/dex.ts";
 import { Lieutenant } from "../support/lieutenant.ts";
 import { peerTest } from "../support/peers.ts";
-import { type Door, Household } from "../support/postern_process.ts";
+import { Household, type Instance } from "../support/postern_process.ts";
 import { signInTurn } from "../support/sign_in_port.ts";
 import { testTls } from "../support/tls_files.ts";
 
@@ -77,15 +77,15 @@ peerTest(
     await lieutenant[Symbol.asyncDispose]();
     await dex[Symbol.asyncDispose]();
     await t.step("without Lieutenant and dex a door starts, and knows where things go", async () => {
-      await using door = await home.door();
+      await using instance = await home.instance();
       const explained = await home.run(["explain", `api.${base}:6443`]);
       assert.match(
         explained.stdout,
         /because {2}rule "c-prod01\.example\.net" \(catalogue main: cluster c-prod01 /,
       );
       assert.match((await home.run(["explain", `x.apps.${base}`])).stdout, /goes to direct\n/);
-      door.kill("SIGTERM");
-      assert.equal((await door.ended).code, 0);
+      instance.kill("SIGTERM");
+      assert.equal((await instance.ended).code, 0);
     });
     await t.step("and an update says how old the catalogue is that stays", async () => {
       const { code, stdout, stderr } = await home.run(["update"]);
@@ -102,7 +102,7 @@ peerTest(
 );
 
 /** Lets a command come to its end with a person who signs in where it says. */
-async function withBrowser(command: Door, user: string) {
+async function withBrowser(command: Instance, user: string) {
   const [, address = ""] = await command.says(/open this address:\n(\S+)\n/);
   await new ScriptedBrowser(user).visit(address);
   return await command.ended;

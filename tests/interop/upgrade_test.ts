@@ -5,7 +5,7 @@ import { DistantCompany, goOn, known, live } from "../support/lived_home.ts";
 import { isLongRun } from "../support/long_runs.ts";
 import { freePort, runPeer } from "../support/peer_program.ts";
 import { findPeer, peerTest, skippedTest } from "../support/peers.ts";
-import { compiled, denoDirectory, type Door, Household } from "../support/postern_process.ts";
+import { compiled, denoDirectory, Household, type Instance } from "../support/postern_process.ts";
 import { latin1, RawClient, throughSocks5 } from "../support/raw_client.ts";
 import { sshHostLines, writeSshConfig } from "../support/ssh_household.ts";
 import { SshLab, sshPeers } from "../support/sshd.ts";
@@ -123,14 +123,14 @@ else {
     };
     const version = async () =>
       JSON.parse((await run("status", "-o", "json")).replace(/\]\n[^]*$/, "]"))[0].version;
-    const stop = async (door: Door) => {
+    const stop = async (instance: Instance) => {
       await run("stop");
-      assert.equal((await door.ended).code, 0, door.stderr);
+      assert.equal((await instance.ended).code, 0, instance.stderr);
     };
     const units = ["service", "install", "--always", "--update-timer", "--yes"];
 
     await install(packages.earlier);
-    let door = await live(home, postern, { company, ports });
+    let instance = await live(home, postern, { company, ports });
     await run("update", "real", "--token-file", `${home.directory}/token`);
     await run("test", "jump", "--own-sessions");
     const hosts = await Deno.readTextFile(knownHosts);
@@ -167,9 +167,9 @@ else {
     });
     await t.step("today's program ends it and takes its place, with all that it knew", async () => {
       client.close();
-      await stop(door);
-      door = postern.start(["proxy"]);
-      await door.ready;
+      await stop(instance);
+      instance = postern.start(["proxy"]);
+      await instance.ready;
       assert.equal(await version(), settings.version);
       await isAllThere();
       await goOn(postern, company);
@@ -188,16 +188,16 @@ else {
       assert.equal(await run("--version"), `postern ${earlier.version}\n`);
       assert.equal(await version(), settings.version);
       assert.deepEqual(await known(postern, ports), now);
-      await stop(door);
-      door = postern.start(["proxy"]);
-      await door.ready;
+      await stop(instance);
+      instance = postern.start(["proxy"]);
+      await instance.ready;
       assert.equal(await version(), earlier.version);
       assert.deepEqual(await known(postern, ports), now);
       await goOn(postern, company);
     });
     await t.step("today's program removes the units that either wrote", async () => {
       await install(packages.now);
-      await stop(door);
+      await stop(instance);
       await run("service-uninstall", "--yes");
       assert.deepEqual([...Deno.readDirSync(`${home.directory}/config/systemd/user`)], []);
     });

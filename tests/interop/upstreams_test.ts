@@ -23,18 +23,18 @@ async function openHousehold(): Promise<Household> {
 async function download(home: Household, transports: string, curl: string): Promise<string> {
   await home.configure(`transports:\n${transports}\ndefault: it\n`);
   await using site = new WebSite();
-  await using door = await home.door();
+  await using instance = await home.instance();
   const file = `${home.directory}/down`;
   for (const way of ["--socks5-hostname", "--proxytunnel --proxy", "--proxy"]) {
     const { code, stderr } = await runPeer(curl, [
-      ...["-sS", "--noproxy", "", ...way.split(" "), await door.address()],
+      ...["-sS", "--noproxy", "", ...way.split(" "), await instance.address()],
       ...["--output", file, `http://localhost:${site.port}/large`],
     ]);
     assert.equal(code, 0, stderr);
     assert.equal(await sha256(await Deno.readFile(file)), await sha256(large()), way);
   }
-  await door.says(new RegExp(`(conn\\.done .*target=localhost:${site.port} transport=it [^]*){3}`));
-  return door.stderr;
+  await instance.says(new RegExp(`(conn\\.done .*target=localhost:${site.port} transport=it [^]*){3}`));
+  return instance.stderr;
 }
 
 type Upstreams = "curl" | "danted" | "microsocks" | "tinyproxy";
@@ -159,8 +159,8 @@ for (const { protocol, peer, start } of refusals) {
 transports: { it: { proxy: { url: "${protocol}://${upstream.address}", ${signIn(home, "wrong")} } } }
 default: it
 `);
-      await using door = await home.door();
-      const address = await door.address();
+      await using instance = await home.instance();
+      const address = await instance.address();
       const target = { host: "site.example", port: 80 };
 
       using socks = await RawClient.connect(address);
@@ -175,7 +175,7 @@ default: it
         assert.match(answer, /\r\nPostern-Error: auth; Cannot sign in at the proxy "it" /i);
         assert.doesNotMatch(answer, /proxy-authenticate/i);
       }
-      await door.says(/Cannot sign in at the proxy/);
+      await instance.says(/Cannot sign in at the proxy/);
       assert.equal((await home.run(["explain", "site.example:80", "--dial"])).code, 5);
     },
   );
@@ -186,10 +186,10 @@ peerTest("an upstream with a certificate of another CA is refused", ["tinyproxy"
   await using plain = await startTinyproxy(tinyproxy, home.directory);
   await using front = tlsFront(plain.address, testTls.server);
   await home.configure(`transports: { it: { proxy: { url: "https://${front.address}" } } }\ndefault: it\n`);
-  await using door = await home.door();
-  using client = await RawClient.connect(await door.address());
+  await using instance = await home.instance();
+  using client = await RawClient.connect(await instance.address());
   await client.send(new Uint8Array([5, 1, 0, ...socks5Request({ host: "site.example", port: 80 })]));
   assert.notEqual((await client.take(12))[3], 0);
-  const [line] = await door.says(/conn\.done .*\n/);
+  const [line] = await instance.says(/conn\.done .*\n/);
   assert.match(line, /Cannot go on with the proxy \\?"it\\?" .*certificate/i);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually, PeerServer, runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
-import { type Door, Household } from "../support/postern_process.ts";
+import { Household, type Instance } from "../support/postern_process.ts";
 import { latin1, RawClient, socks5Asking, type SocksTarget, throughSocks5 } from "../support/raw_client.ts";
 import { echoServer, TargetServer } from "../support/target_server.ts";
 
@@ -44,16 +44,16 @@ function conversations({ host, port }: SocksTarget): Record<string, Uint8Array<A
   };
 }
 
-async function assertUnharmed(home: Household, door: Door, target: TargetServer): Promise<void> {
+async function assertUnharmed(home: Household, instance: Instance, target: TargetServer): Promise<void> {
   await eventually("no connection is left", async () => {
     const { stdout } = await home.run(["status", "-o", "json"]);
     return JSON.parse(stdout)[0].connections.open === 0;
   });
   await eventually("the target has been left too", () => target.open === 0);
-  using client = await throughSocks5(await door.address(), { host: "127.0.0.1", port: target.port });
+  using client = await throughSocks5(await instance.address(), { host: "127.0.0.1", port: target.port });
   await client.send("hello");
   assert.deepEqual(await client.take(5), latin1("hello"));
-  assert.doesNotMatch(door.stderr, / ERROR |Unexpected|internal/);
+  assert.doesNotMatch(instance.stderr, / ERROR |Unexpected|internal/);
 }
 
 for (const how of ["close", "reset", "late reset", "half"]) {
@@ -66,8 +66,8 @@ for (const how of ["close", "reset", "late reset", "half"]) {
       await using home = await Household.open();
       await home.configure("listen: { limits: { handshake: 2s } }\ndefault: direct\n");
       await using target = echoServer();
-      await using door = await home.door(["--log-level", "debug"]);
-      const [host = "", port = ""] = (await door.address()).split(":");
+      await using instance = await home.instance(["--log-level", "debug"]);
+      const [host = "", port = ""] = (await instance.address()).split(":");
       const lines = Object.values(conversations({ host: "127.0.0.1", port: target.port })).flatMap((bytes) =>
         Array.from(bytes, (_, cut) => bytes.subarray(0, cut + 1).toHex())
       );
@@ -75,7 +75,7 @@ for (const how of ["close", "reset", "late reset", "half"]) {
         stdin: `\n${lines.join("\n")}\n`,
       });
       assert.equal(code, 0, stderr);
-      await assertUnharmed(home, door, target);
+      await assertUnharmed(home, instance, target);
       // Those that reset at once take back what the door has not read yet.
       if (how !== "reset") assert.ok(target.count > 20, `only ${target.count} reached the target`);
     },
@@ -90,14 +90,14 @@ listen: { limits: { dial: 300ms } }
 transports: { it: { proxy: { url: "http://${silent.address}" } } }
 default: it
 `);
-  await using door = await home.door();
+  await using instance = await home.instance();
   const requests = Object.values(conversations({ host: "site.example", port: 80 })).slice(0, 5);
   for (const request of requests) {
-    using client = await RawClient.connect(await door.address());
+    using client = await RawClient.connect(await instance.address());
     await client.send(request);
   }
   await eventually("every dial has ended", () => {
-    const done = [...door.stderr.matchAll(/conn\.done .*target=site\.example:80 .*outcome=(\w+)/g)];
+    const done = [...instance.stderr.matchAll(/conn\.done .*target=site\.example:80 .*outcome=(\w+)/g)];
     return done.length === requests.length && done.every(([, outcome]) => outcome !== "done");
   });
   await eventually("the proxy has been left", () => silent.open === 0);
@@ -121,12 +121,12 @@ listen: { limits: { dial: 10m } }
 transports: { it: { proxy: { url: "http://${silent.address}" } } }
 default: it
 `);
-  await using door = await home.door();
-  const [host = "", port = ""] = (await door.address()).split(":");
+  await using instance = await home.instance();
+  const [host = "", port = ""] = (await instance.address()).split(":");
   const asking = socks5Asking({ host: "site.example", port: 80 });
   const { code, stderr } = await runPeer(python, ["-c", waiting, host, port, asking.toHex()]);
   assert.equal(code, 0, stderr);
-  await door.says(/conn\.done .*target=site\.example:80 .*outcome=cancelled .*client has left/);
+  await instance.says(/conn\.done .*target=site\.example:80 .*outcome=cancelled .*client has left/);
   await eventually("the proxy has been left", () => silent.open === 0);
 });
 
@@ -152,14 +152,14 @@ peerTest(
     await using home = await Household.open();
     await home.configure("default: direct\n");
     await using target = await PeerServer.start(python, (port) => ["-c", resetting, `${port}`]);
-    await using door = await home.door();
-    using client = await throughSocks5(await door.address(), { host: "127.0.0.1", port: target.port });
+    await using instance = await home.instance();
+    using client = await throughSocks5(await instance.address(), { host: "127.0.0.1", port: target.port });
     await client.send("a");
     await client.take(1000);
     await client.send("b");
     assert.equal((await client.rest()).length, 0);
-    await eventually("it is told", () => door.stderr.includes("conn.done"));
-    assert.match(door.stderr, new RegExp(`conn\\.done .*target=${target.address} .*outcome=target_gone`));
+    await eventually("it is told", () => instance.stderr.includes("conn.done"));
+    assert.match(instance.stderr, new RegExp(`conn\\.done .*target=${target.address} .*outcome=target_gone`));
   },
 );
 
@@ -172,13 +172,13 @@ Deno.test("a response that its origin cuts off is never whole for the client", a
       await client.takeUntil("\r\n\r\n");
       await client.send(`HTTP/1.1 200 OK\r\n${head}`);
     });
-    await using door = await home.door();
-    using client = await RawClient.connect(await door.address());
+    await using instance = await home.instance();
+    using client = await RawClient.connect(await instance.address());
     await client.send(`GET http://${target.address}/ HTTP/1.1\r\nHost: x\r\n\r\n`);
     const answer = await client.restText();
     assert.match(answer, /hello/);
     assert.doesNotMatch(answer, /\r\n0\r\n/);
-    await eventually("it is told", () => door.stderr.includes("conn.done"));
-    assert.match(door.stderr, /conn\.done .*outcome=target_gone/);
+    await eventually("it is told", () => instance.stderr.includes("conn.done"));
+    assert.match(instance.stderr, /conn\.done .*outcome=target_gone/);
   }
 });

@@ -56,8 +56,8 @@ for (const { instance, command, hasRuntime } of pairs) {
     const programs: Record<string, ProgramRuns> = { earlier: home.with(words), now: home };
     const [server, client] = [programs[instance] ?? home, programs[command] ?? home];
     await home.configure(config);
-    const door = server.start(["proxy"], { env: { DENO_DIR: await denoDirectory() } });
-    await door.ready;
+    const listener = server.start(["proxy"], { env: { DENO_DIR: await denoDirectory() } });
+    await listener.ready;
     for (const { args, prints } of asked) {
       const { code, stdout, stderr } = await client.run(args);
       assert.equal(code, args.includes("--dial") ? 6 : 0, `${args.join(" ")}: ${stderr}`);
@@ -65,7 +65,7 @@ for (const { instance, command, hasRuntime } of pairs) {
     }
     const stopped = await client.run(["stop"]);
     assert.deepEqual(stopped, { code: 0, stdout: "", stderr: 'postern: stopped "default"\n' });
-    assert.equal((await door.ended).code, 0, door.stderr);
+    assert.equal((await listener.ended).code, 0, listener.stderr);
     assert.equal((await client.run(["status"])).code, 3);
   }, { platforms: ["linux", "darwin"] });
 }

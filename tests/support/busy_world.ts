@@ -5,7 +5,7 @@ import { farSide } from "./far_side.ts";
 import { pacedServer } from "./paced_server.ts";
 import { freePort } from "./peer_program.ts";
 import type { PeerPaths } from "./peers.ts";
-import type { Door, Household } from "./postern_process.ts";
+import type { Household, Instance } from "./postern_process.ts";
 import { type RawClient, throughSocks5 } from "./raw_client.ts";
 import { recordingLog } from "./recording_log.ts";
 import { openSshHousehold, sshHostLines } from "./ssh_household.ts";
@@ -14,7 +14,7 @@ import { SshLab, type sshPeers } from "./sshd.ts";
 /** A door with ways out of several kinds, and clients that use them. */
 export interface BusyWorld extends AsyncDisposable {
   readonly home: Household;
-  readonly door: Door;
+  readonly instance: Instance;
   readonly address: string;
   /** Connects through the door, and stays until the end. */
   connect(host: string, port: number): Promise<void>;
@@ -62,8 +62,8 @@ export async function openBusyWorld(paths: PeerPaths<typeof sshPeers[number]>): 
       ],
     }),
   );
-  const door = await home.door();
-  const address = await door.address();
+  const instance = await home.instance();
+  const address = await instance.address();
   const reading = new Set<Promise<void>>();
   opened.defer(async () => void await Promise.all(reading));
   const clients = opened.use(new DisposableStack());
@@ -71,7 +71,7 @@ export async function openBusyWorld(paths: PeerPaths<typeof sshPeers[number]>): 
     reading.add(download(clients.use(await throughSocks5(address, { host, port }))));
   };
   const moved = opened.move();
-  return { home, door, address, connect, [Symbol.asyncDispose]: () => moved.disposeAsync() };
+  return { home, instance, address, connect, [Symbol.asyncDispose]: () => moved.disposeAsync() };
 }
 
 /** All that a person has open at once. */

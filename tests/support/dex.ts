@@ -3,7 +3,7 @@ import type { HttpRequest } from "../../src/http/http_client.ts";
 import { createNetwork } from "../../src/runtime/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { freePort, PeerServer } from "./peer_program.ts";
-import type { Door, Ended } from "./postern_process.ts";
+import type { Ended, Instance } from "./postern_process.ts";
 import { testTls } from "./tls_files.ts";
 
 /** Dex with a public client "lieutenant", and alice and mallory, whose password is "password". */
@@ -90,7 +90,7 @@ export class ScriptedBrowser {
 }
 
 /** Lets a command that signs in come to its end, with a person who signs in where it says. */
-export async function signedInBy(command: Door, user?: string): Promise<Ended> {
+export async function signedInBy(command: Instance, user?: string): Promise<Ended> {
   const [, address = ""] = await command.says(/open this address:\n(\S+)\n/);
   await new ScriptedBrowser(user).visit(address);
   return await command.ended;

@@ -4,7 +4,7 @@ import { KubeCluster, type KubeClusterOptions, type KubeUser } from "./kube_clus
 import type { KubeObject } from "./kube_objects.ts";
 import type { KubeRule } from "./kube_role.ts";
 import { eventually } from "./peer_program.ts";
-import { type Door, Household } from "./postern_process.ts";
+import { Household, type Instance } from "./postern_process.ts";
 
 /** What people read of `Proxy/cluster`. */
 export interface ProxyView {
@@ -102,7 +102,7 @@ export class EgressLab implements AsyncDisposable {
   async controller(
     args: readonly string[] = [],
     { system = "omit", as = "admin" }: { readonly system?: string; readonly as?: KubeUser } = {},
-  ): Promise<Door> {
+  ): Promise<Instance> {
     const env: Record<string, string> = system === "omit" ? {} : { SSL_CERT_FILE: system };
     const kubeconfig = as === "admin"
       ? this.#kubeconfig
@@ -123,7 +123,7 @@ export class EgressLab implements AsyncDisposable {
   }
 
   /** The numbers of a replica's metrics page, by their names with labels. */
-  async metrics(controller: Door): Promise<ReadonlyMap<string, number>> {
+  async metrics(controller: Instance): Promise<ReadonlyMap<string, number>> {
     const text = await (await fetch(`http://${await controller.address()}/metrics`)).text();
     return new Map(
       [...text.matchAll(/^([a-z]\S+) (\S+)$/gm)].map(([, name = "", value]) => [name, Number(value)]),

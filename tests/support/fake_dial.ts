@@ -91,9 +91,9 @@ export function serveClient(
     limits: { connections: 100, handshake: 10_000, halfCloseLinger: 30_000 },
     ...over,
   };
-  const [client, door] = memoryPair(capacity === undefined ? {} : { capacity });
-  stop.signal.addEventListener("abort", () => door.abort(stop.signal.reason));
-  const served = serve(door, new Messages(door), deps, { signal: stop.signal });
+  const [client, listener] = memoryPair(capacity === undefined ? {} : { capacity });
+  stop.signal.addEventListener("abort", () => listener.abort(stop.signal.reason));
+  const served = serve(listener, new Messages(listener), deps, { signal: stop.signal });
   return { client, served, dials, deps, clock, log, stop };
 }
 

@@ -6,7 +6,7 @@ import { service } from "./kube_objects.ts";
 import { MountedSecret } from "./mounted_secret.ts";
 import { eventually, PeerServer } from "./peer_program.ts";
 import type { PeerPaths } from "./peers.ts";
-import { type Door, Household } from "./postern_process.ts";
+import { Household, type Instance } from "./postern_process.ts";
 
 /** What a guest cluster and the way into it are made with. */
 export const hypershiftPeers = [
@@ -135,20 +135,20 @@ export class HypershiftLab implements AsyncDisposable {
     kind: "socks5" | "https",
     front: number,
     { more = [], env = {} }: { more?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
-  ): Promise<Door> {
-    const door = this.home.start([
+  ): Promise<Instance> {
+    const instance = this.home.start([
       ...["konnectivity", kind, "run", "--konnectivity-hostname=127.0.0.1", `--konnectivity-port=${front}`],
       ...[`--ca-cert-path=${this.ca.path("ca.crt")}`, "--serving-port=0"],
       ...[`--tls-cert-path=${this.client.path("tls.crt")}`, `--tls-key-path=${this.client.path("tls.key")}`],
       ...more,
     ], { env: { KUBECONFIG: await this.cluster.writeKubeconfig(), ...env } });
     await Promise.race([
-      door.ready,
-      door.ended.then(({ stderr }) => {
+      instance.ready,
+      instance.ended.then(({ stderr }) => {
         throw new Error(`it ended: ${stderr}`);
       }),
     ]);
-    return door;
+    return instance;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

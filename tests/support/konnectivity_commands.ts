@@ -1,10 +1,10 @@
 import { type KonnectivityLab } from "./konnectivity_lab.ts";
-import type { Door, Household } from "./postern_process.ts";
+import type { Household, Instance } from "./postern_process.ts";
 import { freePort } from "./peer_program.ts";
 
 /** `postern konnectivity server`, and where it is found. */
 export interface ServerCommand {
-  readonly program: Door;
+  readonly program: Instance;
   readonly front: number;
   readonly agents: number;
   readonly health: number;
@@ -41,7 +41,7 @@ export async function agentCommand(
     readonly token?: string;
     readonly more?: readonly string[];
   },
-): Promise<{ readonly program: Door; readonly health: number; readonly admin: number }> {
+): Promise<{ readonly program: Instance; readonly health: number; readonly admin: number }> {
   const [health, admin] = [freePort(), freePort()];
   const { cert, key } = lab.pair("agent", "client");
   const who = token === undefined
@@ -65,7 +65,7 @@ export async function metricOf(port: number, name: string): Promise<number | und
   return line === undefined ? undefined : Number(line.slice(name.length + 1));
 }
 
-async function isReady(program: Door): Promise<void> {
+async function isReady(program: Instance): Promise<void> {
   const ended = program.ended.then(({ stderr }) => {
     throw new Error(`it ended: ${stderr}`);
   });

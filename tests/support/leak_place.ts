@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { isLongRun } from "./long_runs.ts";
 import type { Outside } from "./outside.ts";
 import { runPeer } from "./peer_program.ts";
-import { type CommandOptions, type Door, Household } from "./postern_process.ts";
+import { type CommandOptions, Household, type Instance } from "./postern_process.ts";
 
 /** What clients hear of each reason: by SOCKS5, and by HTTP. */
 const answers = {
@@ -44,7 +44,7 @@ const passed = ["www.example.com", "example.com", "localhost", "a.localhost", "p
 export class LeakPlace implements AsyncDisposable {
   readonly home: Household;
   readonly #options: LeakPlaceOptions;
-  #door: Door | undefined;
+  #instance: Instance | undefined;
   #turn = 0;
 
   private constructor(home: Household, options: LeakPlaceOptions) {
@@ -66,17 +66,17 @@ export class LeakPlace implements AsyncDisposable {
 
   async start(config: string, run: CommandOptions = {}): Promise<void> {
     await this.home.configure(config);
-    this.#door = await this.home.door([], run);
+    this.#instance = await this.home.instance([], run);
   }
 
   async stop(): Promise<void> {
-    this.door.kill("SIGTERM");
-    const { code, stderr } = await this.door.ended;
+    this.instance.kill("SIGTERM");
+    const { code, stderr } = await this.instance.ended;
     assert.equal(code, 0, stderr);
   }
 
-  get door(): Door {
-    return this.#door ?? assert.fail("no instance was started");
+  get instance(): Instance {
+    return this.#instance ?? assert.fail("no instance was started");
   }
 
   /**
@@ -93,7 +93,7 @@ export class LeakPlace implements AsyncDisposable {
     await Promise.all(asked.map(async ([host, way]) => {
       const answer = await this.ask(host, way);
       const label =
-        `${this.#options.name}: ${host} by ${way}: ${answer.said}\n${answer.text}\n${this.door.stderr}`;
+        `${this.#options.name}: ${host} by ${way}: ${answer.said}\n${answer.text}\n${this.instance.stderr}`;
       if (way === "socks") return assert.equal(answer.reply, reply, label);
       assert.match(answer.text, new RegExp(`^HTTP/1.1 ${status} `), label);
       assert.match(answer.text, says, label);
@@ -120,7 +120,10 @@ export class LeakPlace implements AsyncDisposable {
   async serves(host: string, body: string, ways: readonly Way[] = ["socks"]): Promise<void> {
     for (const way of ways) {
       const { text, said } = await this.ask(host, way);
-      assert.ok(text.endsWith(body), `${this.#options.name}: ${host}: ${said}\n${text}\n${this.door.stderr}`);
+      assert.ok(
+        text.endsWith(body),
+        `${this.#options.name}: ${host}: ${said}\n${text}\n${this.instance.stderr}`,
+      );
     }
     this.nothingLeft([host]);
   }
@@ -131,7 +134,7 @@ export class LeakPlace implements AsyncDisposable {
       const { text, said } = await this.ask(host, way);
       assert.ok(
         text.endsWith("outside"),
-        `${this.#options.name}: ${host}: ${said}\n${text}\n${this.door.stderr}`,
+        `${this.#options.name}: ${host}: ${said}\n${text}\n${this.instance.stderr}`,
       );
       const [arrival, ...others] = this.#arrived();
       assert.deepEqual(others, []);
@@ -141,7 +144,7 @@ export class LeakPlace implements AsyncDisposable {
 
   /** The PAC file sends what may be a cluster's to postern, and what cannot be past it. */
   async pac(...more: readonly string[]): Promise<void> {
-    const answer = await fetch(`http://${await this.door.address()}/proxy.pac`);
+    const answer = await fetch(`http://${await this.instance.address()}/proxy.pac`);
     const text = await answer.text();
     const find = new Function(`${text}\nreturn FindProxyForURL;`)() as (url: string, host: string) => string;
     const ask = (host: string) => find(`http://${host}/`, bare(host));
@@ -157,7 +160,7 @@ export class LeakPlace implements AsyncDisposable {
     host: string,
     way: Way,
   ): Promise<{ readonly text: string; readonly reply: number | undefined; readonly said: string }> {
-    const address = await this.door.address();
+    const address = await this.instance.address();
     const options = {
       socks: ["--proxy", `socks5h://${address}`],
       connect: ["--include", "--proxytunnel", "--proxy", `http://${address}`],

@@ -7,7 +7,7 @@ import { systemClock as clock } from "../../src/runtime/system_clock.ts";
 import { FakeLieutenant } from "./fake_lieutenant.ts";
 import { farSide } from "./far_side.ts";
 import { OidcServer } from "./oidc_server.ts";
-import type { Door, Household, ProgramRuns } from "./postern_process.ts";
+import type { Household, Instance, ProgramRuns } from "./postern_process.ts";
 import { signInTurn } from "./sign_in_port.ts";
 import { TargetServer, tlsFront } from "./target_server.ts";
 import { testTls } from "./tls_files.ts";
@@ -81,7 +81,7 @@ export class DistantCompany implements AsyncDisposable {
   }
 
   /** Lets a command come to its end with a person who signs in where it says. */
-  async signIn(command: Door): Promise<void> {
+  async signIn(command: Instance): Promise<void> {
     const network = createNetwork();
     const dial: Dialer = (target, options) =>
       network.connect(
@@ -125,7 +125,7 @@ export async function live(
   home: Household,
   postern: ProgramRuns,
   { company, ports }: { readonly company: DistantCompany; readonly ports: LivedPorts },
-): Promise<Door> {
+): Promise<Instance> {
   const { run } = sure(postern);
   await home.configure(company.configuration(ports));
   {
@@ -133,12 +133,12 @@ export async function live(
     await company.signIn(postern.start(["login", "main"], { env: { POSTERN_BROWSER: "true" } }));
   }
   assert.match(await run("update", "main"), /^catalogue main: 2 clusters/);
-  const door = postern.start(["proxy"]);
-  await door.ready;
+  const instance = postern.start(["proxy"]);
+  await instance.ready;
   for (const name of livedNames) await addressOf(name, ports);
   await run("kubeconfig", "--trust-on-first-use");
   for (const name of ["c-one", "c-two"]) await run("switch", name);
-  return door;
+  return instance;
 }
 
 /** What a home knows, as a program tells it, with nobody outside to be asked. */

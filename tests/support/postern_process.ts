@@ -22,7 +22,7 @@ export interface CommandOptions {
 /** A program that knows a home. */
 export interface ProgramRuns {
   run(args: readonly string[], options?: CommandOptions): Promise<Ended>;
-  start(args: readonly string[], options?: CommandOptions): Door;
+  start(args: readonly string[], options?: CommandOptions): Instance;
 }
 
 /**
@@ -33,7 +33,7 @@ export class Household implements AsyncDisposable, ProgramRuns {
   readonly directory: string;
   readonly places: Places;
   readonly #env: Readonly<Record<string, string>>;
-  readonly #doors: Door[] = [];
+  readonly #instances: Instance[] = [];
   #hasBackground = false;
 
   private constructor(directory: string, env: Readonly<Record<string, string>>) {
@@ -75,17 +75,17 @@ export class Household implements AsyncDisposable, ProgramRuns {
   }
 
   /** Starts a door in the foreground on a free port of loopback and resolves when it is ready. */
-  async door(args: readonly string[] = [], options: CommandOptions = {}): Promise<Door> {
-    const door = this.start(["proxy", "--listen", "127.0.0.1:0", ...args], options);
-    await door.ready;
-    return door;
+  async instance(args: readonly string[] = [], options: CommandOptions = {}): Promise<Instance> {
+    const instance = this.start(["proxy", "--listen", "127.0.0.1:0", ...args], options);
+    await instance.ready;
+    return instance;
   }
 
   /** Starts a command that stays. */
-  start(args: readonly string[], options: CommandOptions = {}): Door {
-    const door = new Door(this.#command(args, options).spawn());
-    this.#doors.push(door);
-    return door;
+  start(args: readonly string[], options: CommandOptions = {}): Instance {
+    const instance = new Instance(this.#command(args, options).spawn());
+    this.#instances.push(instance);
+    return instance;
   }
 
   /** Another program in this home. */
@@ -134,7 +134,7 @@ export class Household implements AsyncDisposable, ProgramRuns {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const door of this.#doors) await door[Symbol.asyncDispose]();
+    for (const instance of this.#instances) await instance[Symbol.asyncDispose]();
     // What a test that failed has left in the background; the exit code is 3 where nothing is left.
     if (this.#hasBackground) await this.run(["stop", "--all"]);
     await Deno.remove(this.directory, { recursive: true });
@@ -142,7 +142,7 @@ export class Household implements AsyncDisposable, ProgramRuns {
 }
 
 /** A program that runs until it is told to end. */
-export class Door implements AsyncDisposable {
+export class Instance implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #out: Output;
   readonly #err: Output;

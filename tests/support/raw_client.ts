@@ -101,8 +101,8 @@ export function socks5Request({ host, port }: SocksTarget, command = 1): Uint8Ar
 }
 
 /** Connects through a SOCKS5 door; the client of the target, or an error with the reply's code. */
-export async function throughSocks5(door: string, target: SocksTarget): Promise<RawClient> {
-  const client = await RawClient.connect(door);
+export async function throughSocks5(listener: string, target: SocksTarget): Promise<RawClient> {
+  const client = await RawClient.connect(listener);
   await client.send(socks5Asking(target));
   const [, , , code] = await client.take(12);
   if (code === 0) return client;

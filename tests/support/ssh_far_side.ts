@@ -1,7 +1,7 @@
 import { inNamespace } from "./namespaces.ts";
 import type { PeerName } from "../../scripts/peer_table.ts";
 import { type PeerPaths, peerTest, skippedTest } from "./peers.ts";
-import type { Door, Household } from "./postern_process.ts";
+import type { Household, Instance } from "./postern_process.ts";
 import { openSshHousehold, sshHostLines } from "./ssh_household.ts";
 import { type Sshd, SshLab, sshPeers, underHosts } from "./sshd.ts";
 
@@ -47,7 +47,7 @@ const postern = [
 /** A door, and what only the far sides of its three jump hosts know. */
 export interface FarSide {
   readonly home: Household;
-  readonly door: Door;
+  readonly instance: Instance;
   readonly address: string;
   readonly jumps: readonly [Sshd, Sshd, Sshd];
 }
@@ -79,7 +79,7 @@ export function farSideTest<Name extends PeerName>(
     ];
     await using home = await openSshHousehold(lab, { ssh, postern });
     const under = await underHosts(`${lab.directory}/here.hosts`, names.here);
-    await using door = await home.door([], { under });
-    await test({ home, door, address: await door.address(), jumps: [one, two, three] }, paths);
+    await using instance = await home.instance([], { under });
+    await test({ home, instance, address: await instance.address(), jumps: [one, two, three] }, paths);
   });
 }

@@ -1,4 +1,4 @@
-import { type Door, Household } from "./postern_process.ts";
+import { Household, type Instance } from "./postern_process.ts";
 import type { Sshd, SshLab } from "./sshd.ts";
 
 /** Lines of an ssh configuration that lead to a server of a lab. */
@@ -46,4 +46,4 @@ export async function openSshHousehold(
   return home;
 }
 
-export type { Door };
+export type { Instance };

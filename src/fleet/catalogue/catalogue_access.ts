@@ -4,7 +4,7 @@ import type { SignedIn, SignInOptions, SignInParts } from "../../signin/mod.ts";
 import type { Dialer, World } from "../../world/mod.ts";
 import type { Log } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
-import { closedDoor } from "../../instance/mod.ts";
+import { closedInstance } from "../../instance/mod.ts";
 import { type ConfigSource, loadConfig, type LoadedConfig } from "../../plan/mod.ts";
 
 /** How a person may be asked to sign in. */
@@ -248,8 +248,8 @@ function dialerThrough(
     readonly held: AsyncDisposableStack;
   },
 ): Dialer {
-  const door = held.use(closedDoor(world, config, way.log));
-  const built = door.plan.transports.byName.get(name);
+  const instance = held.use(closedInstance(world, config, way.log));
+  const built = instance.plan.transports.byName.get(name);
   if (!built) throw new PosternError("internal", `Cannot find the transport "${name}"`);
   return (target, options) => built.transport.dial(target, options);
 }

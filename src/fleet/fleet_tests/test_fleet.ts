@@ -2,7 +2,7 @@ import type { Dialer, World } from "../../world/mod.ts";
 import { isPosternError } from "../../words/mod.ts";
 import type { Log } from "../../core/mod.ts";
 import { dialerThroughProxy } from "../../transports/mod.ts";
-import { closedDoor, doorOf } from "../../instance/mod.ts";
+import { closedInstance, listenerOf } from "../../instance/mod.ts";
 import { type ConfigSource, loadConfig, routedDialer } from "../../plan/mod.ts";
 import { testEndpoint } from "./endpoint_tests.ts";
 import { type Fleet, readFleet } from "../catalogue/fleet.ts";
@@ -28,7 +28,7 @@ export interface TestRun {
   /** The names of what is tested, in order. */
   readonly names: readonly string[];
   /** Whether the clusters are asked through the door that runs. */
-  readonly isThroughDoor: boolean;
+  readonly isThroughInstance: boolean;
   /** What a person should know. */
   readonly notes: readonly string[];
   readonly ended: AsyncIterable<{ readonly at: number; readonly test: FleetTest }>;
@@ -46,16 +46,16 @@ export async function testFleet(
   { patterns, exclude, selectors, limit, parallel, id, isAlone, log, ...source }: TestOptions,
   { signal, look }: { readonly signal: AbortSignal; readonly look: (run: TestRun) => Promise<void> },
 ): Promise<void> {
-  await using door = closedDoor(world, await loadConfig(world, source), log);
-  const { plan } = door;
+  await using instance = closedInstance(world, await loadConfig(world, source), log);
+  const { plan } = instance;
   for (const { transport } of plan.transports.byName.values()) {
     if (transport.connect) await transport.prepare?.();
   }
   const { clusters, notes } = await fleetIfAny(world, source);
   const chosen = await chosenTests(plan, clusters, { patterns, exclude, selectors });
-  const mayUseDoor = chosen.endpoints.length > 0 && !isAlone &&
+  const mayUseInstance = chosen.endpoints.length > 0 && !isAlone &&
     (source.config === undefined || id !== undefined);
-  const through = mayUseDoor ? await throughDoor(world, { id, signal }) : undefined;
+  const through = mayUseInstance ? await throughInstance(world, { id, signal }) : undefined;
   const ending = new AbortController();
   const over = AbortSignal.any([signal, ending.signal]);
   const tests = testsOf(world, chosen, {
@@ -67,7 +67,7 @@ export async function testFleet(
   try {
     await look({
       names: tests.map(({ name }) => name),
-      isThroughDoor: through !== undefined,
+      isThroughInstance: through !== undefined,
       notes,
       ended: asTheyEnd(running),
     });
@@ -114,7 +114,7 @@ function testsOf(
 }
 
 /** A way through the door that runs; undefined where none does, and none has been named. */
-async function throughDoor(
+async function throughInstance(
   world: World,
   { id, signal }: { readonly id: string | undefined; readonly signal: AbortSignal },
 ): Promise<Dialer | undefined> {
@@ -122,9 +122,9 @@ async function throughDoor(
     const client = await connectInstance(world, id ?? "default", { signal });
     const { http, socks, proxyUrl = socks } = await client.env({ credentials: true, signal });
     const { listeners } = await client.status({ signal });
-    const { door } = doorOf({ http, socks });
+    const { listener } = listenerOf({ http, socks });
     // By HTTP a door tells why it does not get somewhere; by SOCKS it has a number for that.
-    const takesHttp = listeners.some(({ address, kind }) => address === door && kind === "mixed");
+    const takesHttp = listeners.some(({ address, kind }) => address === listener && kind === "mixed");
     return dialerThroughProxy(takesHttp ? http : proxyUrl, { name: "the door", world });
   } catch (error) {
     const isMissing = isPosternError(error, "refused") && error.detail === "no_instance";

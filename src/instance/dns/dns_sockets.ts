@@ -6,7 +6,7 @@ import {
   type ListenerDeps,
   type ListenerLimits,
   type ListenerSettings,
-  serveDoor,
+  serveListener,
 } from "../../listeners/mod.ts";
 
 interface Address {
@@ -164,7 +164,7 @@ export class DnsSockets implements AsyncDisposable {
     };
     this.#serving.spawn((signal) => serveDnsDatagrams(datagrams, dns, { signal }));
     this.#serving.spawn((signal) =>
-      serveDoor(
+      serveListener(
         listening,
         (client, messages, deps, options) =>
           serveDnsStream(client, messages, deps, { ...options, dnsDeps: dns }),

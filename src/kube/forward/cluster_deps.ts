@@ -16,7 +16,7 @@ export interface ClusterDeps {
   /** For credential plugins. */
   readonly process: Pick<Process, "run">;
   /** Whether an address is one of the instance's own. */
-  readonly isOwnDoor?: ((target: Target) => boolean) | undefined;
+  readonly isOwnListener?: ((target: Target) => boolean) | undefined;
   /** The directory of what is learned of clusters; nothing is stored where it is absent. */
   readonly learned?: string | undefined;
   /** Dials through the proxy that a kubeconfig names, which is itself reached by `dialer`. */

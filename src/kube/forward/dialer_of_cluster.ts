@@ -15,16 +15,16 @@ export function dialerOfCluster(proxy: URL | undefined, deps: ClusterDeps): Dial
   return (target, options) => {
     if (!isOwn(proxy, deps)) return through(target, options);
     if (via !== undefined) return dialer(target, options);
-    return Promise.reject(ownDoor(proxy, name));
+    return Promise.reject(ownListener(proxy, name));
   };
 }
 
 /** Throws `config` where the API server could be reached through this very door only. */
 export function expectWay(
   proxy: URL | undefined,
-  deps: Pick<ClusterDeps, "name" | "via" | "isOwnDoor">,
+  deps: Pick<ClusterDeps, "name" | "via" | "isOwnListener">,
 ): void {
-  if (proxy && deps.via === undefined && isOwn(proxy, deps)) throw ownDoor(proxy, deps.name);
+  if (proxy && deps.via === undefined && isOwn(proxy, deps)) throw ownListener(proxy, deps.name);
 }
 
 /** Whether a direct connection to the API server's address finds that API server. */
@@ -33,8 +33,8 @@ export function isReachedDirectly(proxy: URL | undefined, deps: ClusterDeps): bo
   return via === "direct" && (!proxy || isOwn(proxy, deps));
 }
 
-function isOwn(proxy: URL, { isOwnDoor }: Pick<ClusterDeps, "isOwnDoor">): boolean {
-  return isOwnDoor?.(addressOf(proxy)) ?? false;
+function isOwn(proxy: URL, { isOwnListener }: Pick<ClusterDeps, "isOwnListener">): boolean {
+  return isOwnListener?.(addressOf(proxy)) ?? false;
 }
 
 function addressOf({ hostname, port, protocol }: URL): Target {
@@ -42,7 +42,7 @@ function addressOf({ hostname, port, protocol }: URL): Target {
   return { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: port === "" ? usual : Number(port) };
 }
 
-function ownDoor(proxy: URL, name: string): PosternError {
+function ownListener(proxy: URL, name: string): PosternError {
   return new PosternError(
     "config",
     `Cannot reach the API server of "${name}": the proxy-url of its kubeconfig, ${

@@ -46,7 +46,7 @@ export async function openClusters(settings: KubernetesSettings, deps: ClusterDe
 /** Reads the kubeconfigs again. What is wrong with the contexts that the settings name is `config`. */
 export async function readContexts(
   { kubeconfigs, context, contexts }: KubernetesSettings,
-  deps: Pick<ClusterDeps, "files" | "name" | "via" | "isOwnDoor">,
+  deps: Pick<ClusterDeps, "files" | "name" | "via" | "isOwnListener">,
 ): Promise<KubeConfig> {
   const { readKubeConfig } = await loadKubernetes();
   const config = await readKubeConfig(deps.files, kubeconfigs);

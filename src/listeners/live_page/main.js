@@ -1,6 +1,6 @@
 import { Connections } from "./connections.js";
 import { Details } from "./details.js";
-import { Door } from "./door.js";
+import { Instance } from "./instance.js";
 import { announce, buttonById, byId, say } from "./elements.js";
 import { Journal } from "./journal.js";
 import { startSnippets } from "./snippets.js";
@@ -14,7 +14,7 @@ import { Ways } from "./transports.js";
 
 startTheme();
 const state = new State();
-const door = new Door({
+const instance = new Instance({
   message: (message) => {
     state.take(message);
     open();
@@ -34,7 +34,7 @@ const door = new Door({
     say(byId("locked-pac"), `${location.origin}/proxy.pac`);
   },
 });
-const tester = new Tester(door);
+const tester = new Tester(instance);
 const details = new Details({ close, explain: (target) => tester.explain(target) });
 const connections = new Connections({ close, open: (connection) => details.open(connection, state) });
 const ways = new Ways(() => ways.show(state));
@@ -47,7 +47,7 @@ let isConnected = false;
 
 buttonById("reload").addEventListener("click", async () => {
   try {
-    const { changes } = await door.ask("/reload", "POST");
+    const { changes } = await instance.ask("/reload", "POST");
     announce(changes.length === 0 ? "Read again: nothing has changed." : changes.join("\n"));
   } catch (error) {
     announce(messageOf(error));
@@ -58,9 +58,9 @@ pause.addEventListener("click", () => {
   const isPaused = pause.getAttribute("aria-pressed") !== "true";
   pause.setAttribute("aria-pressed", String(isPaused));
   say(pause, isPaused ? "Paused" : "Pause");
-  door.isWatched = !isPaused;
+  instance.isWatched = !isPaused;
 });
-door.isWatched = true;
+instance.isWatched = true;
 
 /** What the door tells shows that the page may see it. */
 function open() {
@@ -71,7 +71,7 @@ function open() {
   byId("locked").hidden = true;
   byId("open").hidden = false;
   for (const id of ["pause", "reload"]) buttonById(id).disabled = false;
-  startSnippets(door);
+  startSnippets(instance);
 }
 
 function show() {
@@ -115,7 +115,7 @@ function tellBroken() {
 
 async function close(/** @type {Connection} */ { id, target }) {
   try {
-    await door.ask(`/connections/${id}/close`, "POST");
+    await instance.ask(`/connections/${id}/close`, "POST");
     announce(`Closed the connection to ${target}.`);
   } catch (error) {
     announce(messageOf(error));

@@ -35,7 +35,7 @@ const kinds = {
 };
 
 /** What to copy to make programs use the door. */
-export async function startSnippets(/** @type {import("./door.js").Door} */ door) {
+export async function startSnippets(/** @type {import("./instance.js").Instance} */ instance) {
   const place = byId("use-kinds");
   for (const [key, { name }] of Object.entries(kinds)) {
     const input = element("input", { type: "radio", name: "use", value: key });
@@ -55,7 +55,7 @@ export async function startSnippets(/** @type {import("./door.js").Door} */ door
   /** @type {Use} */
   let use;
   try {
-    use = await door.ask("/use.json");
+    use = await instance.ask("/use.json");
   } catch (error) {
     say(byId("use-said"), error instanceof Error ? error.message : String(error));
     return;

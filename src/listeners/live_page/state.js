@@ -1,14 +1,14 @@
-/** @typedef {import("../../control/door_state.ts").Watched} Watched */
-/** @typedef {import("../../control/door_state.ts").WatchedWhole} Whole */
-/** @typedef {import("../../control/door_state.ts").WatchedStep} Step */
-/** @typedef {import("../../control/door_state.ts").Status} Status */
-/** @typedef {import("../../control/door_state.ts").LoggedLine} Line */
-/** @typedef {import("../../control/door_state.ts").TrafficSample} Sample */
-/** @typedef {import("../../control/door_state.ts").TransportState} Transport */
+/** @typedef {import("../../control/instance_state.ts").Watched} Watched */
+/** @typedef {import("../../control/instance_state.ts").WatchedWhole} Whole */
+/** @typedef {import("../../control/instance_state.ts").WatchedStep} Step */
+/** @typedef {import("../../control/instance_state.ts").Status} Status */
+/** @typedef {import("../../control/instance_state.ts").LoggedLine} Line */
+/** @typedef {import("../../control/instance_state.ts").TrafficSample} Sample */
+/** @typedef {import("../../control/instance_state.ts").TransportState} Transport */
 /** @typedef {NonNullable<Transport["hops"]>[number]} Hop */
 /** @typedef {NonNullable<Transport["clusters"]>[number]} Cluster */
-/** @typedef {import("../../control/door_state.ts").ConnectionInfo} Told */
-/** @typedef {import("../../control/door_state.ts").EndedConnection} Ended */
+/** @typedef {import("../../control/instance_state.ts").ConnectionInfo} Told */
+/** @typedef {import("../../control/instance_state.ts").EndedConnection} Ended */
 /**
  * A connection as the page has it: what was told, how fast it is, and when it began.
  * @typedef {{ -readonly [Key in keyof Told]: Told[Key] } & Partial<Pick<Ended, "endedAt" | "outcome" | "reason">> & { upRate?: number, downRate?: number, began?: number }} Connection

@@ -8,12 +8,12 @@ import { wayList } from "./transports.js";
 
 /** Says where a target would go and why, and tries it where that is asked for. */
 export class Tester {
-  #door;
+  #instance;
   #answer = byId("tester-answer");
   #asked = 0;
 
-  constructor(/** @type {import("./door.js").Door} */ door) {
-    this.#door = door;
+  constructor(/** @type {import("./instance.js").Instance} */ instance) {
+    this.#instance = instance;
     byId("tester-form").addEventListener("submit", (event) => {
       event.preventDefault();
       this.#ask();
@@ -32,7 +32,7 @@ export class Tester {
     const dial = inputById("tester-dial").checked;
     const query = new URLSearchParams({ target: inputById("tester-target").value, dial: dial ? "1" : "0" });
     this.#answer.replaceChildren(element("p", { class: "soft" }, dial ? "Trying it …" : "Asking …"));
-    const parts = await this.#door.ask(`/explain?${query}`).then(explained, (error) => [
+    const parts = await this.#instance.ask(`/explain?${query}`).then(explained, (error) => [
       element("p", { class: "error" }, error.message),
     ]);
     // Another one has been asked for meanwhile.

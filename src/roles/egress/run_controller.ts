@@ -9,7 +9,7 @@ import {
   readSystemBundle,
 } from "../../egress/mod.ts";
 import { loadKonnectivity } from "../../konnectivity/mod.ts";
-import { serveAdminAt, serveDoor } from "../../listeners/mod.ts";
+import { serveAdminAt, serveListener } from "../../listeners/mod.ts";
 import { openClusterOfProgram } from "../cluster_of_program.ts";
 import { listenAnywhere } from "../../instance/mod.ts";
 import { gauge } from "../konnectivity/tunnel_record.ts";
@@ -109,7 +109,14 @@ export async function runEgressController(
   const refuse = () =>
     Promise.reject(new PosternError("not_allowed", "Cannot connect anywhere: this is no door"));
   tasks.spawn((signal) =>
-    serveDoor(health, serveAdminAt(health.endpoint), { dial: refuse, clock, log, deadlines, limits, pages }, {
+    serveListener(health, serveAdminAt(health.endpoint), {
+      dial: refuse,
+      clock,
+      log,
+      deadlines,
+      limits,
+      pages,
+    }, {
       signal,
     })
   );

@@ -2,7 +2,7 @@ import { Deadlines, type Log, Tasks, whenAborted, within } from "../../core/mod.
 import { describe, type Endpoint, formatTarget, PosternError, type Target } from "../../words/mod.ts";
 import type { Dialer, World } from "../../world/mod.ts";
 import { loadKonnectivity } from "../../konnectivity/mod.ts";
-import { serveAdminAt, serveDoor } from "../../listeners/mod.ts";
+import { serveAdminAt, serveListener } from "../../listeners/mod.ts";
 import { Direct } from "../../transports/mod.ts";
 import { listenAnywhere } from "../../instance/mod.ts";
 import { AllowedTargets } from "./allowed_targets.ts";
@@ -139,12 +139,14 @@ export async function runKonnectivityAgent(
   await using health = listenAnywhere(network, settings.health);
   const limits = { connections: 100, handshake: 10_000, halfCloseLinger: 5000 };
   const deps = { dial: record.dial, clock, log, deadlines, limits, pages };
-  tasks.spawn((signal) => serveDoor(health, serveAdminAt(health.endpoint), deps, { signal }));
+  tasks.spawn((signal) => serveListener(health, serveAdminAt(health.endpoint), deps, { signal }));
   const { endpoint } = health;
   await using admin = await boundIfFree(() => Promise.resolve(listenAnywhere(network, settings.admin)), log);
   if (admin && "port" in endpoint) {
     const pages = adminPages({ healthPort: endpoint.port });
-    tasks.spawn((signal) => serveDoor(admin, serveAdminAt(admin.endpoint), { ...deps, pages }, { signal }));
+    tasks.spawn((signal) =>
+      serveListener(admin, serveAdminAt(admin.endpoint), { ...deps, pages }, { signal })
+    );
   }
   if (counted) tasks.spawn((signal) => counted.run({ signal }));
   await onReady({ health: "port" in endpoint ? formatTarget(endpoint) : endpoint.path });

@@ -6,7 +6,7 @@ import {
   type ListenerDeps,
   type Serve,
   serveAdminAt,
-  serveDoor,
+  serveListener,
   type ServeOptions,
 } from "../../listeners/mod.ts";
 import { listenAnywhere, removeStaleSocket } from "../../instance/mod.ts";
@@ -156,9 +156,9 @@ export async function runKonnectivityServer(
     (error) => log.error("listener.failed", { reason: describe(error) }),
   );
   const serving = [
-    serveDoor(front, serveFront, deps, { signal: over.signal }),
-    serveDoor(health, serveAdminAt(health.endpoint), deps, { signal: over.signal }),
-    serveDoor(back, serveBack, { ...deps, limits: { ...limits, connections: 10_000 } }, {
+    serveListener(front, serveFront, deps, { signal: over.signal }),
+    serveListener(health, serveAdminAt(health.endpoint), deps, { signal: over.signal }),
+    serveListener(back, serveBack, { ...deps, limits: { ...limits, connections: 10_000 } }, {
       signal: over.signal,
     }),
   ];
@@ -167,7 +167,7 @@ export async function runKonnectivityServer(
   if (admin) {
     const pages = adminPages(() => metrics.all());
     tasks.spawn(() =>
-      serveDoor(admin, serveAdminAt(admin.endpoint), { ...deps, pages }, { signal: over.signal })
+      serveListener(admin, serveAdminAt(admin.endpoint), { ...deps, pages }, { signal: over.signal })
     );
   }
   cluster?.start(tasks);

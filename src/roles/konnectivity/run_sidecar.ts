@@ -3,7 +3,7 @@ import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { loadKonnectivity } from "../../konnectivity/mod.ts";
 import { ConfigWatch, loadConfig } from "../../plan/mod.ts";
-import { Door } from "../../instance/mod.ts";
+import { Instance } from "../../instance/mod.ts";
 import { sidecarConfig, type SidecarSettings } from "./sidecar_config.ts";
 
 export interface SidecarOptions {
@@ -23,34 +23,40 @@ export async function runKonnectivitySidecar(
   const text = JSON.stringify(sidecarConfig(settings));
   const config = await loadConfig(world, { text });
   const { healthPages } = await loadKonnectivity();
-  await using door = new Door(world, config, {
+  await using instance = new Instance(world, config, {
     version,
     id: `konnectivity-${settings.kind}`,
     log,
     asks: "nobody",
-    pages: (door) =>
+    pages: (instance) =>
       healthPages({
-        checks: [{ name: "ping", isSo: () => true }, { name: "serving", isSo: () => door.phase === "ready" }],
+        checks: [{ name: "ping", isSo: () => true }, {
+          name: "serving",
+          isSo: () => instance.phase === "ready",
+        }],
         notReady: 503,
-        metrics: () => door.collect(),
+        metrics: () => instance.collect(),
       }),
   });
-  await door.open();
+  await instance.open();
   // The operator of the guest cluster swaps a kubeconfig; a reload reads what it says then.
   using watch = new ConfigWatch(world, log, () => {
     // A reload that fails is told in the log.
-    door.reload(() => loadConfig(world, { text })).catch(() => {});
+    instance.reload(() => loadConfig(world, { text })).catch(() => {});
   });
   if (settings.kubeconfigs !== undefined) await follow(watch, settings.kubeconfigs, world);
-  const addresses = door.listeners.map(({ address }) => address);
+  const addresses = instance.listeners.map(({ address }) => address);
   if (settings.isOpen && !settings.user) {
     log.warn("door.open", { reason: "anybody who reaches it may use it" });
   }
   log.info("door.ready", { addresses: addresses.join(" "), pid: world.process.pid });
   await onReady(addresses);
   await new Promise<void>((resolve) => void whenAborted(draining, resolve));
-  using _drop = whenAborted(signal, () => door.dropAll(new PosternError("cancelled", "The door was closed")));
-  await door.drain();
+  using _drop = whenAborted(
+    signal,
+    () => instance.dropAll(new PosternError("cancelled", "The door was closed")),
+  );
+  await instance.drain();
 }
 
 async function follow(watch: ConfigWatch, paths: readonly string[], { files }: World): Promise<void> {

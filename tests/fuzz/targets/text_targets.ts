@@ -102,7 +102,7 @@ function pacLaws(input: Bytes): void {
   const text = textOf(input);
   const { rules } = parseRouteLines(text, { name: "list" });
   const router = new Router({ rules, fallback: "direct" });
-  const script = pacFile(router, { door: "127.0.0.1:12000" });
+  const script = pacFile(router, { listener: "127.0.0.1:12000" });
   const find = new Function(`${script}\nreturn FindProxyForURL;`)() as (url: string, host: string) => unknown;
   const hosts = [...text.matchAll(/[a-z0-9.-]{1,60}/gi)].slice(0, 6).map(([word]) => word.toLowerCase());
   for (const host of [...hosts, "elsewhere.example"]) {

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { runCommandLine } from "../../../src/cli/command_line.ts";
 import { commandGroups } from "../../../src/cli/all_commands.ts";
-import { startDoor } from "../../support/memory_door.ts";
+import { startInstance } from "../../support/memory_instance.ts";
 import { MemoryWorld } from "../../support/memory_world.ts";
 import { jsonAnswer, WebServer } from "../../support/web_server.ts";
 
 const context = { groups: commandGroups, version: "1.2.3", writeLogLine: () => {} };
 
 /** A world in which a newer postern runs a door, before which nothing is known of others. */
-function withNewerDoor() {
+function withNewerInstance() {
   const world = new MemoryWorld({
     files: { "/c.yaml": "listen: { mixed: 127.0.0.1:7 }\n", "/run/me": "", "/run/me/later.lock": "" },
   });
@@ -20,19 +20,19 @@ function withNewerDoor() {
 }
 
 Deno.test("status shows the others when one door is of a newer postern", async () => {
-  const { world, server, said } = withNewerDoor();
+  const { world, server, said } = withNewerInstance();
   await using _server = server;
   world.files.put("/run/me/work.lock", "");
-  const door = await startDoor(world, { id: "work", config: "/c.yaml" });
+  const instance = await startInstance(world, { id: "work", config: "/c.yaml" });
   assert.equal(await runCommandLine(["status", "-o", "json"], world, context), 0);
   assert.deepEqual(JSON.parse(world.out).map(({ id }: { id: string }) => id), ["work"]);
   assert.match(said(), /^postern: the door "later" does not answer: .* newer postern \(9\.0\.0\)\n$/);
   world.kill("SIGTERM");
-  await door.ended;
+  await instance.ended;
 });
 
 Deno.test("status fails when the only door there is cannot be asked", async () => {
-  const { world, server, said } = withNewerDoor();
+  const { world, server, said } = withNewerInstance();
   await using _server = server;
   assert.equal(await runCommandLine(["status"], world, context), 6);
   assert.match(said(), /no door answers/);
@@ -40,11 +40,11 @@ Deno.test("status fails when the only door there is cannot be asked", async () =
 });
 
 Deno.test("status connects to no socket that is not ours alone, and says why", async () => {
-  const { world, server, said } = withNewerDoor();
+  const { world, server, said } = withNewerInstance();
   await using _server = server;
   world.files.put("/run/me/work.lock", "");
   world.files.distrusted.set("/run/me/later.sock", "it belongs to another user (65534)");
-  const door = await startDoor(world, { id: "work", config: "/c.yaml" });
+  const instance = await startInstance(world, { id: "work", config: "/c.yaml" });
   assert.equal(await runCommandLine(["status", "-o", "json"], world, context), 0);
   assert.deepEqual(JSON.parse(world.out).map(({ id }: { id: string }) => id), ["work"]);
   assert.equal(
@@ -52,7 +52,7 @@ Deno.test("status connects to no socket that is not ours alone, and says why", a
     'postern: Cannot trust the socket "/run/me/later.sock": it belongs to another user (65534)\n',
   );
   world.kill("SIGTERM");
-  await door.ended;
+  await instance.ended;
   assert.equal(await runCommandLine(["status"], world, context), 4);
   assert.match(
     said(),
@@ -62,7 +62,7 @@ Deno.test("status connects to no socket that is not ours alone, and says why", a
 });
 
 Deno.test("status says that another user has made the place of an earlier postern, and env answers without it", async () => {
-  const { world, said } = withNewerDoor();
+  const { world, said } = withNewerInstance();
   world.files.put(
     "/config/config.yaml",
     "listen: { mixed: 127.0.0.1:7 }\nroutes: [{ to: a.example, via: reject }]\n",

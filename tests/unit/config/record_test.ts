@@ -22,7 +22,7 @@ import { lazy } from "../../../src/config/modifiers.ts";
 import { PosternError } from "../../../src/words/mod.ts";
 import { parsed } from "./schema_cases.ts";
 
-const door = record({
+const listener = record({
   host: text(),
   port: port(),
   name: optional(text()),
@@ -31,14 +31,14 @@ const door = record({
 });
 
 Deno.test("record() gives typed settings with fallbacks in place and without missing keys", () => {
-  const { value, said } = parsed(door, { host: "a", port: 1 });
-  const settings: Infer<typeof door> | undefined = value;
+  const { value, said } = parsed(listener, { host: "a", port: 1 });
+  const settings: Infer<typeof listener> | undefined = value;
   assert.deepEqual(said, []);
   assert.deepEqual(settings, { host: "a", port: 1, open: false, limits: { connections: 1 } });
 });
 
 Deno.test("record() reports everything at once: unknown, missing and wrong keys", () => {
-  const { value, said } = parsed(door, { hots: "a", port: 99999, limits: { connections: 0 }, zzzzzz: 1 });
+  const { value, said } = parsed(listener, { hots: "a", port: 99999, limits: { connections: 0 }, zzzzzz: 1 });
   assert.equal(value, undefined);
   assert.deepEqual(said, [
     'hots is not known here, did you mean "host"?',

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { doctor, type Finding } from "../../../src/doctor/mod.ts";
 import { PosternError } from "../../../src/words/mod.ts";
-import { startDoor } from "../../support/memory_door.ts";
+import { startInstance } from "../../support/memory_instance.ts";
 import { MemoryWorld } from "../../support/memory_world.ts";
 
 const { signal } = new AbortController();
@@ -34,7 +34,7 @@ Deno.test("doctor() finds nothing wrong where nothing is", async () => {
 
 Deno.test("doctor() knows the ports of the running door from those of others", async () => {
   const world = new MemoryWorld({ files: { [path]: "listen: { mixed: 127.0.0.1:1 }\n" } });
-  const door = await startDoor(world);
+  const instance = await startInstance(world);
   world.network.listen({ host: "127.0.0.1", port: 2 });
   world.files.put(path, basic);
   const found = await findings(world);
@@ -42,28 +42,28 @@ Deno.test("doctor() knows the ports of the running door from those of others", a
   assert.match(detail(found, "address 127.0.0.1:2"), /is taken/);
   assert.match(detail(found, 'instance "default"'), /^ready, version 1\.2\.3, pid 4711/);
   world.kill("SIGTERM");
-  await door.ended;
+  await instance.ended;
 });
 
 Deno.test("doctor() tells that a door is still of the version before", async () => {
   const world = new MemoryWorld({ files: { [path]: "listen: { mixed: 127.0.0.1:1 }\n" } });
-  const door = await startDoor(world);
-  const ofDoor = (found: readonly Finding[]) => found.find(({ name }) => name === 'instance "default"');
-  assert.deepEqual(ofDoor(await findings(world, "default", "1.3.0")), {
+  const instance = await startInstance(world);
+  const ofInstance = (found: readonly Finding[]) => found.find(({ name }) => name === 'instance "default"');
+  assert.deepEqual(ofInstance(await findings(world, "default", "1.3.0")), {
     name: 'instance "default"',
     state: "warning",
     detail: "ready, version 1.2.3, pid 4711",
     hint: "this postern is 1.3.0: end the door, and start it again",
   });
-  assert.equal(ofDoor(await findings(world))?.state, "ok");
+  assert.equal(ofInstance(await findings(world))?.state, "ok");
   world.kill("SIGTERM");
-  await door.ended;
+  await instance.ended;
 });
 
 Deno.test("doctor() names another door of ours that has a port", async () => {
   const locks = { "/run/me": "", "/run/me/default.lock": "" };
   const world = new MemoryWorld({ files: { [path]: "listen: { mixed: 127.0.0.1:1 }\n", ...locks } });
-  const door = await startDoor(world);
+  const instance = await startInstance(world);
   const message = "Cannot listen on 127.0.0.1:1: the address is in use";
   world.network.listen = () => {
     throw new PosternError("config", message, { detail: "in_use" });
@@ -72,7 +72,7 @@ Deno.test("doctor() names another door of ours that has a port", async () => {
   const [taken] = found.filter(({ name }) => name === "address 127.0.0.1:1");
   assert.match(taken?.hint ?? "", /^the door "default" \(pid 4711\) has it/);
   world.kill("SIGTERM");
-  await door.ended;
+  await instance.ended;
 });
 
 Deno.test("doctor() asks for exit code 4 where the configuration cannot be read at all", async () => {
@@ -160,10 +160,10 @@ for (const { listen, value, isOurs } of leads) {
   Deno.test(`doctor() knows whether ${value} is the door on ${listen}`, async () => {
     const files = { [path]: `listen: { mixed: ${listen} }\n` };
     const world = new MemoryWorld({ files, env: { http_proxy: value } });
-    const door = await startDoor(world);
+    const instance = await startInstance(world);
     assert.equal(detail(await findings(world), "proxy variables").endsWith("leads to this door"), isOurs);
     world.kill("SIGTERM");
-    await door.ended;
+    await instance.ended;
   });
 }
 
@@ -181,10 +181,13 @@ Deno.test("doctor() looks at both halves of a DNS port, and at files that lead t
   assert.equal(detail(found, "DNS on 127.0.0.1:53"), "free for UDP and TCP");
   assert.match(detail(found, "DNS on 127.0.0.1:54"), /127\.0\.0\.1:54 for UDP: it is taken/);
   assert.equal(detail(found, "system's DNS"), `${resolved} leads to 127.0.0.1:53, where nobody answers`);
-  const door = await startDoor(world, { config: path }).catch((error) => error);
-  assert(door instanceof PosternError && /for UDP/.test(door.message), "the same keeps a door from starting");
+  const instance = await startInstance(world, { config: path }).catch((error) => error);
+  assert(
+    instance instanceof PosternError && /for UDP/.test(instance.message),
+    "the same keeps a door from starting",
+  );
   world.files.put(path, "listen: { mixed: 127.0.0.1:1, dns: 127.0.0.1:53 }\ndefault: direct\n");
-  const running = await startDoor(world, { config: path });
+  const running = await startInstance(world, { config: path });
   const later = await findings(world);
   assert.equal(detail(later, "DNS on 127.0.0.1:53"), "the running door has it");
   assert.equal(detail(later, "system's DNS"), `${resolved} leads to 127.0.0.1:53 for 1 domains`);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { startInBackground } from "../../../src/instances/mod.ts";
 import type { Background } from "../../../src/world/mod.ts";
 import { settle } from "../../support/fake_clock.ts";
-import { type RunningDoor, startDoor } from "../../support/memory_door.ts";
+import { type RunningInstance, startInstance } from "../../support/memory_instance.ts";
 import { MemoryWorld } from "../../support/memory_world.ts";
 
 const log = "/state/logs/work.log";
@@ -37,13 +37,13 @@ function worldWhere(
 }
 
 Deno.test("startInBackground() waits until the door is ready", async () => {
-  const running = Promise.withResolvers<RunningDoor>();
+  const running = Promise.withResolvers<RunningInstance>();
   const { world, told, start } = worldWhere(async (world) => {
-    running.resolve(await startDoor(world, { id: "work", config: "/c.yaml" }));
+    running.resolve(await startInstance(world, { id: "work", config: "/c.yaml" }));
     return await new Promise(() => {});
   });
   const starting = start();
-  const door = await running.promise;
+  const instance = await running.promise;
   await world.clock.advance(100);
   assert.deepEqual(await starting, { id: "work", pid: 4711, addresses: ["127.0.0.1:7"], clusters: [], log });
   assert.deepEqual(told, {
@@ -52,7 +52,7 @@ Deno.test("startInBackground() waits until the door is ready", async () => {
     isEnded: false,
   });
   world.kill("SIGTERM");
-  await door.ended;
+  await instance.ended;
 });
 
 Deno.test("startInBackground() does not wait where the control socket is not to be trusted", async () => {
@@ -144,7 +144,7 @@ for (const { name, said, code, error } of deaths) {
 
 Deno.test("startInBackground() takes no other door of that id for its own, and gives up in time", async () => {
   const { world, told, start } = worldWhere(() => new Promise(() => {}), { pid: 999 });
-  const door = await startDoor(world, { id: "work", config: "/c.yaml" });
+  const instance = await startInstance(world, { id: "work", config: "/c.yaml" });
   const failed = assert.rejects(start(), { code: "timeout", message: /was not ready within 30 s/ });
   // Time enough for the other door to answer, before time goes on.
   await world.clock.advance(25);
@@ -153,7 +153,7 @@ Deno.test("startInBackground() takes no other door of that id for its own, and g
   await failed;
   assert.equal(told.isEnded, true);
   world.kill("SIGTERM");
-  await door.ended;
+  await instance.ended;
 });
 
 Deno.test("startInBackground() ends a door that is not ready when the person interrupts", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { withOwner } from "../../../src/instances/mod.ts";
 import { PosternError } from "../../../src/words/mod.ts";
-import { startDoor } from "../../support/memory_door.ts";
+import { startInstance } from "../../support/memory_instance.ts";
 import { MemoryWorld } from "../../support/memory_world.ts";
 import { jsonAnswer, WebServer } from "../../support/web_server.ts";
 
@@ -23,7 +23,7 @@ Deno.test("withOwner() names the door that has the address, though others hang o
   world.network.faults.set("/run/me/hung.sock", "silent");
   const hello = jsonAnswer({ version: "9.0.0", id: "later", pid: 1, protocol: 2 });
   await using _later = new WebServer(world.network.listen({ path: "/run/me/later.sock" }), () => hello);
-  const door = await startDoor(world, { id: "work", config: "/c.yaml" });
+  const instance = await startInstance(world, { id: "work", config: "/c.yaml" });
   const error = new PosternError("config", "Cannot listen on 127.0.0.1:7: the address is in use", {
     detail: "in_use",
   });
@@ -31,5 +31,5 @@ Deno.test("withOwner() names the door that has the address, though others hang o
   await world.clock.advance(5000);
   assert.match(String((await owned as PosternError).hint), /^the door "work" \(pid 4711\) has it/);
   world.kill("SIGTERM");
-  await door.ended;
+  await instance.ended;
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Instance, reloadInstances } from "../../../src/instances/mod.ts";
+import { InstanceLock, reloadInstances } from "../../../src/instances/mod.ts";
 import { PosternError } from "../../../src/words/mod.ts";
 import { errorInfo } from "../../../src/control/mod.ts";
 import { MemoryWorld } from "../../support/memory_world.ts";
@@ -35,7 +35,7 @@ const cases: {
 for (const { name, answers, gives } of cases) {
   Deno.test(`reloadInstances() ${name}`, async () => {
     const world = new MemoryWorld();
-    await using instance = await Instance.take(world, "work");
+    await using instance = await InstanceLock.take(world, "work");
     world.files.put("/run/me/work.lock", "");
     const { listening } = await instance.listen();
     const left = [...answers];

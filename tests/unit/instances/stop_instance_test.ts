@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { stopInstance } from "../../../src/instances/mod.ts";
-import { startDoor } from "../../support/memory_door.ts";
+import { startInstance } from "../../support/memory_instance.ts";
 import { MemoryWorld } from "../../support/memory_world.ts";
 import { fakePageSource } from "../../support/page_source.ts";
 import { jsonAnswer, type WebAnswer, type WebRequest, WebServer } from "../../support/web_server.ts";
@@ -69,9 +69,9 @@ for (const { name, stop, status, ms, says } of cases) {
 
 Deno.test("stopInstance() resolves when the instance has gone", async () => {
   const world = new MemoryWorld({ files: { "/c.yaml": "listen: { mixed: 127.0.0.1:0 }\n" } });
-  const door = await startDoor(world, { id: "work", config: "/c.yaml" });
+  const instance = await startInstance(world, { id: "work", config: "/c.yaml" });
   const stopped = stopInstance(world, "work", { signal });
-  while (!door.hasEnded()) await world.clock.advance(50);
+  while (!instance.hasEnded()) await world.clock.advance(50);
   await world.clock.advance(100);
   await stopped;
   await assert.rejects(stopInstance(world, "work", { signal }), { code: "refused", exit: 3 });

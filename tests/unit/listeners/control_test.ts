@@ -12,7 +12,7 @@ import { recordingLog } from "../../support/recording_log.ts";
 
 const { signal } = new AbortController();
 
-function door(source: PageSource, { token }: ControlOptions = {}, given = token) {
+function listener(source: PageSource, { token }: ControlOptions = {}, given = token) {
   const clock = new FakeClock();
   const log = recordingLog();
   const deps = { clock, log, deadlines: new Deadlines(clock) };
@@ -33,7 +33,7 @@ function door(source: PageSource, { token }: ControlOptions = {}, given = token)
 
 Deno.test("ControlClient gets what the source says", async () => {
   const source = fakePageSource();
-  const { client, clock, ended } = door(source);
+  const { client, clock, ended } = listener(source);
   assert.deepEqual(await client.hello({ signal }), { version: "0.1.0", id: "default", pid: 42, protocol: 1 });
   assert.deepEqual(await client.status({ signal }), source.status());
   assert.deepEqual(await client.connections({ signal }), [sampleConnection]);
@@ -53,7 +53,7 @@ Deno.test("ControlClient gets what the source says", async () => {
 
 Deno.test("ControlClient.stop() says how long connections may go on", async () => {
   const stops: unknown[] = [];
-  const { client, ended } = door(fakePageSource({ stop: (options) => stops.push(options) }));
+  const { client, ended } = listener(fakePageSource({ stop: (options) => stops.push(options) }));
   await client.stop({ signal });
   await client.stop({ drain: 1500, signal });
   assert.deepEqual(stops, [{}, { drain: 1500 }]);
@@ -67,7 +67,7 @@ Deno.test("ControlClient throws the error of the door again", async () => {
     exit: 7,
     cause: new Error("not told"),
   });
-  const { client, ended } = door(fakePageSource({ reload: () => Promise.reject(error) }));
+  const { client, ended } = listener(fakePageSource({ reload: () => Promise.reject(error) }));
   await assert.rejects(client.reload({ signal }), (thrown) => {
     assert.ok(thrown instanceof PosternError);
     const { code, message, hint, detail, exit, cause } = thrown;
@@ -88,7 +88,7 @@ Deno.test("ControlClient reports a fault of the door, and the door logs it", asy
       throw new TypeError("oops");
     },
   });
-  const { client, log, ended } = door(source);
+  const { client, log, ended } = listener(source);
   await assert.rejects(client.connections({ signal }), { code: "internal", message: /oops/ });
   assert.deepEqual(log.lines.map(({ event }) => event), ["page.failed"]);
   await ended();
@@ -173,10 +173,10 @@ for (const { name, bytes, code } of strange) {
 
 Deno.test("createControl() demands its token where it has one, and no browser", async () => {
   const source = fakePageSource();
-  const right = door(source, { token: "t1" });
+  const right = listener(source, { token: "t1" });
   assert.equal((await right.client.hello({ signal })).id, "default");
   for (const given of [undefined, "t2", source.token]) {
-    const wrong = door(source, { token: "t1" }, given ?? "");
+    const wrong = listener(source, { token: "t1" }, given ?? "");
     await assert.rejects(wrong.client.hello({ signal }), { code: "auth" });
     await assert.rejects(wrong.client.stop({ signal }), { code: "auth" });
     await wrong.ended();
@@ -197,7 +197,7 @@ Deno.test("createControl() demands its token where it has one, and no browser", 
 });
 
 Deno.test("createControl() answers what it does not know as JSON with a hint", async () => {
-  const { connect, ended } = door(fakePageSource());
+  const { connect, ended } = listener(fakePageSource());
   const conn = await connect();
   const client = new PageClient(conn);
   const unknown = await client.ask("GET /v2/x HTTP/1.1", "Host: a");

@@ -18,7 +18,7 @@ interface Asked {
 
 async function ask(
   target: string,
-  { method = "GET", access = "door", fields = [localHost], source = fakePageSource() }: Asked = {},
+  { method = "GET", access = "listener", fields = [localHost], source = fakePageSource() }: Asked = {},
 ): Promise<PageResponse & { text: string; get: (name: string) => string | undefined }> {
   const [path = "", query = ""] = target.split("?");
   const response = await createPages(source)({
@@ -35,7 +35,7 @@ async function ask(
 }
 
 for (
-  const [host, door] of [
+  const [host, listener] of [
     ["127.0.0.1:12000"],
     ["localhost:12000"],
     ["LOCALHOST", "LOCALHOST:80"],
@@ -49,7 +49,7 @@ for (
     const answer = await ask("/proxy.pac", { fields: [["Host", host]] });
     assert.equal(answer.status, 200);
     assert.equal(answer.get("content-type"), "application/x-ns-proxy-autoconfig");
-    assert.equal(answer.text, `// for ${door ?? host} at 127.0.0.1:12000\n`);
+    assert.equal(answer.text, `// for ${listener ?? host} at 127.0.0.1:12000\n`);
   });
 }
 
@@ -148,7 +148,7 @@ const phases = [
 ] as const;
 for (const { phase, healthz, readyz, word } of phases) {
   Deno.test(`createPages() says "${word}" while ${phase}`, async () => {
-    for (const access of ["door", "admin", "control"] as const) {
+    for (const access of ["listener", "admin", "control"] as const) {
       const source = fakePageSource({ health: () => phase });
       const alive = await ask("/healthz", { source, access, fields: [["Host", "probe.example"]] });
       assert.deepEqual([alive.status, alive.text], [healthz, `${word}\n`]);

@@ -4,7 +4,7 @@ import { connectInstance } from "../../../src/instances/mod.ts";
 import type { Catalogue, Cluster } from "../../../src/clusters/mod.ts";
 import { isPosternError, PosternError } from "../../../src/words/mod.ts";
 import { Router } from "../../../src/routing/mod.ts";
-import { startDoor } from "../../support/memory_door.ts";
+import { startInstance } from "../../support/memory_instance.ts";
 import { MemoryWorld } from "../../support/memory_world.ts";
 
 const { signal } = new AbortController();
@@ -178,7 +178,7 @@ Deno.test("runDoor() shows the catalogues in its status, and takes up a new one 
     config: `listen: { mixed: 127.0.0.1:1 }\n${one}`,
     stored: [catalogue("main")],
   });
-  const door = await startDoor(world);
+  const instance = await startInstance(world);
   const client = await connectInstance(world, "default", { signal });
   assert.deepEqual((await client.status({ signal })).catalogues, [
     { name: "main", fetchedAt: "2026-01-01T00:00:00.000Z", clusters: 1 },
@@ -194,7 +194,7 @@ Deno.test("runDoor() shows the catalogues in its status, and takes up a new one 
   assert.match(because, /catalogue main: cluster c-prod/);
   assert.deepEqual(hops.map(({ name, type }) => [name, type]), [["jump2", "ssh"]]);
   world.kill("SIGTERM");
-  await door.ended;
+  await instance.ended;
 });
 
 Deno.test("runDoor() names only some of the many rules that a catalogue changes", async () => {
@@ -204,13 +204,13 @@ Deno.test("runDoor() names only some of the many rules that a catalogue changes"
     config: `listen: { mixed: 127.0.0.1:1 }\n${one}`,
     stored: [catalogue("main")],
   });
-  const door = await startDoor(world);
+  const instance = await startInstance(world);
   await (await catalogueStore(world)).put(catalogue("main", [{ ...prod, facts }]), { signal });
   const { changes } = await (await connectInstance(world, "default", { signal })).reload({ signal });
   assert.equal(changes.length, 21, changes.join("\n"));
   assert.equal(changes[20], "81 more rules of catalogues are others now");
   world.kill("SIGTERM");
-  await door.ended;
+  await instance.ended;
 });
 
 const inventory = "//io.vshn.kharon/inventory.json";
@@ -259,7 +259,7 @@ Deno.test("runDoor() without a fetched catalogue names the command that fetches 
   ];
   for (const { config, message } of cases) {
     const world = await worldWith(config === undefined ? {} : { config });
-    await assert.rejects(startDoor(world), (error) => {
+    await assert.rejects(startInstance(world), (error) => {
       assert.ok(isPosternError(error, "config"));
       assert.equal(error.message, message);
       assert.match(error.hint ?? "", /postern update/);
@@ -273,7 +273,7 @@ Deno.test("runDoor() names a damaged catalogue, and keeps the one in force when 
     config: `listen: { mixed: 127.0.0.1:1 }\n${one}`,
     stored: [catalogue("main")],
   });
-  const door = await startDoor(world);
+  const instance = await startInstance(world);
   const kv = "/cache/catalogue/catalogue.kv";
   const damage = new PosternError("config", `Cannot use "${kv}": it is damaged`, { detail: "damaged" });
   const { stores: { all }, files } = world;
@@ -285,8 +285,8 @@ Deno.test("runDoor() names a damaged catalogue, and keeps the one in force when 
   const { because } = await client.explain({ host: "c-prod.example.net", port: 443 }, { signal });
   assert.match(because, /catalogue main/);
   world.kill("SIGTERM");
-  await door.ended;
-  await assert.rejects(startDoor(world), (error) => {
+  await instance.ended;
+  await assert.rejects(startInstance(world), (error) => {
     assert.ok(isPosternError(error, "config"));
     assert.match(error.hint ?? "", /postern update/);
     return true;

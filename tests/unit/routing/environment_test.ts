@@ -12,7 +12,7 @@ import type { EnvironmentPlan } from "../../../src/routing/environment.ts";
 import { rulesOf } from "../../support/rules.ts";
 
 const router = new Router({ rules: rulesOf(["routes: lab.test > lab", "direct: corp.test > direct"]) });
-const door = "127.0.0.1:12000";
+const listener = "127.0.0.1:12000";
 
 interface Asked {
   readonly client?: Client;
@@ -22,7 +22,7 @@ interface Asked {
 
 function plan(before: Record<string, string> = {}, more: Asked = {}): EnvironmentPlan {
   const { items } = noProxyFor(["corp.test"], router, more.client);
-  return environmentFor({ door, noProxy: items, current: (name) => before[name], ...more });
+  return environmentFor({ listener, noProxy: items, current: (name) => before[name], ...more });
 }
 
 /** What a shell would make of the changes. */
@@ -169,7 +169,7 @@ Deno.test("undoEnvironment() restores where names ignore case", () => {
     );
   const before: Record<string, string> = { HTTPS_PROXY: "http://corp.example:3128" };
   const read = (from: Record<string, string>) => (name: string) => from[name.toUpperCase()];
-  const { changes } = environmentFor({ door, noProxy: [], current: read(before) });
+  const { changes } = environmentFor({ listener, noProxy: [], current: read(before) });
   const after = applied(before, folded(changes));
   assert.deepEqual(applied(after, folded(undoEnvironment(read(after)).changes)), before);
 });

@@ -237,7 +237,7 @@ Deno.test("Router.explain() names what would have decided", () => {
 });
 
 function pacVerdict(router: Router, host: string): string {
-  const text = pacFile(router, { door: "127.0.0.1:12000" });
+  const text = pacFile(router, { listener: "127.0.0.1:12000" });
   const find = new Function(`${text}\nreturn FindProxyForURL;`)() as (url: string, host: string) => string;
   return find(`http://${host.includes(":") ? `[${host}]` : host}/`, host);
 }

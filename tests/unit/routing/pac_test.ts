@@ -3,7 +3,7 @@ import { PosternError } from "../../../src/words/mod.ts";
 import { pacFile, Router } from "../../../src/routing/mod.ts";
 import { rulesOf } from "../../support/rules.ts";
 
-const door = "127.0.0.1:12000";
+const listener = "127.0.0.1:12000";
 
 /** Runs a PAC file with none of the sandbox's functions: calling one is a failure. */
 function evaluate(text: string): (url: string, host: string) => string {
@@ -12,7 +12,7 @@ function evaluate(text: string): (url: string, host: string) => string {
 
 function ask(router: Router, url: string): string {
   const host = new URL(url).hostname.replace(/^\[(.*)\]$/, "$1");
-  return evaluate(pacFile(router, { door }))(url, host);
+  return evaluate(pacFile(router, { listener }))(url, host);
 }
 
 const router = new Router({
@@ -78,7 +78,7 @@ const verdicts: Record<string, "door" | "DIRECT"> = {
 
 for (const [url, verdict] of Object.entries(verdicts)) {
   Deno.test(`pacFile() sends ${url} ${verdict === "door" ? "to the door" : "direct"} (F16)`, () => {
-    assert.equal(ask(router, url), verdict === "door" ? `SOCKS5 ${door}` : "DIRECT");
+    assert.equal(ask(router, url), verdict === "door" ? `SOCKS5 ${listener}` : "DIRECT");
   });
 }
 
@@ -102,7 +102,7 @@ const restVerdicts: Record<string, "door" | "DIRECT"> = {
 };
 for (const [url, verdict] of Object.entries(restVerdicts)) {
   Deno.test(`pacFile() with another default sends ${url} ${verdict === "door" ? "to the door" : "direct"}`, () => {
-    assert.equal(ask(rest, url), verdict === "door" ? `SOCKS5 ${door}` : "DIRECT");
+    assert.equal(ask(rest, url), verdict === "door" ? `SOCKS5 ${listener}` : "DIRECT");
   });
 }
 
@@ -110,35 +110,35 @@ Deno.test("pacFile() sends the unspecified addresses where a rule for loopback d
   const rejecting = new Router({ rules: rulesOf(["routes: 127.0.0.0/8 > reject", "routes: ::1 > direct"]) });
   const routed = new Router({ rules: rulesOf(["routes: 127.0.0.0/8 > lab"]) });
   for (const url of ["http://0.0.0.0/", "http://[::ffff:0:0]/", "http://[::]/"]) {
-    assert.equal(ask(rejecting, url), `SOCKS5 ${door}`, url);
-    assert.equal(ask(routed, url), url.includes("[::]") ? "DIRECT" : `SOCKS5 ${door}`, url);
+    assert.equal(ask(rejecting, url), `SOCKS5 ${listener}`, url);
+    assert.equal(ask(routed, url), url.includes("[::]") ? "DIRECT" : `SOCKS5 ${listener}`, url);
   }
 });
 
 Deno.test("pacFile() keeps a sweeping rule away from this machine", () => {
   const sweeping = new Router({ rules: rulesOf(["routes: any > corp", "routes: <local> > lab"]) });
   assert.equal(ask(sweeping, "http://localhost/"), "DIRECT");
-  assert.equal(ask(sweeping, "http://printer/"), `SOCKS5 ${door}`);
+  assert.equal(ask(sweeping, "http://printer/"), `SOCKS5 ${listener}`);
 });
 
 Deno.test("pacFile() names an HTTP proxy where the door has a password, and nothing after it", () => {
-  const text = pacFile(router, { door: "[::1]:12000", hasAuth: true });
+  const text = pacFile(router, { listener: "[::1]:12000", hasAuth: true });
   assert.equal(evaluate(text)("http://cluster.test/", "cluster.test"), "PROXY [::1]:12000");
 });
 
 Deno.test("pacFile() names an HTTP proxy where the door speaks no SOCKS", () => {
-  const text = pacFile(router, { door, isHttpOnly: true });
-  assert.equal(evaluate(text)("http://cluster.test/", "cluster.test"), `PROXY ${door}`);
+  const text = pacFile(router, { listener, isHttpOnly: true });
+  assert.equal(evaluate(text)("http://cluster.test/", "cluster.test"), `PROXY ${listener}`);
 });
 
 Deno.test("pacFile() uses no function of the sandbox and no newer syntax", () => {
-  const text = pacFile(router, { door });
+  const text = pacFile(router, { listener });
   assert.doesNotMatch(text, /dnsResolve|isResolvable|isInNet|myIpAddress|dnsDomain|shExpMatch|alert/);
   assert.doesNotMatch(text, /=>|`|\b(?:let|const|class|of)\s|\.\.\./);
 });
 
 Deno.test("pacFile() escapes everything (F17)", () => {
-  const text = pacFile(router, { door });
+  const text = pacFile(router, { listener });
   assert.doesNotMatch(text, /[^\n\x20-\x7e]/);
   assert.doesNotMatch(text, /<\/?script/i);
   assert.doesNotThrow(() => evaluate(text));
@@ -147,7 +147,7 @@ Deno.test("pacFile() escapes everything (F17)", () => {
 for (const wrong of ["127.0.0.1:1;DIRECT:80", 'a"b:80', "a b:80", "127.0.0.1", "x\n:80"]) {
   Deno.test(`pacFile() refuses ${JSON.stringify(wrong)} as a door`, () => {
     assert.throws(
-      () => pacFile(router, { door: wrong }),
+      () => pacFile(router, { listener: wrong }),
       (error) => error instanceof PosternError && error.code === "usage",
     );
   });
@@ -158,11 +158,11 @@ const longestPacFile = 1024 * 1024;
 
 Deno.test("pacFile() holds 30,000 names in what Chromium loads", () => {
   const lines = Array.from({ length: 30_000 }, (_, n) => `catalogue: apps.c-${n}.example.net > jump`);
-  const text = pacFile(new Router({ rules: rulesOf(lines) }), { door });
+  const text = pacFile(new Router({ rules: rulesOf(lines) }), { listener });
   assert.ok(text.length < longestPacFile, `${text.length} characters`);
   assert.equal(
     evaluate(text)("https://x.apps.c-29999.example.net/", "x.apps.c-29999.example.net"),
-    `SOCKS5 ${door}`,
+    `SOCKS5 ${listener}`,
   );
 });
 
@@ -170,5 +170,5 @@ Deno.test("pacFile() takes the first of two equal rules, as the router does", ()
   const equal = new Router({
     rules: rulesOf(["routes: other.test > direct", "routes: a.test > lab", "routes: a.test > direct"]),
   });
-  assert.equal(ask(equal, "http://a.test/"), `SOCKS5 ${door}`);
+  assert.equal(ask(equal, "http://a.test/"), `SOCKS5 ${listener}`);
 });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { askingForOrigin } from "../../../scripts/bench_kube_doors.ts";
+import { askingForOrigin } from "../../../scripts/bench_kube_contenders.ts";
 import { field, generatorArguments } from "../../../scripts/bench_measure.ts";
 
-const door = {
+const contender = {
   name: "a",
   address: "127.0.0.1:1080",
   pid: 7,
@@ -11,29 +11,29 @@ const door = {
 };
 
 const cases = [
-  { name: "a SOCKS5 door to an origin of the generator's own", door, way: ["-door", "127.0.0.1:1080"] },
+  { name: "a SOCKS5 door to an origin of the generator's own", contender, way: ["-door", "127.0.0.1:1080"] },
   {
     name: "a door into a cluster",
-    door: askingForOrigin(door),
+    contender: askingForOrigin(contender),
     way: ["-door", "127.0.0.1:1080", "-target", "origin.default.svc:80"],
   },
   {
     name: "a port that leads to the origin alone",
-    door: { ...door, way: ["-target", door.address] },
+    contender: { ...contender, way: ["-target", contender.address] },
     way: ["-target", "127.0.0.1:1080"],
   },
 ];
 
-for (const { name, door, way } of cases) {
+for (const { name, contender, way } of cases) {
   Deno.test(`generatorArguments() for ${name}`, () => {
-    const told = generatorArguments(door, { mode: "bulk", options: ["-mb", "5"] });
+    const told = generatorArguments(contender, { mode: "bulk", options: ["-mb", "5"] });
     assert.deepEqual(told, ["bulk", ...way, "-pid", "7", "-mb", "5"]);
   });
 }
 
 Deno.test("askingForOrigin() ends the door that it was given", async () => {
   let hasEnded = false;
-  const ended = { ...door, [Symbol.asyncDispose]: () => Promise.resolve(void (hasEnded = true)) };
+  const ended = { ...contender, [Symbol.asyncDispose]: () => Promise.resolve(void (hasEnded = true)) };
   await askingForOrigin(ended)[Symbol.asyncDispose]();
   assert.ok(hasEnded);
 });

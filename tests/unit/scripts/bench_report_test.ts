@@ -3,9 +3,9 @@ import { benchJson, benchPage, benchPicture } from "../../../scripts/bench_repor
 import { judge } from "../../../scripts/bench_table.ts";
 
 const samples = [
-  { door: "postern", value: 90 },
-  { door: "postern", value: 110 },
-  { door: "a<b", value: 50 },
+  { contender: "postern", value: 90 },
+  { contender: "postern", value: 110 },
+  { contender: "a<b", value: 50 },
 ];
 const report = {
   version: "1.2.3",
@@ -22,9 +22,9 @@ Deno.test("benchJson() has the median, the spread and the rounds of each door", 
   assert.deepEqual(verdicts, [{
     name: "down, MB/s",
     demand: { atLeast: 1.2, ofBest: "highest" },
-    doors: [
-      { door: "postern", median: 100, low: 90, high: 110, rounds: 2 },
-      { door: "a<b", median: 50, low: 50, high: 50, rounds: 1 },
+    contenders: [
+      { contender: "postern", median: 100, low: 90, high: 110, rounds: 2 },
+      { contender: "a<b", median: 50, low: 50, high: 50, rounds: 1 },
     ],
     holds: true,
     found: 2,

@@ -12,10 +12,10 @@ for (const { values, expected } of medians) {
 }
 
 const samples = [
-  { door: "postern", value: 90 },
-  { door: "postern", value: 110 },
-  { door: "a", value: 50 },
-  { door: "b", value: 80 },
+  { contender: "postern", value: 90 },
+  { contender: "postern", value: 110 },
+  { contender: "a", value: 50 },
+  { contender: "b", value: 80 },
 ];
 
 const cases: { name: string; demand: Demand; holds: boolean }[] = [

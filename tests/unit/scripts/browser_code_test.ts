@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { runDeno } from "../../../scripts/bundle.ts";
 
-const root = decodeURIComponent(new URL("../../..", import.meta.url).pathname);
+const root = decodeURIComponent(new URL("../../../", import.meta.url).pathname);
 const page = `${root}src/listeners/live_page`;
 
 Deno.test("what runs in a browser has the types of a browser, and no mistake in them", async () => {

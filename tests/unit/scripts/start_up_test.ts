@@ -13,7 +13,7 @@ interface Dependency {
   readonly code?: { readonly specifier: string };
 }
 
-const root = new URL("../../..", import.meta.url);
+const root = new URL("../../../", import.meta.url);
 const graph = new Map<string, Module>();
 
 Deno.test("main.ts loads for `postern version` nothing but what it prints and whom it asks", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { catalogueStore } from "../../../../src/plan/mod.ts";
 import { connectInstance } from "../../../../src/instances/mod.ts";
 import { readClusters } from "../../../../src/catalogue/read_clusters.ts";
-import { startDoor } from "../../../support/memory_door.ts";
+import { startInstance } from "../../../support/memory_instance.ts";
 import { eventually } from "../../../support/peer_program.ts";
 import { passTime } from "../../../support/sign_in_world.ts";
 import { UpdateWorld } from "../../../support/update_world.ts";
@@ -48,7 +48,7 @@ async function until(update: UpdateWorld, isSo: () => boolean): Promise<void> {
 Deno.test("runDoor() fetches a catalogue anew as often as it is told, and asks nobody", async () => {
   await using update = await worldWith("1h");
   const { memory, opened } = update.signIn;
-  const door = await startDoor(memory);
+  const instance = await startInstance(memory);
   update.lieutenant.clusters = [cluster("c-b")];
   const asked = () => update.lieutenant.tokens.length;
   await pass(update, hour / 2);
@@ -56,7 +56,7 @@ Deno.test("runDoor() fetches a catalogue anew as often as it is told, and asks n
   await pass(update, hour / 2 - 500);
   assert.equal(asked(), 1);
   await pass(update, 1000);
-  const refreshed = () => door.lines.filter(({ event }) => event === "catalogue.refreshed").length;
+  const refreshed = () => instance.lines.filter(({ event }) => event === "catalogue.refreshed").length;
   await until(update, () => refreshed() === 1);
   assert.equal(asked(), 2);
   const client = await connectInstance(memory, "default", { signal });
@@ -69,16 +69,16 @@ Deno.test("runDoor() fetches a catalogue anew as often as it is told, and asks n
   assert.equal(asked(), 3);
   assert.equal(opened.length, 1, "only the sign-in of the beginning");
   memory.kill("SIGTERM");
-  await door.ended;
+  await instance.ended;
   assert.equal(memory.clock.waiting, 0);
 });
 
 Deno.test("runDoor() goes on with what it has where a catalogue cannot be fetched anew, and tries again", async () => {
   await using update = await worldWith("1h");
   const { memory } = update.signIn;
-  const door = await startDoor(memory);
+  const instance = await startInstance(memory);
   update.lieutenant.answer = { status: 503, body: "{}" };
-  const failures = () => door.lines.filter(({ event }) => event === "catalogue.not_refreshed").length;
+  const failures = () => instance.lines.filter(({ event }) => event === "catalogue.not_refreshed").length;
   await pass(update, hour - 500);
   await pass(update, 1000);
   await until(update, () => failures() === 1);
@@ -93,16 +93,16 @@ Deno.test("runDoor() goes on with what it has where a catalogue cannot be fetche
   );
   update.lieutenant.answer = undefined;
   await pass(update, hour / 4);
-  await until(update, () => door.lines.some(({ event }) => event === "catalogue.refreshed"));
+  await until(update, () => instance.lines.some(({ event }) => event === "catalogue.refreshed"));
   memory.kill("SIGTERM");
-  await door.ended;
+  await instance.ended;
 });
 
 Deno.test("runDoor() fetches a catalogue anew after the clock was wrong for a while", async () => {
   await using update = await worldWith("1h");
   const { memory } = update.signIn;
-  const door = await startDoor(memory);
-  const count = (wanted: string) => door.lines.filter(({ event }) => event === wanted).length;
+  const instance = await startInstance(memory);
+  const count = (wanted: string) => instance.lines.filter(({ event }) => event === wanted).length;
   update.lieutenant.answer = { status: 503, body: "{}" };
   memory.clock.jumpDate(720 * hour);
   await pass(update, hour / 4);
@@ -113,13 +113,13 @@ Deno.test("runDoor() fetches a catalogue anew after the clock was wrong for a wh
   await pass(update, 10_000);
   await until(update, () => count("catalogue.refreshed") === 1);
   memory.kill("SIGTERM");
-  await door.ended;
+  await instance.ended;
 });
 
 Deno.test("runDoor() takes up a catalogue that somebody has fetched who could not tell it", async () => {
   await using update = await worldWith("1h");
   const { memory } = update.signIn;
-  const door = await startDoor(memory);
+  const instance = await startInstance(memory);
   await pass(update, hour / 2);
   const store = await catalogueStore(memory);
   const [stored] = (await store.read()).catalogues;
@@ -128,7 +128,7 @@ Deno.test("runDoor() takes up a catalogue that somebody has fetched who could no
   await store.put({ ...stored, fetched: memory.clock.date().toISOString(), clusters }, { signal });
   await pass(update, hour / 2 - 500);
   await pass(update, 1000);
-  await until(update, () => door.lines.some(({ event }) => event === "config.reloaded"));
+  await until(update, () => instance.lines.some(({ event }) => event === "config.reloaded"));
   const client = await connectInstance(memory, "default", { signal });
   assert.match(
     (await client.explain({ host: "c-b.example.net", port: 443 }, { signal })).because,
@@ -136,7 +136,7 @@ Deno.test("runDoor() takes up a catalogue that somebody has fetched who could no
   );
   assert.equal(update.lieutenant.tokens.length, 1);
   memory.kill("SIGTERM");
-  await door.ended;
+  await instance.ended;
   assert.equal(memory.clock.waiting, 0);
 });
 
@@ -163,11 +163,11 @@ for (const { name, cause, says } of refusals) {
   Deno.test(`runDoor() keeps its routes and opens no browser beside an API that ${name}`, async () => {
     await using update = await worldWith("1h");
     const { memory, opened } = update.signIn;
-    const door = await startDoor(memory);
+    const instance = await startInstance(memory);
     cause(update);
     await pass(update, hour - 500);
     await pass(update, 1000);
-    const told = () => door.lines.filter(({ event }) => event === "catalogue.not_refreshed");
+    const told = () => instance.lines.filter(({ event }) => event === "catalogue.not_refreshed");
     await until(update, () => told().length > 0);
     assert.match(JSON.stringify(told()), says);
     assert.equal(opened.length, 1, "only the sign-in of the beginning");
@@ -175,16 +175,16 @@ for (const { name, cause, says } of refusals) {
     const { because } = await client.explain({ host: "c-a.example.net", port: 443 }, { signal });
     assert.match(because, /cluster c-a/);
     memory.kill("SIGTERM");
-    await door.ended;
+    await instance.ended;
   });
 }
 
 Deno.test("runDoor() fetches nothing unless it is told", async () => {
   await using update = await worldWith("off");
   const { memory } = update.signIn;
-  const door = await startDoor(memory);
+  const instance = await startInstance(memory);
   await pass(update, 48 * hour);
   assert.equal(update.lieutenant.tokens.length, 1);
   memory.kill("SIGTERM");
-  await door.ended;
+  await instance.ended;
 });

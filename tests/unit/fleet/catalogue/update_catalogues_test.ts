@@ -3,7 +3,7 @@ import { connectInstance } from "../../../../src/instances/mod.ts";
 import type { UpdatedCatalogue, UpdateReport } from "../../../../src/fleet/mod.ts";
 import { catalogueStore } from "../../../../src/plan/mod.ts";
 import { isPosternError } from "../../../../src/words/mod.ts";
-import { startDoor } from "../../../support/memory_door.ts";
+import { startInstance } from "../../../support/memory_instance.ts";
 import { UpdateWorld } from "../../../support/update_world.ts";
 
 const { signal } = new AbortController();
@@ -72,7 +72,7 @@ Deno.test("updateCatalogues() takes the address from the environment where the f
 
 Deno.test("updateCatalogues() has running doors take up what is new, and no others know of it", async () => {
   await using update = worldWith(`${config}routes: [{ to: x.example, via: reject }]\n`);
-  const door = await startDoor(update.signIn.memory);
+  const running = await startInstance(update.signIn.memory);
   update.signIn.memory.files.put("/run/me/default.lock", "");
   const { instances } = await update.update();
   assert.deepEqual(instances.map(({ id }) => id), ["default"]);
@@ -86,12 +86,12 @@ Deno.test("updateCatalogues() has running doors take up what is new, and no othe
     ],
   );
   update.signIn.memory.kill("SIGTERM");
-  await door.ended;
+  await running.ended;
 });
 
 Deno.test("updateCatalogues() tells of a door that cannot take it up, and has stored it all the same", async () => {
   await using update = worldWith(`${config}default: reject\n`);
-  const door = await startDoor(update.signIn.memory);
+  const running = await startInstance(update.signIn.memory);
   update.signIn.memory.files.put("/run/me/default.lock", "");
   // The file that the door reads is broken; this update was told of another one.
   await update.world.files.replace("/other.yaml", config);
@@ -101,7 +101,7 @@ Deno.test("updateCatalogues() tells of a door that cannot take it up, and has st
   assert.match(instance.error.message, /config\.yaml/);
   assert.equal((await stored(update)).length, 1);
   update.signIn.memory.kill("SIGTERM");
-  await door.ended;
+  await running.ended;
 });
 
 Deno.test("updateCatalogues() changes nothing in a dry run", async () => {

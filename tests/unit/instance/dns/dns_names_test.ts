@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { loadConfig, type Plan } from "../../../../src/plan/mod.ts";
-import { Door } from "../../../../src/instance/mod.ts";
+import { Instance } from "../../../../src/instance/mod.ts";
 import { DnsNames } from "../../../../src/instance/dns/dns_names.ts";
 import { dnsDomains } from "../../../../src/instance/dns/dns_domains.ts";
 import { FakeAddresses } from "../../../../src/instance/dns/fake_addresses.ts";
@@ -44,9 +44,9 @@ async function dnsOf(config = text) {
   const log = recordingLog();
   const loaded = await loadConfig(world, { text: config });
   const pages = () => () => Promise.resolve({ status: 404, fields: [], body: "" });
-  const door = new Door(world, loaded, { version: "1", id: "x", log, pages });
+  const instance = new Instance(world, loaded, { version: "1", id: "x", log, pages });
   // The transport "lab" stands for one that goes into a cluster.
-  const byName = new Map(door.plan.transports.byName);
+  const byName = new Map(instance.plan.transports.byName);
   const lab = byName.get("lab");
   if (lab) {
     byName.set("lab", {
@@ -55,7 +55,7 @@ async function dnsOf(config = text) {
       transport: Object.assign(Object.create(lab.transport), { names }),
     });
   }
-  const plan: Plan = { ...door.plan, transports: { ...door.plan.transports, byName } };
+  const plan: Plan = { ...instance.plan, transports: { ...instance.plan.transports, byName } };
   const range = loaded.settings.dns?.fakeRange;
   const fakes = range && await FakeAddresses.open(world, "/state/dns/x.addresses", { range, log });
   const dns = new DnsNames(() => ({ plan, fakes }));
@@ -65,7 +65,7 @@ async function dnsOf(config = text) {
       await dns.answer({ name, type }, { signal }),
     async [Symbol.asyncDispose]() {
       await fakes?.[Symbol.asyncDispose]();
-      await door[Symbol.asyncDispose]();
+      await instance[Symbol.asyncDispose]();
     },
   };
 }

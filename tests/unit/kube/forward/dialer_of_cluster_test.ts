@@ -26,7 +26,7 @@ function depsWith(via: string | undefined) {
     ...parts,
     name: "lab",
     process: noPrograms,
-    isOwnDoor: ({ host, port }: Target) => host === own.host && port === own.port,
+    isOwnListener: ({ host, port }: Target) => host === own.host && port === own.port,
     dialer: (target: Target) => {
       asked.push(formatTarget(target));
       return Promise.reject(new PosternError("refused", "Refused"));

@@ -1,0 +1,383 @@
+import { type Clock, type FarTables, type Log, Tasks, whenAborted, within } from "../../core/mod.ts";
+import { describe, isPosternError, parseIp, PosternError, type Target } from "../../words/mod.ts";
+import type { TableState } from "../../control/mod.ts";
+import {
+  comparableHost,
+  type Domains,
+  type Held,
+  mayBeOfCluster,
+  type Route,
+  type Router,
+  type Tables,
+} from "../../routing/mod.ts";
+import type { Transports } from "../../transports/mod.ts";
+import { heldError, signingIn, unknownBecause } from "./held_target.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+export interface ClusterTablesOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Releases names and addresses of this machine and its networks. */
+  readonly here: Surroundings;
+  /** Told whenever the tables or what is learned are others: the router gets them then. */
+  readonly changed: (tables: Tables, domains: Domains) => void;
+}
+
+interface Followed {
+  readonly name: string;
+  readonly tables: FarTables;
+  readonly ear: Disposable;
+  recalling: Promise<void> | undefined;
+  /** While the cluster is asked: settles at the end, and `soon` when that takes long. */
+  asking: { readonly ended: Promise<void>; readonly soon: Promise<void> } | undefined;
+  isLate: boolean;
+  failure: PosternError | undefined;
+  /** When the cluster may be asked again, and how long after the next failure it may. */
+  notBefore: number;
+  pause: number;
+  retry: Disposable | undefined;
+  /** When a target needed the table last. */
+  wantedAt: number;
+}
+
+/**
+ * What rules with `<services>` and `<clusterips>` look up: the tables of the clusters that they lead to, and what these
+ * own besides. A cluster is asked for its table when the first target comes that the table could decide.
+ */
+export class ClusterTables implements AsyncDisposable {
+  readonly #options: ClusterTablesOptions;
+  readonly #tasks: Tasks;
+  #followed: readonly Followed[] = [];
+  #guards = true;
+  #change = Promise.withResolvers<void>();
+
+  constructor(options: ClusterTablesOptions) {
+    this.#options = options;
+    this.#tasks = new Tasks(
+      undefined,
+      (error) => options.log.error("door.task_failed", { reason: describe(error) }),
+    );
+  }
+
+  /**
+   * Follows the clusters of these rules instead of those before, and gives the router what is known of them. With
+   * `guards` their targets go nowhere else.
+   */
+  follow(
+    router: Router,
+    { byName }: Pick<Transports, "byName">,
+    { guards }: { readonly guards: boolean },
+  ): Router {
+    const names = new Set(
+      router.rules.filter(({ pattern }) => pattern.kind === "services" || pattern.kind === "clusterips")
+        .map(({ transport }) => transport),
+    );
+    this.#guards = guards;
+    const before = this.#followed;
+    this.#followed = [...names].flatMap((name) => {
+      const tables = byName.get(name)?.transport.tables;
+      if (!tables) return [];
+      const kept = before.find((one) => one.tables === tables && one.name === name);
+      const followed = kept ?? this.#new(name, tables);
+      // A reload is a reason to ask again at once.
+      followed.notBefore = -Infinity;
+      followed.pause = firstPause;
+      followed.failure = undefined;
+      return [followed];
+    });
+    for (const one of before) if (!this.#followed.includes(one)) drop(one);
+    for (const one of this.#followed) this.#recall(one);
+    this.#wake();
+    return router.withTables(this.#tables(), this.#domains());
+  }
+
+  #new(name: string, tables: FarTables): Followed {
+    return {
+      name,
+      tables,
+      ear: tables.onChange(() => this.#gather()),
+      recalling: undefined,
+      asking: undefined,
+      isLate: false,
+      failure: undefined,
+      notBefore: -Infinity,
+      pause: firstPause,
+      retry: undefined,
+      wantedAt: -Infinity,
+    };
+  }
+
+  /**
+   * The route of a target, once the clusters have answered that could change it. It waits only while an answer is under
+   * way; a route that is still held then is to be refused with `refusal`.
+   */
+  async route(
+    target: Target,
+    router: () => Router,
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<Route> {
+    const { here } = this.#options;
+    for (let isFirst = true;; isFirst = false) {
+      const changed = this.#change.promise;
+      let route = router().route(target);
+      if (route.held && !here.isFresh) {
+        await here.look({ signal });
+        // A cluster may have answered meanwhile.
+        route = router().route(target);
+      }
+      if (route.held && this.#isReleased(target, route.held)) return route.held.otherwise;
+      if (isFirst) this.#allowSignIn(route);
+      const waits = this.#waitsFor(target, route);
+      if (waits.length === 0 || signal.aborted) return route;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      using _stop = whenAborted(signal, () => resolve());
+      await Promise.race([...waits, changed, promise]);
+    }
+  }
+
+  /** Whether `route` would wait, or not answer what the router does. */
+  needsLook(target: Target, route: Route): boolean {
+    if (this.#followed.length === 0) return false;
+    return route.held !== undefined || this.#isUnrecalled(route) || this.#mayChange(target, route);
+  }
+
+  /** Why a target goes nowhere. */
+  refusal(target: Target, held: Held): PosternError {
+    return heldError(target, held, (transport) => {
+      const one = this.#named(transport);
+      const isKnown = one?.tables.current !== undefined;
+      const signingInWith = one?.tables.signingInWith;
+      return { isKnown, signingInWith, ...(one?.failure && !isKnown && { failure: one.failure }) };
+    });
+  }
+
+  /** How it is with the table of a transport; undefined for one whose table no rule asks for. */
+  state(transport: string): TableState | undefined {
+    const one = this.#named(transport);
+    if (!one) return undefined;
+    if (one.tables.current) return { state: "known" };
+    const { failure, asking, tables: { signingInWith } } = one;
+    if (signingInWith !== undefined) return { state: "asking", reason: signingIn(signingInWith) };
+    return {
+      state: asking ? "asking" : "unknown",
+      ...(failure &&
+        { reason: unknownBecause(failure), ...(failure.hint !== undefined && { hint: failure.hint }) }),
+    };
+  }
+
+  /** What was learned of each cluster, once all that is stored has been read. */
+  async domains({ signal }: { readonly signal: AbortSignal }): Promise<Domains> {
+    for (const one of this.#followed) if (!one.tables.isRecalled) await one.tables.recall({ signal });
+    return this.#domains();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const one of this.#followed) drop(one);
+    this.#followed = [];
+    await this.#tasks[Symbol.asyncDispose]();
+  }
+
+  #named(transport: string): Followed | undefined {
+    return this.#followed.find(({ name }) => name === transport);
+  }
+
+  /**
+   * What this machine is or is connected to itself is no cluster's that nothing is known of; neither are API servers,
+   * which a person who has to sign in again must reach.
+   */
+  #isReleased({ host }: Target, { owners }: Held): boolean {
+    if (owners.some(({ isSure }) => isSure)) return false;
+    const name = comparableHost(host);
+    return this.#options.here.has(host) ||
+      this.#followed.some(({ tables: { server } }) =>
+        server !== undefined && comparableHost(server) === name
+      );
+  }
+
+  /** A request that only one cluster can answer may open a window for a sign-in that failed; nothing else does. */
+  #allowSignIn({ held }: Route): void {
+    for (const { transport, isSure } of held?.owners ?? []) {
+      const one = this.#named(transport);
+      if (!isSure || one?.failure?.detail !== "sign_in" || one.asking) continue;
+      one.tables.allowSignIn?.();
+      one.notBefore = -Infinity;
+    }
+  }
+
+  #waitsFor(target: Target, route: Route): readonly Promise<void>[] {
+    const now = this.#options.clock.now();
+    if (route.held || this.#isUnrecalled(route)) {
+      const recalls = this.#followed.flatMap((one) => this.#recall(one) ?? []);
+      if (recalls.length > 0) return recalls;
+    }
+    if (!route.held && !this.#mayChange(target, route)) return [];
+    const { held } = route;
+    const needed = held
+      ? held.owners.flatMap(({ transport }) => this.#named(transport) ?? [])
+      : this.#followed;
+    return needed.flatMap((one) => {
+      if (isSettled(one)) return [];
+      one.wantedAt = now;
+      if (now >= one.notBefore) this.#ask(one);
+      if (!one.asking) return [];
+      // What is held waits as long as it takes, what has a route only for what comes soon.
+      if (held) return [one.asking.ended];
+      return one.isLate ? [] : [one.asking.soon];
+    });
+  }
+
+  /** Whether what is stored of a cluster could still hold a target, and has not been read. */
+  #isUnrecalled({ rule }: Route): boolean {
+    const kind = rule?.pattern.kind;
+    const isOpen = kind === undefined || kind === "any" || kind === "network";
+    return isOpen && this.#guards && this.#followed.some(({ tables }) => !tables.isRecalled);
+  }
+
+  /** Whether what is not known yet could decide where a target goes, though a rule leads it somewhere. */
+  #mayChange({ host }: Target, { rule, transport }: Route): boolean {
+    if (!this.#followed.some((one) => !isSettled(one) && one.name !== transport)) return false;
+    if (!isShort(host) && parseIp(host) === undefined) return false;
+    if (rule === undefined || rule.pattern.kind === "any") return !this.#guards || mayBeOfCluster(host);
+    const { pattern, tier } = rule;
+    if (pattern.kind === "services" || pattern.kind === "clusterips" || tier === "direct") return false;
+    return !(pattern.kind === "name" && pattern.scope === "exact");
+  }
+
+  #recall(one: Followed): Promise<void> | undefined {
+    if (one.tables.isRecalled) return undefined;
+    if (one.recalling) return one.recalling;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    one.recalling = promise;
+    this.#tasks.spawn(async (signal) => {
+      try {
+        await one.tables.recall({ signal });
+      } finally {
+        one.recalling = undefined;
+        resolve();
+        this.#gather();
+      }
+    });
+    return promise;
+  }
+
+  #ask(one: Followed): void {
+    if (one.asking || one.tables.current) return;
+    const { clock, log } = this.#options;
+    const ended = Promise.withResolvers<void>();
+    const soon = Promise.withResolvers<void>();
+    one.asking = { ended: ended.promise, soon: soon.promise };
+    one.retry?.[Symbol.dispose]();
+    one.retry = undefined;
+    // Targets that a rule leads somewhere need not wait for what is slow.
+    const late = clock.after(patience, () => {
+      one.isLate = true;
+      soon.resolve();
+    });
+    this.#tasks.spawn(async (signal) => {
+      try {
+        await within(
+          { clock, ms: longest, signal, error: () => tooLate(one.name) },
+          (signal) => one.tables.follow({ signal, learns: this.#guards }),
+        );
+        one.failure = undefined;
+        one.pause = firstPause;
+      } catch (error) {
+        if (signal.aborted) return;
+        const failure = error instanceof PosternError ? error : undefined;
+        const isNew = !one.failure || !isSame(error, one.failure);
+        one.failure = failure;
+        this.#rest(one);
+        if (isNew) {
+          log.warn("routes.no_table", {
+            transport: one.name,
+            reason: describe(error),
+            ...(failure?.hint !== undefined && { hint: failure.hint }),
+          });
+        }
+        if (!failure || isPosternError(error, "internal")) throw error;
+      } finally {
+        late[Symbol.dispose]();
+        one.asking = undefined;
+        one.isLate = false;
+        soon.resolve();
+        ended.resolve();
+      }
+    });
+  }
+
+  /** Asks again later by itself, as long as targets need the table. */
+  #rest(one: Followed): void {
+    const { clock } = this.#options;
+    // A sign-in that goes on outlasts single requests: what it is for is asked again almost at once.
+    const pause = one.tables.signingInWith === undefined ? one.pause : whileSigningIn;
+    one.notBefore = clock.now() + pause;
+    one.retry = clock.after(pause, () => {
+      one.retry = undefined;
+      if (clock.now() - one.wantedAt < wantedFor) this.#ask(one);
+    });
+    one.pause = Math.min(longestPause, one.pause * 2);
+  }
+
+  #gather(): void {
+    this.#options.changed(this.#tables(), this.#domains());
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#change.resolve();
+    this.#change = Promise.withResolvers();
+  }
+
+  #tables(): Tables {
+    return new Map(
+      this.#followed.flatMap(({ name, tables: { current } }) => current ? [[name, current]] : []),
+    );
+  }
+
+  #domains(): Domains {
+    return new Map(this.#guards ? this.#followed.map(({ name, tables: { domain } }) => [name, domain]) : []);
+  }
+}
+
+/** How long a connection that has a route may be kept waiting for a table, in ms. */
+const patience = 6_000;
+/** How long it may take until a table is known, in ms. */
+const longest = 60_000;
+/** How long after a failure a cluster is asked again, in ms: twice as long after each further one. */
+const firstPause = 5_000;
+const longestPause = 60_000;
+const whileSigningIn = 1_000;
+/** How long after the last target that needed a table a cluster is asked for it, in ms. */
+const wantedFor = 10 * 60_000;
+
+/** Whether all is known: the table, and what the cluster owns besides, which it tells a moment later. */
+function isSettled({ tables, asking }: Followed): boolean {
+  return tables.current !== undefined && !asking;
+}
+
+/** Whether the log need not have it again. The sentence of a sign-in that failed tells how long ago that was. */
+function isSame(error: unknown, before: PosternError): boolean {
+  const isSignIn = error instanceof PosternError && error.detail === "sign_in";
+  return isSignIn ? before.detail === "sign_in" : describe(error) === describe(before);
+}
+
+function drop({ ear, retry }: Followed): void {
+  ear[Symbol.dispose]();
+  retry?.[Symbol.dispose]();
+}
+
+function tooLate(name: string): PosternError {
+  return new PosternError(
+    "timeout",
+    `Cannot list the Services of "${name}": no answer within ${longest / 1000} s`,
+  );
+}
+
+/** A name of one label or two. */
+function isShort(host: string): boolean {
+  const end = host.endsWith(".") ? host.length - 1 : host.length;
+  const first = host.indexOf(".");
+  if (first < 0 || first === end) return true;
+  const second = host.indexOf(".", first + 1);
+  return second < 0 || second === end;
+}

@@ -1,0 +1,85 @@
+import type { Files, Network, Places, Process } from "../../world/mod.ts";
+import { type IpBytes, parseIp, PosternError, unmapped } from "../../words/mod.ts";
+import { unlessAborted } from "../../core/mod.ts";
+import { comparableHost, isInside } from "../../routing/mod.ts";
+
+export interface SurroundingsParts {
+  readonly files: Pick<Files, "readTextIfThere">;
+  readonly network: Pick<Network, "attached">;
+  readonly process: Pick<Process, "hostName" | "platform">;
+  readonly places: Pick<Places, "system">;
+  readonly now: () => number;
+}
+
+/** How long what the machine says of itself counts, in ms. */
+const fresh = 10_000;
+const longest = 4 * 1024 * 1024;
+/** A larger network may hold a cluster's: /20 leaves room for 4,094 hosts, more than an office or a home has. */
+const shortestPrefix = { 4: 20, 16: 64 } as const;
+/** Interfaces that lead through a tunnel, where clusters are. */
+const tunnels =
+  /^(?:tun|tap|utun|ppp|wg|ipsec|gif|stf|tailscale|ts|zt|nordlynx|proton|vpn|cscotun|gpd|cali|cni|flannel|veth)/i;
+
+/** Names and addresses that are of this machine, or of a network that it is attached to itself. */
+export class Surroundings {
+  readonly #parts: SurroundingsParts;
+  #names: ReadonlySet<string> = new Set();
+  #networks: readonly { readonly bytes: IpBytes; readonly bits: number }[] = [];
+  #lookedAt = -Infinity;
+  #looking: Promise<void> | undefined;
+
+  constructor(parts: SurroundingsParts) {
+    this.#parts = parts;
+  }
+
+  get isFresh(): boolean {
+    return this.#parts.now() - this.#lookedAt < fresh;
+  }
+
+  /** Reads the hosts file and asks for the networks of now. */
+  async look({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    this.#looking ??= this.#look().finally(() => this.#looking = undefined);
+    await unlessAborted(this.#looking, signal);
+  }
+
+  async #look(): Promise<void> {
+    const { files, network, process, places, now } = this.#parts;
+    const own = comparableHost(process.hostName);
+    const [first = own] = own.split(".");
+    const file = process.platform === "windows"
+      ? undefined
+      : await files.readTextIfThere(`${places.system ?? ""}/etc/hosts`, { limit: longest }).catch(unreadable);
+    this.#names = new Set([own, first, ...hostNames(file ?? "")]);
+    this.#networks = (network.attached?.() ?? []).flatMap(({ name, address, bits }) => {
+      const bytes = parseIp(address);
+      if (!bytes || tunnels.test(name) || bits < shortestPrefix[bytes.length === 4 ? 4 : 16]) return [];
+      return [{ bytes, bits }];
+    });
+    this.#lookedAt = now();
+  }
+
+  /** Whether a host is one of these. */
+  has(host: string): boolean {
+    const name = comparableHost(host);
+    const bytes = parseIp(name);
+    if (!bytes) return this.#names.has(name);
+    const address = unmapped(bytes);
+    return this.#networks.some((network) =>
+      network.bytes.length === address.length && isInside(address, network)
+    );
+  }
+}
+
+/** A hosts file that we may not read names no host. */
+function unreadable(error: unknown): undefined {
+  if (!(error instanceof PosternError)) throw error;
+  return undefined;
+}
+
+/** The names in a hosts file. */
+function hostNames(text: string): string[] {
+  return text.split("\n").flatMap((line) => {
+    const [address = "", ...names] = line.replace(/#.*$/, "").trim().split(/\s+/);
+    return parseIp(address) ? names.map(comparableHost) : [];
+  });
+}

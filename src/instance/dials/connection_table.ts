@@ -1,0 +1,290 @@
+import { asPosternError, describe, formatTarget, PosternError } from "../../words/mod.ts";
+import {
+  type Clock,
+  type Conn,
+  type Dialed,
+  type DialRequest,
+  type Log,
+  Ring,
+  type Tally,
+} from "../../core/mod.ts";
+import type { ConnectionInfo, EndedConnection } from "../../control/mod.ts";
+import type { BuiltTransport } from "../../transports/mod.ts";
+import type { InstanceMetrics } from "../instance_metrics.ts";
+
+/** The part of a route that a connection remembers. */
+export interface TakenRoute {
+  readonly transport: string;
+  readonly because: string;
+}
+
+export interface ConnectionTableOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: InstanceMetrics;
+}
+
+/** The live connections of a door; each leaves one line in the log when it ends. */
+export class ConnectionTable {
+  readonly #options: ConnectionTableOptions;
+  readonly #live = new Map<number, ConnectionRecord>();
+  readonly #ended = new Ring<Ended>(mostEnded);
+  #last = 0;
+  #failed = 0;
+  #idleSince: number;
+
+  constructor(options: ConnectionTableOptions) {
+    this.#options = options;
+    this.#idleSince = options.clock.now();
+  }
+
+  /** Opens the record of one request, before it is dialled by `way`; one that is refused has none. */
+  begin(request: DialRequest, route: TakenRoute, way?: BuiltTransport): ConnectionRecord {
+    const record = new ConnectionRecord(++this.#last, request, route, this.#options, (ended) => {
+      this.#live.delete(record.id);
+      if (!ended.hasConnected) this.#failed++;
+      this.#idleSince = ended.endedAt;
+      this.#ended.push(ended);
+    });
+    record.way = way;
+    this.#live.set(record.id, record);
+    return record;
+  }
+
+  get live(): Iterable<ConnectionRecord> {
+    return this.#live.values();
+  }
+
+  get counts(): { open: number; total: number; failed: number } {
+    return { open: this.#live.size, total: this.#last, failed: this.#failed };
+  }
+
+  list(): ConnectionInfo[] {
+    return [...this.#live.values()].map((record) => record.info());
+  }
+
+  /** How many have ended so far. */
+  get endedCount(): number {
+    return this.#ended.count;
+  }
+
+  /** The last ones that have ended, oldest first; of them those after the first `count` of all. */
+  ended(count = 0): EndedConnection[] {
+    const { clock } = this.#options;
+    return this.#ended.since(count).map((ended) => endedInfo(ended, clock));
+  }
+
+  /** Drops one connection; false when there is none with this id. */
+  close(id: number): boolean {
+    const record = this.#live.get(id);
+    record?.drop(new PosternError("cancelled", "Closed on request"));
+    return record !== undefined;
+  }
+
+  closeAll(reason: unknown): void {
+    for (const record of [...this.#live.values()]) record.drop(reason);
+  }
+
+  /** When the last one ended; undefined while one is open. */
+  get idleSince(): number | undefined {
+    return this.#live.size === 0 ? this.#idleSince : undefined;
+  }
+}
+
+/** How many connections that have ended are remembered. */
+const mostEnded = 200;
+
+/** What is kept of a connection that has ended. */
+interface Ended {
+  readonly id: number;
+  readonly request: DialRequest;
+  readonly route: TakenRoute;
+  readonly tally: Readonly<Tally>;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly hasConnected: boolean;
+  readonly outcome: string;
+  readonly reason: string | undefined;
+}
+
+function endedInfo(ended: Ended, clock: Clock): EndedConnection {
+  const { endedAt, outcome, reason } = ended;
+  const ago = clock.now() - endedAt;
+  return {
+    ...infoOf(ended, clock, endedAt),
+    endedAt: new Date(clock.date().getTime() - ago).toISOString(),
+    outcome,
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+/** A connection as it is, or was, at a moment of the clock. */
+function infoOf(
+  { id, request, route, tally, startedAt }: Pick<Ended, "id" | "request" | "route" | "tally" | "startedAt">,
+  clock: Clock,
+  at: number,
+): ConnectionInfo {
+  const { target, client, protocol, user } = request;
+  return {
+    id,
+    client,
+    protocol,
+    target: formatTarget(target),
+    transport: route.transport,
+    because: route.because,
+    startedAt: new Date(Math.round(clock.date().getTime() - (clock.now() - startedAt))).toISOString(),
+    ageMs: Math.round(at - startedAt),
+    up: tally.up,
+    down: tally.down,
+    ...(user === undefined ? {} : { user }),
+  };
+}
+
+/** One request and what became of it. */
+export class ConnectionRecord implements Dialed {
+  readonly id: number;
+  readonly tally: Tally = { up: 0, down: 0 };
+  /** The transport that reaches its target. */
+  way: BuiltTransport | undefined;
+  readonly #request: DialRequest;
+  #route: TakenRoute;
+  readonly #options: ConnectionTableOptions;
+  readonly #ended: (ended: Ended) => void;
+  readonly #startedAt: number;
+  #dialling: AbortController | undefined = new AbortController();
+  #conn: Conn | undefined;
+  #isFinished = false;
+  #dropped: { reason: unknown } | undefined;
+  #onEnd: (() => void)[] | undefined;
+
+  constructor(
+    id: number,
+    request: DialRequest,
+    route: TakenRoute,
+    options: ConnectionTableOptions,
+    ended: (ended: Ended) => void,
+  ) {
+    this.id = id;
+    this.#request = request;
+    this.#route = route;
+    this.#options = options;
+    this.#ended = ended;
+    this.#startedAt = options.clock.now();
+  }
+
+  get transport(): string {
+    return this.#route.transport;
+  }
+
+  /** It goes another way than the one it began with: a cluster has answered meanwhile. */
+  takes(route: TakenRoute, way: BuiltTransport | undefined): void {
+    this.#route = route;
+    this.way = way;
+  }
+
+  /** Aborts the dial when the connection is dropped before it stands. */
+  get dialling(): AbortController {
+    return this.#dialling ??= new AbortController();
+  }
+
+  get conn(): Conn {
+    if (!this.#conn) throw new PosternError("internal", "Cannot use a connection before it is dialled");
+    return this.#conn;
+  }
+
+  connected(conn: Conn): this {
+    this.#conn = conn;
+    this.#dialling = undefined;
+    this.#options.metrics.dials.observe((this.#options.clock.now() - this.#startedAt) / 1000, this.transport);
+    return this;
+  }
+
+  /** Resolves at the end of the connection. */
+  get ended(): Promise<void> {
+    return this.#isFinished
+      ? Promise.resolve()
+      : new Promise((resolve) => void (this.#onEnd ??= []).push(resolve));
+  }
+
+  drop(reason: unknown): void {
+    this.#dropped ??= { reason };
+    if (this.#conn) this.#conn.abort(reason);
+    else this.dialling.abort(reason);
+  }
+
+  finish(end: string, cause?: unknown): void {
+    if (this.#isFinished) return;
+    this.#isFinished = true;
+    this.#conn?.[Symbol.asyncDispose]().then(undefined, (error: unknown) => {
+      this.#options.log.debug("conn.close_failed", { conn: this.id, reason: describe(error) });
+    });
+    const outcome = this.#dropped ? "closed" : end;
+    const error = this.#dropped ? this.#dropped.reason : cause;
+    const { clock, log, metrics } = this.#options;
+    const { target, client, protocol, user } = this.#request;
+    const { transport, because } = this.#route;
+    const endedAt = clock.now();
+    const ms = endedAt - this.#startedAt;
+    const reason = error === undefined ? undefined : describe(error);
+    metrics.connections.add(1, transport, outcome);
+    metrics.durations.observe(ms / 1000, transport);
+    metrics.moved(transport, this.tally);
+    this.#ended({
+      id: this.id,
+      request: this.#request,
+      route: this.#route,
+      tally: this.tally,
+      startedAt: this.#startedAt,
+      endedAt,
+      hasConnected: this.#conn !== undefined,
+      outcome,
+      reason,
+    });
+    for (const tell of this.#onEnd ?? []) tell();
+    if (!log.writes("info")) return;
+    const { up, down } = this.tally;
+    log.info("conn.done", {
+      conn: this.id,
+      client,
+      protocol,
+      user,
+      target: formatTarget(target),
+      transport,
+      because,
+      ms: Math.round(ms),
+      up,
+      down,
+      outcome,
+      reason,
+    });
+  }
+
+  /** Ends the record of a dial that failed. */
+  failed(error: unknown): void {
+    this.finish(asPosternError(error).code, error);
+  }
+
+  /** Whether it needs one of these transports: those that its way leads through, and whatever a dial may still ask. */
+  needs(transports: ReadonlySet<BuiltTransport>): boolean {
+    if (this.isDialling) return true;
+    for (let one = this.way; one; one = one.below) if (transports.has(one)) return true;
+    return false;
+  }
+
+  /** Whether its target has not been reached yet. */
+  get isDialling(): boolean {
+    return this.#conn === undefined;
+  }
+
+  info(): ConnectionInfo {
+    const { clock } = this.#options;
+    const known = {
+      id: this.id,
+      request: this.#request,
+      route: this.#route,
+      tally: this.tally,
+      startedAt: this.#startedAt,
+    };
+    return { ...infoOf(known, clock, clock.now()), ...(this.isDialling ? { isDialling: true } : {}) };
+  }
+}

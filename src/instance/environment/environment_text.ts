@@ -1,0 +1,72 @@
+import type { World } from "../../world/mod.ts";
+import type { ProxyEnvironment } from "../../control/mod.ts";
+import {
+  environmentFor,
+  type EnvironmentOptions,
+  type Shell,
+  shellLines,
+  undoEnvironment,
+} from "../../routing/mod.ts";
+import { clientNamed } from "./proxy_environment.ts";
+
+export interface EnvironmentTextOptions {
+  readonly shell: Shell;
+  readonly client?: string | undefined;
+}
+
+/** Lines for a shell that set the proxy variables, or take them back where there is no environment to set. */
+export function renderEnvironment(
+  { process }: Pick<World, "process">,
+  environment: ProxyEnvironment | undefined,
+  { shell, client }: EnvironmentTextOptions,
+): { text: string; notes: readonly string[] } {
+  const current = (name: string) => process.env(name);
+  if (!environment) {
+    const { changes, notes } = undoEnvironment(current);
+    return { text: shellLines(changes, shell), notes };
+  }
+  const { changes, notes } = planOf(environment, current, client);
+  return { text: shellLines(changes, shell), notes: [...environment.notes, ...notes] };
+}
+
+/** The proxy variables of a program that we start ourselves, in the form that most programs understand. */
+export function environmentOfProgram(
+  { process }: Pick<World, "process">,
+  environment: ProxyEnvironment,
+): Record<string, string> {
+  const { changes } = planOf(environment, (name) => process.env(name));
+  const variables = changes.flatMap((change): [string, string][] => {
+    if ("set" in change) return [[change.set, change.value]];
+    return "copy" in change ? [[change.to, process.env(change.copy) ?? ""]] : [];
+  });
+  return Object.fromEntries(variables);
+}
+
+function planOf(
+  environment: ProxyEnvironment,
+  current: (name: string) => string | undefined,
+  client?: string,
+): ReturnType<typeof environmentFor> {
+  const url = new URL(environment.http);
+  const kind = clientNamed(client);
+  return environmentFor({
+    ...listenerOf(environment),
+    ...(url.username !== "" && {
+      credentials: { name: decodeURIComponent(url.username), password: decodeURIComponent(url.password) },
+    }),
+    noProxy: environment.noProxy,
+    ...(kind !== undefined && { client: kind }),
+    current,
+  });
+}
+
+/** Where the door of an environment is, and what it speaks there where that is not both. */
+export function listenerOf(
+  { http, socks }: Pick<ProxyEnvironment, "http" | "socks">,
+): Pick<EnvironmentOptions, "listener" | "speaks"> {
+  const { hostname, port, protocol } = new URL(http);
+  // A URL leaves out the usual port of its scheme.
+  const listener = `${hostname}:${port || "80"}`;
+  const speaks = protocol !== "http:" ? "socks" : new URL(socks).protocol === "http:" ? "http" : undefined;
+  return { listener, ...(speaks && { speaks }) };
+}

@@ -1,0 +1,298 @@
+import { type Clock, Deadlines, type Dial, type Log, Tasks } from "../../core/mod.ts";
+import { describe, type Endpoint, formatTarget, PosternError } from "../../words/mod.ts";
+import type { Files, Listening, Network } from "../../world/mod.ts";
+import {
+  Authenticator,
+  type ListenerDeps,
+  type ListenerKind,
+  listenerKinds,
+  type ListenerSettings,
+  type ListenSettings,
+  type Pages,
+  type Serve,
+  serveAdminAt,
+  serveHttp,
+  serveListener,
+  serveMixed,
+  serveSocks,
+  type User,
+} from "../../listeners/mod.ts";
+import { withHandedOver } from "./handed_over.ts";
+import { isWildcard } from "../../plan/mod.ts";
+import { LiveDeps } from "../live_deps.ts";
+import { removeStaleSocket } from "./stale_socket.ts";
+
+/** One bound place, as `status` shows it. */
+export interface BoundListener {
+  readonly kind: ListenerKind | "admin";
+  readonly endpoint: Endpoint;
+  readonly address: string;
+  readonly hasAuth: boolean;
+  /** Who may use it; nobody is asked when empty. */
+  readonly users: readonly User[];
+  /** Patterns of what may be reached through it; everything when absent. */
+  readonly only?: readonly string[] | undefined;
+}
+
+export interface ListenerSetDeps {
+  readonly network: Network;
+  /** Sockets that whoever started us opened, in the place of the mixed door's. */
+  readonly handedOver?: readonly Listening[];
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly pages: Pages;
+  /** The dial of one listener: `only` confines what it reaches. */
+  readonly dialFor: (listener: ListenerSettings) => Dial;
+  /** Reads the users' passwords; a missing file is a `config` error. */
+  readonly usersOf: (listener: ListenerSettings, settings: ListenSettings) => Promise<readonly User[]>;
+}
+
+interface Bound extends BoundListener {
+  /** The endpoint as the settings name it: a socket stays while it is the same. */
+  readonly key: string;
+  readonly listening: Listening;
+  readonly deps: ListenerDeps;
+}
+
+interface Wanted {
+  readonly kind: ListenerKind | "admin";
+  readonly listener: ListenerSettings;
+  readonly users: readonly User[];
+  readonly deps: ListenerDeps;
+}
+
+const serves: Record<ListenerKind, Serve> = {
+  mixed: serveMixed,
+  unix: serveMixed,
+  socks: serveSocks,
+  http: serveHttp,
+};
+
+/** How often a port is asked for that is free in both address families. */
+const mostTries = 10;
+
+/** The sockets of a door. On a reload unchanged ones stay bound, and new ones are bound before any is closed. */
+export class ListenerSet implements AsyncDisposable {
+  readonly #world: ListenerSetDeps;
+  readonly #deadlines: Deadlines;
+  readonly #serving: Tasks;
+  #bound: readonly Bound[] = [];
+  /** What each socket's clients get. */
+  readonly #live = new Map<Listening, LiveDeps>();
+  /** By their users, so that a reload does not forget who keeps being wrong. */
+  #authenticators: ReadonlyMap<string, Authenticator> = new Map();
+  #isClosed = false;
+  /** The files of unix sockets that were bound, to be removed at the end. */
+  readonly #socketFiles = new Set<string>();
+
+  constructor(deps: ListenerSetDeps) {
+    this.#world = deps;
+    this.#deadlines = new Deadlines(deps.clock, { keepsTimers: true });
+    this.#serving = new Tasks(
+      undefined,
+      (error) => deps.log.error("listener.failed", { reason: describe(error) }),
+    );
+  }
+
+  get #handedOver(): readonly Listening[] {
+    return this.#world.handedOver ?? [];
+  }
+
+  get bound(): readonly BoundListener[] {
+    return this.#bound;
+  }
+
+  /** Binds what the settings name. On failure everything is as before. */
+  async apply(settings: ListenSettings, limits: ListenerDeps["limits"]): Promise<void> {
+    const endpoints = this.#handedOver.map(({ endpoint }) => endpoint);
+    const { wanted, authenticators } = await this.#wanted(withHandedOver(settings, endpoints), limits);
+    // Nothing is waited for from here on: a door that began to close meanwhile must not open again.
+    if (this.#isClosed) {
+      throw new PosternError("cancelled", "Cannot listen: the door is closing", { detail: "closing" });
+    }
+    const bound: Bound[] = [];
+    try {
+      for (const one of wanted) bound.push(...this.#bind(one, bound));
+    } catch (error) {
+      for (const { listening } of bound) if (!this.#live.has(listening)) listening.close();
+      throw error;
+    }
+    const closed = this.#bound.filter(({ listening }) => !bound.some((one) => one.listening === listening));
+    for (const { listening, address } of closed) {
+      this.#world.log.info("listener.closed", { address });
+      this.#live.delete(listening);
+      listening.close();
+    }
+    this.#bound = bound;
+    this.#authenticators = authenticators;
+    for (const { endpoint } of bound) if ("path" in endpoint) this.#socketFiles.add(endpoint.path);
+    for (const one of bound) this.#serve(one);
+    for (const { endpoint } of closed) if ("path" in endpoint) await this.#removeSocket(endpoint.path);
+  }
+
+  /** What cannot be removed now is tried once more at the end, and told there. */
+  async #removeSocket(path: string): Promise<void> {
+    try {
+      await removeStaleSocket(this.#world, path);
+    } catch (error) {
+      this.#world.log.warn("listener.leftover", { address: `unix:${path}`, reason: describe(error) });
+    }
+  }
+
+  /** Takes no more clients; resolves when the last one has ended. */
+  async drain(): Promise<void> {
+    this.#close();
+    await this.#serving.idle();
+  }
+
+  /** Drops all clients; nobody is served any more. */
+  drop(reason: unknown): void {
+    this.#close();
+    this.#serving.abort(reason);
+  }
+
+  /** Drops everyone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#close();
+    await this.#serving[Symbol.asyncDispose]();
+    this.#deadlines[Symbol.dispose]();
+    // Somebody else may listen at such a path by now: only a socket that nobody answers goes.
+    for (const path of this.#socketFiles) await removeStaleSocket(this.#world, path);
+    this.#socketFiles.clear();
+  }
+
+  #close(): void {
+    this.#isClosed = true;
+    for (const { listening } of this.#bound) listening.close();
+    for (const listening of this.#handedOver) listening.close();
+    this.#bound = [];
+    this.#live.clear();
+  }
+
+  async #wanted(
+    settings: ListenSettings,
+    limits: ListenerDeps["limits"],
+  ): Promise<{ wanted: Wanted[]; authenticators: Map<string, Authenticator> }> {
+    const wanted: Wanted[] = [];
+    const authenticators = new Map<string, Authenticator>();
+    const { clock, log, pages } = this.#world;
+    for (const kind of [...listenerKinds, "admin"] as const) {
+      for (const listener of settings[kind] ?? []) {
+        const users = kind === "admin" ? [] : await this.#world.usersOf(listener, settings);
+        const whose = JSON.stringify(users);
+        const auth = users.length === 0 ? undefined : authenticators.get(whose) ??
+          this.#authenticators.get(whose) ?? new Authenticator(users, clock);
+        if (auth) authenticators.set(whose, auth);
+        const deps: ListenerDeps = {
+          dial: this.#world.dialFor(listener),
+          clock,
+          log,
+          deadlines: this.#deadlines,
+          limits,
+          pages,
+          ...(auth && { auth }),
+        };
+        wanted.push({ kind, listener, users, deps });
+        for (const { endpoint } of listener.address.sockets) await this.#makeRoom(endpoint);
+      }
+    }
+    return { wanted, authenticators };
+  }
+
+  /** A socket file that a dead door left would keep this one from binding. */
+  async #makeRoom(endpoint: Endpoint): Promise<void> {
+    if (!("path" in endpoint) || this.#bound.some(({ address }) => address === addressText(endpoint))) return;
+    await removeStaleSocket(this.#world, endpoint.path);
+  }
+
+  /** All sockets of a listener, those it has already and new ones. */
+  #bind(wanted: Wanted, others: readonly Bound[]): Bound[] {
+    const { text, sockets } = wanted.listener.address;
+    const isAnyPort = sockets.some(({ endpoint }) => "port" in endpoint && endpoint.port === 0);
+    for (let tries = 1;; tries++) {
+      const bound: Bound[] = [];
+      try {
+        for (const socket of sockets) bound.push(...this.#bindOne(socket, wanted, { others, own: bound }));
+      } catch (error) {
+        const opened = bound.filter(({ listening }) => !this.#live.has(listening));
+        for (const { listening } of opened) listening.close();
+        // The port that the system gave in one family is taken in the other.
+        if (isAnyPort && opened.length > 0 && tries < mostTries) continue;
+        throw error;
+      }
+      if (bound.length > 0) return bound;
+      throw new PosternError("config", `Cannot listen on ${text}: this machine has no such address`, {
+        exit: 1,
+        detail: "network",
+        hint: "take an address that this machine has; 127.0.0.1 and ::1 are its own",
+      });
+    }
+  }
+
+  #bindOne(
+    { endpoint, mayBeMissing }: ListenerSettings["address"]["sockets"][number],
+    { kind, listener: { only }, users, deps }: Wanted,
+    { others, own }: { others: readonly Bound[]; own: readonly Bound[] },
+  ): Bound[] {
+    const named = addressText(endpoint);
+    const isAnyPort = "port" in endpoint && endpoint.port === 0;
+    // Free ports may be asked for more than once.
+    const count = isAnyPort ? others.filter(({ key }) => key.startsWith(`${named}#`)).length : 0;
+    const key = isAnyPort ? `${named}#${count}` : named;
+    let listening = this.#bound.find((one) => one.key === key)?.listening ??
+      this.#handedOver.find((one) => addressText(one.endpoint) === named);
+    try {
+      listening ??= this.#world.network.listen(isAnyPort ? samePort(endpoint, own) : endpoint);
+    } catch (error) {
+      if (mayBeMissing && error instanceof PosternError && error.detail === "network") return [];
+      throw ownConflict(error, endpoint, [...this.#bound, ...others]);
+    }
+    const address = addressText(listening.endpoint);
+    const hasAuth = users.length > 0;
+    return [{ kind, key, listening, endpoint: listening.endpoint, address, hasAuth, users, only, deps }];
+  }
+
+  #serve({ kind, listening, address, deps }: Bound): void {
+    const now = { deps, serve: kind === "admin" ? serveAdminAt(listening.endpoint) : serves[kind] };
+    const known = this.#live.get(listening);
+    if (known) return void (known.now = now);
+    const live = new LiveDeps(now);
+    this.#live.set(listening, live);
+    this.#world.log.info("listener.ready", { kind, address });
+    const serve: Serve = (client, messages, deps, options) => live.now.serve(client, messages, deps, options);
+    this.#serving.spawn((signal) => serveListener(listening, serve, live, { signal }));
+  }
+}
+
+/** The failure to bind a port of which this door has a part itself: all addresses and one of them cannot be had beside each other. */
+function ownConflict(error: unknown, endpoint: Endpoint, bound: readonly BoundListener[]): unknown {
+  if (!(error instanceof PosternError) || error.detail !== "in_use" || "path" in endpoint) return error;
+  const isOverlapping = ({ endpoint: own }: BoundListener) =>
+    "port" in own && own.port === endpoint.port && [own.host, endpoint.host].some(isWildcard);
+  const other = bound.find(isOverlapping);
+  if (!other) return error;
+  return new PosternError(
+    "config",
+    `Cannot listen on ${formatTarget(endpoint)}: this door listens on ${other.address}`,
+    {
+      cause: error,
+      exit: 1,
+      hint: "name only one of the two; a door that runs has to be started anew for that: postern stop",
+    },
+  );
+}
+
+/** Both families of `localhost:0` get the same port. */
+function samePort(
+  endpoint: { readonly host: string; readonly port: number },
+  own: readonly Bound[],
+): Endpoint {
+  const [first] = own;
+  return first && "port" in first.endpoint ? { ...endpoint, port: first.endpoint.port } : endpoint;
+}
+
+/** `127.0.0.1:12000` or `unix:PATH`. */
+export function addressText(endpoint: Endpoint): string {
+  return "path" in endpoint ? `unix:${endpoint.path}` : formatTarget(endpoint);
+}

@@ -1,0 +1,219 @@
+import { type Clock, Ring } from "../../core/mod.ts";
+import type {
+  ConnectionInfo,
+  Status,
+  TrafficSample,
+  Watched,
+  WatchedStep,
+  WatchedWhole,
+} from "../../control/mod.ts";
+import type { ConnectionTable } from "../dials/connection_table.ts";
+import type { LogTail } from "./log_tail.ts";
+
+/** What can be watched. */
+export interface WatchedInstance {
+  readonly clock: Clock;
+  readonly connections: ConnectionTable;
+  readonly tail: LogTail;
+  status(): Status;
+}
+
+/** How often a step is made, in ms. */
+const every = 1000;
+/** How many may watch at once. */
+const mostWatchers = 8;
+/** For how many steps the traffic is remembered: five minutes. */
+const mostTraffic = 300;
+/** For how many steps it goes on when nobody watches: a page that is loaded anew finds it again. */
+const linger = 30;
+
+interface Known {
+  readonly isDialling: boolean;
+  up: number;
+  down: number;
+}
+
+/**
+ * Tells what happens at a door. There is one step a second for all who watch, made while somebody does; who reads too
+ * slowly misses steps and is told the whole again, so nothing is ever queued.
+ */
+export class InstanceWatch implements Disposable {
+  readonly #instance: WatchedInstance;
+  readonly #traffic = new Ring<TrafficSample>(mostTraffic);
+  readonly #known = new Map<number, Known>();
+  #watchers = 0;
+  #alone = 0;
+  #isOver = false;
+  #timer: Disposable | undefined;
+  #made = 0;
+  #step: WatchedStep | undefined;
+  #next = Promise.withResolvers<void>();
+  #ended = 0;
+  #logged = 0;
+  #shown = "";
+  #moved: Moment;
+
+  constructor(instance: WatchedInstance) {
+    this.#instance = instance;
+    this.#moved = { at: 0, up: 0, down: 0 };
+  }
+
+  /** How many watch now. */
+  get watchers(): number {
+    return this.#watchers;
+  }
+
+  /** What happens from now on, until nobody reads it or the door closes; undefined when too many watch. */
+  watch(): AsyncIterable<Watched> | undefined {
+    return this.#watchers < mostWatchers && !this.#isOver ? this.#tell() : undefined;
+  }
+
+  /** Ends all watches. */
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+    this.#next.resolve();
+  }
+
+  async *#tell(): AsyncGenerator<Watched> {
+    // Who has asked but not begun to read has taken no place yet.
+    if (this.#watchers >= mostWatchers || this.#isOver) return;
+    this.#watchers++;
+    try {
+      if (this.#watchers === 1) this.#begin();
+      let seen = this.#made;
+      yield this.#whole();
+      while (true) {
+        if (seen === this.#made) await this.#next.promise;
+        if (this.#isOver) return;
+        const message = this.#step !== undefined && seen === this.#made - 1 ? this.#step : this.#whole();
+        seen = this.#made;
+        yield message;
+      }
+    } finally {
+      this.#watchers--;
+    }
+  }
+
+  /** Remembers how everything is, for the first step. */
+  #begin(): void {
+    const status = this.#instance.status();
+    const { connections, tail } = this.#instance;
+    this.#known.clear();
+    for (const { id, tally, isDialling } of connections.live) this.#known.set(id, { ...tally, isDialling });
+    this.#ended = connections.endedCount;
+    this.#logged = tail.count;
+    this.#shown = shownOf(status);
+    this.#step = undefined;
+    this.#alone = 0;
+    if (this.#timer) return;
+    this.#moved = this.#moment(status);
+    this.#wait();
+  }
+
+  #wait(): void {
+    this.#timer = this.#instance.clock.after(every, () => {
+      this.#timer = undefined;
+      if (this.#watchers === 0 && ++this.#alone > linger) return;
+      this.#wait();
+      this.#make();
+    });
+  }
+
+  #make(): void {
+    const status = this.#instance.status();
+    const traffic = this.#sample(status);
+    this.#step = this.#watchers > 0 ? this.#changes(status, traffic) : undefined;
+    this.#made++;
+    const { resolve } = this.#next;
+    this.#next = Promise.withResolvers();
+    resolve();
+  }
+
+  #sample(status: Status): TrafficSample {
+    const before = this.#moved;
+    const { at, up, down } = this.#moved = this.#moment(status);
+    const perSecond = 1000 / Math.max(1, at - before.at);
+    const sample = {
+      up: Math.round(Math.max(0, up - before.up) * perSecond),
+      down: Math.round(Math.max(0, down - before.down) * perSecond),
+      open: status.connections.open,
+    };
+    this.#traffic.push(sample);
+    return sample;
+  }
+
+  #moment({ bytes }: Status): Moment {
+    return { at: this.#instance.clock.now(), ...bytes };
+  }
+
+  #changes(status: Status, traffic: TrafficSample): WatchedStep {
+    const { connections, tail, clock } = this.#instance;
+    const { begun, moved, gone } = this.#connectionChanges();
+    const ended = connections.ended(this.#ended);
+    this.#ended = connections.endedCount;
+    const log = tail.lines(this.#logged);
+    this.#logged = tail.count;
+    const shown = shownOf(status);
+    const isNew = shown !== this.#shown;
+    this.#shown = shown;
+    const { connections: counted, bytes, memory } = status;
+    return {
+      kind: "step",
+      time: clock.date().toISOString(),
+      counts: { connections: counted, bytes, memory },
+      ...(isNew && { status }),
+      begun,
+      moved,
+      gone,
+      ended,
+      log,
+      traffic,
+    };
+  }
+
+  #connectionChanges(): Pick<WatchedStep, "begun" | "moved" | "gone"> {
+    const begun: ConnectionInfo[] = [];
+    const moved: [number, number, number][] = [];
+    const left = new Set(this.#known.keys());
+    for (const record of this.#instance.connections.live) {
+      const { id, tally: { up, down }, isDialling } = record;
+      const known = this.#known.get(id);
+      left.delete(id);
+      if (!known || known.isDialling !== isDialling) {
+        begun.push(record.info());
+        this.#known.set(id, { up, down, isDialling });
+      } else if (known.up !== up || known.down !== down) {
+        moved.push([id, known.up = up, known.down = down]);
+      }
+    }
+    for (const id of left) this.#known.delete(id);
+    return { begun, moved, gone: [...left] };
+  }
+
+  #whole(): WatchedWhole {
+    const { connections, tail, clock } = this.#instance;
+    return {
+      kind: "whole",
+      time: clock.date().toISOString(),
+      every,
+      status: this.#instance.status(),
+      live: connections.list(),
+      ended: connections.ended(),
+      log: tail.lines(),
+      traffic: this.#traffic.since(),
+    };
+  }
+}
+
+interface Moment {
+  readonly at: number;
+  readonly up: number;
+  readonly down: number;
+}
+
+/** All of a status that does not change by itself all the time. */
+function shownOf({ connections: _connections, bytes: _bytes, memory: _memory, ...shown }: Status): string {
+  return JSON.stringify(shown);
+}

@@ -1,0 +1,161 @@
+import { accepting, type Listening } from "../world/mod.ts";
+import { type Conn, Messages, Tasks } from "../core/mod.ts";
+import { describe, PosternError } from "../words/mod.ts";
+import type { ListenerDeps, Serve, Unheard } from "./listener.ts";
+
+const mostTurnedAway = 64;
+const turnAwayWithin = 1000;
+/** How long a client is waited for that has said nothing when no more are taken: its request may be on its way. */
+const lastWordWithin = 500;
+
+/**
+ * Serves the clients of a socket. When the socket is closed, no more are taken, idle ones and soon those that
+ * have said nothing are let go, and it waits for the rest; when the signal ends, all are dropped.
+ */
+export async function serveListener(
+  listening: Listening,
+  serve: Serve,
+  deps: ListenerDeps,
+  { signal }: { signal: AbortSignal },
+): Promise<void> {
+  const listener = new ListenerClients(serve, deps, signal);
+  const { clock, log } = deps;
+  const turnAway = (client: Conn) => listener.turnAway(client);
+  const makeRoom = () => listener.makeRoom();
+  try {
+    for await (const client of accepting(listening, { signal, clock, log, turnAway, makeRoom })) {
+      listener.admit(client);
+    }
+  } finally {
+    await listener.drain();
+  }
+}
+
+class ListenerClients {
+  readonly #serve: Serve;
+  readonly #deps: ListenerDeps;
+  readonly #signal: AbortSignal;
+  readonly #draining = new AbortController();
+  /**
+   * One listener on the signal drops them all, which ends their relays: thousands of listeners would make each new
+   * one walk along a long list.
+   */
+  readonly #clients = new Set<Conn>();
+  readonly #silent = new Set<Conn>();
+  /** Whose request is awaited, the oldest one first; and which of them are over the limit. */
+  readonly #unheard = new Set<Conn>();
+  readonly #unheardTurnedAway = new Set<Conn>();
+  readonly #drop = () => {
+    for (const client of this.#clients) client.abort(this.#signal.reason);
+  };
+  readonly #served: Tasks;
+  readonly #turnedAway: Tasks;
+  #saidFullAt = -Infinity;
+
+  constructor(serve: Serve, deps: ListenerDeps, signal: AbortSignal) {
+    const failed = (error: unknown) => deps.log.error("client.failed", { reason: describe(error) });
+    this.#serve = serve;
+    this.#deps = deps;
+    this.#signal = signal;
+    this.#served = new Tasks(signal, failed);
+    this.#turnedAway = new Tasks(signal, failed);
+    signal.addEventListener("abort", this.#drop, { once: true });
+  }
+
+  admit(client: Conn): void {
+    if (this.#signal.aborted) return client.abort(this.#signal.reason);
+    if (this.#served.size < this.#deps.limits.connections) {
+      this.#served.spawn(() => this.#run(client, this.#deps));
+      return;
+    }
+    this.#sayFull();
+    if (this.#turnedAway.size < mostTurnedAway || this.#giveWay(this.#unheardTurnedAway)) {
+      this.#turnedAway.spawn(() => this.turnAway(client));
+    } else {
+      client.abort(overloaded(this.#deps.limits.connections));
+    }
+  }
+
+  /** Tells a client that there is no room, in its own protocol if it speaks in time. */
+  turnAway(client: Conn): Promise<void> {
+    const sets = [this.#unheard, this.#unheardTurnedAway];
+    return this.#run(client, this.#turningAway(), {
+      add: (client) => sets.forEach((set) => set.add(client)),
+      delete: (client) => sets.forEach((set) => set.delete(client)),
+    });
+  }
+
+  /** Drops the client that has taken longest to say what it wants; false where all have said it. */
+  makeRoom(): boolean {
+    return this.#giveWay(this.#unheard);
+  }
+
+  /** Waits for the clients to end. */
+  async drain(): Promise<void> {
+    this.#draining.abort();
+    using _lastWord = this.#deps.clock.after(lastWordWithin, () => this.#dropSilent());
+    await using _turnedAway = this.#turnedAway;
+    await using served = this.#served;
+    await served.idle();
+    this.#signal.removeEventListener("abort", this.#drop);
+  }
+
+  /** Browsers open connections ahead: a door that ends would wait for each until its time is up. */
+  #dropSilent(): void {
+    for (const client of this.#silent) client.abort(new PosternError("cancelled", "The door was closed"));
+  }
+
+  #giveWay(waiting: ReadonlySet<Conn>): boolean {
+    for (const client of waiting) {
+      for (const set of [this.#unheard, this.#unheardTurnedAway]) set.delete(client);
+      client.abort(new PosternError("cancelled", "Dropped for a newer client: it had sent no whole request"));
+      return true;
+    }
+    return false;
+  }
+
+  async #run(client: Conn, deps: ListenerDeps, unheard: Unheard = this.#unheard): Promise<void> {
+    this.#clients.add(client);
+    const options = {
+      signal: this.#signal,
+      draining: this.#draining.signal,
+      silent: this.#silent,
+      unheard,
+    };
+    try {
+      await this.#serve(client, new Messages(client), deps, options);
+    } finally {
+      this.#clients.delete(client);
+      await client[Symbol.asyncDispose]();
+    }
+  }
+
+  /** Clients over the limit are heard, so that they get an answer in their own protocol. */
+  #turningAway(): ListenerDeps {
+    // By name, since the app's deps are getters that follow a reload.
+    const { clock, log, deadlines, limits, auth, pages } = this.#deps;
+    return {
+      clock,
+      log,
+      deadlines,
+      dial: () => Promise.reject(overloaded(limits.connections)),
+      limits: { ...limits, handshake: turnAwayWithin, keepAlive: turnAwayWithin },
+      ...(auth && { auth }),
+      ...(pages && { pages }),
+    };
+  }
+
+  #sayFull(): void {
+    const now = this.#deps.clock.now();
+    if (now - this.#saidFullAt < 1000) return;
+    this.#saidFullAt = now;
+    this.#deps.log.warn("door.full", { connections: this.#served.size });
+  }
+}
+
+function overloaded(connections: number): PosternError {
+  return new PosternError("internal", `Cannot take another connection: ${connections} are open`, {
+    detail: "overloaded",
+    hint: "raise listen.limits.connections, or close some: postern connections",
+  });
+}

@@ -1,0 +1,53 @@
+import { isPosternError, PosternError } from "../words/mod.ts";
+import type { Log } from "../core/mod.ts";
+import type { World } from "../world/mod.ts";
+import type { ProxyEnvironment } from "../control/mod.ts";
+import { connectInstance } from "../instances/mod.ts";
+import { PrivateInstance } from "./private_instance.ts";
+import { proxyEnvironment } from "../instance/mod.ts";
+
+export interface ProgramInstanceOptions {
+  /** A configuration that a person has named: its door is one of our own. */
+  readonly config?: string;
+  /** The instance that a person has named; it has to run. */
+  readonly id?: string;
+  readonly version: string;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** The door that programs use which we start: the one that runs, else one of our own for their lifetime. */
+export interface ProgramInstance extends AsyncDisposable {
+  readonly environment: ProxyEnvironment;
+}
+
+/** Asks the running door, and opens one of our own on a free port of loopback where none runs. */
+export async function openProgramInstance(
+  world: World,
+  { config, id, version, log, signal }: ProgramInstanceOptions,
+): Promise<ProgramInstance> {
+  if (config === undefined || id !== undefined) {
+    try {
+      const client = await connectInstance(world, id ?? "default", { signal });
+      const environment = await client.env({ credentials: true, signal });
+      return { environment, [Symbol.asyncDispose]: () => Promise.resolve() };
+    } catch (error) {
+      const isMissing = isPosternError(error, "refused") && error.detail === "no_instance";
+      if (!isMissing || id !== undefined) throw error;
+    }
+  }
+  const instance = await PrivateInstance.open(world, {
+    config: { ...(config !== undefined && { config }), overrides: { listen: ["127.0.0.1:0"] } },
+    version,
+    log,
+  });
+  const told = instance.instance.told();
+  if (!told) {
+    await instance[Symbol.asyncDispose]();
+    throw new PosternError("internal", "Cannot tell where the door is");
+  }
+  return {
+    environment: proxyEnvironment(instance.instance.plan, told, { credentials: true }),
+    [Symbol.asyncDispose]: () => instance[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { withoutLoops } from "../../../../src/instance/dials/loop_guard.ts";
+import type { Conn } from "../../../../src/core/mod.ts";
+import type { Endpoint } from "../../../../src/words/mod.ts";
+import { type MemoryConn, memoryPair } from "../../../support/memory_conn.ts";
+import { MemoryNetwork } from "../../../support/memory_network.ts";
+
+const { signal } = new AbortController();
+
+/** A network where every connect ends at `peer`. */
+class Leading extends MemoryNetwork {
+  readonly conn: MemoryConn;
+
+  constructor(peer: string, local?: string) {
+    super();
+    const [conn] = memoryPair();
+    this.conn = Object.defineProperties(conn, { peer: { value: peer }, local: { value: local } });
+  }
+
+  override connect(): Promise<Conn> {
+    return Promise.resolve(this.conn);
+  }
+}
+
+const any4 = { host: "0.0.0.0", port: 9 };
+const any6 = { host: "::", port: 9 };
+const cases: { name: string; own: Endpoint; peer: string; local?: string; isLoop: boolean }[] = [
+  { name: "our address", own: { host: "127.0.0.1", port: 9 }, peer: "127.0.0.1:9", isLoop: true },
+  { name: "another port", own: { host: "127.0.0.1", port: 9 }, peer: "127.0.0.1:99", isLoop: false },
+  { name: "another loopback", own: { host: "127.0.0.1", port: 9 }, peer: "127.0.0.2:9", isLoop: false },
+  {
+    name: "our address mapped",
+    own: { host: "127.0.0.1", port: 9 },
+    peer: "[::ffff:127.0.0.1]:9",
+    isLoop: true,
+  },
+  { name: "our IPv6 address", own: { host: "::1", port: 9 }, peer: "[::1]:9", isLoop: true },
+  { name: "loopback of a door on all", own: any4, peer: "127.0.0.7:9", isLoop: true },
+  {
+    name: "our network address of a door on all",
+    own: any4,
+    peer: "10.0.0.5:9",
+    local: "10.0.0.5:44",
+    isLoop: true,
+  },
+  { name: "another machine's port", own: any4, peer: "10.0.0.6:9", local: "10.0.0.5:44", isLoop: false },
+  { name: "IPv4 of a door on all of IPv6", own: any6, peer: "127.0.0.1:9", isLoop: true },
+  { name: "our unix socket", own: { path: "/d.sock" }, peer: "unix:/d.sock", isLoop: true },
+  { name: "another unix socket that ends alike", own: any4, peer: "unix:/tmp/x:9", isLoop: false },
+];
+for (const { name, own, peer, local, isLoop } of cases) {
+  Deno.test(`withoutLoops() ${isLoop ? "drops" : "lets through"} ${name}`, async () => {
+    const network = new Leading(peer, local);
+    const connected = withoutLoops(network, () => [own]).connect({ host: "192.0.2.1", port: 1 }, { signal });
+    if (isLoop) await assert.rejects(connected, { code: "not_allowed" });
+    else await connected;
+    assert.equal(network.conn.isClosed, isLoop);
+  });
+}
+
+Deno.test("withoutLoops() passes everything else on", async () => {
+  const network = new MemoryNetwork();
+  network.names.set("a.example", ["192.0.2.1"]);
+  const guarded = withoutLoops(network, () => []);
+  assert.deepEqual(await guarded.lookup("a.example", { signal }), ["192.0.2.1"]);
+  const listening = guarded.listen({ host: "127.0.0.1", port: 5 });
+  assert.deepEqual(listening.endpoint, { host: "127.0.0.1", port: 5 });
+  listening.close();
+  const [conn] = memoryPair();
+  await assert.rejects(guarded.secure(conn, { serverName: "a.example", signal }), { code: "protocol" });
+});

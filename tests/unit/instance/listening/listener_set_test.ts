@@ -1,0 +1,282 @@
+import assert from "node:assert/strict";
+import { ListenerSet, type ListenerSetDeps } from "../../../../src/instance/listening/listener_set.ts";
+import { parseListenAddress } from "../../../../src/config/mod.ts";
+import { type Endpoint, PosternError } from "../../../../src/words/mod.ts";
+import type { FileInfo, Listening } from "../../../../src/world/mod.ts";
+import { defaultLimits, type ListenerSettings, type ListenSettings } from "../../../../src/listeners/mod.ts";
+import { type MemoryConn, readAll } from "../../../support/memory_conn.ts";
+import { MemoryFiles } from "../../../support/memory_files.ts";
+import { MemoryNetwork } from "../../../support/memory_network.ts";
+import { FakeClock, settle } from "../../../support/fake_clock.ts";
+import { recordingLog } from "../../../support/recording_log.ts";
+
+const limits = defaultLimits;
+const me = { name: "me", password: "right" };
+
+function at(text: string, more: Partial<ListenerSettings> = {}): ListenerSettings {
+  return { address: parseListenAddress(text), ...more };
+}
+
+/** A list of listeners whose users are those that `auth` names. */
+function listen(listeners: Partial<ListenSettings>): ListenSettings {
+  return { allowOpen: false, ...listeners };
+}
+
+function setOf(network = new MemoryNetwork(), more: Partial<ListenerSetDeps> = {}) {
+  const clock = new FakeClock();
+  const log = recordingLog();
+  const set = new ListenerSet({
+    network,
+    files: new MemoryFiles(),
+    clock,
+    log,
+    pages: () => Promise.resolve({ status: 404, fields: [], body: "" }),
+    dialFor: () => () => Promise.reject(new PosternError("no_route", "Cannot go anywhere")),
+    usersOf: ({ auth }) => Promise.resolve((auth?.users ?? []).map(({ name }) => ({ ...me, name }))),
+    ...more,
+  });
+  return { set, network, clock, log };
+}
+
+const withAuth = { auth: { users: [{ name: "me", passwordFile: "/pw" }] } };
+const addresses = ({ bound }: ListenerSet) => bound.map(({ kind, address }) => `${kind} ${address}`);
+
+/** What a door answers to the greeting of a SOCKS5 client that offers both methods. */
+async function greeting(network: MemoryNetwork, port: number): Promise<string> {
+  const conn = await network.connect({ host: "127.0.0.1", port }, { signal: new AbortController().signal });
+  await conn.write(new Uint8Array([5, 2, 0, 2]));
+  const into = new Uint8Array(64);
+  const count = await conn.read(into);
+  conn.abort();
+  return [...into.subarray(0, count ?? 0)].join(" ");
+}
+
+Deno.test("ListenerSet binds both families of localhost:0 to one port", async () => {
+  const { set } = setOf();
+  await using _set = set;
+  await set.apply(listen({ mixed: [at("localhost:0")] }), limits);
+  assert.deepEqual(addresses(set), ["mixed 127.0.0.1:49152", "mixed [::1]:49152"]);
+});
+
+Deno.test("ListenerSet asks for another port when the other family has it not free", async () => {
+  const { set, network } = setOf();
+  await using _set = set;
+  for (const port of [49152, 49153]) network.listen({ host: "::1", port });
+  await set.apply(listen({ mixed: [at("localhost:0")] }), limits);
+  assert.deepEqual(addresses(set), ["mixed 127.0.0.1:49154", "mixed [::1]:49154"]);
+  network.listen({ host: "127.0.0.1", port: 49152 }).close();
+});
+
+class WithoutIPv6 extends MemoryNetwork {
+  override listen(endpoint: Endpoint): Listening {
+    if (!("host" in endpoint) || endpoint.host !== "::1") return super.listen(endpoint);
+    throw new PosternError("config", "Cannot listen on [::1]: no such address", { detail: "network" });
+  }
+}
+
+Deno.test("ListenerSet does without IPv6 where localhost was asked for, and not where [::1] was", async () => {
+  const { set } = setOf(new WithoutIPv6());
+  await using _set = set;
+  await set.apply(listen({ mixed: [at("localhost:1")] }), limits);
+  assert.deepEqual(addresses(set), ["mixed 127.0.0.1:1"]);
+  await assert.rejects(set.apply(listen({ mixed: [at("[::1]:1")] }), limits), { code: "config" });
+  assert.deepEqual(addresses(set), ["mixed 127.0.0.1:1"]);
+});
+
+Deno.test("ListenerSet gives everything back when the second address is taken", async () => {
+  const { set, network } = setOf();
+  await using _set = set;
+  network.listen({ host: "127.0.0.1", port: 2 });
+  const settings = listen({ mixed: [at("localhost:1")], http: [at("127.0.0.1:2")] });
+  await assert.rejects(set.apply(settings, limits), /Cannot listen on 127\.0\.0\.1:2/);
+  assert.deepEqual(set.bound, []);
+  for (const host of ["127.0.0.1", "::1"]) network.listen({ host, port: 1 }).close();
+});
+
+Deno.test("ListenerSet keeps all sockets and their settings when a reload fails", async () => {
+  const { set, network } = setOf();
+  await using _set = set;
+  await set.apply(listen({ mixed: [at("127.0.0.1:1")] }), limits);
+  network.listen({ host: "127.0.0.1", port: 2 });
+  const settings = listen({ mixed: [at("127.0.0.1:1", withAuth), at("127.0.0.1:3"), at("127.0.0.1:2")] });
+  await assert.rejects(set.apply(settings, limits), { code: "config" });
+  assert.deepEqual(addresses(set), ["mixed 127.0.0.1:1"]);
+  assert.equal(set.bound[0]?.hasAuth, false);
+  assert.equal(await greeting(network, 1), "5 0");
+  network.listen({ host: "127.0.0.1", port: 3 }).close();
+});
+
+Deno.test("ListenerSet tells a socket that stays who may use it now", async () => {
+  const { set, network } = setOf();
+  await using _set = set;
+  await set.apply(listen({ mixed: [at("127.0.0.1:1")] }), limits);
+  assert.equal(await greeting(network, 1), "5 0");
+  await set.apply(listen({ mixed: [at("127.0.0.1:1", withAuth)] }), limits);
+  assert.equal(await greeting(network, 1), "5 2");
+  assert.deepEqual(set.bound.map(({ hasAuth, users }) => ({ hasAuth, users })), [{
+    hasAuth: true,
+    users: [me],
+  }]);
+});
+
+/** Whether a door on port 1 takes a password of `me`. */
+async function login(network: MemoryNetwork, password: string): Promise<boolean> {
+  const conn = await network.connect({ host: "127.0.0.1", port: 1 }, {
+    signal: new AbortController().signal,
+  });
+  await conn.write(new Uint8Array([5, 1, 2]));
+  await conn.read(new Uint8Array(2));
+  const bytes = (text: string) => [text.length, ...new TextEncoder().encode(text)];
+  await conn.write(new Uint8Array([1, ...bytes("me"), ...bytes(password)]));
+  const verdict = new Uint8Array(2);
+  await conn.read(verdict);
+  conn.abort();
+  return verdict[1] === 0;
+}
+
+Deno.test("ListenerSet remembers over a reload who was wrong", async () => {
+  const { set, network, clock } = setOf();
+  await using _set = set;
+  const settings = listen({ mixed: [at("127.0.0.1:1", withAuth)] });
+  await set.apply(settings, limits);
+  assert.equal(await login(network, "wrong"), false);
+  await set.apply(settings, limits);
+  let isIn: boolean | undefined;
+  const trying = login(network, "right").then((verdict) => isIn = verdict);
+  await clock.advance(90);
+  assert.equal(isIn, undefined);
+  await clock.advance(10);
+  assert.equal(await trying, true);
+});
+
+Deno.test("ListenerSet keeps a socket whose kind changes, or that another spelling names", async () => {
+  const { set, network, log } = setOf();
+  await using _set = set;
+  await set.apply(listen({ mixed: [at("127.0.0.1:1")] }), limits);
+  await set.apply(listen({ http: [at("localhost:1")] }), limits);
+  assert.deepEqual(addresses(set), ["http 127.0.0.1:1", "http [::1]:1"]);
+  await assert.rejects(greeting(network, 1), "an HTTP door speaks no SOCKS");
+  await set.apply(listen({ socks: [at("127.0.0.1:1")] }), limits);
+  assert.deepEqual(addresses(set), ["socks 127.0.0.1:1"]);
+  assert.equal(await greeting(network, 1), "5 0");
+  assert.deepEqual(
+    log.lines.filter(({ event }) => event.startsWith("listener.")).map((
+      { event, address },
+    ) => [event, address]),
+    [["listener.ready", "127.0.0.1:1"], ["listener.ready", "[::1]:1"], ["listener.closed", "[::1]:1"]],
+  );
+});
+
+Deno.test("ListenerSet tells two listeners on any free port apart", async () => {
+  const { set, network } = setOf();
+  await using _set = set;
+  const settings = listen({ mixed: [at("127.0.0.1:0", withAuth), at("127.0.0.1:0")] });
+  await set.apply(settings, limits);
+  const before = addresses(set);
+  assert.deepEqual(before, ["mixed 127.0.0.1:49152", "mixed 127.0.0.1:49153"]);
+  assert.deepEqual([await greeting(network, 49152), await greeting(network, 49153)], ["5 2", "5 0"]);
+  await set.apply(settings, limits);
+  assert.deepEqual(addresses(set), before);
+});
+
+Deno.test("ListenerSet lets clients of a socket that closes go on", async () => {
+  const { set, network } = setOf();
+  await using _set = set;
+  await set.apply(listen({ mixed: [at("127.0.0.1:1")] }), limits);
+  const signal = new AbortController().signal;
+  const client = await network.connect({ host: "127.0.0.1", port: 1 }, { signal });
+  await client.write(new Uint8Array([5, 1]));
+  await settle();
+  await set.apply(listen({ mixed: [at("127.0.0.1:2")] }), limits);
+  await assert.rejects(network.connect({ host: "127.0.0.1", port: 1 }, { signal }), { code: "refused" });
+  await client.write(new Uint8Array([0]));
+  const into = new Uint8Array(2);
+  assert.equal(await client.read(into), 2);
+  client.abort();
+});
+
+Deno.test("ListenerSet binds nothing once it drains, though a reload was under way", async () => {
+  const users = Promise.withResolvers<[]>();
+  const { set, network } = setOf(new MemoryNetwork(), { usersOf: () => users.promise });
+  await using _set = set;
+  const applied = set.apply(listen({ mixed: [at("127.0.0.1:1")] }), limits);
+  await set.drain();
+  users.resolve([]);
+  await assert.rejects(applied, { code: "cancelled", detail: "closing" });
+  network.listen({ host: "127.0.0.1", port: 1 }).close();
+});
+
+Deno.test("ListenerSet.drop() ends clients that have not said what they want", async () => {
+  const { set, network } = setOf();
+  await set.apply(listen({ mixed: [at("127.0.0.1:1")] }), limits);
+  await network.connect({ host: "127.0.0.1", port: 1 }, { signal: new AbortController().signal });
+  await settle();
+  let isDrained = false;
+  const drained = set.drain().then(() => isDrained = true);
+  await settle();
+  assert.equal(isDrained, false);
+  set.drop(new PosternError("cancelled", "Enough"));
+  await drained;
+  const [client] = network.conns as [MemoryConn];
+  await assert.rejects(readAll(client));
+  await set[Symbol.asyncDispose]();
+});
+
+/** Files of which one is a socket. */
+function socketFiles(path: string): MemoryFiles {
+  const files = new MemoryFiles({ [path]: "" });
+  const info = files.info.bind(files);
+  files.info = async (path) => {
+    const found = await info(path);
+    return found && { ...found, kind: "other" } satisfies FileInfo;
+  };
+  return files;
+}
+
+for (const { name, isAlive } of [{ name: "a dead", isAlive: false }, { name: "a living", isAlive: true }]) {
+  Deno.test(`ListenerSet ${isAlive ? "leaves" : "removes"} the unix socket of ${name} door`, async () => {
+    const files = socketFiles("/run/door.sock");
+    const network = new MemoryNetwork();
+    if (isAlive) network.listen({ path: "/run/door.sock" });
+    const { set } = setOf(network, { files });
+    await using _set = set;
+    const settings = listen({ unix: [at("unix:/run/door.sock")] });
+    if (isAlive) await assert.rejects(set.apply(settings, limits), /it is taken/);
+    else await set.apply(settings, limits);
+    assert.equal(await files.info("/run/door.sock") !== undefined, isAlive);
+    assert.deepEqual(addresses(set), isAlive ? [] : ["unix unix:/run/door.sock"]);
+  });
+}
+
+Deno.test("ListenerSet leaves a plain file at the path of a unix socket alone", async () => {
+  const files = new MemoryFiles({ "/run/precious": "x" });
+  const { set } = setOf(new MemoryNetwork(), { files });
+  await using _set = set;
+  await set.apply(listen({ unix: [at("unix:/run/precious")] }), limits);
+  assert.equal(await files.readText("/run/precious"), "x");
+});
+
+Deno.test("ListenerSet removes a unix socket that a reload gives up, and keeps the others", async () => {
+  const files = socketFiles("/run/door.sock");
+  const { set, log } = setOf(new MemoryNetwork(), { files });
+  const tcp = at("127.0.0.1:1");
+  const unix = at("unix:/run/door.sock");
+  await set.apply(listen({ mixed: [tcp], unix: [unix] }), limits);
+  // The memory network makes no file of its own.
+  files.put("/run/door.sock", "");
+  await set.apply(listen({ mixed: [tcp], unix: [unix] }), limits);
+  assert.notEqual(await files.info("/run/door.sock"), undefined);
+  await set.apply(listen({ mixed: [tcp] }), limits);
+  assert.equal(await files.info("/run/door.sock"), undefined);
+  files.put("/run/door.sock", "");
+  await set.apply(listen({ mixed: [tcp], unix: [unix] }), limits);
+  files.put("/run/door.sock", "");
+  const remove = files.remove.bind(files);
+  files.remove = () => Promise.reject(new PosternError("internal", "Cannot remove it: not yours"));
+  await set.apply(listen({ mixed: [tcp] }), limits);
+  assert.deepEqual(addresses(set), ["mixed 127.0.0.1:1"]);
+  assert.equal(log.lines.at(-1)?.event, "listener.leftover");
+  files.remove = remove;
+  await set[Symbol.asyncDispose]();
+  assert.equal(await files.info("/run/door.sock"), undefined);
+});
