@@ -1,4 +1,4 @@
-import { placesFor } from "../src/runtime/places.ts";
+import { placesFor } from "../src/runtime/files/places.ts";
 import { findPeers } from "./find_peers.ts";
 import type { PeerName } from "./peer_table.ts";
 import { sourceCommand } from "./postern.ts";

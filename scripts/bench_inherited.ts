@@ -1,4 +1,4 @@
-import { placesFor } from "../src/runtime/places.ts";
+import { placesFor } from "../src/runtime/files/places.ts";
 import { type Contender, startOnPort } from "./bench_contenders.ts";
 import { type BenchPlace, field, generate, measure, type Measurement } from "./bench_measure.ts";
 import type { Verdict } from "./bench_table.ts";

@@ -1,4 +1,4 @@
-import { placesFor } from "../src/runtime/places.ts";
+import { placesFor } from "../src/runtime/files/places.ts";
 import type { Places } from "../src/world/mod.ts";
 
 /** The platform's directories for postern: a command run from source is confined to them before it starts. */

@@ -219,7 +219,7 @@ function placeOf(filename: string): Place | undefined {
   const path = absolute.slice(root.length + 1);
   if (path === "main.ts") return { path, room: "main" };
   // What a browser runs is text to everything here, and has the browser's own network.
-  if (path.startsWith("src/listeners/live_page/")) return undefined;
+  if (path.startsWith("src/listeners/pages/live_page/")) return undefined;
   const room = /^src\/([^/]+)\//.exec(path)?.[1];
   return room === undefined ? undefined : { path, room };
 }

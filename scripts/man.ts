@@ -1,8 +1,8 @@
 import { getDocPageSync } from "@optique/core/parser";
 import settings from "../deno.json" with { type: "json" };
-import { commandGroups } from "../src/cli/all_commands.ts";
-import type { Command } from "../src/cli/command.ts";
-import { overview } from "../src/cli/command_line.ts";
+import { commandGroups } from "../src/cli/line/all_commands.ts";
+import type { Command } from "../src/cli/line/command.ts";
+import { overview } from "../src/cli/line/command_line.ts";
 import { manPage, type ManualSection, pageName, terms } from "./man_page.ts";
 import { exits } from "./reference_cli.ts";
 

@@ -1,4 +1,4 @@
-import { completionScript } from "../src/cli/completion.ts";
+import { completionScript } from "../src/cli/line/completion.ts";
 import { manualPages } from "./man.ts";
 import type { TarEntry } from "./tar.ts";
 

@@ -1,6 +1,6 @@
 import { exitCode, PosternError } from "../src/words/mod.ts";
 import type { Places } from "../src/world/mod.ts";
-import { checkOwned } from "../src/runtime/ownership.ts";
+import { checkOwned } from "../src/runtime/files/ownership.ts";
 import { flagsFor, isControlClient, programsVariable, sourceFacts } from "../src/permissions/permissions.ts";
 import { places } from "./directories.ts";
 import { runtimeFlags } from "../src/permissions/runtime_flags.ts";

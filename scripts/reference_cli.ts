@@ -1,5 +1,5 @@
-import { overview } from "../src/cli/command_line.ts";
-import { commandGroups } from "../src/cli/all_commands.ts";
+import { overview } from "../src/cli/line/command_line.ts";
+import { commandGroups } from "../src/cli/line/all_commands.ts";
 import { madeOf, table } from "./reference_page.ts";
 
 const width = 100;

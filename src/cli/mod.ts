@@ -1,9 +1,9 @@
 import type { World } from "../world/mod.ts";
-import { kubectl, oc, shell } from "./cluster_programs.ts";
-import clusters from "./clusters.ts";
-import type { Context } from "./command.ts";
-import { type CommandGroup, runCommandLine, splitCommandLine } from "./command_line.ts";
-import execCredential from "./exec_credential.ts";
+import { kubectl, oc, shell } from "./clusters/cluster_programs.ts";
+import clusters from "./clusters/clusters.ts";
+import type { Context } from "./line/command.ts";
+import { type CommandGroup, runCommandLine, splitCommandLine } from "./line/command_line.ts";
+import execCredential from "./clusters/exec_credential.ts";
 
 /** What stands in the place of another program many times a day: it waits for the making of no other command. */
 const quickCommands: CommandGroup = {
@@ -15,6 +15,6 @@ const quickCommands: CommandGroup = {
 export async function run(args: readonly string[], world: World, context: Context): Promise<number> {
   const { name } = splitCommandLine(args);
   const isQuick = quickCommands.commands.some((command) => command.name === name);
-  const groups = isQuick ? [quickCommands] : (await import("./all_commands.ts")).commandGroups;
+  const groups = isQuick ? [quickCommands] : (await import("./line/all_commands.ts")).commandGroups;
   return await runCommandLine(args, world, { ...context, groups });
 }

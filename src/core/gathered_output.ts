@@ -1,5 +1,5 @@
 import type { Bytes } from "./bytes.ts";
-import type { Conn } from "./conn.ts";
+import type { Conn } from "./streams/conn.ts";
 import { PosternError } from "../words/mod.ts";
 
 export interface GatheredOutputOptions {

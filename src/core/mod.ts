@@ -12,14 +12,14 @@ export type {
   Transport,
   TransportNote,
   TransportStatus,
-} from "./conn.ts";
-export { duplex, DuplexConn, type DuplexConnOptions } from "./duplex.ts";
-export type { FarName, FarNames, FarService } from "./far_names.ts";
-export { cut, isOwnable, networkIn } from "./far_network.ts";
-export type { FarDomain, FarNetwork, FarTable, FarTables } from "./far_table.ts";
+} from "./streams/conn.ts";
+export { duplex, DuplexConn, type DuplexConnOptions } from "./streams/duplex.ts";
+export type { FarName, FarNames, FarService } from "./far/far_names.ts";
+export { cut, isOwnable, networkIn } from "./far/far_network.ts";
+export type { FarDomain, FarNetwork, FarTable, FarTables } from "./far/far_table.ts";
 export { GatheredOutput } from "./gathered_output.ts";
 export { hexText } from "./hex_text.ts";
-export { Inbox } from "./inbox.ts";
+export { Inbox } from "./streams/inbox.ts";
 export { jsonIn } from "./json_in.ts";
 export { LineWriter } from "./line_writer.ts";
 export {
@@ -31,15 +31,15 @@ export {
   logLevels,
   silentLog,
 } from "./log.ts";
-export { type Decode, Messages } from "./messages.ts";
+export { type Decode, Messages } from "./streams/messages.ts";
 export { Counter, Histogram, type Metric } from "./metrics.ts";
 export { plainText } from "./plain_text.ts";
 export { counted, formatAge, formatBytes } from "./quantities.ts";
-export { ReadRoom } from "./read_room.ts";
-export { relay } from "./relay.ts";
-export { Ring } from "./ring.ts";
-export { bufferSizes, giveBuffer, takeAtMost, takeBuffer } from "./spare_buffers.ts";
-export { StreamedConn } from "./streamed_conn.ts";
+export { ReadRoom } from "./streams/read_room.ts";
+export { relay } from "./streams/relay.ts";
+export { Ring } from "./streams/ring.ts";
+export { bufferSizes, giveBuffer, takeAtMost, takeBuffer } from "./streams/spare_buffers.ts";
+export { StreamedConn } from "./streams/streamed_conn.ts";
 export { Tasks } from "./tasks.ts";
 export { Turns, unlessAborted } from "./turns.ts";
 export { whenAborted } from "./when_aborted.ts";

@@ -1,11 +1,11 @@
 import { parseIp } from "../words/mod.ts";
-import { checkNoProxy } from "./check_no_proxy.ts";
+import { checkNoProxy } from "./no_proxy/check_no_proxy.ts";
 import { checkProxyUrl, type ProxyField, type ProxyPlace } from "./check_proxy_url.ts";
-import { isInRange, parseNetworkRange } from "./network_range.ts";
-import { goNoProxy, type IsDirect } from "./no_proxy_match_go.ts";
+import { isInRange, parseNetworkRange } from "./no_proxy/network_range.ts";
+import { goNoProxy, type IsDirect } from "./no_proxy/no_proxy_match_go.ts";
 import { isWithoutProxy, type ProxySpec, type SpecProblem, type SpecReport } from "./proxy_spec.ts";
-import { parseRequestUri } from "./request_uri.ts";
-import { type RequestTarget, requestTarget } from "./request_target.ts";
+import { parseRequestUri } from "./no_proxy/request_uri.ts";
+import { type RequestTarget, requestTarget } from "./no_proxy/request_target.ts";
 
 export interface CheckOptions {
   /** Networks inside of the cluster, where no proxy can be: of Services, of pods, of the network's own links. */

@@ -1,4 +1,4 @@
-import { parseRequestUri, type RequestUri } from "./request_uri.ts";
+import { parseRequestUri, type RequestUri } from "./no_proxy/request_uri.ts";
 import type { SpecProblem, SpecReason } from "./proxy_spec.ts";
 
 /** The two fields of a spec that name a proxy. */

@@ -2,9 +2,9 @@ import type { HttpClientParts } from "../http/mod.ts";
 import { maskedUrl } from "../config/mod.ts";
 import { describe } from "../words/mod.ts";
 import { proxyPlace } from "./check_proxy_url.ts";
-import { goNoProxy } from "./no_proxy_match_go.ts";
+import { goNoProxy } from "./no_proxy/no_proxy_match_go.ts";
 import type { ProxyStatus } from "./proxy_spec.ts";
-import { requestTarget } from "./request_target.ts";
+import { requestTarget } from "./no_proxy/request_target.ts";
 
 /** Whether a URL answers, with the proxy and without it, and whether that agrees with the list. */
 export interface FourWays {

@@ -3,7 +3,7 @@ export {
   automaticNoProxy,
   type AutomaticSettings,
   mergedNoProxy,
-} from "./automatic_no_proxy.ts";
+} from "./no_proxy/automatic_no_proxy.ts";
 export { bootstrapManifests, environmentFile } from "./bootstrap_manifests.ts";
 export {
   bundleKey,
@@ -14,7 +14,7 @@ export {
   readCaBundle,
   readSystemBundle,
 } from "./ca_bundle.ts";
-export { checkNoProxy } from "./check_no_proxy.ts";
+export { checkNoProxy } from "./no_proxy/check_no_proxy.ts";
 export { checkProxySpec } from "./check_proxy_spec.ts";
 export type { ProxyInputs } from "./controller/proxy_inputs.ts";
 export type { Probe } from "./controller/proxy_reconciler.ts";
@@ -24,8 +24,8 @@ export { bundleInjection, wantsBundle } from "./inject_bundle.ts";
 export { injectProxy } from "./inject_proxy.ts";
 export { readInstallConfig } from "./install_config.ts";
 export { loadEgressController } from "./load_controller.ts";
-export { type NoProxyClient, type NoProxyVerdict, noProxyVerdicts } from "./no_proxy_match.ts";
-export { goNoProxy } from "./no_proxy_match_go.ts";
+export { type NoProxyClient, type NoProxyVerdict, noProxyVerdicts } from "./no_proxy/no_proxy_match.ts";
+export { goNoProxy } from "./no_proxy/no_proxy_match_go.ts";
 export { type PlatformFacts, readInfrastructure, readInstallFacts, readNetwork } from "./platform_facts.ts";
 export {
   isWithoutProxy,

@@ -1,7 +1,7 @@
 import type { Clock, Conn, Deadlines, Dial, Log, Messages } from "../core/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import type { Authenticator } from "./authenticator.ts";
-import type { Pages } from "./page.ts";
+import type { Pages } from "./pages/page.ts";
 
 /** What a door allows its clients, in connections and in milliseconds. */
 export interface ListenerLimits {

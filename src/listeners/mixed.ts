@@ -1,5 +1,5 @@
 import { describe, PosternError } from "../words/mod.ts";
-import { serveHttpProxy } from "./http_proxy.ts";
+import { serveHttpProxy } from "./http/http_proxy.ts";
 import { handshakeDeadline, type Serve } from "./listener.ts";
 import { serveSocks4 } from "./socks4.ts";
 import { serveSocks5 } from "./socks5.ts";

@@ -1,8 +1,8 @@
-export { serveAdminAt } from "./admin.ts";
+export { serveAdminAt } from "./pages/admin.ts";
 export { Authenticator, type User } from "./authenticator.ts";
-export { controlProtocol, createControl, serveControl } from "./control.ts";
+export { controlProtocol, createControl, serveControl } from "./pages/control.ts";
 export { serveListener } from "./serve_listener.ts";
-export { serveOnlyPages } from "./http_server.ts";
+export { serveOnlyPages } from "./http/http_server.ts";
 export {
   type AuthSettings,
   defaultLimits,
@@ -20,7 +20,7 @@ export {
   type ServeOptions,
 } from "./listener.ts";
 export { serveHttp, serveMixed, serveSocks } from "./mixed.ts";
-export { type PageRequest, type PageResponse, type Pages, textPage } from "./page.ts";
-export type { PageSource } from "./page_source.ts";
-export { createPages } from "./pages.ts";
-export { tunnel } from "./tunnel.ts";
+export { type PageRequest, type PageResponse, type Pages, textPage } from "./pages/page.ts";
+export type { PageSource } from "./pages/page_source.ts";
+export { createPages } from "./pages/pages.ts";
+export { tunnel } from "./http/tunnel.ts";

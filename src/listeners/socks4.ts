@@ -2,9 +2,9 @@ import type { Conn, Messages } from "../core/mod.ts";
 import { describe, PosternError } from "../words/mod.ts";
 import { socks4 } from "../wire/mod.ts";
 import { dialFor } from "./dial_for.ts";
-import { lastWords } from "./last_words.ts";
+import { lastWords } from "./http/last_words.ts";
 import { handshakeDeadline, type ListenerDeps, type ServeOptions } from "./listener.ts";
-import { tunnel } from "./tunnel.ts";
+import { tunnel } from "./http/tunnel.ts";
 
 const { commands, replies } = socks4;
 const granted = socks4.encodeReply(replies.granted);

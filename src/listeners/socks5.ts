@@ -2,9 +2,9 @@ import type { Conn, Messages } from "../core/mod.ts";
 import { describe, PosternError, socks5Reply } from "../words/mod.ts";
 import { socks5 } from "../wire/mod.ts";
 import { dialFor } from "./dial_for.ts";
-import { lastWords } from "./last_words.ts";
+import { lastWords } from "./http/last_words.ts";
 import { handshakeDeadline, type ListenerDeps, type ServeOptions } from "./listener.ts";
-import { tunnel } from "./tunnel.ts";
+import { tunnel } from "./http/tunnel.ts";
 
 const { commands, methods } = socks5;
 const none = new Uint8Array();

@@ -1,17 +1,17 @@
 import type { Places, World } from "../world/mod.ts";
-import { createFiles } from "./files.ts";
-import { createNetwork } from "./network.ts";
+import { createFiles } from "./files/files.ts";
+import { createNetwork } from "./network/network.ts";
 import type { Rights } from "./permissions.ts";
-import { placesFor } from "./places.ts";
-import { createProcess } from "./process.ts";
-import { createStores } from "./stores.ts";
+import { placesFor } from "./files/places.ts";
+import { createProcess } from "./programs/process.ts";
+import { createStores } from "./files/stores.ts";
 import { systemClock } from "./system_clock.ts";
-import { createTerminal } from "./terminal.ts";
+import { createTerminal } from "./terminal/terminal.ts";
 
 export { exit, isConfined, runConfined, type WorkerPermissions } from "./confined.ts";
-export { copyEnvironment, hideEnvironment } from "./environment.ts";
+export { copyEnvironment, hideEnvironment } from "./programs/environment.ts";
 export { keepOnly, missingFlag, type NeedsTable, type PermissionKind, Rights } from "./permissions.ts";
-export { writeStderr } from "./terminal.ts";
+export { writeStderr } from "./terminal/terminal.ts";
 
 export interface WorldOptions {
   /** Where `main.ts` is: its `import.meta.url`. */

@@ -1,4 +1,4 @@
-import type { SshHost } from "./ssh_host.ts";
+import type { SshHost } from "./config/ssh_host.ts";
 
 /** How sentences name a host. */
 export function sshLabel({ alias }: Pick<SshHost, "alias">): string {

@@ -1,12 +1,12 @@
 import type { Clock, Log } from "../core/mod.ts";
 import type { Files, Network, Places, Process, Terminal } from "../world/mod.ts";
-import { Openssh } from "./openssh.ts";
-import { OpensshDirectory } from "./openssh_directory.ts";
-import { runProxyCommand } from "./proxy_command.ts";
-import type { SshHost } from "./ssh_host.ts";
-import { sshPrompt } from "./ssh_prompt.ts";
-import { readingOf } from "./ssh_reading.ts";
-import type { SshSection } from "./ssh_section.ts";
+import { Openssh } from "./openssh/openssh.ts";
+import { OpensshDirectory } from "./openssh/openssh_directory.ts";
+import { runProxyCommand } from "./hops/proxy_command.ts";
+import type { SshHost } from "./config/ssh_host.ts";
+import { sshPrompt } from "./sign_in/ssh_prompt.ts";
+import { readingOf } from "./config/ssh_reading.ts";
+import type { SshSection } from "./config/ssh_section.ts";
 import { SshServices } from "./ssh_services.ts";
 
 /** A person's machine, as far as ssh has to do with it. */

@@ -1,15 +1,15 @@
 import type { Clock, Conn, DialOptions, Log } from "../core/mod.ts";
 import type { Files, Network } from "../world/mod.ts";
 import { PosternError } from "../words/mod.ts";
-import type { SshHost } from "./ssh_host.ts";
-import { HostKeys } from "./host_keys.ts";
-import type { Prompt } from "./ssh_auth.ts";
-import type { ReadSshHost } from "./ssh_chain.ts";
-import { SshPool, type SshStation, type SshTimes } from "./ssh_pool.ts";
-import type { SshConfigContents } from "./ssh_config_files.ts";
-import type { SshReading } from "./ssh_reading.ts";
-import { type SshSection, usualSshSection } from "./ssh_section.ts";
-import { UnlockedKeys } from "./unlocked_keys.ts";
+import type { SshHost } from "./config/ssh_host.ts";
+import { HostKeys } from "./host_keys/host_keys.ts";
+import type { Prompt } from "./sign_in/ssh_auth.ts";
+import type { ReadSshHost } from "./hops/ssh_chain.ts";
+import { SshPool, type SshStation, type SshTimes } from "./hops/ssh_pool.ts";
+import type { SshConfigContents } from "./config/ssh_config_files.ts";
+import type { SshReading } from "./config/ssh_reading.ts";
+import { type SshSection, usualSshSection } from "./config/ssh_section.ts";
+import { UnlockedKeys } from "./keys/unlocked_keys.ts";
 
 export interface SshServicesOptions {
   readonly network: Pick<Network, "connect" | "lookup">;

@@ -1,4 +1,4 @@
-import { ProtobufWriter, readProtobuf } from "./protobuf.ts";
+import { ProtobufWriter, readProtobuf } from "./grpc/protobuf.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

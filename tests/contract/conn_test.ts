@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { TLSSocket } from "node:tls";
-import { ContinuedConn } from "../../src/core/continued_conn.ts";
+import { ContinuedConn } from "../../src/core/streams/continued_conn.ts";
 import { duplex, DuplexConn, Messages } from "../../src/core/mod.ts";
 import type { Endpoint } from "../../src/words/mod.ts";
-import { BelowTls } from "../../src/runtime/below_tls.ts";
-import { inheritListening } from "../../src/runtime/inherited_listening.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
-import { TlsConn } from "../../src/runtime/tls_conn.ts";
+import { BelowTls } from "../../src/runtime/tls/below_tls.ts";
+import { inheritListening } from "../../src/runtime/network/inherited_listening.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
+import { TlsConn } from "../../src/runtime/tls/tls_conn.ts";
 import { memoryPair } from "../support/memory_conn.ts";
 import { connContract, type Pair } from "./conn_contract.ts";
 

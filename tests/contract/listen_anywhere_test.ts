@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { listenAnywhere } from "../../src/instance/mod.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 
 const { signal } = new AbortController();
 

@@ -3,7 +3,7 @@ import { type Conn, Deadlines, type Dial } from "../../src/core/mod.ts";
 import type { Listening, Network } from "../../src/world/mod.ts";
 import { PosternError, type Target } from "../../src/words/mod.ts";
 import { type Serve, serveHttp, serveListener, serveMixed, serveSocks } from "../../src/listeners/mod.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { socks4, socks5 } from "../../src/wire/mod.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { bytesOf, readExactly, readUntil } from "../support/fake_dial.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { createNetwork } from "../../src/runtime/network.ts";
-import { pipeProgram } from "../../src/runtime/piped_program.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
+import { pipeProgram } from "../../src/runtime/programs/piped_program.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { findPeer } from "../support/peers.ts";
 import { connContract } from "./conn_contract.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Conn, relay, type Tally } from "../../src/core/mod.ts";
-import type { RelayEnd } from "../../src/core/relay.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import type { RelayEnd } from "../../src/core/streams/relay.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { memoryPair, readAll } from "../support/memory_conn.ts";
 import { patternBytes, randomNumbers } from "../support/pattern_bytes.ts";

@@ -3,7 +3,7 @@ import { type Conn, Tasks, type Transport } from "../../src/core/mod.ts";
 import { type ErrorCode, PosternError } from "../../src/words/mod.ts";
 import type { Listening, Network } from "../../src/world/mod.ts";
 import { buildTransports, type Transports, type TransportsSettings } from "../../src/transports/mod.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { FakeClock, settle } from "../support/fake_clock.ts";
 import { readAll } from "../support/memory_conn.ts";
 import { idleSshServices } from "../support/idle_ssh_services.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { parseSync } from "@optique/core/parser";
-import { commandGroups } from "../../src/cli/all_commands.ts";
-import { find } from "../../src/cli/command_line.ts";
+import { commandGroups } from "../../src/cli/line/all_commands.ts";
+import { find } from "../../src/cli/line/command_line.ts";
 import { blocksOf, readPages } from "./blocks.ts";
 
 /** What is no whole command line: its words are left out, or stand for others. */

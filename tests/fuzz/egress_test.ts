@@ -7,7 +7,7 @@ import {
   readCaBundle,
 } from "../../src/egress/mod.ts";
 import { checkProxyUrl } from "../../src/egress/check_proxy_url.ts";
-import { byBytes } from "../../src/egress/go_text.ts";
+import { byBytes } from "../../src/egress/no_proxy/go_text.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 import {
   pick,

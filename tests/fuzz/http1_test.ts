@@ -20,7 +20,7 @@ import {
   requestTarget,
   responseFraming,
 } from "../../src/wire/mod.ts";
-import { latin1Bytes } from "../../src/wire/http1_text.ts";
+import { latin1Bytes } from "../../src/wire/http1/http1_text.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { memoryPair, readAll } from "../support/memory_conn.ts";
 import { recordingLog } from "../support/recording_log.ts";

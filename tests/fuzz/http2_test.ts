@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { PosternError } from "../../src/words/mod.ts";
 import { type HeaderField, type Http2Event, Http2Session, konnectivity } from "../../src/wire/mod.ts";
-import { HpackDecoder, HpackEncoder } from "../../src/wire/hpack.ts";
-import { clientPreface } from "../../src/wire/http2_frames.ts";
-import { Http2Output } from "../../src/wire/http2_output.ts";
-import { huffmanDecode, huffmanEncode } from "../../src/wire/huffman.ts";
+import { HpackDecoder, HpackEncoder } from "../../src/wire/http2/hpack.ts";
+import { clientPreface } from "../../src/wire/http2/http2_frames.ts";
+import { Http2Output } from "../../src/wire/http2/http2_output.ts";
+import { huffmanDecode, huffmanEncode } from "../../src/wire/http2/huffman.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 
 const bytes = (most: number) => fc.uint8Array({ maxLength: most }).map((array) => Uint8Array.from(array));

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import * as spdy from "../../src/wire/spdy_frames.ts";
+import * as spdy from "../../src/wire/spdy/spdy_frames.ts";
 import { PosternError } from "../../src/words/mod.ts";
 import { SpdySession, webSocket } from "../../src/wire/mod.ts";
-import { Inflate } from "../../src/wire/inflate.ts";
-import { spdyDictionary } from "../../src/wire/spdy_dictionary.ts";
+import { Inflate } from "../../src/wire/spdy/inflate.ts";
+import { spdyDictionary } from "../../src/wire/spdy/spdy_dictionary.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 import { forwardReading, readAll, type Reading, spdyReading, webSocketReading } from "./readings.ts";
 

@@ -3,7 +3,7 @@ import { HttpClient } from "../../src/http/mod.ts";
 import { readObject } from "../../src/emergency/mod.ts";
 import { isPosternError } from "../../src/words/mod.ts";
 import type { Network } from "../../src/world/mod.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { GpgHome } from "../support/gpg_home.ts";
 import { storeClusters } from "../support/lab_clusters.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Tasks } from "../../src/core/mod.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { Http2Connection, type Http2Exchange } from "../../src/mux/mod.ts";
 import { runPeer } from "../support/peer_program.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ProxyServer } from "../support/proxy_server.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { hasServiceAddresses } from "../support/cluster_addresses.ts";
 import { HypershiftLab, hypershiftPeers } from "../support/hypershift_lab.ts";
 import { NamedServer } from "../support/kube_instance.ts";

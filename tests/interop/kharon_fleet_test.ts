@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { HttpClient } from "../../src/http/mod.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { Company, companyCluster } from "../support/company.ts";
 import { eventually } from "../support/peer_program.ts";

@@ -2,10 +2,16 @@ import assert from "node:assert/strict";
 import type { Conn } from "../../src/core/mod.ts";
 import { PosternError } from "../../src/words/mod.ts";
 import { grpcRequest, type HeaderField, http2Codes, konnectivity } from "../../src/wire/mod.ts";
-import { HpackEncoder } from "../../src/wire/hpack.ts";
-import { clientPreface, frameFlags, frameTypes, readU32, settingIds } from "../../src/wire/http2_frames.ts";
-import { Http2Output } from "../../src/wire/http2_output.ts";
-import { type FrameTaker, Http2Reader } from "../../src/wire/http2_reader.ts";
+import { HpackEncoder } from "../../src/wire/http2/hpack.ts";
+import {
+  clientPreface,
+  frameFlags,
+  frameTypes,
+  readU32,
+  settingIds,
+} from "../../src/wire/http2/http2_frames.ts";
+import { Http2Output } from "../../src/wire/http2/http2_output.ts";
+import { type FrameTaker, Http2Reader } from "../../src/wire/http2/http2_reader.ts";
 import { frontends, KonnectivityLab, konnectivityPeers } from "../support/konnectivity_lab.ts";
 import { konnectivityClient, OurAgent, OurServer } from "../support/konnectivity_programs.ts";
 import { connectFront, secured } from "../support/konnectivity_raw.ts";

@@ -3,7 +3,7 @@ import { readKubeConfig } from "../../src/kube/api/kube_config.ts";
 import { instanceKubeconfigs } from "../../src/plan/kubeconfigs.ts";
 import { writtenKubeconfigs } from "../../src/plan/mod.ts";
 import { PosternError } from "../../src/words/mod.ts";
-import { createFiles } from "../../src/runtime/files.ts";
+import { createFiles } from "../../src/runtime/files/files.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { MemoryWorld } from "../support/memory_world.ts";
 import { peerTest } from "../support/peers.ts";

@@ -3,7 +3,7 @@ import { discoverLieutenant, fetchCatalogue, routesOf } from "../../src/catalogu
 import { HttpClient } from "../../src/http/mod.ts";
 import { signIn } from "../../src/signin/mod.ts";
 import { exitCode, PosternError } from "../../src/words/mod.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { systemClock as clock } from "../../src/runtime/system_clock.ts";
 import { Dex, ScriptedBrowser } from "../support/dex.ts";
 import { Lieutenant, type SynCluster } from "../support/lieutenant.ts";

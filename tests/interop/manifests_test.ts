@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { parseSync } from "@optique/core/parser";
 import settings from "../../deno.json" with { type: "json" };
-import { commandGroups } from "../../src/cli/all_commands.ts";
-import { find } from "../../src/cli/command_line.ts";
+import { commandGroups } from "../../src/cli/line/all_commands.ts";
+import { find } from "../../src/cli/line/command_line.ts";
 import { KubeCluster } from "../support/kube_cluster.ts";
 import type { KubeObject } from "../support/kube_objects.ts";
 import { containersOf, Manifests, type PodTemplate, templateOf } from "../support/manifests.ts";

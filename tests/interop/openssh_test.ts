@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Conn } from "../../src/core/mod.ts";
 import { PosternError, socks5Reply } from "../../src/words/mod.ts";
-import type { Openssh } from "../../src/ssh/openssh.ts";
+import type { Openssh } from "../../src/ssh/openssh/openssh.ts";
 import { readAll } from "../support/memory_conn.ts";
 import { hostLines, OpensshLab, opensshPeers } from "../support/openssh_lab.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";

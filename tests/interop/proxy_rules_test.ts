@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { checkNoProxy, goNoProxy, readCaBundle } from "../../src/egress/mod.ts";
 import { checkProxyUrl, type ProxyField } from "../../src/egress/check_proxy_url.ts";
-import { requestTarget } from "../../src/egress/request_target.ts";
+import { requestTarget } from "../../src/egress/no_proxy/request_target.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import {

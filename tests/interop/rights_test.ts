@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { peerTest } from "../support/peers.ts";
 import { compiled, Household } from "../support/postern_process.ts";
 import { sourceCommand, splitFlags } from "../../scripts/postern.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { WebServer } from "../support/web_server.ts";
 
 const main = new URL("../../main.ts", import.meta.url).href;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { launchdPlists } from "../../src/service/launchd_plist.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { OidcServer } from "../support/oidc_server.ts";
 import { freePort, runPeer } from "../support/peer_program.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { fetchCatalogue } from "../../src/catalogue/mod.ts";
 import { HttpClient } from "../../src/http/mod.ts";
 import { readClaims } from "../../src/signin/sign_in_claims.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { systemClock as clock } from "../../src/runtime/system_clock.ts";
 import { Keycloak, KeycloakBrowser, keycloakPeers } from "../support/keycloak.ts";
 import { Lieutenant } from "../support/lieutenant.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { SshConfigDeps } from "../../src/ssh/ssh_config_deps.ts";
-import { SshConfigReader } from "../../src/ssh/ssh_config_reader.ts";
-import { createFiles } from "../../src/runtime/files.ts";
+import type { SshConfigDeps } from "../../src/ssh/config/ssh_config_deps.ts";
+import { SshConfigReader } from "../../src/ssh/config/ssh_config_reader.ts";
+import { createFiles } from "../../src/runtime/files/files.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { sshConfig } from "../../src/wire/mod.ts";
 import { runPeer } from "../support/peer_program.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { createFiles } from "../../src/runtime/files.ts";
+import { createFiles } from "../../src/runtime/files/files.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
-import { SshConfigReader } from "../../src/ssh/ssh_config_reader.ts";
-import type { ReadSshHost } from "../../src/ssh/ssh_chain.ts";
+import { SshConfigReader } from "../../src/ssh/config/ssh_config_reader.ts";
+import type { ReadSshHost } from "../../src/ssh/hops/ssh_chain.ts";
 import { readAll } from "../support/memory_conn.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";
 import { peerTest } from "../support/peers.ts";

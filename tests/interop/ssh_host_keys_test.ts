@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { PosternError, socks5Reply } from "../../src/words/mod.ts";
 import { silentLog } from "../../src/core/mod.ts";
-import { createFiles } from "../../src/runtime/files.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createFiles } from "../../src/runtime/files/files.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
-import { HostKeys } from "../../src/ssh/host_keys.ts";
-import { openSshSession } from "../../src/ssh/open_ssh_session.ts";
+import { HostKeys } from "../../src/ssh/host_keys/host_keys.ts";
+import { openSshSession } from "../../src/ssh/session/open_ssh_session.ts";
 import type { SshHost } from "../../src/ssh/mod.ts";
 import { peerTest } from "../support/peers.ts";
 import { type HostKeyType, type Sshd, SshLab, sshPeers } from "../support/sshd.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Question } from "../../src/world/mod.ts";
-import type { Prompt } from "../../src/ssh/ssh_auth.ts";
+import type { Prompt } from "../../src/ssh/sign_in/ssh_auth.ts";
 import type { SshHost } from "../../src/ssh/mod.ts";
 import { inNamespace } from "../support/namespaces.ts";
 import { peerTest, skippedTest } from "../support/peers.ts";

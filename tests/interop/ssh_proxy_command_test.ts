@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { createFiles } from "../../src/runtime/files.ts";
-import { createProcess } from "../../src/runtime/process.ts";
+import { createFiles } from "../../src/runtime/files/files.ts";
+import { createProcess } from "../../src/runtime/programs/process.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import type { PosternError } from "../../src/words/mod.ts";
 import type { Process } from "../../src/world/mod.ts";
-import { runProxyCommand } from "../../src/ssh/proxy_command.ts";
+import { runProxyCommand } from "../../src/ssh/hops/proxy_command.ts";
 import { readAll } from "../support/memory_conn.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";
 import { eventually } from "../support/peer_program.ts";

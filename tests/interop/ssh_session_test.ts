@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { silentLog } from "../../src/core/mod.ts";
-import { createFiles } from "../../src/runtime/files.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createFiles } from "../../src/runtime/files/files.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
-import { HostKeys } from "../../src/ssh/host_keys.ts";
-import { openSshSession } from "../../src/ssh/open_ssh_session.ts";
+import { HostKeys } from "../../src/ssh/host_keys/host_keys.ts";
+import { openSshSession } from "../../src/ssh/session/open_ssh_session.ts";
 import type { SshHost } from "../../src/ssh/mod.ts";
-import type { SshSession } from "../../src/ssh/ssh_session.ts";
+import type { SshSession } from "../../src/ssh/session/ssh_session.ts";
 import { readAll } from "../support/memory_conn.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";
 import { freePort } from "../support/peer_program.ts";

@@ -1,4 +1,4 @@
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { FakeLieutenant } from "./fake_lieutenant.ts";
 import { OidcServer } from "./oidc_server.ts";

@@ -1,5 +1,5 @@
 import { formatTarget, parseTarget } from "../../src/words/mod.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { ProxyServer, type ProxyServerOptions } from "./proxy_server.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { type HttpAnswer, HttpClient } from "../../src/http/mod.ts";
 import type { HttpRequest } from "../../src/http/http_client.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { freePort, PeerServer } from "./peer_program.ts";
 import type { PeerPaths } from "./peers.ts";

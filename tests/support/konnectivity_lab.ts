@@ -1,5 +1,5 @@
 import { writeCertificates } from "../../src/roles/mod.ts";
-import { createFiles } from "../../src/runtime/files.ts";
+import { createFiles } from "../../src/runtime/files/files.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { eventually, freePort, PeerServer, runPeer } from "./peer_program.ts";
 import type { PeerPaths } from "./peers.ts";

@@ -1,5 +1,5 @@
 import type { Conn } from "../../src/core/mod.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { GrpcStream, Http2Connection } from "../../src/mux/mod.ts";
 import { PacketStream } from "../../src/konnectivity/packet_stream.ts";

@@ -1,8 +1,8 @@
 import { KubeClient } from "../../src/kube/api/kube_client.ts";
 import { readKubeConfig } from "../../src/kube/api/kube_config.ts";
 import { straightDialer } from "../../src/http/straight_dialer.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
-import { createFiles } from "../../src/runtime/files.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
+import { createFiles } from "../../src/runtime/files/files.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import type { HalfClose, KubeUpgrades } from "../../src/kube/forward/forward_api.ts";
 import type { ForwardForm } from "../../src/kube/forward/forward_forms.ts";

@@ -1,5 +1,5 @@
 import { HttpClient } from "../../src/http/mod.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import type { KubeCluster } from "./kube_cluster.ts";
 import { freePort, PeerServer } from "./peer_program.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { HttpClient } from "../../src/http/mod.ts";
 import type { Dialer } from "../../src/world/mod.ts";
 import { formatTarget } from "../../src/words/mod.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { systemClock as clock } from "../../src/runtime/system_clock.ts";
 import { FakeLieutenant } from "./fake_lieutenant.ts";
 import { farSide } from "./far_side.ts";

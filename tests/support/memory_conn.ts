@@ -1,5 +1,5 @@
 import type { Conn } from "../../src/core/mod.ts";
-import { readableOf, writableOf } from "../../src/core/streams.ts";
+import { readableOf, writableOf } from "../../src/core/streams/streams.ts";
 
 /** Two ends of a connection in memory, with half-close and backpressure (`capacity` bytes each way). */
 export function memoryPair({ capacity = 64 * 1024, isSocket = false } = {}): [MemoryConn, MemoryConn] {

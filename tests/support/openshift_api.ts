@@ -1,5 +1,5 @@
 import { HttpClient } from "../../src/http/mod.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { decodeRequestHead, encodeResponseHead, requestFraming } from "../../src/wire/mod.ts";
 import { OpenShiftOAuth } from "./openshift_oauth.ts";

@@ -1,10 +1,10 @@
 import { silentLog } from "../../src/core/mod.ts";
-import { createFiles } from "../../src/runtime/files.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
-import { createProcess } from "../../src/runtime/process.ts";
+import { createFiles } from "../../src/runtime/files/files.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
+import { createProcess } from "../../src/runtime/programs/process.ts";
 import { systemClock as clock } from "../../src/runtime/system_clock.ts";
-import { Openssh } from "../../src/ssh/openssh.ts";
-import { OpensshDirectory } from "../../src/ssh/openssh_directory.ts";
+import { Openssh } from "../../src/ssh/openssh/openssh.ts";
+import { OpensshDirectory } from "../../src/ssh/openssh/openssh_directory.ts";
 import { sshHost } from "./ssh_host.ts";
 
 // A program to be killed: it signs in to a host with the ssh program, says so, and waits.

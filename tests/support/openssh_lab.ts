@@ -1,11 +1,11 @@
 import type { Process } from "../../src/world/mod.ts";
-import { createFiles } from "../../src/runtime/files.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
-import { createProcess } from "../../src/runtime/process.ts";
+import { createFiles } from "../../src/runtime/files/files.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
+import { createProcess } from "../../src/runtime/programs/process.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
-import { Openssh } from "../../src/ssh/openssh.ts";
-import { OpensshDirectory } from "../../src/ssh/openssh_directory.ts";
-import type { OpensshTarget } from "../../src/ssh/openssh_arguments.ts";
+import { Openssh } from "../../src/ssh/openssh/openssh.ts";
+import { OpensshDirectory } from "../../src/ssh/openssh/openssh_directory.ts";
+import type { OpensshTarget } from "../../src/ssh/openssh/openssh_arguments.ts";
 import { recordingLog } from "./recording_log.ts";
 import type { Sshd, SshLab } from "./sshd.ts";
 

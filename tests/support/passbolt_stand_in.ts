@@ -1,4 +1,4 @@
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import type { GpgHome, GpgKey } from "./gpg_home.ts";
 import { type WebAnswer, type WebRequest, WebServer } from "./web_server.ts";
 

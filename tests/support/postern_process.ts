@@ -1,5 +1,5 @@
 import { sourceCommand } from "../../scripts/postern.ts";
-import { placesFor } from "../../src/runtime/places.ts";
+import { placesFor } from "../../src/runtime/files/places.ts";
 import type { Places } from "../../src/world/mod.ts";
 
 /** What a command that has ended leaves behind. */

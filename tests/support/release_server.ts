@@ -1,4 +1,4 @@
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { encodeResponseHead } from "../../src/wire/mod.ts";
 import { type TornAnswer, type WebAnswer, WebServer } from "./web_server.ts";
 

@@ -1,5 +1,5 @@
-import { SshConfigReader } from "../../src/ssh/ssh_config_reader.ts";
-import type { SshConfigDeps } from "../../src/ssh/ssh_config_deps.ts";
+import { SshConfigReader } from "../../src/ssh/config/ssh_config_reader.ts";
+import type { SshConfigDeps } from "../../src/ssh/config/ssh_config_deps.ts";
 import type { SshHost } from "../../src/ssh/mod.ts";
 import type { Files, RunOptions, RunResult } from "../../src/world/mod.ts";
 import { FakeClock } from "./fake_clock.ts";

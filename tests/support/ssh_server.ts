@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { type Clock, type Conn, duplex, DuplexConn, type DuplexConnOptions } from "../../src/core/mod.ts";
-import { SshSession } from "../../src/ssh/ssh_session.ts";
-import { SshWriter } from "../../src/ssh/ssh_writer.ts";
+import { SshSession } from "../../src/ssh/session/ssh_session.ts";
+import { SshWriter } from "../../src/ssh/session/ssh_writer.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { memoryPair } from "./memory_conn.ts";
 

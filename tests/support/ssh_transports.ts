@@ -1,13 +1,13 @@
 import type { Conn, DialOptions } from "../../src/core/mod.ts";
 import type { Target } from "../../src/words/mod.ts";
-import { createFiles } from "../../src/runtime/files.ts";
-import { createNetwork } from "../../src/runtime/network.ts";
+import { createFiles } from "../../src/runtime/files/files.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { Ssh } from "../../src/transports/ssh.ts";
-import type { Prompt } from "../../src/ssh/ssh_auth.ts";
-import type { ReadSshHost } from "../../src/ssh/ssh_chain.ts";
+import type { Prompt } from "../../src/ssh/sign_in/ssh_auth.ts";
+import type { ReadSshHost } from "../../src/ssh/hops/ssh_chain.ts";
 import { type SshHost, SshServices, type SshServicesOptions } from "../../src/ssh/mod.ts";
-import { usualSshSection } from "../../src/ssh/ssh_section.ts";
+import { usualSshSection } from "../../src/ssh/config/ssh_section.ts";
 import { recordingLog } from "./recording_log.ts";
 
 export interface SshTransportsOptions {

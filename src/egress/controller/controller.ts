@@ -18,7 +18,7 @@ import {
 } from "../../core/mod.ts";
 import { describe, PosternError } from "../../words/mod.ts";
 import { isMapping } from "../../config/mod.ts";
-import type { AutomaticSettings } from "../automatic_no_proxy.ts";
+import type { AutomaticSettings } from "../no_proxy/automatic_no_proxy.ts";
 import type { CaCertificate } from "../ca_bundle.ts";
 import { injectBundleLabel } from "../inject_bundle.ts";
 import { BundleTargets } from "./bundle_targets.ts";

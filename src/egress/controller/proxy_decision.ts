@@ -1,5 +1,5 @@
 import { formatPath } from "../../config/mod.ts";
-import { acceptedStatus, automaticNoProxy, type AutomaticSettings } from "../automatic_no_proxy.ts";
+import { acceptedStatus, automaticNoProxy, type AutomaticSettings } from "../no_proxy/automatic_no_proxy.ts";
 import { bundleTextOf, type CaCertificate, mergedBundle, readCaBundle } from "../ca_bundle.ts";
 import { checkProxySpec } from "../check_proxy_spec.ts";
 import { readInfrastructure, readInstallFacts, readNetwork } from "../platform_facts.ts";

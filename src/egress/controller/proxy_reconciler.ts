@@ -2,7 +2,7 @@ import { isMapping } from "../../config/mod.ts";
 import type { KubeObject, ObjectKind, ObjectPlace } from "../../kube/mod.ts";
 import type { Clock, Log } from "../../core/mod.ts";
 import { describe, isPosternError, PosternError } from "../../words/mod.ts";
-import type { AutomaticSettings } from "../automatic_no_proxy.ts";
+import type { AutomaticSettings } from "../no_proxy/automatic_no_proxy.ts";
 import { bundleKey, type CaCertificate } from "../ca_bundle.ts";
 import { isWithoutProxy, type ProxySpec, type ProxyStatus } from "../proxy_spec.ts";
 import { type Condition, conditionsOf, readConditions, sameConditions } from "./conditions.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { HpackDecoder, HpackEncoder } from "../../../src/wire/hpack.ts";
+import { HpackDecoder, HpackEncoder } from "../../../src/wire/http2/hpack.ts";
 import { Http2Session, konnectivity, readMessageHead, sshMux, sshPackets } from "../../../src/wire/mod.ts";
-import { clientPreface } from "../../../src/wire/http2_frames.ts";
+import { clientPreface } from "../../../src/wire/http2/http2_frames.ts";
 import { type Bytes, decoding, type FuzzTarget, inPieces, refusedOr } from "../fuzz_target.ts";
 import { forwardReading, readAll, type Reading, spdyReading, webSocketReading } from "../readings.ts";
 

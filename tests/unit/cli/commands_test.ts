@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { getDocPageSync } from "@optique/core/parser";
 import { commandGrants } from "../../../src/permissions/permissions.ts";
-import { runCommandLine, splitCommandLine } from "../../../src/cli/command_line.ts";
-import { commandGroups } from "../../../src/cli/all_commands.ts";
+import { runCommandLine, splitCommandLine } from "../../../src/cli/line/command_line.ts";
+import { commandGroups } from "../../../src/cli/line/all_commands.ts";
 import { RecordingWorld } from "./recording_world.ts";
 
 const commands = commandGroups.flatMap(({ commands }) => commands);

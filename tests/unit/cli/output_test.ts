@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { PosternError } from "../../../src/words/mod.ts";
-import { chainsText } from "../../../src/cli/chains_text.ts";
-import { explanationText } from "../../../src/cli/explain.ts";
-import { paintFor } from "../../../src/cli/paint.ts";
-import { formatValue } from "../../../src/cli/print_value.ts";
-import { reportError } from "../../../src/cli/report_error.ts";
-import { statusText } from "../../../src/cli/status_text.ts";
+import { chainsText } from "../../../src/cli/output/chains_text.ts";
+import { explanationText } from "../../../src/cli/instance/explain.ts";
+import { paintFor } from "../../../src/cli/output/paint.ts";
+import { formatValue } from "../../../src/cli/output/print_value.ts";
+import { reportError } from "../../../src/cli/output/report_error.ts";
+import { statusText } from "../../../src/cli/instance/status_text.ts";
 import { RecordingWorld } from "./recording_world.ts";
 
 const plain = paintFor(new RecordingWorld(), "out");

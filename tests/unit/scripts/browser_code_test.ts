@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { runDeno } from "../../../scripts/bundle.ts";
 
 const root = decodeURIComponent(new URL("../../../", import.meta.url).pathname);
-const page = `${root}src/listeners/live_page`;
+const page = `${root}src/listeners/pages/live_page`;
 
 Deno.test("what runs in a browser has the types of a browser, and no mistake in them", async () => {
   const scripts = Deno.readDirSync(page).map(({ name }) => name).filter((name) => name.endsWith(".js"));
@@ -12,6 +12,6 @@ Deno.test("what runs in a browser has the types of a browser, and no mistake in 
 });
 
 Deno.test("the live page is made of every file that is written for it", async () => {
-  const text = await Deno.readTextFile(`${root}src/listeners/live_page.ts`);
+  const text = await Deno.readTextFile(`${root}src/listeners/pages/live_page.ts`);
   for (const { name } of Deno.readDirSync(page)) assert.ok(text.includes(`"./live_page/${name}"`), name);
 });

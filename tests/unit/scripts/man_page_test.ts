@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { manualPages } from "../../../scripts/man.ts";
 import { manPage, terms } from "../../../scripts/man_page.ts";
-import { commandGroups } from "../../../src/cli/all_commands.ts";
+import { commandGroups } from "../../../src/cli/line/all_commands.ts";
 
 const help = [
   "Opens it.",

@@ -7,8 +7,8 @@ import {
   serviceStates,
 } from "../../../src/service/mod.ts";
 import type { ServiceOptions } from "../../../src/service/service_plan.ts";
-import { commandGroups } from "../../../src/cli/all_commands.ts";
-import { runCommandLine } from "../../../src/cli/command_line.ts";
+import { commandGroups } from "../../../src/cli/line/all_commands.ts";
+import { runCommandLine } from "../../../src/cli/line/command_line.ts";
 import { PosternError } from "../../../src/words/mod.ts";
 import type { RunResult } from "../../../src/world/mod.ts";
 import { MemoryWorld, type MemoryWorldOptions } from "../../support/memory_world.ts";

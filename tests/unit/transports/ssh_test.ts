@@ -4,7 +4,7 @@ import { PosternError } from "../../../src/words/mod.ts";
 import { buildTransports } from "../../../src/transports/mod.ts";
 import { type SshHost, SshServices } from "../../../src/ssh/mod.ts";
 // What a first sign-in loads: here, before a test that would end meanwhile.
-import "../../../src/ssh/open_ssh_session.ts";
+import "../../../src/ssh/session/open_ssh_session.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { MemoryFiles } from "../../support/memory_files.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";

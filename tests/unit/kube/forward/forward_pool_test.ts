@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import * as spdy from "../../../../src/wire/spdy_frames.ts";
+import * as spdy from "../../../../src/wire/spdy/spdy_frames.ts";
 import type { Conn } from "../../../../src/core/mod.ts";
 import type { PosternError } from "../../../../src/words/mod.ts";
 import { neverReachedPod } from "../../../../src/kube/forward/forward_failure.ts";

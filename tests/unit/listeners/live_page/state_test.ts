@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { chosen, seen } from "../../../../src/listeners/live_page/rows.js";
-import { State, wayTo } from "../../../../src/listeners/live_page/state.js";
+import { chosen, seen } from "../../../../src/listeners/pages/live_page/rows.js";
+import { State, wayTo } from "../../../../src/listeners/pages/live_page/state.js";
 import type { LoggedLine, WatchedStep } from "../../../../src/control/mod.ts";
 import { sampleConnection, sampleWhole } from "../../../support/page_source.ts";
 

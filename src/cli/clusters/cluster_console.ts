@@ -1,0 +1,77 @@
+import { object } from "@optique/core/constructs";
+import { option } from "@optique/core/primitives";
+import { pause } from "../../core/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import type { World } from "../../world/mod.ts";
+import { clusterName, readClusters } from "./cluster_options.ts";
+import { type Command, defineCommand, type RunContext } from "../line/command.ts";
+import { words } from "../line/options.ts";
+import { printable } from "../output/printable.ts";
+
+/** How long a browser may take to say that it cannot be opened, in ms. */
+const firstMoment = 1000;
+
+/** `postern console NAME`. */
+export const console: Command = consoleNamed("console", "console c-lab");
+
+/** `postern clusters NAME console`. */
+export const clusterConsole: Command = consoleNamed("clusters NAME console", "clusters c-lab console");
+
+function consoleNamed(name: string, form: string): Command {
+  return defineCommand({
+    name,
+    summary: "opens the console of a cluster in a browser",
+    description:
+      "The browser is that of POSTERN_BROWSER, KHARON_BROWSER or BROWSER, else the usual one; the address is printed " +
+      "where none can be opened. It reaches the console through the door where it uses the door's proxy.pac.",
+    examples: [[`postern ${form}`, "opens it"], [`postern ${form} --print`, "prints the address only"]],
+    parser: object({
+      name: clusterName,
+      print: option("--print", { description: words("Prints the address, and opens nothing.") }),
+    }),
+    async run({ name, print }, world, context) {
+      const url = await consoleOf(name, world, context);
+      if (print) return await world.terminal.out(`${url.href}\n`);
+      await open(url, world, context);
+    },
+  });
+}
+
+async function consoleOf(name: string, world: World, context: RunContext): Promise<URL> {
+  const fleet = await readClusters(world, context);
+  const { addressesOf, findCluster } = await import("../../clusters/mod.ts");
+  const known = findCluster(fleet.clusters, name);
+  const url = addressesOf(known.cluster).console;
+  if (url) return url;
+  throw new PosternError("config", `Cannot open the console of ${known.name}: no fact has its address`, {
+    hint: "the fact openshiftConsoleURL has to begin with https://",
+  });
+}
+
+async function open(url: URL, world: World, { signal }: RunContext): Promise<void> {
+  const { openBrowser } = await import("../../signin/mod.ts");
+  const browser = await openBrowser(url, world, { signal });
+  if (!browser) {
+    await world.terminal.out(`${url.href}\n`);
+    await world.terminal.err(
+      "postern: no browser is known here: open the address yourself, or set BROWSER\n",
+    );
+    return;
+  }
+  const { program, ended, release } = browser;
+  const waiting = new AbortController();
+  try {
+    const late = pause(world.clock, firstMoment, { signal: AbortSignal.any([signal, waiting.signal]) });
+    const code = await Promise.race([ended, late.then(() => 0)]);
+    if (code !== 0) {
+      throw new PosternError("config", `Cannot open the console: "${program}" failed with ${code}`, {
+        exit: 1,
+        hint: `open it yourself: ${printable(url.href)}`,
+      });
+    }
+    await world.terminal.err(`postern: ${printable(url.href)} is opened with ${printable(program)}\n`);
+  } finally {
+    waiting.abort();
+    release();
+  }
+}

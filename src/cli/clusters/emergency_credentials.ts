@@ -1,0 +1,103 @@
+import { merge, object } from "@optique/core/constructs";
+import { optional } from "@optique/core/modifiers";
+import { option } from "@optique/core/primitives";
+import type { Cluster } from "../../clusters/mod.ts";
+import { isPosternError, PosternError } from "../../words/mod.ts";
+import type { World } from "../../world/mod.ts";
+import { clusterName, readClusters, tellNotes } from "./cluster_options.ts";
+import { type Command, defineCommand, type RunContext } from "../line/command.ts";
+import { giveOut, goesToFile, listenerAddress, outputWords } from "./kubeconfig_output.ts";
+import { pathValue, words } from "../line/options.ts";
+import { printable } from "../output/printable.ts";
+
+/** `postern emergency-credentials NAME`. */
+export const emergencyCredentials: Command = commandNamed(
+  "emergency-credentials",
+  (rest) => `emergency-credentials c-lab ${rest}`,
+);
+
+/** `postern clusters NAME emergency-credentials`. */
+export const clusterEmergencyCredentials: Command = commandNamed(
+  "clusters NAME emergency-credentials",
+  (rest) => `clusters c-lab emergency-credentials ${rest}`,
+);
+
+function commandNamed(name: string, form: (rest: string) => string): Command {
+  return defineCommand({
+    name,
+    summary: "fetches and decrypts the emergency kubeconfig of a cluster",
+    description:
+      "It is read from the buckets of emergency in the configuration, or of the list in Passbolt, and decrypted with " +
+      "your OpenPGP key. Connections go through the door. Nothing is written unless you say where.",
+    examples: [
+      [`postern ${form("--file em.yaml")}`, "a file of its own, readable by you only"],
+      [`postern ${form("--merge")}`, "adds it to ~/.kube/config as context emergency-credentials/c-lab"],
+      [`KUBECONFIG="$(postern ${form("--temp")})" kubectl get nodes`, "for one program"],
+    ],
+    parser: merge(
+      object({ name: clusterName }),
+      outputWords,
+      object({
+        show: option("--show", { description: words("Allows printing it on a terminal.") }),
+        privateKeyFile: optional(option("--private-key", pathValue("FILE"), {
+          description: words("The OpenPGP private key, in the place of emergency.privateKeyFile."),
+        })),
+        passphraseFile: optional(option("--passphrase-file", pathValue("FILE"), {
+          description: words("A file with its passphrase, in the place of emergency.passphraseFile."),
+        })),
+      }),
+    ),
+    async run({ name, show, privateKeyFile, passphraseFile, ...output }, world, context) {
+      // Before anything is fetched or anybody is asked.
+      if (!goesToFile(output) && !show && world.terminal.isOutput) {
+        throw new PosternError("usage", "Cannot show credentials on a terminal", {
+          hint: "write them with --file, --merge or --temp, send them to a program, or add --show",
+        });
+      }
+      const { log, signal, globals: { config } } = context;
+      const meant = await meantCluster(name, world, context);
+      const proxyUrl = await listenerAddress(world, output.id ?? "default", { credentials: true, context });
+      const { emergencyCredentials } = await import("../../programs/mod.ts");
+      const { text, notes } = await emergencyCredentials(world, {
+        clusterId: meant.id,
+        privateKeyFile,
+        passphraseFile,
+        log,
+        say: (note) => tellNotes(world, [note]),
+        ...(config !== undefined && { config }),
+      }, { signal });
+      await tellNotes(world, notes);
+      const { emergencyKubeconfig } = await import("../../emergency/mod.ts");
+      const { trustedAuthority } = await import("../../kube/mod.ts");
+      const authorityOf = (api: URL) => trustedAuthority(world, api);
+      const made = await emergencyKubeconfig(text, { ...meant, proxyUrl, authorityOf });
+      await tellNotes(world, made.notes);
+      await giveOut(world, made.kubeconfig, output, context);
+      if (!output.merge) return;
+      const added = printable(made.kubeconfig["current-context"]);
+      await world.terminal.err(`postern: use it with: kubectl --context ${added}\n`);
+    },
+  });
+}
+
+interface MeantCluster {
+  readonly id: string;
+  readonly name: string;
+  readonly cluster?: Cluster;
+  readonly allowExec: readonly string[];
+}
+
+/** The cluster of that name; an emergency without any catalogue must do with the id alone. */
+async function meantCluster(name: string, world: World, context: RunContext): Promise<MeantCluster> {
+  const { findCluster } = await import("../../clusters/mod.ts");
+  const { usualExec } = await import("../../catalogue/mod.ts");
+  try {
+    const { clusters, rulesFor } = await readClusters(world, context);
+    const { name: shown, cluster, catalogue } = findCluster(clusters, name);
+    return { id: cluster.id, name: shown, cluster, allowExec: rulesFor(catalogue.name).allowExec };
+  } catch (error) {
+    if (!isPosternError(error, "config") || error.detail !== "no_catalogue") throw error;
+    await tellNotes(world, [`no catalogue is stored: "${name}" is taken for the whole id`]);
+    return { id: name, name, allowExec: usualExec };
+  }
+}

@@ -1,0 +1,154 @@
+import { object } from "@optique/core/constructs";
+import { multiple, optional, withDefault } from "@optique/core/modifiers";
+import { argument, constant, option } from "@optique/core/primitives";
+import { choice, string } from "@optique/core/valueparser";
+import type { InferValue } from "@optique/core/parser";
+import type { RenderedObject } from "../../roles/mod.ts";
+import { maskedUrl } from "../../config/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import type { World } from "../../world/mod.ts";
+import type { RunContext } from "../line/command.ts";
+import { lineDiff } from "../output/line_diff.ts";
+import { untilSignals } from "../konnectivity/konnectivity_options.ts";
+import { pathValue, words } from "../line/options.ts";
+import { paintFor } from "../output/paint.ts";
+import { formatValue } from "../output/print_value.ts";
+import { printable } from "../output/printable.ts";
+
+/** The options of `postern egress render`. */
+export const renderOptions = object({
+  action: constant("render"),
+  files: multiple(argument(pathValue("FILE"), {
+    description: words("Deployments, DaemonSets, StatefulSets and ConfigMaps, as YAML or JSON."),
+  })),
+  proxy: optional(option("--proxy", pathValue("FILE"), {
+    description: words("The proxy, as for check; in place of a cluster."),
+  })),
+  installConfig: optional(option("--install-config", pathValue("FILE"), {
+    description: words("An install-config: without FILE its manifests to begin with are printed."),
+  })),
+  ca: optional(option("--ca", pathValue("FILE"), {
+    description: words("The proxy's certificates (PEM), in place of the ConfigMap that it names."),
+  })),
+  kubeconfig: optional(option("--kubeconfig", pathValue("FILE"), {
+    description: words("A kubeconfig of the cluster (default: KUBECONFIG, else ~/.kube/config)."),
+  })),
+  context: optional(option("--context", string({ metavar: "NAME" }), {
+    description: words("Its context (default: the current one)."),
+  })),
+  systemTrust: withDefault(
+    option("--system-trust", choice(["include", "omit"]), {
+      description: words("Whether the bundle has what this system trusts too (default: include)."),
+    }),
+    "include",
+  ),
+  part: withDefault(
+    option("--part", choice(["manifests", "environment"]), {
+      description: words(
+        "Of an install-config: its manifests, or the environment file (default: manifests).",
+      ),
+    }),
+    "manifests",
+  ),
+  withCredentials: option("--with-credentials", {
+    description: words("Prints the password of a proxy, which manifests cannot do without."),
+  }),
+  show: option("--show", { description: words("Prints a password to a terminal too.") }),
+});
+
+type Values = InferValue<typeof renderOptions>;
+
+/** `postern egress render`. */
+export async function runRender(values: Values, world: World, { signal }: RunContext): Promise<number> {
+  const { files, installConfig } = values;
+  if (files.length === 0 && installConfig !== undefined) return await bootstrap(values, world);
+  if (files.length === 0) {
+    throw new PosternError(
+      "usage",
+      "Cannot render nothing: name a FILE of objects, or --install-config FILE",
+    );
+  }
+  requireOneSource(values);
+  const { renderInjection } = await import("../../roles/mod.ts");
+  await using signals = untilSignals(world, signal);
+  const { objects, warnings } = await renderInjection(world, values, { signal: signals.first });
+  await world.terminal.err(warnings.map((text) => `postern: warning: ${printable(text)}\n`).join(""));
+  for (const one of objects) await showObject(one, world);
+  const failed = objects.filter(({ problems }) => problems.length > 0).length;
+  if (objects.length === 0) await world.terminal.err("postern: nothing would change\n");
+  return failed > 0 ? 7 : 0;
+}
+
+/** What would be passed over would look as if it had been heeded. */
+function requireOneSource({ proxy, installConfig, ca, kubeconfig, context, part }: Values): void {
+  const isOfFile = proxy !== undefined || installConfig !== undefined;
+  if (isOfFile && (kubeconfig ?? context) !== undefined) {
+    throw new PosternError("usage", "Cannot take the proxy of a cluster and of files", {
+      hint: "leave out --kubeconfig and --context, or the files",
+    });
+  }
+  if (ca !== undefined && !isOfFile) {
+    throw new PosternError("usage", "Cannot use --ca: a cluster brings its own bundle", {
+      hint: "name the proxy too: --proxy FILE",
+    });
+  }
+  if (part === "environment") {
+    throw new PosternError("usage", "Cannot use --part: it is of what a cluster begins with", {
+      hint: "name an --install-config, and no FILE",
+    });
+  }
+}
+
+async function showObject(
+  { name, before, after, isChanged, problems, warnings }: RenderedObject,
+  world: World,
+) {
+  const { terminal } = world;
+  const say = (kind: string, messages: readonly string[]) =>
+    terminal.err(messages.map((text) => `postern: ${kind}: ${printable(`${name}: ${text}`)}\n`).join(""));
+  await say("error", problems);
+  await say("warning", warnings);
+  if (!isChanged) return;
+  const { red, green, dim, bold } = paintFor(world, "out");
+  const [old, young] = [await formatValue(before, "yaml"), await formatValue(after, "yaml")];
+  const colours: Readonly<Record<string, (text: string) => string>> = { "-": red, "+": green, "@": dim };
+  const lines = lineDiff(old, young).map((line) => {
+    const colour = colours[line[0] ?? ""];
+    const shown = printable(masked(line));
+    return colour ? colour(shown) : shown;
+  });
+  await terminal.out(
+    `${bold(printable(`--- ${name}`))}\n${bold(printable(`+++ ${name}`))}\n${lines.join("\n")}\n`,
+  );
+}
+
+/** A line of YAML without the password of a URL. */
+function masked(line: string): string {
+  return line.replace(/[a-z][a-z0-9+.-]*:\/\/\S*@/gi, (url) => maskedUrl(url));
+}
+
+async function bootstrap(values: Values, world: World): Promise<number> {
+  const { renderBootstrap } = await import("../../roles/mod.ts");
+  const { manifests, environment, status } = await renderBootstrap(world, values);
+  const isSecret = [status.httpProxy, status.httpsProxy].some((url) => maskedUrl(url) !== url);
+  if (isSecret) requireConsent(values, world);
+  if (values.part === "environment") await world.terminal.out(environment);
+  else {
+    const texts = await Promise.all(manifests.map((manifest) => formatValue(manifest, "yaml")));
+    await world.terminal.out(texts.join("---\n"));
+  }
+  return 0;
+}
+
+function requireConsent({ withCredentials, show }: Values, { terminal }: World): void {
+  if (!withCredentials) {
+    throw new PosternError("auth", "Cannot print this: it has the password of the proxy", {
+      hint: "print it with --with-credentials, to a file",
+    });
+  }
+  if (terminal.isOutput && !show) {
+    throw new PosternError("auth", "Cannot print a password to a terminal", {
+      hint: "write it to a file, or add --show",
+    });
+  }
+}

@@ -1,0 +1,50 @@
+import type { ControlClient } from "../../control/mod.ts";
+import { describe, isPosternError } from "../../words/mod.ts";
+import type { World } from "../../world/mod.ts";
+import type { RunContext } from "../line/command.ts";
+import { printable } from "../output/printable.ts";
+
+type App = typeof import("../../instance/mod.ts");
+
+/** The configuration that stands in for a running door. */
+export interface Sources {
+  readonly config?: string;
+}
+
+/**
+ * Asks the running door, and where none runs or it hangs answers from the configuration and says so on stderr. A person who
+ * names a configuration is asking about that file.
+ */
+export async function fromInstanceOrFiles<T>(
+  world: World,
+  id: string,
+  { signal, globals }: Pick<RunContext, "signal" | "globals">,
+  { instance, files }: {
+    readonly instance: (client: ControlClient) => Promise<T>;
+    readonly files: (app: App, sources: Sources) => Promise<T>;
+  },
+): Promise<T> {
+  const app = await import("../../instance/mod.ts");
+  const { connectInstance, isUntrusted } = await import("../../instances/mod.ts");
+  const { config } = globals;
+  if (config !== undefined) {
+    await world.terminal.err(`postern: answered from "${config}", not by a running door\n`);
+    return await files(app, { config });
+  }
+  let client: ControlClient;
+  try {
+    client = await connectInstance(world, id, { signal });
+  } catch (error) {
+    const why = isPosternError(error, "refused")
+      ? `no instance "${id}" runs`
+      : isPosternError(error, "timeout") || isPosternError(error, "unreachable")
+      ? `the door "${id}" does not answer`
+      : undefined;
+    if (why === undefined || signal.aborted) throw error;
+    const cause = isPosternError(error, "refused") ? error.cause : undefined;
+    if (isUntrusted(cause)) await world.terminal.err(`postern: ${printable(describe(cause))}\n`);
+    await world.terminal.err(`postern: ${why}: answered from the configuration\n`);
+    return await files(app, {});
+  }
+  return await instance(client);
+}

@@ -1,0 +1,29 @@
+import { object } from "@optique/core/constructs";
+import { defineCommand } from "../line/command.ts";
+import { instanceOption, outputOption } from "../line/options.ts";
+import { printValue } from "../output/print_value.ts";
+import { printableLines } from "../output/printable.ts";
+
+/** `postern reload`. */
+export default defineCommand({
+  name: "reload",
+  summary: "makes a running door read its configuration again",
+  description:
+    "A door reloads by itself when its file changes; this asks for it now and tells what came of it. A " +
+    "configuration with problems changes nothing: the door keeps the old one and the exit code is 4. Live " +
+    "connections go on either way.",
+  examples: [["postern reload", "prints a line for each difference"]],
+  parser: object({ id: instanceOption(), output: outputOption(["table", "json", "yaml"], "table") }),
+  async run({ id = "default", output }, world, { signal }) {
+    const { connectInstance } = await import("../../instances/mod.ts");
+    const client = await connectInstance(world, id, { signal });
+    const report = await client.reload({ signal });
+    world.process.keepOnly("nothing");
+    if (output !== "table") return await printValue(world, report, output);
+    for (const warning of report.warnings) {
+      await world.terminal.err(`${printableLines(warning)}\n`);
+    }
+    await world.terminal.out(report.changes.map((change) => `${printableLines(change)}\n`).join(""));
+    if (!report.changed) await world.terminal.err("postern: nothing has changed\n");
+  },
+});

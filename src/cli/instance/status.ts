@@ -1,0 +1,112 @@
+import { object } from "@optique/core/constructs";
+import { option } from "@optique/core/primitives";
+import type { Status } from "../../control/mod.ts";
+import { describe, isPosternError, PosternError } from "../../words/mod.ts";
+import { pause } from "../../core/mod.ts";
+import type { World } from "../../world/mod.ts";
+import { defineCommand } from "../line/command.ts";
+import { instanceOption, type OutputFormat, outputOption, words } from "../line/options.ts";
+import { formatValue } from "../output/print_value.ts";
+import { printable } from "../output/printable.ts";
+import { statusText } from "./status_text.ts";
+
+const watchEvery = 1000;
+
+/** `postern status`. */
+export default defineCommand({
+  name: "status",
+  summary: "shows the running doors: listeners, transports, counters",
+  description:
+    "Without --id it shows every door of this user. The exit code is 3 when none runs, so that a script " +
+    "can ask.",
+  examples: [
+    ["postern status", "all running doors"],
+    ["postern status --watch", "the same, again every second"],
+    ["postern status -o json | jq '.[].listeners'", "for programs"],
+    ['xdg-open "$(postern status --page)"', "the live page in a browser"],
+  ],
+  parser: object({
+    id: instanceOption("Only this instance."),
+    output: outputOption(["table", "json", "yaml"], "table"),
+    page: option("--page", {
+      description: words(
+        "Prints the address of the live page, with the token that opens it: keep it to yourself.",
+      ),
+    }),
+    watch: option("--watch", { description: words("Shows it again every second until interrupted.") }),
+  }),
+  async run({ id, output, watch, page }, world, { signal }) {
+    const { terminal } = world;
+    if (page) return await terminal.out(`${await pageAddress(world, id ?? "default", { signal })}\n`);
+    do {
+      const found = await statuses(world, id, { signal });
+      // What formats the answers, the YAML library perhaps, needs no right at all.
+      if (!watch) world.process.keepOnly("nothing");
+      const text = await formatStatuses(found, output, world);
+      const isScreen = watch && terminal.isOutput && output === "table";
+      // Home, the new text, and then what the old one was longer: clearing first would flicker.
+      await terminal.out(isScreen ? `\x1b[H${text.replaceAll("\n", "\x1b[K\n")}\x1b[J` : text);
+      if (watch && terminal.isRead) await pause(world.clock, watchEvery, { signal });
+    } while (watch && terminal.isRead);
+  },
+});
+
+async function pageAddress(world: World, id: string, { signal }: { signal: AbortSignal }): Promise<string> {
+  const { connectInstance } = await import("../../instances/mod.ts");
+  return await (await connectInstance(world, id, { signal })).page({ signal });
+}
+
+async function statuses(
+  world: World,
+  id: string | undefined,
+  { signal }: { signal: AbortSignal },
+): Promise<Status[]> {
+  const { connectInstance, instances, isUntrusted } = await import("../../instances/mod.ts");
+  const notes: string[] = [];
+  const silent: string[] = [];
+  let distrusted: PosternError | undefined;
+  // Another user can put something there at any time: that decides nothing.
+  const ignored = (error: PosternError) => void notes.push(`postern: ${printable(describe(error))}\n`);
+  const unanswered = (id: string, error: unknown) => {
+    const isDistrusted = isUntrusted(error);
+    if (isDistrusted) distrusted ??= error;
+    const what = isDistrusted ? "" : `the door "${id}" does not answer: `;
+    silent.push(`postern: ${what}${printable(describe(error))}\n`);
+  };
+  const ids = id === undefined
+    ? (await instances(world, { signal, unanswered, ignored })).map((instance) => instance.id)
+    : [id];
+  const answers = await Promise.all(ids.map(async (one) => {
+    try {
+      return await (await connectInstance(world, one, { signal })).status({ signal });
+    } catch (error) {
+      // One of all that has just ended, or that is of a newer postern, must not hide the others.
+      if (id !== undefined || signal.aborted) throw error;
+      if (!isPosternError(error, "refused")) unanswered(one, error);
+      return undefined;
+    }
+  }));
+  const found = answers.filter((status) => status !== undefined);
+  await world.terminal.err(notes.join(""));
+  if (found.length === 0 && distrusted && silent.length === 1) throw distrusted;
+  await world.terminal.err(silent.join(""));
+  if (found.length === 0 && silent.length > 0) {
+    throw new PosternError("timeout", "Cannot show a status: no door answers", {
+      hint: "a door that hangs has to be ended by hand: postern doctor",
+    });
+  }
+  if (found.length === 0) {
+    throw new PosternError("refused", "Cannot show a status: no door runs", {
+      exit: 3,
+      detail: "no_instance",
+      hint: "start one with: postern proxy",
+    });
+  }
+  return found;
+}
+
+async function formatStatuses(all: readonly Status[], output: OutputFormat, world: World): Promise<string> {
+  return output === "table"
+    ? all.map((status) => statusText(status, world)).join("\n")
+    : await formatValue(all, output);
+}

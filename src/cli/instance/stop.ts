@@ -1,0 +1,70 @@
+import { object } from "@optique/core/constructs";
+import { optional } from "@optique/core/modifiers";
+import { argument, option } from "@optique/core/primitives";
+import { string } from "@optique/core/valueparser";
+import { asPosternError, describe, isPosternError, PosternError } from "../../words/mod.ts";
+import type { World } from "../../world/mod.ts";
+import { defineCommand } from "../line/command.ts";
+import { instanceOption, words } from "../line/options.ts";
+import { printable } from "../output/printable.ts";
+
+/** `postern stop`. */
+export default defineCommand({
+  name: "stop",
+  summary: "ends a running door",
+  description:
+    "The door stops accepting, lets live connections end up to its drain limit, and exits. This returns " +
+    "when it is gone.",
+  examples: [
+    ["postern stop", "ends the instance default"],
+    ["postern stop work", "ends the instance work"],
+    ["postern stop --all", "ends all doors of this user"],
+  ],
+  parser: object({
+    named: optional(
+      argument(string({ metavar: "ID" }), { description: words("The instance (default: default).") }),
+    ),
+    id: instanceOption("The same, as an option."),
+    all: option("--all", { description: words("Ends all doors of this user.") }),
+  }),
+  async run({ named, id, all }, world, { signal }) {
+    if ([named, id, all || undefined].filter((given) => given !== undefined).length > 1) {
+      throw new PosternError("usage", "Cannot tell which instance to stop: it is named twice", {
+        hint: "postern stop ID, or postern stop --all",
+      });
+    }
+    if (!all) return await stop(named ?? id ?? "default", world, { signal });
+    const { instances } = await import("../../instances/mod.ts");
+    const failed: PosternError[] = [];
+    const unanswered = (_id: string, error: unknown) => void failed.push(asPosternError(error));
+    const notes: string[] = [];
+    const ignored = (error: PosternError) => void notes.push(`postern: ${printable(describe(error))}\n`);
+    const ids = (await instances(world, { signal, unanswered, ignored })).map(({ id }) => id);
+    await world.terminal.err(notes.join(""));
+    if (ids.length === 0 && failed.length === 0) {
+      throw new PosternError("refused", "Cannot stop a door: none runs", {
+        exit: 3,
+        detail: "no_instance",
+        hint: "start one with: postern proxy",
+      });
+    }
+    for (const result of await Promise.allSettled(ids.map((id) => stop(id, world, { signal })))) {
+      // Of all instances one may have ended before it was its turn.
+      if (result.status === "rejected" && !isPosternError(result.reason, "refused")) {
+        failed.push(asPosternError(result.reason));
+      }
+    }
+    signal.throwIfAborted();
+    const last = failed.pop();
+    for (const error of failed) {
+      await world.terminal.err(`postern: ${printable(describe(error))}\n`);
+    }
+    if (last) throw last;
+  },
+});
+
+async function stop(id: string, world: World, { signal }: { signal: AbortSignal }): Promise<void> {
+  const { stopInstance } = await import("../../instances/mod.ts");
+  await stopInstance(world, id, { signal });
+  await world.terminal.err(`postern: stopped "${id}"\n`);
+}

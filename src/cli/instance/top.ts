@@ -1,0 +1,156 @@
+import { object } from "@optique/core/constructs";
+import { option } from "@optique/core/primitives";
+import type { ControlClient } from "../../control/mod.ts";
+import { describe, PosternError } from "../../words/mod.ts";
+import type { World } from "../../world/mod.ts";
+import { defineCommand } from "../line/command.ts";
+import { instanceOption, outputOption, words } from "../line/options.ts";
+import { escaped } from "../output/odd_characters.ts";
+import { paintFor } from "../output/paint.ts";
+import { TopChoice, type Wish } from "./top_choice.ts";
+import { TopState } from "./top_state.ts";
+import { topOnce, topScreen } from "./top_text.ts";
+
+interface Watching {
+  readonly client: ControlClient;
+  readonly signal: AbortSignal;
+}
+
+/** `postern top`. */
+export default defineCommand({
+  name: "top",
+  summary: "shows a door at work: connections, ways out, how fast they are",
+  description:
+    "The live page in a terminal. The keys: q quits, / filters by words that each row has to have, s sorts by the " +
+    "next column and r the other way round, e shows the connections that have ended, x closes the chosen one after " +
+    "a question, and the arrows choose. Where it has no terminal it shows one picture and ends; -o json writes an " +
+    "object a second, a line each.",
+  examples: [
+    ["postern top", "all that goes through the door, a picture a second"],
+    ["postern top --once | head", "one picture"],
+    ["postern top -o json | jq .status.bytes", "for programs"],
+  ],
+  parser: object({
+    id: instanceOption(),
+    once: option("--once", { description: words("One picture, and the end.") }),
+    output: outputOption(["table", "json"], "table"),
+  }),
+  async run({ id = "default", once, output }, world, { signal }) {
+    const { connectInstance } = await import("../../instances/mod.ts");
+    const client = await connectInstance(world, id, { signal });
+    if (output === "json") return await showLines(world, { client, signal }, once);
+    if (once || !await showLive(world, { client, signal })) await showOnce(world, { client, signal });
+  },
+});
+
+/** Why a watch was ended by ourselves. */
+const enough = new PosternError("cancelled", "That is enough");
+
+/** Watches until `isEnough` says so; a door that closes is a failure. */
+async function watch(
+  { client, signal }: Watching,
+  state: TopState,
+  isEnough: (steps: number) => boolean | Promise<boolean>,
+): Promise<void> {
+  const own = new AbortController();
+  let steps = 0;
+  try {
+    await client.watch(async (message) => {
+      state.take(message);
+      if (await isEnough(steps++)) own.abort(enough);
+    }, { signal: AbortSignal.any([signal, own.signal]) });
+  } catch (error) {
+    if (own.signal.aborted && !signal.aborted) return;
+    throw error;
+  }
+  if (!own.signal.aborted) throw hasClosed();
+}
+
+/** One picture; it takes a second to know how fast everything is. */
+async function showOnce(world: World, watching: Watching): Promise<void> {
+  const state = new TopState();
+  await watch(watching, state, (steps) => steps >= 1);
+  await world.terminal.out(topOnce(state, new TopChoice()));
+}
+
+/** An object a line and a second, until nobody reads it. */
+async function showLines(world: World, watching: Watching, isOnce: boolean): Promise<void> {
+  const state = new TopState();
+  await watch(watching, state, async (steps) => {
+    if (steps === 0) return false;
+    const { status, live, traffic } = state;
+    const time = new Date(state.now).toISOString();
+    const line = { time, status, traffic: traffic.at(-1), connections: [...live.values()] };
+    await world.terminal.out(`${escaped(JSON.stringify(line))}\n`);
+    return isOnce || !world.terminal.isRead;
+  });
+}
+
+/** The picture that goes on; false where there is no terminal to show it on. */
+async function showLive(world: World, { client, signal }: Watching): Promise<boolean> {
+  const { terminal } = world;
+  const state = new TopState();
+  const choice = new TopChoice();
+  const paint = paintFor(world, "out");
+  const own = new AbortController();
+  let drawing: Promise<void> | undefined;
+  let isOld = false;
+  const draw = () => {
+    isOld = true;
+    drawing ??= drawAll().catch((error) => own.abort(error)).finally(() => drawing = undefined);
+  };
+  // A terminal that is slow gets fewer pictures, and never an old one.
+  const drawAll = async () => {
+    while (isOld) {
+      isOld = false;
+      const lines = topScreen(state, choice, screen, paint);
+      await terminal.out(`\x1b[H${lines.map((line) => `${line}\x1b[K`).join("\r\n")}\x1b[J`);
+    }
+  };
+  const fulfil = async (wish: Wish) => {
+    if ("id" in wish) {
+      choice.said = await closed(client, wish.id, own.signal);
+      draw();
+    } else own.abort(wish.kind === "quit" ? enough : new PosternError("cancelled", "Interrupted"));
+  };
+  const taken = terminal.takeScreen({
+    typed: (keys) => {
+      const wish = choice.take(keys, state);
+      if (wish) void fulfil(wish);
+      draw();
+    },
+    resized: draw,
+    stopped: (why) => own.abort(new PosternError("cancelled", `Stopped ${why}`)),
+  });
+  if (!taken) return false;
+  await using screen = taken;
+  try {
+    await client.watch((message) => {
+      state.take(message);
+      draw();
+    }, { signal: AbortSignal.any([signal, own.signal]) });
+  } catch (error) {
+    if (own.signal.reason !== enough) throw error;
+    return true;
+  } finally {
+    await drawing;
+  }
+  throw hasClosed();
+}
+
+async function closed(client: ControlClient, id: number, signal: AbortSignal): Promise<string> {
+  try {
+    await client.closeConnection(id, { signal });
+    return `Closed #${id}`;
+  } catch (error) {
+    return describe(error);
+  }
+}
+
+function hasClosed(): PosternError {
+  return new PosternError("refused", "Cannot watch the door any longer: it has closed", {
+    exit: 3,
+    detail: "no_instance",
+    hint: "see what runs: postern status",
+  });
+}

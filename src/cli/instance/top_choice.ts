@@ -1,0 +1,156 @@
+import type { ConnectionInfo, EndedConnection } from "../../control/mod.ts";
+import type { LiveConnection, TopState } from "./top_state.ts";
+
+/** A connection of the table: one that lives, or one that has ended. */
+export type Shown = LiveConnection | EndedConnection;
+
+/** What the table can be sorted by, in the order in which the key goes through it. */
+export const sortKeys = ["age", "down now", "up now", "down", "up", "target", "way"] as const;
+export type SortKey = typeof sortKeys[number];
+
+/** What somebody asks for that the table alone cannot do. */
+export type Wish = { readonly kind: "quit" | "interrupt" } | { readonly kind: "close"; readonly id: number };
+
+/** What a person has chosen to see with the keys, and which connection they have come to. */
+export class TopChoice {
+  sort: SortKey = "age";
+  isReversed = false;
+  showsEnded = false;
+  filter = "";
+  /** While a filter is typed keys are letters. */
+  isTyping = false;
+  /** The connection that would be closed, while it is asked whether it shall be. */
+  closing: ConnectionInfo | undefined;
+  /** What was said last about something that was done. */
+  said = "";
+  #chosen: number | undefined;
+  #at = 0;
+  /** How many rows a page has, as it was drawn last. */
+  page = 10;
+
+  /** The connections to be seen, in their order. */
+  rows(state: TopState): readonly Shown[] {
+    const words = this.filter.toLowerCase().split(/\s+/).filter(Boolean);
+    const all: readonly Shown[] = this.showsEnded ? state.ended : [...state.live.values()];
+    const kept = all.filter((one) => words.every((word) => textOf(one).includes(word)));
+    return kept.sort((a, b) => (this.isReversed ? -1 : 1) * compare(a, b, this.sort) || b.id - a.id);
+  }
+
+  /** The place of the chosen one among the rows; it stays with its connection, wherever that moves. */
+  place(rows: readonly Shown[]): number {
+    const found = rows.findIndex(({ id }) => id === this.#chosen);
+    this.#at = Math.max(0, Math.min(found >= 0 ? found : this.#at, rows.length - 1));
+    return this.#at;
+  }
+
+  /** Takes keys as a terminal sends them; answers what they ask for. */
+  take(keys: string, state: TopState): Wish | undefined {
+    for (const key of keysOf(keys)) {
+      const wish = key === "\x03" ? { kind: "interrupt" as const } : this.#takeOne(key, state);
+      if (wish) return wish;
+    }
+    return undefined;
+  }
+
+  #takeOne(key: string, state: TopState): Wish | undefined {
+    if (this.closing) return this.#answer(key, this.closing.id);
+    if (this.isTyping) return void this.#type(key);
+    this.said = "";
+    const rows = this.rows(state);
+    switch (key) {
+      case "q":
+        return { kind: "quit" };
+      case "/":
+        return void (this.isTyping = true);
+      case "\x1b":
+        return void (this.filter = "");
+      case "s":
+        this.isReversed = false;
+        this.sort = sortKeys[(sortKeys.indexOf(this.sort) + 1) % sortKeys.length] ?? "age";
+        return undefined;
+      case "r":
+        return void (this.isReversed = !this.isReversed);
+      case "e":
+        return void (this.showsEnded = !this.showsEnded);
+      case "x":
+      case "\x1b[3~":
+        return void (this.closing = this.showsEnded ? undefined : rows[this.place(rows)]);
+    }
+    const move = moves[key] ?? (key === "\x1b[6~" ? this.page : key === "\x1b[5~" ? -this.page : 0);
+    if (move !== 0) this.#move(move, rows);
+    return undefined;
+  }
+
+  #answer(key: string, id: number): Wish | undefined {
+    this.closing = undefined;
+    return key === "y" || key === "Y" ? { kind: "close", id } : undefined;
+  }
+
+  #type(key: string): void {
+    if (key === "\r" || key === "\n") this.isTyping = false;
+    else if (key === "\x1b") {
+      this.isTyping = false;
+      this.filter = "";
+    } else if (key === "\x7f" || key === "\b") this.filter = [...this.filter].slice(0, -1).join("");
+    else if (key === "\x15") this.filter = "";
+    else if (!/\p{Cc}/u.test(key) && this.filter.length < 200) this.filter += key;
+  }
+
+  #move(by: number, rows: readonly Shown[]): void {
+    const place = Math.max(0, Math.min(rows.length - 1, this.place(rows) + by));
+    this.#at = place;
+    this.#chosen = rows[place]?.id;
+  }
+}
+
+const moves: Readonly<Record<string, number>> = {
+  j: 1,
+  k: -1,
+  "\x1b[B": 1,
+  "\x1b[A": -1,
+  "\x1bOB": 1,
+  "\x1bOA": -1,
+  "\x1b[H": -Infinity,
+  "\x1b[F": Infinity,
+  "\x1b[1~": -Infinity,
+  "\x1b[4~": Infinity,
+};
+
+/** The keys of what a terminal sent: a sequence is one key (ECMA-48, section 5.4). */
+function keysOf(text: string): string[] {
+  // deno-lint-ignore no-control-regex
+  return text.match(/\x1b\[[0-9;]*[@-~]|\x1bO[@-~]|[^]/gu) ?? [];
+}
+
+function compare(a: Shown, b: Shown, key: SortKey): number {
+  switch (key) {
+    case "age":
+      return order(b.startedAt, a.startedAt);
+    case "target":
+      return order(a.target, b.target);
+    case "way":
+      return order(a.transport, b.transport);
+    case "down now":
+      return rateOf(b).down - rateOf(a).down;
+    case "up now":
+      return rateOf(b).up - rateOf(a).up;
+    case "down":
+    case "up":
+      return b[key] - a[key];
+  }
+}
+
+/** How fast one is; one that has ended is not. */
+export function rateOf(one: Shown): { readonly up: number; readonly down: number } {
+  return "upRate" in one ? { up: one.upRate, down: one.downRate } : { up: 0, down: 0 };
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function textOf(one: Shown): string {
+  const { id, target, transport, because, client, user = "", protocol } = one;
+  const end = "outcome" in one ? `${one.outcome} ${one.reason ?? ""}` : "";
+  return `#${id} ${target} ${transport} ${because} ${client} ${user} ${protocol} ${end}`.toLowerCase();
+}

@@ -1,0 +1,118 @@
+import { object } from "@optique/core/constructs";
+import { multiple, optional, withDefault } from "@optique/core/modifiers";
+import { argument, constant, option } from "@optique/core/primitives";
+import { choice, string } from "@optique/core/valueparser";
+import type { InferValue } from "@optique/core/parser";
+import { asPosternError, PosternError } from "../../words/mod.ts";
+import type { World } from "../../world/mod.ts";
+import type { RunContext } from "../line/command.ts";
+import { expectPlainPorts, ignoredOptions, listenPort } from "./konnectivity_options.ts";
+import { pathValue, wholeNumber, words } from "../line/options.ts";
+
+/** The flags of upstream's test client, or a URL. */
+export const dialOptions = object({
+  action: constant("dial"),
+  url: optional(
+    argument(string({ metavar: "URL" }), { description: words("What to fetch: http://HOST:PORT/PATH.") }),
+  ),
+  mode: withDefault(
+    option("--mode", choice(["grpc", "http-connect"], { metavar: "MODE" }), {
+      description: words("What the server's frontend speaks (default: grpc)."),
+    }),
+    "grpc" as const,
+  ),
+  host: withDefault(
+    option("--proxy-host", string({ metavar: "HOST" }), {
+      description: words("The server (default: localhost)."),
+    }),
+    "localhost",
+  ),
+  port: listenPort("--proxy-port", 8090, "The port of its frontend."),
+  socket: optional(
+    option("--proxy-uds", pathValue("PATH"), { description: words("The frontend's unix socket.") }),
+  ),
+  ca: optional(option("--ca-cert", pathValue("FILE"), { description: words("The CA of the frontend.") })),
+  cert: optional(
+    option("--client-cert", pathValue("FILE"), { description: words("The client's certificate.") }),
+  ),
+  key: optional(option("--client-key", pathValue("FILE"), { description: words("Its key.") })),
+  requestHost: withDefault(
+    option("--request-host", string({ metavar: "HOST" }), {
+      description: words("Whom to ask (default: localhost)."),
+    }),
+    "localhost",
+  ),
+  requestPort: listenPort("--request-port", 8000, "Its port."),
+  requestPath: withDefault(
+    option("--request-path", string({ metavar: "PATH" }), {
+      description: words("What to ask for (default: success)."),
+    }),
+    "success",
+  ),
+  count: withDefault(
+    option("--test-requests", wholeNumber({ min: 1, max: 10_000, metavar: "NUMBER" }), {
+      description: words("How many times, all at once (default: 1)."),
+    }),
+    1,
+  ),
+  proto: withDefault(
+    option("--request-proto", choice(["http", "https"], { metavar: "PROTO" }), {
+      description: words("How to ask; https believes whom the system believes (default: http)."),
+    }),
+    "http" as const,
+  ),
+  delay: withDefault(
+    option("--test-delay", wholeNumber({ min: 0, max: 86_400, metavar: "SECONDS" }), {
+      description: words("How long each stays after its request, but for the last one (default: 0)."),
+    }),
+    0,
+  ),
+  after: withDefault(
+    option("--after-delay", wholeNumber({ min: 0, max: 86_400, metavar: "SECONDS" }), {
+      description: words("How long to stay after all requests (default: 0)."),
+    }),
+    0,
+  ),
+  ignored: multiple(ignoredOptions(["--close-idle-conn", "--enable-http2-healthchecks", "--user-agent"])),
+});
+
+/** `postern konnectivity dial`: fetches a page through a server and prints it. */
+export async function runDial(
+  values: InferValue<typeof dialOptions>,
+  world: World,
+  { log, signal }: RunContext,
+): Promise<void> {
+  expectPlainPorts({ "--request-port": values.requestPort, "--proxy-port": values.port });
+  const { fetchThroughKonnectivity } = await import("../../roles/mod.ts");
+  const { socket, ca, cert, key } = values;
+  const path = values.requestPath.replace(/^\/*/, "/");
+  const isSocket = socket !== undefined && socket !== "";
+  const { pages, failures } = await fetchThroughKonnectivity(
+    {
+      mode: values.mode,
+      server: isSocket ? { path: socket } : { target: { host: values.host, port: values.port } },
+      ...!isSocket && ca !== undefined && { ca },
+      ...!isSocket && cert !== undefined && { cert },
+      ...!isSocket && key !== undefined && { key },
+    },
+    {
+      url: values.url ?? `${values.proto}://${values.requestHost}:${values.requestPort}${path}`,
+      count: values.count,
+      delay: values.delay * 1000,
+      after: values.after * 1000,
+    },
+    world,
+    { log, signal },
+  );
+  for (const page of pages) await world.terminal.out(page);
+  const [failure] = failures;
+  if (failures.length < 2 && failure !== undefined) throw failure;
+  if (failures.length > 1) {
+    const { code, message, hint } = asPosternError(failure);
+    const all = pages.length + failures.length;
+    throw new PosternError(code, `${failures.length} of ${all} requests failed, the first one: ${message}`, {
+      cause: failure,
+      ...(hint !== undefined && { hint }),
+    });
+  }
+}

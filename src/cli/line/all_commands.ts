@@ -1,0 +1,74 @@
+import { console } from "../clusters/cluster_console.ts";
+import { kubectl, oc, shell } from "../clusters/cluster_programs.ts";
+import cleanup from "../machine/cleanup.ts";
+import clusters from "../clusters/clusters.ts";
+import type { CommandGroup } from "./command_line.ts";
+import { completionCommand } from "./completion.ts";
+import config from "../machine/config.ts";
+import connections from "../instance/connections.ts";
+import demo from "../machine/demo.ts";
+import dns from "../machine/dns.ts";
+import doctor from "../machine/doctor.ts";
+import egress from "../egress/egress.ts";
+import { emergencyCredentials } from "../clusters/emergency_credentials.ts";
+import env from "../instance/env.ts";
+import execCredential from "../clusters/exec_credential.ts";
+import explain from "../instance/explain.ts";
+import { helpCommand } from "./help.ts";
+import konnectivity from "../konnectivity/konnectivity.ts";
+import kubeconfig from "../clusters/kubeconfig.ts";
+import { connect, disconnect, proxyOut, quit } from "../instance/kubevpn.ts";
+import login from "../clusters/login.ts";
+import logout from "../clusters/logout.ts";
+import logs from "../instance/logs.ts";
+import pac from "../instance/pac.ts";
+import proxy from "../instance/proxy.ts";
+import reload from "../instance/reload.ts";
+import service from "../service/service.ts";
+import { kharonInstall, serviceInstall } from "../service/service_install.ts";
+import serviceUninstall from "../service/service_uninstall.ts";
+import status from "../instance/status.ts";
+import stop from "../instance/stop.ts";
+import { kubelogin, ocWebLogin, switchCluster } from "../clusters/switch_cluster.ts";
+import test from "../clusters/test.ts";
+import top from "../instance/top.ts";
+import update from "../clusters/update.ts";
+import version from "../machine/version.ts";
+
+/** All commands in the order of the help page. What is heavy, each of them imports when it runs. */
+export const commandGroups: readonly CommandGroup[] = [
+  { title: "The door", commands: [proxy, status, connections, top, reload, stop, logs] },
+  { title: "Where connections go", commands: [explain, test, env, pac, dns] },
+  { title: "The catalogue", commands: [update, login, logout] },
+  {
+    title: "Clusters",
+    commands: [
+      clusters,
+      kubeconfig,
+      shell.alone,
+      kubectl.alone,
+      oc.alone,
+      console,
+      emergencyCredentials,
+      switchCluster,
+      ocWebLogin,
+      kubelogin,
+      execCredential,
+    ],
+  },
+  { title: "As kubevpn has them", commands: [proxyOut, connect, disconnect, quit] },
+  { title: "The far side", commands: [konnectivity, egress] },
+  { title: "A service", commands: [serviceInstall, serviceUninstall, service, kharonInstall] },
+  {
+    title: "Setting up",
+    commands: [
+      config,
+      doctor,
+      cleanup,
+      demo,
+      completionCommand(() => commandGroups),
+      version,
+      helpCommand(() => commandGroups),
+    ],
+  },
+];

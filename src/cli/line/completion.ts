@@ -1,0 +1,111 @@
+import { object } from "@optique/core/constructs";
+import { argument } from "@optique/core/primitives";
+import { type Suggestion, suggestSync } from "@optique/core/parser";
+import { choice } from "@optique/core/valueparser";
+import { PosternError } from "../../words/mod.ts";
+import type { World } from "../../world/mod.ts";
+import { type Command, defineCommand } from "./command.ts";
+import { type CommandGroup, expectsValue, splitCommandLine } from "./command_line.ts";
+import { globalOptions } from "./global_options.ts";
+import { words } from "./options.ts";
+
+const shells = ["bash", "zsh", "fish", "powershell", "pwsh", "nu"] as const;
+
+/** `postern completion SHELL`: the script that a shell loads, and what that script asks at every Tab. */
+export function completionCommand(groups: () => readonly CommandGroup[]): Command {
+  const printsScript = defineCommand({
+    name: "completion",
+    summary: "prints a script that completes postern's words in a shell",
+    description:
+      "Shells: bash, zsh, fish, powershell (or pwsh) and nu. The script asks postern itself at every Tab, " +
+      "so that it stays right after an upgrade.",
+    examples: [
+      ['eval "$(postern completion bash)"', "in ~/.bashrc"],
+      ['eval "$(postern completion zsh)"', "in ~/.zshrc, after compinit"],
+      ["postern completion fish | source", "in ~/.config/fish/config.fish"],
+      ["postern completion powershell | Out-String | Invoke-Expression", "in $PROFILE"],
+      ["postern completion nu | save -f postern.nu; source postern.nu", "in Nushell"],
+    ],
+    parser: object({
+      shell: argument(choice(shells, { metavar: "SHELL" }), {
+        description: words(`One of ${shells.join(", ")}.`),
+      }),
+    }),
+    async run({ shell }, { terminal }) {
+      await terminal.out(await completionScript(shell));
+    },
+  });
+  return {
+    ...printsScript,
+    takesWordsAsTheyAre: true,
+    async start(args, world, context) {
+      const [shell = "", ...typed] = args;
+      const isScript = typed.length === 0 || shell.startsWith("-");
+      if (shell === "--help" || shell === "-h") await world.terminal.out(this.help(world.terminal.columns));
+      else if (isScript) return await printsScript.start(args, world, context);
+      else await suggest(shell, typed, world, groups());
+      return 0;
+    },
+  };
+}
+
+/** The script that a shell loads, which packages bring too. */
+export async function completionScript(shell: (typeof shells)[number]): Promise<string> {
+  const script = (await completionOf(shell)).generateScript("postern", ["completion", shell]);
+  return script.endsWith("\n") ? script : `${script}\n`;
+}
+
+/** Answers a shell that wants to know what may follow the words typed so far; the last one is being typed. */
+async function suggest(
+  shell: string,
+  typed: readonly string[],
+  { terminal }: World,
+  groups: readonly CommandGroup[],
+): Promise<void> {
+  const { encodeSuggestions } = await completionOf(shell);
+  await terminal.out([...encodeSuggestions(suggestions(typed, groups))].join(""));
+}
+
+function suggestions(typed: readonly string[], groups: readonly CommandGroup[]): readonly Suggestion[] {
+  const commands = groups.flatMap((group) => group.commands);
+  const current = typed.at(-1) ?? "";
+  const { before, name, after } = splitCommandLine(typed.slice(0, -1));
+  if (name !== undefined) {
+    const command = commands.find((candidate) => candidate.name === name);
+    if (!command) return [];
+    const all = [...before, ...after];
+    const { parser, words, besides } = command.completing?.(all) ?? { ...command, words: all, besides: [] };
+    return [...startingWith(current, besides), ...suggestSync(parser, nonEmpty(words, current))];
+  }
+  const options = suggestSync(globalOptions, nonEmpty(before, current));
+  if (expectsValue(before)) return options;
+  return [...startingWith(current, commands), ...options];
+}
+
+function startingWith(
+  current: string,
+  commands: readonly Pick<Command, "name" | "summary">[],
+): readonly Suggestion[] {
+  return commands.filter(({ name }) => name.startsWith(current)).map(({ name, summary }) =>
+    literal(name, summary)
+  );
+}
+
+/** The words as the parser's type wants them: never none. */
+function nonEmpty(words: readonly string[], last: string): readonly [string, ...string[]] {
+  const [first, ...more] = words;
+  return first === undefined ? [last] : [first, ...more, last];
+}
+
+function literal(text: string, description: string): Suggestion {
+  return { kind: "literal", text, description: words(description) };
+}
+
+async function completionOf(shell: string) {
+  const { bash, fish, nu, pwsh, zsh } = await import("@optique/core/completion");
+  const known = { bash, fish, nu, pwsh, powershell: pwsh, zsh }[shell];
+  if (known) return known;
+  throw new PosternError("usage", `Cannot complete for "${shell}": no such shell`, {
+    hint: `one of ${shells.join(", ")}`,
+  });
+}

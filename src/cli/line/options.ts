@@ -1,0 +1,110 @@
+import { type Message, message, text } from "@optique/core/message";
+import { optional, withDefault } from "@optique/core/modifiers";
+import { option } from "@optique/core/primitives";
+import { choice, integer, string, type ValueParser } from "@optique/core/valueparser";
+import { parseDuration } from "../../config/mod.ts";
+import type { ArgumentParser } from "./command.ts";
+
+/** How a list is written: for people, or for programs. */
+export type OutputFormat = "table" | "json" | "yaml";
+
+/** `--id ID`, the instance that is meant; undefined where the person names none. */
+export function instanceOption(
+  about = "The instance (default: default).",
+): ArgumentParser<string | undefined> {
+  return optional(option("--id", string({ metavar: "ID" }), { description: words(about) }));
+}
+
+/** `-o`, `--output`: how to write a list. */
+export function outputOption<const F extends OutputFormat>(
+  formats: readonly F[],
+  standard: NoInfer<F>,
+): ArgumentParser<F> {
+  return withDefault(
+    option("-o", "--output", choice(formats, { metavar: "FORMAT" }), {
+      description: words(`How to write it: ${listed(formats)} (default: ${standard}).`),
+    }),
+    standard,
+  );
+}
+
+/** A whole number. One that is too large to be counted with is told by what may stand there, like any other. */
+export function wholeNumber(
+  { metavar, min, max = Number.MAX_SAFE_INTEGER }: {
+    readonly metavar: "N" | "NUMBER" | "PORT" | "SECONDS";
+    readonly min: number;
+    readonly max?: number;
+  },
+): ValueParser<"sync", number> {
+  const unsafeInteger = (input: string) =>
+    message`Expected a number from ${text(`${min}`)} to ${text(`${max}`)}, but got ${input}.`;
+  return integer({ metavar, min, max, errors: { unsafeInteger } });
+}
+
+/** A value such as `3m` or `1m30s`, in milliseconds. */
+export function durationValue(): ValueParser<"sync", number> {
+  return {
+    mode: "sync",
+    metavar: "DURATION",
+    placeholder: 0,
+    parse(input) {
+      const value = parseDuration(input);
+      if (value !== undefined && value > 0) return { success: true, value };
+      return {
+        success: false,
+        error: message`${text(`"${shortened(input)}" is no duration, write for example 3m or 1m30s`)}`,
+      };
+    },
+    format: (value) => `${value}ms`,
+  };
+}
+
+/** The same, or 0 for never. */
+export function durationOrNever(): ValueParser<"sync", number> {
+  const duration = durationValue();
+  return {
+    ...duration,
+    parse: (input) => /^0+(h|m|s|ms)?$/.test(input) ? { success: true, value: 0 } : duration.parse(input),
+  };
+}
+
+/**
+ * A path, completed as the shell does it. The one of `@optique/run` loads node's file system for checks that we
+ * never ask for: some 20 ms of `postern --help`.
+ */
+export function pathValue(metavar: "PATH" | "FILE"): ValueParser<"sync", string> {
+  return {
+    mode: "sync",
+    metavar,
+    placeholder: ".",
+    parse: (input) =>
+      input.trim() === ""
+        ? { success: false, error: message`Path must not be empty.` }
+        : { success: true, value: input },
+    format: (value) => value,
+    *suggest(prefix) {
+      const name = prefix.replace(/^.*[/\\]/s, "");
+      const includeHidden = name.startsWith(".") && name !== "..";
+      yield {
+        kind: "file",
+        pattern: prefix,
+        type: "any",
+        includeHidden,
+        description: message`File or directory`,
+      };
+    },
+  };
+}
+
+/** A description as the parser wants it, from a plain sentence. */
+export function words(sentence: string): Message {
+  return [text(sentence)];
+}
+
+function listed(names: readonly string[]): string {
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+}
+
+function shortened(input: string): string {
+  return input.length > 60 ? `${input.slice(0, 60)}…` : input;
+}

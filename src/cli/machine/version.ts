@@ -1,0 +1,18 @@
+import { object } from "@optique/core/constructs";
+import { defineCommand } from "../line/command.ts";
+import { outputOption } from "../line/options.ts";
+import { printValue } from "../output/print_value.ts";
+
+/** `postern version`. */
+export default defineCommand({
+  name: "version",
+  summary: "prints the version",
+  description: "postern --version prints the same line. With -o json it also tells what it was made for.",
+  examples: [["postern version -o json", "for programs"]],
+  parser: object({ output: outputOption(["table", "json", "yaml"], "table") }),
+  async run({ output }, world, { version }) {
+    const { platform, arch, isCompiled } = world.process;
+    if (output === "table") await world.terminal.out(`postern ${version}\n`);
+    else await printValue(world, { version, platform, arch, isCompiled }, output);
+  },
+});

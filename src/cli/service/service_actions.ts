@@ -1,0 +1,176 @@
+import { object } from "@optique/core/constructs";
+import { optional } from "@optique/core/modifiers";
+import { option } from "@optique/core/primitives";
+import { formatDuration } from "../../config/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import type { World } from "../../world/mod.ts";
+import type { RunContext } from "../line/command.ts";
+import { durationOrNever, outputOption, words } from "../line/options.ts";
+import { printValue } from "../output/print_value.ts";
+import { printableLines } from "../output/printable.ts";
+import { table } from "../output/table.ts";
+
+const yes = option("--yes", { description: words("Does not ask: for scripts.") });
+
+/** What `service install` takes. */
+export const installOptions = object({
+  always: option("--always", {
+    description: words(
+      "The door runs from log-in on, and is started again when it fails (the default on macOS).",
+    ),
+  }),
+  onDemand: option("--on-demand", {
+    description: words("The first connection starts it, and it ends when it is idle (the default on Linux)."),
+  }),
+  idleExit: optional(option("--idle-exit", durationOrNever(), {
+    description: words(
+      "How long it stays without a connection (default: 3m on demand, else for ever); 0: for ever.",
+    ),
+  })),
+  updateTimer: option("--update-timer", {
+    description: words("Also fetches the catalogue once a day, as long as the stored sign-in is good."),
+  }),
+  print: option("--print", { description: words("Prints the files on stdout, and changes nothing.") }),
+  yes,
+});
+
+/** What `service uninstall` takes. */
+export const uninstallOptions = object({ yes });
+
+/** What `service status` takes. */
+export const statusOptions = object({ output: outputOption(["table", "json", "yaml"], "table") });
+
+/** What a person asked of `service install`. */
+export interface InstallValues {
+  readonly always: boolean;
+  readonly onDemand: boolean;
+  readonly idleExit: number | undefined;
+  readonly updateTimer: boolean;
+  readonly print: boolean;
+  readonly yes: boolean;
+}
+
+/** `postern service-install`. */
+export async function install(
+  values: InstallValues,
+  world: World,
+  { globals, signal, log }: RunContext,
+): Promise<void> {
+  const { always, onDemand, idleExit, updateTimer } = values;
+  if (always && onDemand) {
+    throw new PosternError(
+      "usage",
+      "Cannot use --always and --on-demand together: they are two kinds of service",
+      {
+        hint: "leave one of the two out",
+      },
+    );
+  }
+  const { installService, planService } = await import("../../service/mod.ts");
+  const plan = await planService(world, {
+    hasTimer: updateTimer,
+    isPrinted: values.print,
+    ...(always || onDemand ? { isAlways: always } : {}),
+    ...(idleExit === undefined ? {} : { idleExit: idleExit === 0 ? "0" : formatDuration(idleExit) }),
+    ...(globals.config === undefined ? {} : { config: globals.config }),
+  });
+  if (values.print) {
+    const texts = plan.files.map(({ path, content }) => `# ${path}\n${content}`);
+    return await world.terminal.out(texts.join("\n"));
+  }
+  const tell = teller(world);
+  if (plan.problem) {
+    if (!values.yes) throw plan.problem;
+    await tell(`note: it will not start as long as this is so: ${plan.problem.message}`);
+  }
+  if (plan.kubeconfigs !== undefined) {
+    await tell(
+      `note: the service keeps KUBECONFIG as it is now: ${plan.kubeconfigs}; to change it, install again`,
+    );
+  }
+  const changes = [
+    ...plan.files.filter(({ state }) => state !== "same").map(({ path, state }) =>
+      `${state === "new" ? "writes" : "writes anew"} ${path}`
+    ),
+    ...plan.removed.map((path) => `removes ${path}`),
+    ...[...plan.before, ...plan.after].map((command) => `runs ${command.join(" ")}`),
+  ];
+  await confirm(
+    changes,
+    { isAgreed: values.yes || changes.every((line) => line.startsWith("runs ")) },
+    world,
+    {
+      signal,
+    },
+  );
+  await installService(world, plan, { signal, tell });
+  const where = plan.addresses.join(" and ");
+  await tell(
+    plan.isAlways
+      ? `the door is at ${where}; see it with: postern status`
+      : `the door is at ${where}: the first connection starts it; see it with: postern service status`,
+  );
+  log.debug("service.installed", { files: plan.files.length });
+}
+
+/** `postern service-uninstall`. */
+export async function uninstall(
+  { yes }: { readonly yes: boolean },
+  world: World,
+  { signal }: RunContext,
+): Promise<void> {
+  const { planRemoval, removeService } = await import("../../service/mod.ts");
+  const plan = await planRemoval(world);
+  const tell = teller(world);
+  if (plan.removed.length === 0) return await tell("no service is installed");
+  const changes = [
+    ...[...plan.before, ...plan.after].map((command) => `runs ${command.join(" ")}`),
+    ...plan.removed.map((path) => `removes ${path}`),
+  ];
+  await confirm(changes, { isAgreed: yes }, world, { signal });
+  await removeService(world, plan, { signal, tell });
+}
+
+/** `postern service status`; the exit code is 3 where nothing is installed. */
+export async function status(
+  { output }: { readonly output: "table" | "json" | "yaml" },
+  world: World,
+  { signal }: RunContext,
+): Promise<number> {
+  const { serviceStates } = await import("../../service/mod.ts");
+  const states = await serviceStates(world, { signal });
+  if (output !== "table") await printValue(world, states, output);
+  else if (states.length === 0) await teller(world)("no service is installed: postern service-install");
+  else {
+    await world.terminal.out(table(states, [
+      { title: "NAME", show: ({ name }) => name },
+      { title: "ENABLED", show: ({ enabled }) => enabled },
+      { title: "ACTIVE", show: ({ active }) => active },
+      { title: "FILE", show: ({ path }) => path },
+    ]));
+  }
+  return states.length === 0 ? 3 : 0;
+}
+
+/** Tells what will be done, and asks unless that is agreed; no is an error. */
+async function confirm(
+  changes: readonly string[],
+  { isAgreed }: { readonly isAgreed: boolean },
+  { terminal }: World,
+  { signal }: { signal: AbortSignal },
+): Promise<void> {
+  if (isAgreed) return;
+  await terminal.err(changes.map((line) => `postern: ${printableLines(line)}\n`).join(""));
+  const answer = await terminal.ask({ text: "Do that? [y/N] ", echo: true }, { signal });
+  if (answer === undefined) {
+    throw new PosternError("usage", "Cannot ask whether to do that: there is no terminal", {
+      hint: "agree with --yes",
+    });
+  }
+  if (/^y(es)?$/i.test(answer.trim())) return;
+  throw new PosternError("cancelled", "Cannot go on: you have not agreed", { exit: 1 });
+}
+
+function teller({ terminal }: World): (step: string) => Promise<void> {
+  return (step) => terminal.err(`postern: ${printableLines(step)}\n`);
+}

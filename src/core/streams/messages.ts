@@ -1,0 +1,164 @@
+import type { Conn } from "./conn.ts";
+import { ContinuedConn } from "./continued_conn.ts";
+import { PosternError } from "../../words/mod.ts";
+
+/** A decoded message and how many bytes it took; undefined when bytes are missing; malformed bytes throw `protocol`. */
+export type Decode<T> = (bytes: Uint8Array<ArrayBuffer>) => { value: T; used: number } | undefined;
+
+export interface MessagesOptions {
+  /** The most bytes one message may take. */
+  readonly limit?: number;
+  /** Bytes to begin with. */
+  readonly initial?: number;
+}
+
+const nothing = new Uint8Array();
+const usual = 512;
+/** First buffers between two connections: most requests fit into one, and none outlives its request. */
+const spare: Uint8Array<ArrayBuffer>[] = [];
+const mostSpare = 256;
+
+/** Reads whole messages from a connection and keeps what came early for whoever follows. */
+export class Messages {
+  readonly #conn: Conn;
+  readonly #limit: number;
+  #buffer: Uint8Array<ArrayBuffer>;
+  #start = 0;
+  #end = 0;
+  #ended = false;
+  readonly #smallest: number;
+  /** The size of the buffer for a flow, once it is known to be one. */
+  #largest: number;
+  #wasFilled = false;
+  #filling: Promise<boolean> | undefined;
+
+  constructor(conn: Conn, { limit = 64 * 1024, initial = usual }: MessagesOptions = {}) {
+    this.#conn = conn;
+    this.#limit = limit;
+    this.#buffer = (initial === usual ? spare.pop() : undefined) ?? new Uint8Array(initial);
+    this.#smallest = this.#largest = initial;
+  }
+
+  /** What has arrived and is not yet used. */
+  get pending(): Uint8Array<ArrayBuffer> {
+    return this.#buffer.subarray(this.#start, this.#end);
+  }
+
+  /** Whether the peer has ended its side. */
+  get isEnded(): boolean {
+    return this.#ended;
+  }
+
+  /** The next message, or undefined when the peer ended cleanly before its first byte. */
+  async read<T>(decode: Decode<T>): Promise<T | undefined> {
+    while (true) {
+      if (this.#end > this.#start) {
+        const decoded = decode(this.pending);
+        if (decoded) {
+          this.#start += decoded.used;
+          return decoded.value;
+        }
+      }
+      if (!await this.fill()) {
+        if (this.#end === this.#start) return undefined;
+        throw new PosternError("protocol", "Cannot read a whole message: the peer ended in the middle of it");
+      }
+    }
+  }
+
+  /** Whether a read runs, which will bring its bytes here. */
+  get isReading(): boolean {
+    return this.#filling !== undefined;
+  }
+
+  /** Waits for more bytes; false at the peer's end. Calls that overlap share one read. */
+  fill(): Promise<boolean> {
+    return this.#filling ??= this.#readMore();
+  }
+
+  async #readMore(): Promise<boolean> {
+    // What ends without a read, the peer's end and a full buffer, is final: then the promise stays.
+    if (this.#ended) return false;
+    if (this.#start === this.#end) {
+      this.#start = this.#end = 0;
+      this.#fitBuffer();
+    }
+    if (this.#end === this.#buffer.length) this.#makeRoom();
+    let count: number | null;
+    try {
+      count = await this.#conn.read(this.#buffer.subarray(this.#end));
+    } finally {
+      this.#filling = undefined;
+    }
+    if (count === null) {
+      this.#ended = true;
+      return false;
+    }
+    this.#end += count;
+    this.#wasFilled = this.#end === this.#buffer.length;
+    return true;
+  }
+
+  /** Takes up to `most` of the bytes that have arrived; they stay valid until the next call. */
+  take(most: number): Uint8Array<ArrayBuffer> {
+    const bytes = this.#buffer.subarray(this.#start, Math.min(this.#end, this.#start + most));
+    this.#start += bytes.length;
+    return bytes;
+  }
+
+  /** Gives bytes back that were taken: they come first again. No read may run. */
+  putBack(bytes: Uint8Array<ArrayBuffer>): void {
+    if (bytes.length === 0) return;
+    const { pending } = this;
+    const buffer = new Uint8Array(bytes.length + pending.length);
+    buffer.set(bytes);
+    buffer.set(pending, bytes.length);
+    this.#buffer = buffer;
+    this.#start = 0;
+    this.#end = buffer.length;
+  }
+
+  /** Hands on the bytes that came early; this reader is done after it, so no read of it may run. */
+  rest(): Uint8Array<ArrayBuffer> {
+    const bytes = this.#end > this.#start ? this.pending : nothing;
+    const isFree = bytes === nothing && this.#filling === undefined && this.#buffer.length === usual;
+    if (isFree && spare.length < mostSpare) spare.push(this.#buffer);
+    // What is held here would be held for as long as the connection is relayed.
+    this.#buffer = nothing;
+    this.#start = this.#end = 0;
+    return bytes;
+  }
+
+  /** The connection, for whoever reads it from here on: what came early, or is being read now, comes first. */
+  goOn(): Conn {
+    if (this.pending.length > 0 || this.isReading) return new ContinuedConn(this.#conn, this);
+    this.rest();
+    return this.#conn;
+  }
+
+  /** As in `relay`: a body that fills its reads gets a larger buffer; a read that may wait long holds a small one. */
+  #fitBuffer(): void {
+    if (this.#wasFilled) {
+      this.#largest = Math.min(this.#limit, Math.max(this.#largest, this.#buffer.length * 8));
+      if (this.#buffer.length < this.#largest) this.#buffer = new Uint8Array(this.#largest);
+    } else if (this.#buffer.length > this.#smallest) {
+      this.#buffer = new Uint8Array(this.#smallest);
+    }
+  }
+
+  #makeRoom(): void {
+    const used = this.#end - this.#start;
+    if (this.#start > 0 && used * 2 <= this.#buffer.length) {
+      this.#buffer.copyWithin(0, this.#start, this.#end);
+    } else {
+      if (used >= this.#limit) {
+        throw new PosternError("protocol", `Cannot read a message of more than ${this.#limit} bytes`);
+      }
+      const larger = new Uint8Array(Math.min(this.#limit, Math.max(used, this.#buffer.length) * 2));
+      larger.set(this.pending);
+      this.#buffer = larger;
+    }
+    this.#start = 0;
+    this.#end = used;
+  }
+}

@@ -1,0 +1,72 @@
+import { formatIp, type IpBytes, parseIPv4, parseIPv6 } from "../../words/mod.ts";
+import type { IsDirect } from "./no_proxy_match_go.ts";
+import { asciiHost, type RequestTarget } from "./request_target.ts";
+
+export interface CurlOptions {
+  /**
+   * Reads the list as curl 8 does: networks of IPv6 addresses count, and the list ends at a blank that no comma follows.
+   * Without it as 7.86 to 7.88 do, where an IPv6 address is a name like any other and blanks separate items.
+   */
+  readonly isNewer?: boolean;
+}
+
+/**
+ * The matcher of curl: `*` counts only as the whole list, a dot at either end of an item is passed over, there are no
+ * ports, wildcards or brackets, and a prefix of 0 bits means a single address.
+ */
+export function curlNoProxy(list: string, { isNewer = false }: CurlOptions = {}): IsDirect {
+  if (list === "*") return () => true;
+  const items = isNewer ? itemsUntilBlank(list) : list.split(/[ \t,]+/).filter((item) => item !== "");
+  return (target) => {
+    const host = hostForCurl(target);
+    const four = target.isBracketed ? undefined : parseIPv4(host);
+    if (four) return items.some((item) => isAddressIn(four, item));
+    const six = target.isBracketed && isNewer ? parseIPv6(host) : undefined;
+    if (six) return items.some((item) => isAddressIn(six, item));
+    return items.some((item) => isNameIn(host, item));
+  };
+}
+
+/** curl writes odd forms of an address as four numbers, and an IPv6 address as short as it goes. */
+function hostForCurl({ host, isBracketed }: RequestTarget): string {
+  if (isBracketed) {
+    const bytes = parseIPv6(host);
+    return bytes ? formatIp(bytes) : host;
+  }
+  const plain = asciiHost(host) ?? host;
+  const parsed = /^[0-9a-fx.]+$/i.test(plain) ? URL.parse(`http://${plain}/`)?.hostname : undefined;
+  return parsed !== undefined && parseIPv4(parsed) ? parsed : plain;
+}
+
+function itemsUntilBlank(list: string): string[] {
+  const items: string[] = [];
+  for (const part of list.split(",")) {
+    const [item = "", ...more] = part.replace(/^[ \t]+|[ \t]+$/g, "").split(/[ \t]+/);
+    if (item !== "") items.push(item);
+    if (more.length > 0) break;
+  }
+  return items;
+}
+
+function isNameIn(host: string, item: string): boolean {
+  const name = withoutDot(host).toLowerCase();
+  const wanted = withoutDot(item).replace(/^\./, "").toLowerCase();
+  return name === wanted || name.endsWith(`.${wanted}`);
+}
+
+function withoutDot(name: string): string {
+  return name.replace(/\.$/, "");
+}
+
+function isAddressIn(address: IpBytes, item: string): boolean {
+  const [text = "", length] = item.split("/");
+  const network = address.length === 4 ? parseIPv4(text) : parseIPv6(text);
+  if (!network) return false;
+  // As C's atoi has it: digits as far as they go, else 0.
+  const bits = Number(/^[ \t]*\+?([0-9]+)/.exec(length ?? "")?.[1] ?? 0) || network.length * 8;
+  if (bits > network.length * 8) return false;
+  return address.every((byte, index) => {
+    const mask = 0xff00 >> Math.min(8, Math.max(0, bits - index * 8)) & 0xff;
+    return (byte & mask) === ((network[index] ?? 0) & mask);
+  });
+}

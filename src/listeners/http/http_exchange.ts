@@ -1,0 +1,297 @@
+import type { Conn, Messages } from "../../core/mod.ts";
+import { isPosternError, PosternError } from "../../words/mod.ts";
+import {
+  decodeResponseHead,
+  encodeChunk,
+  encodeLastChunk,
+  encodeRequestHead,
+  encodeResponseHead,
+  type Framing,
+  Http1Problem,
+  InterimCount,
+  isPersistent,
+  type RequestHead,
+  responseFraming,
+  type ResponseHead,
+} from "../../wire/mod.ts";
+import { copyBody, joined } from "../../http/mod.ts";
+import {
+  framingFor,
+  interimFields,
+  passedTrailers,
+  type Receiver,
+  requestFields,
+  responseFields,
+  upgradeOf,
+} from "./http_forwarding.ts";
+import type { Origin } from "./http_origin.ts";
+import type { ListenerDeps } from "../listener.ts";
+
+/** A request that was read, and what is to become of it. */
+export interface ForwardedRequest {
+  readonly head: RequestHead;
+  readonly framing: Framing;
+  /** What Host will say. */
+  readonly authority: string;
+  /** What the origin is asked for. */
+  readonly path: string;
+  /** Whether the client's connection may serve another request after it. */
+  readonly keeps: boolean;
+}
+
+export interface ExchangeParts {
+  readonly origin: Origin;
+  readonly request: ForwardedRequest;
+  readonly deps: ListenerDeps;
+}
+
+/** How an exchange ended. */
+export type ExchangeEnd =
+  | { readonly kind: "answered"; readonly keepsClient: boolean; readonly keepsOrigin: boolean }
+  /** `reply` is the head of the 101, yet to be sent. */
+  | { readonly kind: "upgraded"; readonly reply: Uint8Array<ArrayBuffer> }
+  /** No final response has begun: there is still a chance to tell why. */
+  | { readonly kind: "unanswered"; readonly error: unknown; readonly mayRepeat: boolean }
+  /** A response has begun and will never be whole. */
+  | { readonly kind: "broken"; readonly outcome: "client_gone" | "target_gone"; readonly error: unknown };
+
+/** Requests that may be sent twice (RFC 9110, section 9.2.2). */
+const repeatable: readonly string[] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
+
+/** Below this size a body is sent with the head in one write. */
+const smallBody = 16 * 1024;
+
+/** How much is read of what a client sends before it has its answer. */
+const mostAhead = 16 * 1024;
+
+/** One request to an origin and its response; both bodies stream, each with its own backpressure. */
+export class Exchange {
+  readonly #client: Conn;
+  readonly #messages: Messages;
+  readonly #origin: Origin;
+  readonly #request: ForwardedRequest;
+  readonly #deps: ListenerDeps;
+  readonly #upgrade: string | undefined;
+  /** Set once the client's body has been read to its end. */
+  #isRead: boolean;
+  #clientError: unknown;
+  #originWriteError: unknown;
+  #hasClientEnded = false;
+  /** The client is being written to, and may take its time. */
+  #isHandingOn = false;
+  #isOver = false;
+  #linger: Disposable | undefined;
+  /** Ends when nobody reads the client's body any more; never fails. */
+  uploaded: Promise<void> = Promise.resolve();
+
+  constructor(client: Conn, messages: Messages, { origin, request, deps }: ExchangeParts) {
+    this.#client = client;
+    this.#messages = messages;
+    this.#origin = origin;
+    this.#request = request;
+    this.#deps = deps;
+    this.#upgrade = upgradeOf(request.head, request.framing);
+    this.#isRead = request.framing.kind === "none";
+  }
+
+  async run(): Promise<ExchangeEnd> {
+    // Nobody may be reading of a client that is dropped: it waits for the origin, or has sent much ahead.
+    if ("onAbort" in this.#client) this.#client.onAbort = (reason) => this.#loseClient(reason);
+    this.uploaded = this.#upload().then(() => void this.#watchClient());
+    try {
+      return await this.#answer();
+    } finally {
+      this.#isOver = true;
+      if ("onAbort" in this.#client) this.#client.onAbort = undefined;
+      this.#linger?.[Symbol.dispose]();
+    }
+  }
+
+  async #answer(): Promise<ExchangeEnd> {
+    let head: ResponseHead;
+    let framing: Framing;
+    try {
+      head = await this.#finalHead();
+      framing = responseFraming(head, this.#request.head.method);
+    } catch (error) {
+      return { kind: "unanswered", error: this.#clientError ?? error, mayRepeat: this.#mayRepeat(error) };
+    }
+    if (head.status === 101) {
+      return {
+        kind: "upgraded",
+        reply: encodeResponseHead({ ...head, version: "1.1", fields: interimFields(head) }),
+      };
+    }
+    return await this.#passOn(head, framing);
+  }
+
+  /** Whether the origin closed a connection at rest just when this request was on its way, and may get it again. */
+  #mayRepeat(error: unknown): boolean {
+    const { head, framing } = this.#request;
+    if (!this.#origin.isReused || this.#clientError !== undefined || error instanceof Http1Problem) {
+      return false;
+    }
+    // Whoever closed it on our side does not want it made again.
+    if (isPosternError(error, "cancelled")) return false;
+    return framing.kind === "none" && repeatable.includes(head.method);
+  }
+
+  async #upload(): Promise<void> {
+    const { head, framing, path: target, authority } = this.#request;
+    const isChunked = framing.kind === "chunked";
+    let left = framing.kind === "length" ? framing.length : Infinity;
+    try {
+      const fields = requestFields(head, { authority, framing, upgrade: this.#upgrade });
+      await this.#send(encodeRequestHead({ method: head.method, target, fields }));
+      if (framing.kind === "none") return;
+      const trailers = await copyBody(this.#messages, framing, (bytes) => {
+        left -= bytes.length;
+        if (left === 0) this.#isRead = true;
+        return this.#send(isChunked ? encodeChunk(bytes) : bytes);
+      }, { status: 400 });
+      this.#isRead = true;
+      if (isChunked) await this.#send(encodeLastChunk(passedTrailers(trailers)));
+    } catch (error) {
+      // Half a request must not look whole to the origin.
+      this.#clientError =
+        error instanceof PosternError && !(error instanceof Http1Problem) && error.code === "protocol"
+          ? new Http1Problem(400, error.message, { cause: error })
+          : error;
+      this.#origin.finish("client_gone", error);
+    }
+  }
+
+  /**
+   * Reads ahead while the client waits or listens, so that one that goes away does not keep the origin busy. After an
+   * upgrade the relay goes on with the read that runs.
+   */
+  async #watchClient(): Promise<void> {
+    const messages = this.#messages;
+    try {
+      while (!this.#isOver && this.#clientError === undefined && messages.pending.length < mostAhead) {
+        if (await messages.fill()) continue;
+        this.#hasClientEnded = true;
+        return this.#limitSilence();
+      }
+    } catch (error) {
+      if (!this.#isOver) this.#loseClient(error);
+    }
+  }
+
+  /** A client that has ended its side may have gone, or wait for the answer: as long as the target goes on, it gets it. */
+  #limitSilence(): void {
+    this.#linger?.[Symbol.dispose]();
+    if (!this.#hasClientEnded || this.#isHandingOn || this.#isOver) return;
+    const { deadlines, limits } = this.#deps;
+    this.#linger = deadlines.add(limits.halfCloseLinger, () => {
+      this.#loseClient(new PosternError("timeout", "The client had ended and the target said nothing more"));
+    });
+  }
+
+  #loseClient(error: unknown): void {
+    this.#clientError = error;
+    this.#origin.finish("client_gone", error);
+  }
+
+  /** An origin that takes no more may have answered already: the rest of the body is read and dropped. */
+  async #send(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    if (this.#originWriteError !== undefined) return;
+    try {
+      await this.#origin.write(bytes);
+    } catch (error) {
+      this.#originWriteError = error;
+    }
+  }
+
+  /** The response's head, after passing on those of interim responses. */
+  async #finalHead(): Promise<ResponseHead> {
+    const interim = new InterimCount();
+    while (true) {
+      const head = await this.#origin.read(decodeResponseHead);
+      if (!head) {
+        throw this.#originWriteError ??
+          new PosternError(
+            "unreachable",
+            `Cannot get an answer of ${this.#request.authority}: it closed the connection`,
+          );
+      }
+      const { status } = head;
+      if (status === 101 && this.#upgrade !== undefined) return head;
+      if (status === 101) {
+        throw new Http1Problem(
+          502,
+          `Cannot pass on the answer of ${this.#request.authority}: it changes the protocol unasked`,
+        );
+      }
+      if (status === 407) {
+        throw new Http1Problem(
+          502,
+          `Cannot pass on the answer of ${this.#request.authority}: it is 407, a proxy's`,
+          {
+            hint: "an upstream proxy wants a password: give it to the transport, not to the client",
+          },
+        );
+      }
+      if (status >= 200) return head;
+      const passed = encodeResponseHead({ ...head, version: "1.1", fields: interimFields(head) });
+      interim.add(passed.length);
+      if (this.#request.head.version !== "1.0") await this.#toClient(passed);
+    }
+  }
+
+  async #passOn(head: ResponseHead, framing: Framing): Promise<ExchangeEnd> {
+    const { method, version } = this.#request.head;
+    let outcome: "client_gone" | "target_gone" = "target_gone";
+    /** The head, until it is sent. */
+    let first: Uint8Array<ArrayBuffer> | undefined;
+    try {
+      // A client that is still sending learns now that this is the last answer.
+      let receiver: Receiver = { method, version, keeps: this.#request.keeps && this.#isRead };
+      const toClient = framingFor(receiver, framing);
+      if (toClient.kind === "close") receiver = { ...receiver, keeps: false };
+      const fields = responseFields(head, receiver, toClient);
+      first = encodeResponseHead({ ...head, version: "1.1", fields });
+      const write = async (bytes: Uint8Array<ArrayBuffer>) => {
+        const whole = first && bytes.length <= smallBody
+          ? joined([first, bytes], first.length + bytes.length)
+          : bytes;
+        outcome = "client_gone";
+        if (first && whole === bytes) await this.#toClient(first);
+        first = undefined;
+        await this.#toClient(whole);
+        outcome = "target_gone";
+      };
+      const isChunked = toClient.kind === "chunked";
+      if (framing.kind === "none" || this.#origin.messages.pending.length === 0) await write(none);
+      const trailers = await copyBody(
+        this.#origin.messages,
+        framing,
+        (bytes) => write(isChunked ? encodeChunk(bytes) : bytes),
+        { status: 502 },
+      );
+      if (isChunked) await write(encodeLastChunk(passedTrailers(trailers)));
+      else if (first) await write(none);
+      const keepsOrigin = framing.kind !== "close" && isPersistent(head) &&
+        this.#originWriteError === undefined;
+      return { kind: "answered", keepsClient: receiver.keeps, keepsOrigin };
+    } catch (error) {
+      if (first && outcome === "target_gone") {
+        return { kind: "unanswered", error: this.#clientError ?? error, mayRepeat: false };
+      }
+      if (this.#clientError === undefined) return { kind: "broken", outcome, error };
+      return { kind: "broken", outcome: "client_gone", error: this.#clientError };
+    }
+  }
+
+  async #toClient(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    if (bytes.length === 0) return;
+    this.#isHandingOn = true;
+    this.#linger?.[Symbol.dispose]();
+    await this.#client.write(bytes);
+    this.#isHandingOn = false;
+    this.#origin.dialed.tally.down += bytes.length;
+    if (this.#hasClientEnded) this.#limitSilence();
+  }
+}
+
+const none = new Uint8Array();

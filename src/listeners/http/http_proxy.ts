@@ -1,0 +1,207 @@
+import { asPosternError, describe, formatTarget, type Target } from "../../words/mod.ts";
+import type { Conn, Dialed, Messages } from "../../core/mod.ts";
+import {
+  decodeBasic,
+  encodeResponseHead,
+  Http1Problem,
+  requestFraming,
+  type RequestHead,
+  requestTarget,
+} from "../../wire/mod.ts";
+import { dialFor } from "../dial_for.ts";
+import { joined } from "../../http/mod.ts";
+import { lastStation, passwordPage } from "./http_answer.ts";
+import { HttpClient } from "./http_client.ts";
+import { Exchange, type ForwardedRequest } from "./http_exchange.ts";
+import { maxForwards } from "./http_forwarding.ts";
+import { Origin } from "./http_origin.ts";
+import { isForPages, servePages } from "./http_server.ts";
+import type { ListenerDeps, ServeOptions } from "../listener.ts";
+import { tunnel } from "./tunnel.ts";
+
+/**
+ * Serves one client of an HTTP proxy (RFC 9110, RFC 9112): CONNECT, requests in absolute form one after another,
+ * and pages for requests in origin form, mixed on one connection.
+ */
+export async function serveHttpProxy(
+  client: Conn,
+  messages: Messages,
+  deps: ListenerDeps,
+  options: ServeOptions,
+): Promise<void> {
+  const session = new HttpSession(new HttpClient(client, messages, deps, options), deps, options);
+  try {
+    await session.run(options.deadline);
+  } catch (error) {
+    const isOurs = asPosternError(error).code === "internal";
+    deps.log[isOurs ? "error" : "debug"](isOurs ? "client.failed" : "client.gone", {
+      client: client.peer,
+      protocol: "http",
+      reason: describe(error),
+    });
+    client.abort(error);
+    session.dropOrigin("client_gone", error);
+  } finally {
+    session.dropOrigin("done");
+    await client[Symbol.asyncDispose]();
+  }
+}
+
+const connected = encodeResponseHead({ status: 200, reason: "Connection established", fields: [] });
+
+class HttpSession {
+  readonly #client: HttpClient;
+  readonly #deps: ListenerDeps;
+  readonly #options: ServeOptions;
+  /** The connection that the last request went to. */
+  #origin: Origin | undefined;
+
+  constructor(client: HttpClient, deps: ListenerDeps, options: ServeOptions) {
+    this.#client = client;
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  async run(deadline?: Disposable): Promise<void> {
+    const { conn, messages } = this.#client;
+    const { pages } = this.#deps;
+    let head = await this.#client.next(deadline);
+    while (head) {
+      if (pages && isForPages(head)) {
+        head = await servePages(conn, messages, head, pages, this.#deps, this.#options);
+      } else {
+        head = await this.#serve(head) ? await this.#client.next() : undefined;
+      }
+    }
+  }
+
+  dropOrigin(outcome: string, error?: unknown): void {
+    this.#origin?.finish(outcome, error);
+    this.#origin = undefined;
+  }
+
+  /** Serves one request; whether another one may follow. */
+  async #serve(head: RequestHead): Promise<boolean> {
+    try {
+      const user = await this.#signedIn(head);
+      if (user === false) return await this.#client.answer(passwordPage(), head);
+      const wanted = requestTarget(head);
+      const framing = requestFraming(head);
+      if (wanted.form === "authority") return await this.#connect(wanted.target, user);
+      if (wanted.form !== "absolute") {
+        throw new Http1Problem(400, "Cannot serve a request for this server: it is a proxy", {
+          hint: "use it as a proxy: curl -x http://HOST:PORT http://example.com/",
+        });
+      }
+      if (wanted.scheme !== "http" && wanted.scheme !== "ws") {
+        throw new Http1Problem(501, `Cannot fetch ${wanted.scheme} URLs for a client`, {
+          hint: `ask for CONNECT ${formatTarget(wanted.target)} and speak to the server through it`,
+        });
+      }
+      if (maxForwards(head) === 0) return await this.#client.answer(lastStation(head), head);
+      const { target, authority, path } = wanted;
+      const keeps = this.#client.mayKeep(head);
+      return await this.#forward({ head, framing, authority, path, keeps }, target, user);
+    } catch (error) {
+      if (this.#options.signal.aborted) throw error;
+      return await this.#client.refuse(error, head);
+    }
+  }
+
+  /** The user's name; undefined where nobody is asked, false where the password is wrong or missing. */
+  async #signedIn({ fields }: RequestHead): Promise<string | undefined | false> {
+    const { auth } = this.#deps;
+    if (!auth) return undefined;
+    const credentials = decodeBasic(fields.get("proxy-authorization"));
+    if (!credentials) return false;
+    const { peer } = this.#client.conn;
+    const { signal } = this.#options;
+    const isRight = await auth.check(credentials.user, credentials.password, { peer, signal });
+    return isRight && credentials.user;
+  }
+
+  async #connect(target: Target, user: string | undefined): Promise<boolean> {
+    this.dropOrigin("done");
+    const dialed = await this.#dial(target, user, "connect");
+    await this.#tunnel(dialed, connected);
+    return false;
+  }
+
+  async #forward(request: ForwardedRequest, target: Target, user: string | undefined): Promise<boolean> {
+    const origin = await this.#originFor(target, user);
+    const { conn, messages } = this.#client;
+    const exchange = new Exchange(conn, messages, { origin, request, deps: this.#deps });
+    const end = await exchange.run();
+    switch (end.kind) {
+      case "answered":
+        return await this.#afterAnswer(exchange, end);
+      case "upgraded":
+        return await this.#upgrade(origin, end.reply);
+      case "broken":
+        this.dropOrigin(end.outcome, end.error);
+        // An abrupt end is the only way left to say that the body is not whole.
+        this.#client.conn.abort(end.error);
+        await exchange.uploaded;
+        return false;
+      case "unanswered":
+        this.dropOrigin("target_gone", end.error);
+        // A server may close a connection at rest just when the next request is on its way.
+        if (end.mayRepeat) {
+          return await this.#forward(request, target, user);
+        }
+        return await this.#client.refuse(end.error, request.head, exchange.uploaded);
+    }
+  }
+
+  async #afterAnswer(
+    exchange: Exchange,
+    { keepsClient, keepsOrigin }: { keepsClient: boolean; keepsOrigin: boolean },
+  ): Promise<boolean> {
+    if (!keepsClient) {
+      this.dropOrigin("done");
+      await this.#client.end(none, exchange.uploaded);
+      return false;
+    }
+    const deadline = this.#deps.deadlines.add(1000, () => this.dropOrigin("done"));
+    // All that the client sent has been read: an origin that answers without taking it must not hold up the next request.
+    await exchange.uploaded;
+    deadline[Symbol.dispose]();
+    if (keepsOrigin) this.#origin?.rest();
+    else this.dropOrigin("done");
+    return true;
+  }
+
+  async #upgrade(origin: Origin, head: Uint8Array<ArrayBuffer>): Promise<boolean> {
+    const { dialed } = origin;
+    const early = origin.messages.rest();
+    dialed.tally.down += early.length;
+    const reply = joined([head, early], head.length + early.length);
+    this.#origin = undefined;
+    await this.#tunnel(dialed, reply);
+    return false;
+  }
+
+  async #originFor(target: Target, user: string | undefined): Promise<Origin> {
+    const key = `${user ?? ""}@${formatTarget(target)}`;
+    const { dial } = this.#deps;
+    if (this.#origin?.key === key && this.#origin.dial === dial && this.#origin.isUsable) {
+      this.#origin.wake();
+      return this.#origin;
+    }
+    this.dropOrigin("done");
+    return this.#origin = new Origin(key, await this.#dial(target, user, "http"), dial);
+  }
+
+  #dial(target: Target, user: string | undefined, protocol: string): Promise<Dialed> {
+    const { conn, messages } = this.#client;
+    const request = { target, client: conn.peer, protocol, ...(user !== undefined && { user }) };
+    return dialFor(conn, messages, request, { deps: this.#deps, signal: this.#options.signal });
+  }
+
+  #tunnel(dialed: Dialed, reply: Uint8Array<ArrayBuffer>): Promise<void> {
+    const { conn, messages } = this.#client;
+    return tunnel(conn, dialed, { deps: this.#deps, reply, messages, signal: this.#options.signal });
+  }
+}
+
+const none = new Uint8Array();

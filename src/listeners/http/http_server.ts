@@ -1,0 +1,259 @@
+import { asPosternError, describe, PosternError } from "../../words/mod.ts";
+import type { Clock, Conn, Deadlines, Log, Messages } from "../../core/mod.ts";
+import {
+  decodeRequestHead,
+  encodeChunk,
+  encodeLastChunk,
+  encodeResponseHead,
+  Http1Problem,
+  isPersistent,
+  requestFraming,
+  type RequestHead,
+} from "../../wire/mod.ts";
+import { answerBytes, answerHead, serverWide } from "./http_answer.ts";
+import { joined, readBody } from "../../http/mod.ts";
+import type { Unheard } from "../listener.ts";
+import { lastWords } from "./last_words.ts";
+import { isAskedAgain } from "./next_request.ts";
+import {
+  errorPage,
+  type PageAccess,
+  type PageRequest,
+  type PageResponse,
+  type Pages,
+} from "../pages/page.ts";
+
+export interface PageDeps {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly log: Log;
+  /** In ms: how long a request may take to arrive (10 s), and how long a connection may do nothing (60 s). */
+  readonly limits?: { readonly handshake?: number; readonly keepAlive?: number };
+}
+
+export interface ServePagesOptions {
+  /** Handed to the pages. Whoever accepted the client drops it at that moment. */
+  readonly signal: AbortSignal;
+  /** Ends when no new requests are wanted: a connection that waits is dropped, one at work closes after its answer. */
+  readonly draining?: AbortSignal;
+  /** As `ServeOptions` has it. */
+  readonly unheard?: Unheard;
+  /** `door` unless told. */
+  readonly access?: PageAccess;
+}
+
+const mostBody = 64 * 1024;
+const none = new Uint8Array();
+
+/** Whether a request is for this very server, and not for a proxy. */
+export function isForPages({ method, target }: RequestHead): boolean {
+  return target.startsWith("/") || (target === "*" && method === "OPTIONS");
+}
+
+/**
+ * Serves requests for pages, beginning with `firstHead` if it has been read already. Answers the first head that is
+ * not for the pages, or undefined when the connection is over; the caller disposes it.
+ */
+export async function servePages(
+  conn: Conn,
+  messages: Messages,
+  firstHead: RequestHead | undefined,
+  pages: Pages,
+  deps: PageDeps,
+  options: ServePagesOptions,
+): Promise<RequestHead | undefined> {
+  const server = new PageServer(conn, messages, deps, options);
+  let head = firstHead ?? await server.nextHead();
+  while (head && isForPages(head)) {
+    if (!await server.answer(head, pages)) {
+      await server.end();
+      return undefined;
+    }
+    head = await server.nextHead();
+  }
+  return head;
+}
+
+/** Serves a client that may ask for pages and nothing else, until it is gone. */
+export async function serveOnlyPages(
+  conn: Conn,
+  messages: Messages,
+  pages: Pages,
+  deps: PageDeps,
+  options: ServePagesOptions,
+): Promise<void> {
+  try {
+    const other = await servePages(conn, messages, undefined, pages, deps, options);
+    if (!other) return;
+    const server = new PageServer(conn, messages, deps, options);
+    await server.refuse(new PosternError("usage", "Cannot serve as a proxy here", { hint: "ask for /path" }));
+  } catch (error) {
+    // What is our own fault has been logged where it happened.
+    deps.log.debug("client.gone", { client: conn.peer, reason: describe(error) });
+  } finally {
+    await conn[Symbol.asyncDispose]();
+  }
+}
+
+class PageServer {
+  readonly #conn: Conn;
+  readonly #messages: Messages;
+  readonly #deps: PageDeps;
+  readonly #options: ServePagesOptions;
+  readonly #arrive: number;
+  readonly #idle: number;
+
+  constructor(conn: Conn, messages: Messages, deps: PageDeps, options: ServePagesOptions) {
+    this.#conn = conn;
+    this.#messages = messages;
+    this.#deps = deps;
+    this.#options = options;
+    this.#arrive = deps.limits?.handshake ?? 10_000;
+    this.#idle = deps.limits?.keepAlive ?? 60_000;
+  }
+
+  /** The next request; undefined when the client has ended, waited too long, or was told that its head is wrong. */
+  async nextHead(): Promise<RequestHead | undefined> {
+    const { unheard } = this.#options;
+    unheard?.add(this.#conn);
+    try {
+      if (this.#messages.pending.length === 0 && !await this.#isAskedAgain()) return undefined;
+      return await this.#within(this.#arrive, "the request", () => this.#messages.read(decodeRequestHead));
+    } catch (error) {
+      if (!(error instanceof Http1Problem)) throw error;
+      await this.refuse(error);
+      return undefined;
+    } finally {
+      unheard?.delete(this.#conn);
+    }
+  }
+
+  /** Answers one request; false when the connection must not be used for another one. */
+  async answer(head: RequestHead, pages: Pages): Promise<boolean> {
+    let keep = isPersistent(head);
+    let response: PageResponse;
+    try {
+      const body = await this.#body(head);
+      const request = {
+        ...pageRequest(head, this.#conn.local),
+        body,
+        access: this.#options.access ?? "listener",
+      };
+      response = head.target === "*" ? serverWide : await this.#ask(pages, request);
+    } catch (error) {
+      // The body was not read to its end, so that nobody knows where the next request would begin.
+      if (!(error instanceof Http1Problem)) throw error;
+      keep = false;
+      response = errorPage(error);
+    }
+    keep &&= !this.#options.draining?.aborted;
+    return await this.#send(response, head, keep);
+  }
+
+  async refuse(error: unknown): Promise<void> {
+    await this.#send(errorPage(error), undefined, false);
+    await this.end();
+  }
+
+  /** Lets the client read the last answer, and closes. */
+  async end(): Promise<void> {
+    await lastWords(this.#conn, this.#messages, none, { deps: this.#deps });
+  }
+
+  #isAskedAgain(): Promise<boolean> {
+    const { deadlines } = this.#deps;
+    const { draining } = this.#options;
+    return isAskedAgain(this.#conn, this.#messages, { deadlines, idle: this.#idle, draining });
+  }
+
+  async #body(head: RequestHead): Promise<Uint8Array<ArrayBuffer>> {
+    const framing = requestFraming(head);
+    const isTooLarge = framing.kind === "length" && framing.length > mostBody;
+    // A client of HTTP/1.0 knows no interim answers (RFC 9110, section 10.1.1).
+    const mayWait = head.version === "1.1" && head.fields.tokens("expect").includes("100-continue");
+    if (framing.kind !== "none" && !isTooLarge && mayWait) {
+      await this.#write(encodeResponseHead({ status: 100, fields: [] }));
+    }
+    return await this.#within(
+      this.#arrive,
+      "the request's body",
+      () => readBody(this.#messages, framing, { limit: mostBody }),
+    );
+  }
+
+  async #ask(pages: Pages, request: PageRequest): Promise<PageResponse> {
+    try {
+      return await pages(request, { signal: this.#options.signal });
+    } catch (error) {
+      if (asPosternError(error).code === "internal") {
+        this.#deps.log.error("page.failed", { path: request.path, reason: describe(error) });
+      }
+      return errorPage(error);
+    }
+  }
+
+  async #send(page: PageResponse, request: RequestHead | undefined, keep: boolean): Promise<boolean> {
+    const { body } = page;
+    const method = request?.method;
+    const date = this.#deps.clock.date();
+    if (typeof body === "string" || body instanceof Uint8Array) {
+      await this.#write(answerBytes({ ...page, body }, { method, keeps: keep, date }));
+      return keep;
+    }
+    const isChunked = request?.version === "1.1";
+    const keeps = keep && isChunked;
+    const framing = isChunked ? [["Transfer-Encoding", "chunked"] as const] : [];
+    await this.#write(answerHead(page, framing, { method, keeps, date }));
+    await this.#sendStream(body, method !== "HEAD", isChunked);
+    return keeps;
+  }
+
+  /** A stream that fails must not look as if it had ended: the connection is dropped. */
+  async #sendStream(
+    stream: AsyncIterable<Uint8Array>,
+    hasBody: boolean,
+    isChunked: boolean,
+  ): Promise<void> {
+    const pieces = stream[Symbol.asyncIterator]();
+    if (!hasBody) return void await pieces.return?.();
+    try {
+      for await (const piece of { [Symbol.asyncIterator]: () => pieces }) {
+        if (piece.length > 0) {
+          await this.#write(isChunked ? encodeChunk(piece) : joined([piece], piece.length));
+        }
+      }
+    } catch (error) {
+      if (asPosternError(error).code === "internal") {
+        this.#deps.log.warn("page.broken", { client: this.#conn.peer, reason: describe(error) });
+      }
+      this.#conn.abort(error);
+      throw error;
+    }
+    if (isChunked) await this.#write(encodeLastChunk());
+  }
+
+  #write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    return this.#within(this.#idle, "the client to read", () => this.#conn.write(bytes));
+  }
+
+  async #within<T>(ms: number, what: string, work: () => Promise<T>): Promise<T> {
+    const deadline = this.#deps.deadlines.add(ms, () => {
+      this.#conn.abort(new PosternError("timeout", `Cannot wait for ${what} any longer: ${ms} ms passed`));
+    });
+    try {
+      return await work();
+    } finally {
+      deadline[Symbol.dispose]();
+    }
+  }
+}
+
+function pageRequest(
+  { method, target, fields }: RequestHead,
+  local: string | undefined,
+): Omit<PageRequest, "body" | "access"> {
+  const mark = target.indexOf("?");
+  const path = mark < 0 ? target : target.slice(0, mark);
+  const query = new URLSearchParams(mark < 0 ? "" : target.slice(mark));
+  return { method, path, query, fields, ...(local === undefined ? {} : { local }) };
+}

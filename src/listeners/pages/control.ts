@@ -1,0 +1,134 @@
+import type { Conn, Messages } from "../../core/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import type { Hello } from "../../control/mod.ts";
+import { eventsPage } from "./event_stream.ts";
+import { type PageDeps, serveOnlyPages, type ServePagesOptions } from "../http/http_server.ts";
+import { errorJson, jsonPage, type PageRequest, type Pages } from "./page.ts";
+import { hasToken } from "./page_access.ts";
+import { closePage, explainPage, forPrograms, pacType } from "./pages.ts";
+import { findRoute, handlerFor, type PageRoute } from "./page_routes.ts";
+import type { PageSource } from "./page_source.ts";
+
+/** Grows when a client of before would misread an answer. */
+export const controlProtocol = 1;
+
+export interface ControlOptions {
+  /** Demanded where no directory's mode keeps others away: on loopback TCP. */
+  readonly token?: string;
+}
+
+/** What the command line asks a running door, as JSON under `/v1/`. */
+export function createControl(source: PageSource, { token }: ControlOptions = {}): Pages {
+  const routes = controlRoutes(source);
+  return async (request, { signal }) => {
+    if (token !== undefined && !await isTrusted(request, token)) {
+      return errorJson(new PosternError("auth", "Cannot use this control port without its token"));
+    }
+    const found = findRoute(routes, request.path);
+    if (!found) {
+      return errorJson(
+        new PosternError("usage", `Cannot answer ${request.path}: this door knows it not`, {
+          hint: "the door may be of another version than this postern: postern version; postern status",
+        }),
+      );
+    }
+    return await forPrograms(handlerFor(found.route, request.method))(request, {
+      signal,
+      parts: found.parts,
+    });
+  };
+}
+
+/** Serves a client of the control socket. */
+export type ServeControl = (
+  client: Conn,
+  messages: Messages,
+  deps: PageDeps,
+  options: ServePagesOptions,
+) => Promise<void>;
+
+/** What serves the clients of a control socket, for `serveDoor`. */
+export function serveControl(control: Pages): ServeControl {
+  return (client, messages, deps, options) =>
+    serveOnlyPages(client, messages, control, deps, { ...options, access: "control" });
+}
+
+function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
+  const need = "control";
+  return [
+    { path: "/v1/hello", need, GET: () => jsonPage(hello(source)) },
+    { path: "/v1/status", need, GET: () => jsonPage(source.status()) },
+    { path: "/v1/connections", need, GET: () => jsonPage(source.connections()) },
+    { path: "/v1/watch", need, GET: () => eventsPage(source.watch()) },
+    { path: "/v1/connections/*/close", need, POST: (_, { parts }) => closePage(source, parts) },
+    { path: "/v1/reload", need, POST: async () => jsonPage(await source.reload()) },
+    {
+      path: "/v1/stop",
+      need,
+      POST: ({ query }) => {
+        const drain = source.stop(drainOf(query.get("drain")));
+        return jsonPage({ state: "draining", ...(drain !== undefined && { drain }) }, 202);
+      },
+    },
+    { path: "/v1/explain", need, GET: (request, options) => explainPage(source, request, options) },
+    {
+      path: "/v1/pac",
+      need,
+      GET: ({ query }) => {
+        const authority = query.get("authority") ?? authorityOf(source);
+        return { status: 200, fields: [["Content-Type", pacType]], body: source.pac(authority) };
+      },
+    },
+    {
+      path: "/v1/page",
+      need,
+      GET: () => {
+        demandHttp(source);
+        return jsonPage({ url: `http://${authorityOf(source)}/#token=${encodeURIComponent(source.token)}` });
+      },
+    },
+    {
+      path: "/v1/env",
+      need,
+      GET: ({ query }) => {
+        const client = query.get("client");
+        return jsonPage(
+          source.env({ credentials: query.get("credentials") === "1", ...(client !== null && { client }) }),
+        );
+      },
+    },
+  ];
+}
+
+/** Where browsers of this machine reach the door. A URL leaves out the usual port of its scheme. */
+function authorityOf(source: PageSource): string {
+  const { hostname, port } = new URL(source.env({ credentials: false }).http);
+  return `${hostname}:${port || "80"}`;
+}
+
+/** A door for SOCKS only has no page that a browser could show. */
+function demandHttp(source: PageSource): void {
+  if (source.env({ credentials: false }).http.startsWith("http:")) return;
+  throw new PosternError("config", "Cannot tell where the page is: the door speaks SOCKS only", {
+    exit: 1,
+    hint: "add a listener: listen.mixed; or look at the door with: postern top",
+  });
+}
+
+/** A program of this machine that knows the token, and not a web page that a browser of it shows. */
+async function isTrusted(request: PageRequest, token: string): Promise<boolean> {
+  const { fields } = request;
+  if (fields.has("origin") || fields.has("sec-fetch-site")) return false;
+  return await hasToken(request, token);
+}
+
+function hello(source: PageSource): Hello {
+  const { version, id, pid } = source.status();
+  return { version, id, pid, protocol: controlProtocol };
+}
+
+function drainOf(text: string | null): { drain?: number } {
+  if (text === null) return {};
+  if (/^[0-9]{1,9}$/.test(text)) return { drain: Number(text) };
+  throw new PosternError("usage", `Cannot read drain ${JSON.stringify(text.slice(0, 40))} as milliseconds`);
+}

@@ -1,0 +1,36 @@
+import { type Conn, DuplexConn } from "../../core/mod.ts";
+import { formatTarget, type Target } from "../../words/mod.ts";
+import { socketError } from "./socket_error.ts";
+
+/** Connects from one of this machine's own addresses, with node's sockets because Deno's cannot choose. */
+export async function connectFrom(
+  local: string,
+  { host, port }: Target,
+  { signal }: { signal: AbortSignal },
+): Promise<Conn> {
+  const what = formatTarget({ host, port });
+  // deno-lint-ignore rooms/imports -- there is no other way, and what comes of it is a Conn
+  const { connect } = await import("node:net");
+  signal.throwIfAborted();
+  const socket = connect({ host, port, localAddress: local, allowHalfOpen: true, noDelay: true });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const stop = () => reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  socket.once("connect", resolve).once("error", reject);
+  try {
+    await promise;
+  } catch (error) {
+    socket.on("error", () => {}).destroy();
+    if (signal.aborted) throw signal.reason;
+    throw socketError(error, `${what} from ${local}`);
+  } finally {
+    signal.removeEventListener("abort", stop);
+    socket.off("error", reject);
+  }
+  const { localAddress: from = local, localPort = 0 } = socket;
+  return new DuplexConn(socket, {
+    peer: what,
+    local: formatTarget({ host: from, port: localPort }),
+    failure: (error) => socketError(error, `the connection with ${what}`),
+  });
+}

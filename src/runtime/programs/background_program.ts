@@ -1,0 +1,54 @@
+import type { AppendFile, Background, BackgroundOptions, Files } from "../../world/mod.ts";
+import type { Clock } from "../../core/mod.ts";
+import { ProgramEnd } from "./program_end.ts";
+import { spawnProgram } from "./spawn_program.ts";
+
+/**
+ * Starts a program in a session of its own, which goes on when we end, unless the signal has ended it by then. What it says on stderr is appended to the
+ * log until `release`; from then on it writes that file by itself (`--log-file`) and has to survive a closed stderr,
+ * as postern does. `Deno.Command` cannot hand a file to a child, and node's `spawn`, which can, asks for the whole
+ * environment.
+ */
+export async function startBackground(
+  command: readonly string[],
+  { log, signal, env }: BackgroundOptions,
+  { files, clock }: { files: Pick<Files, "append">; clock: Clock },
+): Promise<Background> {
+  const file = await files.append(log);
+  let child: Deno.ChildProcess;
+  try {
+    child = spawnProgram(command, { env, stdin: "null", stdout: "null", stderr: "piped", detached: true });
+  } catch (error) {
+    file[Symbol.dispose]();
+    throw error;
+  }
+  const reader = child.stderr.getReader();
+  const copied = copy(reader, file);
+  const end = new ProgramEnd(child, signal, clock);
+  return {
+    pid: child.pid,
+    ended: Promise.all([child.status, copied]).then(([{ code }]) => {
+      end[Symbol.dispose]();
+      return code;
+    }),
+    release() {
+      end[Symbol.dispose]();
+      void reader.cancel();
+      child.unref();
+    },
+  };
+}
+
+/** Never fails: a log that takes nothing more must not stop the program from saying it. */
+async function copy(reader: ReadableStreamDefaultReader<Uint8Array>, file: AppendFile): Promise<void> {
+  using _file = file;
+  const decoder = new TextDecoder();
+  let isWritable = true;
+  while (true) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    if (isWritable) {
+      isWritable = await file.write(decoder.decode(value, { stream: true })).then(() => true, () => false);
+    }
+  }
+}

@@ -1,0 +1,190 @@
+import { type Clock, type Conn, StreamedConn } from "../../core/mod.ts";
+import type { EndedProgram, PipedProgram, PipeOptions } from "../../world/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import { ProgramEnd } from "./program_end.ts";
+import { socketError } from "../network/socket_error.ts";
+import { spawnProgram } from "./spawn_program.ts";
+
+/** How much of what a program says on stderr is kept: its last words tell why it ended. */
+const tailLimit = 8 * 1024;
+/** How long its stderr is read after its end: a grandchild may hold it open for ever. */
+const lastWords = 200;
+
+/**
+ * Starts a program whose input and output are a connection. It is in a session of its own: an interrupt at the
+ * terminal is meant for us, who may still have to serve through it, and it cannot ask there beside us.
+ */
+export async function pipeProgram(
+  command: readonly string[],
+  { signal, env }: PipeOptions,
+  clock: Clock,
+): Promise<PipedProgram> {
+  signal.throwIfAborted();
+  const child = spawnProgram(command, {
+    env,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+    detached: true,
+  });
+  const ending = new AbortController();
+  const ended = endOf(child, ending.signal, clock);
+  const conn = new PipeConn(child, {
+    peer: `pipe:${command[0] ?? ""}`,
+    ended,
+    end: (reason) => ending.abort(reason),
+  });
+  const stop = () => conn.abort(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  void ended.then(() => signal.removeEventListener("abort", stop));
+  return await Promise.resolve({ conn, ended });
+}
+
+async function endOf(child: Deno.ChildProcess, ending: AbortSignal, clock: Clock): Promise<EndedProgram> {
+  using _end = new ProgramEnd(child, ending, clock);
+  const tail = new Tail(child.stderr);
+  const { code } = await child.status;
+  using _late = clock.after(ending.aborted ? 0 : lastWords, () => tail.stop());
+  return { code, stderr: await tail.text };
+}
+
+/** The last that is said on a stream. */
+class Tail {
+  /** Resolves at its end, or when it is stopped. */
+  readonly text: Promise<string>;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+
+  constructor(stream: ReadableStream<Uint8Array>) {
+    this.#reader = stream.getReader();
+    this.text = this.#read();
+  }
+
+  stop(): void {
+    void this.#reader.cancel();
+  }
+
+  async #read(): Promise<string> {
+    const decoder = new TextDecoder();
+    let text = "";
+    while (true) {
+      const { done, value } = await this.#reader.read();
+      if (done) return text + decoder.decode();
+      text = (text + decoder.decode(value, { stream: true })).slice(-tailLimit);
+    }
+  }
+}
+
+interface PipeConnOptions {
+  readonly peer: string;
+  readonly ended: Promise<EndedProgram>;
+  readonly end: (reason: unknown) => void;
+}
+
+/** The input and output of a program as a connection. */
+class PipeConn extends StreamedConn implements Conn {
+  /** `relay` reads pipes best with its own growing buffers, as sockets. */
+  readonly isSocket = true;
+  onAbort: ((reason: unknown) => void) | undefined = undefined;
+  readonly peer: string;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
+  readonly #ended: Promise<EndedProgram>;
+  readonly #end: (reason: unknown) => void;
+  #chunk: Uint8Array<ArrayBuffer> | undefined;
+  #failure: unknown;
+  #isWriteClosed = false;
+  #failWrite: ((reason: unknown) => void) | undefined;
+
+  constructor({ stdin, stdout }: Deno.ChildProcess, { peer, ended, end }: PipeConnOptions) {
+    super();
+    this.peer = peer;
+    this.#reader = stdout.getReader();
+    this.#writer = stdin.getWriter();
+    // Each call tells of its own failure; this promise tells of the same once more.
+    this.#writer.closed.catch(() => {});
+    this.#ended = ended;
+    this.#end = end;
+  }
+
+  async read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (!this.#chunk) {
+      try {
+        this.#chunk = await this.#nextChunk();
+      } catch (error) {
+        throw this.#failure ?? socketError(error, this.peer);
+      }
+      if (this.#failure !== undefined) throw this.#failure;
+      if (!this.#chunk) return null;
+    }
+    const chunk = this.#chunk;
+    const count = Math.min(into.length, chunk.length);
+    into.set(count < chunk.length ? chunk.subarray(0, count) : chunk);
+    this.#chunk = count < chunk.length ? chunk.subarray(count) : undefined;
+    return count;
+  }
+
+  async #nextChunk(): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    while (true) {
+      const { done, value } = await this.#reader.read();
+      if (done) return undefined;
+      if (value.length > 0) return value;
+    }
+  }
+
+  write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    // An abort does not wait for a program that takes nothing.
+    this.#failWrite = reject;
+    this.#writer.write(bytes).then(resolve, (error) => reject(this.#writeFailure(error)));
+    return promise;
+  }
+
+  async closeWrite(): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#isWriteClosed) return;
+    this.#isWriteClosed = true;
+    try {
+      await this.#writer.close();
+    } catch (error) {
+      throw this.#writeFailure(error);
+    }
+  }
+
+  abort(reason: unknown = new DOMException("The connection was dropped", "AbortError")): void {
+    if (this.#failure !== undefined) return;
+    this.#drop(reason);
+    const tell = this.onAbort;
+    this.onAbort = undefined;
+    tell?.(reason);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#failure === undefined) {
+      this.#drop(new PosternError("cancelled", "The connection was closed here"));
+    }
+    // Nobody may outlive us unseen.
+    await this.#ended;
+  }
+
+  #drop(reason: unknown): void {
+    this.#failure = reason;
+    this.#end(reason);
+    this.#reader.cancel(reason).catch(() => {});
+    this.#writer.abort(reason).catch(() => {});
+    this.#failWrite?.(reason);
+  }
+
+  /** Deno 2.6 has a TypeError for a program that reads no more. */
+  #writeFailure(error: unknown): unknown {
+    if (this.#failure !== undefined) return this.#failure;
+    if (!(error instanceof TypeError || error instanceof Deno.errors.BrokenPipe)) {
+      return socketError(error, this.peer);
+    }
+    return new PosternError("unreachable", `Cannot go on with ${this.peer}: it reads no more`, {
+      cause: error,
+      detail: "reset",
+    });
+  }
+}

@@ -1,0 +1,116 @@
+import { PosternError } from "../../words/mod.ts";
+import type { Terminal } from "../../world/mod.ts";
+import { fileError } from "../files/file_error.ts";
+import { TerminalScreen } from "./terminal_screen.ts";
+import { TerminalQuestions } from "./terminal_question.ts";
+import { writeAll } from "../network/write_all.ts";
+
+/** The three standard streams. */
+export function createTerminal(): Terminal {
+  return {
+    get isInput() {
+      return Deno.stdin.isTerminal();
+    },
+    get isOutput() {
+      return Deno.stdout.isTerminal();
+    },
+    get isErrorOutput() {
+      return Deno.stderr.isTerminal();
+    },
+    get isRead() {
+      return !standardOutput.hasGone;
+    },
+    get columns() {
+      return columns();
+    },
+    out: (text) => standardOutput.write(text),
+    // There is nobody left to tell that the place for telling failures fails.
+    err: (text) => standardError.write(text).catch(() => {}),
+    readInput,
+    ask: (question, options) => questions.ask(question, options),
+    takeScreen(events) {
+      if (!Deno.stdin.isTerminal() || !Deno.stdout.isTerminal()) return undefined;
+      return new TerminalScreen((text) => standardOutput.write(text), events);
+    },
+  };
+}
+
+/** Writes to stderr in one order with `Terminal.err`, but fails where that cannot be done: the sink of the log. */
+export function writeStderr(text: string): Promise<void> {
+  return standardError.write(text);
+}
+
+/** A stream with ordered, whole writes. Once its reader has gone away everything is taken and thrown away. */
+export class OrderedOutput {
+  readonly #into: { write(bytes: Uint8Array): Promise<number> };
+  readonly #name: string;
+  readonly #encoder = new TextEncoder();
+  #last: Promise<unknown> = Promise.resolve();
+  #hasGone = false;
+
+  constructor(into: { write(bytes: Uint8Array): Promise<number> }, name: string) {
+    this.#into = into;
+    this.#name = name;
+  }
+
+  /** Whether its reader has gone away, as far as a write has told. */
+  get hasGone(): boolean {
+    return this.#hasGone;
+  }
+
+  write(text: string): Promise<void> {
+    const written = this.#last.then(() => this.#writeNow(text));
+    // A failure belongs to its own caller; the next text is tried again.
+    this.#last = written.catch(() => {});
+    return written;
+  }
+
+  async #writeNow(text: string): Promise<void> {
+    if (this.#hasGone) return;
+    try {
+      await writeAll(this.#into, this.#encoder.encode(text));
+    } catch (error) {
+      if (!(error instanceof Deno.errors.BrokenPipe)) throw fileError(error, `write to ${this.#name}`);
+      this.#hasGone = true;
+    }
+  }
+}
+
+const standardOutput = new OrderedOutput(Deno.stdout, "the standard output");
+const standardError = new OrderedOutput(Deno.stderr, "the standard error output");
+const questions = new TerminalQuestions({
+  input: {
+    // Who does not see the question cannot answer it.
+    isTerminal: () => Deno.stdin.isTerminal() && Deno.stderr.isTerminal(),
+    setRaw: (isRaw) => Deno.stdin.setRaw(isRaw),
+    read: (into) => Deno.stdin.read(into),
+  },
+  show: (text) => standardError.write(text),
+});
+
+function columns(): number {
+  try {
+    return Deno.consoleSize().columns;
+  } catch {
+    // Not a terminal: the width that everybody expects then.
+    return 80;
+  }
+}
+
+async function readInput(limit: number): Promise<string> {
+  const decoder = new TextDecoder();
+  const chunk = new Uint8Array(16 * 1024);
+  let text = "";
+  let length = 0;
+  while (true) {
+    const count = await Deno.stdin.read(chunk);
+    if (count === null) return text + decoder.decode();
+    length += count;
+    if (length > limit) {
+      throw new PosternError("usage", `Cannot read the standard input: it has more than ${limit} bytes`, {
+        hint: "give it in a file, or less of it",
+      });
+    }
+    text += decoder.decode(chunk.subarray(0, count), { stream: true });
+  }
+}

@@ -1,0 +1,285 @@
+import { closest } from "../../config/mod.ts";
+import { describe, formatIp, parseIp, PosternError } from "../../words/mod.ts";
+import { sshConfig } from "../../wire/mod.ts";
+import { type SshConfigDeps, sshConfigPaths } from "./ssh_config_deps.ts";
+import type { SshConfigFiles, SshConfigWriters } from "./ssh_config_files.ts";
+import { matchesSsh } from "./ssh_match.ts";
+import { type SshConfigPlace, SshProblems, SshSettings } from "./ssh_settings.ts";
+import { sshTokens } from "./ssh_tokens.ts";
+
+/** How deep files may include each other, as in OpenSSH. */
+const depthLimit = 16;
+/** How many files and lines one host may need, so that files that include many others end. */
+const fileCountLimit = 2048;
+const lineCountLimit = 2_000_000;
+
+const knownWords = [
+  ...sshConfig.sshStructureWords,
+  ...[...sshConfig.sshOptions.values()].map(({ name }) => name),
+];
+
+/** What a host is asked for by, and what the asker settles beforehand. */
+export interface SshHostQuestion {
+  readonly alias: string;
+  readonly user?: string;
+  readonly port?: number;
+}
+
+/** The file that is being read. */
+interface Reading {
+  readonly file: string;
+  readonly depth: number;
+  readonly isUsers: boolean;
+  /** Whether it is included where nothing applies, and so read for its faults only. */
+  readonly neverApplies: boolean;
+  isActive: boolean;
+}
+
+/** Thrown where going on is pointless; the problem has been told. */
+const enough = Symbol("enough");
+
+/** Goes through the configuration for one host, as ssh does: top to bottom, a second time where `Match final` asks. */
+export class SshConfigEvaluation {
+  readonly settings = new SshSettings();
+  readonly problems = new SshProblems();
+  readonly #alias: string;
+  readonly #deps: SshConfigDeps;
+  readonly #files: SshConfigFiles;
+  #host: string;
+  #isFinal = false;
+  #wantsFinal = false;
+  #fileCount = 0;
+  #lineCount = 0;
+
+  constructor(question: SshHostQuestion, deps: SshConfigDeps, files: SshConfigFiles) {
+    const { alias, user, port } = question;
+    this.#alias = this.#host = alias;
+    this.#deps = deps;
+    this.#files = files;
+    if (user !== undefined) this.#preset("user", user);
+    if (port !== undefined) this.#preset("port", String(port));
+  }
+
+  /** The name to connect to. */
+  get host(): string {
+    return this.#host;
+  }
+
+  async run(): Promise<void> {
+    try {
+      await this.#pass();
+      this.#host = this.#hostNow(true);
+      if (!this.#wantsFinal) return;
+      this.#isFinal = true;
+      await this.#pass();
+    } catch (error) {
+      if (error !== enough) throw error;
+    }
+  }
+
+  async #pass(): Promise<void> {
+    const { user, isUserNamed, system } = sshConfigPaths(this.#deps);
+    const usual = { depth: 0, neverApplies: false, isActive: true };
+    await this.#readFile({ ...usual, file: user, isUsers: true }, {
+      mustExist: isUserNamed,
+      isChecked: !isUserNamed,
+    });
+    if (system === undefined) return;
+    await this.#readFile({ ...usual, file: system, isUsers: false }, { mustExist: false, isChecked: false });
+  }
+
+  async #readFile(reading: Reading, { mustExist, isChecked }: { mustExist: boolean; isChecked: boolean }) {
+    const { file } = reading;
+    if (++this.#fileCount > fileCountLimit) this.#giveUp({ file, line: 0 }, "too many files are included");
+    const read = await this.#files.load(file);
+    if ("fault" in read) return this.#fileFault("blocking", reading, read.fault);
+    if ("isMissing" in read) {
+      return mustExist ? this.#fileFault("blocking", reading, "there is no such file") : undefined;
+    }
+    // ssh passes over all directories; one in the place of the whole configuration is a mistake.
+    if ("isDirectory" in read) {
+      return this.#fileFault(reading.depth === 0 ? "blocking" : "note", reading, "it is a directory");
+    }
+    if (isChecked) this.#checkWriters(reading, read.writers);
+    for (const line of read.lines) {
+      if (++this.#lineCount > lineCountLimit) {
+        this.#giveUp({ file, line: line.line }, "there are too many lines");
+      }
+      // Only these two wait, and a file may have many lines.
+      if (line.keyword === "include") await this.#include(line, reading);
+      else if (line.keyword === "match") await this.#match(line, reading);
+      else if (line.keyword === "host") this.#hostLine(line, reading);
+      else this.#option(line, reading);
+    }
+  }
+
+  #hostLine(line: sshConfig.SshConfigLine, reading: Reading): void {
+    reading.isActive = false;
+    const fault = line.fault ?? (line.arguments.includes("") ? "it has an empty pattern" : undefined);
+    if (fault !== undefined) return this.#say("blocking", line, reading, fault);
+    if (reading.neverApplies) return;
+    reading.isActive = sshConfig.matchesSshHostLine(this.#isFinal ? this.#host : this.#alias, line.arguments);
+  }
+
+  async #match(line: sshConfig.SshConfigLine, reading: Reading): Promise<void> {
+    reading.isActive = false;
+    const read = line.fault === undefined ? sshConfig.parseSshCriteria(line.rest) : { fault: line.fault };
+    if ("fault" in read) return this.#say("blocking", line, reading, read.fault);
+    if (read.criteria.some(({ name }) => name === "final")) this.#wantsFinal = true;
+    if (reading.neverApplies) return;
+    const { settings } = this;
+    const state = { alias: this.#alias, host: this.#hostNow(false), isFinal: this.#isFinal, settings };
+    try {
+      reading.isActive = await matchesSsh(read.criteria, state, this.#deps);
+    } catch (error) {
+      this.#deps.signal.throwIfAborted();
+      const hint = error instanceof PosternError ? error.hint : undefined;
+      this.#say("blocking", line, reading, `${describe(error)}${hint === undefined ? "" : `: ${hint}`}`);
+    }
+  }
+
+  async #include(line: sshConfig.SshConfigLine, reading: Reading): Promise<void> {
+    const fault = line.fault ?? (line.arguments.includes("") ? "it has an empty argument" : undefined);
+    if (fault !== undefined) return this.#say(this.#blockingIf(reading), line, reading, fault);
+    for (const argument of line.arguments) {
+      const pattern = this.#includePattern(argument, reading);
+      if ("fault" in pattern) {
+        this.#say(this.#blockingIf(reading), line, reading, pattern.fault);
+        continue;
+      }
+      if (reading.depth >= depthLimit) {
+        this.#giveUp(
+          { file: reading.file, line: line.line },
+          `files include each other more than ${depthLimit} deep`,
+        );
+      }
+      for (const file of await this.#matching(pattern.text, line, reading)) {
+        const { isUsers, isActive, depth } = reading;
+        const neverApplies = reading.neverApplies || !isActive;
+        await this.#readFile(
+          { file, depth: depth + 1, isUsers, isActive, neverApplies },
+          { mustExist: false, isChecked: true },
+        );
+      }
+    }
+  }
+
+  async #matching(
+    pattern: string,
+    line: sshConfig.SshConfigLine,
+    reading: Reading,
+  ): Promise<readonly string[]> {
+    try {
+      return await this.#files.matching(pattern);
+    } catch (error) {
+      this.#say(this.#blockingIf(reading), line, reading, describe(error));
+      return [];
+    }
+  }
+
+  #includePattern(argument: string, { isUsers }: Reading): sshConfig.Expanded {
+    if (argument.startsWith("~") && !isUsers) return { fault: 'the system\'s file cannot use "~"' };
+    const { userDirectory, systemDirectory } = sshConfigPaths(this.#deps);
+    // As OpenSSH 9.9 and newer; before, both were plain text.
+    const { settings } = this;
+    const host = this.#hostNow(false);
+    const user = settings.value("user") ?? this.#deps.localUser;
+    const proxyJump = settings.value("proxyjump");
+    const port = settings.value("port") ?? "22";
+    const values = { alias: this.#alias, host, port, user, keyName: host, proxyJump };
+    const tokens = sshTokens(values, this.#deps);
+    const expanded = sshConfig.expandSshTokens(argument, tokens, (name) => this.#deps.env(name));
+    if ("fault" in expanded) return expanded;
+    const tilde = sshConfig.expandTilde(expanded.text, this.#deps);
+    if ("fault" in tilde || tilde.text.startsWith("/")) return tilde;
+    // Windows has a root for each drive.
+    if (onDrive.test(userDirectory) && onDrive.test(tilde.text)) return tilde;
+    return { text: `${isUsers ? userDirectory : systemDirectory}/${tilde.text}` };
+  }
+
+  #option(line: sshConfig.SshConfigLine, reading: Reading): void {
+    const option = sshConfig.sshOption(line.keyword);
+    if (!option) return this.#unknown(line, reading);
+    if (!reading.isActive) return;
+    const value = sshConfig.readSshValue(option.kind ?? "loose", line);
+    if ("fault" in value) {
+      return this.#say(option.class === "harmless" ? "note" : "blocking", line, reading, value.fault);
+    }
+    // To ssh that is the same as not being given, so that a later line holds.
+    if (option.kind === "time" && value.values[0] === "none") return;
+    this.settings.give({ option, values: value.values, file: reading.file, line: line.line });
+  }
+
+  #unknown(line: sshConfig.SshConfigLine, reading: Reading): void {
+    const ignored = this.settings.value("ignoreunknown")?.toLowerCase();
+    if (ignored !== undefined && sshConfig.matchesSshPatternList(line.keyword, ignored)) {
+      if (reading.isActive) this.#say("harmless", line, reading, "it is left out, as IgnoreUnknown asks");
+      return;
+    }
+    const meant = closest(line.keyword, knownWords);
+    // What follows a misspelt "Host" belongs to a host that nobody can tell.
+    const isStructure = meant !== undefined && sshConfig.sshStructureWords.includes(meant);
+    const severity = isStructure ? "blocking" : this.#blockingIf(reading);
+    const question = meant === undefined ? "" : `, did you mean "${meant}"?`;
+    this.#say(severity, line, reading, `unknown option "${line.written.slice(0, 64)}"${question}`);
+  }
+
+  /** The host as it is known so far: the alias, or what HostName makes of it. */
+  #hostNow(isSettled: boolean): string {
+    const given = this.settings.given("hostname");
+    if (!given || this.#isFinal) return isSettled ? canonical(this.#host) : this.#host;
+    const expanded = sshConfig.expandSshTokens(given.values[0] ?? "", { h: this.#alias });
+    if ("fault" in expanded) {
+      this.problems.add("blocking", given, { option: "HostName", message: expanded.fault });
+      return this.#alias;
+    }
+    return isSettled ? canonical(expanded.text) : expanded.text;
+  }
+
+  #preset(name: string, value: string): void {
+    const option = sshConfig.sshOption(name);
+    if (option && !this.settings.given(name)) {
+      this.settings.give({ option, values: [value], file: "", line: 0 });
+    }
+  }
+
+  #blockingIf({ isActive }: Reading): "blocking" | "note" {
+    return isActive ? "blocking" : "note";
+  }
+
+  #say(
+    severity: "blocking" | "note" | "harmless",
+    { line, written }: sshConfig.SshConfigLine,
+    { file }: Reading,
+    message: string,
+  ): void {
+    const option = sshConfig.sshOption(written.toLowerCase())?.name ?? written.slice(0, 64);
+    this.problems.add(severity, { file, line }, { option, message });
+  }
+
+  #checkWriters(reading: Reading, writers: SshConfigWriters): void {
+    if (writers === "others") {
+      this.#fileFault("blocking", reading, "others may write it, and ssh refuses such a file: chmod go-w it");
+    } else if (writers === "group") {
+      // Debian's ssh takes it where the group is the user's alone, which cannot be asked from here.
+      this.#fileFault("note", reading, "its group may write it: chmod g-w it");
+    }
+  }
+
+  #fileFault(severity: "blocking" | "note", { file, neverApplies }: Reading, message: string): void {
+    this.problems.add(neverApplies ? "note" : severity, { file, line: 0 }, { option: "", message });
+  }
+
+  #giveUp(place: SshConfigPlace, message: string): never {
+    this.problems.add("blocking", place, { option: "Include", message });
+    throw enough;
+  }
+}
+
+const onDrive = /^[A-Za-z]:\//;
+
+/** ssh writes addresses in one form and names in small letters. */
+function canonical(host: string): string {
+  const address = parseIp(host);
+  return address ? formatIp(address) : host.toLowerCase();
+}

@@ -1,0 +1,82 @@
+import { PosternError } from "../../words/mod.ts";
+import type { SshConfigDeps } from "./ssh_config_deps.ts";
+import { SshConfigEvaluation, type SshHostQuestion } from "./ssh_config_evaluation.ts";
+import { type SshConfigContents, SshConfigFiles } from "./ssh_config_files.ts";
+import type { SshHost } from "./ssh_host.ts";
+import { sshHostOfSettings } from "./ssh_host_of_settings.ts";
+import { loadSshTokens } from "./ssh_tokens.ts";
+
+/** What an asker settles before the configuration is read, as `ssh -l` and `-p` do. */
+export type SshHostPreset = Omit<SshHostQuestion, "alias">;
+
+/** Reads the ssh configuration as it is when first asked: every file and every host once. A reload makes a new one. */
+export class SshConfigReader {
+  readonly #deps: SshConfigDeps;
+  readonly #files: SshConfigFiles;
+  readonly #hosts = new Map<string, Promise<SshHost>>();
+
+  constructor(deps: SshConfigDeps) {
+    this.#deps = deps;
+    this.#files = new SshConfigFiles(deps);
+  }
+
+  /** Every file that was looked for so far, those that are missing too: a change of any asks for a reload. */
+  get files(): readonly string[] {
+    return this.#files.paths;
+  }
+
+  /** Every directory in which files were looked for by a pattern: a new file there asks for a reload too. */
+  get directories(): readonly string[] {
+    return this.#files.directories;
+  }
+
+  /** All of them, as they were. */
+  get contents(): SshConfigContents {
+    return this.#files.contents;
+  }
+
+  /** What is configured for a host. What is wrong with that is among its problems; only a bad name or user fails. */
+  read(alias: string, preset: SshHostPreset = {}): Promise<SshHost> {
+    const key = JSON.stringify([alias, preset.user, preset.port]);
+    const before = this.#hosts.get(key);
+    if (before) return before;
+    const reading = this.#read({ ...preset, alias });
+    this.#hosts.set(key, reading);
+    return reading;
+  }
+
+  async #read(question: SshHostQuestion): Promise<SshHost> {
+    checkHost(question.alias);
+    if (question.user !== undefined) checkUser(question.user);
+    await loadSshTokens();
+    const evaluation = new SshConfigEvaluation(question, this.#deps, this.#files);
+    await evaluation.run();
+    return sshHostOfSettings(question.alias, evaluation, this.#deps);
+  }
+}
+
+/** Reads one host's configuration afresh. */
+export function readSshHost(alias: string, preset: SshHostPreset, deps: SshConfigDeps): Promise<SshHost> {
+  return new SshConfigReader(deps).read(alias, preset);
+}
+
+/** Names may come from a catalogue, and end in the commands of `Match exec` and `ProxyCommand`. */
+function checkHost(alias: string): void {
+  if (alias !== "" && alias.length <= 1024 && !/^-|['`"$\\;&<>|(){}\s\p{Cc}]/u.test(alias)) return;
+  throw new PosternError(
+    "config",
+    `Cannot use ${JSON.stringify(alias.slice(0, 64))} as the name of an ssh host`,
+    {
+      hint: "write the name of a Host of the ssh configuration, or a host name",
+    },
+  );
+}
+
+function checkUser(user: string): void {
+  if (user !== "" && !/^-|['`";&<>|(){}\p{Cc}]|\s-|\\$/u.test(user)) return;
+  throw new PosternError(
+    "config",
+    `Cannot use ${JSON.stringify(user.slice(0, 64))} as the name of an ssh user`,
+    { hint: "mend User of that host in the ssh configuration; ssh refuses such names too" },
+  );
+}

@@ -1,0 +1,52 @@
+import { sshConfig } from "../../wire/mod.ts";
+import type { SshConfigDeps } from "./ssh_config_deps.ts";
+import type { GivenSshOption, SshProblems } from "./ssh_settings.ts";
+
+/** What expanding a path needs; without tokens only `~` is expanded. */
+export interface SshPathContext {
+  readonly tokens?: sshConfig.SshTokens;
+  readonly deps: SshConfigDeps;
+  readonly problems: SshProblems;
+}
+
+/** The paths of an option, expanded; `none` is no path, undefined that nothing is given. */
+export function expandedSshPaths(
+  given: GivenSshOption | undefined,
+  context: SshPathContext,
+): readonly string[] | undefined {
+  return given?.values
+    .filter((value) => value.toLowerCase() !== "none")
+    .flatMap((value) => expandedPath(value, given, context) ?? []);
+}
+
+/** The agent's socket; undefined is none. */
+export function sshAgentSocket(
+  given: GivenSshOption | undefined,
+  context: SshPathContext & { readonly tokens: sshConfig.SshTokens },
+): string | undefined {
+  const { env } = context.deps;
+  const [value] = given?.values ?? [];
+  if (!given || value === undefined || value === "SSH_AUTH_SOCK") return env("SSH_AUTH_SOCK") || undefined;
+  if (value.toLowerCase() === "none") return undefined;
+  if (/^\$[A-Za-z_]\w*$/.test(value)) return env(value.slice(1)) || undefined;
+  if (/^\$(?!\{)/.test(value)) {
+    const message = `"${value}" is no name of a variable`;
+    context.problems.add("blocking", given, { option: given.option.name, message });
+    return undefined;
+  }
+  return expandedPath(value, given, context);
+}
+
+function expandedPath(
+  value: string,
+  given: GivenSshOption,
+  { tokens, deps, problems }: SshPathContext,
+): string | undefined {
+  const tilde = sshConfig.expandTilde(value, deps);
+  const expanded = "fault" in tilde || !tokens
+    ? tilde
+    : sshConfig.expandSshTokens(tilde.text, tokens, (name) => deps.env(name));
+  if ("text" in expanded) return expanded.text;
+  problems.add("blocking", given, { option: given.option.name, message: expanded.fault });
+  return undefined;
+}

@@ -1,0 +1,94 @@
+import { PosternError } from "../../words/mod.ts";
+import { within } from "../../core/mod.ts";
+import { sshConfig } from "../../wire/mod.ts";
+import type { SshConfigDeps } from "./ssh_config_deps.ts";
+import type { SshSettings } from "./ssh_settings.ts";
+import { sshTokens } from "./ssh_tokens.ts";
+
+/** How long a command of `Match exec` may take. */
+const execLimit = 10_000;
+
+/** What a `Match` line is judged by. */
+export interface SshMatchState {
+  readonly alias: string;
+  /** The name that stands for the host at this point of the configuration. */
+  readonly host: string;
+  readonly isFinal: boolean;
+  readonly settings: SshSettings;
+}
+
+/** Whether a `Match` line holds; failing is a line that cannot be judged, with the reason as its message. */
+export async function matchesSsh(
+  criteria: readonly sshConfig.SshCriterion[],
+  state: SshMatchState,
+  deps: SshConfigDeps,
+): Promise<boolean> {
+  let unjudged: string | undefined;
+  for (const criterion of criteria) {
+    if (sshConfig.unjudgedSshCriteria.includes(criterion.name)) {
+      unjudged ??= criterion.name;
+      continue;
+    }
+    if (await holds(criterion, state, deps) === criterion.isNegated) return false;
+  }
+  if (unjudged !== undefined) {
+    throw new PosternError("config", `the built-in engine cannot judge the condition "${unjudged}"`);
+  }
+  return true;
+}
+
+function holds(
+  { name, argument }: sshConfig.SshCriterion,
+  state: SshMatchState,
+  deps: SshConfigDeps,
+): boolean | Promise<boolean> {
+  const { settings } = state;
+  switch (name) {
+    case "all":
+      return true;
+    case "canonical":
+    case "final":
+      return state.isFinal;
+    case "host":
+      return sshConfig.matchesSshHostList(state.host, argument);
+    case "originalhost":
+      return sshConfig.matchesSshHostList(state.alias, argument);
+    case "user":
+      return sshConfig.matchesSshPatternList(settings.value("user") ?? deps.localUser, argument);
+    case "localuser":
+      return sshConfig.matchesSshPatternList(deps.localUser, argument);
+    case "tagged":
+      return sshConfig.matchesSshPatternList(settings.value("tag") ?? "", argument);
+    case "exec":
+      return succeeds(argument, state, deps);
+    default:
+      throw new PosternError("config", `the condition "${name}" is unknown`);
+  }
+}
+
+async function succeeds(command: string, state: SshMatchState, deps: SshConfigDeps): Promise<boolean> {
+  const { alias, host, settings } = state;
+  const expanded = sshConfig.expandSshTokens(
+    command,
+    sshTokens({
+      alias,
+      host,
+      port: settings.value("port") ?? "22",
+      user: settings.value("user") ?? deps.localUser,
+      keyName: settings.value("hostkeyalias") ?? host,
+      proxyJump: settings.value("proxyjump"),
+    }, deps),
+  );
+  if ("fault" in expanded) throw new PosternError("config", expanded.fault);
+  const shell = deps.env("SHELL") || "/bin/sh";
+  const { code } = await within(
+    {
+      clock: deps.clock,
+      ms: execLimit,
+      signal: deps.signal,
+      error: () => new PosternError("timeout", `its command has not ended within ${execLimit / 1000} s`),
+    },
+    (signal) => deps.run([shell, "-c", expanded.text], { signal }),
+  );
+  return code === 0;
+}

@@ -1,0 +1,70 @@
+import type { Clock } from "../../core/mod.ts";
+import type { Files, Process } from "../../world/mod.ts";
+import type { ReadSshHost } from "../hops/ssh_chain.ts";
+import type { SshConfigContents } from "./ssh_config_files.ts";
+import { SshConfigReader } from "./ssh_config_reader.ts";
+import type { SshHost } from "./ssh_host.ts";
+import type { SshSection } from "./ssh_section.ts";
+
+/** What the ssh configuration said when it was first asked. Disposing it ends commands that still run for it. */
+export interface SshReading extends Disposable {
+  readonly read: ReadSshHost;
+  /** The files that the answers so far come from, as they were. */
+  readonly contents?: SshConfigContents | undefined;
+}
+
+interface Reader {
+  readonly clock: Clock;
+  readonly files: Files;
+  readonly process: Pick<Process, "run" | "env" | "uid" | "account" | "hostName">;
+}
+
+/** Reads a person's ssh configuration, with what the section `ssh` says of it. */
+export function readingOf({ clock, files, process }: Reader): (section: SshSection) => SshReading {
+  return ({ config, agent }) => {
+    const ending = new AbortController();
+    let reader: Promise<SshConfigReader> | undefined;
+    let known: SshConfigReader | undefined;
+    const begin = async () => {
+      const { name, home } = await process.account();
+      return known = new SshConfigReader({
+        files,
+        clock,
+        signal: ending.signal,
+        run: (command, options) => process.run(command, options),
+        env: (variable) =>
+          variable === "SSH_AUTH_SOCK" && agent !== "auto" ? namedAgent(agent) : process.env(variable),
+        home: slashed(home),
+        localUser: name,
+        uid: process.uid,
+        hostname: () => process.hostName,
+        ...(config !== undefined && { userConfig: config }),
+      });
+    };
+    return {
+      get contents() {
+        return known?.contents;
+      },
+      read: async (alias, asked) => withAgent(await (await (reader ??= begin())).read(alias, asked), agent),
+      [Symbol.dispose]: () =>
+        ending.abort(new DOMException("The ssh configuration is read anew", "AbortError")),
+    };
+  };
+}
+
+/** A home of Windows with the slashes that patterns of files have: there both mean the same. */
+function slashed(home: string): string {
+  return /^[A-Za-z]:\\/.test(home) ? home.replaceAll("\\", "/") : home;
+}
+
+function namedAgent(agent: string): string | undefined {
+  return agent === "none" ? undefined : agent;
+}
+
+/** What postern's own configuration says of the agent counts more than what ssh's says. */
+function withAgent(host: SshHost, agent: string): SshHost {
+  if (agent === "auto") return host;
+  const { identityAgent: _, ...rest } = host;
+  const named = namedAgent(agent);
+  return named === undefined ? rest : { ...rest, identityAgent: named };
+}

@@ -1,0 +1,54 @@
+import { sshConfig } from "../../wire/mod.ts";
+import { type SshConfigDeps, sshConfigPaths } from "./ssh_config_deps.ts";
+import type { SshConfigEvaluation } from "./ssh_config_evaluation.ts";
+import type { JumpSpec, SshHost } from "./ssh_host.ts";
+import { type GivenSshOption, SshProblems } from "./ssh_settings.ts";
+import { sshRouteTokens, type SshTokenValues } from "./ssh_tokens.ts";
+
+/** How the host is reached: straight, through jump hosts, or through a command. */
+export type SshRoute = Pick<SshHost, "jumps" | "proxyCommand">;
+
+const straight: SshRoute = { jumps: [] };
+
+/** The way to a host that its ProxyJump or ProxyCommand asks for. */
+export function sshRoute(
+  evaluated: SshConfigEvaluation,
+  values: SshTokenValues,
+  deps: SshConfigDeps,
+): SshRoute {
+  const { settings, problems } = evaluated;
+  const jump = settings.given("proxyjump");
+  const command = settings.given("proxycommand");
+  if (jump && !command) return { jumps: jumpsOf(jump, sshRouteTokens(values), problems) };
+  const [text = "none"] = command?.values ?? [];
+  if (!command || text.toLowerCase() === "none") return straight;
+  const expanded = sshConfig.expandSshTokens(text, sshRouteTokens(values));
+  if ("fault" in expanded) {
+    problems.add("blocking", command, { option: "ProxyCommand", message: expanded.fault });
+    return straight;
+  }
+  const { host, port } = values;
+  const config = sshConfigPaths(deps).user;
+  const hops = sshConfig.parseSshHops(expanded.text, { host, port: Number(port), config });
+  return hops ? { jumps: hops } : { jumps: [], proxyCommand: expanded.text };
+}
+
+function jumpsOf(
+  given: GivenSshOption,
+  tokens: sshConfig.SshTokens,
+  problems: SshProblems,
+): readonly JumpSpec[] {
+  const jumps: JumpSpec[] = [];
+  for (const { user = "", host, port } of sshConfig.parseSshJumps(given.values[0] ?? "") ?? []) {
+    const there = sshConfig.expandSshTokens(host, tokens);
+    const login = sshConfig.expandSshTokens(user, tokens);
+    if ("fault" in there || "fault" in login) {
+      const message = "fault" in there ? there.fault : "fault" in login ? login.fault : "";
+      problems.add("blocking", given, { option: "ProxyJump", message });
+    } else {
+      const named = login.text === "" ? {} : { user: login.text };
+      jumps.push({ ...named, host: there.text, ...(port !== undefined && { port }) });
+    }
+  }
+  return jumps;
+}

@@ -1,0 +1,124 @@
+import { type Clock, type Conn, type DialOptions, StreamedConn } from "../../core/mod.ts";
+import type { EndedProgram, PipedProgram, Process } from "../../world/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import { foreignText } from "../sign_in/foreign_text.ts";
+
+export interface ProxyCommandDeps {
+  readonly process: Pick<Process, "pipe" | "env">;
+  readonly clock: Clock;
+}
+
+/**
+ * Runs a ProxyCommand as ssh does, in the person's shell, which it replaces; its input and output are the connection.
+ * A command that ends before it has brought a byte is a way that fails, and its last words tell why.
+ */
+export async function runProxyCommand(
+  command: string,
+  { process, clock }: ProxyCommandDeps,
+  { signal }: DialOptions,
+): Promise<Conn> {
+  const shell = process.env("SHELL") || "/bin/sh";
+  // Whoever gives up the dial ends the command; once it is done, the command lives as long as the connection.
+  const own = new AbortController();
+  const pass = () => own.abort(signal.reason);
+  signal.throwIfAborted();
+  signal.addEventListener("abort", pass, { once: true });
+  try {
+    const program = await process.pipe([shell, "-c", `exec ${command}`], { signal: own.signal });
+    const conn = new CommandConn(program, command);
+    try {
+      await begunOr(conn, clock);
+      own.signal.throwIfAborted();
+      return conn;
+    } catch (error) {
+      await conn[Symbol.asyncDispose]();
+      throw own.signal.aborted ? own.signal.reason : error;
+    }
+  } finally {
+    signal.removeEventListener("abort", pass);
+  }
+}
+
+/** Servers speak first; one that waits for our first word is not waited for. */
+function begunOr({ begun }: CommandConn, clock: Clock): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = clock.after(patience, resolve);
+  begun.then(resolve, reject).finally(() => timer[Symbol.dispose]());
+  return promise;
+}
+
+const patience = 500;
+const early = 4096;
+
+/** The connection that a command makes; its first read tells when the command has failed. */
+class CommandConn extends StreamedConn implements Conn {
+  readonly isSocket = true;
+  /** Resolves with the first byte, fails with what the command says when it ends before. */
+  readonly begun: Promise<void>;
+  readonly #program: PipedProgram;
+  readonly #command: string;
+  #early: Uint8Array<ArrayBuffer> | undefined;
+  #isAborted = false;
+
+  constructor(program: PipedProgram, command: string) {
+    super();
+    this.#program = program;
+    this.#command = command;
+    this.begun = this.#begin();
+    // Whoever reads is told the same.
+    this.begun.catch(() => {});
+  }
+
+  get peer(): string {
+    return this.#program.conn.peer;
+  }
+
+  async read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
+    if (!this.#isAborted) await this.begun;
+    if (!this.#early || this.#isAborted) return await this.#program.conn.read(into);
+    const part = this.#early.subarray(0, into.length);
+    into.set(part);
+    this.#early = part.length < this.#early.length ? this.#early.subarray(part.length) : undefined;
+    return part.length;
+  }
+
+  write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    return this.#program.conn.write(bytes);
+  }
+
+  closeWrite(): Promise<void> {
+    return this.#program.conn.closeWrite();
+  }
+
+  abort(reason?: unknown): void {
+    this.#isAborted = true;
+    this.#program.conn.abort(reason);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isAborted = true;
+    await this.#program.conn[Symbol.asyncDispose]();
+  }
+
+  async #begin(): Promise<void> {
+    const { conn, ended } = this.#program;
+    const into = new Uint8Array(early);
+    const count = await conn.read(into);
+    if (count !== null) this.#early = into.subarray(0, count);
+    else {
+      await conn.closeWrite().catch(() => {});
+      throw commandFailure(this.#command, await ended);
+    }
+  }
+}
+
+function commandFailure(command: string, { code, stderr }: EndedProgram): PosternError {
+  const lines = foreignText(stderr, { limit: 8192 }).split("\n").map((line) => line.trim());
+  const last = lines.findLast((line) => line !== "");
+  const said = last === undefined ? "" : `: ${last.slice(0, 300)}`;
+  const ends = `it ended with code ${code} before the server said a word${said}`;
+  return new PosternError("unreachable", `Cannot use the ProxyCommand "${foreignText(command)}": ${ends}`, {
+    detail: "host",
+    hint: `run it yourself: ${foreignText(command)}`,
+  });
+}

@@ -1,0 +1,101 @@
+import type { Conn, DialOptions } from "../../core/mod.ts";
+import type { Dialer, Network } from "../../world/mod.ts";
+import { parseIp, PosternError } from "../../words/mod.ts";
+import { type Connect, firstConnected, type FirstConnectedOptions } from "../../http/mod.ts";
+import type { SshHost } from "../config/ssh_host.ts";
+import type { SshServices } from "../ssh_services.ts";
+
+/** Connects to the first host of a chain. */
+export type ReachSshHost = (host: SshHost, options: DialOptions) => Promise<Conn>;
+
+interface Reaching {
+  readonly network: Pick<Network, "connect" | "lookup">;
+  readonly services: Pick<SshServices, "runCommand" | "clock">;
+  /** No `via` stands between: BindAddress and AddressFamily then have a meaning. */
+  readonly isStraight: boolean;
+}
+
+const known = new WeakMap<Dialer, ReachSshHost>();
+
+/** The same function for the same dialer: chains share their first host only if they reach it in the same way. */
+export function reachingThrough(dialer: Dialer, reaching: Reaching): ReachSshHost {
+  let reach = known.get(dialer);
+  if (!reach) {
+    reach = (host, options) => reachSshHost(host, { ...reaching, dialer, options });
+    known.set(dialer, reach);
+  }
+  return reach;
+}
+
+interface Reach extends Reaching {
+  readonly dialer: Dialer;
+  readonly options: DialOptions;
+}
+
+async function reachSshHost(host: SshHost, { dialer, options, ...reaching }: Reach): Promise<Conn> {
+  const { network, services: { runCommand, clock }, isStraight } = reaching;
+  const { signal } = options;
+  const to = { clock, signal, name: host.hostName, port: host.port };
+  const { alias, hostName, port, proxyCommand, bindAddress, addressFamily: family } = host;
+  if (proxyCommand !== undefined) {
+    if (runCommand) return await runCommand(proxyCommand, options);
+    throw new PosternError("config", `Cannot use ssh ${alias}: its ProxyCommand cannot be run here`, {
+      hint: "use engine: openssh for this host",
+    });
+  }
+  if (bindAddress !== undefined && isStraight) {
+    const from = parseIp(bindAddress)
+      ? bindAddress
+      : await firstAddress(bindAddress, host, { network, options });
+    const wanted = from.includes(":") ? "inet6" : "inet";
+    return await toAny(
+      await addressesOf(hostName, { family: wanted, network, options }),
+      (address, { signal }) => network.connect({ host: address, port }, { signal, from }),
+      to,
+    );
+  }
+  // What a name means behind a way is found out there.
+  if (!isStraight || family === "any" || parseIp(hostName)) {
+    return await dialer({ host: hostName, port }, options);
+  }
+  const addresses = await addressesOf(hostName, { family, network, options });
+  return await toAny(
+    addresses,
+    (address, { signal }) => dialer({ host: address, port }, { ...options, signal }),
+    to,
+  );
+}
+
+type Family = "inet" | "inet6";
+
+async function firstAddress(
+  name: string,
+  { addressFamily }: SshHost,
+  { network, options }: { network: Pick<Network, "lookup">; options: DialOptions },
+): Promise<string> {
+  const addresses = addressFamily === "any"
+    ? await network.lookup(name, options)
+    : await addressesOf(name, { family: addressFamily, network, options });
+  return addresses[0] ?? name;
+}
+
+/** The addresses of one family; never empty. */
+async function addressesOf(
+  name: string,
+  { family, network, options }: { family: Family; network: Pick<Network, "lookup">; options: DialOptions },
+): Promise<readonly string[]> {
+  const all = parseIp(name) ? [name] : await network.lookup(name, options);
+  const wanted = all.filter((address) => address.includes(":") === (family === "inet6"));
+  if (wanted.length > 0) return wanted;
+  const kind = family === "inet6" ? "IPv6" : "IPv4";
+  throw new PosternError("name_not_found", `Cannot reach ${name}: it has no ${kind} address`, {
+    hint: "see AddressFamily and BindAddress of this host in the ssh configuration",
+  });
+}
+
+/** The first one that answers: an address that says nothing must not keep those after it waiting. */
+function toAny(addresses: readonly string[], connect: Connect, to: FirstConnectedOptions): Promise<Conn> {
+  const [only] = addresses;
+  if (only !== undefined && addresses.length === 1) return connect(only, { signal: to.signal });
+  return firstConnected(addresses, connect, to);
+}

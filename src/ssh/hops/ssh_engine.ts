@@ -1,0 +1,296 @@
+import { Buffer } from "node:buffer";
+import { ChaChaPolyCipher, ChaChaPolyDecipher, type ChaChaTools } from "../session/chacha20_poly1305.ts";
+import {
+  type AlgorithmConstants,
+  loadSsh2,
+  type Ssh2Cipher,
+  type Ssh2Decipher,
+  type Ssh2Library,
+  type Ssh2Protocol,
+} from "../session/ssh2_library.ts";
+
+/** Algorithm names in the order of preference; absent lists are the defaults. */
+export interface SshAlgorithms {
+  readonly kex?: readonly string[] | undefined;
+  readonly hostKey?: readonly string[] | undefined;
+  readonly ciphers?: readonly string[] | undefined;
+  readonly macs?: readonly string[] | undefined;
+}
+
+/** What ssh2 tells of the messages it has read. The first argument is ssh2's own object. */
+export interface SshMessageHandlers {
+  DISCONNECT(engine: unknown, reason: number, description: string): void;
+  SERVICE_ACCEPT(engine: unknown, name: string): void;
+  EXT_INFO(
+    engine: unknown,
+    extensions: readonly { readonly name: string; readonly algs?: readonly string[] }[],
+  ): void;
+  USERAUTH_SUCCESS(engine: unknown): void;
+  USERAUTH_FAILURE(engine: unknown, methods: readonly string[], partial: boolean): void;
+  USERAUTH_PK_OK(engine: unknown): void;
+  USERAUTH_PASSWD_CHANGEREQ(engine: unknown, prompt: string): void;
+  USERAUTH_INFO_REQUEST(
+    engine: unknown,
+    name: string,
+    instructions: string,
+    questions: readonly { readonly prompt: string; readonly echo: boolean }[],
+  ): void;
+  REQUEST_SUCCESS(engine: unknown): void;
+  REQUEST_FAILURE(engine: unknown): void;
+  GLOBAL_REQUEST(engine: unknown, name: string, wantsReply: boolean): void;
+  CHANNEL_OPEN(engine: unknown, channel: { readonly sender: number }): void;
+  CHANNEL_OPEN_CONFIRMATION(
+    engine: unknown,
+    channel: {
+      readonly recipient: number;
+      readonly sender: number;
+      readonly window: number;
+      readonly packetSize: number;
+    },
+  ): void;
+  CHANNEL_OPEN_FAILURE(engine: unknown, recipient: number, reason: number, description: string): void;
+  CHANNEL_DATA(engine: unknown, recipient: number, data: Uint8Array<ArrayBuffer>): void;
+  CHANNEL_EXTENDED_DATA(
+    engine: unknown,
+    recipient: number,
+    data: Uint8Array<ArrayBuffer>,
+    type: number,
+  ): void;
+  CHANNEL_WINDOW_ADJUST(engine: unknown, recipient: number, amount: number): void;
+  CHANNEL_EOF(engine: unknown, recipient: number): void;
+  CHANNEL_CLOSE(engine: unknown, recipient: number): void;
+  CHANNEL_REQUEST(engine: unknown, recipient: number, type: string, wantsReply: boolean): void;
+}
+
+export interface SshEngineOptions {
+  readonly algorithms: SshAlgorithms;
+  readonly handlers: SshMessageHandlers;
+  /** Takes bytes for the server; they must be used or copied at once. */
+  readonly onOutput: (bytes: Uint8Array) => void;
+  /** Told once, of what ends the conversation. */
+  readonly onFailure: (error: Error) => void;
+  /**
+   * Asked for each key exchange whether the server's key is right; undefined when `decide` tells it later. That is for
+   * the first one only: in a later one, ssh2 would go on sending under the old keys meanwhile.
+   */
+  readonly onHostKey: (
+    key: Uint8Array<ArrayBuffer>,
+    decide: (isRight: boolean) => void,
+  ) => boolean | undefined;
+  /** Told after each key exchange. */
+  readonly onKeysExchanged: () => void;
+}
+
+/**
+ * The ssh protocol as ssh2 speaks it: key exchange, encryption, framing and the reading of messages. Sign-in,
+ * channels and time are ours. This file alone knows ssh2's insides; a test fails when they move.
+ */
+export class SshEngine {
+  readonly #protocol: Ssh2Protocol;
+  readonly #library: Ssh2Library;
+
+  private constructor(library: Ssh2Library, options: SshEngineOptions) {
+    this.#library = library;
+    const { algorithms } = options;
+    const { constants } = library;
+    const pick = (wanted: readonly string[] | undefined, usual: string[], known: string[]) =>
+      wanted ? wanted.filter((name) => known.includes(name)) : usual;
+    const streams = {
+      cipher: pick(algorithms.ciphers, quickFirst(constants.DEFAULT_CIPHER), constants.SUPPORTED_CIPHER),
+      mac: pick(algorithms.macs, constants.DEFAULT_MAC, constants.SUPPORTED_MAC),
+      // Compressing what is mostly TLS costs time and gains nothing.
+      compress: ["none"],
+      lang: [],
+    };
+    this.#protocol = new library.Protocol({
+      ident: "postern",
+      offer: {
+        kex: pick(algorithms.kex, constants.DEFAULT_KEX, constants.SUPPORTED_KEX),
+        serverHostKey: pick(
+          algorithms.hostKey,
+          usualHostKeys(constants),
+          constants.SUPPORTED_SERVER_HOST_KEY,
+        ),
+        cs: streams,
+        sc: streams,
+      },
+      onWrite: options.onOutput,
+      onError: options.onFailure,
+      onHandshakeComplete: options.onKeysExchanged,
+      hostVerifier: options.onHostKey,
+      messageHandlers: options.handlers,
+    });
+    watchCiphers(this.#protocol, library.tools);
+  }
+
+  /** Loads ssh2 where that was not done before. */
+  static async create(options: SshEngineOptions): Promise<SshEngine> {
+    return new SshEngine(await loadSsh2(), options);
+  }
+
+  /** The kinds of host keys it can check, best first; those of `onRequest` only where a person asks for them. */
+  static async hostKeyAlgorithms(): Promise<
+    { readonly usual: readonly string[]; readonly onRequest: readonly string[] }
+  > {
+    const { constants } = await loadSsh2();
+    return { usual: usualHostKeys(constants), onRequest: weakHostKeys };
+  }
+
+  /** Names a list of which nothing is known here. */
+  static async unknownAlgorithms(algorithms: SshAlgorithms): Promise<string | undefined> {
+    const { constants } = await loadSsh2();
+    const lists = [
+      ["KexAlgorithms", algorithms.kex, constants.SUPPORTED_KEX],
+      ["Ciphers", algorithms.ciphers, constants.SUPPORTED_CIPHER],
+      ["MACs", algorithms.macs, constants.SUPPORTED_MAC],
+    ] as const;
+    return lists.find(([, wanted, known]) => wanted && !wanted.some((name) => known.includes(name)))?.[0];
+  }
+
+  /** What the exchange hash of the first key exchange was: signatures are bound to it. */
+  get sessionId(): Uint8Array {
+    return this.#protocol._kex.sessionID;
+  }
+
+  /** Says who we are. */
+  start(): void {
+    this.#protocol.start();
+  }
+
+  /** Takes bytes of the server; throws where they make no sense. Not kept once the first keys are exchanged. */
+  receive({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): void {
+    this.#protocol.parse(Buffer.from(buffer, byteOffset, byteLength), 0, byteLength);
+  }
+
+  requestService(name: string): void {
+    this.#protocol.service(name);
+  }
+
+  /** Sends a whole message of the sign-in; `method` decides how an ambiguous answer is read (RFC 4252, section 5). */
+  sendSignIn(method: string, payload: Uint8Array): void {
+    this.#protocol._authsQueue.push(method);
+    this.#send(payload);
+  }
+
+  /** Sends a whole message for which no method of ssh2 fits. */
+  #send(payload: Uint8Array): void {
+    const { write } = this.#protocol._packetRW;
+    const at = write.allocStart;
+    const packet = write.alloc(payload.length);
+    packet.set(payload, at);
+    this.#library.sendPacket(this.#protocol, write.finalize(packet));
+  }
+
+  openTcp(channel: number, { window, packetSize, host, port, origin }: {
+    window: number;
+    packetSize: number;
+    host: string;
+    port: number;
+    origin: string;
+  }): void {
+    const ends = { dstIP: host, dstPort: port, srcIP: origin, srcPort: 0 };
+    this.#protocol.directTcpip(channel, window, packetSize, ends);
+  }
+
+  /** Encrypts at once: `bytes` may be reused after. */
+  sendData(channel: number, { buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): void {
+    this.#protocol.channelData(channel, Buffer.from(buffer, byteOffset, byteLength));
+  }
+
+  sendWindow(channel: number, amount: number): void {
+    this.#protocol.channelWindowAdjust(channel, amount);
+  }
+
+  sendEnd(channel: number): void {
+    this.#protocol.channelEOF(channel);
+  }
+
+  sendClose(channel: number): void {
+    this.#protocol.channelClose(channel);
+  }
+
+  /** A request that every server answers, be it with "unknown". */
+  sendPing(): void {
+    this.#protocol.ping();
+  }
+
+  refuseRequest(): void {
+    this.#protocol.requestFailure();
+  }
+
+  refuseChannelRequest(channel: number): void {
+    this.#protocol.channelFailure(channel);
+  }
+
+  /** Refuses a channel that the server wants to open: we asked for none. */
+  refuseChannel(channel: number): void {
+    this.#protocol.channelOpenFail(channel, administrativelyProhibited, "");
+  }
+
+  disconnect(): void {
+    this.#protocol.disconnect(byApplication);
+  }
+
+  /** Ends all use of it. */
+  free(): void {
+    const { _cipher, _decipher } = this.#protocol;
+    this.#protocol.cleanup();
+    release(_cipher);
+    release(_decipher);
+  }
+}
+
+/** A cipher that lives as long as its keys is the system's until it is told to finish. */
+function release(
+  cipher: Ssh2Cipher | Ssh2Decipher | ChaChaPolyCipher | ChaChaPolyDecipher | undefined,
+): void {
+  const running = cipher && "_cipherInstance" in cipher
+    ? cipher._cipherInstance
+    : cipher && "_decipherInstance" in cipher
+    ? cipher._decipherInstance
+    : undefined;
+  try {
+    running?.final();
+  } catch {
+    // Finished already, or in the middle of a packet that will never be whole: released in any case.
+  }
+}
+
+/** Deno's AES runs at half the speed of its ChaCha20; as it happens, OpenSSH prefers the same. */
+function quickFirst(ciphers: readonly string[]): string[] {
+  return ciphers.toSorted((a, b) => Number(b.startsWith("chacha20")) - Number(a.startsWith("chacha20")));
+}
+
+/** Signs with SHA-1. */
+const weakHostKeys: readonly string[] = ["ssh-rsa"];
+
+function usualHostKeys({ DEFAULT_SERVER_HOST_KEY }: AlgorithmConstants): string[] {
+  return DEFAULT_SERVER_HOST_KEY.filter((name) => !weakHostKeys.includes(name));
+}
+
+const administrativelyProhibited = 1;
+const byApplication = 11;
+
+/** Puts our chacha20-poly1305 in the place of ssh2's own whenever a key exchange makes one, and releases the old. */
+function watchCiphers(protocol: Ssh2Protocol, tools: ChaChaTools): void {
+  let out = protocol._cipher;
+  let into = protocol._decipher;
+  Object.defineProperties(protocol, {
+    _cipher: {
+      get: () => out,
+      set: (made: Ssh2Cipher) => {
+        release(out);
+        const { _encKeyMain: main, _encKeyPktLen: lengths, outSeqno: sequence, _onWrite: write } = made;
+        out = main && lengths ? new ChaChaPolyCipher({ main, lengths, sequence, write }, tools) : made;
+      },
+    },
+    _decipher: {
+      get: () => into,
+      set: (made: Ssh2Decipher) => {
+        release(into);
+        const { _decKeyMain: main, _decKeyPktLen: lengths, inSeqno: sequence, _onPayload: onPayload } = made;
+        into = main && lengths ? new ChaChaPolyDecipher({ main, lengths, sequence, onPayload }, tools) : made;
+      },
+    },
+  });
+}

@@ -1,0 +1,167 @@
+import { asPosternError, describe, PosternError } from "../../words/mod.ts";
+import type { Clock } from "../../core/mod.ts";
+import type { Files } from "../../world/mod.ts";
+import {
+  type HmacSha1,
+  type KnownHostEntry,
+  type KnownHosts,
+  type KnownHostsProblem,
+  matchesKnownHost,
+  parseKnownHosts,
+  parsePublicKey,
+  type SshPublicKey,
+} from "../../wire/mod.ts";
+import type { SshConfigProblem } from "../config/ssh_host.ts";
+
+/** A line about a host, and where it stands. */
+export interface KnownHostMatch {
+  readonly file: string;
+  readonly line: number;
+  readonly kind: KnownHostEntry["kind"];
+  readonly key: SshPublicKey;
+}
+
+/** What several files say about a name. */
+export interface KnownHostMatches {
+  /** In the order of the files and of their lines. */
+  readonly matches: readonly KnownHostMatch[];
+  /** Files that are there and could not be read; a missing one is like an empty one. */
+  readonly failures: readonly PosternError[];
+}
+
+interface Read {
+  readonly stamp: string;
+  readonly hosts: KnownHosts;
+  /** Hashes are dear, and the same few names are asked for again and again. */
+  readonly byName: Map<string, readonly KnownHostMatch[]>;
+}
+
+/** Known hosts files as they are now: read on first use, and again when they were modified. */
+export class KnownHostsFiles {
+  readonly #files: Files;
+  readonly #clock: Clock;
+  readonly #read = new Map<string, Read>();
+
+  constructor({ files, clock }: { readonly files: Files; readonly clock: Clock }) {
+    this.#files = files;
+    this.#clock = clock;
+  }
+
+  async matches(paths: readonly string[], name: string): Promise<KnownHostMatches> {
+    const hmacSha1 = await loadHmacSha1();
+    const matches: KnownHostMatch[] = [];
+    const failures: PosternError[] = [];
+    for (const path of paths) {
+      try {
+        const read = await this.#fresh(path);
+        if (read) matches.push(...await this.#matchesOf(read, { path, name, hmacSha1 }));
+      } catch (error) {
+        failures.push(asPosternError(error));
+      }
+    }
+    return { matches, failures };
+  }
+
+  /** The lines that are ignored because they are broken, and the files that cannot be read. */
+  async problems(paths: readonly string[], option: string): Promise<SshConfigProblem[]> {
+    const found: SshConfigProblem[] = [];
+    for (const file of paths) {
+      try {
+        const read = await this.#fresh(file);
+        for (const { line, message } of read ? problemsOf(read.hosts) : []) {
+          found.push({ severity: "note", file, line, option, message: `this line is ignored: ${message}` });
+        }
+      } catch (error) {
+        found.push({ severity: "note", file, line: 0, option, message: asPosternError(error).message });
+      }
+    }
+    return found;
+  }
+
+  /** Reads a file anew next time, whatever its date says. */
+  forget(path: string): void {
+    this.#read.delete(path);
+  }
+
+  /** Reads every file anew next time. */
+  forgetAll(): void {
+    this.#read.clear();
+  }
+
+  /** As ssh, only lines about the name have their keys read, and one that cannot be read says nothing. */
+  async #matchesOf(
+    { hosts, byName }: Read,
+    { path, name, hmacSha1 }: { path: string; name: string; hmacSha1: HmacSha1 },
+  ): Promise<readonly KnownHostMatch[]> {
+    const known = byName.get(name);
+    if (known) return known;
+    const matches: KnownHostMatch[] = [];
+    let hashes = 0;
+    for (const entry of hosts.entries) {
+      if ("salt" in entry.names && ++hashes % mostHashes === 0) {
+        await new Promise<void>((resolve) => this.#clock.after(0, resolve));
+      }
+      if (!matchesKnownHost(entry.names, name, hmacSha1)) continue;
+      const key = keyOf(entry);
+      if (typeof key !== "string") matches.push({ file: path, line: entry.line, kind: entry.kind, key });
+    }
+    byName.set(name, matches);
+    return matches;
+  }
+
+  async #fresh(path: string): Promise<Read | undefined> {
+    if (remembersNothing(path)) return undefined;
+    const info = await this.#files.info(path);
+    if (!info) {
+      this.#read.delete(path);
+      return undefined;
+    }
+    // A pipe would be waited for without end.
+    if (info.kind !== "file") {
+      throw new PosternError("config", `Cannot read "${path}": it is not a regular file`, {
+        hint: "name a file for UserKnownHostsFile and GlobalKnownHostsFile, or none",
+      });
+    }
+    const stamp = `${info.modified}/${info.size}`;
+    const known = this.#read.get(path);
+    if (known?.stamp === stamp) return known;
+    const bytes = await this.#files.read(path, { limit: mostBytes });
+    const read = { stamp, hosts: parseKnownHosts(bytes), byName: new Map() };
+    this.#read.set(path, read);
+    return read;
+  }
+}
+
+/** Whether a path stands for no file: `none`, or what is always empty. */
+export function remembersNothing(path: string): boolean {
+  return path === "none" || path === "/dev/null";
+}
+
+/** Some 80,000 lines. */
+const mostBytes = 16 * 1024 * 1024;
+
+/** How many hashes are made between two turns of the loop: some 10 ms of work. */
+const mostHashes = 500;
+
+/** The key of a line; a sentence where there is none to read. */
+function keyOf({ type, base64 }: KnownHostEntry): SshPublicKey | string {
+  try {
+    return parsePublicKey(type, base64);
+  } catch (error) {
+    return describe(error);
+  }
+}
+
+function problemsOf({ entries, problems }: KnownHosts): readonly KnownHostsProblem[] {
+  const unreadable = entries.flatMap((entry) => {
+    const message = keyOf(entry);
+    return typeof message === "string" ? [{ line: entry.line, message }] : [];
+  });
+  return [...problems, ...unreadable].sort((one, other) => one.line - other.line);
+}
+
+/** Node's, because it answers at once: WebCrypto takes a turn of the loop for each of thousands of lines. */
+export async function loadHmacSha1(): Promise<HmacSha1> {
+  const { createHmac } = await import("node:crypto");
+  return (key, message) => createHmac("sha1", key).update(message).digest();
+}

@@ -1,0 +1,73 @@
+import { type Clock, pause } from "../../core/mod.ts";
+import type { Files } from "../../world/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import { formatKnownHost, isPlainKnownHost, type SshPublicKey } from "../../wire/mod.ts";
+import { loadHmacSha1 } from "./known_hosts_files.ts";
+
+export interface RecordHostKeyOptions {
+  readonly path: string;
+  readonly name: string;
+  readonly key: SshPublicKey;
+  /** HashKnownHosts. */
+  readonly hashes: boolean;
+  readonly files: Files;
+  readonly clock: Clock;
+  /** Asked under the lock: another session may have recorded a key of this host meanwhile. */
+  readonly isStillNew: () => Promise<boolean>;
+}
+
+/** Adds a line to a known hosts file, unless the host is in it by now (false): one write, under a lock. */
+export async function recordHostKey(
+  options: RecordHostKeyOptions,
+  { signal }: { signal: AbortSignal },
+): Promise<boolean> {
+  const { path, files, isStillNew } = options;
+  await makeDirectory(path, files);
+  using _lock = await locked(options, { signal });
+  if (!await isStillNew()) return false;
+  const line = await lineFor(options);
+  // An editor may have left the last line without its end.
+  const needsEnd = await endsInside(path, files);
+  using file = await files.append(path);
+  await file.write(needsEnd ? `\n${line}` : line);
+  return true;
+}
+
+async function lineFor({ name, key, hashes }: RecordHostKeyOptions): Promise<string> {
+  // An alias such as "*" would trust the key for every host there is; hashed, it means itself.
+  if (!hashes && isPlainKnownHost(name)) return formatKnownHost({ name, key });
+  const salt = crypto.getRandomValues(new Uint8Array(20));
+  return formatKnownHost({ name, key, hash: { salt, hmacSha1: await loadHmacSha1() } });
+}
+
+/** One that exists stays as it is, whoever may look into it. */
+async function makeDirectory(path: string, files: Files): Promise<void> {
+  const cut = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));
+  const directory = path.slice(0, cut);
+  if (cut > 0 && !await files.info(directory)) await files.privateDirectory(directory);
+}
+
+/** The lock of the file itself, which this also makes, for us alone: nothing else is left lying around. */
+async function locked(
+  { path, files, clock }: RecordHostKeyOptions,
+  { signal }: { signal: AbortSignal },
+): Promise<Disposable> {
+  const end = clock.now() + patience;
+  while (true) {
+    const lock = await files.lock(path, { isTheirs: true });
+    if (lock) return lock;
+    if (clock.now() >= end) {
+      throw new PosternError("timeout", `Cannot lock "${path}": another program has held it for 2 s`);
+    }
+    await pause(clock, 50, { signal });
+  }
+}
+
+const patience = 2000;
+
+async function endsInside(path: string, files: Files): Promise<boolean> {
+  const size = (await files.info(path))?.size ?? 0;
+  if (size === 0) return false;
+  const [last] = await files.readFrom(path, size - 1, 1);
+  return last !== 10;
+}

@@ -1,0 +1,64 @@
+import { SshReader, SshWriter } from "../session/ssh_writer.ts";
+
+const suffix = "-cert-v01@openssh.com";
+
+/** The type that a public key or certificate begins with. */
+export function blobType(blob: Uint8Array<ArrayBuffer>): string | undefined {
+  return new SshReader(blob).text();
+}
+
+/** Whether a type is that of a certificate. */
+export function isCertificateType(type: string): boolean {
+  return type.endsWith(suffix);
+}
+
+/** The type of the key that a certificate is about. */
+export function plainType(type: string): string {
+  return isCertificateType(type) ? type.slice(0, -suffix.length) : type;
+}
+
+/** The public key inside a certificate (PROTOCOL.certkeys); undefined for kinds that are not known. */
+export function keyOfCertificate(blob: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | undefined {
+  const reader = new SshReader(blob);
+  const type = reader.text();
+  const fields = type === undefined ? undefined : fieldsOf[plainType(type)];
+  // The nonce comes first.
+  if (type === undefined || !isCertificateType(type) || fields === undefined || !reader.string()) {
+    return undefined;
+  }
+  const writer = new SshWriter().string(plainType(type));
+  for (let field = 0; field < fields; field++) {
+    const value = reader.string();
+    if (!value) return undefined;
+    writer.string(value);
+  }
+  return writer.bytes();
+}
+
+const fieldsOf: Readonly<Record<string, number>> = {
+  "ssh-ed25519": 1,
+  "ssh-rsa": 2,
+  "ecdsa-sha2-nistp256": 2,
+  "ecdsa-sha2-nistp384": 2,
+  "ecdsa-sha2-nistp521": 2,
+  "sk-ssh-ed25519@openssh.com": 2,
+  "sk-ecdsa-sha2-nistp256@openssh.com": 3,
+};
+
+/** The key or certificate in the first line of a `.pub` file. */
+export function readPublicLine(text: string): Uint8Array<ArrayBuffer> | undefined {
+  const [type = "", base64 = ""] = text.trim().split(/\s+/);
+  if (!/^[A-Za-z0-9+/]+=*$/.test(base64)) return undefined;
+  const blob = fromBase64(base64);
+  return blob && blobType(blob) === type ? blob : undefined;
+}
+
+/** The bytes of a base64 text; undefined where it is none. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  } catch (error) {
+    if (error instanceof DOMException) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,83 @@
+import { Buffer } from "node:buffer";
+import type { JsonWebKey, KeyObject } from "node:crypto";
+import { fromBase64 } from "./ssh_certificate.ts";
+import { SshReader, SshWriter } from "../session/ssh_writer.ts";
+
+export type EcCurve = "nistp256" | "nistp384" | "nistp521";
+
+/** How each curve is called elsewhere, and how long its numbers are. */
+const curves: Readonly<Record<EcCurve, { readonly jwk: string; readonly size: number }>> = {
+  nistp256: { jwk: "P-256", size: 32 },
+  nistp384: { jwk: "P-384", size: 48 },
+  nistp521: { jwk: "P-521", size: 66 },
+};
+
+/** The public part of a key as ssh writes it (RFC 4253, RFC 5656, RFC 8709). */
+export function publicBlob(key: KeyObject): Uint8Array<ArrayBuffer> {
+  const jwk = key.export({ format: "jwk" });
+  const field = (value: unknown) => Buffer.from(typeof value === "string" ? value : "", "base64url");
+  if (jwk.kty === "RSA") {
+    return new SshWriter().string("ssh-rsa").string(mpint(field(jwk.e))).string(mpint(field(jwk.n))).bytes();
+  }
+  if (jwk.kty === "OKP" && jwk.crv === "Ed25519") {
+    return new SshWriter().string("ssh-ed25519").string(field(jwk.x)).bytes();
+  }
+  const curve = Object.entries(curves).find(([, { jwk: name }]) => name === jwk.crv)?.[0];
+  if (jwk.kty !== "EC" || curve === undefined) {
+    throw new Error(`keys of the kind ${jwk.crv ?? jwk.kty} are not known`);
+  }
+  const point = Buffer.concat([Uint8Array.of(4), field(jwk.x), field(jwk.y)]);
+  return new SshWriter().string(`ecdsa-sha2-${curve}`).string(curve).string(point).bytes();
+}
+
+/** An ecdsa signature as ssh writes it (RFC 5656, section 3.1.2), from the two numbers side by side. */
+export function ecdsaSignature(pair: Uint8Array): Uint8Array<ArrayBuffer> {
+  const half = pair.length / 2;
+  return new SshWriter().string(mpint(pair.subarray(0, half))).string(mpint(pair.subarray(half))).bytes();
+}
+
+/** The key in a SEC 1 PEM (RFC 5915), its public point taken from the ssh form. */
+export function ecKeyOf(
+  pem: string,
+  { curve, blob }: { readonly curve: EcCurve; readonly blob: Uint8Array<ArrayBuffer> },
+): JsonWebKey {
+  const { jwk: crv, size } = curves[curve];
+  const der = fromBase64(pem.replace(/-----[^-]*-----|\s+/g, ""));
+  const reader = new SshReader(blob);
+  reader.string();
+  reader.string();
+  const point = reader.string();
+  const number = der && privateNumber(der);
+  if (!number || !point || point.length !== 1 + 2 * size) throw new Error("it is damaged");
+  const d = new Uint8Array(size);
+  const digits = number.subarray(number.findIndex((byte) => byte !== 0));
+  d.set(digits, size - digits.length);
+  const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64url");
+  return {
+    kty: "EC",
+    crv,
+    d: text(d),
+    x: text(point.subarray(1, 1 + size)),
+    y: text(point.subarray(1 + size)),
+  };
+}
+
+/** The first OCTET STRING of SEQUENCE { INTEGER 1, OCTET STRING … }. */
+function privateNumber(der: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | undefined {
+  // The length of the outer sequence takes one byte, or more behind one that tells how many.
+  const start = 2 + ((der[1] ?? 0) > 0x80 ? (der[1] ?? 0) & 0x7f : 0) + 3;
+  const length = der[start + 1] ?? 0;
+  if (der[0] !== 0x30 || der[start] !== 4 || length > 0x7f) return undefined;
+  return der.subarray(start + 2, start + 2 + length);
+}
+
+/** Without leading zeros, but one where the first bit would say "negative" (RFC 4251, section 5). */
+function mpint(bytes: Uint8Array): Uint8Array {
+  const first = bytes.findIndex((byte) => byte !== 0);
+  if (first < 0) return new Uint8Array();
+  const digits = bytes.subarray(first);
+  if ((digits[0] ?? 0) < 0x80) return digits;
+  const padded = new Uint8Array(digits.length + 1);
+  padded.set(digits, 1);
+  return padded;
+}

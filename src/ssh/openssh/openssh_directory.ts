@@ -1,0 +1,136 @@
+import { type Clock, type Log, Messages, within } from "../../core/mod.ts";
+import { describe, PosternError } from "../../words/mod.ts";
+import type { Files, Network, Process } from "../../world/mod.ts";
+import { sshMux } from "../../wire/mod.ts";
+
+export interface OpensshDirectoryOptions {
+  /** Where directories of this kind are; made if missing, for us alone. */
+  readonly parent: string;
+  readonly platform: Process["platform"];
+  readonly network: Pick<Network, "connect">;
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Where the control sockets of our masters are: a directory for this process alone, made when it is first needed. A
+ * lock beside it tells that we live. What a killed process has left, masters too, is ended and removed then.
+ */
+export class OpensshDirectory implements AsyncDisposable {
+  readonly #options: OpensshDirectoryOptions;
+  readonly #path: string;
+  #claiming: Promise<Disposable> | undefined;
+  #sockets = 0;
+  #isOver = false;
+
+  constructor(options: OpensshDirectoryOptions) {
+    this.#options = options;
+    // Short, because the path of a socket may have 103 bytes on macOS.
+    this.#path = `${options.parent}/${crypto.randomUUID().slice(0, 8)}`;
+  }
+
+  /** The path for a new control socket. */
+  async socket(): Promise<string> {
+    if (this.#isOver) throw new PosternError("cancelled", "The ssh masters were closed here");
+    const claiming = this.#claiming ??= this.#claim();
+    try {
+      await claiming;
+    } catch (error) {
+      // What is wrong with the place may be mended by the next time.
+      if (this.#claiming === claiming) this.#claiming = undefined;
+      throw error;
+    }
+    return `${this.#path}/${++this.#sockets}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    const lock = await this.#claiming?.catch(() => undefined);
+    if (lock) await this.#remove(this.#path, lock);
+  }
+
+  async #claim(): Promise<Disposable> {
+    const { files, parent, platform } = this.#options;
+    demandShort(this.#path, platform);
+    await files.privateDirectory(parent);
+    // The lock first: a directory without a held one is nobody's.
+    const lock = await files.lock(`${this.#path}.lock`);
+    if (!lock) throw new PosternError("internal", `Cannot use "${this.#path}": another process has it`);
+    try {
+      await files.privateDirectory(this.#path);
+      await this.#sweep();
+      return lock;
+    } catch (error) {
+      await this.#remove(this.#path, lock);
+      throw error;
+    }
+  }
+
+  /** Removes what former processes have left. */
+  async #sweep(): Promise<void> {
+    const { files, parent, log } = this.#options;
+    const names = (await files.list(parent)).flatMap((name) => /^(?:ssh-)?[0-9a-f]{8}/.exec(name) ?? []);
+    for (const name of new Set(names)) {
+      const path = `${parent}/${name}`;
+      if (path === this.#path) continue;
+      try {
+        const lock = await files.lock(`${path}.lock`);
+        if (!lock) continue;
+        log.info("ssh.leftover", { path });
+        await this.#remove(path, lock);
+      } catch (error) {
+        log.warn("ssh.leftover", { path, reason: describe(error) });
+      }
+    }
+  }
+
+  async #remove(path: string, lock: Disposable): Promise<void> {
+    const { files } = this.#options;
+    using _lock = lock;
+    if (await files.info(path)) {
+      for (const name of await files.list(path)) {
+        await this.#terminate(`${path}/${name}`);
+        await files.remove(`${path}/${name}`);
+      }
+      await files.remove(path);
+    }
+    await files.remove(`${path}.lock`);
+  }
+
+  /** Asks a master to end, if there is one. */
+  async #terminate(socket: string): Promise<void> {
+    const { network, clock } = this.#options;
+    const error = () => new PosternError("timeout", `Cannot end the ssh master at "${socket}": no answer`);
+    const { signal } = new AbortController();
+    try {
+      await within({ clock, ms: patience, signal, error }, async (signal) => {
+        await using conn = await network.connect({ path: socket }, { signal });
+        const stop = () => conn.abort(signal.reason);
+        signal.addEventListener("abort", stop, { once: true });
+        const messages = new Messages(conn);
+        await conn.write(sshMux.encodeHello());
+        await conn.write(sshMux.encodeRequest("terminate"));
+        while (await messages.read(sshMux.decodeAnswer));
+      });
+    } catch (error) {
+      // Nobody is behind most of them; a master that ends may well reset the connection.
+      if (!(error instanceof PosternError) || error.code === "timeout") throw error;
+    }
+  }
+}
+
+const patience = 1000;
+/** What our number and the temporary name that ssh binds first (`.` and 16 letters) add to the directory. */
+const added = 1 + 5 + 17;
+
+function demandShort(path: string, platform: Process["platform"]): void {
+  const most = (platform === "linux" ? 107 : 103) - added;
+  const length = new TextEncoder().encode(path).length;
+  if (length <= most) return;
+  throw new PosternError(
+    "config",
+    `Cannot keep control sockets of ssh in "${path}": it has ${length} bytes, the system allows ${most}`,
+    { hint: "set XDG_RUNTIME_DIR to a shorter directory; on macOS use the built-in engine for this host" },
+  );
+}

@@ -1,0 +1,193 @@
+import { type Clock, type Conn, type Log, Messages, pause } from "../../core/mod.ts";
+import type { EndedProgram, Files, Network, PipedProgram, Process } from "../../world/mod.ts";
+import { isPosternError, PosternError } from "../../words/mod.ts";
+import { sshMux } from "../../wire/mod.ts";
+import {
+  masterArguments,
+  type OpensshTarget,
+  questionCommand,
+  readOptions,
+  usualCommand,
+} from "./openssh_arguments.ts";
+import type { OpensshDirectory } from "./openssh_directory.ts";
+import { signInFailure } from "./openssh_failure.ts";
+import type { SshTimes } from "../hops/ssh_pool.ts";
+
+export interface OpensshDeps {
+  readonly process: Pick<Process, "run" | "pipe" | "platform">;
+  readonly network: Pick<Network, "connect">;
+  readonly files: Pick<Files, "remove">;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly directory: Pick<OpensshDirectory, "socket">;
+  readonly times: SshTimes;
+}
+
+/** What ssh does for a target, and what it would do without a configuration. */
+export interface OpensshConfiguration {
+  readonly options: ReadonlyMap<string, string>;
+  readonly usual: ReadonlyMap<string, string>;
+}
+
+/** Asks ssh what it takes from its configuration; nothing is connected for it. */
+export async function askOptions(
+  target: OpensshTarget,
+  { process }: Pick<OpensshDeps, "process">,
+  { signal }: { readonly signal: AbortSignal },
+): Promise<OpensshConfiguration> {
+  const ask = async (command: readonly string[]) => {
+    const { code, stdout, stderr } = await process.run(command, { signal, env: quiet });
+    if (code !== 0) throw signInFailure(target.alias, { code, stderr });
+    return readOptions(stdout);
+  };
+  const asked = ask(usualCommand);
+  // Neither program outlives the question.
+  const settled = asked.then(() => {}, () => {});
+  try {
+    return { options: await ask(questionCommand(target)), usual: await asked };
+  } finally {
+    await settled;
+  }
+}
+
+/** The person's ssh, signed in to a host, and a connection over which it carries channels to it. */
+export class OpensshMaster implements AsyncDisposable {
+  readonly conn: Conn;
+  readonly ended: Promise<EndedProgram>;
+  readonly #program: PipedProgram;
+  readonly #socket: string;
+  readonly #files: OpensshDeps["files"];
+
+  private constructor(
+    conn: Conn,
+    { program, socket, files }: { program: PipedProgram; socket: string; files: OpensshDeps["files"] },
+  ) {
+    this.conn = conn;
+    this.ended = program.ended;
+    this.#program = program;
+    this.#socket = socket;
+    this.#files = files;
+  }
+
+  /** Starts ssh and waits until it has signed in. */
+  static async start(
+    target: OpensshTarget,
+    { options, usual, deps, signal }: OpensshConfiguration & {
+      readonly deps: OpensshDeps;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<OpensshMaster> {
+    const { process, files, times } = deps;
+    const socket = await deps.directory.socket();
+    signal.throwIfAborted();
+    const command = masterArguments(target, { socket, options, usual, times });
+    const program = await process.pipe(["/bin/sh", "-c", guarded, "sh", "ssh", ...command], {
+      signal: new AbortController().signal,
+      env: quiet,
+    });
+    try {
+      const conn = await controlOf(program, { socket, target, deps, signal });
+      return new OpensshMaster(conn, { program, socket, files });
+    } catch (error) {
+      await stop(program, { socket, files });
+      throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.conn[Symbol.asyncDispose]();
+    await stop(this.#program, { socket: this.#socket, files: this.#files });
+  }
+}
+
+/**
+ * ssh must not outlive us, even if we are killed: a guard beside it reads what only we could write, and ends ssh when
+ * that pipe closes without a word. `exec` makes ssh the process that we started, and `$$` its number.
+ */
+const guarded = `exec 3<&0; { read -r word <&3 || kill $$; } >/dev/null 2>&1 & exec "$@" </dev/null 3<&-`;
+const word = new TextEncoder().encode("end\n");
+/** There is nobody to ask, also for the ssh processes that ssh starts for jump hosts. */
+const quiet = { SSH_ASKPASS_REQUIRE: "never" };
+
+async function stop(
+  { conn }: PipedProgram,
+  { socket, files }: { socket: string; files: OpensshDeps["files"] },
+): Promise<void> {
+  // The guard may go; if ssh ended and took it along, there is nobody to tell.
+  await conn.write(word).catch(() => {});
+  await conn[Symbol.asyncDispose]();
+  await files.remove(socket);
+}
+
+interface Waiting {
+  readonly socket: string;
+  readonly target: OpensshTarget;
+  readonly deps: OpensshDeps;
+  readonly signal: AbortSignal;
+}
+
+/** The control socket appears when ssh has signed in; then it is asked to hand channels through. */
+async function controlOf(program: PipedProgram, waiting: Waiting): Promise<Conn> {
+  const { target, signal } = waiting;
+  const own = new AbortController();
+  const pass = () => own.abort(signal.reason);
+  signal.addEventListener("abort", pass, { once: true });
+  void program.ended.then((ended) => own.abort(signInFailure(target.alias, ended)));
+  try {
+    signal.throwIfAborted();
+    return await proxied(await connected({ ...waiting, signal: own.signal }), {
+      ...waiting,
+      signal: own.signal,
+    });
+  } catch (error) {
+    // A socket that broke says less than the program that ended.
+    if (!own.signal.aborted) await endedSoon(program, waiting.deps.clock);
+    throw own.signal.aborted ? own.signal.reason : error;
+  } finally {
+    signal.removeEventListener("abort", pass);
+  }
+}
+
+async function connected({ socket, deps: { network, clock }, signal }: Waiting): Promise<Conn> {
+  for (let wait = 5;; wait = Math.min(25, wait * 1.5)) {
+    try {
+      return await network.connect({ path: socket }, { signal });
+    } catch (error) {
+      if (!isPosternError(error, "refused")) throw error;
+    }
+    await pause(clock, wait, { signal });
+  }
+}
+
+async function proxied(conn: Conn, { target: { alias }, signal }: Waiting): Promise<Conn> {
+  const stop = () => conn.abort(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    const messages = new Messages(conn);
+    await conn.write(sshMux.encodeHello());
+    await conn.write(sshMux.encodeRequest("proxy"));
+    for (let seen = 0; seen < 2; seen++) {
+      const answer = await messages.read(sshMux.decodeAnswer);
+      if (answer?.type === sshMux.types.proxying) return messages.goOn();
+      if (answer?.type !== sshMux.types.hello) break;
+    }
+    throw new PosternError("config", `Cannot use ssh ${alias}: the ssh program hands no channels through`, {
+      hint: "install OpenSSH 7.4 or newer, or use the built-in engine for this host",
+    });
+  } catch (error) {
+    await conn[Symbol.asyncDispose]();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function endedSoon({ ended }: PipedProgram, clock: Clock): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = clock.after(300, resolve);
+  void ended.then(() => {
+    timer[Symbol.dispose]();
+    resolve();
+  });
+  return promise;
+}

@@ -1,0 +1,195 @@
+import { type Conn, GatheredOutput, limitTime } from "../../core/mod.ts";
+import { PosternError, type Target } from "../../words/mod.ts";
+import { OpensshEngine } from "./openssh_engine.ts";
+import { lossFailure } from "./openssh_failure.ts";
+import type { OpensshDeps, OpensshMaster } from "./openssh_master.ts";
+import { SshChannels } from "../session/ssh_channels.ts";
+import type { HopSession } from "../hops/ssh_hop.ts";
+
+export interface OpensshSessionOptions {
+  readonly alias: string;
+  readonly deps: Pick<OpensshDeps, "clock" | "times">;
+}
+
+/** What a session needs of its master. */
+type HeldMaster = Pick<OpensshMaster, "conn" | "ended"> & AsyncDisposable;
+
+/** Channels to a server that a master hands through. It ends when its master does, and never comes back. */
+export class OpensshSession implements HopSession {
+  readonly ended: Promise<void>;
+  readonly #master: HeldMaster;
+  readonly #options: OpensshSessionOptions;
+  readonly #output: GatheredOutput;
+  readonly #engine: OpensshEngine;
+  readonly #channels: SshChannels;
+  readonly #end = Promise.withResolvers<void>();
+  readonly #reading: Promise<void>;
+  #reason: unknown;
+  #isLosing = false;
+  #pingedAt: number | undefined;
+  #answer: Disposable | undefined;
+  #roundTrip: number | undefined;
+  #shortest: number | undefined;
+  /** Questions left that are asked for the length of the way alone: one alone may have met a busy moment. */
+  #soundings = 2;
+
+  /** The master is the session's from here on. */
+  constructor(master: HeldMaster, options: OpensshSessionOptions) {
+    const { clock } = options.deps;
+    this.#master = master;
+    this.#options = options;
+    this.ended = this.#end.promise;
+    this.#output = new GatheredOutput(master.conn, { onFailure: () => this.#lose() });
+    this.#channels = new SshChannels({
+      label: `ssh ${options.alias}`,
+      engine: () => this.isOver ? undefined : this.#engine,
+      room: () => this.#output.room(),
+      now: () => clock.now(),
+      roundTrip: () => (this.#shortest ?? 0) < shortWay ? 0 : this.#shortest,
+    });
+    this.#engine = new OpensshEngine({
+      output: this.#output,
+      handlers: () => this.#channels.handlers,
+      onPong: () => this.#onPong(),
+    });
+    void master.ended.then(() => this.#lose());
+    this.#reading = this.#read();
+    this.check();
+  }
+
+  get reason(): unknown {
+    return this.#reason;
+  }
+
+  get isOver(): boolean {
+    return this.#isLosing || this.#reason !== undefined;
+  }
+
+  get channels(): number {
+    return this.#channels.open;
+  }
+
+  get roundTrip(): number | undefined {
+    return this.#roundTrip;
+  }
+
+  /** Asks the server now whether it is there; ssh asks by itself in its own time. */
+  check(): void {
+    if (this.isOver || this.#answer) return;
+    const { clock, times: { keepalive, deadAfter } } = this.#options.deps;
+    const ms = Math.max(deadAfter - keepalive, keepalive / 2);
+    this.#pingedAt = clock.now();
+    this.#answer = limitTime(clock, ms, () => this.#fail(this.#silence(ms)));
+    this.#engine.sendPing();
+  }
+
+  connect(target: Target, { signal }: { readonly signal: AbortSignal }): Promise<Conn> {
+    if (signal.aborted) return Promise.reject(signal.reason);
+    if (this.isOver) return Promise.reject(this.#reason ?? this.#lost("it is ending"));
+    if (this.#engine.refusals >= mostRefusals) return Promise.reject(this.#worn(target));
+    return this.#channels.connect(target, { engine: this.#engine, signal });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new PosternError(
+      "cancelled",
+      `The session with ssh ${this.#options.alias} was closed here`,
+    );
+    // A master that stands still and takes nothing must not hold up our own end.
+    using _late = limitTime(this.#options.deps.clock, lastWords, () => this.#fail(closed));
+    await this.#output.flush();
+    this.#fail(closed);
+    await this.#reading;
+    await this.#master[Symbol.asyncDispose]();
+  }
+
+  async #read(): Promise<void> {
+    let buffer = new Uint8Array(smallestRead);
+    let used = 0;
+    try {
+      while (!this.isOver) {
+        const count = await this.#master.conn.read(buffer.subarray(used));
+        if (count === null) break;
+        if (this.isOver) return;
+        used += count;
+        const wasFull = used === buffer.length;
+        const taken = this.#engine.receive(buffer.subarray(0, used));
+        const rest = buffer.subarray(taken, used);
+        const size = Math.max(this.#engine.needs(rest), wasFull ? largestRead : 0);
+        if (size > buffer.length) {
+          buffer = new Uint8Array(size);
+          buffer.set(rest);
+        } else {
+          buffer.copyWithin(0, taken, used);
+        }
+        used -= taken;
+      }
+    } catch (error) {
+      if (error instanceof PosternError && error.code === "protocol") this.#fail(error);
+    }
+    await this.#lose();
+  }
+
+  #onPong(): void {
+    this.#answer?.[Symbol.dispose]();
+    this.#answer = undefined;
+    if (this.#pingedAt === undefined) return;
+    this.#roundTrip = this.#options.deps.clock.now() - this.#pingedAt;
+    this.#shortest = Math.min(this.#roundTrip, this.#shortest ?? this.#roundTrip);
+    if (this.#soundings-- > 0) this.check();
+  }
+
+  /** The connection has gone or is about to: the last words of the program tell why. */
+  async #lose(): Promise<void> {
+    if (this.isOver) return;
+    this.#isLosing = true;
+    const { clock } = this.#options.deps;
+    const late = Promise.withResolvers<undefined>();
+    using _late = clock.after(lastWords, () => late.resolve(undefined));
+    const ended = await Promise.race([this.#master.ended, late.promise]);
+    this.#fail(ended ? lossFailure(this.#options.alias, ended) : this.#lost("ssh closed its control socket"));
+  }
+
+  #silence(ms: number): PosternError {
+    const says = `nothing heard for ${Math.round(ms)} ms`;
+    return new PosternError("timeout", `Cannot go on with ssh ${this.#options.alias}: ${says}`);
+  }
+
+  #lost(why: string): PosternError {
+    return new PosternError("unreachable", `Cannot go on with ssh ${this.#options.alias}: ${why}`, {
+      detail: "host",
+    });
+  }
+
+  #worn({ host }: Target): PosternError {
+    const says = `its session has had ${mostRefusals} refusals, another one is to be made`;
+    return new PosternError(
+      "unreachable",
+      `Cannot reach ${host} through ssh ${this.#options.alias}: ${says}`,
+      {
+        detail: "overloaded",
+      },
+    );
+  }
+
+  #fail(error: unknown): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = error;
+    this.#answer?.[Symbol.dispose]();
+    this.#output.close();
+    this.#channels.fail(error);
+    this.#master.conn.abort(error);
+    this.#end.resolve();
+  }
+}
+
+const smallestRead = 16 * 1024;
+const largestRead = 256 * 1024;
+const lastWords = 1000;
+/**
+ * Milliseconds of a way on which windows stay as they are. The first one keeps it busy, and what is beyond waits in the
+ * master, which is slow with much that waits: downloads fell to a fifth.
+ */
+const shortWay = 10;
+/** ssh keeps every channel that was refused until it ends, and looks through all of them for each message. */
+const mostRefusals = 1000;

@@ -1,0 +1,110 @@
+import type { Conn, DialOptions, Log } from "../../core/mod.ts";
+import { formatTarget, isPosternError, PosternError, type Target } from "../../words/mod.ts";
+import type { OpenSshSessionDeps } from "./open_ssh_session.ts";
+import { SshDeadline } from "./ssh_deadline.ts";
+import type { SshHost } from "../config/ssh_host.ts";
+import { sshLabel } from "../ssh_label.ts";
+import type { SshSession } from "./ssh_session.ts";
+
+export interface SshHopDeps extends OpenSshSessionDeps {
+  readonly log: Log;
+  /** Milliseconds for connecting and signing in, where the host's configuration names none. */
+  readonly connectTimeout: number;
+}
+
+/** How a host is reached: from the hop before it, or as the transport's own connections are made. */
+export interface SshWay {
+  readonly host: SshHost;
+  readonly below:
+    | {
+      ready(options: DialOptions): Promise<void>;
+      dial(target: Target, options: DialOptions): Promise<Conn>;
+    }
+    | undefined;
+  readonly reach: (options: DialOptions) => Promise<Conn>;
+  readonly deps: SshHopDeps;
+}
+
+/** Connects and signs in within ConnectTimeout; what the hops before it need is not counted. */
+export async function connectSsh(way: SshWay, { signal, onStep }: DialOptions): Promise<SshSession> {
+  await way.below?.ready({ signal, ...(onStep && { onStep }) });
+  const { host, deps: { clock, connectTimeout } } = way;
+  const ms = host.connectTimeout ?? connectTimeout;
+  let last: string | undefined;
+  const note = (step: string) => {
+    last = step;
+    onStep?.(step);
+  };
+  const own = new AbortController();
+  const pass = () => own.abort(signal.reason);
+  signal.addEventListener("abort", pass, { once: true });
+  using deadline = new SshDeadline(ms, { clock, onPassed: () => own.abort(tooSlow(host, ms, last)) });
+  try {
+    return await signedIn(way, { deadline, signal: own.signal, onStep: note });
+  } finally {
+    signal.removeEventListener("abort", pass);
+  }
+}
+
+async function signedIn(
+  way: SshWay,
+  { deadline, ...options }: DialOptions & { readonly deadline: SshDeadline },
+): Promise<SshSession> {
+  const { prompt } = way.deps;
+  const ask: typeof prompt = prompt &&
+    ((question, options) => deadline.outside(() => prompt(question, options)));
+  const deps = { ...way.deps, ...(ask && { prompt: ask }) };
+  // Node's own parts, which it needs, take a tenth of a second that a program without ssh need not spend.
+  const loading = import("./open_ssh_session.ts");
+  loading.catch(() => {});
+  for (let left = mostSignIns;; left--) {
+    const conn = await reached(way, options);
+    options.onStep?.(`reached ${sshLabel(way.host)}`);
+    const { openSshSession } = await loading;
+    try {
+      return await openSshSession(conn, way.host, { deps, ...options });
+    } catch (error) {
+      // A server that is just going away, or whose line broke, deserves another try; any answer is an answer.
+      if (left <= 1 || options.signal.aborted || !isPosternError(error, "unreachable")) throw error;
+    }
+  }
+}
+
+async function reached({ host, below, reach }: SshWay, options: DialOptions): Promise<Conn> {
+  try {
+    return await (below ? below.dial({ host: host.hostName, port: host.port }, options) : reach(options));
+  } catch (error) {
+    if (options.signal.aborted) throw options.signal.reason;
+    throw error instanceof PosternError ? named(host, error) : error;
+  }
+}
+
+/** "Refused" and "unknown name" would be taken for an answer about the target. */
+function named(host: SshHost, error: PosternError): PosternError {
+  const address = formatTarget({ host: host.hostName, port: host.port });
+  const said = `Cannot reach ${address}`;
+  const why = error.message.startsWith(said)
+    ? error.message.slice(said.length).replace(/^:? /, "")
+    : error.message;
+  const isOfHost = error.code === "refused" || error.code === "name_not_found";
+  const detail = isOfHost ? "host" : error.detail;
+  return new PosternError(
+    isOfHost ? "unreachable" : error.code,
+    `Cannot reach ${sshLabel(host)} (${address}): ${why}`,
+    {
+      cause: error,
+      ...(detail && { detail }),
+      hint: error.hint ?? `see what ssh does: ssh -v ${host.alias}`,
+    },
+  );
+}
+
+function tooSlow(host: SshHost, ms: number, last: string | undefined): PosternError {
+  const where = last === undefined ? "" : `, the last step: ${last}`;
+  const says = `no session within ${ms / 1000} s${where}`;
+  return new PosternError("timeout", `Cannot reach ${sshLabel(host)}: ${says}`, {
+    hint: "see ConnectTimeout, or whether the host answers",
+  });
+}
+
+const mostSignIns = 2;

@@ -1,0 +1,93 @@
+import type { Clock, Conn } from "../../core/mod.ts";
+import type { Files, Network } from "../../world/mod.ts";
+import { PosternError } from "../../words/mod.ts";
+import type { HostKeys } from "../host_keys/host_keys.ts";
+import { type Prompt, signIn } from "../sign_in/ssh_auth.ts";
+import { type SshAlgorithms, SshEngine } from "../hops/ssh_engine.ts";
+import type { SshHost } from "../config/ssh_host.ts";
+import { collectIdentities } from "../keys/ssh_identities.ts";
+import { sshLabel } from "../ssh_label.ts";
+import { SshSession } from "./ssh_session.ts";
+import type { UnlockedKeys } from "../keys/unlocked_keys.ts";
+
+export interface OpenSshSessionDeps {
+  readonly network: Pick<Network, "connect">;
+  readonly clock: Clock;
+  readonly files: Pick<Files, "readTextIfThere">;
+  readonly hostKeys: Pick<HostKeys, "algorithms" | "verify">;
+  /** Absent where nobody can be asked. */
+  readonly prompt?: Prompt;
+  /** Absent where each sign-in asks for passphrases anew. */
+  readonly unlocked?: UnlockedKeys;
+  /** Milliseconds of silence before a server is asked, and until it counts as gone. */
+  readonly keepalive: number;
+  readonly deadAfter: number;
+}
+
+/** Signs in to a host over a connection to it, with all that the ssh configuration says of it. */
+export async function openSshSession(
+  conn: Conn,
+  host: SshHost,
+  { deps, signal, onStep }: {
+    readonly deps: OpenSshSessionDeps;
+    readonly signal: AbortSignal;
+    readonly onStep?: (step: string) => void;
+  },
+): Promise<SshSession> {
+  const label = sshLabel(host);
+  const step = { ...(onStep && { onStep }) };
+  // Keys are read while the server's are exchanged.
+  const identities = collectIdentities(host, deps, { signal });
+  identities.catch(() => {});
+  let algorithms: SshAlgorithms;
+  try {
+    algorithms = await algorithmsOf(host, deps);
+  } catch (error) {
+    conn.abort(error);
+    throw error;
+  }
+  return await SshSession.open(conn, {
+    label,
+    clock: deps.clock,
+    algorithms,
+    verifyHostKey: (key) => deps.hostKeys.verify(host, key, { signal }),
+    signIn: (link) =>
+      signIn(link, {
+        host,
+        label,
+        identities,
+        signal,
+        ...(deps.prompt && { prompt: deps.prompt }),
+        ...step,
+      }),
+    ...lifeOf(host, deps),
+    signal,
+    ...step,
+  });
+}
+
+async function algorithmsOf(host: SshHost, { hostKeys }: OpenSshSessionDeps): Promise<SshAlgorithms> {
+  const algorithms = { kex: host.kexAlgorithms, ciphers: host.ciphers, macs: host.macs };
+  const unknown = await SshEngine.unknownAlgorithms(algorithms);
+  if (unknown !== undefined) {
+    throw new PosternError(
+      "config",
+      `Cannot use ${sshLabel(host)}: none of its ${unknown} is known to the built-in engine`,
+      { hint: "use engine: openssh for this host" },
+    );
+  }
+  const { usual, onRequest } = await SshEngine.hostKeyAlgorithms();
+  return { ...algorithms, hostKey: await hostKeys.algorithms(host, usual, { onRequest }) };
+}
+
+/** What a person set for the host counts; OpenSSH itself asks never unless told. */
+function lifeOf(
+  { serverAliveInterval, serverAliveCountMax = 3 }: SshHost,
+  { keepalive, deadAfter }: OpenSshSessionDeps,
+): { keepalive: number; deadAfter: number } {
+  if (!serverAliveInterval) return { keepalive, deadAfter };
+  return {
+    keepalive: serverAliveInterval,
+    deadAfter: serverAliveInterval * Math.max(2, serverAliveCountMax),
+  };
+}

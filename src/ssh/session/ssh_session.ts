@@ -1,0 +1,270 @@
+import { type Clock, type Conn, GatheredOutput } from "../../core/mod.ts";
+import { PosternError, type Target } from "../../words/mod.ts";
+import { SshChannels } from "./ssh_channels.ts";
+import { type SshAlgorithms, SshEngine, type SshMessageHandlers } from "../hops/ssh_engine.ts";
+import { closedByServer, disconnected, lostConnection, protocolFailure } from "./ssh_session_failure.ts";
+import { SshPulse } from "./ssh_pulse.ts";
+import { type SignInLink, SshSignIn } from "../sign_in/ssh_sign_in.ts";
+
+export interface SshSessionOptions {
+  /** How sentences name the server: `ssh jump1`. */
+  readonly label: string;
+  readonly clock: Clock;
+  readonly algorithms: SshAlgorithms;
+  /** Fails where the server's key is not to be trusted. */
+  readonly verifyHostKey: (key: Uint8Array<ArrayBuffer>) => Promise<void>;
+  /** Signs in; fails where no way is left. */
+  readonly signIn: (link: SignInLink) => Promise<void>;
+  /** Milliseconds of silence after which the server is asked, and after which it counts as gone. */
+  readonly keepalive: number;
+  readonly deadAfter: number;
+  readonly onStep?: (step: string) => void;
+}
+
+/** One ssh connection, signed in, with its channels. It ends when its connection does, and never comes back. */
+export class SshSession implements AsyncDisposable {
+  readonly label: string;
+  /** Resolves when it is over; `reason` tells why. */
+  readonly ended: Promise<void>;
+  readonly #conn: Conn;
+  readonly #options: SshSessionOptions;
+  readonly #output: GatheredOutput;
+  readonly #pulse: SshPulse;
+  readonly #signIn: SshSignIn;
+  readonly #end = Promise.withResolvers<void>();
+  readonly #keysExchanged = Promise.withResolvers<void>();
+  readonly #channels: SshChannels;
+  #engine: SshEngine | undefined;
+  #hasKeys = false;
+  #hostKey: Uint8Array<ArrayBuffer> | undefined;
+  #isVerifying: Promise<void> | undefined;
+  #reason: unknown;
+  #reading: Promise<void> = Promise.resolve();
+
+  private constructor(conn: Conn, options: SshSessionOptions) {
+    const { label, clock, keepalive, deadAfter } = options;
+    this.label = label;
+    this.#conn = conn;
+    this.#options = options;
+    this.ended = this.#end.promise;
+    this.#output = new GatheredOutput(conn, {
+      onFailure: (error) => this.#fail(lostConnection(this.label, error)),
+    });
+    this.#signIn = new SshSignIn(
+      (method, message) => this.#speaking().sendSignIn(method, message),
+      () => this.#speaking().sessionId,
+    );
+    this.#pulse = new SshPulse({
+      clock,
+      keepalive,
+      deadAfter,
+      ask: () => this.#engine?.sendPing(),
+      onDead: (ms) =>
+        this.#fail(
+          new PosternError("timeout", `Cannot go on with ${label}: nothing heard for ${Math.round(ms)} ms`),
+        ),
+    });
+    this.#channels = new SshChannels({
+      label,
+      engine: () => this.isOver ? undefined : this.#engine,
+      room: () => this.#output.room(),
+      now: () => clock.now(),
+      roundTrip: () => this.#pulse.shortestRoundTrip,
+    });
+    // Whoever waits is told by `open`; a session that fails before is nobody's surprise.
+    this.#keysExchanged.promise.catch(() => {});
+  }
+
+  /** Exchanges keys, checks the server's and signs in. The connection is the session's from here on. */
+  static async open(
+    conn: Conn,
+    options: SshSessionOptions & { readonly signal: AbortSignal },
+  ): Promise<SshSession> {
+    const { signal } = options;
+    const session = new SshSession(conn, options);
+    const stop = () => session.#fail(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      signal.throwIfAborted();
+      await session.#start();
+      return session;
+    } catch (error) {
+      session.#fail(error);
+      throw session.#reason;
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Why it is over; undefined while it lives. */
+  get reason(): unknown {
+    return this.#reason;
+  }
+
+  get isOver(): boolean {
+    return this.#reason !== undefined;
+  }
+
+  /** How many channels are open. */
+  get channels(): number {
+    return this.#channels.open;
+  }
+
+  /** When the last byte was heard, by the clock. */
+  get heardAt(): number {
+    return this.#pulse.heardAt;
+  }
+
+  /** Milliseconds of the last answer to a question. */
+  get roundTrip(): number | undefined {
+    return this.#pulse.lastRoundTrip;
+  }
+
+  /** For how many milliseconds a question has been without its answer. */
+  get waiting(): number {
+    return this.#pulse.waiting;
+  }
+
+  /** Whether there is an answer to a question that was asked then or later. */
+  hasAnsweredSince(time: number): boolean {
+    return this.#pulse.hasAnsweredSince(time);
+  }
+
+  /** Asks the server now whether it is there: after sleep, or when the network changed. */
+  check(): void {
+    if (!this.isOver) this.#pulse.check();
+  }
+
+  /** Opens a connection from the server to a target; names are the server's to resolve. */
+  connect(target: Target, { signal }: { readonly signal: AbortSignal }): Promise<Conn> {
+    if (signal.aborted) return Promise.reject(signal.reason);
+    if (this.isOver) return Promise.reject(this.#reason);
+    return this.#channels.connect(target, { engine: this.#speaking(), signal });
+  }
+
+  /** Takes leave and closes the connection; channels that are open end. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.isOver) {
+      this.#engine?.disconnect();
+      await this.#output.flush();
+      this.#fail(new PosternError("cancelled", `The session with ${this.label} was closed here`));
+    }
+    await this.#reading;
+    await this.#conn[Symbol.asyncDispose]();
+  }
+
+  async #start(): Promise<void> {
+    const { algorithms, signIn, onStep, label } = this.#options;
+    this.#engine = await SshEngine.create({
+      algorithms,
+      handlers: this.#handlers(),
+      onOutput: (bytes) => this.#output.add(bytes),
+      onFailure: (error) => this.#fail(protocolFailure(this.label, error)),
+      onHostKey: (key, decide) => this.#judge(key, decide),
+      onKeysExchanged: () => this.#onKeys(),
+    });
+    if (this.isOver) throw this.#reason;
+    this.#engine.start();
+    this.#reading = this.#read();
+    await this.#keysExchanged.promise;
+    onStep?.(`exchanged keys with ${label}`);
+    this.#engine.requestService("ssh-userauth");
+    await signIn(this.#signIn);
+    if (this.isOver) throw this.#reason;
+    onStep?.(`signed in to ${label}`);
+    this.#pulse.start();
+  }
+
+  /** ssh2 keeps parts of what it reads until the first keys are exchanged; after that a buffer serves again. */
+  async #read(): Promise<void> {
+    let into = new Uint8Array(smallestRead);
+    while (!this.isOver) {
+      let count: number | null;
+      try {
+        count = await this.#conn.read(into);
+      } catch (error) {
+        return this.#fail(lostConnection(this.label, error));
+      }
+      if (this.isOver) return;
+      if (count === null) return this.#fail(closedByServer(this.label, { hasKeys: this.#hasKeys }));
+      this.#pulse.onHeard();
+      try {
+        this.#speaking().receive(into.subarray(0, count));
+      } catch (error) {
+        return this.#fail(protocolFailure(this.label, error));
+      }
+      // Its own key exchange runs on while the key is looked up; what comes after it waits.
+      if (this.#isVerifying) await this.#isVerifying;
+      if (!this.#hasKeys) into = new Uint8Array(smallestRead);
+      else if (count === into.length && count < largestRead) into = new Uint8Array(count * 4);
+    }
+  }
+
+  /** Who has shown one key at first shows no other later. */
+  #judge(key: Uint8Array<ArrayBuffer>, decide: (isRight: boolean) => void): boolean | undefined {
+    const known = this.#hostKey;
+    if (known) return known.length === key.length && known.every((byte, at) => byte === key[at]);
+    this.#hostKey = Uint8Array.from(key);
+    void this.#verify(this.#hostKey, decide);
+    return undefined;
+  }
+
+  async #verify(key: Uint8Array<ArrayBuffer>, decide: (isRight: boolean) => void): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#isVerifying = promise;
+    try {
+      await this.#options.verifyHostKey(key);
+      if (!this.isOver) decide(true);
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#isVerifying = undefined;
+      resolve();
+    }
+  }
+
+  #onKeys(): void {
+    this.#hasKeys = true;
+    this.#keysExchanged.resolve();
+  }
+
+  #handlers(): SshMessageHandlers {
+    const signIn = this.#signIn;
+    return {
+      DISCONNECT: (_, reason, description) => this.#fail(disconnected(this.label, { reason, description })),
+      SERVICE_ACCEPT: () => signIn.onAccepted(),
+      EXT_INFO: (_, extensions) => signIn.onExtensions(extensions),
+      USERAUTH_SUCCESS: () => signIn.onAnswer({ kind: "success" }),
+      USERAUTH_FAILURE: (_, methods, isPartial) => signIn.onAnswer({ kind: "failure", methods, isPartial }),
+      USERAUTH_PK_OK: () => signIn.onAnswer({ kind: "key_known" }),
+      USERAUTH_PASSWD_CHANGEREQ: () => signIn.onAnswer({ kind: "password_expired" }),
+      USERAUTH_INFO_REQUEST: (_, name, instructions, questions) =>
+        signIn.onAnswer({ kind: "questions", name, instructions, questions }),
+      REQUEST_SUCCESS: () => this.#pulse.onAnswer(),
+      REQUEST_FAILURE: () => this.#pulse.onAnswer(),
+      GLOBAL_REQUEST: (_, _name, wantsReply) => void (wantsReply && this.#engine?.refuseRequest()),
+      ...this.#channels.handlers,
+    };
+  }
+
+  #speaking(): SshEngine {
+    if (this.isOver || !this.#engine) throw this.#reason;
+    return this.#engine;
+  }
+
+  #fail(error: unknown): void {
+    if (this.isOver) return;
+    this.#reason = error;
+    this.#pulse[Symbol.dispose]();
+    this.#engine?.free();
+    this.#output.close();
+    this.#keysExchanged.reject(error);
+    this.#signIn.onLost(error);
+    this.#channels.fail(error);
+    this.#conn.abort(error);
+    this.#end.resolve();
+  }
+}
+
+const smallestRead = 16 * 1024;
+const largestRead = 256 * 1024;

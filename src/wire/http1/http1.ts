@@ -1,0 +1,211 @@
+import type { Decode } from "../../core/mod.ts";
+import { Fields } from "./fields.ts";
+import { Http1Problem } from "./http1_problem.ts";
+import { InterimCount } from "./interim_count.ts";
+import {
+  formatFields,
+  isFieldValue,
+  isToken,
+  latin1,
+  latin1Bytes,
+  parseFields,
+  quoted,
+  sectionEnd,
+} from "./http1_text.ts";
+
+/** The most bytes of a head, with its empty line. */
+export const mostHead = 64 * 1024;
+
+export type HttpVersion = "1.0" | "1.1";
+
+/** The request line and the fields of a request, as they came. */
+export interface RequestHead {
+  readonly method: string;
+  /** As it came: `requestTarget()` reads its form. */
+  readonly target: string;
+  readonly version: HttpVersion;
+  readonly fields: Fields;
+}
+
+/** The status line and the fields of a response, as they came. */
+export interface ResponseHead {
+  readonly version: HttpVersion;
+  readonly status: number;
+  readonly reason: string;
+  readonly fields: Fields;
+}
+
+/** Reads the head of a request (RFC 9112, section 3). What it throws carries the status that answers it. */
+export function decodeRequestHead(bytes: Uint8Array<ArrayBuffer>): ReturnType<Decode<RequestHead>> {
+  const head = wholeHead(bytes, skipEmptyLines(bytes), 400);
+  if (!head) return undefined;
+  const { lines, used } = head;
+  const end = lines.indexOf("\r\n");
+  const afterMethod = lines.indexOf(" ");
+  const afterTarget = lines.indexOf(" ", afterMethod + 1);
+  const method = lines.slice(0, afterMethod);
+  const target = lines.slice(afterMethod + 1, afterTarget);
+  if (
+    afterMethod < 1 || afterTarget < 0 || !isToken(method) || !targetText.test(target)
+  ) {
+    throw new Http1Problem(400, `Cannot read the request line ${quoted(lines.slice(0, end))}`);
+  }
+  const version = readVersion(lines.slice(afterTarget + 1, end), 505, 400);
+  const fields = parseFields(lines, end + 2, 400);
+  checkHost(target, version, fields);
+  return { value: { method, target, version, fields }, used };
+}
+
+/** Reads the head of a response (RFC 9112, section 4). */
+export function decodeResponseHead(bytes: Uint8Array<ArrayBuffer>): ReturnType<Decode<ResponseHead>> {
+  const head = wholeHead(bytes, 0, 502);
+  if (!head) return undefined;
+  const { lines, used } = head;
+  const end = lines.indexOf("\r\n");
+  const line = lines.slice(0, end);
+  const version = readVersion(line.slice(0, 8), 502, 502);
+  // A server may leave out the blank before an empty reason; many do.
+  const match = /^ ([1-9][0-9]{2})(?: (.*))?$/.exec(line.slice(8));
+  if (!match || !isFieldValue(line)) {
+    throw new Http1Problem(502, `Cannot read the status line ${quoted(line)}`);
+  }
+  const fields = parseFields(lines, end + 2, 502);
+  return { value: { version, status: Number(match[1]), reason: match[2] ?? "", fields }, used };
+}
+
+/**
+ * Reads the head of one final response behind the interim ones (RFC 9110, section 15.2). A response that changes the
+ * protocol is the last one of this protocol (section 15.2.2). No head is taken before all are there, so that the limit
+ * of the reader holds for all of them together.
+ */
+export function finalHeadDecoder(): Decode<ResponseHead> {
+  const interim = new InterimCount();
+  let start = 0;
+  return (bytes) => {
+    while (true) {
+      const head = decodeResponseHead(bytes.subarray(start));
+      if (!head) return undefined;
+      const { value, used } = head;
+      start += used;
+      if (value.status >= 200 || value.status === 101) return { value, used: start };
+      interim.add(used);
+    }
+  };
+}
+
+/** Writes the head of a request; the version is 1.1 unless told. */
+export function encodeRequestHead(
+  { method, target, version = "1.1", fields }: {
+    readonly method: string;
+    readonly target: string;
+    readonly version?: HttpVersion;
+    readonly fields: Iterable<readonly [string, string]>;
+  },
+): Uint8Array<ArrayBuffer> {
+  if (!isToken(method) || !targetText.test(target)) {
+    throw new Http1Problem(400, `Cannot write the request line ${quoted(`${method} ${target}`)}`);
+  }
+  return latin1Bytes(`${method} ${target} HTTP/${version}\r\n${formatFields(fields)}\r\n`);
+}
+
+/** Writes the head of a response; the version is 1.1 unless told, the reason the usual one. */
+export function encodeResponseHead(
+  { version = "1.1", status, reason = reasonOf(status), fields }: {
+    readonly version?: HttpVersion;
+    readonly status: number;
+    readonly reason?: string;
+    readonly fields: Iterable<readonly [string, string]>;
+  },
+): Uint8Array<ArrayBuffer> {
+  if (!Number.isInteger(status) || status < 100 || status > 999 || !isFieldValue(reason)) {
+    throw new Http1Problem(502, `Cannot write the status line ${quoted(`${status} ${reason}`)}`);
+  }
+  return latin1Bytes(`HTTP/${version} ${status} ${reason}\r\n${formatFields(fields)}\r\n`);
+}
+
+/** The usual words for a status. */
+export function reasonOf(status: number): string {
+  return reasons[status] ?? "";
+}
+
+/** Whether the sender means to keep the connection after this message (RFC 9112, section 9.3). */
+export function isPersistent({ version, fields }: Pick<RequestHead, "version" | "fields">): boolean {
+  const options = fields.tokens("connection");
+  if (options.includes("close")) return false;
+  return version === "1.1" || options.includes("keep-alive");
+}
+
+/** Blanks and control characters end or break a request line; bytes over 127 are against the RFC and harmless. */
+const targetText = /^[\x21-\x7e\x80-\xff]+$/;
+
+const reasons: Readonly<Record<number, string>> = {
+  100: "Continue",
+  101: "Switching Protocols",
+  200: "OK",
+  202: "Accepted",
+  204: "No Content",
+  302: "Found",
+  304: "Not Modified",
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  407: "Proxy Authentication Required",
+  408: "Request Timeout",
+  411: "Length Required",
+  413: "Content Too Large",
+  414: "URI Too Long",
+  417: "Expectation Failed",
+  421: "Misdirected Request",
+  426: "Upgrade Required",
+  429: "Too Many Requests",
+  431: "Request Header Fields Too Large",
+  500: "Internal Server Error",
+  501: "Not Implemented",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+  504: "Gateway Timeout",
+  505: "HTTP Version Not Supported",
+};
+
+/** The lines of a head without the empty one that ends it. */
+function wholeHead(
+  bytes: Uint8Array,
+  start: number,
+  status: number,
+): { lines: string; used: number } | undefined {
+  const end = sectionEnd(bytes, start, status);
+  if (end === undefined ? bytes.length < mostHead : end <= mostHead) {
+    return end === undefined ? undefined : { lines: latin1(bytes, start, end - 2), used: end };
+  }
+  throw new Http1Problem(status === 400 ? 431 : status, `Cannot read a head of more than ${mostHead} bytes`);
+}
+
+/** Clients of old end a body with an empty line too many (RFC 9112, section 2.2). */
+function skipEmptyLines(bytes: Uint8Array): number {
+  let at = 0;
+  while (at < 8 && bytes[at] === 13 && bytes[at + 1] === 10) at += 2;
+  return at;
+}
+
+function readVersion(text: string, other: number, malformed: number): HttpVersion {
+  if (text === "HTTP/1.1") return "1.1";
+  if (text === "HTTP/1.0") return "1.0";
+  if (/^HTTP\/[0-9]\.[0-9]$/.test(text)) {
+    throw new Http1Problem(other, `Cannot speak ${text}`, { hint: "use HTTP/1.1" });
+  }
+  throw new Http1Problem(malformed, `Cannot read the HTTP version ${quoted(text)}`);
+}
+
+/**
+ * One Host at most, and one in HTTP/1.1 (RFC 9112, section 3.2). It may be missing where the request line names the
+ * host: what it says would not be used, and small CONNECT clients leave it out.
+ */
+function checkHost(target: string, version: HttpVersion, fields: Fields): void {
+  const hosts = fields.all("host");
+  if (hosts.length > 1) throw new Http1Problem(400, "Cannot serve a request with more than one Host");
+  if (hosts.length === 0 && version === "1.1" && (target.startsWith("/") || target === "*")) {
+    throw new Http1Problem(400, "Cannot serve a request of HTTP/1.1 without Host");
+  }
+}

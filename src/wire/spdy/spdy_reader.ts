@@ -1,0 +1,158 @@
+import { malformed } from "../decoder.ts";
+import { flagFin, frameHeadLength, frameTypes } from "./spdy_frames.ts";
+import { SpdyHeaderReader } from "./spdy_headers.ts";
+
+/** A frame of the peer; bytes are views of what was given to `receive`, valid until its next call. */
+export type SpdyFrame =
+  | SpdyHeadersFrame
+  /** A part of a data frame: data is passed on as it comes. `isLast` where the stream's end comes with it. */
+  | {
+    readonly kind: "data";
+    readonly stream: number;
+    readonly isLast: boolean;
+    readonly bytes: Uint8Array<ArrayBuffer>;
+  }
+  | { readonly kind: "reset"; readonly stream: number; readonly code: number }
+  | { readonly kind: "ping"; readonly id: number }
+  | { readonly kind: "goAway"; readonly lastStream: number; readonly status: number }
+  | { readonly kind: "window"; readonly stream: number; readonly amount: number }
+  | { readonly kind: "settings"; readonly values: ReadonlyMap<number, number> };
+
+export interface SpdyHeadersFrame {
+  readonly kind: "open" | "reply" | "headers";
+  readonly stream: number;
+  readonly isLast: boolean;
+  readonly headers: ReadonlyMap<string, string>;
+}
+
+/**
+ * Reads the frames of a SPDY/3.1 session. Data is passed on as it comes, so that its memory does not depend on the
+ * peer: only control frames are gathered, of at most 64 KiB.
+ */
+export class SpdyReader {
+  readonly #headers = new SpdyHeaderReader();
+  /** The begin of a head, or of a control frame, that is not all here. */
+  #early = none;
+  /** The data frame that is on its way. */
+  #data: { readonly stream: number; readonly flags: number; left: number } | undefined;
+
+  receive(bytes: Uint8Array<ArrayBuffer>): SpdyFrame[] {
+    const frames: SpdyFrame[] = [];
+    let rest = bytes;
+    if (this.#early.length > 0) {
+      rest = new Uint8Array(this.#early.length + bytes.length);
+      rest.set(this.#early);
+      rest.set(bytes, this.#early.length);
+      this.#early = none;
+    }
+    while (rest.length > 0) {
+      const used = this.#data ? this.#takeData(rest, frames) : this.#takeHead(rest, frames);
+      if (used === 0) break;
+      rest = rest.subarray(used);
+    }
+    if (rest.length > 0) this.#early = rest.slice();
+    return frames;
+  }
+
+  #takeData(bytes: Uint8Array<ArrayBuffer>, frames: SpdyFrame[]): number {
+    const data = this.#data;
+    if (!data) return 0;
+    const count = Math.min(data.left, bytes.length);
+    data.left -= count;
+    if (data.left === 0) this.#data = undefined;
+    const isLast = data.left === 0 && (data.flags & flagFin) !== 0;
+    frames.push({ kind: "data", stream: data.stream, isLast, bytes: bytes.subarray(0, count) });
+    return count;
+  }
+
+  #takeHead(bytes: Uint8Array<ArrayBuffer>, frames: SpdyFrame[]): number {
+    if (bytes.length < frameHeadLength) return 0;
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const first = view.getUint32(0);
+    const flags = bytes[4] ?? 0;
+    const length = view.getUint32(4) & 0xff_ffff;
+    if ((first & 0x8000_0000) === 0) {
+      if (first === 0) throw malformed("a SPDY data frame is of no stream");
+      if (length > 0) this.#data = { stream: first, flags, left: length };
+      else frames.push({ kind: "data", stream: first, isLast: (flags & flagFin) !== 0, bytes: none });
+      return frameHeadLength;
+    }
+    const version = first >>> 16 & 0x7fff;
+    if (version !== 3) throw malformed(`a SPDY frame is of version ${version}`);
+    if (length > mostControl) throw malformed(`a SPDY control frame has ${length} bytes`);
+    const end = frameHeadLength + length;
+    if (bytes.length < end) return 0;
+    const frame = this.#control(first & 0xffff, flags, bytes.subarray(frameHeadLength, end));
+    if (frame) frames.push(frame);
+    return end;
+  }
+
+  /** An unknown type is to be passed over (section 2.2.1). */
+  #control(type: number, flags: number, body: Uint8Array<ArrayBuffer>): SpdyFrame | undefined {
+    switch (type) {
+      case frameTypes.synStream:
+        return this.#withHeaders("open", { flags, body, at: 10 });
+      case frameTypes.synReply:
+        return this.#withHeaders("reply", { flags, body, at: 4 });
+      case frameTypes.headers:
+        return this.#withHeaders("headers", { flags, body, at: 4 });
+      case frameTypes.rstStream:
+        return { kind: "reset", stream: streamAt(body), code: numberAt(body, 4) };
+      case frameTypes.settings:
+        return { kind: "settings", values: settingsOf(body) };
+      case frameTypes.ping:
+        return { kind: "ping", id: numberAt(body, 0) };
+      case frameTypes.goAway:
+        return {
+          kind: "goAway",
+          lastStream: numberAt(body, 0) & 0x7fff_ffff,
+          // Version 2 had no status, and some still send none.
+          status: body.length < 8 ? 0 : numberAt(body, 4),
+        };
+      case frameTypes.windowUpdate:
+        return {
+          kind: "window",
+          stream: numberAt(body, 0) & 0x7fff_ffff,
+          amount: numberAt(body, 4) & 0x7fff_ffff,
+        };
+      default:
+        return undefined;
+    }
+  }
+
+  #withHeaders(
+    kind: SpdyHeadersFrame["kind"],
+    { flags, body, at }: { flags: number; body: Uint8Array<ArrayBuffer>; at: number },
+  ): SpdyFrame {
+    const stream = streamAt(body);
+    if (body.length < at) throw malformed("a SPDY control frame is cut off");
+    // Also where nobody asks for them: the blocks are one stream.
+    const headers = this.#headers.read(body.subarray(at));
+    return { kind, stream, isLast: (flags & flagFin) !== 0, headers };
+  }
+}
+
+function streamAt(body: Uint8Array<ArrayBuffer>): number {
+  const stream = numberAt(body, 0) & 0x7fff_ffff;
+  if (stream === 0) throw malformed("a SPDY control frame is of no stream");
+  return stream;
+}
+
+function numberAt(body: Uint8Array<ArrayBuffer>, at: number): number {
+  if (body.length < at + 4) throw malformed("a SPDY control frame is cut off");
+  return new DataView(body.buffer, body.byteOffset).getUint32(at);
+}
+
+/** Section 2.6.4: a count, then for each setting a byte of flags, three of its number, four of its value. */
+function settingsOf(body: Uint8Array<ArrayBuffer>): Map<number, number> {
+  const count = numberAt(body, 0);
+  if (body.length !== 4 + count * 8) throw malformed("SPDY settings have a wrong length");
+  const values = new Map<number, number>();
+  for (let at = 4; at < body.length; at += 8) {
+    values.set(numberAt(body, at) & 0xff_ffff, numberAt(body, at + 4));
+  }
+  return values;
+}
+
+const none = new Uint8Array(0);
+const mostControl = 64 * 1024;

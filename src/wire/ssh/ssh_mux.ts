@@ -1,0 +1,64 @@
+import type { Decode } from "../../core/mod.ts";
+import { type Cursor, decoder, malformed } from "../decoder.ts";
+
+// What is said on the control socket of an OpenSSH master (PROTOCOL.mux of OpenSSH). Every message:
+//
+// +--------+------+---------------+
+// | LENGTH | TYPE | BODY          |   numbers of four bytes; the length is that of all that follows
+// +--------+------+---------------+
+
+/** The types of the messages that are used here. */
+export const types = {
+  hello: 0x1,
+  terminate: 0x1000_0005,
+  proxy: 0x1000_000f,
+  ok: 0x8000_0001,
+  denied: 0x8000_0002,
+  failure: 0x8000_0003,
+  proxying: 0x8000_000f,
+} as const;
+
+/** The one version of the protocol that there is. */
+export const version = 4;
+
+/** A message of a master; the reason stands in refusals. */
+export interface Answer {
+  readonly type: number;
+  readonly reason?: string;
+}
+
+/** Reads a message of a master. */
+export const decodeAnswer: Decode<Answer> = decoder((cursor) => {
+  const length = u32(cursor);
+  if (length < 4 || length > longest) throw malformed(`a message of a master has ${length} bytes`);
+  const type = u32(cursor);
+  const body = cursor.take(length - 4);
+  if (type !== types.denied && type !== types.failure) return { type };
+  // After the number of the request.
+  const size = body.length >= 8 ? new DataView(body.buffer, body.byteOffset).getUint32(4) : 0;
+  return { type, reason: new TextDecoder().decode(body.subarray(8, 8 + size)) };
+});
+
+/** What a client says first. */
+export function encodeHello(): Uint8Array<ArrayBuffer> {
+  return message([types.hello, version]);
+}
+
+/** Asks for the end of the master (`terminate`), or to speak to its server over this socket (`proxy`). */
+export function encodeRequest(what: "terminate" | "proxy"): Uint8Array<ArrayBuffer> {
+  return message([types[what], 0]);
+}
+
+function message(numbers: readonly number[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(4 + numbers.length * 4);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, numbers.length * 4);
+  numbers.forEach((number, at) => view.setUint32(4 + at * 4, number));
+  return bytes;
+}
+
+function u32(cursor: Cursor): number {
+  return (cursor.u16() << 16 | cursor.u16()) >>> 0;
+}
+
+const longest = 256 * 1024;

@@ -1,0 +1,52 @@
+import { malformed } from "../decoder.ts";
+import { frameRoom, opcodes, sealFrame, type WebSocketEffect } from "./websocket.ts";
+
+// One forward over a WebSocket (subprotocol v4.channel.k8s.io): every message begins with its channel, 0 for data and
+// 1 for errors. The server's first message on each names the port in two bytes, the low one first.
+
+/** What came over one forward. */
+export type V4Effect =
+  | { readonly kind: "data" | "error"; readonly bytes: Uint8Array<ArrayBuffer> }
+  /** The server says nothing more. */
+  | { readonly kind: "ended"; readonly code: number; readonly reason: string }
+  | { readonly kind: "ping" | "pong"; readonly bytes: Uint8Array<ArrayBuffer> };
+
+/** Turns the effects of the WebSocket into those of the forward; messages may come in any number of parts. */
+export class PortForwardV4 {
+  /** Of the message that is on its way; undefined before its first byte. */
+  #channel: number | undefined;
+  /** How many bytes of the port's name are still to come, for each channel. */
+  readonly #portLeft = [2, 2];
+
+  receive(effect: WebSocketEffect): V4Effect[] {
+    if (effect.kind === "close") return [{ kind: "ended", code: effect.code, reason: effect.reason }];
+    if (effect.kind !== "data") return [effect];
+    if (effect.isText) throw malformed("a port-forward says something in text");
+    if (effect.isStart) this.#channel = undefined;
+    let { bytes } = effect;
+    if (this.#channel === undefined) {
+      const [channel] = bytes;
+      if (channel === undefined) return [];
+      if (channel > 1) throw malformed(`a port-forward uses the channel ${channel}`);
+      this.#channel = channel;
+      bytes = bytes.subarray(1);
+    }
+    bytes = this.#withoutPort(this.#channel, bytes);
+    return bytes.length > 0 ? [{ kind: this.#channel === 0 ? "data" : "error", bytes }] : [];
+  }
+
+  #withoutPort(channel: number, bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+    const left = this.#portLeft[channel] ?? 0;
+    if (left === 0) return bytes;
+    const count = Math.min(left, bytes.length);
+    this.#portLeft[channel] = left - count;
+    return bytes.subarray(count);
+  }
+}
+
+/** A message of data. */
+export function v4Data(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const message = new Uint8Array(frameRoom + 1 + bytes.length);
+  message.set(bytes, frameRoom + 1);
+  return sealFrame(message, opcodes.binary);
+}

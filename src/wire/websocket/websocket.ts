@@ -1,0 +1,276 @@
+import { type Cursor, decoder, malformed } from "../decoder.ts";
+import { applyMask, nextMaskKey } from "./websocket_mask.ts";
+
+//  0                   1
+//  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5
+// +-+-+-+-+-------+-+-------------+
+// |F|R|R|R| opcode|M| Payload len |  extended length: 2 bytes after 126, 8 after 127   RFC 6455, section 5.2
+// |I|S|S|S|  (4)  |A|     (7)     |  then 4 bytes of masking key where M is set
+// |N|V|V|V|       |S|             |
+// +-+-+-+-+-------+-+-------------+
+
+/** What a frame is (RFC 6455, section 5.2). */
+export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
+
+/** What came over a WebSocket; bytes are views of what was given to `receive`, valid until its next call. */
+export type WebSocketEffect =
+  /** A part of a message, in order; a message may come in any number of parts, the last of them empty. */
+  | {
+    readonly kind: "data";
+    readonly isText: boolean;
+    readonly isStart: boolean;
+    readonly isEnd: boolean;
+    readonly bytes: Uint8Array<ArrayBuffer>;
+  }
+  /** To be answered with a pong of the same bytes. */
+  | { readonly kind: "ping" | "pong"; readonly bytes: Uint8Array<ArrayBuffer> }
+  /** The peer says nothing more. 1005 stands for a close without a code. */
+  | { readonly kind: "close"; readonly code: number; readonly reason: string };
+
+export type WebSocketRole = "client" | "server";
+
+/**
+ * Reads what a peer says over a WebSocket (RFC 6455, section 5). It holds no message: parts are passed on as they
+ * come, so that its memory does not depend on the peer; only the control frames, of at most 125 bytes, are gathered.
+ */
+export class WebSocketReader {
+  readonly #isMasked: boolean;
+  /** The begin of a head, or of a control frame, that is not all here. */
+  #early = none;
+  #frame: FrameHead | undefined;
+  /** Bytes of the frame that are still to come. */
+  #left = 0;
+  #keyAt = 0;
+  /** The type of the message that is on its way. */
+  #message: "text" | "binary" | undefined;
+  #isStart = false;
+  #isClosed = false;
+
+  /** `role` is ours: a client gets frames without a mask, a server only masked ones (section 5.1). */
+  constructor(role: WebSocketRole) {
+    this.#isMasked = role === "server";
+  }
+
+  receive(bytes: Uint8Array<ArrayBuffer>): WebSocketEffect[] {
+    const effects: WebSocketEffect[] = [];
+    let rest = bytes;
+    if (this.#early.length > 0) {
+      rest = joined(this.#early, bytes);
+      this.#early = none;
+    }
+    while (!this.#isClosed && (rest.length > 0 || this.#frame)) {
+      if (!this.#frame) {
+        const head = decodeHead(rest);
+        if (!head) break;
+        this.#begin(head.value);
+        rest = rest.subarray(head.used);
+      }
+      const used = this.#take(rest, effects);
+      if (used === undefined) break;
+      rest = rest.subarray(used);
+    }
+    if (!this.#isClosed && rest.length > 0) this.#early = rest.slice();
+    return effects;
+  }
+
+  #begin(head: FrameHead): void {
+    const { opcode, isFinal, isMasked, length } = head;
+    if (isMasked !== this.#isMasked) {
+      throw malformed(`a WebSocket frame is ${isMasked ? "masked" : "not masked"}`);
+    }
+    if (opcode >= opcodes.close) {
+      if (!isFinal) throw malformed("a control frame of a WebSocket is in fragments");
+      if (length > mostControl) throw malformed(`a control frame of a WebSocket has ${length} bytes`);
+    } else if (opcode === opcodes.continuation) {
+      if (!this.#message) throw malformed("a WebSocket message goes on that never began");
+    } else {
+      if (this.#message) throw malformed("a WebSocket message begins inside another one");
+      this.#message = opcode === opcodes.text ? "text" : "binary";
+      this.#isStart = true;
+    }
+    this.#frame = head;
+    this.#left = length;
+    this.#keyAt = 0;
+  }
+
+  /** Takes of the frame what is here; how much, or undefined when more must come first. */
+  #take(bytes: Uint8Array<ArrayBuffer>, effects: WebSocketEffect[]): number | undefined {
+    const frame = this.#frame;
+    if (!frame) return undefined;
+    if (frame.opcode >= opcodes.close) {
+      if (bytes.length < frame.length) return undefined;
+      effects.push(this.#control(frame, this.#unmasked(bytes.subarray(0, frame.length))));
+      this.#frame = undefined;
+      return frame.length;
+    }
+    if (bytes.length === 0 && this.#left > 0) return undefined;
+    const count = Math.min(this.#left, bytes.length);
+    const part = this.#unmasked(bytes.subarray(0, count));
+    this.#left -= count;
+    const isEnd = this.#left === 0 && frame.isFinal;
+    if (count > 0 || isEnd || this.#isStart) {
+      effects.push({
+        kind: "data",
+        isText: this.#message === "text",
+        isStart: this.#isStart,
+        isEnd,
+        bytes: part,
+      });
+    }
+    this.#isStart = false;
+    if (this.#left === 0) this.#frame = undefined;
+    if (isEnd) this.#message = undefined;
+    return count;
+  }
+
+  #unmasked(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+    const key = this.#frame?.key;
+    if (!key) return bytes;
+    const plain = bytes.slice();
+    applyMask(plain, key, this.#keyAt);
+    this.#keyAt += bytes.length;
+    return plain;
+  }
+
+  #control({ opcode }: FrameHead, bytes: Uint8Array<ArrayBuffer>): WebSocketEffect {
+    if (opcode === opcodes.ping) return { kind: "ping", bytes };
+    if (opcode === opcodes.pong) return { kind: "pong", bytes };
+    this.#isClosed = true;
+    return { kind: "close", ...readClose(bytes) };
+  }
+}
+
+/** A frame of a client, its payload written by `fill` and then masked. */
+export function clientFrame(
+  opcode: number,
+  length: number,
+  fill: (payload: Uint8Array<ArrayBuffer>) => void,
+): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(frameRoom + length);
+  fill(bytes.subarray(frameRoom));
+  return sealFrame(bytes, opcode);
+}
+
+/** How many bytes `sealFrame` needs before the payload; a multiple of four, so that masking goes by words. */
+export const frameRoom = 16;
+
+/**
+ * Makes a client's frame of a payload that begins at `frameRoom`: masks it in its place and writes the head right
+ * before it.
+ */
+export function sealFrame(bytes: Uint8Array<ArrayBuffer>, opcode: number): Uint8Array<ArrayBuffer> {
+  const payload = bytes.subarray(frameRoom);
+  const key = nextMaskKey();
+  applyMask(payload, key, 0);
+  const at = frameRoom - headLength(payload.length) - 4;
+  writeHead(bytes.subarray(at), opcode, payload.length, 0x80);
+  bytes.set(key, frameRoom - 4);
+  return bytes.subarray(at);
+}
+
+/** A frame of a server. */
+export function serverFrame(opcode: number, payload: Uint8Array): Uint8Array<ArrayBuffer> {
+  const length = headLength(payload.length);
+  const bytes = new Uint8Array(length + payload.length);
+  writeHead(bytes, opcode, payload.length, 0);
+  bytes.set(payload, length);
+  return bytes;
+}
+
+/** The payload of a close frame (RFC 6455, section 5.5.1). */
+export function closePayload(code: number, reason = ""): Uint8Array<ArrayBuffer> {
+  const text = new TextEncoder().encode(reason).subarray(0, mostControl - 2);
+  const bytes = new Uint8Array(2 + text.length);
+  bytes[0] = code >> 8;
+  bytes[1] = code;
+  bytes.set(text, 2);
+  return bytes;
+}
+
+interface FrameHead {
+  readonly isFinal: boolean;
+  readonly opcode: number;
+  readonly isMasked: boolean;
+  readonly length: number;
+  readonly key: Uint8Array<ArrayBuffer> | undefined;
+}
+
+const decodeHead = decoder<FrameHead>((cursor) => {
+  const first = cursor.u8();
+  const opcode = first & 0x0f;
+  if ((first & 0x70) !== 0) throw malformed("a WebSocket frame has reserved bits set");
+  if (opcode > 10 || (opcode > 2 && opcode < 8)) {
+    throw malformed(`a WebSocket frame is of the unknown type ${opcode}`);
+  }
+  const second = cursor.u8();
+  const length = readLength(cursor, second & 0x7f);
+  const isMasked = (second & 0x80) !== 0;
+  // A copy: the bytes that it came in may be used again before the frame is over.
+  return {
+    isFinal: (first & 0x80) !== 0,
+    opcode,
+    isMasked,
+    length,
+    key: isMasked ? cursor.take(4).slice() : undefined,
+  };
+});
+
+/** In the least number of bytes that can hold it (RFC 6455, section 5.2). */
+function readLength(cursor: Cursor, short: number): number {
+  if (short < 126) return short;
+  if (short === 126) {
+    const length = cursor.u16();
+    if (length < 126) throw malformed("the length of a WebSocket frame takes more bytes than it needs");
+    return length;
+  }
+  const high = cursor.u16() * 0x10000 + cursor.u16();
+  const length = high * 0x1_0000_0000 + cursor.u16() * 0x10000 + cursor.u16();
+  if (length < 0x10000) throw malformed("the length of a WebSocket frame takes more bytes than it needs");
+  if (!Number.isSafeInteger(length)) throw malformed("a WebSocket frame is too long");
+  return length;
+}
+
+/** RFC 6455, sections 5.5.1 and 7.4. */
+function readClose(bytes: Uint8Array<ArrayBuffer>): { code: number; reason: string } {
+  const [high, low] = bytes;
+  if (high === undefined) return { code: 1005, reason: "" };
+  if (low === undefined) throw malformed("the close of a WebSocket has half a code");
+  const code = high << 8 | low;
+  if (!mayClose(code)) throw malformed(`a WebSocket was closed with the code ${code}`);
+  return { code, reason: new TextDecoder().decode(bytes.subarray(2)) };
+}
+
+function mayClose(code: number): boolean {
+  if (code >= 3000) return code < 5000;
+  return code >= 1000 && code <= 1014 && code !== 1004 && code !== 1005 && code !== 1006;
+}
+
+function headLength(length: number): number {
+  return length < 126 ? 2 : length < 0x10000 ? 4 : 10;
+}
+
+function writeHead(bytes: Uint8Array<ArrayBuffer>, opcode: number, length: number, mask: number): void {
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  bytes[0] = 0x80 | opcode;
+  if (length < 126) {
+    bytes[1] = mask | length;
+  } else if (length < 0x10000) {
+    bytes[1] = mask | 126;
+    view.setUint16(2, length);
+  } else {
+    bytes[1] = mask | 127;
+    view.setUint32(2, Math.floor(length / 0x1_0000_0000));
+    view.setUint32(6, length % 0x1_0000_0000);
+  }
+}
+
+function joined(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(a.length + b.length);
+  bytes.set(a);
+  bytes.set(b, a.length);
+  return bytes;
+}
+
+const none = new Uint8Array(0);
+/** RFC 6455, section 5.5. */
+const mostControl = 125;

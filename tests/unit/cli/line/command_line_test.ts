@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { object } from "@optique/core/constructs";
+import { option } from "@optique/core/primitives";
+import { pause } from "../../../../src/core/mod.ts";
+import { PosternError } from "../../../../src/words/mod.ts";
+import { type Context, defineCommand } from "../../../../src/cli/line/command.ts";
+import { runCommandLine, splitCommandLine } from "../../../../src/cli/line/command_line.ts";
+import { words } from "../../../../src/cli/line/options.ts";
+import { settle } from "../../../support/fake_clock.ts";
+import { RecordingWorld } from "../recording_world.ts";
+
+const splits: readonly (readonly [string[], string[], string | undefined, string[]])[] = [
+  [[], [], undefined, []],
+  [["status"], [], "status", []],
+  [["--config", "status", "reload", "-v"], ["--config", "status"], "reload", ["-v"]],
+  [["--config=a", "-v", "proxy", "--listen", "x"], ["--config=a", "-v"], "proxy", ["--listen", "x"]],
+  [["--log-level", "debug", "--help"], ["--log-level", "debug", "--help"], undefined, []],
+  [["--config"], ["--config"], undefined, []],
+];
+
+for (const [args, before, name, after] of splits) {
+  Deno.test(`splitCommandLine() finds the command in "${args.join(" ")}"`, () => {
+    assert.deepEqual(splitCommandLine(args), { before, name, after });
+  });
+}
+
+const wait = defineCommand({
+  name: "wait",
+  summary: "waits for ever",
+  description: "It waits.",
+  examples: [["postern wait", "waits"]],
+  parser: object({ fail: option("--fail", { description: words("Fails at once.") }) }),
+  async run({ fail }, world, { signal, log, globals }) {
+    log.info("wait.started", { config: globals.config });
+    if (fail) {
+      throw new PosternError("unreachable", "Cannot reach \x1b[31mdb", {
+        cause: new Error("no cable"),
+        hint: "plug it in",
+      });
+    }
+    await pause(world.clock, 1000, { signal });
+    return 42;
+  },
+});
+
+function start(world: RecordingWorld, args: readonly string[], lines: string[] = []): Promise<number> {
+  const context: Context = {
+    version: "1.2.3",
+    writeLogLine: (line) => lines.push(line),
+  };
+  return runCommandLine(args, world, { ...context, groups: [{ title: "Waiting", commands: [wait] }] });
+}
+
+const usage = "Usage: postern [GLOBAL OPTIONS] COMMAND [ARGUMENTS]\n";
+const failures: readonly { args: string[]; code: number; err: string }[] = [
+  {
+    args: ["wiat"],
+    code: 2,
+    err:
+      `${usage}postern: error: Cannot run "wiat": there is no such command\npostern: hint: did you mean postern wait?\n`,
+  },
+  {
+    args: ["zzzzzz"],
+    code: 2,
+    err:
+      `${usage}postern: error: Cannot run "zzzzzz": there is no such command\npostern: hint: postern help\n`,
+  },
+  {
+    args: ["wait", "--fial"],
+    code: 2,
+    err: "Usage: postern wait [--fail]\n" +
+      'postern: error: Cannot run "postern wait": unexpected option or argument: "--fial"\n' +
+      "postern: hint: did you mean --fail?\n",
+  },
+  {
+    args: ["--log-level", "loud", "wait"],
+    code: 2,
+    err:
+      'postern: error: Cannot run "postern wait": --log-level: Expected one of "debug", "info", "warn", and "error", but got "loud"\n' +
+      "postern: hint: see postern wait --help\n",
+  },
+  {
+    args: ["wait", "--fail"],
+    code: 6,
+    err: "postern: error: Cannot reach \\u{1b}[31mdb: no cable\npostern: hint: plug it in\n",
+  },
+];
+
+for (const { args, code, err } of failures) {
+  Deno.test(`runCommandLine() tells what is wrong with "${args.join(" ")}"`, async () => {
+    const world = new RecordingWorld();
+    assert.equal(await start(world, args), code);
+    assert.deepEqual([world.err, world.out], [err, ""]);
+    assert.equal(world.listening, 0);
+  });
+}
+
+Deno.test("runCommandLine() without a command shows the page on stderr and fails", async () => {
+  const world = new RecordingWorld();
+  assert.equal(await start(world, []), 2);
+  assert.equal(world.out, "");
+  assert.match(world.err, /Waiting:\n {2}wait {2}waits for ever\n/);
+  assert.match(world.err, /postern: error: Cannot tell what to do: no command\n/);
+});
+
+Deno.test("runCommandLine() answers --help and --version on stdout", async () => {
+  for (
+    const [args, pattern] of [
+      [["--help"], /Waiting:\n/],
+      [["-v", "--version"], /^postern 1\.2\.3\n$/],
+      [["wait", "--help"], /^Waits for ever\.\n\nIt waits\.\n\nUsage: postern wait \[--fail\]\n/],
+      [["--help", "wait"], /^Waits for ever\./],
+      [["wait", "--nonsense", "-h"], /^Waits for ever\./],
+    ] as const
+  ) {
+    const world = new RecordingWorld();
+    assert.equal(await start(world, args), 0);
+    assert.match(world.out, pattern);
+    assert.equal(world.err, "");
+  }
+});
+
+Deno.test("runCommandLine() ends with 130 and says nothing when it is interrupted", async () => {
+  const world = new RecordingWorld();
+  const code = start(world, ["wait"]);
+  await settle();
+  assert.equal(world.listening, 1);
+  world.interrupt();
+  assert.equal(await code, 130);
+  assert.deepEqual([world.out, world.err], ["", ""]);
+  assert.equal(world.listening, 0);
+});
+
+Deno.test("runCommandLine() answers the command's own exit code", async () => {
+  const world = new RecordingWorld();
+  const code = start(world, ["wait"]);
+  await world.clock.advance(1000);
+  assert.equal(await code, 42);
+});
+
+Deno.test("runCommandLine() shows where an error came from at --log-level debug only", async () => {
+  const quiet = new RecordingWorld();
+  await start(quiet, ["wait", "--fail"]);
+  assert.doesNotMatch(quiet.err, /command_line_test\.ts/);
+  for (const args of [["--log-level", "debug", "wait", "--fail"], ["wait", "--fail", "--log-level=debug"]]) {
+    const world = new RecordingWorld();
+    await start(world, args);
+    assert.match(world.err, /Error: no cable\n\s+at .*command_line_test\.ts/);
+  }
+});
+
+const levels: readonly (readonly [string[], boolean])[] = [
+  [[], false],
+  [["-v"], true],
+  [["-vv"], true],
+  [["--verbose"], true],
+  [["--log-level", "info"], true],
+  [["--log-level", "error", "-vvv"], false],
+];
+
+for (const [options, isSaid] of levels) {
+  Deno.test(`a command logs ${isSaid ? "" : "nothing of "}level info with "${options.join(" ")}"`, async () => {
+    const world = new RecordingWorld();
+    const lines: string[] = [];
+    const code = start(world, ["--config", "c.yaml", "--log-format=json", "wait", ...options], lines);
+    await world.clock.advance(1000);
+    await code;
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line)),
+      isSaid
+        ? [{ time: "2026-01-01T00:00:00.000Z", level: "info", event: "wait.started", config: "c.yaml" }]
+        : [],
+    );
+  });
+}

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { Progress } from "../../../../src/cli/output/progress.ts";
+import { MemoryWorld } from "../../../support/memory_world.ts";
+
+function onTerminal(isErrorOutput: boolean, columns = 80) {
+  const said: string[] = [];
+  const err = (text: string) => Promise.resolve(void said.push(text));
+  const terminal = { ...new MemoryWorld().terminal, isErrorOutput, columns, err };
+  return { said, world: { terminal } };
+}
+
+Deno.test("Progress writes over its own line, and takes it away at the end", async () => {
+  const { said, world } = onTerminal(true);
+  {
+    await using progress = new Progress(world);
+    await progress.show("1 of 2");
+    await progress.show("2 of 2");
+  }
+  assert.deepEqual(said, ["\r1 of 2\x1b[K", "\r2 of 2\x1b[K", "\r\x1b[K"]);
+});
+
+Deno.test("Progress never wraps a line, which could not be taken away", async () => {
+  const { said, world } = onTerminal(true, 20);
+  await new Progress(world).show("x".repeat(50));
+  assert.deepEqual(said, [`\r${"x".repeat(19)}\x1b[K`]);
+});
+
+Deno.test("Progress says nothing where nobody looks", async () => {
+  const { said, world } = onTerminal(false);
+  await using progress = new Progress(world);
+  await progress.show("1 of 2");
+  await progress.clear();
+  assert.deepEqual(said, []);
+});

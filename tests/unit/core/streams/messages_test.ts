@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { type Decode, Messages } from "../../../../src/core/mod.ts";
+import { PosternError } from "../../../../src/words/mod.ts";
+import { settle } from "../../../support/fake_clock.ts";
+import { memoryPair, readAll } from "../../../support/memory_conn.ts";
+
+/** Messages of one length byte and so many bytes. */
+const decodeSized: Decode<number[]> = (bytes) => {
+  const used = 1 + (bytes[0] ?? 0);
+  return bytes.length < used ? undefined : { value: [...bytes.subarray(1, used)], used };
+};
+
+Deno.test("Messages.read() gives whole messages however they are cut, and rest() what came early", async () => {
+  const bytes = Uint8Array.of(2, 7, 8, 0, 1, 9, 5, 5);
+  for (let size = 1; size <= bytes.length; size++) {
+    const [near, far] = memoryPair();
+    for (let at = 0; at < bytes.length; at += size) await far.write(bytes.slice(at, at + size));
+    await far.closeWrite();
+    const messages = new Messages(near, { initial: 4 });
+    assert.deepEqual(await messages.read(decodeSized), [7, 8]);
+    assert.deepEqual(await messages.read(decodeSized), []);
+    assert.deepEqual(await messages.read(decodeSized), [9]);
+    while (await messages.fill());
+    assert.deepEqual([...messages.rest()], [5, 5]);
+    assert.equal(await messages.read(decodeSized), undefined);
+    assert(messages.isEnded);
+  }
+});
+
+Deno.test("Messages.read() fails when the peer ends in the middle of a message, or sends too long a one", async () => {
+  const [near, far] = memoryPair();
+  await far.write(Uint8Array.of(3, 1));
+  await far.closeWrite();
+  await assert.rejects(new Messages(near).read(decodeSized), /ended in the middle/);
+  const [long, other] = memoryPair();
+  await other.write(new Uint8Array(40).fill(200));
+  await assert.rejects(
+    new Messages(long, { initial: 8, limit: 32 }).read(decodeSized),
+    (error) => error instanceof PosternError && error.code === "protocol",
+  );
+});
+
+Deno.test("Messages.fill() called again while it waits shares the read, and no byte is lost", async () => {
+  const [near, far] = memoryPair();
+  const messages = new Messages(near);
+  const ahead = messages.fill();
+  const read = messages.read(decodeSized);
+  await settle();
+  await far.write(Uint8Array.of(1, 42, 1, 43));
+  assert.equal(await ahead, true);
+  assert.deepEqual(await read, [42]);
+  assert.deepEqual(await messages.read(decodeSized), [43]);
+  const last = [messages.fill(), messages.fill()];
+  await far.closeWrite();
+  assert.deepEqual(await Promise.all(last), [false, false]);
+  assert.equal(await messages.fill(), false);
+});
+
+Deno.test("Messages.fill() reads anew after a failed read", async () => {
+  let count = 0;
+  const [near, far] = memoryPair();
+  const messages = new Messages(Object.assign(near, {
+    read: () => count++ === 0 ? Promise.reject(new Error("for now")) : Promise.resolve(null),
+  }));
+  await assert.rejects(messages.fill(), /for now/);
+  assert.equal(await messages.fill(), false);
+  await far[Symbol.asyncDispose]();
+});
+
+Deno.test("putBack() gives bytes back, in front of those that have come and of those that follow", async () => {
+  const [near, far] = memoryPair();
+  await far.write(new TextEncoder().encode("ahead|head|rest"));
+  const messages = new Messages(near);
+  await messages.fill();
+  const ahead = messages.take(6).slice();
+  messages.take(5);
+  messages.putBack(ahead);
+  await far.write(new TextEncoder().encode("|more"));
+  await far.closeWrite();
+  assert.equal(new TextDecoder().decode(await readAll(messages.goOn())), "ahead|rest|more");
+});

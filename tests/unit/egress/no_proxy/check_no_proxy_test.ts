@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { checkNoProxy } from "../../../../src/egress/mod.ts";
+
+type Row = readonly [id: string, valid: boolean, items: readonly string[]];
+
+const rows: readonly Row[] = [
+  ["N01", true, ["example.com", ".example.com", "example.com.", ".example.com."]],
+  ["N02", true, ["*"]],
+  ["N03", false, [" *", "*,example.com"]],
+  ["N04", false, ["*.example.com"]],
+  ["N05", false, ["example.com,", ",example.com", "a.com,,b.com"]],
+  ["N06", true, ["a.com, b.com", "a.com,\tb.com", "\na.com\n,b.com"]],
+  ["N07", false, ["a.com b.com", "a.com;b.com"]],
+  ["N08", false, ["EXAMPLE.com"]],
+  ["N09", false, ["foo_bar.com", "a-.com", "-a.com", "a..b", ".", "..", "..a"]],
+  ["N10", false, ["example.com:8080", "10.0.0.1:80"]],
+  ["N11", true, ["10.0.0.1", "10.0.0.0/16", "10.0.0.5/16"]],
+  ["N12", false, ["10.0.0.0/33"]],
+  ["N13", true, ["999.999.999.999", "123.10", "1", "10.", "010.0.0.1", "10.0.0.1-10.0.0.9"]],
+  ["N14", false, ["10.0.*"]],
+  ["N15", true, ["2001:db8::1", "2001:db8::/32", "::", "::/0", "::ffff:10.0.0.1"]],
+  ["N16", false, ["[2001:db8::1]", "fe80::1%eth0"]],
+  ["N17", true, ["0.0.0.0/0"]],
+  ["N18", false, ["http://example.com"]],
+  ["N19", true, ["xn--mnchen-3ya.de"]],
+  ["N19", false, ["münchen.de"]],
+  ["N20", false, ["a".repeat(254)]],
+  ["N20", true, ["a".repeat(253), `.${"a".repeat(253)}.`]],
+];
+
+for (const [id, valid, lists] of rows) {
+  Deno.test(`${id}: checkNoProxy() ${valid ? "accepts" : "refuses"} ${lists.map((text) => JSON.stringify(text.slice(0, 40))).join(" ")}`, () => {
+    for (const list of lists) {
+      const { problems } = checkNoProxy(list);
+      assert.equal(problems.length === 0, valid, `${JSON.stringify(list)}: ${JSON.stringify(problems)}`);
+      for (const { path } of problems) assert.deepEqual(path, ["spec", "noProxy"]);
+    }
+  });
+}
+
+Deno.test("N05: checkNoProxy() names every empty item", () => {
+  const { problems } = checkNoProxy(",a.com,,b.com,");
+  assert.deepEqual(problems.map(({ message }) => message.slice(0, 15)), [
+    "item 1 is empty",
+    "item 3 is empty",
+    "item 5 is empty",
+  ]);
+});
+
+for (const item of ["999.999.999.999", "123.10", "1", "10.", "010.0.0.1", "10.0.0.1-10.0.0.9"]) {
+  Deno.test(`N13, S10: checkNoProxy() warns that ${item} matches nothing`, () => {
+    const { problems, warnings } = checkNoProxy(`good.test,${item}`);
+    assert.deepEqual(problems, []);
+    assert.deepEqual(warnings.map(({ reason }) => reason), ["MatchesNothing"]);
+    assert.match(warnings[0]?.message ?? "", /^item 2 ".*" matches nothing/);
+  });
+}
+
+const doubtful = [
+  { list: "*", reason: "EverythingDirect" },
+  { list: "0.0.0.0/0", reason: "ClientsDisagree" },
+  { list: "::/0", reason: "ClientsDisagree" },
+  { list: "example.com.", reason: "ClientsDisagree" },
+];
+for (const { list, reason } of doubtful) {
+  Deno.test(`checkNoProxy() has a word on ${list}`, () => {
+    assert.deepEqual(checkNoProxy(list).warnings.map((warning) => warning.reason), [reason]);
+  });
+}
+
+const explained = [
+  ["*.example.com", /has a wildcard: write "\.example\.com"/],
+  ["example.com:8080", /has a port/],
+  ["EXAMPLE.com", /has capitals/],
+  ["a.com b.com", /only commas separate/],
+  ["[::1]", /has brackets/],
+  ["münchen.de", /punycode/],
+  ["foo_bar.com", /underscore/],
+  ["10.0.0.0/33", /is no network/],
+  ["*,a.com", /may only stand alone/],
+] as const;
+for (const [list, says] of explained) {
+  Deno.test(`checkNoProxy() says what is odd in ${list}`, () => {
+    assert.match(checkNoProxy(list).problems[0]?.message ?? "", says);
+  });
+}
+
+Deno.test("S32: checkNoProxy() quotes no password", () => {
+  const { problems } = checkNoProxy("http://me:hunter2@proxy.test/");
+  assert.equal(problems.length, 1);
+  assert.doesNotMatch(JSON.stringify(problems), /hunter2/);
+});
+
+Deno.test("checkNoProxy() refuses spaces where the installer does", () => {
+  assert.deepEqual(checkNoProxy("a.com, b.com").problems, []);
+  const { problems } = checkNoProxy("a.com, b.com", { refusesSpaces: true });
+  assert.deepEqual(problems.map(({ reason }) => reason), ["NoProxySpace"]);
+});
+
+Deno.test("checkNoProxy() tells of 20 items of 10,000 bad ones", () => {
+  const list = Array.from({ length: 10_000 }, (_, index) => `Bad${index}`).join(",");
+  const { problems } = checkNoProxy(list);
+  assert.equal(problems.length, 21);
+  assert.match(problems.at(-1)?.message ?? "", /^more of its 10000 items/);
+});

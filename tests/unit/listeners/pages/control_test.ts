@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { type Conn, Deadlines, Messages } from "../../../../src/core/mod.ts";
+import { PosternError } from "../../../../src/words/mod.ts";
+import { ControlClient } from "../../../../src/control/mod.ts";
+import type { ControlOptions } from "../../../../src/listeners/pages/control.ts";
+import { createControl, type PageSource, serveControl } from "../../../../src/listeners/mod.ts";
+import { FakeClock, settle } from "../../../support/fake_clock.ts";
+import { memoryPair, readAll } from "../../../support/memory_conn.ts";
+import { PageClient } from "../../../support/page_client.ts";
+import { fakePageSource, sampleConnection } from "../../../support/page_source.ts";
+import { recordingLog } from "../../../support/recording_log.ts";
+
+const { signal } = new AbortController();
+
+function listener(source: PageSource, { token }: ControlOptions = {}, given = token) {
+  const clock = new FakeClock();
+  const log = recordingLog();
+  const deps = { clock, log, deadlines: new Deadlines(clock) };
+  const serve = serveControl(createControl(source, token === undefined ? {} : { token }));
+  const served: Promise<void>[] = [];
+  const connect = (): Promise<Conn> => {
+    const [near, far] = memoryPair();
+    served.push(serve(far, new Messages(far), deps, { signal }));
+    return Promise.resolve(near);
+  };
+  const client = new ControlClient(connect, {
+    clock,
+    id: "work",
+    ...(given !== undefined && { token: given }),
+  });
+  return { client, connect, clock, log, ended: () => Promise.all(served) };
+}
+
+Deno.test("ControlClient gets what the source says", async () => {
+  const source = fakePageSource();
+  const { client, clock, ended } = listener(source);
+  assert.deepEqual(await client.hello({ signal }), { version: "0.1.0", id: "default", pid: 42, protocol: 1 });
+  assert.deepEqual(await client.status({ signal }), source.status());
+  assert.deepEqual(await client.connections({ signal }), [sampleConnection]);
+  assert.deepEqual((await client.reload({ signal })).changes, ["route .svc now goes to lab"]);
+  assert.equal((await client.explain({ host: "::1", port: 80 }, { signal })).target, "::1:80");
+  assert.equal((await client.explain({ host: "a.svc", port: 443 }, { dial: true, signal })).transport, "lab");
+  assert.equal(await client.pac({ signal }), "// for 127.0.0.1:12000\n");
+  assert.equal(await client.pac({ authority: "localhost:1&x", signal }), "// for localhost:1&x\n");
+  assert.equal((await client.env({ signal })).needsAuth, true);
+  assert.equal((await client.env({ credentials: true, signal })).http, "http://me:pw@127.0.0.1:12000");
+  assert.equal(await client.page({ signal }), "http://127.0.0.1:12000/#token=s3cret-token");
+  await client.closeConnection(7, { signal });
+  assert.deepEqual(source.closed, [7]);
+  await ended();
+  assert.equal(clock.waiting, 0);
+});
+
+Deno.test("ControlClient.stop() says how long connections may go on", async () => {
+  const stops: unknown[] = [];
+  const { client, ended } = listener(fakePageSource({ stop: (options) => stops.push(options) }));
+  await client.stop({ signal });
+  await client.stop({ drain: 1500, signal });
+  assert.deepEqual(stops, [{}, { drain: 1500 }]);
+  await ended();
+});
+
+Deno.test("ControlClient throws the error of the door again", async () => {
+  const error = new PosternError("config", "Cannot reload:\npostern.yaml:3:1: routes: čeho", {
+    hint: "see postern config check",
+    detail: "host",
+    exit: 7,
+    cause: new Error("not told"),
+  });
+  const { client, ended } = listener(fakePageSource({ reload: () => Promise.reject(error) }));
+  await assert.rejects(client.reload({ signal }), (thrown) => {
+    assert.ok(thrown instanceof PosternError);
+    const { code, message, hint, detail, exit, cause } = thrown;
+    assert.deepEqual([code, message, hint, detail, exit], ["config", error.message, error.hint, "host", 7]);
+    assert.equal(cause, undefined);
+    return true;
+  });
+  await assert.rejects(client.closeConnection(99, { signal }), {
+    code: "usage",
+    message: /close connection "99"/,
+  });
+  await ended();
+});
+
+Deno.test("ControlClient reports a fault of the door, and the door logs it", async () => {
+  const source = fakePageSource({
+    connections: () => {
+      throw new TypeError("oops");
+    },
+  });
+  const { client, log, ended } = listener(source);
+  await assert.rejects(client.connections({ signal }), { code: "internal", message: /oops/ });
+  assert.deepEqual(log.lines.map(({ event }) => event), ["page.failed"]);
+  await ended();
+});
+
+Deno.test("ControlClient fails with timeout when the door does not answer", async () => {
+  const clock = new FakeClock();
+  const [near, far] = memoryPair();
+  const client = new ControlClient(() => Promise.resolve(near), { clock, id: "work" });
+  const asked = assert.rejects(client.status({ signal }), { code: "timeout" });
+  await clock.advance(5000);
+  await asked;
+  assert.equal(near.isClosed, true);
+  assert.equal(far.isClosed, false);
+  assert.equal(clock.waiting, 0);
+});
+
+Deno.test("ControlClient takes a door that closes without an answer for one that is ending", async () => {
+  const [near, far] = memoryPair();
+  const client = new ControlClient(() => Promise.resolve(near), { clock: new FakeClock(), id: "work" });
+  const asked = assert.rejects(client.hello({ signal }), { code: "unreachable", detail: "reset" });
+  await far.closeWrite();
+  await asked;
+});
+
+Deno.test("ControlClient passes the signal's reason and a failed connect unchanged", async () => {
+  const clock = new FakeClock();
+  const [near] = memoryPair();
+  const stop = new AbortController();
+  const reason = new PosternError("cancelled", "Interrupted");
+  const asked = assert.rejects(
+    new ControlClient(() => Promise.resolve(near), { clock, id: "work" }).hello({ signal: stop.signal }),
+    (error) => error === reason,
+  );
+  await settle();
+  stop.abort(reason);
+  await asked;
+  const refused = new PosternError("refused", "Cannot connect");
+  const nobody = new ControlClient(() => Promise.reject(refused), { clock, id: "work" });
+  await assert.rejects(nobody.hello({ signal }), (error) => error === refused);
+  assert.equal(clock.waiting, 0);
+});
+
+Deno.test("ControlClient sends nothing over a connection that came after its signal had ended", async () => {
+  const [near, far] = memoryPair();
+  const stop = new AbortController();
+  const connect = () => {
+    stop.abort(new PosternError("cancelled", "Interrupted"));
+    return Promise.resolve(near);
+  };
+  const client = new ControlClient(connect, { clock: new FakeClock(), id: "work" });
+  await assert.rejects(client.stop({ signal: stop.signal }), { code: "cancelled" });
+  assert.equal(near.isClosed, true);
+  assert.equal((await readAll(far)).length, 0);
+});
+
+const strange = [
+  { name: "nothing", bytes: "", code: "unreachable" },
+  { name: "half a head", bytes: "HTTP/1.1 200 OK\r\n", code: "protocol" },
+  { name: "half a body", bytes: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", code: "protocol" },
+  { name: "no JSON", bytes: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", code: "protocol" },
+  {
+    name: "another server's error",
+    bytes: "HTTP/1.1 418 Tea\r\nContent-Length: 0\r\n\r\n",
+    code: "protocol",
+  },
+  {
+    name: "an error that is no JSON",
+    bytes: "HTTP/1.1 400 No\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n{",
+    code: "protocol",
+  },
+];
+for (const { name, bytes, code } of strange) {
+  Deno.test(`ControlClient fails with ${code} when it hears ${name}`, async () => {
+    const [near, far] = memoryPair();
+    await new PageClient(far).write(bytes);
+    await far.closeWrite();
+    const client = new ControlClient(() => Promise.resolve(near), { clock: new FakeClock(), id: "work" });
+    await assert.rejects(client.hello({ signal }), { code });
+  });
+}
+
+Deno.test("createControl() demands its token where it has one, and no browser", async () => {
+  const source = fakePageSource();
+  const right = listener(source, { token: "t1" });
+  assert.equal((await right.client.hello({ signal })).id, "default");
+  for (const given of [undefined, "t2", source.token]) {
+    const wrong = listener(source, { token: "t1" }, given ?? "");
+    await assert.rejects(wrong.client.hello({ signal }), { code: "auth" });
+    await assert.rejects(wrong.client.stop({ signal }), { code: "auth" });
+    await wrong.ended();
+  }
+  const conn = await right.connect();
+  const browser = new PageClient(conn);
+  const bearer = "Authorization: Bearer t1";
+  const answer = await browser.ask(
+    "POST /v1/stop HTTP/1.1",
+    "Host: localhost",
+    bearer,
+    "Origin: null",
+    "Connection: close",
+  );
+  assert.equal(answer.status, 403);
+  await conn.closeWrite();
+  await right.ended();
+});
+
+Deno.test("createControl() answers what it does not know as JSON with a hint", async () => {
+  const { connect, ended } = listener(fakePageSource());
+  const conn = await connect();
+  const client = new PageClient(conn);
+  const unknown = await client.ask("GET /v2/x HTTP/1.1", "Host: a");
+  assert.equal(unknown.status, 400);
+  assert.match(JSON.parse(unknown.text).hint, /version/);
+  assert.equal((await client.ask("GET /v1/stop HTTP/1.1", "Host: a")).status, 405);
+  assert.equal((await client.ask("POST /v1/stop?drain=soon HTTP/1.1", "Host: a")).status, 400);
+  assert.equal((await client.ask("GET /v1/explain HTTP/1.1", "Host: a", "Connection: close")).status, 400);
+  await conn.closeWrite();
+  await ended();
+});

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import type { Conn } from "../../../../src/core/mod.ts";
+import type { Dialer } from "../../../../src/world/mod.ts";
+import { PosternError } from "../../../../src/words/mod.ts";
+import { reachingThrough } from "../../../../src/ssh/mod.ts";
+import { FakeClock } from "../../../support/fake_clock.ts";
+import { memoryPair } from "../../../support/memory_conn.ts";
+import { sshHost } from "../../../support/ssh_host.ts";
+
+const host = sshHost("jump", { hostName: "jump.example.net", addressFamily: "inet" });
+
+function reachingBy(dialer: Dialer, { isStraight = true } = {}) {
+  const clock = new FakeClock();
+  const lookups: string[] = [];
+  const network = {
+    lookup: (name: string) => {
+      lookups.push(name);
+      return Promise.resolve(["2001:db8::1", "192.0.2.1", "192.0.2.2"]);
+    },
+    connect: () => Promise.reject(new Error("no other way is asked for")),
+  };
+  return {
+    clock,
+    lookups,
+    reach: reachingThrough(dialer, { network, services: { clock, runCommand: undefined }, isStraight }),
+  };
+}
+
+Deno.test("reachingThrough() tries a host's next address of the family beside one that says nothing", async () => {
+  const { signal } = new AbortController();
+  const tried: string[] = [];
+  const { clock, reach } = reachingBy(({ host }, { signal }) => {
+    tried.push(host);
+    if (host === "192.0.2.2") return Promise.resolve(memoryPair()[0]);
+    return new Promise<Conn>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  });
+  const reached = reach(host, { signal });
+  await clock.advance(5000);
+  assert.deepEqual(tried, ["192.0.2.1", "192.0.2.2"]);
+  (await reached).abort();
+});
+
+Deno.test("reachingThrough() tells what each address of the family said", async () => {
+  const { signal } = new AbortController();
+  const { reach } = reachingBy(() => Promise.reject(new PosternError("refused", "Refused")));
+  await assert.rejects(reach(host, { signal }), {
+    code: "refused",
+    message:
+      "Cannot reach jump.example.net:22: 192.0.2.1 refused the connection, 192.0.2.2 refused the connection",
+  });
+});
+
+Deno.test("reachingThrough() leaves a host's name to the transport that it is reached through", async () => {
+  const { signal } = new AbortController();
+  const tried: string[] = [];
+  const { lookups, reach } = reachingBy(({ host }) => {
+    tried.push(host);
+    return Promise.resolve(memoryPair()[0]);
+  }, { isStraight: false });
+  (await reach(host, { signal })).abort();
+  assert.deepEqual([tried, lookups], [["jump.example.net"], []]);
+});

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import {
+  type ChannelLink,
+  firstWindow,
+  largestWindow,
+  SshChannel,
+} from "../../../../src/ssh/session/ssh_channel.ts";
+
+const packet = 32 * 1024;
+
+/** A channel of a server that sends as much as it may, over a way that takes 100 ms there and back. */
+function channel(): {
+  channel: SshChannel;
+  /** How much the server may send. */
+  allowed: () => number;
+  closes: () => number;
+  fill: () => void;
+  pass: (ms: number) => void;
+} {
+  let [now, allowed, closes] = [0, firstWindow, 0];
+  const link: ChannelLink = {
+    sendData: () => {},
+    sendWindow: (_, amount) => void (allowed += amount),
+    sendEnd: () => {},
+    sendClose: () => void closes++,
+    room: () => undefined,
+    now: () => now,
+    roundTrip: 100,
+  };
+  const made = new SshChannel(link, { peer: "target", remote: 0, window: 1_000_000, packetSize: packet });
+  return {
+    channel: made,
+    allowed: () => allowed,
+    closes: () => closes,
+    fill: () => {
+      for (; allowed >= packet; allowed -= packet) made.onData(new Uint8Array(packet));
+    },
+    pass: (ms) => void (now += ms),
+  };
+}
+
+async function readAll({ channel }: { channel: SshChannel }): Promise<void> {
+  const into = new Uint8Array(256 * 1024);
+  while (channel.held > 0) await channel.read(into);
+}
+
+Deno.test("SshChannel holds a window at most while nobody reads, and gives it back when it is dropped", () => {
+  const { channel: it, allowed, closes, fill } = channel();
+  fill();
+  assert.deepEqual([it.held, allowed()], [firstWindow, 0]);
+  it.abort();
+  assert.deepEqual([it.held, closes()], [0, 1]);
+  it.onData(new Uint8Array(packet));
+  assert.equal(it.held, 0);
+});
+
+Deno.test("SshChannel lets a server send more while a quick reader waits for the way, up to a limit", async () => {
+  const far = channel();
+  let largest = 0;
+  for (let round = 0; round < 20; round++) {
+    far.fill();
+    largest = Math.max(largest, far.channel.held);
+    far.pass(100);
+    await readAll(far);
+  }
+  assert.ok(largest > largestWindow * 0.9 && largest <= largestWindow, `${largest}`);
+  far.fill();
+  assert.ok(far.channel.held <= largestWindow);
+  assert.ok(far.allowed() < packet, "the server may not send more than is held");
+});
+
+Deno.test("SshChannel keeps its window where the reader is what is slow", async () => {
+  const far = channel();
+  for (let round = 0; round < 20; round++) {
+    far.fill();
+    assert.ok(far.channel.held <= firstWindow);
+    far.pass(1000);
+    await readAll(far);
+  }
+});
+
+Deno.test("SshChannel ends where the server sends far more than it may", async () => {
+  const { channel: it, closes, fill } = channel();
+  fill();
+  for (let more = 0; more < 200; more++) it.onData(new Uint8Array(packet));
+  assert.ok(it.held <= firstWindow * 1.1, `${it.held} bytes are held`);
+  assert.equal(closes(), 1);
+  await assert.rejects(it.read(new Uint8Array(1)), { code: "protocol" });
+});

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { PortForwardV4, v4Data, webSocket } from "../../../../src/wire/mod.ts";
+
+const { WebSocketReader, closePayload, opcodes, serverFrame } = webSocket;
+const hex = (text: string) => Uint8Array.from(text.match(/[0-9a-f]{2}/g) ?? [], (pair) => parseInt(pair, 16));
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+/** What was said on each channel, and how it ended. */
+function read(chunks: readonly Uint8Array<ArrayBuffer>[]): { data: string; error: string; end: number } {
+  const reader = new WebSocketReader("client");
+  const forward = new PortForwardV4();
+  const said = { data: "", error: "", end: 0 };
+  for (const chunk of chunks) {
+    for (const part of reader.receive(chunk)) {
+      for (const effect of forward.receive(part)) {
+        if (effect.kind === "ended") said.end = effect.code;
+        else if (effect.kind === "data" || effect.kind === "error") {
+          said[effect.kind] += new TextDecoder().decode(effect.bytes);
+        }
+      }
+    }
+  }
+  return said;
+}
+
+const message = (text: string) => serverFrame(opcodes.binary, Uint8Array.of(...bytes(text)));
+const whole = new Uint8Array([
+  ...serverFrame(opcodes.binary, hex("00 5000")),
+  ...serverFrame(opcodes.binary, hex("01 5000")),
+  ...message("\0hello "),
+  ...message("\x01connection refused"),
+  ...message("\0world"),
+  ...serverFrame(opcodes.close, closePayload(1000)),
+]);
+
+Deno.test("PortForwardV4 reads data and errors without the port's name, wherever they are cut", () => {
+  const said = { data: "hello world", error: "connection refused", end: 1000 };
+  for (let cut = 0; cut <= whole.length; cut++) {
+    assert.deepEqual(read([whole.slice(0, cut), whole.slice(cut)]), said);
+  }
+  assert.deepEqual(read(Array.from(whole, (byte) => Uint8Array.of(byte))), said);
+});
+
+Deno.test("PortForwardV4 refuses text and channels that nobody asked for", () => {
+  for (const frame of [serverFrame(opcodes.text, bytes("\0a")), serverFrame(opcodes.binary, hex("0261"))]) {
+    assert.throws(() => read([frame]), { code: "protocol" });
+  }
+});
+
+Deno.test("v4Data() writes a masked message of the data channel", () => {
+  const [effect] = new WebSocketReader("server").receive(v4Data(bytes("hi")));
+  assert(effect?.kind === "data" && effect.isStart && effect.isEnd && !effect.isText);
+  assert.deepEqual(effect.bytes, bytes("\0hi"));
+});
