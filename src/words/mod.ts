@@ -13,6 +13,7 @@ export { asciiName } from "./ascii_name.ts";
 export { canonicalHost } from "./canonical_host.ts";
 export type { Endpoint } from "./endpoint.ts";
 export {
+  asCause,
   asPosternError,
   asUnstarted,
   describe,
@@ -22,8 +23,10 @@ export {
   httpStatus,
   isErrorCode,
   isPosternError,
+  pathFailure,
   PosternError,
   socks5Reply,
+  withContext,
 } from "./errors.ts";
 export { endsInNumber, parseAnyIPv4 } from "./numeric_host.ts";
-export { formatTarget, normalHost, parseTarget, type Target } from "./target.ts";
+export { formatTarget, normalHost, parseTarget, type Target, targetOf, toldOf } from "./target.ts";

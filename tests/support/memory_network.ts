@@ -62,7 +62,9 @@ export class MemoryNetwork implements Network {
     // A connect is never done in the turn it was asked for.
     await Promise.resolve();
     signal.throwIfAborted();
-    if (!listening) throw new PosternError("refused", `Cannot reach ${key}: connection refused`);
+    if (!listening) {
+      throw new PosternError("refused", `Cannot reach ${key}`, { reason: "connection refused" });
+    }
     const [near, far] = memoryPair({ isSocket: this.#isSocket });
     this.conns.push(near);
     listening.offer(far);
