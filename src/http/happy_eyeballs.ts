@@ -1,5 +1,12 @@
 import type { Clock, Conn } from "../core/mod.ts";
-import { type ErrorCode, formatTarget, PosternError } from "../words/mod.ts";
+import {
+  asCause,
+  describe,
+  type ErrorCode,
+  formatTarget,
+  isLoopbackHost,
+  PosternError,
+} from "../words/mod.ts";
 
 /** The pause before the next address is tried beside those that have not answered (RFC 8305, section 5). */
 const connectionAttemptDelay = 250;
@@ -145,31 +152,47 @@ function noneAnswered(
   const loop = all.find((error) => error instanceof PosternError && error.detail === "loop");
   if (loop instanceof PosternError) return loop;
   const best = all.reduce((a, b) => rank(b) < rank(a) ? b : a);
-  const said = [...failures].slice(0, mostNamed).map(([address, error]) => `${address} ${saidOf(error)}`);
-  if (failures.size > mostNamed) said.push(`and ${failures.size - mostNamed} more`);
-  const { detail = undefined, hint = undefined } = best instanceof PosternError ? best : {};
-  return new PosternError(
-    best instanceof PosternError ? best.code : "unreachable",
-    `Cannot reach ${formatTarget({ host: name, port })}: ${said.join(", ")}`,
-    { cause: best, ...(detail && { detail }), ...(hint !== undefined && { hint }) },
-  );
+  const { code = "unreachable", detail = undefined, hint = undefined } = best instanceof PosternError
+    ? best
+    : {};
+  return new PosternError(code, `Cannot reach ${formatTarget({ host: name, port })}`, {
+    cause: best,
+    reason: sharedReason(name, all) ?? saidOfAll(failures),
+    detail,
+    hint,
+  });
 }
 
-function saidOf(error: unknown): string {
-  if (!(error instanceof PosternError)) {
-    return `failed (${error instanceof Error ? error.message : String(error)})`;
-  }
-  switch (error.code) {
-    case "refused":
-      return "refused the connection";
-    case "unreachable":
-      return "is unreachable";
-    case "timeout":
-      return "did not answer";
-    default:
-      return `failed (${error.message})`;
-  }
+/** Which address of this machine it was says nothing where all of them failed alike. */
+function sharedReason(name: string, failures: readonly unknown[]): string | undefined {
+  const [first] = failures;
+  if (!isLoopbackHost(name) || !(first instanceof PosternError)) return undefined;
+  const isShared = failures.every((error) => error instanceof PosternError && error.reason === first.reason);
+  return isShared ? first.reason : undefined;
 }
+
+/** Each reason with the addresses that gave it. */
+function saidOfAll(failures: ReadonlyMap<string, unknown>): string {
+  const said = new Map<string, string[]>();
+  for (const [address, error] of [...failures].slice(0, mostNamed)) {
+    const reason = reasonOf(error);
+    said.set(reason, [...said.get(reason) ?? [], address]);
+  }
+  const texts = [...said].map(([reason, addresses]) => `${reason} (${addresses.join(", ")})`);
+  if (failures.size > mostNamed) texts.push(`and ${failures.size - mostNamed} more`);
+  return texts.join(", ");
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof PosternError)) return asCause(describe(error));
+  return error.reason ?? spoken[error.code] ?? asCause(error.message);
+}
+
+const spoken: Partial<Record<ErrorCode, string>> = {
+  refused: "connection refused",
+  unreachable: "unreachable",
+  timeout: "no answer",
+};
 
 function familyOf(address: string): 4 | 6 {
   return address.includes(":") ? 6 : 4;

@@ -1,7 +1,13 @@
+export { dialCode } from "./dial_words.ts";
+export { directDialer, type DirectDialerParts } from "./direct_dialer.ts";
+export { noAnswer, readFinalHead } from "./final_head.ts";
 export { type Connect, firstConnected, type FirstConnectedOptions, interleaved } from "./happy_eyeballs.ts";
-export { readAnswerBody } from "./http_answer_body.ts";
 export { copyBody, joined, readBody } from "./http_body.ts";
-export { type HttpAnswer, HttpClient, type HttpClientParts, placeOf } from "./http_client.ts";
+export { type HttpAnswer, HttpClient, type HttpClientParts, type HttpProxy, placeOf } from "./http_client.ts";
 export { httpConnect } from "./http_connect.ts";
+export { HttpConnection } from "./http_connection.ts";
 export { fetchWith } from "./http_fetch.ts";
-export { type Asking, noAnswer } from "./proxy_asking.ts";
+export { HttpPool } from "./http_pool.ts";
+export { encodeRequest } from "./http_request.ts";
+export { orDrop } from "./or_drop.ts";
+export { type Asking, signInFailure } from "./proxy_asking.ts";

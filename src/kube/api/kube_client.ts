@@ -1,6 +1,7 @@
-import { describe, formatTarget, PosternError, type Target } from "../../words/mod.ts";
+import { describe, formatTarget, PosternError, type Target, targetOf } from "../../words/mod.ts";
 import { pause, Tasks, whenAborted, within } from "../../core/mod.ts";
 import type { ResponseHead } from "../../wire/mod.ts";
+import { orDrop } from "../../http/mod.ts";
 import type {
   KubeAnswer,
   KubeApi,
@@ -11,8 +12,8 @@ import type {
   KubeUpgrade,
 } from "./kube_api.ts";
 import type { KubeContext } from "./kube_context.ts";
-import { aborting, type Answered, KubeExchange, type KubeExchangeParts } from "./kube_exchange.ts";
-import { serverLabel, serverTarget } from "./kube_opening.ts";
+import { type Answered, KubeExchange, type KubeExchangeParts } from "./kube_exchange.ts";
+import { serverLabel } from "./kube_opening.ts";
 import { retryDelay } from "./kube_retry.ts";
 
 export interface KubeClientParts extends KubeExchangeParts {
@@ -44,7 +45,7 @@ export class KubeClient implements KubeApi {
     this.#parts = parts;
     this.#exchange = new KubeExchange(context, parts);
     this.#mayAskVersion = parts.asksVersion === true;
-    this.#target = serverTarget(context.cluster.server);
+    this.#target = targetOf(context.cluster.server);
   }
 
   async request(request: KubeRequest, { signal }: { readonly signal: AbortSignal }): Promise<KubeAnswer> {
@@ -96,7 +97,7 @@ export class KubeClient implements KubeApi {
         (signal) =>
           within(
             { clock: this.#parts.clock, ms: silence, signal, error },
-            (signal) => aborting(connection, signal, next),
+            (signal) => orDrop(connection, signal, next),
           ),
       );
       isRead = piece === undefined;
@@ -202,7 +203,7 @@ export class KubeClient implements KubeApi {
   ): Promise<Uint8Array<ArrayBuffer>> {
     const { connection, head } = answered;
     try {
-      const body = await aborting(connection, signal, () => connection.body(head, method, limit));
+      const body = await orDrop(connection, signal, () => connection.body(head, method, limit));
       await this.#exchange.giveBack(answered);
       return body;
     } catch (error) {
