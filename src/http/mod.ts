@@ -9,5 +9,6 @@ export { HttpConnection } from "./http_connection.ts";
 export { fetchWith } from "./http_fetch.ts";
 export { HttpPool } from "./http_pool.ts";
 export { encodeRequest } from "./http_request.ts";
+export { jsonBody } from "./json_body.ts";
 export { orDrop } from "./or_drop.ts";
 export { type Asking, signInFailure } from "./proxy_asking.ts";

@@ -1,7 +1,7 @@
 import { describe, formatTarget, PosternError, type Target, targetOf } from "../../words/mod.ts";
 import { pause, Tasks, whenAborted, within } from "../../core/mod.ts";
 import type { ResponseHead } from "../../wire/mod.ts";
-import { orDrop } from "../../http/mod.ts";
+import { jsonBody, orDrop } from "../../http/mod.ts";
 import type {
   KubeAnswer,
   KubeApi,
@@ -62,13 +62,7 @@ export class KubeClient implements KubeApi {
     const { status, body } = await this.request(request, { signal });
     const text = new TextDecoder().decode(body);
     if (status < 200 || status > 299) throw this.#exchange.refused(request, status, text);
-    try {
-      return JSON.parse(text);
-    } catch (error) {
-      throw new PosternError("protocol", `Cannot read the answer of ${this.#label}: it is no JSON`, {
-        cause: error,
-      });
-    }
+    return jsonBody(text, `Cannot read the answer of ${this.#label}`);
   }
 
   async stream(
