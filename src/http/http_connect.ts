@@ -97,13 +97,12 @@ async function bytesAhead(messages: Messages, proxy: string): Promise<Bytes> {
   while (true) {
     const at = beginningOf(messages.pending);
     if (at !== undefined) return messages.take(at).slice();
-    if (messages.pending.length >= mostAhead) {
-      throw new PosternError("protocol", `Cannot go on with ${proxy}`, {
-        reason: "it sends a target's bytes and no answer",
-        hint: "use mode: grpc, where no bytes come ahead of the answer",
-      });
-    }
-    if (!await messages.fill()) throw noAnswer(proxy);
+    if (messages.pending.length < mostAhead && await messages.fill()) continue;
+    if (messages.pending.length === 0) throw noAnswer(proxy);
+    throw new PosternError("protocol", `Cannot go on with ${proxy}`, {
+      reason: "it sends a target's bytes and no answer",
+      hint: "use mode: grpc, where no bytes come ahead of the answer",
+    });
   }
 }
 

@@ -19,7 +19,10 @@ export async function socks5Connect(
     if (!await answer(messages, socks5.decodeVerdict, proxy)) throw signInFailure(asking);
   } else if (chosen !== methods.none) {
     throw asking.credentials
-      ? new PosternError("auth", `Cannot sign in at ${asking.proxy}: it wants another way to sign in`)
+      ? new PosternError("auth", `Cannot sign in at ${asking.proxy}`, {
+        reason: "it wants another way to sign in",
+        hint: "have it accept a user name and a password",
+      })
       : signInFailure(asking);
   }
   await conn.write(socks5.encodeRequest({ command: commands.connect, target }));
