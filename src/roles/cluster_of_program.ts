@@ -1,7 +1,8 @@
 import type { KubeApi } from "../kube/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
-import { dialerThroughProxy, Direct } from "../transports/mod.ts";
+import { directDialer } from "../http/mod.ts";
+import { dialerThroughProxy } from "../transports/mod.ts";
 
 /** The API of the cluster that a program of ours works for. */
 export interface ClusterOfProgram extends AsyncDisposable {
@@ -42,7 +43,6 @@ export async function openClusterOfProgram(
   const context = kubeconfig === undefined
     ? await inClusterContext({ files, process })
     : await contextIn(kubeconfig);
-  const direct = new Direct({ network, clock });
   const { proxyUrl } = context.cluster;
   const api = new KubeClient(context, {
     clock,
@@ -53,15 +53,8 @@ export async function openClusterOfProgram(
     ...(most !== undefined && { most }),
     dial: proxyUrl
       ? dialerThroughProxy(proxyUrl.href, { name: `the proxy-url of ${context.name}`, world })
-      : (target, options) => direct.dial(target, options),
+      : directDialer({ network, clock }),
     ...(kubeconfig !== undefined && { reread: async () => (await contextIn(kubeconfig)).user }),
   });
-  return {
-    api,
-    namespace: context.namespace,
-    async [Symbol.asyncDispose]() {
-      await api[Symbol.asyncDispose]();
-      await direct[Symbol.asyncDispose]();
-    },
-  };
+  return { api, namespace: context.namespace, [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
 }

@@ -7,12 +7,12 @@ import {
   type TransportStatus,
   unlessAborted,
 } from "../core/mod.ts";
-import { describe, normalHost, PosternError, type Target } from "../words/mod.ts";
+import { describe, PosternError, type Target } from "../words/mod.ts";
 import type { KubeApi } from "../kube/mod.ts";
 import type { TransportDeps } from "./define_transport.ts";
 import { Kubernetes } from "./kubernetes.ts";
 import { Proxy } from "./upstream_proxy.ts";
-import type { ClusterProxySettings, ProxySettings } from "./proxy_settings.ts";
+import { type ClusterProxySettings, type ProxySettings, proxyTarget } from "./proxy_settings.ts";
 
 /** What it needs of what every transport is made with, and the API of the cluster. */
 export type ClusterProxyDeps =
@@ -239,11 +239,10 @@ function settingsOf(text: string): ProxySettings | undefined {
   const url = URL.parse(text);
   const scheme = url?.protocol === "http:" ? "http" : url?.protocol === "https:" ? "https" : undefined;
   if (!url || !scheme || url.hostname === "") return undefined;
-  const { username, password, port } = url;
+  const { username, password } = url;
   return {
     scheme,
-    host: normalHost(url.hostname),
-    port: port === "" ? (scheme === "https" ? 443 : 80) : Number(port),
+    ...proxyTarget(url),
     ...((username !== "" || password !== "") && { user: decoded(username), password: decoded(password) }),
   };
 }

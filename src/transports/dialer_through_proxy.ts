@@ -1,6 +1,6 @@
 import type { Dialer, World } from "../world/mod.ts";
 import { PosternError } from "../words/mod.ts";
-import { Direct } from "./direct.ts";
+import { directDialer } from "../http/mod.ts";
 import { Proxy } from "./upstream_proxy.ts";
 import { proxySettingsOf } from "./proxy_settings.ts";
 
@@ -23,12 +23,11 @@ export function dialerThroughProxy(
     });
   }
   const { clock, files, network } = world;
-  const direct = new Direct({ clock, network });
   const proxy = new Proxy(settings, {
     name,
     files,
     network,
-    dialer: dialer ?? ((target, options) => direct.dial(target, options)),
+    dialer: dialer ?? directDialer({ clock, network }),
   });
   return (target, options) => proxy.dial(target, options);
 }

@@ -3,8 +3,7 @@ import { describe, formatTarget, isPosternError, PosternError, type Target } fro
 import type { Dialer } from "../world/mod.ts";
 import { isMapping } from "../config/mod.ts";
 import { defineTransport, type TransportDeps } from "./define_transport.ts";
-import { Direct } from "./direct.ts";
-import { firstConnected } from "../http/mod.ts";
+import { directDialer, firstConnected } from "../http/mod.ts";
 import type {
   FrontendReach,
   GrpcFrontend,
@@ -47,7 +46,7 @@ export class Konnectivity implements Transport {
 
   async #dialWay({ host: name, port }: Target, { from, hosts }: Way, options: DialOptions): Promise<Conn> {
     const { clock, network } = this.#deps;
-    if (hosts === undefined) return await new Direct({ network, clock }).dial({ host: name, port }, options);
+    if (hosts === undefined) return await directDialer({ network, clock })({ host: name, port }, options);
     const [only] = hosts;
     if (only === name && from === "agent") return await this.#dialFar({ host: only, port }, options);
     const connect: Dialer = from === "agent"

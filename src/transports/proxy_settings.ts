@@ -9,7 +9,7 @@ import {
   transformed,
   url,
 } from "../config/mod.ts";
-import { normalHost } from "../words/mod.ts";
+import { normalHost, type Target, targetOf } from "../words/mod.ts";
 
 /** How postern speaks to an upstream proxy; names travel as names with each of them. */
 export type ProxyScheme = "http" | "https" | "socks5";
@@ -51,8 +51,6 @@ export const proxySettings = described(
   transformed(written, readSettings),
   "Goes through another proxy: HTTP or SOCKS5.",
 );
-
-const defaultPorts: Readonly<Record<ProxyScheme, number>> = { http: 80, https: 443, socks5: 1080 };
 
 interface Written {
   readonly url?: URL;
@@ -115,8 +113,7 @@ function readProxy(
   if (wrong.length > 0) return undefined;
   return {
     scheme,
-    host: normalHost(url.hostname),
-    port: url.port === "" ? defaultPorts[scheme] : Number(url.port),
+    ...proxyTarget(url),
     ...(user && { user }),
     ...(password && { password }),
     ...(passwordFile !== undefined && { passwordFile }),
@@ -127,6 +124,12 @@ function readProxy(
 function schemeOf({ protocol }: URL): ProxyScheme {
   if (protocol === "http:") return "http";
   return protocol === "https:" ? "https" : "socks5";
+}
+
+/** Where a proxy is, its host in the form in which hosts are compared. */
+export function proxyTarget(url: URL): Target {
+  const { host, port } = targetOf(url);
+  return { host: normalHost(host), port };
 }
 
 function decoded(text: string): string | undefined {
