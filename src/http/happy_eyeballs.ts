@@ -1,12 +1,5 @@
 import type { Clock, Conn } from "../core/mod.ts";
-import {
-  asCause,
-  describe,
-  type ErrorCode,
-  formatTarget,
-  isLoopbackHost,
-  PosternError,
-} from "../words/mod.ts";
+import { type ErrorCode, formatTarget, isLoopbackHost, PosternError, reasonOf } from "../words/mod.ts";
 
 /** The pause before the next address is tried beside those that have not answered (RFC 8305, section 5). */
 const connectionAttemptDelay = 250;
@@ -182,17 +175,6 @@ function saidOfAll(failures: ReadonlyMap<string, unknown>): string {
   if (failures.size > mostNamed) texts.push(`and ${failures.size - mostNamed} more`);
   return texts.join(", ");
 }
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof PosternError)) return asCause(describe(error));
-  return error.reason ?? spoken[error.code] ?? asCause(error.message);
-}
-
-const spoken: Partial<Record<ErrorCode, string>> = {
-  refused: "connection refused",
-  unreachable: "unreachable",
-  timeout: "no answer",
-};
 
 function familyOf(address: string): 4 | 6 {
   return address.includes(":") ? 6 : 4;

@@ -1,5 +1,5 @@
 import type { Conn, DialOptions, Transport, TransportStatus } from "../core/mod.ts";
-import { describe, formatTarget, isPosternError, PosternError, type Target } from "../words/mod.ts";
+import { describe, formatTarget, isOfTarget, PosternError, type Target } from "../words/mod.ts";
 import type { Dialer } from "../world/mod.ts";
 import { isMapping } from "../config/mod.ts";
 import { defineTransport, type TransportDeps } from "./define_transport.ts";
@@ -67,7 +67,9 @@ export class Konnectivity implements Transport {
       return conn;
     } catch (error) {
       if (options.signal.aborted) throw options.signal.reason;
-      this.#state = isOfTarget(error) ? { state: "ready" } : { state: "failing", lastError: describe(error) };
+      this.#state = error instanceof PosternError && isOfTarget(error)
+        ? { state: "ready" }
+        : { state: "failing", lastError: describe(error) };
       throw error;
     }
   }
@@ -111,11 +113,6 @@ export class Konnectivity implements Transport {
     this.#reach ??= new FrontendReach(this.#settings, this.#deps);
     return this.#ready = new GrpcFrontend(this.#reach, this.#deps);
   }
-}
-
-/** What says something of the target is no failure of the way there. */
-function isOfTarget(error: unknown): error is PosternError {
-  return isPosternError(error, "refused") || isPosternError(error, "name_not_found");
 }
 
 /** `konnectivity: { server }`: through a Konnectivity server and its agents. */

@@ -72,6 +72,13 @@ export class PosternError extends Error {
     this.detail = options.detail;
     this.exit = options.exit;
   }
+
+  /** The same failure with another hint or exit code. */
+  with(changes: Pick<ErrorOptions, "hint" | "exit" | "cause">): PosternError {
+    const { code, message, reason, hint, detail, exit } = this;
+    const what = reason === undefined ? message : message.slice(0, -`: ${reason}`.length);
+    return new PosternError(code, what, { cause: this, reason, hint, detail, exit, ...changes });
+  }
 }
 
 interface Answers {
@@ -137,15 +144,10 @@ export function asPosternError(error: unknown): PosternError {
 /** Why a program was not started, with the exit code that shells have for it: 127 where there is none, else 126. */
 export function asUnstarted(error: unknown): unknown {
   if (!(error instanceof PosternError)) return error;
-  const { code, message, cause, hint, detail } = error;
-  const isMissing = detail === "no_program";
-  return new PosternError(code, message, {
-    // The system's words for it say the same.
-    ...(!isMissing && { cause }),
-    ...(hint !== undefined && { hint }),
-    ...(detail !== undefined && { detail }),
-    exit: isMissing ? 127 : 126,
-  });
+  // The system's words for a missing program say the same.
+  return error.detail === "no_program"
+    ? error.with({ exit: 127, cause: undefined })
+    : error.with({ exit: 126 });
 }
 
 /** Whether a thrown value is ours and carries this code. */
@@ -165,8 +167,7 @@ export function withContext(
 ): PosternError {
   const { code = "internal", detail = undefined, hint = undefined, exit = undefined } =
     error instanceof PosternError ? error : {};
-  const reason = error instanceof PosternError ? error.reason : undefined;
-  return new PosternError(changes.code ?? code, `${what}: ${reason ?? asCause(describe(error))}`, {
+  return new PosternError(changes.code ?? code, `${what}: ${reasonOf(error)}`, {
     cause: error,
     detail: changes.detail ?? detail,
     hint: changes.hint ?? hint,
@@ -181,10 +182,19 @@ export function withContext(
 export function pathFailure(
   what: string,
   error: PosternError,
-  changes: Pick<ErrorOptions, "hint"> = {},
+  changes: Pick<ErrorOptions, "detail" | "hint"> = {},
 ): PosternError {
-  const isOfPath = error.code === "refused" || error.code === "name_not_found";
-  return withContext(what, error, { ...changes, ...(isOfPath && { code: "unreachable" }) });
+  return withContext(what, error, { ...changes, ...(isOfTarget(error) && { code: "unreachable" }) });
+}
+
+/** Whether a failure says something about what was dialed, and nothing about the path there. */
+export function isOfTarget({ code }: PosternError): boolean {
+  return code === "refused" || code === "name_not_found";
+}
+
+/** Why something failed, as the end of a sentence that names what failed. */
+export function reasonOf(error: unknown): string {
+  return (error instanceof PosternError ? error.reason : undefined) ?? asCause(describe(error));
 }
 
 /** A message as the end of another one: a sentence has one "Cannot". */

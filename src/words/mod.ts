@@ -22,9 +22,11 @@ export {
   exitCode,
   httpStatus,
   isErrorCode,
+  isOfTarget,
   isPosternError,
   pathFailure,
   PosternError,
+  reasonOf,
   socks5Reply,
   withContext,
 } from "./errors.ts";

@@ -1,5 +1,5 @@
 import { type Conn, hexText, within } from "../../core/mod.ts";
-import { describe, PosternError, targetOf } from "../../words/mod.ts";
+import { PosternError, targetOf, withContext } from "../../words/mod.ts";
 import type { Dialer, SecureOptions, ShownCertificate, World } from "../../world/mod.ts";
 
 export interface FirstUseParts {
@@ -104,13 +104,11 @@ async function shakeHands(
 
 function changed(cause: unknown, api: URL, path: string): unknown {
   if (!(cause instanceof PosternError) || cause.code !== "auth") return cause;
-  return new PosternError(
-    "auth",
-    `Cannot trust ${api.host}: it is not signed by the authority that it had when it was first used: ${
-      describe(cause)
-    }`,
-    { cause, hint: `where that is as it should be, forget the former one: remove "${path}"` },
-  );
+  const what =
+    `Cannot trust ${api.host}: it is not signed by the authority that it had when it was first used`;
+  return withContext(what, cause, {
+    hint: `where that is as it should be, forget the former one: remove "${path}"`,
+  });
 }
 
 /** A name that a person can read and remove. */

@@ -37,6 +37,12 @@ for (
   Deno.test(`interleaved() gives ${name}`, () => assert.deepEqual(interleaved(given), wanted));
 }
 
+const reasons: Partial<Record<ErrorCode, string>> = {
+  refused: "connection refused",
+  unreachable: "unreachable",
+  timeout: "no answer",
+};
+
 /** A race whose attempts a test answers one by one. */
 class Arena {
   readonly clock = new FakeClock();
@@ -66,7 +72,9 @@ class Arena {
   }
 
   async fail(address: string, code: ErrorCode): Promise<void> {
-    this.#answers.get(address)?.reject(new PosternError(code, `Cannot reach ${address}`));
+    this.#answers.get(address)?.reject(
+      new PosternError(code, `Cannot reach ${address}`, { reason: reasons[code] }),
+    );
     await settle();
   }
 }

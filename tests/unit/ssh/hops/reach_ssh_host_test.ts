@@ -42,7 +42,9 @@ Deno.test("reachingThrough() tries a host's next address of the family beside on
 
 Deno.test("reachingThrough() tells what each address of the family said", async () => {
   const { signal } = new AbortController();
-  const { reach } = reachingBy(() => Promise.reject(new PosternError("refused", "Refused")));
+  const { reach } = reachingBy(() =>
+    Promise.reject(new PosternError("refused", "Cannot", { reason: "connection refused" }))
+  );
   await assert.rejects(reach(host, { signal }), {
     code: "refused",
     message: "Cannot reach jump.example.net:22: connection refused (192.0.2.1, 192.0.2.2)",
