@@ -194,7 +194,7 @@ export function isOfTarget({ code }: PosternError): boolean {
 
 /** Why something failed, as the end of a sentence that names what failed. */
 export function reasonOf(error: unknown): string {
-  return (error instanceof PosternError ? error.reason : undefined) ?? asCause(describe(error));
+  return error instanceof PosternError ? error.reason ?? asCause(error.message) : asCause(describe(error));
 }
 
 /** A message as the end of another one: a sentence has one "Cannot". */
@@ -213,7 +213,10 @@ export function describe(error: unknown): string {
     if (!parts.some((part) => part.toLowerCase().includes(plain))) {
       parts.push(parts.length === 0 ? text : asCause(text));
     }
-    current = current instanceof Error ? current.cause : undefined;
+    const cause = current instanceof Error ? current.cause : undefined;
+    // A reason is what the system said, in our words.
+    const isTold = current instanceof PosternError && current.reason !== undefined;
+    current = isTold && !(cause instanceof PosternError) ? undefined : cause;
   }
   return parts.join(": ");
 }

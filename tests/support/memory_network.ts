@@ -115,7 +115,9 @@ export class MemoryNetwork implements Network {
     await Promise.resolve();
     signal.throwIfAborted();
     const addresses = this.names.get(name);
-    if (!addresses) throw new PosternError("name_not_found", `Cannot find "${name}": no such name`);
+    if (!addresses) {
+      throw new PosternError("name_not_found", `Cannot find "${name}"`, { reason: "no such name" });
+    }
     return addresses;
   }
 

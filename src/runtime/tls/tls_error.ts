@@ -1,4 +1,4 @@
-import { PosternError } from "../../words/mod.ts";
+import { PosternError, withContext } from "../../words/mod.ts";
 
 /** What node's TLS says, as one of ours; an error of the connection below is kept as it is. */
 export function tlsError(error: unknown, serverName: string): unknown {
@@ -32,8 +32,8 @@ export function tlsError(error: unknown, serverName: string): unknown {
       hint: "check cert and key: it may want a client certificate, or another one",
     });
   }
-  return new PosternError("protocol", `Cannot speak TLS with "${serverName}": ${error.message}`, {
-    cause: error,
+  return withContext(`Cannot speak TLS with "${serverName}"`, error, {
+    code: "protocol",
     hint: "check that this port speaks TLS",
   });
 }
