@@ -46,7 +46,7 @@ function refusal(head: ResponseHead, asking: Asking, words: string): PosternErro
   if (status === 407 || status === 401) {
     const offered = fields.all("proxy-authenticate").map((value) => plainText(value.split(/[\s,]/)[0] ?? ""));
     const takesBasic = offered.length === 0 || offered.some((scheme) => scheme.toLowerCase() === "basic");
-    if (takesBasic || status === 401) throw signInFailure(asking);
+    if (takesBasic || status === 401) throw signInFailure(asking, String(status));
     throw new PosternError("auth", `Cannot sign in at ${asking.proxy}`, {
       reason: `it wants ${offered.join(" or ")}, not Basic`,
       hint: "have a proxy stand before it that signs in this way, such as cntlm or px",
