@@ -23,11 +23,11 @@ export function benchPage(report: BenchReport, picture: string): string {
   const missed = verdicts.filter(({ holds }) => !holds);
   const judged = verdicts.filter(({ demand }) => demand !== "informative");
   return [
-    `postern ${version} on ${runtime}, ${cores} cores, ${date}. Each number is the middle of its rounds, with the`,
-    "lowest and the highest; whoever is compared ran in turns in the same run. What is demanded is held against the",
-    "best of the others, or against the one that is named. Of another machine the ratios say more than the numbers:",
-    "`deno task bench` measures all of this again, with the bundle that releases are compiled of, and writes this",
-    "part of the page with `--page`.",
+    `postern ${version} on ${runtime}, ${cores} cores, ${date}. Each number is the median of its rounds, with the`,
+    "lowest and the highest; the compared programs ran in turns in the same run. A demand is held against the best",
+    "of the others, or against the one that is named. On another machine compare the ratios. `deno task bench`",
+    "measures all of this again, with the bundle that releases are compiled from, and writes this part of the page",
+    "with `--page`.",
     "",
     `${judged.length - missed.length} of ${judged.length} demands hold.`,
     "",

@@ -26,6 +26,16 @@ for await (const path of documents()) {
   });
 }
 
+Deno.test("docs/decisions/README.md has a line for every decision", async () => {
+  const folder = new URL("docs/decisions/", root);
+  const links = linksOf(await Deno.readTextFile(new URL("README.md", folder)));
+  const pages = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
+  assert.deepEqual(
+    links.filter((link) => !link.startsWith("../")).toSorted(),
+    pages.filter((name) => name !== "README.md").toSorted(),
+  );
+});
+
 Deno.test("filesOf() takes paths of code, and no patterns", () => {
   const text = "`src/a/b.ts` `c.ts` `tests/cli/` `wire/*.ts` `~/x/y.ts` src/d/e.ts `d/`";
   assert.deepEqual(filesOf(text), ["src/a/b.ts", "tests/cli/"]);
