@@ -45,6 +45,7 @@ const loadedLater = [
   "src/ssh/session/open_ssh_session.ts",
   "src/start/mod.ts",
   "src/transports/dialer_through_proxy.ts",
+  "src/wire/spdy/spdy_session.ts",
   "ssh2/lib/keygen.js",
   "ssh2/lib/protocol/Protocol.js",
   "ssh2/lib/protocol/constants.js",
