@@ -75,6 +75,30 @@ Deno.test("bundleProgram() gives each dynamic import a chunk of its own", async 
       const size = await sizeWithImports(directory, bundleEntry);
       assert.ok(size < 40_000, `${size} bytes`);
     });
+    await t.step("of packages it has those of the program, and none that only tests use", async () => {
+      const packages = new Set<string>();
+      for (const file of files) {
+        const text = await Deno.readTextFile(`${directory}/${file}`);
+        for (
+          const [, name = ""] of text.matchAll(/^\/\/ \S*node_modules\/((?:@[^/\s]+\/)?[^./\s][^/\s]*)\//gm)
+        ) {
+          packages.add(name);
+        }
+      }
+      assert.deepEqual([...packages].sort(), [
+        ...[
+          "@optique/core",
+          "asn1",
+          "bcrypt-pbkdf",
+          "oauth4webapi",
+          "openpgp",
+          "pako",
+          "safer-buffer",
+          "ssh2",
+        ],
+        ...["tlds", "tweetnacl", "yaml"],
+      ]);
+    });
     await t.step("only OpenPGP loads what node needs for a `require` of its own", async () => {
       const loading = [];
       for (const file of files) {
