@@ -73,8 +73,8 @@ export class PosternError extends Error {
     this.exit = options.exit;
   }
 
-  /** The same failure with another hint or exit code. */
-  with(changes: Pick<ErrorOptions, "hint" | "exit" | "cause">): PosternError {
+  /** The same failure with another reason, hint or exit code. */
+  with(changes: Pick<ErrorOptions, "reason" | "hint" | "exit" | "cause">): PosternError {
     const { code, message, reason, hint, detail, exit } = this;
     const what = reason === undefined ? message : message.slice(0, -`: ${reason}`.length);
     return new PosternError(code, what, { cause: this, reason, hint, detail, exit, ...changes });

@@ -1,6 +1,6 @@
 import type { Conn, DialOptions } from "../../core/mod.ts";
 import type { Dialer, Network } from "../../world/mod.ts";
-import { parseIp, PosternError } from "../../words/mod.ts";
+import { parseIp, PosternError, withContext } from "../../words/mod.ts";
 import { firstConnected } from "../../http/mod.ts";
 import type { SshHost } from "../config/ssh_host.ts";
 import type { SshServices } from "../ssh_services.ts";
@@ -46,7 +46,10 @@ async function reachSshHost(host: SshHost, { dialer, options, ...reaching }: Rea
   if (bindAddress !== undefined && isStraight) {
     const from = parseIp(bindAddress)
       ? bindAddress
-      : await firstAddress(bindAddress, host, { network, options });
+      : await firstAddress(bindAddress, host, { network, options }).catch((error: unknown) => {
+        if (!(error instanceof PosternError)) throw error;
+        throw withContext(`Cannot use BindAddress ${bindAddress}`, error);
+      });
     const wanted = from.includes(":") ? "inet6" : "inet";
     return await firstConnected(
       await addressesOf(hostName, { family: wanted, network, options }),

@@ -61,3 +61,21 @@ Deno.test("reachingThrough() leaves a host's name to the transport that it is re
   (await reach(host, { signal })).abort();
   assert.deepEqual([tried, lookups], [["jump.example.net"], []]);
 });
+
+Deno.test("reachingThrough() says that it is the name in BindAddress which is unknown", async () => {
+  const { signal } = new AbortController();
+  const network = {
+    lookup: (name: string) =>
+      Promise.reject(
+        new PosternError("name_not_found", `Cannot resolve "${name}"`, { reason: "no such name here" }),
+      ),
+    connect: () => Promise.reject(new Error("there is nowhere to connect from")),
+  };
+  const services = { clock: new FakeClock(), runCommand: undefined };
+  const dialer = () => Promise.reject(new Error("no other way is asked for"));
+  const reach = reachingThrough(dialer, { network, services, isStraight: true });
+  await assert.rejects(reach(sshHost("jump", { bindAddress: "wlan.test" }), { signal }), {
+    code: "name_not_found",
+    message: "Cannot use BindAddress wlan.test: no such name here",
+  });
+});
