@@ -1,7 +1,9 @@
 import { exitCode, PosternError } from "../src/words/mod.ts";
 import type { Places } from "../src/world/mod.ts";
 import { checkOwned } from "../src/runtime/files/ownership.ts";
-import { flagsFor, isControlClient, programsVariable, sourceFacts } from "../src/permissions/permissions.ts";
+import { flagsFor } from "../src/permissions/flags.ts";
+import { isControlClient } from "../src/permissions/needs.ts";
+import { programsVariable, sourceFacts } from "../src/permissions/source_facts.ts";
 import { places } from "./directories.ts";
 import { runtimeFlags } from "../src/permissions/runtime_flags.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { getDocPageSync } from "@optique/core/parser";
-import { commandGrants } from "../../../src/permissions/permissions.ts";
+import { commandGrants } from "../../../src/permissions/command_grants.ts";
 import { runCommandLine, splitCommandLine } from "../../../src/cli/line/command_line.ts";
 import { commandGroups } from "../../../src/cli/line/all_commands.ts";
 import { RecordingWorld } from "./recording_world.ts";
@@ -150,7 +150,7 @@ for (
 }
 
 Deno.test("splitCommandLine() and the permissions agree on which word is the command", async () => {
-  const { commandOf } = await import("../../../src/permissions/permissions.ts");
+  const { commandOf } = await import("../../../src/permissions/command_line.ts");
   for (
     const args of [["--config", "env", "status"], ["-v", "proxy", "stop"], ["--log-format=json", "pac"], [
       "--log-level",
