@@ -1,4 +1,5 @@
 import { commandGrants, type Grant, permissionKinds } from "../src/permissions/command_grants.ts";
+import { readCommandLine } from "../src/permissions/command_line.ts";
 import { compiledFlags } from "../src/permissions/flags.ts";
 import { kindsFor } from "../src/permissions/needs.ts";
 import { madeOf, table } from "./reference_page.ts";
@@ -35,7 +36,7 @@ export function permissionsPage(): string {
   ]);
   const given = Object.keys(commandGrants).map((command) => [
     `\`${command}\``,
-    kindsFor([command, "--background"], { usesSsh: true }).filter((kind) => kind !== "env")
+    kindsFor(readCommandLine([command, "--background"]), { usesSsh: true }).filter((kind) => kind !== "env")
       .map((kind) => `\`${kind}\``).join(" "),
   ]);
   return [

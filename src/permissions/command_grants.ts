@@ -127,6 +127,11 @@ export function startsInstances(command: string): boolean {
   return commandGrants[command] === instance || commandGrants[command] === installer;
 }
 
+/** Whether others depend on a command for as long as it runs. */
+export function isDependedOn(command: string): boolean {
+  return ["proxy", "proxy-out", "konnectivity", "shell", "kubectl", "oc"].includes(command);
+}
+
 /** The command that kubeconfigs name as the way to sign in. */
 export const plugin = "exec-credential";
 

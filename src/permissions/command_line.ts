@@ -1,91 +1,171 @@
 import { commandGrants } from "./command_grants.ts";
-import { directoryOf } from "./source_facts.ts";
+import {
+  clusterVerbs,
+  flags,
+  globalValues,
+  logOptions,
+  notFlags,
+  optionalValues,
+  optionNames,
+  passingOn,
+} from "./option_table.ts";
 
-/** Options that name a file or socket to be made: its directory, because files are replaced by renaming. */
-const writingOptions: Readonly<Record<string, readonly string[]>> = {
-  proxy: ["--listen-unix", "--ready-file", "--log-file"],
-  config: ["--config"],
-  clusters: ["--file"],
-  kubeconfig: ["--file"],
-  "emergency-credentials": ["--file"],
-  konnectivity: ["--uds-name", "--proxy-uds"],
-  // A cluster may be called as one of its verbs is.
-  shell: ["--file"],
-};
-
-/** Options whose value is the next word, so that it is not taken for the command. */
-const valuedOptions = ["--config", "--log-level", "--log-format"];
-
-/** A file of suffix to jump host alone is a door; all else is a mistake. */
-function otherwise(word: string): string {
-  return word.endsWith(".json") ? "proxy" : "help";
+/** A command line, as far as it is read before the parser is loaded. The parser gets the same words. */
+export interface CommandLine {
+  /** The command's name; undefined where there is none. */
+  readonly name: string | undefined;
+  /** The command whose permissions it gets: `kubectl` for `clusters NAME kubectl`, `help` for an unknown name. */
+  readonly command: string;
+  /** The command's own words, without its name but with the global options before it. */
+  readonly own: readonly string[];
+  /** The words of another program, and those behind `--`. */
+  readonly rest: readonly string[];
+  /** Own words that are neither options nor their values. */
+  readonly words: readonly string[];
+  /** Own options with their values, in the order in which they stand; flags have empty ones. */
+  readonly options: ReadonlyMap<string, readonly string[]>;
+  /** Whether the last option lacks its value. */
+  readonly awaitsValue: boolean;
 }
 
-/** The command a command line asks for; "help" when it names none that we know. */
-export function commandOf(args: readonly string[]): string {
-  for (let at = 0; at < args.length; at++) {
-    const word = args[at] ?? "";
-    if (valuedOptions.includes(word)) at++;
-    else if (word === "--version") return "version";
-    else if (word === "clusters") return clustersForm(args.slice(at + 1));
-    else if (!word.startsWith("-")) return Object.hasOwn(commandGrants, word) ? word : otherwise(word);
+/** Reads a command line without a parser. */
+export function readCommandLine(args: readonly string[]): CommandLine {
+  const { words: [at], options, awaitsValue } = scan(args, { most: 1 });
+  if (at === undefined) {
+    const command = options.has("--version") ? "version" : "help";
+    return { name: undefined, command, own: args, rest: [], words: [], options, awaitsValue };
   }
-  return "help";
+  const name = args[at] ?? "";
+  const others = args.toSpliced(at, 1);
+  // kharon's first form: nothing but a file that says where connections go.
+  return at === args.length - 1 && /[^/\\]\.json$/.test(name)
+    ? lineOf("proxy", [...others, "--mapping-file", name])
+    : lineOf(name, others);
 }
 
-/** `postern clusters` may be one of the forms that start a program or ask services: words of it alone do not tell. */
-function clustersForm(words: readonly string[]): string {
-  if (words.some((word) => ["shell", "kubectl", "oc", "console", "--each"].includes(word))) return "shell";
-  return words.includes("emergency-credentials") ? "emergency-credentials" : "clusters";
+function lineOf(name: string, args: readonly string[]): CommandLine {
+  const known = Object.hasOwn(commandGrants, name) ? name : "help";
+  const verb = known === "clusters" ? clusterForm(args).verb : undefined;
+  const most = passingOn[verb ?? known] ?? Infinity;
+  const { words, end, options, awaitsValue } = scan(args, { command: known, most: verb ? most + 1 : most });
+  const isForEach = ["clusters", "shell"].includes(known) && options.has("--each");
+  return {
+    name,
+    command: isForEach ? "shell" : verb ?? known,
+    own: args.slice(0, end),
+    rest: args.slice(words.length < most && args[end] === "--" ? end + 1 : end),
+    words: words.map((at) => args[at] ?? ""),
+    options,
+    awaitsValue,
+  };
 }
 
-/** Whether others depend on what a command line runs, for as long as it does. */
-export function isDependedOn(args: readonly string[]): boolean {
-  return ["proxy", "proxy-out", "konnectivity", "shell", "kubectl", "oc"].includes(commandOf(args));
+/** The words that the parser gets: what is another program's stands behind `--`. */
+export function parsedWords({ own, rest }: Pick<CommandLine, "own" | "rest">): readonly string[] {
+  return rest.length === 0 ? own : [...own, "--", ...rest];
 }
 
-/** Commands whose words behind the name of a cluster are another program's. */
-const wrapping = ["kubectl", "oc", "shell", "kubelogin"];
+/** Which form of `postern clusters …` a line has. */
+export interface ClusterForm {
+  /** Where the first two words are. */
+  readonly first: number | undefined;
+  readonly second: number | undefined;
+  /** Behind `list` all words are patterns, also those that are verbs elsewhere. */
+  readonly isList: boolean;
+  readonly verb: typeof clusterVerbs[number] | undefined;
+}
+
+/** Reads the first two words of `postern clusters …`. */
+export function clusterForm(args: readonly string[]): ClusterForm {
+  const { words: [first, second], options } = scan(args, { command: "clusters", most: 2 });
+  const isList = first !== undefined && args[first] === "list";
+  const word = second === undefined || isList || options.has("--each") ? undefined : args[second];
+  return { first, second, isList, verb: clusterVerbs.find((verb) => verb === word) };
+}
+
+/** The words of a command up to `--` with their options, and the words behind it. */
+export function splitAtDashes(
+  args: readonly string[],
+  command: string,
+): Pick<CommandLine, "own" | "rest" | "options"> {
+  const { end, options } = scan(args, { command });
+  return { own: args.slice(0, end), rest: args.slice(end + 1), options };
+}
+
+/** The words of a command, with an empty value for each option that may stand without one and does. */
+export function withEmptyValues(args: readonly string[], command: string): readonly string[] {
+  const { empty } = scan(args, { command });
+  return args.map((word, at) => empty.includes(at) ? `${word}=` : word);
+}
+
+/** The value of an option that is given once: the parser refuses a second one. */
+export function valueOf({ options }: CommandLine, name: string): string | undefined {
+  const values = options.get(name) ?? [];
+  return values.length === 1 ? values[0] : undefined;
+}
 
 /** Whether a command line asks for the log level `debug`, and so for stack traces. */
-export function wantsTraces(args: readonly string[]): boolean {
-  const isWrapping = wrapping.includes(commandOf(args)) || args.includes("--each");
-  for (const [at, word] of args.entries()) {
-    // What stands behind belongs to another program, which may have such an option too.
-    if (word === "--" || (isWrapping && wrapping.includes(word))) return false;
-    if (word === "--log-level=debug" || (word === "--log-level" && args[at + 1] === "debug")) return true;
+export function wantsTraces(line: CommandLine): boolean {
+  return valueOf(line, optionNames.logLevel) === "debug";
+}
+
+interface Scan {
+  /** Where words are that are neither options nor their values. */
+  readonly words: readonly number[];
+  readonly options: ReadonlyMap<string, readonly string[]>;
+  /** Where options that may stand without a value do. */
+  readonly empty: readonly number[];
+  /** Where reading ended. */
+  readonly end: number;
+  readonly awaitsValue: boolean;
+}
+
+/** Reads words up to `--`, or until there are so many; without a command only global options take values. */
+function scan(
+  args: readonly string[],
+  { command, most = Infinity }: { readonly command?: string; readonly most?: number },
+): Scan {
+  const words: number[] = [];
+  const empty: number[] = [];
+  const options = new Map<string, string[]>();
+  let awaitsValue = false;
+  let at = 0;
+  for (; at < args.length && words.length < most; at++) {
+    const word = unbundled(args[at] ?? "");
+    if (word === "--" && command !== undefined) break;
+    const option = optionIn(word);
+    if (option === undefined) {
+      words.push(at);
+      continue;
+    }
+    const add = (value: string) => options.set(option, [...options.get(option) ?? [], value]);
+    const next = args[at + 1];
+    if (word.length > option.length) add(word.slice(option.length + 1));
+    else if (!takesValue(option, command)) add("");
+    else if (optionalValues.includes(option) && (next ?? "-").startsWith("-")) {
+      add("");
+      empty.push(at);
+    } else if (next === undefined) awaitsValue = true;
+    else {
+      add(next);
+      at++;
+    }
   }
-  return false;
+  return { words, options, empty, end: at, awaitsValue };
 }
 
-/** The file a command line names with `--config`. */
-export function configNamed(args: readonly string[]): string | undefined {
-  for (const [at, word] of args.entries()) {
-    if (word === "--config") return args[at + 1];
-    if (word.startsWith("--config=")) return word.slice("--config=".length);
-  }
-  return undefined;
+/** Drops the flags that share a word with another option: `-vo json` is `-v -o json`. */
+function unbundled(word: string): string {
+  return word.replace(/^-[vf]+(?!$)/, "-");
 }
 
-/** The directories of what the command line has written. */
-export function placesNamed(args: readonly string[]): string[] {
-  return [...directoriesNamed(args, writingOptions[commandOf(args)] ?? []), ...directoryToMake(args)];
+/** The name of the option that a word is, without a value behind `=`. */
+function optionIn(word: string): string | undefined {
+  const [name = ""] = word.split("=", 1);
+  return /^--?[a-z0-9-]+$/i.test(name) || logOptions.some((option) => option === name) ? name : undefined;
 }
 
-function directoriesNamed(args: readonly string[], options: readonly string[]): string[] {
-  return args.flatMap((word, at) => {
-    const [option = "", value] = word.split(/=(.*)/s);
-    if (!options.includes(option)) return [];
-    const path = value ?? args[at + 1];
-    return path === undefined || path === "" ? [] : [directoryOf(path)];
-  });
-}
-
-/** Certificates are made in a directory that is named without an option. */
-function directoryToMake(args: readonly string[]): string[] {
-  const at = args.indexOf("certs");
-  if (at < 0 || args[at - 1] !== "konnectivity") return [];
-  const words = args.slice(at + 1);
-  return words.filter((word, at) => !word.startsWith("-") && !/^--(san|days)$/.test(words[at - 1] ?? ""))
-    .slice(0, 1);
+function takesValue(option: string, command: string | undefined): boolean {
+  if (command === undefined) return globalValues.includes(option);
+  return !flags.includes(option) || notFlags[command]?.includes(option) === true;
 }

@@ -8,24 +8,25 @@ import {
   type PermissionKind,
   permissionKinds,
 } from "./command_grants.ts";
-import { commandOf, placesNamed } from "./command_line.ts";
+import type { CommandLine } from "./command_line.ts";
+import { placesNamed } from "./named_places.ts";
 import { fill, type SourceFacts } from "./source_facts.ts";
 
 /** The flags of `deno run` for one command line from source: the narrowest that do. */
-export function flagsFor(args: readonly string[], facts: SourceFacts): string[] {
-  return toFlags(grantsFor(commandOf(args), facts.platform), narrowFor(args, facts));
+export function flagsFor(line: CommandLine, facts: SourceFacts): string[] {
+  return toFlags(grantsFor(line.command, facts.platform), narrowFor(line, facts));
 }
 
 /** The same for a worker of the compiled program, which uses no ssh and starts no programs. */
 export function workerPermissions(
-  args: readonly string[],
+  line: CommandLine,
   facts: SourceFacts,
   { resolver }: Needs,
 ): WorkerPermissions {
   const unneeded = ["{ssh}", "{agent}", ...resolver ? [] : ["{resolver}"]];
   const narrow: Narrow = (kind, grant) =>
-    narrowFor(args, facts)(kind, grant.filter((name) => !unneeded.includes(name)));
-  const grants = grantsFor(commandOf(args), facts.platform);
+    narrowFor(line, facts)(kind, grant.filter((name) => !unneeded.includes(name)));
+  const grants = grantsFor(line.command, facts.platform);
   const kinds = permissionKinds.map((kind) => {
     const grant = kind === "run" ? undefined : grants[kind];
     return [kind, grant === undefined || grant === "any" ? grant === "any" : narrow(kind, grant)];
@@ -33,8 +34,8 @@ export function workerPermissions(
   return Object.fromEntries(kinds);
 }
 
-function narrowFor(args: readonly string[], facts: SourceFacts): Narrow {
-  const named = placesNamed(args);
+function narrowFor(line: CommandLine, facts: SourceFacts): Narrow {
+  const named = placesNamed(line);
   return (kind, grant) => {
     const names = grant.flatMap((name) => fill(name, facts));
     if (kind === "run") return [...new Set([...names, ...facts.programs ?? []])];

@@ -9,7 +9,8 @@ import {
   signInPrograms,
   sshPrograms,
 } from "./command_grants.ts";
-import { commandOf, placesNamed } from "./command_line.ts";
+import type { CommandLine } from "./command_line.ts";
+import { placesNamed } from "./named_places.ts";
 import { fill, type SourceFacts } from "./source_facts.ts";
 
 /**
@@ -17,27 +18,25 @@ import { fill, type SourceFacts } from "./source_facts.ts";
  * may name an ssh host.
  */
 export function kindsFor(
-  args: readonly string[],
+  line: CommandLine,
   { platform = "linux", usesSsh = false }: { readonly platform?: string; readonly usesSsh?: boolean } = {},
 ): PermissionKind[] {
-  const command = commandOf(args);
+  const { command, options } = line;
   const grants = grantsFor(command, platform);
   // A door starts itself to go into the background, a sign-in a browser, a shell what a person says, a service its
   // manager, its log the journal's reader; all else that is run is named by the ssh configuration.
   const mayRun = usesSsh || grants.run === "any" ||
     ["{browser}", "systemctl", "journalctl"].some((program) => grants.run?.includes(program)) ||
-    (command === "proxy" && args.includes("--background")) || command === "connect";
+    (command === "proxy" && options.has("--background")) || command === "connect";
   return permissionKinds.filter((kind) => grants[kind] !== undefined && (kind !== "run" || mayRun));
 }
 
 /** Whether what is configured may want programs: ssh hosts, also those of a catalogue, and what signs in to a cluster. Told from the text, since understanding it takes more than what is loaded by then. */
-export function mayUseSsh(args: readonly string[], configText: string | undefined): boolean {
+export function mayUseSsh(line: CommandLine, configText: string | undefined): boolean {
   const config = withoutRemarks(configText);
-  const isMapping = args.some((word) => word.startsWith("--mapping-file") || word.endsWith(".json"));
   // What kubevpn calls so is a door into a cluster, though it names no word of that.
-  const isIntoCluster = commandOf(args) === "proxy-out";
-  return isMapping || isIntoCluster ||
-    [...args, config].some((text) => /\b(?:ssh|kubernetes)\b/.test(text)) ||
+  return line.options.has("--mapping-file") || line.command === "proxy-out" ||
+    [...line.own, config].some((text) => /\b(?:ssh|kubernetes)\b/.test(text)) ||
     /\bcatalogues\b/.test(config);
 }
 
@@ -47,25 +46,25 @@ function withoutRemarks(configText: string | undefined): string {
 }
 
 /** Whether an instance writes to no place that only its configuration names, and starts no program. */
-export function isConfinable(args: readonly string[], needs: Needs, configText: string | undefined): boolean {
+export function isConfinable(line: CommandLine, needs: Needs, configText: string | undefined): boolean {
   const namesSocket = /\bunix\b/.test(withoutRemarks(configText)) ||
-    args.some((word) => /\bunix:/.test(word));
-  return commandGrants[commandOf(args)] === instance && !needs.ssh && !namesSocket &&
-    !kindsFor(args).includes("run");
+    line.own.some((word) => /\bunix:/.test(word));
+  return commandGrants[line.command] === instance && !needs.ssh && !namesSocket &&
+    !kindsFor(line).includes("run");
 }
 
 /**
  * What a command may give up, by what needs it. A place inside a directory that stays stays too: Deno would take away
  * the whole directory.
  */
-export function needsTable(args: readonly string[], facts: SourceFacts): NeedsTable {
-  const { write = [] } = commandGrants[commandOf(args)] ?? {};
+export function needsTable(line: CommandLine, facts: SourceFacts): NeedsTable {
+  const { write = [] } = commandGrants[line.command] ?? {};
   const filled = (names: readonly string[]) => names.flatMap((name) => fill(name, facts));
   const given = write === "any" ? [] : write;
-  const runsMore = kindsFor(args, { platform: facts.platform }).includes("run");
+  const runsMore = kindsFor(line, { platform: facts.platform }).includes("run");
   const stays = [
     ...filled(given.filter((name) => !["{ssh}", "{agent}", "{resolver}"].includes(name))),
-    ...placesNamed(args).map((place) => isAbsolute(place) ? place : `${facts.directory?.()}/${place}`),
+    ...placesNamed(line).map((place) => isAbsolute(place) ? place : `${facts.directory?.()}/${place}`),
   ].map(withoutDots);
   const goes = (name: string) =>
     given.includes(name)
@@ -82,14 +81,14 @@ export function needsTable(args: readonly string[], facts: SourceFacts): NeedsTa
 
 /** The most that a command may need, told from its words and the text of the configuration. */
 export function mayNeed(
-  args: readonly string[],
+  line: CommandLine,
   configText: string | undefined,
   { hasCatalogue, hasResolverFiles }: { readonly hasCatalogue: boolean; readonly hasResolverFiles: boolean },
 ): Needs {
-  const usesPrograms = hasCatalogue || mayUseSsh(args, configText);
+  const usesPrograms = hasCatalogue || mayUseSsh(line, configText);
   // Other commands that have these places are there to write them; an instance repairs what a killed one has left.
-  const isInstance = commandGrants[commandOf(args)] === instance;
-  const usesDns = [...args, withoutRemarks(configText)].some((text) => /\bdns\b/.test(text));
+  const isInstance = commandGrants[line.command] === instance;
+  const usesDns = [...line.own, withoutRemarks(configText)].some((text) => /\bdns\b/.test(text));
   return {
     ssh: usesPrograms,
     plugins: usesPrograms ? "any" : [],
@@ -98,8 +97,8 @@ export function mayNeed(
 }
 
 /** Whether a command speaks to control sockets and to nothing else, so that it may not look at what is above them. */
-export function isControlClient(args: readonly string[]): boolean {
-  const { net, read } = commandGrants[commandOf(args)] ?? {};
+export function isControlClient(line: CommandLine): boolean {
+  const { net, read } = commandGrants[line.command] ?? {};
   return read !== "any" && net !== undefined && net !== "any" && net.includes("{control}");
 }
 

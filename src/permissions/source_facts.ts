@@ -1,15 +1,10 @@
-/** The platform's directories, as `World.places` has them. */
-export interface Directories {
-  readonly config: string;
-  readonly state: string;
-  readonly cache: string;
-  readonly runtime: string;
-  readonly home: string;
-}
+import type { Places } from "../world/mod.ts";
+import { directoryOf } from "./named_places.ts";
 
 /** What is only known where a command is run. */
 export interface SourceFacts {
-  readonly directories: Directories;
+  /** The platform's. */
+  readonly directories: Pick<Places, "config" | "state" | "cache" | "runtime" | "home">;
   /** Deno itself, with which a door starts itself in the background. */
   readonly self: string;
   /** Tells the working directory. */
@@ -87,9 +82,4 @@ function browserProgram(line: string | undefined, platform: string): string {
   const [, quoted, word] = /^\s*(?:["']([^"']+)["']|(\S+))/.exec(line ?? "") ?? [];
   const usual: Record<string, string> = { darwin: "open", windows: "rundll32" };
   return quoted ?? word ?? usual[platform] ?? "xdg-open";
-}
-
-export function directoryOf(path: string): string {
-  const end = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));
-  return end < 0 ? "." : path.slice(0, Math.max(end, 1));
 }

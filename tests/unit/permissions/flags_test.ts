@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readCommandLine } from "../../../src/permissions/command_line.ts";
 import { commandGrants, permissionKinds } from "../../../src/permissions/command_grants.ts";
 import { compiledFlags, flagsFor, workerPermissions } from "../../../src/permissions/flags.ts";
 import { kindsFor } from "../../../src/permissions/needs.ts";
@@ -6,7 +7,7 @@ import { sourceFacts } from "../../../src/permissions/source_facts.ts";
 import { here, ofResolver } from "./here.ts";
 
 Deno.test("flagsFor() narrows paths to the platform's directories", () => {
-  const flags = flagsFor(["status"], here);
+  const flags = flagsFor(readCommandLine(["status"]), here);
   assert.ok(flags.includes("--allow-read=/c/postern,/s/postern,/r/postern"), flags.join(" "));
   assert.ok(flags.includes("--allow-write=/s/postern,/r/postern"), flags.join(" "));
   assert.ok(!flags.some((flag) => /allow-(net|run)/.test(flag)), flags.join(" "));
@@ -14,7 +15,10 @@ Deno.test("flagsFor() narrows paths to the platform's directories", () => {
 
 Deno.test("flagsFor() lets a client look where an earlier postern had its sockets, and write there where it is ours", () => {
   for (const isOurs of [true, false]) {
-    const flags = flagsFor(["status"], { ...here, former: { path: "/tmp/postern-7", isOurs } });
+    const flags = flagsFor(readCommandLine(["status"]), {
+      ...here,
+      former: { path: "/tmp/postern-7", isOurs },
+    });
     assert.ok(
       flags.includes("--allow-read=/c/postern,/s/postern,/r/postern,/tmp/postern-7"),
       flags.join(" "),
@@ -22,31 +26,60 @@ Deno.test("flagsFor() lets a client look where an earlier postern had its socket
     const written = `--allow-write=/s/postern,/r/postern${isOurs ? ",/tmp/postern-7" : ""}`;
     assert.ok(flags.includes(written), flags.join(" "));
   }
-  const flags = flagsFor(["version"], { ...here, former: { path: "/tmp/postern-7", isOurs: true } });
+  const flags = flagsFor(readCommandLine(["version"]), {
+    ...here,
+    former: { path: "/tmp/postern-7", isOurs: true },
+  });
   assert.ok(!flags.join(" ").includes("/tmp/"), flags.join(" "));
 });
 
 Deno.test("flagsFor() lets certificates be written where they shall be, and nowhere else", () => {
   const args = ["konnectivity", "certs", "--san", "a.example", "--days=3", "/x/certs", "--renew"];
-  const flags = flagsFor(args, here);
+  const flags = flagsFor(readCommandLine(args), here);
   assert.ok(flags.includes("--allow-write=/r/postern,/x/certs"), flags.join(" "));
 });
 
+const written: readonly (readonly [line: string, places: string])[] = [
+  ["konnectivity -v certs /x", "/r/postern,/x"],
+  ["konnectivity certs --config c.yaml /x", "/r/postern,/x"],
+  ["konnectivity server certs /x", "/r/postern"],
+  ["clusters lab kubeconfig --file /x/lab.yaml", "/s/postern,/k/postern,/r/postern,/home/me/.kube,/x"],
+  ["clusters lab list --file /x/lab.yaml", "/s/postern,/k/postern,/r/postern,/home/me/.kube"],
+  ["clusters lab kubectl apply --file /x/a", "/s/postern,/k/postern,/r/postern,/home/me/.ssh,/home/me/.kube"],
+  ["shell lab -- tool --file /x/a", "/s/postern,/k/postern,/r/postern,/home/me/.ssh,/home/me/.kube"],
+  ["proxy --id --ready-file /x/a", `/s/postern,/k/postern,/r/postern,/home/me/.ssh,${ofResolver}`],
+  [
+    "proxy --ready-file /x/a --ready-file /y/a",
+    `/s/postern,/k/postern,/r/postern,/home/me/.ssh,${ofResolver}`,
+  ],
+];
+for (const [line, places] of written) {
+  Deno.test(`flagsFor() lets "${line}" write what its own words name, and nothing else`, () => {
+    const flags = flagsFor(readCommandLine(line.split(" ")), here);
+    assert.equal(flags.find((flag) => flag.startsWith("--allow-write=")), `--allow-write=${places}`);
+  });
+}
+
 Deno.test("flagsFor() lets a client speak to the doors that run and to nothing else", () => {
-  const flags = flagsFor(["status"], { ...here, sockets: ["/r/postern/a.sock", "/r/postern/b.sock"] });
+  const flags = flagsFor(readCommandLine(["status"]), {
+    ...here,
+    sockets: ["/r/postern/a.sock", "/r/postern/b.sock"],
+  });
   assert.ok(flags.includes("--allow-net=unix:/r/postern/a.sock,unix:/r/postern/b.sock"), flags.join(" "));
 });
 
 for (const command of ["status", "stop", "demo", "version"]) {
   Deno.test(`flagsFor() names the variables that ${command} may read`, () => {
-    const flags = flagsFor([command], here);
+    const flags = flagsFor(readCommandLine([command]), here);
     assert.ok(flags.some((flag) => flag.startsWith("--allow-env=HOME,")), flags.join(" "));
   });
 }
 
 Deno.test("flagsFor() lets a door start itself, and what ssh configurations and kubeconfigs may name", () => {
   const run = (more: Partial<Record<"shell" | "askpass", string>>) =>
-    flagsFor(["proxy"], { ...here, ...more }).find((flag) => flag.startsWith("--allow-run=")) ?? "";
+    flagsFor(readCommandLine(["proxy"]), { ...here, ...more }).find((flag) =>
+      flag.startsWith("--allow-run=")
+    ) ?? "";
   assert.match(run({}), /=\/bin\/deno,\/bin\/sh,ssh,kubectl,kubelogin,/);
   assert.match(
     run({ shell: "/bin/zsh", askpass: "/bin/ask" }),
@@ -62,34 +95,37 @@ const browsers = [
 ];
 for (const { browser, platform, program } of browsers) {
   Deno.test(`flagsFor() lets a sign-in start ${program} where ${browser ?? "nothing"} is named on ${platform}`, () => {
-    const flags = flagsFor(["login"], { ...here, platform, browser });
+    const flags = flagsFor(readCommandLine(["login"]), { ...here, platform, browser });
     assert.ok(flags.includes(`--allow-run=${program},/bin/sh,ssh`), flags.join(" "));
   });
 }
 
 Deno.test("flagsFor() gives dns, cleanup and a door the files of the system's resolver, below POSTERN_ROOT", () => {
   for (const command of ["dns", "cleanup", "proxy"]) {
-    const flags = flagsFor([command], { ...here, system: "/image" }).join(" ");
+    const flags = flagsFor(readCommandLine([command]), { ...here, system: "/image" }).join(" ");
     assert.match(flags, /--allow-write=\S*,\/image\/etc\/systemd\/resolved\.conf\.d,/);
   }
-  assert.deepEqual(kindsFor(["cleanup"]).includes("run"), true);
+  assert.deepEqual(kindsFor(readCommandLine(["cleanup"])).includes("run"), true);
 });
 
 Deno.test("flagsFor() lets a door speak to the ssh agent of its environment", () => {
-  const flags = flagsFor(["proxy"], { ...here, agent: "/run/agent" });
+  const flags = flagsFor(readCommandLine(["proxy"]), { ...here, agent: "/run/agent" });
   const written = `/s/postern,/k/postern,/r/postern,/home/me/.ssh,/run/agent,${ofResolver}`;
   assert.ok(flags.includes(`--allow-write=${written}`), flags.join(" "));
 });
 
 Deno.test("flagsFor() adds the directories of the files that the person wants made", () => {
-  const flags = flagsFor([
-    "proxy",
-    "--listen-unix",
-    "/x/door.sock",
-    "--ready-file=/y,z/ready",
-    "--log-file",
-    "l",
-  ], here);
+  const flags = flagsFor(
+    readCommandLine([
+      "proxy",
+      "--listen-unix",
+      "/x/door.sock",
+      "--ready-file=/y,z/ready",
+      "--log-file",
+      "l",
+    ]),
+    here,
+  );
   assert.ok(
     flags.includes(`--allow-write=/s/postern,/k/postern,/r/postern,/home/me/.ssh,${ofResolver},/x,/y,,z,.`),
     flags.join(" "),
@@ -97,7 +133,8 @@ Deno.test("flagsFor() adds the directories of the files that the person wants ma
 });
 
 Deno.test("flagsFor() lets config init write where --config says, and no other command", () => {
-  const written = (args: string[]) => flagsFor(args, here).find((flag) => flag.startsWith("--allow-write"));
+  const written = (args: string[]) =>
+    flagsFor(readCommandLine(args), here).find((flag) => flag.startsWith("--allow-write"));
   assert.equal(
     written(["config", "init", "--config", "/x/a.yaml"]),
     "--allow-write=/c/postern,/s/postern,/k/postern,/r/postern,/x",
@@ -106,18 +143,23 @@ Deno.test("flagsFor() lets config init write where --config says, and no other c
 });
 
 Deno.test("flagsFor() reaches the control port on Windows, where there is no socket file", () => {
-  assert.ok(flagsFor(["status"], { ...here, platform: "windows" }).includes("--allow-net=127.0.0.1"));
-  assert.ok(kindsFor(["status"], { platform: "windows" }).includes("net"));
-  assert.ok(!kindsFor(["version"], { platform: "windows" }).includes("net"));
+  assert.ok(
+    flagsFor(readCommandLine(["status"]), { ...here, platform: "windows" }).includes("--allow-net=127.0.0.1"),
+  );
+  assert.ok(kindsFor(readCommandLine(["status"]), { platform: "windows" }).includes("net"));
+  assert.ok(!kindsFor(readCommandLine(["version"]), { platform: "windows" }).includes("net"));
 });
 
 Deno.test("flagsFor() lets logs start the reader of the journal and nothing else", () => {
-  assert.ok(kindsFor(["logs"]).includes("run"));
-  assert.ok(flagsFor(["logs"], here).includes("--allow-run=journalctl"));
+  assert.ok(kindsFor(readCommandLine(["logs"])).includes("run"));
+  assert.ok(flagsFor(readCommandLine(["logs"]), here).includes("--allow-run=journalctl"));
 });
 
 Deno.test("flagsFor() lets kubeconfig write where kubectl does", () => {
-  const flags = flagsFor(["kubeconfig", "--merge"], { ...here, kubeconfig: "/x/config:/y/other" });
+  const flags = flagsFor(readCommandLine(["kubeconfig", "--merge"]), {
+    ...here,
+    kubeconfig: "/x/config:/y/other",
+  });
   assert.ok(
     flags.includes("--allow-write=/s/postern,/k/postern,/r/postern,/home/me/.kube,/x,/y"),
     flags.join(" "),
@@ -126,7 +168,7 @@ Deno.test("flagsFor() lets kubeconfig write where kubectl does", () => {
 
 for (const args of [["emergency-credentials", "a"], ["clusters", "a", "emergency-credentials"]]) {
   Deno.test(`flagsFor() lets "${args.join(" ")}" ask anybody, and write where it is told`, () => {
-    const flags = flagsFor([...args, "--file", "/x/em.yaml"], here);
+    const flags = flagsFor(readCommandLine([...args, "--file", "/x/em.yaml"]), here);
     assert.ok(flags.includes("--allow-net"));
     const writes = flags.find((flag) => flag.startsWith("--allow-write="))?.split("=")[1]?.split(",");
     assert.ok(writes?.includes("/x") && writes.includes("/home/me/.kube") && !writes.includes("/c/postern"));
@@ -138,7 +180,11 @@ Deno.test("workerPermissions() are those from source, without programs and what 
   const args = ["proxy", "--ready-file", "/x/ready"];
   const own = ["/s/postern", "/k/postern", "/r/postern"];
   const of = (resolver: boolean) =>
-    workerPermissions(args, { ...here, agent: "/run/agent" }, { ssh: false, plugins: [], resolver });
+    workerPermissions(readCommandLine(args), { ...here, agent: "/run/agent" }, {
+      ssh: false,
+      plugins: [],
+      resolver,
+    });
   const sys = ["uid", "gid", "username", "homedir", "hostname", "networkInterfaces"];
   const rest = { net: true, read: true, env: true, run: false, sys };
   assert.deepEqual(of(false), { ...rest, write: [...own, "/x"] });
@@ -147,8 +193,11 @@ Deno.test("workerPermissions() are those from source, without programs and what 
 
 Deno.test("flagsFor() lets commands start what a person allows, as far as they start programs", () => {
   const facts = sourceFacts(here, (name) => name === "POSTERN_ALLOW_RUN" ? "ours,/opt/theirs" : undefined);
-  assert.match(flagsFor(["proxy"], facts).join(" "), /--allow-run=\S*,exo,ours,\/opt\/theirs(?: |$)/);
-  assert.ok(!flagsFor(["status"], facts).some((flag) => flag.startsWith("--allow-run")));
+  assert.match(
+    flagsFor(readCommandLine(["proxy"]), facts).join(" "),
+    /--allow-run=\S*,exo,ours,\/opt\/theirs(?: |$)/,
+  );
+  assert.ok(!flagsFor(readCommandLine(["status"]), facts).some((flag) => flag.startsWith("--allow-run")));
 });
 
 Deno.test("compiledFlags() covers every command and never everything", () => {

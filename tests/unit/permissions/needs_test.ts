@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readCommandLine } from "../../../src/permissions/command_line.ts";
 import { flagsFor } from "../../../src/permissions/flags.ts";
 import {
   isConfinable,
@@ -13,49 +14,52 @@ import { here, ofResolver } from "./here.ts";
 
 Deno.test("isControlClient() is what may not look above its own directories", () => {
   for (const command of ["status", "stop", "reload", "logs", "cleanup"]) {
-    assert.ok(isControlClient([command]));
+    assert.ok(isControlClient(readCommandLine([command])));
   }
   for (const command of ["proxy", "env", "explain", "version"]) {
-    assert.ok(!isControlClient([command]), command);
+    assert.ok(!isControlClient(readCommandLine([command])), command);
   }
 });
 
 Deno.test("kindsFor() leaves a sign-in its browser where no ssh is used, and a sign-out nothing to run", () => {
-  for (const command of ["update", "login"]) assert.ok(kindsFor([command]).includes("run"), command);
-  assert.ok(!kindsFor(["logout"]).includes("run"));
+  for (const command of ["update", "login"]) {
+    assert.ok(kindsFor(readCommandLine([command])).includes("run"), command);
+  }
+  assert.ok(!kindsFor(readCommandLine(["logout"])).includes("run"));
 });
 
 for (const command of ["version", "completion", "help", "no such command"]) {
   Deno.test(`kindsFor() leaves "${command}" nothing but the environment`, () => {
-    assert.deepEqual(kindsFor([command]), ["env"]);
+    assert.deepEqual(kindsFor(readCommandLine([command])), ["env"]);
   });
 }
 
 for (const command of ["status", "connections", "reload", "stop", "env", "pac", "config", "demo"]) {
   Deno.test(`kindsFor() lets ${command} start no program`, () => {
-    assert.ok(!kindsFor([command]).includes("run"));
+    assert.ok(!kindsFor(readCommandLine([command])).includes("run"));
   });
 }
 
 Deno.test("kindsFor() lets a door start itself in the background, and in the foreground nothing", () => {
-  assert.ok(kindsFor(["proxy", "--background"]).includes("run"));
-  assert.ok(!kindsFor(["proxy", "--listen", "127.0.0.1:0"]).includes("run"));
+  assert.ok(kindsFor(readCommandLine(["proxy", "--background"])).includes("run"));
+  assert.ok(!kindsFor(readCommandLine(["proxy", "--listen", "127.0.0.1:0"])).includes("run"));
+  assert.ok(!kindsFor(readCommandLine(["proxy", "--id", "--background"])).includes("run"));
 });
 
 Deno.test("kindsFor() lets commands that walk the way start programs only where ssh may be used", () => {
   for (const command of ["proxy", "explain", "doctor", "config"]) {
-    assert.ok(!kindsFor([command]).includes("run"), command);
-    assert.ok(kindsFor([command], { usesSsh: true }).includes("run"), command);
+    assert.ok(!kindsFor(readCommandLine([command])).includes("run"), command);
+    assert.ok(kindsFor(readCommandLine([command]), { usesSsh: true }).includes("run"), command);
   }
-  assert.ok(!kindsFor(["status"], { usesSsh: true }).includes("run"));
+  assert.ok(!kindsFor(readCommandLine(["status"]), { usesSsh: true }).includes("run"));
 });
 
 for (
-  const args of [["shell", "a"], ["kubectl", "a"], ["clusters", "a", "oc"], ["clusters", "a", "console"]]
+  const args of [["shell", "a"], ["kubectl", "a"], ["clusters", "a", "oc"], ["clusters", "--each", "--", "a"]]
 ) {
   Deno.test(`kindsFor() lets "${args.join(" ")}" start programs without ssh too`, () => {
-    assert.ok(kindsFor(args).includes("run"));
-    assert.ok(flagsFor(args, here).includes("--allow-run"));
+    assert.ok(kindsFor(readCommandLine(args)).includes("run"));
+    assert.ok(flagsFor(readCommandLine(args), here).includes("--allow-run"));
   });
 }
 
@@ -70,13 +74,13 @@ const sshCases = [
 ];
 for (const { args, text, uses } of sshCases) {
   Deno.test(`mayUseSsh() is ${uses} for ${args.join(" ")} with ${text}`, () => {
-    assert.equal(mayUseSsh(args, text), uses);
+    assert.equal(mayUseSsh(readCommandLine(args), text), uses);
   });
 }
 
 Deno.test("mayUseSsh() is false for what config init writes", () => {
   assert.match(starterConfig, /\bssh\b/);
-  assert.equal(mayUseSsh(["proxy"], starterConfig), false);
+  assert.equal(mayUseSsh(readCommandLine(["proxy"]), starterConfig), false);
 });
 
 const none = { ssh: false, plugins: [], resolver: false };
@@ -100,13 +104,13 @@ for (const { args, text, hasCatalogue = false, hasResolverFiles = false, needs }
     text ?? "no text",
   ];
   Deno.test(`mayNeed() of ${args.join(" ")} with ${found.filter(Boolean).join(", ")}`, () => {
-    assert.deepEqual(mayNeed(args, text, { hasCatalogue, hasResolverFiles }), needs);
+    assert.deepEqual(mayNeed(readCommandLine(args), text, { hasCatalogue, hasResolverFiles }), needs);
   });
 }
 
 Deno.test("needsTable() names programs and places, and not a directory that the command line names", () => {
   const facts = { ...here, shell: "/bin/zsh", askpass: "/bin/ask", agent: "/run/agent", programs: ["ours"] };
-  const { ssh, plugins, resolver, runsMore } = needsTable(["proxy"], facts);
+  const { ssh, plugins, resolver, runsMore } = needsTable(readCommandLine(["proxy"]), facts);
   assert.deepEqual(ssh, {
     run: ["/bin/sh", "/bin/zsh", "ssh", "/bin/ask"],
     write: ["/home/me/.ssh", "/run/agent"],
@@ -127,15 +131,15 @@ const staying = [
 for (const words of staying) {
   Deno.test(`needsTable() keeps ~/.ssh where a place around it stays: ${words.join(" ")}`, () => {
     const facts = { ...here, directory: () => "/home/me" };
-    assert.deepEqual(needsTable(["proxy", ...words], facts).ssh.write, []);
+    assert.deepEqual(needsTable(readCommandLine(["proxy", ...words]), facts).ssh.write, []);
   });
 }
 
 Deno.test("needsTable() keeps ~/.ssh where a kubeconfig is in the home directory", () => {
   const facts = { ...here, kubeconfig: "/home/me/config" };
-  assert.deepEqual(needsTable(["shell", "a"], facts).ssh.write, []);
-  assert.deepEqual(needsTable(["proxy"], facts).ssh.write, ["/home/me/.ssh"]);
-  assert.deepEqual(needsTable(["proxy", "--ready-file=/home/me/x/ready"], facts).ssh.write, [
+  assert.deepEqual(needsTable(readCommandLine(["shell", "a"]), facts).ssh.write, []);
+  assert.deepEqual(needsTable(readCommandLine(["proxy"]), facts).ssh.write, ["/home/me/.ssh"]);
+  assert.deepEqual(needsTable(readCommandLine(["proxy", "--ready-file=/home/me/x/ready"]), facts).ssh.write, [
     "/home/me/.ssh",
   ]);
 });
@@ -149,7 +153,7 @@ const startsMore = [
 ];
 for (const { args, runsMore } of startsMore) {
   Deno.test(`needsTable() says that ${args.join(" ")} starts ${runsMore ? "more" : "no more"} programs`, () => {
-    const table = needsTable(args, here);
+    const table = needsTable(readCommandLine(args), here);
     assert.deepEqual([table.runsMore, table.plugins.includes("/bin/deno")], [runsMore, !runsMore]);
   });
 }
@@ -170,7 +174,7 @@ const confinable = [
 ];
 for (const { args, text, is } of confinable) {
   Deno.test(`isConfinable() is ${is} for ${args.join(" ")} with ${text}`, () => {
-    const needs = mayNeed(args, text, { hasCatalogue: false, hasResolverFiles: false });
-    assert.equal(isConfinable(args, needs, text), is);
+    const needs = mayNeed(readCommandLine(args), text, { hasCatalogue: false, hasResolverFiles: false });
+    assert.equal(isConfinable(readCommandLine(args), needs, text), is);
   });
 }
