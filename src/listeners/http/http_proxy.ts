@@ -8,7 +8,7 @@ import {
   type RequestHead,
   requestTarget,
 } from "../../wire/mod.ts";
-import { dialFor } from "../dial_for.ts";
+import { dialForClient } from "../dial_for_client.ts";
 import { joined } from "../../http/mod.ts";
 import { lastStation, passwordPage } from "./http_answer.ts";
 import { HttpClient } from "./http_client.ts";
@@ -195,7 +195,7 @@ class HttpSession {
   #dial(target: Target, user: string | undefined, protocol: string): Promise<Dialed> {
     const { conn, messages } = this.#client;
     const request = { target, client: conn.peer, protocol, ...(user !== undefined && { user }) };
-    return dialFor(conn, messages, request, { deps: this.#deps, signal: this.#options.signal });
+    return dialForClient(conn, messages, request, { deps: this.#deps, signal: this.#options.signal });
   }
 
   #tunnel(dialed: Dialed, reply: Uint8Array<ArrayBuffer>): Promise<void> {
