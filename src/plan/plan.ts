@@ -1,7 +1,12 @@
 import { PosternError, type Target } from "../words/mod.ts";
 import type { ListenerSettings } from "../listeners/mod.ts";
 import { parsePattern, type Route, Router, type Rule, type Tier } from "../routing/mod.ts";
-import { type BuildDeps, buildTransports, type BuiltTransport, type Transports } from "../transports/mod.ts";
+import {
+  type BuildDeps,
+  buildTransports,
+  type BuiltTransport,
+  type BuiltTransports,
+} from "../transports/mod.ts";
 import type { LoadedConfig } from "./config_file.ts";
 import { type Limits, limitsOf } from "./settings.ts";
 
@@ -9,7 +14,7 @@ import { type Limits, limitsOf } from "./settings.ts";
 export interface Plan {
   readonly config: LoadedConfig;
   readonly router: Router;
-  readonly transports: Transports;
+  readonly transports: BuiltTransports;
   readonly limits: Limits;
   readonly loadedAt: Date;
 }
