@@ -123,7 +123,8 @@ export class Instance implements AsyncDisposable {
       clock,
       log,
       pages: options.pages(this),
-      dialFor: (listener) => this.#dials.dialFor(listener),
+      dialOf: (listener) => this.#dials.dialOf(listener),
+      generation: () => this.#plan.generation,
       usersOf: (listener, settings) => readUsers(world.files, listener, settings),
     });
   }

@@ -12,6 +12,8 @@ import { type Limits, limitsOf } from "./settings.ts";
 
 /** Everything that decides where a connection goes. A reload makes a new one beside it and swaps. */
 export interface Plan {
+  /** Counts the plans: another number says that targets may go elsewhere now. */
+  readonly generation: number;
   readonly config: LoadedConfig;
   readonly router: Router;
   readonly transports: BuiltTransports;
@@ -22,6 +24,7 @@ export interface Plan {
 /** Builds a plan without any I/O; transports that did not change come along from the previous one. */
 export function makePlan(config: LoadedConfig, deps: BuildDeps, previous?: Plan): Plan {
   return {
+    generation: (previous?.generation ?? 0) + 1,
     config,
     router: new Router({
       rules: config.rules,

@@ -48,7 +48,7 @@ export class Dials implements Disposable {
   }
 
   /** How the clients of a listener dial: some serve certain targets only. */
-  dialFor(listener: ListenerSettings): Dial {
+  dialOf(listener: ListenerSettings): Dial {
     const allows = allowedBy(listener);
     if (!allows) return (request, options) => this.dial(request, options);
     return (request, options) => {

@@ -183,13 +183,14 @@ class HttpSession {
 
   async #originFor(target: Target, user: string | undefined): Promise<Origin> {
     const key = `${user ?? ""}@${formatTarget(target)}`;
-    const { dial } = this.#deps;
-    if (this.#origin?.key === key && this.#origin.dial === dial && this.#origin.isUsable) {
+    // Read before the dial: a reload meanwhile is a reason to dial again.
+    const generation = this.#deps.generation?.();
+    if (this.#origin?.key === key && this.#origin.generation === generation && this.#origin.isUsable) {
       this.#origin.wake();
       return this.#origin;
     }
     this.dropOrigin("done");
-    return this.#origin = new Origin(key, await this.#dial(target, user, "http"), dial);
+    return this.#origin = new Origin(key, await this.#dial(target, user, "http"), generation);
   }
 
   #dial(target: Target, user: string | undefined, protocol: string): Promise<Dialed> {
