@@ -1,7 +1,7 @@
+import { silentLog } from "../core/mod.ts";
 import type { World } from "../world/mod.ts";
 import { overlaps } from "../routing/mod.ts";
-import { closedInstance } from "../instance/mod.ts";
-import type { LoadedConfig } from "../plan/mod.ts";
+import { type LoadedConfig, Transports } from "../plan/mod.ts";
 import type { Finding } from "./doctor.ts";
 
 /** Clusters whose networks overlap, as far as postern has learned them: an address there could be of either. */
@@ -10,10 +10,10 @@ export async function* clusterFindings(
   loaded: LoadedConfig,
   { signal }: { signal: AbortSignal },
 ): AsyncGenerator<Finding> {
-  await using instance = closedInstance(world, loaded);
+  await using transports = new Transports(world, loaded, { log: silentLog });
   for (
     const { transports: [one, other], networks: [ours, theirs] } of overlaps(
-      await instance.learned({ signal }),
+      await transports.learned({ signal }),
     )
   ) {
     yield {

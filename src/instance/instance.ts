@@ -1,26 +1,20 @@
 import { describe, type Endpoint, formatTarget, PosternError, type Target } from "../words/mod.ts";
 import { type Dialed, type DialRequest, type Log, type Metric, Tasks } from "../core/mod.ts";
-import type { Listening, Network, World } from "../world/mod.ts";
+import type { Listening, World } from "../world/mod.ts";
 import type { ExplanationInfo, InstancePhase, ReloadReport, Status } from "../control/mod.ts";
 import type { Pages } from "../listeners/mod.ts";
-import type { BuildDeps } from "../transports/mod.ts";
-import { sshOfPerson, type SshServices } from "../ssh/mod.ts";
-import type { Domains } from "../routing/mod.ts";
-import { ClusterTables } from "./clusters/cluster_tables.ts";
-import { learnedDirectory } from "./clusters/learned_directory.ts";
 import {
+  addedTransports,
   changesBetween,
-  isAmong,
-  listenAddresses,
   listenOf,
   type LoadedConfig,
-  makePlan,
-  noProxy,
   type Plan,
   readUsers,
+  Transports,
 } from "../plan/mod.ts";
 import { ConnectionTable } from "./dials/connection_table.ts";
 import { DnsHelper } from "./dns/dns_helper.ts";
+import { explainMeant } from "./dns/meaning.ts";
 import type { DnsWish } from "../resolver/mod.ts";
 import { Dials } from "./dials/dials.ts";
 import { InstanceMetrics } from "./instance_metrics.ts";
@@ -28,11 +22,9 @@ import { demandRights, needsOfPlan } from "./care/plan_needs.ts";
 import { InstanceWatch } from "./watching/instance_watch.ts";
 import { ListenerSet } from "./listening/listener_set.ts";
 import { LogTail } from "./watching/log_tail.ts";
-import { withoutLoops } from "./dials/loop_guard.ts";
 import { dnsChanges, listenerChanges } from "./listening/listener_changes.ts";
 import { reachableAt, type ToldListener } from "./environment/proxy_environment.ts";
 import { RetiredTransports } from "./care/retired_transports.ts";
-import { Surroundings } from "./clusters/surroundings.ts";
 import { demandUsable, TransportCare } from "./care/transport_care.ts";
 
 export interface InstanceOptions {
@@ -42,14 +34,11 @@ export interface InstanceOptions {
   readonly pages: (listener: Instance) => Pages;
   /** Sockets that whoever started us opened; the door closes them. */
   readonly handedOver?: readonly Listening[];
-  /**
-   * Who is asked for passphrases and the like: nobody, whoever sits at the terminal (the default), or else whoever
-   * sees the window of SSH_ASKPASS, which a door that runs unseen opens only when it is told to.
-   */
+  /** As for transports, but "terminal" is the default: an instance that runs unseen opens no window unasked. */
   readonly asks?: "nobody" | "terminal" | "anybody";
 }
 
-/** One running door: its sockets, its plan, and the connections that go through it. */
+/** One running instance: its sockets, its transports, and the connections that go through it. */
 export class Instance implements AsyncDisposable {
   readonly connections: ConnectionTable;
   readonly metrics = new InstanceMetrics();
@@ -57,21 +46,18 @@ export class Instance implements AsyncDisposable {
   readonly log: Log;
   /** Who watches it is told what happens. */
   readonly watch: InstanceWatch;
+  readonly transports: Transports;
   readonly startedAt: Date;
   readonly #world: World;
-  readonly #network: Network;
   readonly #options: InstanceOptions;
   readonly #listeners: ListenerSet;
   readonly #dials: Dials;
-  #plan: Plan;
   #phase: InstancePhase = "starting";
   #problem: string | undefined;
   #reloading: Promise<unknown> = Promise.resolve();
   readonly #retired: RetiredTransports;
-  readonly #ssh: SshServices;
   readonly #tasks: Tasks;
   readonly #care: TransportCare;
-  readonly #tables: ClusterTables;
   readonly #dns: DnsHelper;
   #dropping: Disposable | undefined;
 
@@ -86,36 +72,15 @@ export class Instance implements AsyncDisposable {
     const connections = this.connections = new ConnectionTable({ clock, log, metrics: this.metrics });
     this.watch = new InstanceWatch({ clock, connections, tail, status: () => this.status() });
     this.#retired = new RetiredTransports(this.connections, log);
-    this.#network = withoutLoops(world.network, () => this.endpoints);
-    this.#ssh = sshOfPerson({
-      network: this.#network,
-      clock,
-      files: world.files,
-      log,
-      process: world.process,
-      places: world.places,
-      terminal: options.asks === "nobody" ? undefined : world.terminal,
-      isUnattended: options.asks !== "anybody",
-    }, config.settings.ssh);
     this.#tasks = new Tasks(undefined, (error) => log.error("door.task_failed", { reason: describe(error) }));
     this.#care = new TransportCare({ clock, network: world.network, log });
-    this.#tables = new ClusterTables({
-      clock,
+    this.transports = new Transports(world, config, {
       log,
-      here: new Surroundings({ ...world, now: () => clock.now() }),
-      changed: (tables, domains) =>
-        this.#plan = { ...this.#plan, router: this.#plan.router.withTables(tables, domains) },
+      asks: options.asks ?? "terminal",
+      endpoints: () => this.endpoints,
     });
-    this.#plan = this.#withTables(makePlan(config, this.buildDeps));
-    this.#dns = new DnsHelper({ world, log, id: options.id, plan: () => this.#plan });
-    this.#dials = new Dials({
-      clock,
-      connections,
-      dns: this.#dns,
-      tables: this.#tables,
-      plan: () => this.#plan,
-      hasOpened: () => this.#phase !== "starting",
-    });
+    this.#dns = new DnsHelper({ world, log, id: options.id, plan: () => this.plan });
+    this.#dials = new Dials({ clock, connections, dns: this.#dns, transports: this.transports });
     this.#listeners = new ListenerSet({
       network: world.network,
       files: world.files,
@@ -124,31 +89,13 @@ export class Instance implements AsyncDisposable {
       log,
       pages: options.pages(this),
       dialOf: (listener) => this.#dials.dialOf(listener),
-      generation: () => this.#plan.generation,
+      generation: () => this.plan.generation,
       usersOf: (listener, settings) => readUsers(world.files, listener, settings),
     });
   }
 
   get plan(): Plan {
-    return this.#plan;
-  }
-
-  /** What its transports are built from. */
-  get buildDeps(): BuildDeps {
-    const { clock, files, process } = this.#world;
-    const isOwnListener = (target: Target) =>
-      isAmong(target, [...listenAddresses(this.#plan.config.settings), ...this.endpoints]);
-    return {
-      network: this.#network,
-      clock,
-      files,
-      process,
-      log: this.log,
-      ssh: this.#ssh,
-      isOwnListener,
-      noProxy,
-      learned: learnedDirectory(this.#world.places),
-    };
+    return this.transports.plan;
   }
 
   get phase(): InstancePhase {
@@ -195,17 +142,12 @@ export class Instance implements AsyncDisposable {
   }
 
   async #open(): Promise<void> {
-    await demandUsable(this.#plan.transports, this.#plan.config.ofOptions);
+    await demandUsable(this.plan.transports, this.plan.config.ofOptions);
     if (this.#phase === "draining") throw closing();
-    await this.#listen(this.#plan.config.settings, this.#plan.limits);
+    await this.#listen(this.plan.config.settings, this.plan.limits);
     this.#phase = "ready";
     // Nobody has to wait for that: a dial that needs it does.
-    this.#tasks.spawn(async () => void await this.#care.tend(this.#plan.transports));
-  }
-
-  /** The ssh configuration as it was read for the transports, where there is one. */
-  get sshContents(): SshServices["contents"] {
-    return this.#ssh.contents;
+    this.#tasks.spawn(async () => void await this.#care.tend(this.plan.transports));
   }
 
   /** Resolves when the transports have read what they need besides the configuration. */
@@ -223,7 +165,7 @@ export class Instance implements AsyncDisposable {
   /** Gives up, for good, every right that this plan does not use. No reload comes between. */
   narrow(): Promise<void> {
     const done = this.#reloading.then(async () => {
-      const needs = { ...await needsOfPlan(this.#plan), resolver: false };
+      const needs = { ...await needsOfPlan(this.plan), resolver: false };
       this.#world.process.keepOnly(needs);
       this.log.debug("rights.kept", { ssh: needs.ssh, plugins: needs.plugins.toString() });
     });
@@ -234,15 +176,15 @@ export class Instance implements AsyncDisposable {
   async #reload(load: () => Promise<LoadedConfig>): Promise<ReloadReport> {
     if (this.#phase === "draining") throw closing();
     const { log } = this;
-    const before = this.#plan;
+    const before = this.plan;
     let plan: Plan | undefined;
     try {
       const config = await load();
-      plan = makePlan(config, this.buildDeps, before);
+      plan = this.transports.next(config);
       await demandRights(this.#world.process, plan, before);
       const [listening, answering] = [this.#listeners.bound, this.dnsEndpoints];
       await this.#listen(config.settings, plan.limits);
-      this.#plan = plan = this.#withTables(plan);
+      this.transports.use(plan);
       this.#problem = undefined;
       const changes = [
         ...changesBetween(before, plan),
@@ -250,7 +192,6 @@ export class Instance implements AsyncDisposable {
         ...dnsChanges(answering, this.dnsEndpoints),
       ];
       this.#retired.add(plan.transports.dropped);
-      this.#ssh.renew(config.settings.ssh);
       // Whoever hears that it is done may count on what the files beside the configuration say.
       const unusable = await this.#care.tend(plan.transports);
       this.metrics.reloads.add(1, "done");
@@ -258,8 +199,7 @@ export class Instance implements AsyncDisposable {
       for (const warning of config.warnings) log.warn("config.warning", { warning });
       return { changed: changes.length > 0, changes, warnings: [...config.warnings, ...unusable] };
     } catch (error) {
-      const known = new Set(before.transports.byName.values());
-      this.#retired.add([...plan?.transports.byName.values() ?? []].filter((built) => !known.has(built)));
+      if (plan) this.#retired.add(addedTransports(before, plan));
       // What meets the end of the door is no mistake in its configuration.
       if (this.phase === "draining") throw closing(error);
       this.#problem = describe(error);
@@ -284,7 +224,7 @@ export class Instance implements AsyncDisposable {
   }
 
   /** Takes no more clients, lets the live connections end within the limit, and drops what is left. */
-  async drain(limit = this.#plan.limits.drain): Promise<void> {
+  async drain(limit = this.plan.limits.drain): Promise<void> {
     this.#phase = "draining";
     const { log } = this;
     // Who watches would keep it open.
@@ -309,14 +249,12 @@ export class Instance implements AsyncDisposable {
     this.watch[Symbol.dispose]();
     this.#dropping?.[Symbol.dispose]();
     this.#care[Symbol.dispose]();
-    await this.#tables[Symbol.asyncDispose]();
     await this.#listeners[Symbol.asyncDispose]();
     await this.#dns[Symbol.asyncDispose]();
     this.#dials[Symbol.dispose]();
     this.connections.closeAll(new PosternError("cancelled", "The door was closed"));
-    for (const { transport } of this.#plan.transports.byName.values()) await transport[Symbol.asyncDispose]();
     await this.#retired[Symbol.asyncDispose]();
-    await this.#ssh[Symbol.asyncDispose]();
+    await this.transports[Symbol.asyncDispose]();
     await this.#tasks[Symbol.asyncDispose]();
   }
 
@@ -325,25 +263,15 @@ export class Instance implements AsyncDisposable {
     return this.#dials.dial(request, options);
   }
 
-  /** What a target means: a door that is not opened looks into the file of one that was. */
-  meaningOf(target: Target): ReturnType<Dials["meaningOf"]> {
-    return this.#dials.meaningOf(target);
-  }
-
   /** Where a target would go, and with `dial` whether it can be reached. */
   async explain(target: Target, options: { dial: boolean; signal: AbortSignal }): Promise<ExplanationInfo> {
     await this.prepared();
-    return await this.#dials.explain(target, options);
-  }
-
-  /** What was learned of the clusters that its rules lead to, without asking them. */
-  async learned({ signal }: { signal: AbortSignal }): Promise<Domains> {
-    return await this.#tables.domains({ signal });
+    return await explainMeant(this.transports, this.#dns.meaningOf(target), options);
   }
 
   status(): Status {
     const { version, id } = this.#options;
-    const { config, loadedAt } = this.#plan;
+    const { config, loadedAt } = this.plan;
     const { catalogues } = config;
     const dns = this.#dns.info();
     const moved = this.metrics.total;
@@ -365,8 +293,8 @@ export class Instance implements AsyncDisposable {
           auth: false,
         })),
       ],
-      transports: [...this.#plan.transports.byName.values()].map((built) => {
-        const table = this.#tables.state(built.name);
+      transports: [...this.plan.transports.byName.values()].map((built) => {
+        const table = this.transports.tables.state(built.name);
         return { ...this.#dials.state(built), ...(table && { table }) };
       }),
       config: {
@@ -387,12 +315,6 @@ export class Instance implements AsyncDisposable {
       ...this.metrics.collect(this.connections.live, this.#world.process.memory()),
       ...this.#dns.collect(),
     ];
-  }
-
-  /** The plan with what is known of the clusters that its rules ask. */
-  #withTables(plan: Plan): Plan {
-    const guards = plan.config.settings.unknown === "refuse";
-    return { ...plan, router: this.#tables.follow(plan.router, plan.transports, { guards }) };
   }
 }
 

@@ -287,10 +287,10 @@ class InstanceRun implements AsyncDisposable {
     });
   }
 
-  #contents({ sshContents }: Instance): WatchedContents {
+  #contents({ transports: { ssh: { contents } } }: Instance): WatchedContents {
     return {
-      texts: new Map([...sshContents?.texts ?? [], ...this.#texts]),
-      listings: sshContents?.listings,
+      texts: new Map([...contents?.texts ?? [], ...this.#texts]),
+      listings: contents?.listings,
     };
   }
 

@@ -82,6 +82,12 @@ export function allowedBy({ only }: ListenerSettings): ((target: Target) => bool
   return (target) => router.route(target).transport === "yes";
 }
 
+/** The transports of a plan that the one before does not have. */
+export function addedTransports(before: Plan, after: Plan): BuiltTransport[] {
+  const known = new Set(before.transports.byName.values());
+  return [...after.transports.byName.values()].filter((built) => !known.has(built));
+}
+
 /** What is different between two plans, a line each. */
 export function changesBetween(before: Plan, after: Plan): string[] {
   const changes = ruleChanges(before.router.rules, after.router.rules);

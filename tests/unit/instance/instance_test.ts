@@ -285,8 +285,8 @@ Deno.test("Door.reload() that fails with another range leaves the addresses that
     await assert.rejects(reload(text), { detail: "in_use" });
     assert.match(await world.files.readText(file), /^198\.18\.0\.7 early\.example$/m, text);
   }
-  const { target } = await instance.meaningOf({ host: "198.18.0.7", port: 80 });
-  assert.equal(target.host, "early.example");
+  const { target } = await instance.explain({ host: "198.18.0.7", port: 80 }, { dial: false, signal });
+  assert.equal(target, "early.example:80");
 });
 
 Deno.test("Door confines a listener with only to what it names", async () => {
