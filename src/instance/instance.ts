@@ -3,6 +3,7 @@ import { type Dialed, type DialRequest, type Log, type Metric, Tasks } from "../
 import type { Listening, World } from "../world/mod.ts";
 import type { ExplanationInfo, InstancePhase, ReloadReport, Status } from "../control/mod.ts";
 import type { Pages } from "../listeners/mod.ts";
+import type { DnsWish } from "../resolver/mod.ts";
 import {
   addedTransports,
   changesBetween,
@@ -12,20 +13,21 @@ import {
   readUsers,
   Transports,
 } from "../plan/mod.ts";
-import { ConnectionTable } from "./dials/connection_table.ts";
-import { DnsHelper } from "./dns/dns_helper.ts";
-import { explainMeant } from "./dns/meaning.ts";
-import type { DnsWish } from "../resolver/mod.ts";
-import { Dials } from "./dials/dials.ts";
-import { InstanceMetrics } from "./instance_metrics.ts";
 import { demandRights, needsOfPlan } from "./care/plan_needs.ts";
-import { InstanceWatch } from "./watching/instance_watch.ts";
-import { ListenerSet } from "./listening/listener_set.ts";
-import { LogTail } from "./watching/log_tail.ts";
-import { dnsChanges, listenerChanges } from "./listening/listener_changes.ts";
-import { reachableAt, type ToldListener } from "./environment/proxy_environment.ts";
 import { RetiredTransports } from "./care/retired_transports.ts";
 import { demandUsable, TransportCare } from "./care/transport_care.ts";
+import { ConnectionTable } from "./dials/connection_table.ts";
+import { Dials } from "./dials/dials.ts";
+import { DnsHelper } from "./dns/dns_helper.ts";
+import { explainMeant } from "./dns/meaning.ts";
+import { reachableAt, type ToldListener } from "./environment/proxy_environment.ts";
+import { InstanceMetrics } from "./instance_metrics.ts";
+import { statusOf } from "./instance_status.ts";
+import { leaving, Lifecycle } from "./lifecycle.ts";
+import { dnsChanges, listenerChanges } from "./listening/listener_changes.ts";
+import { ListenerSet } from "./listening/listener_set.ts";
+import { InstanceWatch } from "./watching/instance_watch.ts";
+import { LogTail } from "./watching/log_tail.ts";
 
 export interface InstanceOptions {
   readonly version: string;
@@ -37,6 +39,12 @@ export interface InstanceOptions {
   /** As for transports, but "terminal" is the default: an instance that runs unseen opens no window unasked. */
   readonly asks?: "nobody" | "terminal" | "anybody";
 }
+
+/** A configuration to apply, or why there is none. */
+export type Reading = { readonly config: LoadedConfig } | { readonly error: unknown };
+
+/** Puts a configuration in force. On failure everything stays as before. */
+export type Apply = (reading: Reading) => Promise<ReloadReport>;
 
 /** One running instance: its sockets, its transports, and the connections that go through it. */
 export class Instance implements AsyncDisposable {
@@ -52,9 +60,9 @@ export class Instance implements AsyncDisposable {
   readonly #options: InstanceOptions;
   readonly #listeners: ListenerSet;
   readonly #dials: Dials;
-  #phase: InstancePhase = "starting";
+  readonly #lifecycle = new Lifecycle();
+  /** Why the last reload failed. */
   #problem: string | undefined;
-  #reloading: Promise<unknown> = Promise.resolve();
   readonly #retired: RetiredTransports;
   readonly #tasks: Tasks;
   readonly #care: TransportCare;
@@ -99,11 +107,19 @@ export class Instance implements AsyncDisposable {
   }
 
   get phase(): InstancePhase {
-    return this.#phase;
+    return this.#lifecycle.phase;
   }
 
   get endpoints(): readonly Endpoint[] {
     return this.#listeners.bound.filter(({ kind }) => kind !== "admin").map(({ endpoint }) => endpoint);
+  }
+
+  /** Where clients connect, and where it answers DNS: the lines of the ready file. */
+  get addresses(): readonly string[] {
+    return [
+      ...this.#listeners.bound.filter(({ kind }) => kind !== "admin").map(({ address }) => address),
+      ...this.dnsEndpoints.map((endpoint) => `dns:${formatTarget(endpoint)}`),
+    ];
   }
 
   /** Where it answers DNS. */
@@ -134,20 +150,14 @@ export class Instance implements AsyncDisposable {
     return { address: reachableAt(endpoint), kind, ...(user && { user }) };
   }
 
-  /** Binds. After it the door takes clients; a reload that is asked for meanwhile comes after it too. */
+  /** Binds; after it the instance accepts clients. */
   open(): Promise<void> {
-    const opened = this.#open();
-    this.#reloading = opened.catch(() => {});
-    return opened;
-  }
-
-  async #open(): Promise<void> {
-    await demandUsable(this.plan.transports, this.plan.config.ofOptions);
-    if (this.#phase === "draining") throw closing();
-    await this.#listen(this.plan.config.settings, this.plan.limits);
-    this.#phase = "ready";
-    // Nobody has to wait for that: a dial that needs it does.
-    this.#tasks.spawn(async () => void await this.#care.tend(this.plan.transports));
+    return this.#lifecycle.open(async () => {
+      await demandUsable(this.plan.transports, this.plan.config.ofOptions);
+      await this.#listen(this.plan);
+      // Opening does not wait for that: a dial that needs it does.
+      this.#tasks.spawn(async () => void await this.#care.tend(this.plan.transports));
+    });
   }
 
   /** Resolves when the transports have read what they need besides the configuration. */
@@ -155,67 +165,63 @@ export class Instance implements AsyncDisposable {
     return this.#care.prepared();
   }
 
-  /** Swaps to another configuration. On failure everything is as before, and `status` shows why. */
-  reload(load: () => Promise<LoadedConfig>): Promise<ReloadReport> {
-    const done = this.#reloading.then(() => this.#reload(load));
-    this.#reloading = done.catch(() => {});
-    return done;
+  /**
+   * Reloads in its turn: `work` reads a configuration and applies it. Several calls for the same `source` share one
+   * reload until it begins.
+   */
+  reload(source: object, work: (apply: Apply) => Promise<ReloadReport>): Promise<ReloadReport> {
+    return this.#lifecycle.reload(source, () => work((reading) => this.#apply(reading)));
   }
 
-  /** Gives up, for good, every right that this plan does not use. No reload comes between. */
-  narrow(): Promise<void> {
-    const done = this.#reloading.then(async () => {
-      const needs = { ...await needsOfPlan(this.plan), resolver: false };
-      this.#world.process.keepOnly(needs);
-      this.log.debug("rights.kept", { ssh: needs.ssh, plugins: needs.plugins.toString() });
-    });
-    this.#reloading = done.catch(() => {});
-    return done;
+  async #apply(reading: Reading): Promise<ReloadReport> {
+    const { changes, warnings } = await this.#swap(reading);
+    // The answer to a reload says which transports cannot be used, so their own files are read first.
+    const unusable = await this.#care.tend(this.plan.transports);
+    this.metrics.reloads.add(1, "done");
+    this.log.info("config.reloaded", { changes: changes.length, rules: this.plan.config.rules.length });
+    for (const warning of warnings) this.log.warn("config.warning", { warning });
+    return { changed: changes.length > 0, changes, warnings: [...warnings, ...unusable] };
   }
 
-  async #reload(load: () => Promise<LoadedConfig>): Promise<ReloadReport> {
-    if (this.#phase === "draining") throw closing();
-    const { log } = this;
+  /** Builds the next plan, binds what it names, and puts it in force. */
+  async #swap(
+    reading: Reading,
+  ): Promise<{ readonly changes: string[]; readonly warnings: readonly string[] }> {
     const before = this.plan;
-    let plan: Plan | undefined;
+    let built: Plan | undefined;
     try {
-      const config = await load();
-      plan = this.transports.next(config);
-      await demandRights(this.#world.process, plan, before);
+      if ("error" in reading) throw reading.error;
+      const next = built = this.transports.next(reading.config);
+      await demandRights(this.#world.process, next, before);
       const [listening, answering] = [this.#listeners.bound, this.dnsEndpoints];
-      await this.#listen(config.settings, plan.limits);
-      this.transports.use(plan);
+      await this.#listen(next);
+      this.transports.use(next);
+      this.#retired.add(next.transports.dropped);
       this.#problem = undefined;
       const changes = [
-        ...changesBetween(before, plan),
+        ...changesBetween(before, next),
         ...listenerChanges(listening, this.#listeners.bound),
         ...dnsChanges(answering, this.dnsEndpoints),
       ];
-      this.#retired.add(plan.transports.dropped);
-      // Whoever hears that it is done may count on what the files beside the configuration say.
-      const unusable = await this.#care.tend(plan.transports);
-      this.metrics.reloads.add(1, "done");
-      log.info("config.reloaded", { changes: changes.length, rules: config.rules.length });
-      for (const warning of config.warnings) log.warn("config.warning", { warning });
-      return { changed: changes.length > 0, changes, warnings: [...config.warnings, ...unusable] };
+      return { changes, warnings: reading.config.warnings };
     } catch (error) {
-      if (plan) this.#retired.add(addedTransports(before, plan));
-      // What meets the end of the door is no mistake in its configuration.
-      if (this.phase === "draining") throw closing(error);
+      if (built) this.#retired.add(addedTransports(before, built));
+      // A reload that the end of the instance interrupts says nothing about its configuration.
+      if (this.#lifecycle.isLeaving) throw leaving(error);
       this.#problem = describe(error);
       this.metrics.reloads.add(1, "failed");
-      log.error("config.refused", { reason: this.#problem });
+      this.log.error("config.refused", { reason: this.#problem });
       throw error;
     }
   }
 
-  /** Binds all that the settings name, or nothing new. */
-  async #listen(settings: LoadedConfig["settings"], limits: Plan["limits"]): Promise<void> {
+  /** Binds all that a plan names, or nothing new. */
+  async #listen({ config: { settings }, limits }: Plan): Promise<void> {
     const dns = await this.#dns.prepare(settings);
     try {
       await this.#listeners.apply(listenOf(settings), limits);
-      // A door that began to close meanwhile must not open again.
-      if (this.#phase === "draining") throw closing();
+      // An instance that began to close meanwhile must not open again.
+      this.#lifecycle.demandStays();
     } catch (error) {
       await this.#dns.discard(dns);
       throw error;
@@ -223,9 +229,18 @@ export class Instance implements AsyncDisposable {
     this.#dns.use(dns, limits);
   }
 
+  /** Gives up, for good, every right that this plan does not use. No reload comes between. */
+  narrow(): Promise<void> {
+    return this.#lifecycle.inTurn(async () => {
+      const needs = { ...await needsOfPlan(this.plan), resolver: false };
+      this.#world.process.keepOnly(needs);
+      this.log.debug("rights.kept", { ssh: needs.ssh, plugins: needs.plugins.toString() });
+    });
+  }
+
   /** Takes no more clients, lets the live connections end within the limit, and drops what is left. */
   async drain(limit = this.plan.limits.drain): Promise<void> {
-    this.#phase = "draining";
+    this.#lifecycle.drain();
     const { log } = this;
     // Who watches would keep it open.
     this.watch[Symbol.dispose]();
@@ -245,7 +260,7 @@ export class Instance implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#phase = "draining";
+    this.#lifecycle.close();
     this.watch[Symbol.dispose]();
     this.#dropping?.[Symbol.dispose]();
     this.#care[Symbol.dispose]();
@@ -270,44 +285,20 @@ export class Instance implements AsyncDisposable {
   }
 
   status(): Status {
-    const { version, id } = this.#options;
-    const { config, loadedAt } = this.plan;
-    const { catalogues } = config;
-    const dns = this.#dns.info();
-    const moved = this.metrics.total;
-    for (const { tally } of this.connections.live) {
-      moved.up += tally.up;
-      moved.down += tally.down;
-    }
-    return {
-      version,
-      id,
-      pid: this.#world.process.pid,
-      startedAt: this.startedAt.toISOString(),
-      state: this.#phase,
-      listeners: [
-        ...this.#listeners.bound.map(({ kind, address, hasAuth }) => ({ kind, address, auth: hasAuth })),
-        ...this.#dns.endpoints.map((endpoint) => ({
-          kind: "dns",
-          address: formatTarget(endpoint),
-          auth: false,
-        })),
-      ],
-      transports: [...this.plan.transports.byName.values()].map((built) => {
-        const table = this.transports.tables.state(built.name);
-        return { ...this.#dials.state(built), ...(table && { table }) };
-      }),
-      config: {
-        ...(config.path !== undefined && { path: config.path }),
-        loadedAt: loadedAt.toISOString(),
-        ...(this.#problem !== undefined && { problem: this.#problem }),
-      },
-      ...(catalogues.length > 0 && { catalogues }),
-      ...(dns && { dns }),
-      connections: this.connections.counts,
-      bytes: moved,
-      memory: { resident: this.#world.process.memory() },
-    };
+    return statusOf({
+      version: this.#options.version,
+      id: this.#options.id,
+      process: this.#world.process,
+      startedAt: this.startedAt,
+      state: this.phase,
+      problem: this.#problem,
+      listeners: this.#listeners.bound,
+      transports: this.transports,
+      dials: this.#dials,
+      dns: this.#dns,
+      connections: this.connections,
+      metrics: this.metrics,
+    });
   }
 
   collect(): Metric[] {
@@ -316,16 +307,6 @@ export class Instance implements AsyncDisposable {
       ...this.#dns.collect(),
     ];
   }
-}
-
-/** What whoever has a door reload that closes is told: as good as if it were closed. */
-function closing(cause?: unknown): PosternError {
-  return new PosternError("refused", "Cannot reload: the door is closing", {
-    cause,
-    exit: 3,
-    detail: "closing",
-    hint: "start one with: postern proxy",
-  });
 }
 
 /** How long a client that is dropped may take to read its last answer, in ms. */

@@ -1,13 +1,15 @@
 export {
   configPath,
+  type ConfigReading,
   type ConfigReport,
   type ConfigSource,
   demandLoaded,
   loadConfig,
   type LoadedConfig,
   readConfig,
+  tryConfig,
 } from "./config_file.ts";
-export { ConfigWatch, type WatchedContents } from "./config_watch.ts";
+export { ConfigWatch } from "./config_watch.ts";
 export { dialTimeout } from "./dials/try_dial.ts";
 export { prepareWay } from "./explanation.ts";
 export { forgetLearned } from "./clusters/learned_directory.ts";
