@@ -1,16 +1,12 @@
-import { silentLog } from "../core/mod.ts";
-import type { World } from "../world/mod.ts";
 import { overlaps } from "../routing/mod.ts";
-import { type LoadedConfig, Transports } from "../plan/mod.ts";
+import type { Transports } from "../plan/mod.ts";
 import type { Finding } from "./doctor.ts";
 
 /** Clusters whose networks overlap, as far as postern has learned them: an address there could be of either. */
 export async function* clusterFindings(
-  world: World,
-  loaded: LoadedConfig,
+  transports: Transports,
   { signal }: { signal: AbortSignal },
 ): AsyncGenerator<Finding> {
-  await using transports = new Transports(world, loaded, { log: silentLog });
   for (
     const { transports: [one, other], networks: [ours, theirs] } of overlaps(
       await transports.learned({ signal }),

@@ -1,8 +1,8 @@
 import { PosternError } from "../words/mod.ts";
-import { silentLog, within } from "../core/mod.ts";
+import { within } from "../core/mod.ts";
 import type { World } from "../world/mod.ts";
 import { inspectSsh, resolveChain, type SshHost } from "../ssh/mod.ts";
-import { type LoadedConfig, transportReports, Transports } from "../plan/mod.ts";
+import { transportReports, type Transports } from "../plan/mod.ts";
 import type { Finding } from "./doctor.ts";
 
 /** How long the ssh program may take to say its version, in ms. */
@@ -11,10 +11,9 @@ const answersWithin = 10_000;
 /** Looks at what the ssh transports of a configuration need on this machine; connects to no host. */
 export async function* sshFindings(
   world: World,
-  loaded: LoadedConfig,
+  transports: Transports,
   { signal }: { readonly signal: AbortSignal },
 ): AsyncGenerator<Finding> {
-  await using transports = new Transports(world, loaded, { log: silentLog });
   for (const { name: transport, isUsable, notes } of await transportReports(transports.plan)) {
     const name = `transport "${transport}"`;
     for (const { severity, text, hint } of notes) {

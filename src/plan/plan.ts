@@ -44,7 +44,7 @@ function rejectingOf(transports: LoadedConfig["settings"]["transports"]): Readon
 }
 
 /** The transport of a route. */
-export function transportOf({ transports }: Plan, { transport }: Route): BuiltTransport {
+export function transportOf({ transports }: Plan, { transport }: Pick<Route, "transport">): BuiltTransport {
   const built = transports.byName.get(transport);
   if (built) return built;
   throw new PosternError("internal", `Cannot find the transport "${transport}"`);

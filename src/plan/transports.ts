@@ -1,4 +1,4 @@
-import { type Clock, type Log, whenAborted } from "../core/mod.ts";
+import { type Clock, type Log, silentLog, whenAborted } from "../core/mod.ts";
 import type { Endpoint, Target } from "../words/mod.ts";
 import type { Dialer, World } from "../world/mod.ts";
 import { errorInfo, type ExplanationInfo } from "../control/mod.ts";
@@ -17,7 +17,8 @@ import { isAmong, listenAddresses } from "./own_addresses.ts";
 import { configuredRoute, makePlan, type Plan, transportOf } from "./plan.ts";
 
 export interface TransportsOptions {
-  readonly log: Log;
+  /** Nothing is logged without it. */
+  readonly log?: Log;
   /**
    * Who types passphrases: "nobody"; "terminal", a person at the terminal; "anybody" (the default) also allows the
    * window of SSH_ASKPASS.
@@ -44,7 +45,7 @@ export class Transports implements AsyncDisposable {
   constructor(
     world: World,
     config: LoadedConfig,
-    { log, asks = "anybody", endpoints = () => [] }: TransportsOptions,
+    { log = silentLog, asks = "anybody", endpoints = () => [] }: TransportsOptions = {},
   ) {
     const { clock, files, places, process, terminal } = world;
     this.#clock = clock;
@@ -139,7 +140,7 @@ export class Transports implements AsyncDisposable {
     return { ...explanation, dial: await tryDial(transport, target, { clock, limit, signal }) };
   }
 
-  /** Adds what was learned of the clusters to the plan, without asking them. */
+  /** What was learned of the clusters, without asking them; from then on the plan routes by it. */
   async learned({ signal }: { readonly signal: AbortSignal }): Promise<Domains> {
     return await this.tables.domains({ signal });
   }

@@ -4,7 +4,7 @@ import type { SignedIn, SignInOptions, SignInParts } from "../../signin/mod.ts";
 import type { Dialer, World } from "../../world/mod.ts";
 import type { Log } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
-import { type ConfigSource, loadConfig, type LoadedConfig, Transports } from "../../plan/mod.ts";
+import { type ConfigSource, loadConfig, type LoadedConfig, transportOf, Transports } from "../../plan/mod.ts";
 
 /** How a person may be asked to sign in. */
 export interface SignInWay {
@@ -111,9 +111,8 @@ export class CatalogueAccess implements AsyncDisposable {
     let transports: Transports | undefined;
     const through = (via: string): Dialer => {
       transports ??= held.use(new Transports(world, config, { log: way.log }));
-      const built = transports.plan.transports.byName.get(via);
-      if (!built) throw new PosternError("internal", `Cannot find the transport "${via}"`);
-      return (target, options) => built.transport.dial(target, options);
+      const { transport } = transportOf(transports.plan, { transport: via });
+      return (target, options) => transport.dial(target, options);
     };
     const reach = async ({ ca, via }: { ca?: string | undefined; via?: string | undefined }) => {
       return {

@@ -1,7 +1,6 @@
 import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { Status } from "../../control/mod.ts";
-import { silentLog } from "../../core/mod.ts";
 import { type ConfigSource, loadConfig, Transports } from "../../plan/mod.ts";
 import type { DnsWish } from "../../resolver/mod.ts";
 import { dnsDomains } from "./dns_domains.ts";
@@ -22,7 +21,7 @@ export function dnsWishOf({ id, dns }: Pick<Status, "id" | "dns">): DnsWish {
 /** The same by the configuration alone. */
 export async function dnsWishFromFiles(world: World, source: ConfigSource): Promise<DnsWish> {
   const config = await loadConfig(world, source);
-  await using transports = new Transports(world, config, { log: silentLog });
+  await using transports = new Transports(world, config);
   const sockets = (config.settings.listen?.dns ?? []).flatMap(({ address }) => address.sockets);
   const endpoints = sockets.flatMap(({ endpoint }) => "port" in endpoint ? [endpoint] : []);
   const [server] = endpoints;

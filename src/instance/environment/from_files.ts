@@ -1,6 +1,5 @@
 import { formatPath, masked } from "../../config/mod.ts";
 import { PosternError, type Target } from "../../words/mod.ts";
-import { silentLog } from "../../core/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { ExplanationInfo, ProxyEnvironment } from "../../control/mod.ts";
 import { ownedInside, pacFile } from "../../routing/mod.ts";
@@ -42,7 +41,7 @@ export async function checkConfig(world: World, source: ConfigSource): Promise<C
   const checked = { ...(isThere && { path }), errors, warnings, transports: [] };
   if (!loaded) return checked;
   // What can only be seen by building: nothing is started.
-  await using transports = new Transports(world, loaded, { log: silentLog });
+  await using transports = new Transports(world, loaded);
   const reports = await transportReports(transports.plan);
   const told = reports.flatMap(({ name, notes }) =>
     notes.map(({ severity, text, hint }) => {
@@ -75,7 +74,7 @@ export async function explainFromFiles(
   },
 ): Promise<ExplanationInfo> {
   const config = await loadConfig(world, source);
-  await using transports = new Transports(world, config, { log: silentLog });
+  await using transports = new Transports(world, config);
   const meaning = await storedMeaningOf(target, { world, settings: config.settings, id });
   await prepareWay(transports.plan, meaning.target);
   return await explainMeant(transports, meaning, { dial, signal });
@@ -88,7 +87,7 @@ export async function pacFromFiles(
   { authority }: { authority?: string } = {},
 ): Promise<string> {
   const config = await loadConfig(world, source);
-  await using transports = new Transports(world, config, { log: silentLog });
+  await using transports = new Transports(world, config);
   await transports.learned({ signal: new AbortController().signal });
   const { address, kind, user } = await configuredListener(world, config);
   return pacFile(transports.plan.router, {
@@ -105,7 +104,7 @@ export async function environmentFromFiles(
   options: ProxyEnvironmentOptions,
 ): Promise<ProxyEnvironment> {
   const config = await loadConfig(world, source);
-  await using transports = new Transports(world, config, { log: silentLog });
+  await using transports = new Transports(world, config);
   await transports.learned({ signal: new AbortController().signal });
   return proxyEnvironment(transports.plan, await configuredListener(world, config), options);
 }
