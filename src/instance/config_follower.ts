@@ -48,7 +48,7 @@ export class ConfigFollower implements Disposable {
 
   /** Reads the configuration again and applies it. */
   reload(): Promise<ReloadReport> {
-    return this.#instance.reload(this, async (apply) => {
+    return this.#instance.reload(async (apply) => {
       const reading = await this.#read();
       this.#texts = reading.texts;
       try {
@@ -58,7 +58,7 @@ export class ConfigFollower implements Disposable {
       } finally {
         await this.follow();
       }
-    });
+    }, this);
   }
 
   /** Reloads for a signal or a file: the instance logs a failure, and no one waits for an answer. */

@@ -7,6 +7,7 @@ import type { DnsWish } from "../resolver/mod.ts";
 import {
   addedTransports,
   changesBetween,
+  type ConfigReading,
   listenOf,
   type LoadedConfig,
   type Plan,
@@ -40,11 +41,10 @@ export interface InstanceOptions {
   readonly asks?: "nobody" | "terminal" | "anybody";
 }
 
-/** A configuration to apply, or why there is none. */
-export type Reading = { readonly config: LoadedConfig } | { readonly error: unknown };
-
-/** Puts a configuration in force. On failure everything stays as before. */
-export type Apply = (reading: Reading) => Promise<ReloadReport>;
+/** Reads a configuration and applies it. When `apply` fails, everything stays as before. */
+export type ReloadWork = (
+  apply: (reading: ConfigReading) => Promise<ReloadReport>,
+) => Promise<ReloadReport>;
 
 /** One running instance: its sockets, its transports, and the connections that go through it. */
 export class Instance implements AsyncDisposable {
@@ -165,15 +165,12 @@ export class Instance implements AsyncDisposable {
     return this.#care.prepared();
   }
 
-  /**
-   * Reloads in its turn: `work` reads a configuration and applies it. Several calls for the same `source` share one
-   * reload until it begins.
-   */
-  reload(source: object, work: (apply: Apply) => Promise<ReloadReport>): Promise<ReloadReport> {
-    return this.#lifecycle.reload(source, () => work((reading) => this.#apply(reading)));
+  /** Reloads in its turn. Several calls for the same `source` share one reload until it begins. */
+  reload(work: ReloadWork, source: object = work): Promise<ReloadReport> {
+    return this.#lifecycle.reload(() => work((reading) => this.#apply(reading)), source);
   }
 
-  async #apply(reading: Reading): Promise<ReloadReport> {
+  async #apply(reading: ConfigReading): Promise<ReloadReport> {
     const { changes, warnings } = await this.#swap(reading);
     // The answer to a reload says which transports cannot be used, so their own files are read first.
     const unusable = await this.#care.tend(this.plan.transports);
@@ -185,7 +182,7 @@ export class Instance implements AsyncDisposable {
 
   /** Builds the next plan, binds what it names, and puts it in force. */
   async #swap(
-    reading: Reading,
+    reading: ConfigReading,
   ): Promise<{ readonly changes: string[]; readonly warnings: readonly string[] }> {
     const before = this.plan;
     let built: Plan | undefined;

@@ -42,8 +42,8 @@ export class Lifecycle {
     });
   }
 
-  /** Reloads in its turn. A reload that has not begun serves everyone who asks on behalf of the same `source`. */
-  reload(source: object, work: () => Promise<ReloadReport>): Promise<ReloadReport> {
+  /** Reloads in its turn. Several calls for the same `source` share one reload until it begins. */
+  reload(work: () => Promise<ReloadReport>, source: object = work): Promise<ReloadReport> {
     const waiting = this.#waiting.get(source);
     if (waiting) return waiting;
     const done = this.inTurn(async () => {

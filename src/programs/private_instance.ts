@@ -61,10 +61,7 @@ export class PrivateInstance implements AsyncDisposable {
   }
 
   reload(config: string): Promise<ReloadReport> {
-    return this.instance.reload(
-      { config },
-      async (apply) => await apply(await tryConfig(this.#world, { text: config })),
-    );
+    return this.instance.reload(async (apply) => await apply(await tryConfig(this.#world, { text: config })));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -42,7 +42,7 @@ export async function runKonnectivitySidecar(
   // The operator of the guest cluster swaps a kubeconfig; a reload reads what it says then.
   using watch = new ConfigWatch(world, log, () => {
     // A reload that fails is told in the log.
-    instance.reload(instance, async (apply) => await apply(await tryConfig(world, { text }))).catch(() => {});
+    instance.reload(async (apply) => await apply(await tryConfig(world, { text }))).catch(() => {});
   });
   if (settings.kubeconfigs !== undefined) await follow(watch, settings.kubeconfigs, world);
   const addresses = instance.listeners.map(({ address }) => address);

@@ -24,7 +24,7 @@ async function instanceOf(text = basic, world = new MemoryWorld()) {
     pages,
   });
   const reload = (text: string) =>
-    instance.reload({}, async (apply) => await apply(await tryConfig(world, { text })));
+    instance.reload(async (apply) => await apply(await tryConfig(world, { text })));
   return { instance, world, log, reload };
 }
 
@@ -153,7 +153,7 @@ Deno.test("Door.reload() runs one after the other", async () => {
   const order: string[] = [];
   const gate = Promise.withResolvers<void>();
   const reload = (name: string, wait: Promise<void>) =>
-    instance.reload({}, async (apply) => {
+    instance.reload(async (apply) => {
       order.push(`${name} begins`);
       await wait;
       order.push(`${name} ends`);
@@ -197,7 +197,7 @@ Deno.test("Door.reload() reads nothing once the door closes", async () => {
     isAsked = true;
     return Promise.reject(new Error("not asked for"));
   };
-  await assert.rejects(instance.reload({}, load), {
+  await assert.rejects(instance.reload(load), {
     code: "refused",
     exit: 3,
     message: "Cannot reload: the instance is closing",

@@ -46,7 +46,7 @@ const phases: readonly {
     phase: "ready",
     reach: async (of) => {
       await of.open(done);
-      void of.reload({}, () => new Promise(() => {}));
+      void of.reload(() => new Promise(() => {}));
       await settle();
     },
   },
@@ -68,7 +68,7 @@ Deno.test("Lifecycle.reload() that is asked for while it opens begins after that
   const opening = new Work<void>();
   const work = new Work<ReloadReport>();
   const opened = lifecycle.open(opening.run);
-  const reloaded = lifecycle.reload({}, work.run);
+  const reloaded = lifecycle.reload(work.run);
   await settle();
   assert.deepEqual([opening.hasBegun, work.hasBegun, lifecycle.state], [true, false, "starting"]);
   await opening.ends();
@@ -84,7 +84,7 @@ Deno.test("Lifecycle.reload() is refused where opening failed", async () => {
   const opening = new Work<void>();
   const opened = assert.rejects(lifecycle.open(opening.run), /taken/);
   const work = new Work<ReloadReport>();
-  const refused = assert.rejects(lifecycle.reload({}, work.run), { code: "cancelled", detail: "starting" });
+  const refused = assert.rejects(lifecycle.reload(work.run), { code: "cancelled", detail: "starting" });
   await settle();
   await opening.fails(new Error("taken"));
   await Promise.all([opened, refused]);
@@ -95,10 +95,10 @@ Deno.test("Lifecycle.reload() of one source that has not begun is the same, one 
   const lifecycle = await openLifecycle();
   const source = {};
   const works = [new Work<ReloadReport>(), new Work<ReloadReport>(), new Work<ReloadReport>()] as const;
-  const first = lifecycle.reload(source, works[0].run);
+  const first = lifecycle.reload(works[0].run, source);
   await settle();
-  const second = lifecycle.reload(source, works[1].run);
-  const third = lifecycle.reload(source, works[2].run);
+  const second = lifecycle.reload(works[1].run, source);
+  const third = lifecycle.reload(works[2].run, source);
   assert.equal(second, third);
   assert.notEqual(first, second);
   await settle();
@@ -114,7 +114,7 @@ Deno.test("Lifecycle.reload() of one source that has not begun is the same, one 
 Deno.test("Lifecycle.reload() of two sources runs one after the other", async () => {
   const lifecycle = await openLifecycle();
   const [one, other] = [new Work<ReloadReport>(), new Work<ReloadReport>()];
-  const reloads = [lifecycle.reload({}, one.run), lifecycle.reload({}, other.run)];
+  const reloads = [lifecycle.reload(one.run), lifecycle.reload(other.run)];
   await settle();
   assert.deepEqual([one.hasBegun, other.hasBegun], [true, false]);
   await one.ends(report("one"));
@@ -127,9 +127,9 @@ Deno.test("Lifecycle.reload() that fails leads back to ready, and the next one r
   const lifecycle = await openLifecycle();
   const source = {};
   const failing = new Work<ReloadReport>();
-  const failed = assert.rejects(lifecycle.reload(source, failing.run), /cannot bind/);
+  const failed = assert.rejects(lifecycle.reload(failing.run, source), /cannot bind/);
   await settle();
-  const next = lifecycle.reload(source, () => Promise.resolve(report("next")));
+  const next = lifecycle.reload(() => Promise.resolve(report("next")), source);
   await failing.fails(new Error("cannot bind"));
   await failed;
   assert.deepEqual((await next).changes, ["next"]);
@@ -145,9 +145,9 @@ for (const { name, leave, state } of leavings) {
     const lifecycle = await openLifecycle();
     const source = {};
     const [running, waiting] = [new Work<ReloadReport>(), new Work<ReloadReport>()];
-    const first = lifecycle.reload(source, running.run);
+    const first = lifecycle.reload(running.run, source);
     await settle();
-    const refused = assert.rejects(lifecycle.reload(source, waiting.run), {
+    const refused = assert.rejects(lifecycle.reload(waiting.run, source), {
       code: "refused",
       exit: 3,
       detail: "closing",
@@ -158,7 +158,7 @@ for (const { name, leave, state } of leavings) {
     await first;
     await refused;
     assert.deepEqual([waiting.hasBegun, lifecycle.state], [false, state]);
-    await assert.rejects(lifecycle.reload(source, waiting.run), { detail: "closing" });
+    await assert.rejects(lifecycle.reload(waiting.run, source), { detail: "closing" });
   });
 
   Deno.test(`Lifecycle.${name}() while it opens keeps it from becoming ready`, async () => {
@@ -192,14 +192,14 @@ Deno.test("Lifecycle.inTurn() runs between reloads, and is not stopped by one th
   const lifecycle = await openLifecycle();
   const order: string[] = [];
   const failed = assert.rejects(
-    lifecycle.reload({}, () => {
+    lifecycle.reload(() => {
       order.push("first");
       return Promise.reject(new Error("broken"));
     }),
     /broken/,
   );
   const between = lifecycle.inTurn(() => Promise.resolve(order.push(lifecycle.state)));
-  const last = lifecycle.reload({}, () => {
+  const last = lifecycle.reload(() => {
     order.push("last");
     return Promise.resolve(report("last"));
   });
