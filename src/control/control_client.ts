@@ -14,7 +14,7 @@ import type {
   Watched,
 } from "./instance_state.ts";
 import { EventReader } from "./event_reader.ts";
-import { copyBody, orDrop, readBody, readFinalHead } from "../http/mod.ts";
+import { abortable, copyBody, readBody, readFinalHead } from "../http/mod.ts";
 import { checkPac, checkPage, checkProxies, type IsOwn } from "./control_proxies.ts";
 import { errorFromInfo } from "./error_info.ts";
 
@@ -176,7 +176,7 @@ export class ControlClient {
       });
     return await within({ clock, ms: timeout, signal, error }, async (signal) => {
       await using conn = await this.#connect(signal);
-      return await orDrop(conn, signal, () => this.#exchange(conn, method, path));
+      return await abortable(conn, signal, () => this.#exchange(conn, method, path));
     });
   }
 

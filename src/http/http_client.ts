@@ -6,7 +6,7 @@ import { directDialer } from "./direct_dialer.ts";
 import { httpConnect, proxyAuthorization } from "./http_connect.ts";
 import { HttpConnection } from "./http_connection.ts";
 import { encodeRequest } from "./http_request.ts";
-import { orDrop } from "./or_drop.ts";
+import { abortable, orDrop } from "./abortable.ts";
 
 export interface HttpClientParts {
   readonly clock: Clock;
@@ -103,7 +103,7 @@ export class HttpClient {
       const { url } = request;
       const conn = await this.#connect(url, signal);
       await using connection = new HttpConnection(conn, { from: placeOf(url), closed: "protocol" });
-      return await orDrop(connection, signal, () => this.#exchange(connection, request));
+      return await abortable(connection, signal, () => this.#exchange(connection, request));
     });
   }
 

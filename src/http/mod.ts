@@ -1,3 +1,4 @@
+export { abortable, orDrop } from "./abortable.ts";
 export { dialCode } from "./dial_words.ts";
 export { directDialer, type DirectDialerParts } from "./direct_dialer.ts";
 export { noAnswer, readFinalHead } from "./final_head.ts";
@@ -10,5 +11,4 @@ export { fetchWith } from "./http_fetch.ts";
 export { HttpPool } from "./http_pool.ts";
 export { encodeRequest } from "./http_request.ts";
 export { jsonBody } from "./json_body.ts";
-export { orDrop } from "./or_drop.ts";
 export { type Asking, signInFailure } from "./proxy_asking.ts";

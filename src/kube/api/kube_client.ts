@@ -1,7 +1,7 @@
 import { describe, formatTarget, PosternError, type Target, targetOf } from "../../words/mod.ts";
 import { pause, Tasks, whenAborted, within } from "../../core/mod.ts";
 import type { ResponseHead } from "../../wire/mod.ts";
-import { jsonBody, orDrop } from "../../http/mod.ts";
+import { abortable, jsonBody } from "../../http/mod.ts";
 import type {
   KubeAnswer,
   KubeApi,
@@ -91,7 +91,7 @@ export class KubeClient implements KubeApi {
         (signal) =>
           within(
             { clock: this.#parts.clock, ms: silence, signal, error },
-            (signal) => orDrop(connection, signal, next),
+            (signal) => abortable(connection, signal, next),
           ),
       );
       isRead = piece === undefined;
@@ -197,7 +197,7 @@ export class KubeClient implements KubeApi {
   ): Promise<Uint8Array<ArrayBuffer>> {
     const { connection, head } = answered;
     try {
-      const body = await orDrop(connection, signal, () => connection.body(head, method, limit));
+      const body = await abortable(connection, signal, () => connection.body(head, method, limit));
       await this.#exchange.giveBack(answered);
       return body;
     } catch (error) {

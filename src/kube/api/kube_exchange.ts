@@ -1,7 +1,7 @@
 import type { Dialer, Network } from "../../world/mod.ts";
 import type { PosternError } from "../../words/mod.ts";
 import type { ResponseHead } from "../../wire/mod.ts";
-import { type HttpConnection, HttpPool, orDrop } from "../../http/mod.ts";
+import { abortable, type HttpConnection, HttpPool } from "../../http/mod.ts";
 import type { KubeRequest } from "./kube_api.ts";
 import type { KubeContext } from "./kube_context.ts";
 import { type CredentialParts, type Credentials, KubeCredentials } from "./kube_credentials.ts";
@@ -81,7 +81,7 @@ export class KubeExchange implements AsyncDisposable {
       this.#busy.add(connection);
       try {
         const bytes = requestBytes(request, { server: this.#context.cluster.server, credentials });
-        const head = await orDrop(connection, signal, () => connection.ask(bytes));
+        const head = await abortable(connection, signal, () => connection.ask(bytes));
         this.#requests++;
         this.#note(head.status, request);
         if (head.status < 500 && head.status !== 401) this.#credentials.accepted(credentials);

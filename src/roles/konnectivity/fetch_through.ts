@@ -1,7 +1,7 @@
 import { type Conn, type Log, pause, within } from "../../core/mod.ts";
 import { formatTarget, PosternError, targetOf } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
-import { directDialer, encodeRequest, HttpConnection, orDrop, placeOf } from "../../http/mod.ts";
+import { abortable, directDialer, encodeRequest, HttpConnection, placeOf } from "../../http/mod.ts";
 import { Konnectivity } from "../../transports/mod.ts";
 import type { KonnectivitySettings } from "../../konnectivity/mod.ts";
 
@@ -52,7 +52,7 @@ export async function fetchThroughKonnectivity(
     const page = await within({ clock, ms: 60_000, signal, error: late }, async (signal) => {
       const conn = await secured(await way.dial(target, { signal }), signal);
       const connection = held.use(new HttpConnection(conn, { from: placeOf(parsed), closed: "protocol" }));
-      return await orDrop(connection, signal, () => textOf(connection, parsed));
+      return await abortable(connection, signal, () => textOf(connection, parsed));
     });
     if (delay > 0 && at < count - 1) await pause(clock, delay, { signal });
     return page;
