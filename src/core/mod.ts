@@ -1,3 +1,4 @@
+export { backoff } from "./backoff.ts";
 export type { Bytes } from "./bytes.ts";
 export { type Clock, Deadlines, leastStall, limitTime, pause, within } from "./clock.ts";
 export type {

@@ -1,6 +1,13 @@
 import { described, text } from "../config/mod.ts";
 import { asPosternError, describe, isPosternError, PosternError, type Target } from "../words/mod.ts";
-import type { Conn, DialOptions, Transport, TransportNote, TransportStatus } from "../core/mod.ts";
+import {
+  type Conn,
+  type DialOptions,
+  type Transport,
+  type TransportNote,
+  type TransportStatus,
+  unlessAborted,
+} from "../core/mod.ts";
 import type { Dialer, Network } from "../world/mod.ts";
 import { defineTransport } from "./define_transport.ts";
 import {
@@ -113,7 +120,7 @@ export class Ssh implements Transport {
 
   async #last({ signal }: DialOptions): Promise<SshStation> {
     signal.throwIfAborted();
-    const { hops } = this.#held ?? await orAborted(this.#reading ??= this.#hold(), signal);
+    const { hops } = this.#held ?? await unlessAborted(this.#reading ??= this.#hold(), signal);
     const last = hops.at(-1);
     if (last) return last;
     throw new PosternError("internal", `Cannot use ssh ${this.#alias}: it has no host`);
@@ -163,15 +170,6 @@ function demandWayThrough(via: string, first: SshHost | undefined): void {
       ? "use the built-in engine for this host, or write the way into the ssh configuration as ProxyJump"
       : "leave out via, or ProxyCommand",
   });
-}
-
-/** Whoever stops waiting does not stop what others wait for too. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: either, resolve, reject } = Promise.withResolvers<T>();
-  const stop = () => reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  return either;
 }
 
 /** `jump1 > jump2`; the address where it is another name. */

@@ -123,13 +123,7 @@ export class ClusterTries {
       if (next || !hasVanished || clock.now() >= end) return next;
       const { promise, resolve } = Promise.withResolvers<void>();
       using _changed = view.onChange(resolve);
-      const waiting = new AbortController();
-      await Promise.race([
-        promise,
-        pause(clock, Math.max(1, end - clock.now()), { signal: AbortSignal.any([signal, waiting.signal]) })
-          .catch(() => signal.throwIfAborted()),
-      ]);
-      waiting.abort();
+      await pause(clock, Math.max(1, end - clock.now()), { signal, until: promise });
     }
   }
 

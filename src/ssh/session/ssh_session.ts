@@ -1,4 +1,4 @@
-import { type Clock, type Conn, GatheredOutput } from "../../core/mod.ts";
+import { type Clock, type Conn, GatheredOutput, whenAborted } from "../../core/mod.ts";
 import { PosternError, type Target } from "../../words/mod.ts";
 import { SshChannels } from "./ssh_channels.ts";
 import { type SshAlgorithms, SshEngine, type SshMessageHandlers } from "../hops/ssh_engine.ts";
@@ -82,8 +82,7 @@ export class SshSession implements AsyncDisposable {
   ): Promise<SshSession> {
     const { signal } = options;
     const session = new SshSession(conn, options);
-    const stop = () => session.#fail(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
+    using _stop = whenAborted(signal, () => session.#fail(signal.reason));
     try {
       signal.throwIfAborted();
       await session.#start();
@@ -91,8 +90,6 @@ export class SshSession implements AsyncDisposable {
     } catch (error) {
       session.#fail(error);
       throw session.#reason;
-    } finally {
-      signal.removeEventListener("abort", stop);
     }
   }
 
