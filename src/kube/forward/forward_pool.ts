@@ -2,7 +2,7 @@ import { type Clock, type Conn, unlessAborted, within } from "../../core/mod.ts"
 import { PosternError } from "../../words/mod.ts";
 import { type HalfClose, type KubeUpgrades, podName, type PodPort } from "./forward_api.ts";
 import { type ForwardForm, ForwardForms, type OpenedForm } from "./forward_forms.ts";
-import { type ForwardLimits, usualForwardLimits } from "./forward_limits.ts";
+import { type ForwardLimits, pulseTimes, usualForwardLimits } from "./forward_limits.ts";
 import { ForwardSession } from "./forward_session.ts";
 import { ForwardV4 } from "./forward_v4.ts";
 import { PodForwards, type SessionHandlers } from "./pod_forwards.ts";
@@ -129,7 +129,7 @@ export class ForwardPool implements AsyncDisposable {
       pod: { namespace, pod },
       isWebSocket: form === "websocket",
       halfClose: this.#options.halfClose,
-      pulse: this.#limits,
+      pulse: pulseTimes(this.#limits),
       ...handlers,
     });
   }
@@ -142,7 +142,12 @@ export class ForwardPool implements AsyncDisposable {
           "a client that ends its direction gets what the pod says until the linger is over",
       );
     }
-    return new ForwardV4(conn, { clock: this.#options.clock, target, pulse: this.#limits, onOver }).stream;
+    return new ForwardV4(conn, {
+      clock: this.#options.clock,
+      target,
+      pulse: pulseTimes(this.#limits),
+      onOver,
+    }).stream;
   }
 
   #onBroken(pod: string, error: unknown): void {

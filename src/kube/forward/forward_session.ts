@@ -1,4 +1,5 @@
 import { type Clock, type Conn, limitTime } from "../../core/mod.ts";
+import { Pulse, type PulseTimes } from "../../mux/mod.ts";
 import { describe, PosternError } from "../../words/mod.ts";
 import { type SpdyEffect, SpdySession } from "../../wire/mod.ts";
 import { type HalfClose, podName, type PodPort } from "./forward_api.ts";
@@ -7,7 +8,6 @@ import { type ForwardFraming, plainFraming, WebSocketFraming } from "./forward_f
 import { ForwardLanes } from "./forward_lanes.ts";
 import { ForwardOutput } from "./forward_output.ts";
 import { ForwardPair } from "./forward_pair.ts";
-import { ForwardPulse } from "./forward_pulse.ts";
 import { ForwardStream } from "./forward_stream.ts";
 
 export interface ForwardSessionOptions {
@@ -16,8 +16,7 @@ export interface ForwardSessionOptions {
   /** Whether SPDY goes in the messages of a WebSocket. */
   readonly isWebSocket: boolean;
   readonly halfClose: HalfClose;
-  /** Milliseconds; see `ForwardPulse`. */
-  readonly pulse: { readonly quiet: number; readonly patience: number; readonly keepalive: number };
+  readonly pulse: PulseTimes;
   /** Told when the number of its streams falls, or when it can or cannot take more. */
   readonly onChange: () => void;
   /** Told once that it is over, with the error where it broke, and how many forwards it carried. */
@@ -35,7 +34,7 @@ export class ForwardSession implements AsyncDisposable {
   readonly #spdy = new SpdySession("client");
   readonly #framing: ForwardFraming;
   readonly #output: ForwardOutput;
-  readonly #pulse: ForwardPulse;
+  readonly #pulse: Pulse;
   readonly #crowd: ForwardCrowd;
   readonly #lanes: ForwardLanes;
   /** By the numbers of both streams. */
@@ -62,7 +61,7 @@ export class ForwardSession implements AsyncDisposable {
       isWebSocket,
       onFailure: (error) => this.#break(error),
     });
-    this.#pulse = new ForwardPulse({
+    this.#pulse = new Pulse({
       clock,
       ...options.pulse,
       ask: () => this.#lanes.ping(),
@@ -93,6 +92,7 @@ export class ForwardSession implements AsyncDisposable {
         else onChange();
       },
     });
+    this.#pulse.start();
     this.#reading = this.#read();
   }
 
