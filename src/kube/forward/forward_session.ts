@@ -10,17 +10,21 @@ import { ForwardOutput } from "./forward_output.ts";
 import { ForwardPair } from "./forward_pair.ts";
 import { ForwardStream } from "./forward_stream.ts";
 
-export interface ForwardSessionOptions {
+/** What a session tells. */
+export interface SessionHandlers {
+  /** Called when the number of its streams falls, or when it can or cannot take more. */
+  readonly onChange: () => void;
+  /** Called once when it is over, with the error where it broke, and how many forwards it carried. */
+  readonly onOver: (error: unknown, carried: number) => void;
+}
+
+export interface ForwardSessionOptions extends SessionHandlers {
   readonly clock: Clock;
   readonly pod: Pick<PodPort, "namespace" | "pod">;
   /** Whether SPDY goes in the messages of a WebSocket. */
   readonly isWebSocket: boolean;
   readonly halfClose: HalfClose;
   readonly pulse: PulseTimes;
-  /** Told when the number of its streams falls, or when it can or cannot take more. */
-  readonly onChange: () => void;
-  /** Told once that it is over, with the error where it broke, and how many forwards it carried. */
-  readonly onOver: (error: unknown, carried: number) => void;
 }
 
 /**

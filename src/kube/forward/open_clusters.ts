@@ -1,46 +1,19 @@
 // All that a cluster is used with: a file that is loaded when the first one is.
 import type { KubeConfig } from "../api/kube_config.ts";
 import { loadKubernetes } from "../api/load_kubernetes.ts";
-import { normalHost, PosternError } from "../../words/mod.ts";
+import { PosternError } from "../../words/mod.ts";
 import type { ClusterDeps } from "./cluster_deps.ts";
 import type { KubernetesSettings } from "./kubernetes_settings.ts";
-import { ClusterLink } from "./cluster_link.ts";
+import { ClusterLinks } from "./cluster_links.ts";
 import { ClusterSet, currentContextOf } from "./cluster_set.ts";
-import { dialerOfCluster, expectWay, isReachedDirectly } from "./dialer_of_cluster.ts";
-import { learnedStore } from "./learned_store.ts";
+import { expectWay } from "./dialer_of_cluster.ts";
 
 export { ClusterNames } from "./cluster_names.ts";
 
 /** The contexts that the settings name, by what the kubeconfigs say now; dials nothing. */
 export async function openClusters(settings: KubernetesSettings, deps: ClusterDeps): Promise<ClusterSet> {
-  const { clock, log } = deps;
-  const { KubeClient, KubeView, readKubeConfig } = await loadKubernetes();
-  const read = () => readKubeConfig(deps.files, settings.kubeconfigs);
-  return new ClusterSet({
-    settings,
-    clock,
-    config: await read(),
-    link: ({ context, namespace, suffix }) => {
-      const { server, proxyUrl } = context.cluster;
-      const dial = dialerOfCluster(proxyUrl, deps);
-      const reread = async () => (await read()).context(context.name).user;
-      const api = new KubeClient(context, { ...deps, dial, reread, asksVersion: true });
-      return new ClusterLink({
-        clock,
-        log,
-        api,
-        view: new KubeView({ api, clock }),
-        names: { namespace, clusterDomain: settings.clusterDomain, suffix },
-        halfClose: settings.halfClose,
-        outside: settings.externalName === "dial" ? dial : undefined,
-        podNetworks: settings.podNetworks,
-        server: isReachedDirectly(proxyUrl, deps) ? normalHost(server.hostname) : undefined,
-        store: deps.learned === undefined
-          ? undefined
-          : learnedStore(context, { files: deps.files, directory: deps.learned }),
-      });
-    },
-  });
+  const links = await ClusterLinks.load(settings, deps);
+  return new ClusterSet({ settings, clock: deps.clock, config: await links.read(), links });
 }
 
 /** Reads the kubeconfigs again. What is wrong with the contexts that the settings name is `config`. */
