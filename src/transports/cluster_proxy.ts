@@ -11,8 +11,8 @@ import { describe, normalHost, PosternError, type Target } from "../words/mod.ts
 import type { KubeApi } from "../kube/mod.ts";
 import type { TransportDeps } from "./define_transport.ts";
 import { Kubernetes } from "./kubernetes.ts";
-import { Proxy } from "./upstream_proxy.ts";
-import type { ClusterProxySettings, ProxySettings } from "./proxy_settings.ts";
+import { type ProxySettings, UpstreamProxy } from "../http/mod.ts";
+import type { ClusterProxySettings } from "./proxy_settings.ts";
 
 /** What it needs of what every transport is made with, and the API of the cluster. */
 export type ClusterProxyDeps =
@@ -21,8 +21,8 @@ export type ClusterProxyDeps =
 
 /** What a cluster has accepted, as far as dials need it. */
 interface AcceptedProxy {
-  readonly http: Proxy | undefined;
-  readonly https: Proxy | undefined;
+  readonly http: UpstreamProxy | undefined;
+  readonly https: UpstreamProxy | undefined;
   readonly isDirect: (target: Target) => boolean;
 }
 
@@ -192,11 +192,11 @@ export class ClusterProxy implements Transport {
       const value = status[key];
       return typeof value === "string" ? value : "";
     };
-    const proxyOf = (key: string): Proxy | undefined => {
+    const proxyOf = (key: string): UpstreamProxy | undefined => {
       const url = text(key);
       if (url === "") return undefined;
       const settings = settingsOf(url);
-      if (settings) return new Proxy(settings, { ...this.#deps, caText: bundle });
+      if (settings) return new UpstreamProxy(settings, { ...this.#deps, caText: bundle });
       // Not quoted: it may hold a password.
       throw new PosternError(
         "config",

@@ -88,12 +88,7 @@ export class Kubernetes implements Transport {
   async #loaded(): Promise<KubeClusters> {
     const { KubeClusters } = await import("../kube/mod.ts");
     if (this.#isDisposed) throw new PosternError("cancelled", `The transport "${this.name}" was closed`);
-    const { dialerThroughProxy } = await import("./dialer_through_proxy.ts");
-    const { clock, files, network } = this.#deps;
-    return this.#clusters ??= new KubeClusters(this.#settings, {
-      ...this.#deps,
-      through: (url, options) => dialerThroughProxy(url, { ...options, world: { clock, files, network } }),
-    });
+    return this.#clusters ??= new KubeClusters(this.#settings, this.#deps);
   }
 }
 
