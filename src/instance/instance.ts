@@ -15,7 +15,6 @@ import {
   listenOf,
   type LoadedConfig,
   makePlan,
-  noProxy,
   type Plan,
   readUsers,
 } from "../plan/mod.ts";
@@ -145,7 +144,6 @@ export class Instance implements AsyncDisposable {
       log: this.log,
       ssh: this.#ssh,
       isOwnListener,
-      noProxy,
       learned: learnedDirectory(this.#world.places),
     };
   }

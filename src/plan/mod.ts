@@ -10,7 +10,6 @@ export {
 export { ConfigWatch, type WatchedContents } from "./config_watch.ts";
 export { explanationOf, prepareWay } from "./explanation.ts";
 export { keptKubeconfigs, namedKubeconfigs, usualKubeconfigs, writtenKubeconfigs } from "./kubeconfigs.ts";
-export { noProxy } from "./no_proxy.ts";
 export type { Overrides } from "./overrides.ts";
 export { isAmong, isWildcard, listenAddresses } from "./own_addresses.ts";
 export {

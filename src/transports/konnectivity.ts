@@ -1,7 +1,6 @@
 import type { Conn, DialOptions, Transport, TransportStatus } from "../core/mod.ts";
 import { describe, formatTarget, isPosternError, PosternError, type Target } from "../words/mod.ts";
 import type { Dialer } from "../world/mod.ts";
-import { isMapping } from "../config/mod.ts";
 import { defineTransport, type TransportDeps } from "./define_transport.ts";
 import { Direct } from "./direct.ts";
 import { firstConnected } from "../http/mod.ts";
@@ -12,6 +11,7 @@ import type {
   TargetNames,
   Way,
 } from "../konnectivity/mod.ts";
+import { clusterProblem } from "./kubernetes.ts";
 import { konnectivitySettings } from "./konnectivity_settings.ts";
 
 export type KonnectivityDeps = Pick<
@@ -127,11 +127,7 @@ export default defineTransport({
     names?.services === undefined ? [] : [{
       name: names.services,
       path: ["names", "services"],
-      problem: ({ kind, settings }) => {
-        if (kind !== "kubernetes") return "must name a transport of kind kubernetes";
-        const isOne = isMapping(settings) && settings["contexts"] === undefined;
-        return isOne ? undefined : "must name a transport with one context";
-      },
+      problem: clusterProblem,
     }],
   create: (settings, deps) => new Konnectivity(settings, deps),
 });

@@ -1,3 +1,4 @@
+import { isMapping } from "../config/mod.ts";
 import { PosternError, type Target } from "../words/mod.ts";
 import type {
   ClusterStatus,
@@ -101,6 +102,15 @@ function detailOf(
   if (contexts) return `contexts ${contexts.join(", ")} of ${files}`;
   const name = context ?? current;
   return name === undefined ? `the current context of ${files}` : `context ${name} of ${files}`;
+}
+
+/** What is wrong with a transport that is named as the cluster. */
+export function clusterProblem(
+  { kind, settings }: { readonly kind: string; readonly settings: unknown },
+): string | undefined {
+  if (kind !== "kubernetes") return "must name a transport of kind kubernetes";
+  const isOne = isMapping(settings) && settings["contexts"] === undefined;
+  return isOne ? undefined : "must name a transport with one context";
 }
 
 /** `kubernetes: CONTEXT`, or `{ kubeconfig, context, namespace, clusterDomain, suffix, … }`. */
