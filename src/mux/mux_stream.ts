@@ -82,21 +82,23 @@ export abstract class MuxStream extends StreamedConn implements Conn {
   }
 
   write(bytes: Bytes): Promise<void> {
-    const isSimple = bytes.length <= this.#credit && bytes.length <= this.#pieceSize;
-    if (!isSimple || this.#writeFailure !== undefined || this.room()) return this.writeInPieces(bytes);
-    return this.#send(bytes) ?? done;
+    const count = bytes.length;
+    const isSimple = count > 0 && count <= this.#credit && count <= this.#pieceSize && this.#takesWrites;
+    if (!isSimple || this.room()) return this.writeInPieces(bytes);
+    this.#credit -= count;
+    return this.send(bytes) ?? done;
   }
 
   /** As `write`, for bytes that need several pieces or have to wait. */
   protected async writeInPieces(bytes: Bytes): Promise<void> {
     let at = 0;
     do {
-      const failure = this.#writeFailure;
-      if (failure !== undefined) throw failure;
+      if (!this.#takesWrites) throw this.#writeFailure();
       const room = this.room();
       const count = room ? 0 : Math.min(bytes.length - at, this.#credit, this.#pieceSize);
       if (count > 0) {
-        const sending = this.#send(bytes.subarray(at, at + count));
+        this.#credit -= count;
+        const sending = this.send(bytes.subarray(at, at + count));
         at += count;
         try {
           if (sending) await sending;
@@ -108,12 +110,6 @@ export abstract class MuxStream extends StreamedConn implements Conn {
     } while (at < bytes.length);
   }
 
-  #send(bytes: Bytes): Promise<void> | undefined {
-    if (bytes.length === 0) return undefined;
-    this.#credit -= bytes.length;
-    return this.send(bytes);
-  }
-
   /** An abort must not wait for a session that stands still. */
   #woken(room: Promise<void> | undefined): Promise<void> {
     return new Promise((resolve) => {
@@ -122,10 +118,14 @@ export abstract class MuxStream extends StreamedConn implements Conn {
     });
   }
 
-  get #writeFailure(): unknown {
+  /** Until our direction has ended, and nothing has failed. */
+  get #takesWrites(): boolean {
+    return !this.#haveEnded && !this.#isOver && this.#failure === undefined;
+  }
+
+  #writeFailure(): unknown {
     if (this.#failure !== undefined) return this.#failure;
-    if (this.#haveEnded) return new Error("write after the end");
-    return this.#isOver ? closedByPeer(this.peer) : undefined;
+    return this.#haveEnded ? new Error("write after the end") : closedByPeer(this.peer);
   }
 
   closeWrite(): Promise<void> {
