@@ -1,7 +1,7 @@
 import { isMapping } from "../config/mod.ts";
 import { type Clock, Tasks, type TransportStatus, unlessAborted } from "../core/mod.ts";
 import { type ProxySettings, UpstreamProxy, type UpstreamProxyDeps } from "../http/mod.ts";
-import { type KubeApi, loadKubernetes } from "../kube/mod.ts";
+import type { KubeApi } from "../kube/mod.ts";
 import { describe, normalHost, PosternError, type Target } from "../words/mod.ts";
 import { goNoProxy } from "./no_proxy/no_proxy_match_go.ts";
 
@@ -141,6 +141,7 @@ export class AcceptedProxy implements AsyncDisposable {
     tell: (object: unknown) => void,
   ): Promise<void> {
     const { clock } = this.#deps;
+    const { loadKubernetes } = await import("../kube/mod.ts");
     const { KubeWatch } = await loadKubernetes();
     const told = (object: unknown) => {
       if (followed.aborted) return;
