@@ -1,16 +1,12 @@
-import type { Clock, Conn, DialOptions, Transport, TransportStatus } from "../core/mod.ts";
+import type { Conn, DialOptions, Transport, TransportStatus } from "../core/mod.ts";
 import type { AcceptedProxy } from "../egress/mod.ts";
-import { UpstreamProxy, type UpstreamProxyDeps } from "../http/mod.ts";
-import type { KubeApi } from "../kube/mod.ts";
+import { UpstreamProxy } from "../http/mod.ts";
 import { PosternError, type Target } from "../words/mod.ts";
 import { defineTransport, type TransportDeps } from "./define_transport.ts";
 import { clusterProblem, Kubernetes } from "./kubernetes.ts";
 import { type ClusterProxySettings, proxySettings } from "./proxy_settings.ts";
 
-export interface ClusterProxyDeps extends UpstreamProxyDeps {
-  readonly clock: Clock;
-  readonly api: (options: { readonly signal: AbortSignal }) => Promise<KubeApi>;
-}
+export type ClusterProxyDeps = ConstructorParameters<typeof AcceptedProxy>[0];
 
 /**
  * Goes where the proxy that a cluster has accepted leads; its no-proxy list goes straight. Port 80 counts as http, every
