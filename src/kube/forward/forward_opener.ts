@@ -54,7 +54,7 @@ export class ForwardOpener implements Disposable {
 
   /** A session for many forwards to a pod. */
   session(
-    { form, conn }: OpenedForm,
+    { form, conn, spdy }: OpenedForm,
     { namespace, pod }: Pick<PodPort, "namespace" | "pod">,
     handlers: SessionHandlers,
   ): ForwardSession {
@@ -62,6 +62,7 @@ export class ForwardOpener implements Disposable {
     return new ForwardSession(conn, {
       clock,
       pod: { namespace, pod },
+      spdy,
       isWebSocket: form === "websocket",
       halfClose,
       pulse: pulseTimes(limits),

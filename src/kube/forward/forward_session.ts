@@ -1,7 +1,7 @@
 import { type Clock, type Conn, limitTime } from "../../core/mod.ts";
 import { Pulse, type PulseTimes } from "../../mux/mod.ts";
 import { describe, PosternError } from "../../words/mod.ts";
-import { type SpdyEffect, SpdySession } from "../../wire/mod.ts";
+import type { SpdyEffect, SpdySession } from "../../wire/mod.ts";
 import { type HalfClose, podName, type PodPort } from "./forward_api.ts";
 import { ForwardCrowd } from "./forward_crowd.ts";
 import { type ForwardFraming, plainFraming, WebSocketFraming } from "./forward_framing.ts";
@@ -21,6 +21,8 @@ export interface SessionHandlers {
 export interface ForwardSessionOptions extends SessionHandlers {
   readonly clock: Clock;
   readonly pod: Pick<PodPort, "namespace" | "pod">;
+  /** New, for this connection. */
+  readonly spdy: SpdySession;
   /** Whether SPDY goes in the messages of a WebSocket. */
   readonly isWebSocket: boolean;
   readonly halfClose: HalfClose;
@@ -35,7 +37,7 @@ export class ForwardSession implements AsyncDisposable {
   readonly openedAt: number;
   readonly #conn: Conn;
   readonly #options: ForwardSessionOptions;
-  readonly #spdy = new SpdySession("client");
+  readonly #spdy: SpdySession;
   readonly #framing: ForwardFraming;
   readonly #output: ForwardOutput;
   readonly #pulse: Pulse;
@@ -55,7 +57,8 @@ export class ForwardSession implements AsyncDisposable {
   constructor(conn: Conn, options: ForwardSessionOptions) {
     this.#conn = conn;
     this.#options = options;
-    const { clock, isWebSocket, onChange, pod } = options;
+    const { clock, isWebSocket, onChange, pod, spdy } = options;
+    this.#spdy = spdy;
     this.openedAt = clock.now();
     this.#framing = isWebSocket
       ? new WebSocketFraming((frame) => this.#output.addControl(frame))
