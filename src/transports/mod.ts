@@ -1,4 +1,4 @@
-export type { BuildDeps, BuiltTransport, Transports } from "./build_transports.ts";
+export type { BuildDeps, BuiltTransport, BuiltTransports } from "./build_transports.ts";
 export { Direct } from "./direct.ts";
 export { Konnectivity } from "./konnectivity.ts";
 export { ClusterProxy } from "./proxy.ts";
