@@ -1,5 +1,11 @@
-import type { Conn, DialOptions, Transport, TransportStatus } from "../core/mod.ts";
-import { formatTarget, PosternError, type Target } from "../words/mod.ts";
+import {
+  type Conn,
+  type DialOptions,
+  type Transport,
+  transportClosed,
+  type TransportStatus,
+} from "../core/mod.ts";
+import { formatTarget, type Target } from "../words/mod.ts";
 import type { Dialer } from "../world/mod.ts";
 import { defineTransport, type TransportDeps } from "./define_transport.ts";
 import type { KonnectivityClient, KonnectivitySettings } from "../konnectivity/mod.ts";
@@ -27,12 +33,12 @@ export class Konnectivity implements Transport {
   }
 
   async dial(target: Target, options: DialOptions): Promise<Conn> {
-    return await (this.#client ?? await this.#loaded()).dial(target, options);
+    return await (await this.#opened()).dial(target, options);
   }
 
   /** Names are then the agent's. */
   readonly dialUnasked: Dialer = async (target, options) =>
-    await (this.#client ?? await this.#loaded()).dialFar(target, options);
+    await (await this.#opened()).dialFar(target, options);
 
   status(): TransportStatus {
     const { server, mode } = this.#settings;
@@ -46,9 +52,9 @@ export class Konnectivity implements Transport {
     await this.#client?.[Symbol.asyncDispose]();
   }
 
-  async #loaded(): Promise<KonnectivityClient> {
+  async #opened(): Promise<KonnectivityClient> {
     const { KonnectivityClient } = await import("../konnectivity/mod.ts");
-    if (this.#isDisposed) throw new PosternError("cancelled", `The transport "${this.name}" was closed`);
+    if (this.#isDisposed) throw transportClosed(this.name);
     return this.#client ??= new KonnectivityClient(this.#settings, this.#deps);
   }
 }

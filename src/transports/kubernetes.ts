@@ -1,14 +1,15 @@
 import { isMapping } from "../config/mod.ts";
-import { PosternError, type Target } from "../words/mod.ts";
-import type {
-  ClusterStatus,
-  Conn,
-  DialOptions,
-  FarNames,
-  FarTables,
-  Transport,
-  TransportNote,
-  TransportStatus,
+import type { Target } from "../words/mod.ts";
+import {
+  type ClusterStatus,
+  type Conn,
+  type DialOptions,
+  type FarNames,
+  type FarTables,
+  type Transport,
+  transportClosed,
+  type TransportNote,
+  type TransportStatus,
 } from "../core/mod.ts";
 import type { KubeApi, KubeClusters, KubernetesSettings } from "../kube/mod.ts";
 import { defineTransport, type TransportDeps } from "./define_transport.ts";
@@ -88,7 +89,7 @@ export class Kubernetes implements Transport {
 
   async #loaded(): Promise<KubeClusters> {
     const { KubeClusters } = await import("../kube/mod.ts");
-    if (this.#isDisposed) throw new PosternError("cancelled", `The transport "${this.name}" was closed`);
+    if (this.#isDisposed) throw transportClosed(this.name);
     return this.#clusters ??= new KubeClusters(this.#settings, this.#deps);
   }
 }

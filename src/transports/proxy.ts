@@ -1,4 +1,10 @@
-import type { Conn, DialOptions, Transport, TransportStatus } from "../core/mod.ts";
+import {
+  type Conn,
+  type DialOptions,
+  type Transport,
+  transportClosed,
+  type TransportStatus,
+} from "../core/mod.ts";
 import type { AcceptedProxy } from "../egress/mod.ts";
 import { UpstreamProxy } from "../http/mod.ts";
 import { PosternError, type Target } from "../words/mod.ts";
@@ -25,7 +31,10 @@ export class ClusterProxy implements Transport {
   }
 
   async dial(target: Target, options: DialOptions): Promise<Conn> {
-    const { http, https, isDirect } = await (this.#accepted ?? await this.#loaded()).known(options.signal);
+    const accepted = this.#accepted ?? await this.#loaded();
+    // Nothing is watched any more then, so that a dial would wait for ever.
+    if (this.#isDisposed) throw transportClosed(this.name);
+    const { http, https, isDirect } = await accepted.known(options.signal);
     const proxy = target.port === 80 ? http : https;
     if (proxy && !isDirect(target)) return await proxy.dial(target, options);
     const why = proxy ? "its no-proxy list has it" : "it has no proxy for that";
@@ -44,7 +53,7 @@ export class ClusterProxy implements Transport {
 
   async #loaded(): Promise<AcceptedProxy> {
     const { AcceptedProxy } = await import("../egress/mod.ts");
-    if (this.#isDisposed) throw new PosternError("cancelled", `The transport "${this.name}" was closed`);
+    if (this.#isDisposed) throw transportClosed(this.name);
     return this.#accepted ??= new AcceptedProxy(this.#deps);
   }
 }

@@ -8,6 +8,7 @@ import {
   type DialOptions,
   type FarName,
   type FarTables,
+  transportClosed,
   type TransportNote,
   type TransportStatus,
   unlessAborted,
@@ -190,8 +191,7 @@ export class KubeClusters implements AsyncDisposable {
   }
 
   #demandOpen(): void {
-    if (!this.#isDisposed) return;
-    throw new PosternError("cancelled", `The transport "${this.#deps.name}" was closed`);
+    if (this.#isDisposed) throw transportClosed(this.#deps.name);
   }
 }
 

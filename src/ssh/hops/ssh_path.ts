@@ -1,5 +1,11 @@
 import { asPosternError, describe, isPosternError, PosternError } from "../../words/mod.ts";
-import { type DialOptions, type TransportNote, type TransportStatus, unlessAborted } from "../../core/mod.ts";
+import {
+  type DialOptions,
+  transportClosed,
+  type TransportNote,
+  type TransportStatus,
+  unlessAborted,
+} from "../../core/mod.ts";
 import type { Dialer, Network } from "../../world/mod.ts";
 import type { SshHost } from "../config/ssh_host.ts";
 import { sshNotes } from "../sign_in/ssh_notes.ts";
@@ -106,7 +112,7 @@ export class SshPath implements AsyncDisposable {
 
   async #hold(): Promise<HeldChain> {
     const { pool, read, section: times } = this.#services;
-    if (this.#isDisposed) throw new PosternError("cancelled", `The transport "${this.name}" was closed`);
+    if (this.#isDisposed) throw transportClosed(this.name);
     const number = ++this.#readings;
     const isNewest = () => number === this.#readings;
     try {
