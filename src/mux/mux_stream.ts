@@ -31,6 +31,7 @@ export abstract class MuxStream extends StreamedConn implements Conn {
   #haveEnded = false;
   #isOver = false;
   #wakeWriter: (() => void) | undefined;
+  #failWriter: ((why: unknown) => void) | undefined;
 
   constructor({ peer, pieceSize, window = Infinity, areLent = true }: MuxStreamTerms) {
     super();
@@ -101,13 +102,21 @@ export abstract class MuxStream extends StreamedConn implements Conn {
         const sending = this.send(bytes.subarray(at, at + count));
         at += count;
         try {
-          if (sending) await sending;
+          if (sending) await this.#sent(sending);
         } catch (error) {
           // The reason of an abort says more than what became of the piece.
           throw this.#failure ?? error;
         }
       } else if (at < bytes.length) await this.#woken(room);
     } while (at < bytes.length);
+  }
+
+  /** As `#woken`, for a piece that is under way: only a failure ends the wait early, since its bytes are still read. */
+  #sent(sending: Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#failWriter = reject;
+      sending.then(resolve, reject);
+    });
   }
 
   /** An abort must not wait for a session that stands still. */
@@ -195,6 +204,7 @@ export abstract class MuxStream extends StreamedConn implements Conn {
     // What has ended stays so for its reader.
     if (!this.inbox.hasEnded) this.inbox.fail(this.#failure);
     this.#wake();
+    this.#failWriter?.(this.#failure);
   }
 
   #over(how: StreamEnd): void {

@@ -59,7 +59,7 @@ function forwardStream(): Carried {
 /** The most bytes that a port-forward sends in one piece. */
 const part = 256 * 1024;
 
-function packetTunnel(): Carried {
+function packetTunnel(sending: () => Promise<void> = () => Promise.resolve()): Carried {
   const said: Carried["said"] = [];
   const stream: PacketTunnel = new PacketTunnel(1n, {
     stream: {
@@ -69,7 +69,7 @@ function packetTunnel(): Carried {
       send: (packet) => {
         if (packet.type === "data") said.push(packet.data.length);
         else if (packet.type === "end") said.push("end");
-        return Promise.resolve();
+        return packet.type === "data" ? sending() : Promise.resolve();
       },
     },
     clock: new FakeClock(),
@@ -175,11 +175,20 @@ for (const [name, make] of Object.entries(implementations)) {
   });
 }
 
+Deno.test("PacketTunnel fails a write whose packet waits for the stream as soon as it is aborted", async () => {
+  const reason = new Error("enough");
+  const { stream } = packetTunnel(() => Promise.withResolvers<void>().promise);
+  const writing = assert.rejects(stream.write(new Uint8Array(1)), reason);
+  await settled();
+  stream.abort(reason);
+  await writing;
+});
+
 function sumOf({ said }: Carried): number {
   return said.reduce<number>((sum, one) => sum + (typeof one === "number" ? one : 0), 0);
 }
 
 /** Every promise that was resolved by now has been heard. */
 async function settled(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  for (let turn = 0; turn < 200; turn++) await Promise.resolve();
 }
