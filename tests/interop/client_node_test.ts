@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { normalize } from "node:path";
+import { delimiter, normalize } from "node:path";
 import { type Conn, relay, Tasks } from "../../src/core/mod.ts";
 import { readKubeConfig } from "../../src/kube/api/kube_config.ts";
 import type { KubeContext, PemSource } from "../../src/kube/api/kube_context.ts";
@@ -107,6 +107,24 @@ const unchecked = [
 /** Ours reads as kubectl does, and client-node refuses: keys that stand twice, and entries without a name. */
 const tooMuchForIt = ["merged", "nameless"];
 
+Deno.test("client-node merges kubeconfigs as we do, each with paths of its own", async () => {
+  const directory = await Deno.makeTempDir({ prefix: "kubeconfigs-" });
+  try {
+    const files = [`${directory}/one/config`, `${directory}/two/config`];
+    // It refuses names that stand in both, of which kubectl and we take the first.
+    const other = kubeconfigOf({ user: { "client-certificate": "crt", "client-key": "key" } });
+    for (const name of ["one", "two"]) await Deno.mkdir(`${directory}/${name}`);
+    await Deno.writeTextFile(files[0] ?? "", kubeconfigs.dataAndFiles);
+    await Deno.writeTextFile(files[1] ?? "", other.replaceAll(/"(c|u|lab)"/g, '"other-$1"'));
+    const [line = ""] = await clientNode(["read", files.join(delimiter)]);
+    const theirs: ReadFile = JSON.parse(line);
+    assert.deepEqual(theirs, await read(...files));
+    assert.deepEqual("contexts" in theirs && Object.keys(theirs.contexts), ["lab", "other-lab"]);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
 Deno.test("client-node reads the kubeconfigs of our tests as we do, or both refuse them", async (t) => {
   const directory = await Deno.makeTempDir({ prefix: "kubeconfigs-" });
   try {
@@ -139,9 +157,9 @@ Deno.test("client-node reads the kubeconfigs of our tests as we do, or both refu
 });
 
 /** What ours makes of a kubeconfig, in the words of both. */
-async function read(path: string): Promise<ReadFile> {
+async function read(...paths: readonly string[]): Promise<ReadFile> {
   try {
-    const config = await readKubeConfig(createFiles(systemClock), [path]);
+    const config = await readKubeConfig(createFiles(systemClock), paths);
     const contexts = config.contextNames.map((name) => [name, readContext(config.context(name))]);
     return { current: config.currentContext ?? null, contexts: Object.fromEntries(contexts) };
   } catch (error) {
