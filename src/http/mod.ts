@@ -1,7 +1,8 @@
 export { abortable, orDrop } from "./abortable.ts";
 export { dialCode } from "./dial_words.ts";
+export { dialerThroughProxy } from "./dialer_through_proxy.ts";
 export { directDialer, type DirectDialerParts } from "./direct_dialer.ts";
-export { noAnswer, readFinalHead } from "./final_head.ts";
+export { readFinalHead } from "./final_head.ts";
 export { type Connect, firstConnected, type FirstConnectedOptions, interleaved } from "./happy_eyeballs.ts";
 export { copyBody, joined, readBody } from "./http_body.ts";
 export { type HttpAnswer, HttpClient, type HttpClientParts, type HttpProxy, placeOf } from "./http_client.ts";
@@ -11,4 +12,5 @@ export { fetchWith } from "./http_fetch.ts";
 export { HttpPool } from "./http_pool.ts";
 export { encodeRequest } from "./http_request.ts";
 export { jsonBody } from "./json_body.ts";
-export { type Asking, signInFailure } from "./proxy_asking.ts";
+export { type ProxySettings, proxyTarget, readProxy, type WrittenProxy } from "./proxy_url.ts";
+export { UpstreamProxy, type UpstreamProxyDeps } from "./upstream_proxy.ts";

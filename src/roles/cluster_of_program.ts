@@ -1,8 +1,7 @@
 import type { KubeApi } from "../kube/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
-import { directDialer } from "../http/mod.ts";
-import { dialerThroughProxy } from "../transports/mod.ts";
+import { dialerThroughProxy, directDialer } from "../http/mod.ts";
 
 /** The API of the cluster that a program of ours works for. */
 export interface ClusterOfProgram extends AsyncDisposable {
@@ -56,5 +55,11 @@ export async function openClusterOfProgram(
       : directDialer({ network, clock }),
     ...(kubeconfig !== undefined && { reread: async () => (await contextIn(kubeconfig)).user }),
   });
-  return { api, namespace: context.namespace, [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
+  return {
+    api,
+    namespace: context.namespace,
+    async [Symbol.asyncDispose]() {
+      await api[Symbol.asyncDispose]();
+    },
+  };
 }

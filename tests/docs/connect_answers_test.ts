@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { dialByConnect, FrontendReach } from "../../src/konnectivity/mod.ts";
-import { HttpClient } from "../../src/http/mod.ts";
+import { dialByConnect } from "../../src/konnectivity/client/connect_frontend.ts";
+import { FrontendReach } from "../../src/konnectivity/client/reach_frontend.ts";
+import { HttpClient, UpstreamProxy } from "../../src/http/mod.ts";
 import { Messages, Tasks } from "../../src/core/mod.ts";
-import { Proxy } from "../../src/transports/upstream_proxy.ts";
 import { decodeRequestHead } from "../../src/wire/mod.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { bytesOf } from "../support/fake_dial.ts";
@@ -18,7 +18,7 @@ const { signal } = new AbortController();
 /** Every user of CONNECT. */
 const users: Readonly<Record<string, (network: MemoryNetwork) => Promise<unknown>>> = {
   "a proxy transport": (network) =>
-    new Proxy({ scheme: "http", ...proxy }, {
+    new UpstreamProxy({ scheme: "http", ...proxy }, {
       name: "corp",
       network,
       files: new MemoryFiles(),

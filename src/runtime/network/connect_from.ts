@@ -1,4 +1,4 @@
-import { type Conn, DuplexConn } from "../../core/mod.ts";
+import { type Conn, DuplexConn, whenAborted } from "../../core/mod.ts";
 import { formatTarget, PosternError, reasonOf, type Target } from "../../words/mod.ts";
 import { socketError } from "./socket_error.ts";
 
@@ -14,8 +14,7 @@ export async function connectFrom(
   signal.throwIfAborted();
   const socket = connect({ host, port, localAddress: local, allowHalfOpen: true, noDelay: true });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const stop = () => reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
+  using _stop = whenAborted(signal, () => reject(signal.reason));
   socket.once("connect", resolve).once("error", reject);
   try {
     await promise;
@@ -27,7 +26,6 @@ export async function connectFrom(
     // Where from belongs to the reason: a caller names the target in its own words.
     throw failure.with({ reason: `${reasonOf(failure)} (from ${local})` });
   } finally {
-    signal.removeEventListener("abort", stop);
     socket.off("error", reject);
   }
   const { localAddress: from = local, localPort = 0 } = socket;

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import type { Conn } from "../../../src/core/mod.ts";
 import { describe, exitCode, formatTarget, PosternError } from "../../../src/words/mod.ts";
-import { HttpClient } from "../../../src/http/mod.ts";
+import { HttpClient, UpstreamProxy } from "../../../src/http/mod.ts";
 import { Direct } from "../../../src/transports/mod.ts";
 import { Konnectivity } from "../../../src/transports/konnectivity.ts";
-import { Proxy } from "../../../src/transports/upstream_proxy.ts";
 import { KubeClient } from "../../../src/kube/api/kube_client.ts";
 import { readKubeConfig } from "../../../src/kube/api/kube_config.ts";
 import { reachingThrough } from "../../../src/ssh/hops/reach_ssh_host.ts";
@@ -69,7 +68,7 @@ const direct = ({ network }: Pick<Way, "network">): Dialer => {
 };
 
 const proxy = (way: Way, host: string) =>
-  new Proxy({ scheme: "http", host, port: 3128 }, { ...parts(way), name: "corp" });
+  new UpstreamProxy({ scheme: "http", host, port: 3128 }, { ...parts(way), name: "corp" });
 
 const konnectivity = (way: Way, mode: "grpc" | "http-connect", host = "localhost") =>
   new Konnectivity({ mode, server: { target: { host, port: 8090 } } }, { ...parts(way), name: "tunnel" });
