@@ -1,6 +1,15 @@
 import { type Conn, type Decode, Messages } from "../core/mod.ts";
 import { type ErrorCode, type ErrorDetail, formatTarget, PosternError, type Target } from "../words/mod.ts";
-import { socks5 } from "../wire/mod.ts";
+import {
+  decodeSocks5Choice,
+  decodeSocks5Reply,
+  decodeSocks5Verdict,
+  encodeSocks5Credentials,
+  encodeSocks5Greeting,
+  encodeSocks5Request,
+  socks5Commands,
+  socks5Methods,
+} from "../wire/mod.ts";
 import { type Asking, noAnswer } from "../http/mod.ts";
 
 /** Asks a SOCKS5 proxy for a connection to the target (RFC 1928), names as names: the tunnel, or why there is none. */
@@ -8,19 +17,18 @@ export async function socks5Connect(
   conn: Conn,
   { target, proxy, credentials }: Asking,
 ): Promise<Conn | PosternError> {
-  const { methods, commands } = socks5;
   const messages = new Messages(conn, { limit: 1024, initial: 128 });
-  const offered = credentials ? [methods.none, methods.password] : [methods.none];
-  await conn.write(socks5.encodeGreeting({ methods: offered }));
-  const chosen = await answer(messages, socks5.decodeChoice);
-  if (chosen === methods.password && credentials) {
-    await conn.write(socks5.encodeCredentials(credentials));
-    if (!await answer(messages, socks5.decodeVerdict)) {
+  const offered = credentials ? [socks5Methods.none, socks5Methods.password] : [socks5Methods.none];
+  await conn.write(encodeSocks5Greeting({ methods: offered }));
+  const chosen = await answer(messages, decodeSocks5Choice);
+  if (chosen === socks5Methods.password && credentials) {
+    await conn.write(encodeSocks5Credentials(credentials));
+    if (!await answer(messages, decodeSocks5Verdict)) {
       throw new PosternError("auth", `Cannot sign in at ${proxy}: it refused the user name or the password`, {
         hint: "correct user and passwordFile beside its url; they are not those of the door",
       });
     }
-  } else if (chosen !== methods.none) {
+  } else if (chosen !== socks5Methods.none) {
     throw new PosternError(
       "auth",
       `Cannot sign in at ${proxy}: it wants ${
@@ -29,7 +37,7 @@ export async function socks5Connect(
       credentials ? {} : { hint: "set user and passwordFile beside its url" },
     );
   }
-  await conn.write(socks5.encodeRequest({ command: commands.connect, target }));
+  await conn.write(encodeSocks5Request({ command: socks5Commands.connect, target }));
   const code = await answer(messages, decodeOutcome);
   if (code !== 0) return refusal(code, target, proxy);
   return messages.goOn();
@@ -39,7 +47,7 @@ export async function socks5Connect(
 const decodeOutcome: Decode<number> = (bytes) => {
   const [version, code] = bytes;
   if (version === 5 && code !== undefined && code !== 0) return { value: code, used: bytes.length };
-  const reply = socks5.decodeReply(bytes);
+  const reply = decodeSocks5Reply(bytes);
   return reply && { value: reply.value.code, used: reply.used };
 };
 

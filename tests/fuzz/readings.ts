@@ -1,4 +1,4 @@
-import { PortForwardV4, SpdySession, webSocket } from "../../src/wire/mod.ts";
+import { PortForwardV4, SpdySession, WebSocketReader } from "../../src/wire/mod.ts";
 import type { Bytes } from "./fuzz_target.ts";
 
 /** What came, as one line for each thing, the parts of one thing joined. */
@@ -22,7 +22,7 @@ export function readAll({ receive }: Reading, chunks: readonly Bytes[]): string[
 
 /** A reader of WebSocket frames. */
 export function webSocketReading(role: "client" | "server"): Reading {
-  const reader = new webSocket.WebSocketReader(role);
+  const reader = new WebSocketReader(role);
   let message = 0;
   return {
     receive: (bytes) =>
@@ -53,7 +53,7 @@ export function spdyReading(role: "client" | "server"): Reading {
 
 /** A port-forward of version 4 over a WebSocket. */
 export function forwardReading(): Reading {
-  const reader = new webSocket.WebSocketReader("client");
+  const reader = new WebSocketReader("client");
   const forward = new PortForwardV4();
   return {
     receive: (bytes) =>

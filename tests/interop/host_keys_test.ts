@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createFiles } from "../../src/runtime/files/files.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { HostKeys, type HostKeySettings } from "../../src/ssh/host_keys/host_keys.ts";
-import { decodeBase64 } from "../../src/wire/ssh/ssh_keys.ts";
+import { decodeBase64 } from "../../src/ssh/keys/ssh_keys.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { recordingLog } from "../support/recording_log.ts";

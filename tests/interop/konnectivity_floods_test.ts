@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { Conn } from "../../src/core/mod.ts";
 import { PosternError } from "../../src/words/mod.ts";
-import { grpcRequest, type HeaderField, http2Codes, konnectivity } from "../../src/wire/mod.ts";
+import { grpcRequest, type HeaderField, http2Codes } from "../../src/wire/mod.ts";
+import { konnectivityAgentPath, konnectivityProxyPath } from "../../src/konnectivity/packets.ts";
 import { HpackEncoder } from "../../src/wire/http2/hpack.ts";
 import {
   clientPreface,
@@ -205,14 +206,14 @@ const floodedFrontends: readonly Flooded[] = [
   {
     name: "the front",
     connect: (_lab, server) => connectFront(server),
-    path: konnectivity.proxyPath,
+    path: konnectivityProxyPath,
     metadata: [],
     mayBeLost: false,
   },
   {
     name: "the port for agents, by who has an agent's certificate,",
     connect: (lab, server) => secured(server.agents, { ca: lab.ca("agent"), ...lab.pair("agent", "client") }),
-    path: konnectivity.agentPath,
+    path: konnectivityAgentPath,
     metadata: [["agentid", "attacker"]],
     mayBeLost: true,
   },

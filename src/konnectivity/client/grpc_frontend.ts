@@ -3,7 +3,8 @@ import { PosternError, type Target } from "../../words/mod.ts";
 import { grpcError, GrpcStream, Http2Connection, type Http2Exchange } from "../../mux/mod.ts";
 import { PacketDialer } from "../packet_dialer.ts";
 import { PacketStream, posternMark } from "../packet_stream.ts";
-import { grpcCodes, grpcRequest, konnectivity } from "../../wire/mod.ts";
+import { grpcCodes, grpcRequest } from "../../wire/mod.ts";
+import { konnectivityProxyPath } from "../packets.ts";
 import type { FrontendReach } from "./reach_frontend.ts";
 
 interface Session {
@@ -77,7 +78,7 @@ export class GrpcFrontend implements AsyncDisposable {
 
   async #exchange({ signal, onStep }: DialOptions): Promise<Http2Exchange> {
     const fields = grpcRequest({
-      path: konnectivity.proxyPath,
+      path: konnectivityProxyPath,
       authority: this.#reach.authority,
       scheme: this.#reach.isSecure ? "https" : "http",
       metadata: [posternMark],

@@ -1,4 +1,5 @@
-import { sshConfig } from "../../wire/mod.ts";
+import type { SshOption } from "./language/ssh_config_options.ts";
+import { parseSshJumps } from "./language/ssh_config_jump.ts";
 import type { SshConfigProblem } from "./ssh_host.ts";
 
 /** Where something stands. */
@@ -9,7 +10,7 @@ export interface SshConfigPlace {
 
 /** The value that an option was given, and where. */
 export interface GivenSshOption extends SshConfigPlace {
-  readonly option: sshConfig.SshOption;
+  readonly option: SshOption;
   readonly values: readonly string[];
 }
 
@@ -52,7 +53,7 @@ export class SshSettings {
   #isOutdone(name: string): boolean {
     if (name === "proxyjump") return this.#first.has("proxycommand");
     if (name !== "proxycommand") return false;
-    return sshConfig.parseSshJumps(this.value("proxyjump") ?? "none")?.length !== 0;
+    return parseSshJumps(this.value("proxyjump") ?? "none")?.length !== 0;
   }
 }
 

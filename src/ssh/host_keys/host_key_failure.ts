@@ -1,5 +1,5 @@
 import { PosternError } from "../../words/mod.ts";
-import { algorithmsOf, formatFingerprint, keyLabel, type SshPublicKey } from "../../wire/mod.ts";
+import { algorithmsOf, formatFingerprint, keyLabel, type SshPublicKey } from "../keys/ssh_keys.ts";
 import type { HostKeyVerdict } from "./host_key_verdict.ts";
 import type { KnownHostMatch } from "./known_hosts_files.ts";
 

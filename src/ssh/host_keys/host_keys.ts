@@ -1,7 +1,8 @@
 import { asPosternError, describe, formatIp, parseIp, PosternError } from "../../words/mod.ts";
 import type { Clock, Log } from "../../core/mod.ts";
 import type { Files } from "../../world/mod.ts";
-import { decodePublicKey, knownHostName, lowerCaseName, type SshPublicKey } from "../../wire/mod.ts";
+import { decodePublicKey, type SshPublicKey } from "../keys/ssh_keys.ts";
+import { knownHostName, lowerCaseName } from "./known_host_names.ts";
 import { orderedHostKeyAlgorithms } from "./host_key_algorithms.ts";
 import {
   describeKey,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { CertificatesWish } from "../../../../src/roles/konnectivity/certificate_files.ts";
 import { writeCertificates } from "../../../../src/roles/mod.ts";
-import { x509 } from "../../../../src/wire/mod.ts";
+import { decodePem, readCertificate } from "../../../../src/konnectivity/server/x509.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { MemoryFiles } from "../../../support/memory_files.ts";
 
@@ -18,7 +18,7 @@ async function made() {
   const world = { clock: new FakeClock(), files: new MemoryFiles() };
   const written = await writeCertificates(wish, world);
   const read = async (path: string) =>
-    x509.readCertificate(x509.decodePem("CERTIFICATE", await world.files.readText(path)));
+    readCertificate(decodePem("CERTIFICATE", await world.files.readText(path)));
   return { ...world, written, read };
 }
 

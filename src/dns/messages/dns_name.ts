@@ -1,5 +1,5 @@
 import { PosternError } from "../../words/mod.ts";
-import { type Cursor, malformed } from "../decoder.ts";
+import { type Cursor, malformed } from "../../wire/mod.ts";
 
 // A name is kept as people write it, without the last dot; the root is the empty text. What cannot stand in a label as
 // it is, a dot first of all, is written by its number: `a\046b.example` (RFC 1035, section 5.1, RFC 4343, section 2.1).

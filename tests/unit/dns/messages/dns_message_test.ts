@@ -1,8 +1,16 @@
 import assert from "node:assert/strict";
 import { PosternError } from "../../../../src/words/mod.ts";
-import { dns } from "../../../../src/wire/mod.ts";
+import {
+  decodeDnsMessage,
+  dnsFrameDecoder,
+  type DnsMessage,
+  type DnsRecord,
+  encodeDnsFrame,
+  encodeDnsMessage,
+  isDnsName,
+} from "../../../../src/dns/mod.ts";
 
-type Message = dns.DnsMessage;
+type Message = DnsMessage;
 
 function fromHex(hex: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(hex.replaceAll(/\s/g, "").match(/../g) ?? [], (pair) => parseInt(pair, 16));
@@ -139,13 +147,13 @@ const messages: { name: string; hex: string; value: Message }[] = [
 for (const { name, hex, value } of messages) {
   Deno.test(`decodeMessage() and encodeMessage() know ${name}`, () => {
     const bytes = fromHex(hex);
-    assert.deepEqual(dns.decodeMessage(bytes), { value, used: bytes.length });
-    assert.deepEqual([...dns.encodeMessage(value)], [...bytes]);
+    assert.deepEqual(decodeDnsMessage(bytes), { value, used: bytes.length });
+    assert.deepEqual([...encodeDnsMessage(value)], [...bytes]);
   });
   Deno.test(`decodeMessage() asks for more at every cut of ${name}`, () => {
     const bytes = fromHex(hex);
     for (let cut = 0; cut < bytes.length; cut++) {
-      assert.equal(dns.decodeMessage(bytes.subarray(0, cut)), undefined, `after ${cut} bytes`);
+      assert.equal(decodeDnsMessage(bytes.subarray(0, cut)), undefined, `after ${cut} bytes`);
     }
   });
 }
@@ -195,7 +203,7 @@ const refused: { name: string; hex: string }[] = [
 for (const { name, hex } of refused) {
   Deno.test(`decodeMessage() refuses ${name}`, () => {
     assert.throws(
-      () => dns.decodeMessage(fromHex(hex)),
+      () => decodeDnsMessage(fromHex(hex)),
       (error) => error instanceof PosternError && error.code === "protocol",
     );
   });
@@ -203,10 +211,10 @@ for (const { name, hex } of refused) {
 
 Deno.test("decodeMessage() takes a name of 255 bytes, and many pointers one after the other", () => {
   const longest = `${`3f${"61".repeat(63)}`.repeat(3)} 3d ${"61".repeat(61)} 00`;
-  const name = dns.decodeMessage(fromHex(`${head} ${longest} 0001 0001`))?.value.questions[0]?.name ?? "";
+  const name = decodeDnsMessage(fromHex(`${head} ${longest} 0001 0001`))?.value.questions[0]?.name ?? "";
   assert.equal(name.length, 253);
-  assert(dns.isDnsName(name));
-  assert(!dns.isDnsName(`${name}a`));
+  assert(isDnsName(name));
+  assert(!isDnsName(`${name}a`));
   // Each question's name is a label in front of a pointer to the name before it.
   const count = 100;
   let hex = `1234 0100 0064 0000 0000 0000 01 61 00 0001 0001`;
@@ -214,7 +222,7 @@ Deno.test("decodeMessage() takes a name of 255 bytes, and many pointers one afte
     const before = number === 1 ? 12 : 19 + 8 * (number - 2);
     hex += `01 62 ${(0xc000 | before).toString(16)} 0001 0001`;
   }
-  const last = dns.decodeMessage(fromHex(hex))?.value.questions.at(-1)?.name;
+  const last = decodeDnsMessage(fromHex(hex))?.value.questions.at(-1)?.name;
   assert.equal(last, `${"b.".repeat(count - 1)}a`);
 });
 
@@ -239,7 +247,7 @@ for (
   ]
 ) {
   Deno.test(`isDnsName() says ${isName} to "${name.slice(0, 40)}" of ${name.length}`, () => {
-    assert.equal(dns.isDnsName(name), isName);
+    assert.equal(isDnsName(name), isName);
   });
 }
 
@@ -250,22 +258,22 @@ const many = Array.from({ length: 100 }, (_, index) => (
 Deno.test("encodeMessage() cuts to the size of the client and says so", () => {
   const edns = { size: 1232, version: 0, wantsDnssec: false, options: new Uint8Array() };
   const message: Message = { ...answer, questions: [asked], answers: many, edns };
-  const whole = dns.encodeMessage(message);
-  assert.equal(dns.decodeMessage(whole)?.value.isTruncated, false);
+  const whole = encodeDnsMessage(message);
+  assert.equal(decodeDnsMessage(whole)?.value.isTruncated, false);
   for (const limit of [512, 600, 1232, whole.length - 1]) {
-    const cut = dns.encodeMessage(message, { limit });
+    const cut = encodeDnsMessage(message, { limit });
     assert(cut.length <= limit && cut.length > limit - 16, `${cut.length} of ${limit}`);
-    const value = dns.decodeMessage(cut)?.value;
+    const value = decodeDnsMessage(cut)?.value;
     assert.equal(value?.isTruncated, true);
     assert.deepEqual(value?.edns, edns);
     assert.deepEqual(value?.answers, many.slice(0, value?.answers.length));
   }
-  assert.deepEqual(dns.encodeMessage(message, { limit: whole.length }), whole);
+  assert.deepEqual(encodeDnsMessage(message, { limit: whole.length }), whole);
 });
 
 Deno.test("encodeMessage() leaves out additional records without a word", () => {
   const message: Message = { ...answer, questions: [asked], answers: many.slice(0, 1), additionals: many };
-  const value = dns.decodeMessage(dns.encodeMessage(message, { limit: 512 }))?.value;
+  const value = decodeDnsMessage(encodeDnsMessage(message, { limit: 512 }))?.value;
   assert.equal(value?.isTruncated, false);
   assert.equal(value?.answers.length, 1);
   assert((value?.additionals.length ?? 0) < 100);
@@ -273,16 +281,16 @@ Deno.test("encodeMessage() leaves out additional records without a word", () => 
 
 Deno.test("encodeMessage() refuses what is no name and no address", () => {
   for (const record of [{ ...many[0], name: "a..b" }, { ...many[0], address: "::1" }]) {
-    assert.throws(() => dns.encodeMessage({ ...answer, answers: [record as dns.DnsRecord] }), PosternError);
+    assert.throws(() => encodeDnsMessage({ ...answer, answers: [record as DnsRecord] }), PosternError);
   }
 });
 
 Deno.test("frameDecoder() takes messages out of a stream, and none that is too long", () => {
-  const frame = dns.encodeFrame(Uint8Array.of(1, 2, 3));
+  const frame = encodeDnsFrame(Uint8Array.of(1, 2, 3));
   assert.deepEqual([...frame], [0, 3, 1, 2, 3]);
-  const decode = dns.frameDecoder(3);
+  const decode = dnsFrameDecoder(3);
   for (let cut = 0; cut < frame.length; cut++) assert.equal(decode(frame.subarray(0, cut)), undefined);
   assert.deepEqual(decode(Uint8Array.of(...frame, 0, 9)), { value: Uint8Array.of(1, 2, 3), used: 5 });
   assert.throws(() => decode(Uint8Array.of(0, 4)), PosternError);
-  assert.equal(dns.frameDecoder()(Uint8Array.of(255, 255)), undefined);
+  assert.equal(dnsFrameDecoder()(Uint8Array.of(255, 255)), undefined);
 });

@@ -1,5 +1,5 @@
-import { matchesSshPattern } from "../ssh_config/ssh_config_pattern.ts";
-import { decodeBase64, encodeBase64 } from "./ssh_keys.ts";
+import { matchesSshPattern } from "../config/language/ssh_config_pattern.ts";
+import { decodeBase64, encodeBase64 } from "../keys/ssh_keys.ts";
 
 /** HMAC-SHA1, which this room has not: the caller brings it. */
 export type HmacSha1 = (key: Uint8Array<ArrayBuffer>, message: Uint8Array<ArrayBuffer>) => Uint8Array;

@@ -1,4 +1,4 @@
-import { malformed } from "../decoder.ts";
+import { malformed } from "../../wire/mod.ts";
 
 // The connection protocol as a master hands it through once it was asked to (PROTOCOL.mux, "proxy"): without
 // encryption and padding. Numbers have four bytes; the length is that of all that follows.
@@ -8,7 +8,7 @@ import { malformed } from "../decoder.ts";
 // +--------+---------+------+---------------+
 
 /** The messages of RFC 4254, section 9. */
-export const messages = {
+export const sshMessages = {
   requestSuccess: 81,
   requestFailure: 82,
   open: 90,
@@ -30,10 +30,10 @@ const head = 6;
 const longest = 256 * 1024;
 
 /** Told of each message: its payload is a part of what was read. */
-export type OnPacket = (type: number, payload: Uint8Array<ArrayBuffer>) => void;
+export type OnSshPacket = (type: number, payload: Uint8Array<ArrayBuffer>) => void;
 
 /** Reads every whole message; gives how many bytes they took. */
-export function readPackets(bytes: Uint8Array<ArrayBuffer>, onPacket: OnPacket): number {
+export function readSshPackets(bytes: Uint8Array<ArrayBuffer>, onPacket: OnSshPacket): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
   while (bytes.length - at >= head) {
@@ -50,13 +50,13 @@ export function readPackets(bytes: Uint8Array<ArrayBuffer>, onPacket: OnPacket):
 }
 
 /** How many bytes the next message takes, once its length is there. */
-export function packetSize(bytes: Uint8Array<ArrayBuffer>): number | undefined {
+export function sshPacketSize(bytes: Uint8Array<ArrayBuffer>): number | undefined {
   if (bytes.length < 4) return undefined;
   return 4 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0);
 }
 
 /** The front of a message that begins with numbers and has `more` bytes after them. */
-export function packetHead(type: number, numbers: readonly number[], more = 0): Uint8Array<ArrayBuffer> {
+export function sshPacketHead(type: number, numbers: readonly number[], more = 0): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(head + numbers.length * 4);
   const view = new DataView(bytes.buffer);
   view.setUint32(0, bytes.length - 4 + more);

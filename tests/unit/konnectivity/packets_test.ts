@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { konnectivity } from "../../../src/wire/mod.ts";
+import { decodePacket, encodePacket, type Packet } from "../../../src/konnectivity/packets.ts";
 import { fromHex, toHex } from "../../support/hex.ts";
 
-type Known = Exclude<konnectivity.Packet, { type: "unknown" }>;
+type Known = Exclude<Packet, { type: "unknown" }>;
 
 // The bytes are those of protoc for the same packets (tests/interop/konnectivity_packets_test.ts).
 const cases: { name: string; packet: Known; hex: string }[] = [
@@ -42,44 +42,44 @@ const cases: { name: string; packet: Known; hex: string }[] = [
 
 for (const { name, packet, hex } of cases) {
   Deno.test(`encodePacket() and decodePacket() agree on ${name}`, () => {
-    assert.equal(toHex(konnectivity.encodePacket(packet)), hex.replaceAll(" ", ""));
-    assert.deepEqual(konnectivity.decodePacket(fromHex(hex)), packet);
-    assert.equal(toHex(konnectivity.encodePacket(packet, 5)).slice(0, 10), "0000000000");
+    assert.equal(toHex(encodePacket(packet)), hex.replaceAll(" ", ""));
+    assert.deepEqual(decodePacket(fromHex(hex)), packet);
+    assert.equal(toHex(encodePacket(packet, 5)).slice(0, 10), "0000000000");
   });
 }
 
 Deno.test("decodePacket() takes what is missing for zero or empty", () => {
-  assert.deepEqual(konnectivity.decodePacket(fromHex("")), {
+  assert.deepEqual(decodePacket(fromHex("")), {
     type: "dialRequest",
     protocol: "",
     address: "",
     random: 0n,
   });
-  assert.deepEqual(konnectivity.decodePacket(fromHex("0802")), { type: "closeRequest", connectId: 0n });
+  assert.deepEqual(decodePacket(fromHex("0802")), { type: "closeRequest", connectId: 0n });
 });
 
 Deno.test("decodePacket() passes over fields and kinds that it does not know", () => {
-  assert.deepEqual(konnectivity.decodePacket(fromHex("9a0102ffff 7d01020304 790102030405060708 0806")), {
+  assert.deepEqual(decodePacket(fromHex("9a0102ffff 7d01020304 790102030405060708 0806")), {
     type: "drain",
   });
-  assert.deepEqual(konnectivity.decodePacket(fromHex("0863")), { type: "unknown", number: 99n });
+  assert.deepEqual(decodePacket(fromHex("0863")), { type: "unknown", number: 99n });
 });
 
 Deno.test("decodePacket() takes the last of several contents, and two of one kind for one", () => {
   const both = { type: "dialRequest", protocol: "tcp", address: "a:1", random: 0n };
-  assert.deepEqual(konnectivity.decodePacket(fromHex("1205 0a03746370 1205 1203613a31")), both);
-  assert.deepEqual(konnectivity.decodePacket(fromHex("1205 0a03746370 2a00 1205 1203613a31")), {
+  assert.deepEqual(decodePacket(fromHex("1205 0a03746370 1205 1203613a31")), both);
+  assert.deepEqual(decodePacket(fromHex("1205 0a03746370 2a00 1205 1203613a31")), {
     ...both,
     protocol: "",
   });
-  assert.deepEqual(konnectivity.decodePacket(fromHex("0802 2a02 0805 1205 0a03746370")), {
+  assert.deepEqual(decodePacket(fromHex("0802 2a02 0805 1205 0a03746370")), {
     type: "closeRequest",
     connectId: 0n,
   });
 });
 
 Deno.test("decodePacket() keeps a mark of byte order, and takes a kind for 32 bits", () => {
-  const packet = konnectivity.decodePacket(fromHex("088080808010 1205 0a03efbbbf"));
+  const packet = decodePacket(fromHex("088080808010 1205 0a03efbbbf"));
   assert.deepEqual(packet, { type: "dialRequest", protocol: "\ufeff", address: "", random: 0n });
 });
 
@@ -96,6 +96,6 @@ for (
   ]
 ) {
   Deno.test(`decodePacket() refuses ${name}`, () => {
-    assert.throws(() => konnectivity.decodePacket(fromHex(hex)), { code: "protocol" });
+    assert.throws(() => decodePacket(fromHex(hex)), { code: "protocol" });
   });
 }

@@ -1,17 +1,20 @@
 import assert from "node:assert/strict";
-import { expandSshTokens, expandTilde } from "../../../../src/wire/ssh_config/ssh_config_tokens.ts";
+import { expandSshTokens, expandTilde } from "../../../../../src/ssh/config/language/ssh_config_tokens.ts";
 import {
   matchesSshHostLine,
   matchesSshHostList,
   matchesSshPattern,
-} from "../../../../src/wire/ssh_config/ssh_config_pattern.ts";
-import { parsePort, parseSeconds } from "../../../../src/wire/ssh_config/ssh_config_numbers.ts";
-import { parseSshConfig } from "../../../../src/wire/ssh_config/ssh_config_lines.ts";
-import { parseSshCriteria } from "../../../../src/wire/ssh_config/ssh_config_criteria.ts";
-import { parseSshDestination, parseSshJumps } from "../../../../src/wire/ssh_config/ssh_config_jump.ts";
-import { parseSshHops } from "../../../../src/wire/ssh_config/ssh_config_hop.ts";
-import { sshAlgorithms } from "../../../../src/wire/ssh_config/ssh_config_algorithms.ts";
-import { sshOption, sshOptions } from "../../../../src/wire/ssh_config/ssh_config_options.ts";
+} from "../../../../../src/ssh/config/language/ssh_config_pattern.ts";
+import { parsePort, parseSeconds } from "../../../../../src/ssh/config/language/ssh_config_numbers.ts";
+import { parseSshConfig } from "../../../../../src/ssh/config/language/ssh_config_lines.ts";
+import { parseSshCriteria } from "../../../../../src/ssh/config/language/ssh_config_criteria.ts";
+import {
+  parseSshDestination,
+  parseSshJumps,
+} from "../../../../../src/ssh/config/language/ssh_config_jump.ts";
+import { parseSshHops } from "../../../../../src/ssh/config/language/ssh_config_hop.ts";
+import { sshAlgorithms } from "../../../../../src/ssh/config/language/ssh_config_algorithms.ts";
+import { sshOption, sshOptions } from "../../../../../src/ssh/config/language/ssh_config_options.ts";
 
 Deno.test("parseSshConfig() gives keywords, arguments and line numbers", () => {
   const text = "# first\n\nHost a  'b c'\n\tUser=me # who\nProxyCommand  nc %h # %p\n";

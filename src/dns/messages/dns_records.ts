@@ -1,9 +1,9 @@
 import { formatIp, parseIp, PosternError } from "../../words/mod.ts";
-import { type Cursor, malformed } from "../decoder.ts";
+import { type Cursor, malformed } from "../../wire/mod.ts";
 import { type NameWriter, readName } from "./dns_name.ts";
 
 /** The types whose data we know, by their numbers (RFC 1035, section 3.2.2; RFC 3596; RFC 2782; RFC 6891). */
-export const typeCodes = {
+export const dnsTypeCodes = {
   A: 1,
   NS: 2,
   CNAME: 5,
@@ -16,10 +16,10 @@ export const typeCodes = {
 } as const;
 
 /** A type by its name, or by its number where we know no name. */
-export type DnsType = keyof typeof typeCodes | number;
+export type DnsType = keyof typeof dnsTypeCodes | number;
 
 const typeNames = new Map<number, DnsType>(
-  Object.entries(typeCodes).map(([name, code]) => [code, name as DnsType]),
+  Object.entries(dnsTypeCodes).map(([name, code]) => [code, name as DnsType]),
 );
 
 /** The type of a number. */
@@ -28,8 +28,8 @@ export function typeOf(code: number): DnsType {
 }
 
 /** The number of a type. */
-export function codeOf(type: DnsType): number {
-  return typeof type === "number" ? type : typeCodes[type];
+export function dnsTypeCode(type: DnsType): number {
+  return typeof type === "number" ? type : dnsTypeCodes[type];
 }
 
 /** What every record has. The class is 1, the Internet, unless named. */
@@ -112,7 +112,7 @@ function dataOf(
       };
     }
     default:
-      return { type: codeOf(type), data: cursor.take(length).slice() };
+      return { type: dnsTypeCode(type), data: cursor.take(length).slice() };
   }
 }
 

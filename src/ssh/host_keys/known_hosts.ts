@@ -7,7 +7,7 @@ import {
   lowerCaseName,
   parseKnownHostNames,
 } from "./known_host_names.ts";
-import { formatPublicKey, type SshPublicKey } from "./ssh_keys.ts";
+import { formatPublicKey, type SshPublicKey } from "../keys/ssh_keys.ts";
 
 /** A line of `known_hosts` (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). */
 export interface KnownHostEntry {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { der, readDer } from "../../../../src/wire/x509/der.ts";
+import { der, readDer } from "../../../../src/konnectivity/server/der.ts";
 import { fromHex, toHex } from "../../../support/hex.ts";
 
 const bytes = (hex: string) => fromHex(hex);

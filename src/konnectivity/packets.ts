@@ -1,10 +1,10 @@
-import { ProtobufWriter, readProtobuf } from "./grpc/protobuf.ts";
+import { ProtobufWriter, readProtobuf } from "../wire/mod.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Where each of the two services of a Konnectivity server is found. */
-export const proxyPath = "/ProxyService/Proxy";
-export const agentPath = "/AgentService/Connect";
+export const konnectivityProxyPath = "/ProxyService/Proxy";
+export const konnectivityAgentPath = "/AgentService/Connect";
 
 /** What clients, servers and agents of Konnectivity say to each other. Ids are signed numbers of 64 bits. */
 export type Packet =

@@ -3,14 +3,12 @@ import { createHmac } from "node:crypto";
 import {
   bytesAsText,
   hashKnownHost,
-  parseKnownHostNames,
-} from "../../../../src/wire/ssh/known_host_names.ts";
-import {
   type HmacSha1,
   isPlainKnownHost,
   knownHostName,
   matchesKnownHost,
-} from "../../../../src/wire/mod.ts";
+  parseKnownHostNames,
+} from "../../../../src/ssh/host_keys/known_host_names.ts";
 import { patternBytes } from "../../../support/pattern_bytes.ts";
 
 const hmacSha1: HmacSha1 = (key, message) => createHmac("sha1", key).update(message).digest();

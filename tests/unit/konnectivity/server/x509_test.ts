@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isPosternError } from "../../../../src/words/mod.ts";
-import { decodePem, encodePem } from "../../../../src/wire/x509/x509.ts";
+import { decodePem, encodePem } from "../../../../src/konnectivity/server/x509.ts";
 
 const block = (text: string) => `-----BEGIN CERTIFICATE-----${text}-----END CERTIFICATE-----`;
 

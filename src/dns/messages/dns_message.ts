@@ -1,24 +1,21 @@
 import type { Decode } from "../../core/mod.ts";
-import { type Cursor, decoder, malformed } from "../decoder.ts";
+import { type Cursor, decoder, malformed } from "../../wire/mod.ts";
 import { NameWriter, readName } from "./dns_name.ts";
 import {
-  codeOf,
   type DnsRecord,
   type DnsType,
+  dnsTypeCode,
+  dnsTypeCodes,
   readData,
   readU32,
-  typeCodes,
   typeOf,
   u16,
   u32,
   writeData,
 } from "./dns_records.ts";
 
-export { isDnsName } from "./dns_name.ts";
-export { codeOf, type DnsData, type DnsRecord, type DnsType, typeCodes } from "./dns_records.ts";
-
 /** What a server says of a question (RFC 1035, section 4.1.1; RFC 6891, section 9). */
-export const rcodes = {
+export const dnsRcodes = {
   noError: 0,
   formatError: 1,
   serverFailure: 2,
@@ -29,10 +26,10 @@ export const rcodes = {
 } as const;
 
 /** The one opcode that asks a question. */
-export const queryOpcode = 0;
+export const dnsQueryOpcode = 0;
 
 /** The class of the Internet, and the one that stands for any. */
-export const classes = { internet: 1, any: 255 } as const;
+export const dnsClasses = { internet: 1, any: 255 } as const;
 
 /** The most bytes of a message. */
 const mostBytes = 0xffff;
@@ -96,19 +93,19 @@ const bits = {
 } as const;
 
 /** Reads the header alone, for a message whose rest cannot be read. */
-export const decodeHeader: Decode<DnsHeader> = decoder((cursor) => {
+export const decodeDnsHeader: Decode<DnsHeader> = decoder((cursor) => {
   const header = readHeader(cursor);
   cursor.take(8);
   return header;
 });
 
 /** Reads a message. */
-export function decodeMessage(bytes: Uint8Array<ArrayBuffer>): ReturnType<Decode<DnsMessage>> {
+export function decodeDnsMessage(bytes: Uint8Array<ArrayBuffer>): ReturnType<Decode<DnsMessage>> {
   return decoder((cursor) => readMessage(cursor, bytes))(bytes);
 }
 
 /** Reads messages that come over a connection, each behind its length (RFC 1035, section 4.2.2), of at most `most` bytes. */
-export function frameDecoder(most = mostBytes): Decode<Uint8Array<ArrayBuffer>> {
+export function dnsFrameDecoder(most = mostBytes): Decode<Uint8Array<ArrayBuffer>> {
   return decoder((cursor) => {
     const length = cursor.u16();
     if (length > most) throw malformed(`a message of ${length} bytes`);
@@ -117,7 +114,7 @@ export function frameDecoder(most = mostBytes): Decode<Uint8Array<ArrayBuffer>> 
 }
 
 /** Writes a message for a connection, behind its length. */
-export function encodeFrame(message: Uint8Array): Uint8Array<ArrayBuffer> {
+export function encodeDnsFrame(message: Uint8Array): Uint8Array<ArrayBuffer> {
   const frame = new Uint8Array(message.length + 2);
   frame.set(u16(message.length));
   frame.set(message, 2);
@@ -193,18 +190,18 @@ function readRecord(
     };
   }
   const data = readData(type, length, { cursor, message });
-  return { name, ttl, ...(kind !== classes.internet && { class: kind }), ...data };
+  return { name, ttl, ...(kind !== dnsClasses.internet && { class: kind }), ...data };
 }
 
 /**
  * Writes a message of at most `limit` bytes: additional records that do not fit are left out, and of the others what
  * fits is kept and the message says that it is truncated.
  */
-export function encodeMessage(message: DnsMessage, { limit = mostBytes } = {}): Uint8Array<ArrayBuffer> {
+export function encodeDnsMessage(message: DnsMessage, { limit = mostBytes } = {}): Uint8Array<ArrayBuffer> {
   const names = new NameWriter();
   const bytes: number[] = new Array<number>(12).fill(0);
   for (const { name, type, class: kind } of message.questions) {
-    append(bytes, names.write(name, bytes.length), u16(codeOf(type)), u16(kind));
+    append(bytes, names.write(name, bytes.length), u16(dnsTypeCode(type)), u16(kind));
   }
   const opt = message.edns ? optBytes(message.edns, message.rcode) : [];
   const room = limit - opt.length;
@@ -242,10 +239,10 @@ function append(bytes: number[], ...parts: readonly (readonly number[])[]): void
 function recordBytes(record: DnsRecord, at: number, names: NameWriter): number[] {
   const name = names.write(record.name, at);
   const data = writeData(record, at + name.length + 10, names);
-  const kind = record.class ?? classes.internet;
+  const kind = record.class ?? dnsClasses.internet;
   return [
     ...name,
-    ...u16(codeOf(record.type)),
+    ...u16(dnsTypeCode(record.type)),
     ...u16(kind),
     ...u32(record.ttl),
     ...u16(data.length),
@@ -255,7 +252,7 @@ function recordBytes(record: DnsRecord, at: number, names: NameWriter): number[]
 
 function optBytes({ size, version, wantsDnssec, options }: Edns, rcode: number): number[] {
   const extended = [rcode >> 4 & 255, version, wantsDnssec ? 0x80 : 0, 0];
-  return [0, ...u16(typeCodes.OPT), ...u16(size), ...extended, ...u16(options.length), ...options];
+  return [0, ...u16(dnsTypeCodes.OPT), ...u16(size), ...extended, ...u16(options.length), ...options];
 }
 
 function flagsOf(header: DnsHeader): number {

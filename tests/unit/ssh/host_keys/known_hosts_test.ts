@@ -2,14 +2,12 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import {
   formatKnownHost,
-  type HmacSha1,
   type KnownHostEntry,
   type KnownHosts,
-  matchesKnownHost,
   parseKnownHosts,
-  parsePublicKey,
-  type SshPublicKey,
-} from "../../../../src/wire/mod.ts";
+} from "../../../../src/ssh/host_keys/known_hosts.ts";
+import { type HmacSha1, matchesKnownHost } from "../../../../src/ssh/host_keys/known_host_names.ts";
+import { parsePublicKey, type SshPublicKey } from "../../../../src/ssh/keys/ssh_keys.ts";
 import { patternBytes } from "../../../support/pattern_bytes.ts";
 import { type BlobKind, blobOf, keyOf, keyText } from "../../../support/ssh_public_keys.ts";
 

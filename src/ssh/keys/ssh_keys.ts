@@ -1,6 +1,6 @@
 import { plainText } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
-import { type Cursor, decoder } from "../decoder.ts";
+import { type Cursor, decoder } from "../../wire/mod.ts";
 
 /** A public key as the protocol carries it (RFC 4253, section 6.6), its numbers without needless zeros. */
 export interface SshPublicKey {

@@ -1,5 +1,5 @@
 import type { Decode } from "../../core/mod.ts";
-import { type Cursor, decoder, malformed } from "../decoder.ts";
+import { type Cursor, decoder, malformed } from "../../wire/mod.ts";
 
 // What is said on the control socket of an OpenSSH master (PROTOCOL.mux of OpenSSH). Every message:
 //
@@ -8,7 +8,7 @@ import { type Cursor, decoder, malformed } from "../decoder.ts";
 // +--------+------+---------------+
 
 /** The types of the messages that are used here. */
-export const types = {
+export const sshMuxTypes = {
   hello: 0x1,
   terminate: 0x1000_0005,
   proxy: 0x1000_000f,
@@ -19,34 +19,34 @@ export const types = {
 } as const;
 
 /** The one version of the protocol that there is. */
-export const version = 4;
+export const sshMuxVersion = 4;
 
 /** A message of a master; the reason stands in refusals. */
-export interface Answer {
+export interface SshMuxAnswer {
   readonly type: number;
   readonly reason?: string;
 }
 
 /** Reads a message of a master. */
-export const decodeAnswer: Decode<Answer> = decoder((cursor) => {
+export const decodeSshMuxAnswer: Decode<SshMuxAnswer> = decoder((cursor) => {
   const length = u32(cursor);
   if (length < 4 || length > longest) throw malformed(`a message of a master has ${length} bytes`);
   const type = u32(cursor);
   const body = cursor.take(length - 4);
-  if (type !== types.denied && type !== types.failure) return { type };
+  if (type !== sshMuxTypes.denied && type !== sshMuxTypes.failure) return { type };
   // After the number of the request.
   const size = body.length >= 8 ? new DataView(body.buffer, body.byteOffset).getUint32(4) : 0;
   return { type, reason: new TextDecoder().decode(body.subarray(8, 8 + size)) };
 });
 
 /** What a client says first. */
-export function encodeHello(): Uint8Array<ArrayBuffer> {
-  return message([types.hello, version]);
+export function encodeSshMuxHello(): Uint8Array<ArrayBuffer> {
+  return message([sshMuxTypes.hello, sshMuxVersion]);
 }
 
 /** Asks for the end of the master (`terminate`), or to speak to its server over this socket (`proxy`). */
-export function encodeRequest(what: "terminate" | "proxy"): Uint8Array<ArrayBuffer> {
-  return message([types[what], 0]);
+export function encodeSshMuxRequest(what: "terminate" | "proxy"): Uint8Array<ArrayBuffer> {
+  return message([sshMuxTypes[what], 0]);
 }
 
 function message(numbers: readonly number[]): Uint8Array<ArrayBuffer> {

@@ -2,14 +2,16 @@ import assert from "node:assert/strict";
 import { PosternError } from "../../../../src/words/mod.ts";
 import {
   algorithmsOf,
+  decodeBase64,
   decodePublicKey,
+  encodeBase64,
   formatFingerprint,
+  formatPublicKey,
   isSameKey,
   keyLabel,
   keyTypeOf,
   parsePublicKey,
-} from "../../../../src/wire/mod.ts";
-import { decodeBase64, encodeBase64, formatPublicKey } from "../../../../src/wire/ssh/ssh_keys.ts";
+} from "../../../../src/ssh/keys/ssh_keys.ts";
 import { patternBytes } from "../../../support/pattern_bytes.ts";
 import { type BlobKind, blobOf, keyOf, keyText, sshStrings } from "../../../support/ssh_public_keys.ts";
 
