@@ -1,3 +1,4 @@
+import { jsonIn } from "../core/mod.ts";
 import { isMapping } from "../config/mod.ts";
 import type { Files } from "../world/mod.ts";
 import { PosternError } from "../words/mod.ts";
@@ -69,12 +70,8 @@ export function readKharonMapping(content: string, path: string): Mapping {
 }
 
 function parsed(content: string, path: string): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = JSON.parse(content);
-  } catch (cause) {
-    throw unreadable(path, "it is not JSON", cause);
-  }
+  const value = jsonIn(content);
+  if (value === undefined) throw unreadable(path, "it is not JSON");
   if (!isMapping(value)) throw unreadable(path, "it is not an object");
   return value;
 }

@@ -1,3 +1,4 @@
+import { jsonIn } from "../core/mod.ts";
 import {
   flag,
   formatPath,
@@ -208,12 +209,8 @@ export function readAnswer<S extends Schema<unknown>>(
         `it may be of another version than this postern: end it with postern stop ${id}, and start it again`,
     });
   if (isTooDeep(written)) throw refuse(`it is nested more than ${deepest} levels deep`);
-  let value: unknown;
-  try {
-    value = JSON.parse(written);
-  } catch {
-    throw refuse("it is not JSON");
-  }
+  const value = jsonIn(written);
+  if (value === undefined) throw refuse("it is not JSON");
   const context = rootContext({ base: "/" });
   const read = schema.parse(value, context);
   const [problem] = context.problems;

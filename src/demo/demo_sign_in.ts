@@ -1,3 +1,4 @@
+import { encodeBase64, sha256 } from "../core/mod.ts";
 import type { PageRequest, PageResponse } from "../listeners/mod.ts";
 
 /** A code that a browser was sent back with, and what has to come with it. */
@@ -78,8 +79,7 @@ export class DemoSignIn {
     const given = form.get("code") ?? "";
     const code = this.#codes.get(given);
     this.#codes.delete(given);
-    const verifier = new TextEncoder().encode(form.get("code_verifier") ?? "");
-    const challenge = base64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", verifier)));
+    const challenge = base64Url(await sha256(form.get("code_verifier") ?? ""));
     if (code?.challenge !== challenge || code.redirectUri !== form.get("redirect_uri")) {
       return jsonPage({ error: "invalid_grant" }, 400);
     }
@@ -120,5 +120,5 @@ export function jsonPage(value: unknown, status = 200): PageResponse {
 }
 
 function base64Url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return encodeBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

@@ -1,5 +1,5 @@
 import { isMapping } from "../config/mod.ts";
-import { counted } from "../core/mod.ts";
+import { counted, pemBlock } from "../core/mod.ts";
 import { readCertificate } from "./certificate.ts";
 import { hasTextBehind, type PemBlock, pemBlocks } from "./pem_blocks.ts";
 
@@ -126,17 +126,11 @@ export function mergedBundle(
   system: readonly CaCertificate[],
 ): { readonly text: string; readonly count: number } | { readonly problem: CaProblem } {
   const all = [...new Set([...user, ...system].map(({ base64 }) => base64))];
-  const text = all.map(pemOf).join("");
+  const text = all.map((base64) => pemBlock("CERTIFICATE", base64)).join("");
   if (text.length > configMapLimit) {
     return { problem: { reason: "TooLarge", message: tooLarge(text.length) } };
   }
   return { text, count: all.length };
-}
-
-/** A certificate in lines of 64 characters (RFC 7468, section 2). */
-function pemOf(base64: string): string {
-  const lines = base64.match(/.{1,64}/g) ?? [];
-  return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
 }
 
 function tooLarge(size: number): string {

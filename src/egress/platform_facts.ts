@@ -1,4 +1,4 @@
-import { isMapping } from "../config/mod.ts";
+import { isMapping, type Mapping } from "../config/mod.ts";
 
 /** What a cluster says of itself, as far as the automatic list needs it. */
 export interface PlatformFacts {
@@ -81,8 +81,6 @@ export function readInstallFacts(config: unknown): InstallFacts {
     ...(join !== "" && { joinNetworks: [join] }),
   };
 }
-
-type Mapping = Readonly<Record<string, unknown>>;
 
 function part(value: unknown, key: string): Mapping | undefined {
   const inner = isMapping(value) ? value[key] : undefined;

@@ -1,6 +1,6 @@
 import type { HttpClientParts } from "../http/mod.ts";
 import { maskedUrl } from "../config/mod.ts";
-import { type Clock, pause } from "../core/mod.ts";
+import { type Clock, encodeBase64, pause, percentDecoded } from "../core/mod.ts";
 import { describe, PosternError } from "../words/mod.ts";
 import { endpointProxy } from "./check_proxy_spec.ts";
 import { proxyPlace } from "./check_proxy_url.ts";
@@ -151,17 +151,9 @@ function placeText({ protocol, host, pathname }: URL): string {
 /** The user and the password of an endpoint's own URL, as clients send them. */
 function authorization({ username, password }: URL): [name: string, value: string][] {
   if (username === "" && password === "") return [];
-  const bytes = new TextEncoder().encode(`${decoded(username)}:${decoded(password)}`);
-  return [["Authorization", `Basic ${btoa(String.fromCharCode(...bytes))}`]];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // No escape, so it means itself.
-    return text;
-  }
+  // What is no escape means itself.
+  const [user, word] = [username, password].map((text) => percentDecoded(text) ?? text);
+  return [["Authorization", `Basic ${encodeBase64(new TextEncoder().encode(`${user}:${word}`))}`]];
 }
 
 /** What others say may quote the URL that they were given. */

@@ -1,3 +1,4 @@
+import { joinBytes } from "../core/mod.ts";
 import { ProtobufWriter, readProtobuf } from "../wire/mod.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -53,10 +54,7 @@ const kinds = {
 /** Writes a packet, with `before` bytes left free in front of it. */
 export function encodePacket(packet: Exclude<Packet, { type: "unknown" }>, before = 0): Bytes {
   const { head, data } = encodePacketParts(packet, before);
-  const whole = new Uint8Array(head.length + data.length);
-  whole.set(head);
-  whole.set(data, head.length);
-  return whole;
+  return joinBytes([head, data]);
 }
 
 /** The same in two parts, so that data need not be copied to be sent: `data` is what comes after `head`. */

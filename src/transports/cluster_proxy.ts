@@ -2,6 +2,7 @@ import { isMapping } from "../config/mod.ts";
 import {
   type Conn,
   type DialOptions,
+  percentDecoded,
   Tasks,
   type Transport,
   type TransportStatus,
@@ -244,15 +245,10 @@ function settingsOf(text: string): ProxySettings | undefined {
     scheme,
     host: normalHost(url.hostname),
     port: port === "" ? (scheme === "https" ? 443 : 80) : Number(port),
-    ...((username !== "" || password !== "") && { user: decoded(username), password: decoded(password) }),
+    // What is no escape means itself, as Go has it.
+    ...((username !== "" || password !== "") && {
+      user: percentDecoded(username) ?? username,
+      password: percentDecoded(password) ?? password,
+    }),
   };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // It means itself, as Go has it.
-    return text;
-  }
 }

@@ -1,3 +1,4 @@
+import { percentDecoded } from "../core/mod.ts";
 import {
   type Context,
   described,
@@ -81,8 +82,8 @@ function readProxy(
   context: Context,
 ): ProxySettings | undefined {
   const scheme = schemeOf(url);
-  const user = givenUser ?? decoded(url.username);
-  const password = decoded(url.password);
+  const user = givenUser ?? percentDecoded(url.username);
+  const password = percentDecoded(url.password);
   const wrong: [key: string, message: string][] = [];
   if (user === undefined || password === undefined) {
     wrong.push([
@@ -127,14 +128,6 @@ function readProxy(
 function schemeOf({ protocol }: URL): ProxyScheme {
   if (protocol === "http:") return "http";
   return protocol === "https:" ? "https" : "socks5";
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** A proxy by its URL alone, as programs are told of one; undefined for what is none. */

@@ -1,4 +1,5 @@
-import { decodePublicKey, encodeBase64, type SshPublicKey } from "../../src/ssh/keys/ssh_keys.ts";
+import { encodeBase64 } from "../../src/core/mod.ts";
+import { decodePublicKey, type SshPublicKey } from "../../src/ssh/keys/ssh_keys.ts";
 import { patternBytes } from "./pattern_bytes.ts";
 
 /** The fields of a message of ssh, each behind its length (RFC 4251, section 5). */

@@ -1,3 +1,4 @@
+import { beforeDashes } from "../line/command_line.ts";
 import { merge, object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
@@ -159,9 +160,4 @@ class Runs {
       return 125;
     }
   }
-}
-
-function beforeDashes(args: readonly string[]): readonly string[] {
-  const at = args.indexOf("--");
-  return at < 0 ? args : args.slice(0, at);
 }

@@ -161,7 +161,8 @@ function isHelp(word: string): boolean {
   return word === "--help" || word === "-h";
 }
 
-function beforeDashes(words: readonly string[]): readonly string[] {
+/** The words before `--`. */
+export function beforeDashes(words: readonly string[]): readonly string[] {
   const at = words.indexOf("--");
   return at < 0 ? words : words.slice(0, at);
 }

@@ -13,6 +13,7 @@ import {
   type Log,
   type Metric,
   pause,
+  sha256,
   Tasks,
   whenAborted,
 } from "../../core/mod.ts";
@@ -256,8 +257,7 @@ class Term implements AsyncDisposable {
   /** Those who asked are looked for when there is something to give. */
   async #accepted({ status, bundle }: Accepted): Promise<void> {
     if (bundle !== undefined) {
-      const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(bundle));
-      this.#bundles.want({ text: bundle, hash: hexText(new Uint8Array(digest)) });
+      this.#bundles.want({ text: bundle, hash: hexText(await sha256(bundle)) });
       if (!this.#targetsWatched.bundles) {
         this.#targetsWatched = { ...this.#targetsWatched, bundles: true };
         this.#watch(kinds.configMap, this.#bundles.sink, { labels: `${injectBundleLabel}=true`, page: 25 });

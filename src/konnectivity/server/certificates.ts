@@ -1,3 +1,4 @@
+import { sha256 } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import {
   type CertificateFacts,
@@ -128,8 +129,7 @@ async function spki(key: CryptoKey): Promise<Bytes> {
 
 /** The first 160 bits of the key's hash (RFC 7093, section 2). */
 async function idOf(publicKey: Bytes): Promise<Bytes> {
-  const hash = await crypto.subtle.digest("SHA-256", publicKeyBits(publicKey));
-  return new Uint8Array(hash).slice(0, 20);
+  return (await sha256(publicKeyBits(publicKey))).slice(0, 20);
 }
 
 async function signed(

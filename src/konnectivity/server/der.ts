@@ -1,3 +1,4 @@
+import { joinBytes } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 
 /** Values of ASN.1 as DER writes them (X.690): each gives its whole encoding, tag and length with it. */
@@ -52,14 +53,7 @@ function tagged(tag: number, ...parts: readonly Bytes[]): Bytes {
   const size: number[] = [];
   for (let left = length; left > 0; left >>>= 8) size.unshift(left & 0xff);
   const head = length < 0x80 ? [tag, length] : [tag, 0x80 | size.length, ...size];
-  const whole = new Uint8Array(head.length + length);
-  whole.set(head);
-  let at = head.length;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+  return joinBytes([Uint8Array.from(head), ...parts]);
 }
 
 /** Without zeros that say nothing, and with one where the first bit would be a sign. */

@@ -1,3 +1,4 @@
+import { decodeBase64, encodeBase64, pemBlock } from "../../core/mod.ts";
 import { formatIp, parseIp, PosternError } from "../../words/mod.ts";
 import { der, type DerValue, readDer } from "./der.ts";
 
@@ -91,10 +92,7 @@ export function publicKeyBits(publicKey: Bytes): Bytes {
 
 /** Base64 between two lines (RFC 7468). */
 export function encodePem(label: string, bytes: Bytes): string {
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  const lines = btoa(text).replace(/.{64}(?!$)/g, "$&\n");
-  return `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`;
+  return pemBlock(label, encodeBase64(bytes));
 }
 
 /** What the first block of a label holds; `config` where there is none. */
@@ -103,10 +101,12 @@ export function decodePem(label: string, text: string): Bytes {
     ?.[1];
   if (block === undefined) throw new PosternError("config", `Cannot read the PEM: it has no ${label}`);
   const base64 = block.replace(/\s/g, "");
-  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(base64)) {
+  const isWhole = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(base64);
+  const bytes = isWhole ? decodeBase64(base64) : undefined;
+  if (!bytes) {
     throw new PosternError("config", `Cannot read the PEM: its ${label} is not base64`);
   }
-  return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+  return bytes;
 }
 
 const objectIds = {

@@ -2,10 +2,10 @@ import { isMapping } from "../../config/mod.ts";
 import { jsonIn } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 
-/** An answer that is not what was asked for. */
-export interface Refusal {
+/** An answer of an API server, and what errors about it say. */
+export interface KubeAnswer {
   readonly status: number;
-  /** The begin of the body: a `Status` of Kubernetes, or anything. */
+  /** The body; of a refusal its begin: a `Status` of Kubernetes, or anything. */
   readonly text: string;
   /** What we wanted: `list services in the namespace "shop"`. */
   readonly what: string;
@@ -13,8 +13,17 @@ export interface Refusal {
   readonly cluster: string;
 }
 
+/** The value that an API server answers with; a refusal fails, and so does what something on the path answers instead. */
+export function kubeValue(answer: KubeAnswer): unknown {
+  const { status, text, what, cluster } = answer;
+  if (status < 200 || status > 299) throw refusalError(answer);
+  const value = jsonIn(text);
+  if (value !== undefined) return value;
+  throw new PosternError("protocol", `Cannot ${what} of the cluster "${cluster}": the answer is not JSON`);
+}
+
 /** What an API server's refusal means, with the right that is missing where it says so. */
-export function refusalError({ status, text, what, cluster }: Refusal): PosternError {
+export function refusalError({ status, text, what, cluster }: KubeAnswer): PosternError {
   const says = statusMessage(text);
   const begin = `Cannot ${what} of the cluster "${cluster}"`;
   if (status === 401) {

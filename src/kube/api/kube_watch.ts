@@ -1,4 +1,4 @@
-import { type Clock, limitTime, pause, whenAborted } from "../../core/mod.ts";
+import { type Clock, jsonIn, limitTime, pause, whenAborted } from "../../core/mod.ts";
 import { describe, isPosternError, PosternError } from "../../words/mod.ts";
 import type { WatchStatus } from "./cluster_view.ts";
 import type { KubeApi } from "./kube_api.ts";
@@ -173,7 +173,9 @@ export class KubeWatch {
       const text = new TextDecoder().decode(body);
       if (status === 410) throw this.#lost();
       if (status < 200 || status > 299) throw this.#refused("list", status, text);
-      next = this.#state.page(jsonIn(text));
+      const page = jsonIn(text);
+      if (page === undefined) throw new PosternError("protocol", "Cannot read the list: it is not JSON");
+      next = this.#state.page(page);
     } while (next !== undefined);
     this.#hasListed();
   }
@@ -296,12 +298,4 @@ export class KubeWatch {
 function isSettled(error: unknown): boolean {
   if (!(error instanceof PosternError)) return false;
   return ["not_allowed", "auth", "config"].includes(error.code) || error.detail === "sign_in";
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new PosternError("protocol", "Cannot read the list: it is no JSON", { cause: error });
-  }
 }

@@ -190,7 +190,7 @@ export class SshConfigEvaluation {
     const host = this.#hostNow(false);
     const user = settings.value("user") ?? this.#deps.localUser;
     const proxyJump = settings.value("proxyjump");
-    const port = settings.value("port") ?? "22";
+    const port = settings.port;
     const values = { alias: this.#alias, host, port, user, keyName: host, proxyJump };
     const tokens = sshTokens(values, this.#deps);
     const expanded = expandSshTokens(argument, tokens, (name) => this.#deps.env(name));

@@ -17,7 +17,7 @@ export function sshHostOfSettings(
   deps: SshConfigDeps,
 ): SshHost {
   const { settings, problems, host: hostName } = evaluated;
-  const port = settings.value("port") ?? "22";
+  const port = settings.port;
   const user = settings.value("user") ?? deps.localUser;
   const hostKeyAlias = settings.value("hostkeyalias")?.toLowerCase();
   const proxyJump = settings.value("proxyjump");

@@ -75,7 +75,7 @@ async function succeeds(command: string, state: SshMatchState, deps: SshConfigDe
     sshTokens({
       alias,
       host,
-      port: settings.value("port") ?? "22",
+      port: settings.port,
       user: settings.value("user") ?? deps.localUser,
       keyName: settings.value("hostkeyalias") ?? host,
       proxyJump: settings.value("proxyjump"),

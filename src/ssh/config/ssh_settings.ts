@@ -1,3 +1,4 @@
+import { usualSshPort } from "./language/ssh_config_numbers.ts";
 import type { SshOption } from "./language/ssh_config_options.ts";
 import { parseSshJumps } from "./language/ssh_config_jump.ts";
 import type { SshConfigProblem } from "./ssh_host.ts";
@@ -43,6 +44,10 @@ export class SshSettings {
   /** The one value of an option. */
   value(name: string): string | undefined {
     return this.#first.get(name)?.values[0];
+  }
+
+  get port(): string {
+    return this.value("port") ?? String(usualSshPort);
   }
 
   values(name: string): readonly string[] | undefined {

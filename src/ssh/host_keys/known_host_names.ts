@@ -1,5 +1,7 @@
+import { usualSshPort } from "../config/language/ssh_config_numbers.ts";
 import { matchesSshPattern } from "../config/language/ssh_config_pattern.ts";
-import { decodeBase64, encodeBase64 } from "../keys/ssh_keys.ts";
+import { decodePaddedBase64 } from "../keys/ssh_keys.ts";
+import { encodeBase64 } from "../../core/mod.ts";
 
 /** HMAC-SHA1, which this room has not: the caller brings it. */
 export type HmacSha1 = (key: Uint8Array<ArrayBuffer>, message: Uint8Array<ArrayBuffer>) => Uint8Array;
@@ -17,14 +19,14 @@ export interface NamePattern {
 
 /** Under what a host's key is looked up: its name, with the port unless that is 22. */
 export function knownHostName(host: string, port: number): string {
-  return port === 22 ? host : `[${host}]:${port}`;
+  return port === usualSshPort ? host : `[${host}]:${port}`;
 }
 
 /** Reads the names of a line, given as `bytesAsText` has them; undefined for a hash that cannot be one. */
 export function parseKnownHostNames(text: string): KnownHostNames | undefined {
   if (text.startsWith("|")) {
     const match = /^\|1\|([^|]+)\|([^|]+)$/.exec(text);
-    const [salt, hash] = [decodeBase64(match?.[1] ?? ""), decodeBase64(match?.[2] ?? "")];
+    const [salt, hash] = [decodePaddedBase64(match?.[1] ?? ""), decodePaddedBase64(match?.[2] ?? "")];
     return salt?.length === 20 && hash?.length === 20 ? { salt, text } : undefined;
   }
   const patterns = text.split(",").map((part) => {

@@ -1,4 +1,4 @@
-import { plainText } from "../../core/mod.ts";
+import { decodeBase64, encodeBase64, isSameBytes, plainText } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import { type Cursor, decoder } from "../../wire/mod.ts";
 
@@ -50,7 +50,7 @@ export function decodePublicKey(bytes: Uint8Array<ArrayBuffer>): SshPublicKey {
 
 /** Reads a key as files have it, `TYPE BASE64`; `rsa-sha2-256` and `-512` stand there for `ssh-rsa` too. */
 export function parsePublicKey(type: string, base64: string): SshPublicKey {
-  const bytes = decodeBase64(base64);
+  const bytes = decodePaddedBase64(base64);
   if (!bytes) throw unreadable("it is not base64");
   const key = decodePublicKey(bytes);
   if (keyTypeOf(type) !== key.type) throw unreadable(`its type is ${key.type}, the line says ${shown(type)}`);
@@ -64,7 +64,7 @@ export function formatPublicKey({ type, blob }: SshPublicKey): string {
 
 /** Whether two keys are the same one. */
 export function isSameKey(one: SshPublicKey, other: SshPublicKey): boolean {
-  return one.blob.length === other.blob.length && one.blob.every((byte, at) => byte === other.blob[at]);
+  return isSameBytes(one.blob, other.blob);
 }
 
 /** `SHA256:…` as ssh shows it, of the SHA-256 of a key's blob. */
@@ -88,19 +88,9 @@ export function keyTypeOf(algorithm: string): string | undefined {
 }
 
 /** Reads padded base64 and nothing else; undefined where it is not. */
-export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+export function decodePaddedBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
-  return bytes;
-}
-
-/** Writes padded base64. */
-export function encodeBase64(bytes: Uint8Array): string {
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary);
+  return decodeBase64(text);
 }
 
 const decodeKey = decoder<SshPublicKey>((cursor) => {

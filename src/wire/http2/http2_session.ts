@@ -1,3 +1,4 @@
+import { joinBytes } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import { Allowance } from "../allowance.ts";
 import { HpackDecoder, HpackEncoder } from "./hpack.ts";
@@ -354,7 +355,7 @@ export class Http2Session implements FrameTaker {
     this.#block = block;
     if (!(flags & frameFlags.endHeaders)) return;
     this.#block = undefined;
-    const whole = block.parts.length === 1 ? block.parts[0] as Bytes : joined(block.parts, block.size);
+    const whole = block.parts.length === 1 ? block.parts[0] as Bytes : joinBytes(block.parts);
     const { fields, isTooLarge } = this.#decoder.decode(whole, this.#options.maxFields);
     this.#receiveFields(block.head, fields, isTooLarge);
   }
@@ -579,16 +580,6 @@ export class Http2Session implements FrameTaker {
 
 function fault(code: number, what: string): never {
   throw new Http2Fault(code, what);
-}
-
-function joined(parts: readonly Bytes[], size: number): Bytes {
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
 
 /** How long, in ms, a stream is new. */

@@ -1,3 +1,4 @@
+import { joinBytes } from "../../core/mod.ts";
 import { malformed } from "../decoder.ts";
 import { flagFin, frameHeadLength, frameTypes } from "./spdy_frames.ts";
 import { SpdyHeaderReader } from "./spdy_headers.ts";
@@ -40,9 +41,7 @@ export class SpdyReader {
     const frames: SpdyFrame[] = [];
     let rest = bytes;
     if (this.#early.length > 0) {
-      rest = new Uint8Array(this.#early.length + bytes.length);
-      rest.set(this.#early);
-      rest.set(bytes, this.#early.length);
+      rest = joinBytes([this.#early, bytes]);
       this.#early = none;
     }
     while (rest.length > 0) {

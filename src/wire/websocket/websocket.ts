@@ -1,3 +1,4 @@
+import { joinBytes } from "../../core/mod.ts";
 import { type Cursor, decoder, malformed } from "../decoder.ts";
 import { applyMask, nextMaskKey } from "./websocket_mask.ts";
 
@@ -55,7 +56,7 @@ export class WebSocketReader {
     const effects: WebSocketEffect[] = [];
     let rest = bytes;
     if (this.#early.length > 0) {
-      rest = joined(this.#early, bytes);
+      rest = joinBytes([this.#early, bytes]);
       this.#early = none;
     }
     while (!this.#isClosed && (rest.length > 0 || this.#frame)) {
@@ -262,13 +263,6 @@ function writeHead(bytes: Uint8Array<ArrayBuffer>, opcode: number, length: numbe
     view.setUint32(2, Math.floor(length / 0x1_0000_0000));
     view.setUint32(6, length % 0x1_0000_0000);
   }
-}
-
-function joined(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(a.length + b.length);
-  bytes.set(a);
-  bytes.set(b, a.length);
-  return bytes;
 }
 
 const none = new Uint8Array(0);

@@ -1,6 +1,9 @@
+/** Where ssh servers listen that name no port. */
+export const usualSshPort = 22;
+
 /** A port from 1 to 65535; `ssh` is the one service name that anybody writes there. */
 export function parsePort(text: string): number | undefined {
-  if (text === "ssh") return 22;
+  if (text === "ssh") return usualSshPort;
   const port = /^\d{1,6}$/.test(text) ? Number(text) : 0;
   return port >= 1 && port <= 65535 ? port : undefined;
 }
