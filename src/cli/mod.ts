@@ -1,7 +1,7 @@
 import type { World } from "../world/mod.ts";
 import { kubectl, oc, shell } from "./clusters/cluster_programs.ts";
 import clusters from "./clusters/clusters.ts";
-import type { Context } from "./line/command.ts";
+import type { CommandContext } from "./line/command.ts";
 import { type CommandGroup, runCommandLine, splitCommandLine } from "./line/command_line.ts";
 import execCredential from "./clusters/exec_credential.ts";
 
@@ -12,7 +12,7 @@ const quickCommands: CommandGroup = {
 };
 
 /** Runs one command line to its end; the answer is the exit code. */
-export async function run(args: readonly string[], world: World, context: Context): Promise<number> {
+export async function run(args: readonly string[], world: World, context: CommandContext): Promise<number> {
   const { name } = splitCommandLine(args);
   const isQuick = quickCommands.commands.some((command) => command.name === name);
   const groups = isQuick ? [quickCommands] : (await import("./line/all_commands.ts")).commandGroups;

@@ -57,7 +57,7 @@ export const silentLog: Log = createLog({
 });
 
 /** The fields of a line as the text format has them: `conn=1 reason="…"`. */
-export function formatFields(fields: LogFields): string {
+export function formatLogFields(fields: LogFields): string {
   return withEscapes(textOf(fields), harmful).slice(1);
 }
 

@@ -26,7 +26,7 @@ export { jsonIn } from "./json_in.ts";
 export { LineWriter } from "./line_writer.ts";
 export {
   createLog,
-  formatFields,
+  formatLogFields,
   type Log,
   type LogFields,
   type LogLevel,

@@ -5,7 +5,7 @@ import type { Status } from "../control/mod.ts";
 import { type ConfigReport, type ConfigSource, listenOf, readConfig } from "../plan/mod.ts";
 import { clusterFindings } from "./doctor_clusters.ts";
 import { dnsFileFindings, dnsPortFindings } from "./doctor_dns.ts";
-import { proxyFindings, proxyWayFindings } from "./doctor_proxy.ts";
+import { proxyFindings, proxyPathFindings } from "./doctor_proxy.ts";
 import { sshFindings } from "./doctor_ssh.ts";
 import { connectInstance, withOwner } from "../instances/mod.ts";
 import { addressText } from "../instance/mod.ts";
@@ -46,7 +46,7 @@ export async function* doctor(
   if (config?.loaded) yield* portFindings(world, config, status);
   yield* dnsFileFindings(world, { signal });
   yield* proxyFindings(world, isStatus(status) ? status.listeners.map(({ address }) => address) : []);
-  yield* proxyWayFindings(world, urls, { signal });
+  yield* proxyPathFindings(world, urls, { signal });
   yield clockFinding(world);
 }
 

@@ -10,7 +10,7 @@ export interface Certificate {
 }
 
 /** Reads a certificate in base64; undefined for what is none. */
-export async function readCertificate(base64: string): Promise<Certificate | undefined> {
+export async function inspectCertificate(base64: string): Promise<Certificate | undefined> {
   const bytes = decodeBase64(base64);
   if (!bytes || !isOneSequence(bytes)) return undefined;
   const { X509Certificate } = await import("node:crypto");

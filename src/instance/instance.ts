@@ -21,7 +21,7 @@ import {
 } from "../plan/mod.ts";
 import { ConnectionTable } from "./dials/connection_table.ts";
 import { DnsHelper } from "./dns/dns_helper.ts";
-import type { DnsWish } from "../resolver/mod.ts";
+import type { DnsDelegation } from "../resolver/mod.ts";
 import { Dials } from "./dials/dials.ts";
 import { InstanceMetrics } from "./instance_metrics.ts";
 import { demandRights, needsOfPlan } from "./care/plan_needs.ts";
@@ -30,7 +30,7 @@ import { ListenerSet } from "./listening/listener_set.ts";
 import { LogTail } from "./watching/log_tail.ts";
 import { withoutLoops } from "./dials/loop_guard.ts";
 import { dnsChanges, listenerChanges } from "./listening/listener_changes.ts";
-import { reachableAt, type ToldListener } from "./environment/proxy_environment.ts";
+import { type EnvironmentListener, reachableAt } from "./environment/proxy_environment.ts";
 import { RetiredTransports } from "./care/retired_transports.ts";
 import { Surroundings } from "./clusters/surroundings.ts";
 import { demandUsable, TransportCare } from "./care/transport_care.ts";
@@ -164,7 +164,7 @@ export class Instance implements AsyncDisposable {
   }
 
   /** What the system may be told to ask it for. */
-  get dnsWish(): DnsWish | undefined {
+  get dnsWish(): DnsDelegation | undefined {
     const info = this.#dns.info();
     const [server] = info?.addresses ?? [];
     return info && server && info.domains.length > 0 ? { server, domains: info.domains } : undefined;
@@ -175,7 +175,7 @@ export class Instance implements AsyncDisposable {
   }
 
   /** The door that programs are told of: the first one that speaks HTTP, else the first one on a TCP port. */
-  told(): ToldListener | undefined {
+  told(): EnvironmentListener | undefined {
     const listeners = this.#listeners.bound.flatMap(({ kind, endpoint, users }) =>
       kind !== "admin" && "port" in endpoint ? [{ kind, endpoint, users }] : []
     );

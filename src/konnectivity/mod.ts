@@ -7,7 +7,7 @@ export type {
   NamesSettings,
 } from "./client/konnectivity_settings.ts";
 export { FrontendReach } from "./client/reach_frontend.ts";
-export { TargetNames, type Way } from "./client/target_names.ts";
+export { TargetNames, type TargetPath } from "./client/target_names.ts";
 export { loadKonnectivity } from "./load_konnectivity.ts";
 export type { PacketCount } from "./packet_stream.ts";
 export type { Agents, AgentStrategy } from "./server/agents.ts";

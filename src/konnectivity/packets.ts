@@ -1,7 +1,5 @@
-import { joinBytes } from "../core/mod.ts";
+import { type Bytes, joinBytes } from "../core/mod.ts";
 import { ProtobufWriter, readProtobuf } from "../wire/mod.ts";
-
-type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Where each of the two services of a Konnectivity server is found. */
 export const konnectivityProxyPath = "/ProxyService/Proxy";

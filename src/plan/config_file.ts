@@ -19,8 +19,8 @@ import {
   missingFiles,
   ownListenerProblems,
   tableProblems,
-  wayLines,
-  wayProblems,
+  transportNameLines,
+  transportNameProblems,
 } from "./config_checks.ts";
 import { onlyProblems, readPasswords } from "./listener_checks.ts";
 import { instanceKubeconfigs } from "./kubeconfigs.ts";
@@ -117,7 +117,7 @@ export async function readConfig(
   const problems = [
     ...document.problems,
     ...parsed?.problems ?? [],
-    ...wayProblems(value),
+    ...transportNameProblems(value),
     ...onlyProblems(value),
     ...lists.problems,
   ];
@@ -141,7 +141,7 @@ export async function readConfig(
       ...passwords.problems,
       ...await missingFiles(world.files, settings),
     );
-    lines.push(...wayLines(settings, lists.rules), ...conflictLines(rules.slice(own.length)));
+    lines.push(...transportNameLines(settings, lists.rules), ...conflictLines(rules.slice(own.length)));
   }
   // What was said on the command line has no place in the file.
   const format = (problems: readonly Problem[]) => [

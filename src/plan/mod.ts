@@ -8,7 +8,7 @@ export {
   readConfig,
 } from "./config_file.ts";
 export { ConfigWatch, type WatchedContents } from "./config_watch.ts";
-export { explanationOf, prepareWay } from "./explanation.ts";
+export { explanationOf, preparePath } from "./explanation.ts";
 export { keptKubeconfigs, namedKubeconfigs, usualKubeconfigs, writtenKubeconfigs } from "./kubeconfigs.ts";
 export { noProxy } from "./no_proxy.ts";
 export type { Overrides } from "./overrides.ts";

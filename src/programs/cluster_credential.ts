@@ -35,7 +35,7 @@ export async function clusterCredential(
     });
   }
   const ca = cluster.ca ?? await trustedAuthority(world, api);
-  await using way = new Way(world, { cluster, source, log });
+  await using way = new ClusterPath(world, { cluster, source, log });
   return await signInToOpenShift(
     { api, ...(ca !== undefined && { ca }), ...(given !== undefined && { given }) },
     { world, log, dial: way.dial, say: (text) => world.terminal.err(text) },
@@ -56,7 +56,7 @@ function withHint(error: unknown, proxyUrl: string | undefined): unknown {
 }
 
 /** How a cluster is reached, found out when it is: most answers are there already. */
-class Way implements AsyncDisposable {
+class ClusterPath implements AsyncDisposable {
   readonly #world: World;
   readonly #request: Pick<CredentialRequest, "cluster" | "source" | "log">;
   readonly #held = new AsyncDisposableStack();

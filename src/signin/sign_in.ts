@@ -22,7 +22,7 @@ export interface SignInOptions {
   /** PEM certificates trusted besides the system's. */
   readonly ca?: string;
   /** How a person may be asked: with a browser, with a code for another device, or not at all, as in a daemon. */
-  readonly way?: "browser" | "device" | "none";
+  readonly method?: "browser" | "device" | "none";
   /** Whether a person may be asked although no terminal is there. */
   readonly asksAnyway?: boolean;
   /** How long a person has, in ms; 5 minutes unless told. */
@@ -163,8 +163,8 @@ class SignIn {
   async run(signal: AbortSignal): Promise<SignedIn> {
     const known = await this.#stored();
     if (known) return known;
-    const { way = "browser", timeLimit = 5 * 60_000 } = this.#options;
-    const ms = way === "none" ? Math.min(timeLimit, silentPatience) : timeLimit;
+    const { method = "browser", timeLimit = 5 * 60_000 } = this.#options;
+    const ms = method === "none" ? Math.min(timeLimit, silentPatience) : timeLimit;
     const error = () =>
       new PosternError(
         "timeout",
@@ -206,18 +206,18 @@ class SignIn {
 
   async #anew(signal: AbortSignal): Promise<SignedIn> {
     const { world, log } = this.#parts;
-    const { way = "browser", port, asksAnyway = isBrowserAsked(world.process) } = this.#options;
+    const { method = "browser", port, asksAnyway = isBrowserAsked(world.process) } = this.#options;
     const provider = await discover(this.#options, this.#parts, { signal });
     const renewed = this.#options.isAnew ? undefined : await this.#renewed(provider, signal);
     if (renewed) return signedIn(renewed, "refresh");
     const hasTerminal = world.terminal.isInput || world.terminal.isErrorOutput;
-    if (way === "none" || !(hasTerminal || asksAnyway)) {
+    if (method === "none" || !(hasTerminal || asksAnyway)) {
       throw new PosternError("auth", `Cannot sign in at ${this.#issuer} without asking a person`, {
         hint: "sign in once in a terminal: postern login",
       });
     }
     const say = this.#say;
-    const tokens = way === "device"
+    const tokens = method === "device"
       ? await signInByDevice(provider, { world, say }, { signal })
       : await signInByBrowser(provider, { world, log, say }, { signal, ...(port !== undefined && { port }) });
     await this.#cache.keep(this.#key, tokens);
@@ -254,7 +254,7 @@ class SignIn {
 
   /** It may be some other window's browser that a person has forgotten about. */
   async #tellWaiting(): Promise<void> {
-    if (this.#options.way === "none") return;
+    if (this.#options.method === "none") return;
     await this.#say(`postern: another postern is signing in at ${this.#issuer} now: waiting for it\n`);
   }
 }

@@ -1,5 +1,5 @@
 export { reachingThrough, type ReachSshHost } from "./hops/reach_ssh_host.ts";
-export { demandUsable, resolveChain } from "./hops/ssh_chain.ts";
+export { demandUsableChain, resolveChain } from "./hops/ssh_chain.ts";
 export type { SshHopStatus } from "./hops/ssh_hop.ts";
 export type { SshHost } from "./config/ssh_host.ts";
 export { sshLabel } from "./ssh_label.ts";

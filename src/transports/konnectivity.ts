@@ -10,7 +10,7 @@ import type {
   GrpcFrontend,
   KonnectivitySettings,
   TargetNames,
-  Way,
+  TargetPath,
 } from "../konnectivity/mod.ts";
 import { konnectivitySettings } from "./konnectivity_settings.ts";
 
@@ -39,13 +39,17 @@ export class Konnectivity implements Transport {
   async dial(target: Target, options: DialOptions): Promise<Conn> {
     if (this.#settings.names === undefined) return await this.#dialFar(target, options);
     const names = await (this.#names ??= this.#loadNames());
-    return await this.#dialWay(target, await names.way(target, options), options);
+    return await this.#dialWay(target, await names.pathTo(target, options), options);
   }
 
   /** Names are then the agent's. */
   readonly dialUnasked: Dialer = (target, options) => this.#dialFar(target, options);
 
-  async #dialWay({ host: name, port }: Target, { from, hosts }: Way, options: DialOptions): Promise<Conn> {
+  async #dialWay(
+    { host: name, port }: Target,
+    { from, hosts }: TargetPath,
+    options: DialOptions,
+  ): Promise<Conn> {
     const { clock, network } = this.#deps;
     if (hosts === undefined) return await new Direct({ network, clock }).dial({ host: name, port }, options);
     const [only] = hosts;

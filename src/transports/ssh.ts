@@ -4,7 +4,7 @@ import type { Conn, DialOptions, Transport, TransportNote, TransportStatus } fro
 import type { Dialer, Network } from "../world/mod.ts";
 import { defineTransport } from "./define_transport.ts";
 import {
-  demandUsable,
+  demandUsableChain,
   type HeldChain,
   reachingThrough,
   type ReachSshHost,
@@ -128,7 +128,7 @@ export class Ssh implements Transport {
       const chain = await resolveChain(this.#alias, read);
       // Whoever waits for this may have what was read after it.
       if (!isNewest() && this.#reading) return await this.#reading;
-      demandUsable(chain);
+      demandUsableChain(chain);
       if (this.#via !== undefined) demandWayThrough(this.#via, chain[0]);
       const held = pool.hold(chain, { reach: this.#reach, times });
       if (this.#isDisposed) held.release();

@@ -114,9 +114,9 @@ async function update(
       hint: "leave one of the two out",
     });
   }
-  const way = asksNobody ? "none" : device ? "device" : "browser";
+  const method = asksNobody ? "none" : device ? "device" : "browser";
   const what = { name, lieutenantUrl, isDryRun, ifOlderThan, allowsEmpty };
-  return await updateCatalogues(world, source, { ...what, way, token, log, signal });
+  return await updateCatalogues(world, source, { ...what, method, token, log, signal });
 }
 
 async function show(

@@ -3,7 +3,7 @@ import { formatDocPage } from "@optique/core/doc";
 import { closest } from "../../config/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
-import type { Command, Context, Example } from "./command.ts";
+import type { Command, CommandContext, Example } from "./command.ts";
 import { globalOptions } from "./global_options.ts";
 import { reportError } from "../output/report_error.ts";
 
@@ -26,7 +26,7 @@ const valuedOptions = ["--config", "--log-level", "--log-format"];
 export async function runCommandLine(
   args: readonly string[],
   world: World,
-  context: Context & { readonly groups: readonly CommandGroup[] },
+  context: CommandContext & { readonly groups: readonly CommandGroup[] },
 ): Promise<number> {
   try {
     return await dispatch(args, world, context);
@@ -38,7 +38,7 @@ export async function runCommandLine(
 async function dispatch(
   args: readonly string[],
   world: World,
-  { groups, ...context }: Context & { readonly groups: readonly CommandGroup[] },
+  { groups, ...context }: CommandContext & { readonly groups: readonly CommandGroup[] },
 ): Promise<number> {
   const { before, name, after } = splitCommandLine(args);
   const width = Math.max(40, world.terminal.columns);

@@ -7,7 +7,6 @@ import {
   dnsTypeCode,
   dnsTypeCodes,
   readData,
-  readU32,
   typeOf,
   u16,
   u32,
@@ -176,7 +175,7 @@ function readRecord(
   const name = readName(cursor, message);
   const type = typeOf(cursor.u16());
   const kind = cursor.u16();
-  const ttl = readU32(cursor);
+  const ttl = cursor.u32();
   const length = cursor.u16();
   if (type === "OPT") {
     // The class is the size, the time to live the rest (RFC 6891, section 6.1.3).

@@ -99,7 +99,7 @@ function dataOf(
     }
     case "SOA": {
       const [primary, mailbox] = [readName(cursor, message), readName(cursor, message)];
-      const [serial, refresh, retry] = [readU32(cursor), readU32(cursor), readU32(cursor)];
+      const [serial, refresh, retry] = [cursor.u32(), cursor.u32(), cursor.u32()];
       return {
         type,
         primary,
@@ -107,18 +107,13 @@ function dataOf(
         serial,
         refresh,
         retry,
-        expire: readU32(cursor),
-        minimum: readU32(cursor),
+        expire: cursor.u32(),
+        minimum: cursor.u32(),
       };
     }
     default:
       return { type: dnsTypeCode(type), data: cursor.take(length).slice() };
   }
-}
-
-/** Four bytes, the highest first. */
-export function readU32(cursor: Cursor): number {
-  return cursor.u16() * 0x10000 + cursor.u16();
 }
 
 /** The data of a record that begins at `at` in its message. */

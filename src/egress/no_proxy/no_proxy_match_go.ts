@@ -2,10 +2,10 @@ import { isSameBytes, percentDecoded } from "../../core/mod.ts";
 import { type IpBytes, isLoopback, parseIp, unmapped } from "../../words/mod.ts";
 import { goTrimmed } from "./go_text.ts";
 import { isInRange, type NetworkRange, parseNetworkRange } from "./network_range.ts";
-import { asciiHost, portOf, type RequestTarget } from "./request_target.ts";
+import { asciiHost, portOf, type RequestOrigin } from "./request_origin.ts";
 
 /** Whether a request goes past the proxy. */
-export type IsDirect = (target: RequestTarget) => boolean;
+export type IsDirect = (target: RequestOrigin) => boolean;
 
 /**
  * The matcher of Go's `golang.org/x/net/http/httpproxy`, by which the consumers of a cluster's proxy go: loopback is
@@ -44,7 +44,7 @@ export function goNoProxy(list: string): IsDirect {
 }
 
 /** What is no ASCII may be encoded in the name of a URL (RFC 3986, section 3.2.2). */
-function decodedHost({ host, isBracketed }: RequestTarget): string {
+function decodedHost({ host, isBracketed }: RequestOrigin): string {
   if (isBracketed || !host.includes("%")) return host;
   // What is no UTF-8 means itself.
   return percentDecoded(host) ?? host;

@@ -8,10 +8,10 @@ import { closedInstance } from "../../instance/mod.ts";
 import { type ConfigSource, loadConfig, type LoadedConfig } from "../../plan/mod.ts";
 
 /** How a person may be asked to sign in. */
-export interface SignInWay {
+export interface SignInMethod {
   readonly log: Log;
   /** With a browser unless told; "none" asks nobody. */
-  readonly way?: "browser" | "device" | "none";
+  readonly method?: "browser" | "device" | "none";
   /** In place of the port that is registered. */
   readonly port?: number;
   /** Says something to the person; on stderr unless told. */
@@ -79,17 +79,17 @@ export class CatalogueAccess implements AsyncDisposable {
   readonly settings: CatalogueSettings;
   readonly client: HttpClient;
   readonly #world: World;
-  readonly #way: SignInWay;
+  readonly #method: SignInMethod;
   readonly #provider: Reach;
   readonly #held: AsyncDisposableStack;
   #options: Promise<SignInOptions> | undefined;
 
   private constructor(
     settings: CatalogueSettings,
-    { client, world, way, provider, held }: {
+    { client, world, method, provider, held }: {
       readonly client: HttpClient;
       readonly world: World;
-      readonly way: SignInWay;
+      readonly method: SignInMethod;
       readonly provider: Reach;
       readonly held: AsyncDisposableStack;
     },
@@ -97,7 +97,7 @@ export class CatalogueAccess implements AsyncDisposable {
     this.settings = settings;
     this.client = client;
     this.#world = world;
-    this.#way = way;
+    this.#method = method;
     this.#provider = provider;
     this.#held = held;
   }
@@ -105,7 +105,7 @@ export class CatalogueAccess implements AsyncDisposable {
   static async open(
     world: World,
     settings: CatalogueSettings,
-    { config, way }: { readonly config: LoadedConfig; readonly way: SignInWay },
+    { config, method }: { readonly config: LoadedConfig; readonly method: SignInMethod },
   ): Promise<CatalogueAccess> {
     const { HttpClient } = await import("../../http/mod.ts");
     await using held = new AsyncDisposableStack();
@@ -113,7 +113,7 @@ export class CatalogueAccess implements AsyncDisposable {
     const reach = async ({ ca, via }: { ca?: string | undefined; via?: string | undefined }) => {
       const dial = via === undefined
         ? undefined
-        : ways.get(via) ?? dialerThrough(via, { world, config, way, held });
+        : ways.get(via) ?? dialerThrough(via, { world, config, method, held });
       if (via !== undefined && dial) ways.set(via, dial);
       return {
         ...(ca !== undefined && { ca: await world.files.readText(ca) }),
@@ -126,7 +126,7 @@ export class CatalogueAccess implements AsyncDisposable {
     const { clock, network } = world;
     const { dial, ...trust } = api;
     const client = new HttpClient({ clock, network, ...(dial && { dial }) }, trust);
-    return new CatalogueAccess(settings, { client, world, way, provider, held: held.move() });
+    return new CatalogueAccess(settings, { client, world, method, provider, held: held.move() });
   }
 
   /** Signs in where no stored token does, and once more where the API does not take the token. */
@@ -155,7 +155,7 @@ export class CatalogueAccess implements AsyncDisposable {
   /** Forgets every sign-in for this API, by what is stored of it: the API itself need not be there. */
   async signOut({ signal }: { signal: AbortSignal }): Promise<boolean> {
     const { signOut, TokenCache } = await import("../../signin/mod.ts");
-    const { log } = this.#way;
+    const { log } = this.#method;
     const { ca } = this.#provider;
     const keys = await new TokenCache(this.#world, log).keysFor(this.settings.lieutenant.href);
     for (const { issuer, clientId, apiUrl } of keys) {
@@ -187,7 +187,7 @@ export class CatalogueAccess implements AsyncDisposable {
   }
 
   get #signInParts(): SignInParts {
-    const { log, say } = this.#way;
+    const { log, say } = this.#method;
     const { dial } = this.#provider;
     return { world: this.#world, log, ...(dial && { dial }), ...(say && { say }) };
   }
@@ -199,7 +199,7 @@ export class CatalogueAccess implements AsyncDisposable {
   /** What the configuration says, and what it does not say the API. */
   async #findSignIn(signal: AbortSignal): Promise<SignInOptions> {
     const { lieutenant, name, oidc } = this.settings;
-    const { way = "browser", port } = this.#way;
+    const { method = "browser", port } = this.#method;
     const { ca } = this.#provider;
     let clientId = oidc?.clientId;
     let discoveryUrl = oidc?.discoveryUrl?.href;
@@ -223,7 +223,7 @@ export class CatalogueAccess implements AsyncDisposable {
       apiUrl: lieutenant.href,
       clientId,
       discoveryUrl,
-      way,
+      method,
       ...(ca !== undefined && { ca }),
       ...(port !== undefined && { port }),
     };
@@ -241,14 +241,14 @@ const lost: ReadonlySet<PosternError["code"]> = new Set([
 /** Dials through a transport of the configuration. */
 function dialerThrough(
   name: string,
-  { world, config, way, held }: {
+  { world, config, method, held }: {
     readonly world: World;
     readonly config: LoadedConfig;
-    readonly way: SignInWay;
+    readonly method: SignInMethod;
     readonly held: AsyncDisposableStack;
   },
 ): Dialer {
-  const instance = held.use(closedInstance(world, config, way.log));
+  const instance = held.use(closedInstance(world, config, method.log));
   const built = instance.plan.transports.byName.get(name);
   if (!built) throw new PosternError("internal", `Cannot find the transport "${name}"`);
   return (target, options) => built.transport.dial(target, options);

@@ -10,7 +10,7 @@ import {
   demandLoaded,
   listenOf,
   loadConfig,
-  prepareWay,
+  preparePath,
   readConfig,
   readUsers,
   settingsSchemaFor,
@@ -18,10 +18,10 @@ import {
   transportReports,
 } from "../../plan/mod.ts";
 import {
+  type EnvironmentListener,
   proxyEnvironment,
   type ProxyEnvironmentOptions,
   reachableAt,
-  type ToldListener,
 } from "./proxy_environment.ts";
 
 /** What `config check` prints. */
@@ -69,7 +69,7 @@ export async function explainFromFiles(
   { target, dial, id, signal }: { target: Target; dial: boolean; id?: string; signal: AbortSignal },
 ): Promise<ExplanationInfo> {
   await using instance = closedInstance(world, await loadConfig(world, source), silentLog, id);
-  await prepareWay(instance.plan, (await instance.meaningOf(target)).target);
+  await preparePath(instance.plan, (await instance.meaningOf(target)).target);
   return await instance.explain(target, { dial, signal });
 }
 
@@ -106,7 +106,7 @@ export async function environmentFromFiles(
 async function configuredListener(
   world: World,
   { settings }: Awaited<ReturnType<typeof loadConfig>>,
-): Promise<ToldListener> {
+): Promise<EnvironmentListener> {
   const listen = listenOf(settings);
   const listener = listen.mixed?.[0] ?? listen.http?.[0] ?? listen.socks?.[0];
   const endpoint = listener?.address.sockets.map(({ endpoint }) => endpoint).find((one) => "port" in one);

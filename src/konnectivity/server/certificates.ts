@@ -1,4 +1,4 @@
-import { sha256 } from "../../core/mod.ts";
+import { type Bytes, sha256 } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import {
   type CertificateFacts,
@@ -10,8 +10,6 @@ import {
   publicKeyBits,
   readCertificate,
 } from "./x509.ts";
-
-type Bytes = Uint8Array<ArrayBuffer>;
 
 export interface Span {
   readonly from: Date;

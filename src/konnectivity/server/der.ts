@@ -1,4 +1,4 @@
-import { joinBytes } from "../../core/mod.ts";
+import { type Bytes, joinBytes } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 
 /** Values of ASN.1 as DER writes them (X.690): each gives its whole encoding, tag and length with it. */
@@ -17,8 +17,6 @@ export const der = {
   context: (number: number, content: Bytes, { isConstructed = false } = {}) =>
     tagged(0x80 | number | (isConstructed ? 0x20 : 0), content),
 };
-
-type Bytes = Uint8Array<ArrayBuffer>;
 
 /** A value that was read: its tag, what it holds, and its whole encoding. */
 export interface DerValue {

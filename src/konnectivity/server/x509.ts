@@ -1,8 +1,6 @@
-import { decodeBase64, encodeBase64, pemBlock } from "../../core/mod.ts";
+import { type Bytes, decodeBase64, encodeBase64, pemBlock } from "../../core/mod.ts";
 import { formatIp, parseIp, PosternError } from "../../words/mod.ts";
 import { der, type DerValue, readDer } from "./der.ts";
-
-type Bytes = Uint8Array<ArrayBuffer>;
 
 /** What a certificate is for: to sign others, or to show on one side of TLS. */
 export type CertificateUse = "authority" | "server" | "client";

@@ -2,8 +2,8 @@ import { isMapping } from "../../config/mod.ts";
 import { jsonIn } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 
-/** An answer of an API server, and what errors about it say. */
-export interface KubeAnswer {
+/** What an API server answered, and what errors say of it. */
+export interface KubeReply {
   readonly status: number;
   /** The body; of a refusal its begin: a `Status` of Kubernetes, or anything. */
   readonly text: string;
@@ -14,7 +14,7 @@ export interface KubeAnswer {
 }
 
 /** The value that an API server answers with; a refusal fails, and so does what something on the path answers instead. */
-export function kubeValue(answer: KubeAnswer): unknown {
+export function kubeValue(answer: KubeReply): unknown {
   const { status, text, what, cluster } = answer;
   if (status < 200 || status > 299) throw refusalError(answer);
   const value = jsonIn(text);
@@ -23,7 +23,7 @@ export function kubeValue(answer: KubeAnswer): unknown {
 }
 
 /** What an API server's refusal means, with the right that is missing where it says so. */
-export function refusalError({ status, text, what, cluster }: KubeAnswer): PosternError {
+export function refusalError({ status, text, what, cluster }: KubeReply): PosternError {
   const says = statusMessage(text);
   const begin = `Cannot ${what} of the cluster "${cluster}"`;
   if (status === 401) {

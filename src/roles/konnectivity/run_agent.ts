@@ -11,7 +11,7 @@ import { PacketCounts } from "./packet_counts.ts";
 import { boundIfFree } from "./run_server.ts";
 import { readTls, type TlsFiles } from "./tls_files.ts";
 import { gauge, TunnelRecord } from "./tunnel_record.ts";
-import { type ClusterProxyChoice, wayToServer } from "./way_to_server.ts";
+import { type ClusterProxyChoice, serverTransport } from "./server_transport.ts";
 
 /** What a Konnectivity agent is started with. */
 export interface KonnectivityAgentSettings {
@@ -62,7 +62,7 @@ export async function runKonnectivityAgent(
   const { clock, network, files } = world;
   const { adminPages, healthPages, KonnectivityAgent } = await loadKonnectivity();
   await using direct = new Direct({ network, clock });
-  await using way = await wayToServer(settings.clusterProxy, world);
+  await using way = await serverTransport(settings.clusterProxy, world);
   const dialer: Dialer = (target, options) => direct.dial(target, options);
   const allowed = new AllowedTargets(settings.allowed);
   const record = new TunnelRecord({

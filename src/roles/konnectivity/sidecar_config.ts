@@ -48,7 +48,7 @@ type Rules = Map<string, string>;
  */
 export function sidecarConfig(settings: SidecarSettings): Record<string, unknown> {
   const { kind, listen, health, isOpen, user, drain } = settings;
-  const ways = waysOf(settings);
+  const ways = routingOf(settings);
   return {
     listen: {
       [kind === "socks5" ? "socks" : "http"]: listen,
@@ -63,7 +63,7 @@ export function sidecarConfig(settings: SidecarSettings): Record<string, unknown
   };
 }
 
-function waysOf(
+function routingOf(
   settings: SidecarSettings,
 ): { transports: Record<string, unknown>; rules: Rules; usual: string } {
   const transports: Record<string, unknown> = { konnectivity: { konnectivity: tunnelOf(settings) } };

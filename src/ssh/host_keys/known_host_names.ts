@@ -9,10 +9,10 @@ export type HmacSha1 = (key: Uint8Array<ArrayBuffer>, message: Uint8Array<ArrayB
 /** The first field of a line of `known_hosts`: one name that is hidden, or a list of patterns. */
 export type KnownHostNames =
   | { readonly salt: Uint8Array<ArrayBuffer>; readonly text: string }
-  | { readonly patterns: readonly NamePattern[] };
+  | { readonly patterns: readonly KnownHostPattern[] };
 
 /** `*.example.com`, or `!web.example.com`, in lower case. */
-export interface NamePattern {
+export interface KnownHostPattern {
   readonly text: string;
   readonly isNegated: boolean;
 }

@@ -1,5 +1,5 @@
 import type { Decode } from "../../core/mod.ts";
-import { type Cursor, decoder, malformed } from "../../wire/mod.ts";
+import { decoder, malformed } from "../../wire/mod.ts";
 
 // What is said on the control socket of an OpenSSH master (PROTOCOL.mux of OpenSSH). Every message:
 //
@@ -29,9 +29,9 @@ export interface SshMuxAnswer {
 
 /** Reads a message of a master. */
 export const decodeSshMuxAnswer: Decode<SshMuxAnswer> = decoder((cursor) => {
-  const length = u32(cursor);
+  const length = cursor.u32();
   if (length < 4 || length > longest) throw malformed(`a message of a master has ${length} bytes`);
-  const type = u32(cursor);
+  const type = cursor.u32();
   const body = cursor.take(length - 4);
   if (type !== sshMuxTypes.denied && type !== sshMuxTypes.failure) return { type };
   // After the number of the request.
@@ -55,10 +55,6 @@ function message(numbers: readonly number[]): Uint8Array<ArrayBuffer> {
   view.setUint32(0, numbers.length * 4);
   numbers.forEach((number, at) => view.setUint32(4 + at * 4, number));
   return bytes;
-}
-
-function u32(cursor: Cursor): number {
-  return (cursor.u16() << 16 | cursor.u16()) >>> 0;
 }
 
 const longest = 256 * 1024;

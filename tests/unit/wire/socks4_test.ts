@@ -37,7 +37,7 @@ const cases = [
 ];
 
 for (const { name, hex, value } of cases) {
-  Deno.test(`socks4.decodeRequest() reads ${name}, and asks for more at every cut of it`, () => {
+  Deno.test(`decodeSocks4Request() reads ${name}, and asks for more at every cut of it`, () => {
     const bytes = fromHex(hex);
     assert.deepEqual(decodeSocks4Request(bytes), { value, used: bytes.length });
     assert.deepEqual(decodeSocks4Request(Uint8Array.of(...bytes, 9)), { value, used: bytes.length });
@@ -55,7 +55,7 @@ for (
     { name: "a name without end", hex: `04 01 01bb 00000001 00 ${"61".repeat(256)}` },
   ]
 ) {
-  Deno.test(`socks4.decodeRequest() refuses ${name}`, () => {
+  Deno.test(`decodeSocks4Request() refuses ${name}`, () => {
     assert.throws(
       () => decodeSocks4Request(fromHex(hex)),
       (error) => error instanceof PosternError && error.code === "protocol",
@@ -63,7 +63,7 @@ for (
   });
 }
 
-Deno.test("socks4.encodeRequest() writes what decodeRequest() reads", () => {
+Deno.test("encodeSocks4Request() writes what decodeSocks4Request() reads", () => {
   for (const host of ["192.0.2.1", "a.example", "2001:db8::1"]) {
     const request = { command: 1, target: { host, port: 443 }, user: "me" };
     const bytes = encodeSocks4Request(request);
@@ -71,6 +71,6 @@ Deno.test("socks4.encodeRequest() writes what decodeRequest() reads", () => {
   }
 });
 
-Deno.test("socks4.encodeReply() writes what decodeReply() reads", () => {
+Deno.test("encodeSocks4Reply() writes what decodeSocks4Reply() reads", () => {
   assert.deepEqual(decodeSocks4Reply(encodeSocks4Reply(0x5a)), { value: 0x5a, used: 8 });
 });

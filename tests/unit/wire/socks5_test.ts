@@ -143,7 +143,7 @@ for (const { name, decode, hex, reply } of bad) {
   });
 }
 
-Deno.test("encodeRequest() writes what decodeRequest() reads", () => {
+Deno.test("encodeSocks5Request() writes what decodeSocks5Request() reads", () => {
   for (const host of ["192.0.2.1", "2001:db8::1", "::ffff:10.0.0.1", "a.example", nameOf255]) {
     const request = { command: 1, target: { host, port: 443 } };
     const bytes = encodeSocks5Request(request);
@@ -151,12 +151,12 @@ Deno.test("encodeRequest() writes what decodeRequest() reads", () => {
   }
 });
 
-Deno.test("encodeRequest() refuses a name that does not fit", () => {
+Deno.test("encodeSocks5Request() refuses a name that does not fit", () => {
   const target = { host: "n".repeat(256), port: 1 };
   assert.throws(() => encodeSocks5Request({ command: 1, target }), PosternError);
 });
 
-Deno.test("encodeCredentials() writes what decodeCredentials() reads", () => {
+Deno.test("encodeSocks5Credentials() writes what decodeSocks5Credentials() reads", () => {
   const credentials = { user: "me", password: "schön" };
   const bytes = encodeSocks5Credentials(credentials);
   assert.deepEqual(decodeSocks5Credentials(bytes), { value: credentials, used: bytes.length });

@@ -3,7 +3,7 @@ import { object } from "@optique/core/constructs";
 import { option } from "@optique/core/primitives";
 import { pause } from "../../../../src/core/mod.ts";
 import { PosternError } from "../../../../src/words/mod.ts";
-import { type Context, defineCommand } from "../../../../src/cli/line/command.ts";
+import { type CommandContext, defineCommand } from "../../../../src/cli/line/command.ts";
 import { runCommandLine, splitCommandLine } from "../../../../src/cli/line/command_line.ts";
 import { words } from "../../../../src/cli/line/options.ts";
 import { settle } from "../../../support/fake_clock.ts";
@@ -44,7 +44,7 @@ const wait = defineCommand({
 });
 
 function start(world: RecordingWorld, args: readonly string[], lines: string[] = []): Promise<number> {
-  const context: Context = {
+  const context: CommandContext = {
     version: "1.2.3",
     writeLogLine: (line) => lines.push(line),
   };

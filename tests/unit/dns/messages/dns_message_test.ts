@@ -145,12 +145,12 @@ const messages: { name: string; hex: string; value: Message }[] = [
 ];
 
 for (const { name, hex, value } of messages) {
-  Deno.test(`decodeMessage() and encodeMessage() know ${name}`, () => {
+  Deno.test(`decodeDnsMessage() and encodeDnsMessage() know ${name}`, () => {
     const bytes = fromHex(hex);
     assert.deepEqual(decodeDnsMessage(bytes), { value, used: bytes.length });
     assert.deepEqual([...encodeDnsMessage(value)], [...bytes]);
   });
-  Deno.test(`decodeMessage() asks for more at every cut of ${name}`, () => {
+  Deno.test(`decodeDnsMessage() asks for more at every cut of ${name}`, () => {
     const bytes = fromHex(hex);
     for (let cut = 0; cut < bytes.length; cut++) {
       assert.equal(decodeDnsMessage(bytes.subarray(0, cut)), undefined, `after ${cut} bytes`);
@@ -201,7 +201,7 @@ const refused: { name: string; hex: string }[] = [
   },
 ];
 for (const { name, hex } of refused) {
-  Deno.test(`decodeMessage() refuses ${name}`, () => {
+  Deno.test(`decodeDnsMessage() refuses ${name}`, () => {
     assert.throws(
       () => decodeDnsMessage(fromHex(hex)),
       (error) => error instanceof PosternError && error.code === "protocol",
@@ -209,7 +209,7 @@ for (const { name, hex } of refused) {
   });
 }
 
-Deno.test("decodeMessage() takes a name of 255 bytes, and many pointers one after the other", () => {
+Deno.test("decodeDnsMessage() takes a name of 255 bytes, and many pointers one after the other", () => {
   const longest = `${`3f${"61".repeat(63)}`.repeat(3)} 3d ${"61".repeat(61)} 00`;
   const name = decodeDnsMessage(fromHex(`${head} ${longest} 0001 0001`))?.value.questions[0]?.name ?? "";
   assert.equal(name.length, 253);
@@ -255,7 +255,7 @@ const many = Array.from({ length: 100 }, (_, index) => (
   { name: "web.example", ttl: 5, type: "A", address: `192.0.2.${index}` } as const
 ));
 
-Deno.test("encodeMessage() cuts to the size of the client and says so", () => {
+Deno.test("encodeDnsMessage() cuts to the size of the client and says so", () => {
   const edns = { size: 1232, version: 0, wantsDnssec: false, options: new Uint8Array() };
   const message: Message = { ...answer, questions: [asked], answers: many, edns };
   const whole = encodeDnsMessage(message);
@@ -271,7 +271,7 @@ Deno.test("encodeMessage() cuts to the size of the client and says so", () => {
   assert.deepEqual(encodeDnsMessage(message, { limit: whole.length }), whole);
 });
 
-Deno.test("encodeMessage() leaves out additional records without a word", () => {
+Deno.test("encodeDnsMessage() leaves out additional records without a word", () => {
   const message: Message = { ...answer, questions: [asked], answers: many.slice(0, 1), additionals: many };
   const value = decodeDnsMessage(encodeDnsMessage(message, { limit: 512 }))?.value;
   assert.equal(value?.isTruncated, false);
@@ -279,13 +279,13 @@ Deno.test("encodeMessage() leaves out additional records without a word", () => 
   assert((value?.additionals.length ?? 0) < 100);
 });
 
-Deno.test("encodeMessage() refuses what is no name and no address", () => {
+Deno.test("encodeDnsMessage() refuses what is no name and no address", () => {
   for (const record of [{ ...many[0], name: "a..b" }, { ...many[0], address: "::1" }]) {
     assert.throws(() => encodeDnsMessage({ ...answer, answers: [record as DnsRecord] }), PosternError);
   }
 });
 
-Deno.test("frameDecoder() takes messages out of a stream, and none that is too long", () => {
+Deno.test("dnsFrameDecoder() takes messages out of a stream, and none that is too long", () => {
   const frame = encodeDnsFrame(Uint8Array.of(1, 2, 3));
   assert.deepEqual([...frame], [0, 3, 1, 2, 3]);
   const decode = dnsFrameDecoder(3);

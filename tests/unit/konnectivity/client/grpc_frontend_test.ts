@@ -11,7 +11,7 @@ import { PacketAnswerer } from "../../../../src/konnectivity/packet_answerer.ts"
 import { PacketStream } from "../../../../src/konnectivity/packet_stream.ts";
 import { type FrontendReach, GrpcFrontend } from "../../../../src/konnectivity/mod.ts";
 import { grpcCodes, grpcTrailers, http2Codes } from "../../../../src/wire/mod.ts";
-import { frameTypes } from "../../../../src/wire/http2/http2_frames.ts";
+import { http2FrameTypes } from "../../../../src/wire/http2/http2_frames.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { type MemoryConn, memoryPair } from "../../../support/memory_conn.ts";
 import { memoryAnswer } from "../../../support/packet_pair.ts";
@@ -95,7 +95,7 @@ function countPings(end: MemoryConn): { pings: number } {
       if (head.push(byte) < 9) continue;
       const [a = 0, b = 0, c = 0, type] = head.splice(0);
       left = a << 16 | b << 8 | c;
-      if (type === frameTypes.ping) counted.pings++;
+      if (type === http2FrameTypes.ping) counted.pings++;
     }
     return count;
   };

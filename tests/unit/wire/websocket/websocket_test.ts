@@ -84,7 +84,7 @@ for (const { name, role, frames } of refused) {
 }
 
 for (const length of [0, 1, 125, 126, 127, 65535, 65536, 200_001]) {
-  Deno.test(`clientFrame() and serverFrame() carry ${length} bytes`, () => {
+  Deno.test(`webSocketClientFrame() and webSocketServerFrame() carry ${length} bytes`, () => {
     const payload = patternBytes(length, 3);
     const masked = webSocketClientFrame(webSocketOpcodes.binary, length, (into) => into.set(payload));
     const plain = webSocketServerFrame(webSocketOpcodes.binary, payload);
@@ -104,12 +104,12 @@ Deno.test("WebSocketReader passes the begin of a message on before its end is th
   assert.equal(text(effect.bytes), "a long");
 });
 
-Deno.test("closePayload() cuts a reason that is too long for a control frame", () => {
+Deno.test("webSocketClosePayload() cuts a reason that is too long for a control frame", () => {
   assert.equal(webSocketClosePayload(1000, "x".repeat(500)).length, 125);
   assert.deepEqual(webSocketClosePayload(1001, "bye"), hex("03e9627965"));
 });
 
-Deno.test("clientFrame() uses another key each time", () => {
+Deno.test("webSocketClientFrame() uses another key each time", () => {
   const keys = new Set(
     Array.from(
       { length: 400 },

@@ -3,24 +3,24 @@ import type { World } from "../../world/mod.ts";
 import type { Status } from "../../control/mod.ts";
 import { closedInstance } from "../closed_instance.ts";
 import { type ConfigSource, loadConfig } from "../../plan/mod.ts";
-import type { DnsWish } from "../../resolver/mod.ts";
+import type { DnsDelegation } from "../../resolver/mod.ts";
 import { dnsDomains } from "./dns_domains.ts";
 
 /** The most domains that a system is told of: each is a file on macOS. */
 const mostDomains = 200;
 /** What the system is to ask a running door for. */
-export function dnsWishOf({ id, dns }: Pick<Status, "id" | "dns">): DnsWish {
+export function dnsDelegationOf({ id, dns }: Pick<Status, "id" | "dns">): DnsDelegation {
   const [first] = dns?.addresses ?? [];
   if (!dns || first === undefined) {
     throw new PosternError("config", `Cannot tell the system where to ask: the door "${id}" answers no DNS`, {
       hint: "set listen.dns in its configuration, or start it with --listen-dns 127.0.0.1:1053",
     });
   }
-  return checkedWish({ server: first, domains: dns.domains });
+  return checkedDelegation({ server: first, domains: dns.domains });
 }
 
 /** The same by the configuration alone. */
-export async function dnsWishFromFiles(world: World, source: ConfigSource): Promise<DnsWish> {
+export async function dnsDelegationFromFiles(world: World, source: ConfigSource): Promise<DnsDelegation> {
   const config = await loadConfig(world, source);
   await using instance = closedInstance(world, config);
   const sockets = (config.settings.listen?.dns ?? []).flatMap(({ address }) => address.sockets);
@@ -36,13 +36,13 @@ export async function dnsWishFromFiles(world: World, source: ConfigSource): Prom
       hint: "give listen.dns a port that stays the same",
     });
   }
-  return checkedWish({ server, domains: dnsDomains(instance.plan) });
+  return checkedDelegation({ server, domains: dnsDomains(instance.plan) });
 }
 
 /** That there is something to ask for, and not too much. */
-export function checkedWish(wish: DnsWish): DnsWish {
-  const count = wish.domains.length;
-  if (count > 0 && count <= mostDomains) return wish;
+export function checkedDelegation(delegation: DnsDelegation): DnsDelegation {
+  const count = delegation.domains.length;
+  if (count > 0 && count <= mostDomains) return delegation;
   throw new PosternError(
     "config",
     count === 0

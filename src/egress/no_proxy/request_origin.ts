@@ -1,5 +1,5 @@
 /** Whom a request goes to, as every client's matcher begins: by the text of its URL. */
-export interface RequestTarget {
+export interface RequestOrigin {
   /** In lower case. */
   readonly scheme: string;
   /** As typed, without brackets. */
@@ -10,7 +10,7 @@ export interface RequestTarget {
 }
 
 /** Takes a URL apart without changing its host; undefined for what has none. */
-export function requestTarget(url: string): RequestTarget | undefined {
+export function requestOrigin(url: string): RequestOrigin | undefined {
   const [, scheme, authority] = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#\\\s]+)(?=[/?#\\]|$)/.exec(url) ?? [];
   if (scheme === undefined || authority === undefined) return undefined;
   const place = authority.slice(authority.lastIndexOf("@") + 1);
@@ -27,6 +27,6 @@ export function asciiHost(host: string): string | undefined {
 }
 
 /** The port that a request without one goes to; empty for a scheme that has none. */
-export function portOf({ scheme, port }: RequestTarget): string {
+export function portOf({ scheme, port }: RequestOrigin): string {
   return port !== "" ? port : { http: "80", ws: "80", https: "443", wss: "443" }[scheme] ?? "";
 }

@@ -10,7 +10,10 @@ export interface ClusterProxyChoice {
 }
 
 /** How an agent reaches its server: straight, or as a cluster's accepted Proxy says. Dials nothing yet. */
-export async function wayToServer(choice: ClusterProxyChoice | undefined, world: World): Promise<Transport> {
+export async function serverTransport(
+  choice: ClusterProxyChoice | undefined,
+  world: World,
+): Promise<Transport> {
   const { clock, network, files } = world;
   const direct = new Direct({ network, clock });
   if (!choice) return direct;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import "../../../src/clusters/mod.ts";
-import { fourWays } from "../../../src/egress/mod.ts";
+import { compareWithProxy } from "../../../src/egress/mod.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";
 import { WebServer } from "../../support/web_server.ts";
@@ -43,7 +43,7 @@ const rows = [
 ] as const;
 
 for (const { listed, direct, proxied, problem, hint } of rows) {
-  const name = `fourWays() of a host that is ${
+  const name = `compareWithProxy() of a host that is ${
     listed ? "" : "not "
   }listed: ${direct} directly, ${proxied} through the proxy`;
   Deno.test(name, async () => {
@@ -59,25 +59,25 @@ for (const { listed, direct, proxied, problem, hint } of rows) {
     );
     const noProxy = listed ? "a.test" : "b.test";
     const status = { httpProxy: "http://proxy.test:3128", httpsProxy: "", noProxy };
-    const ways = await fourWays("http://a.test/", status, {
+    const comparison = await compareWithProxy("http://a.test/", status, {
       parts: { clock: new FakeClock(), network },
       signal,
     });
-    assert.ok(ways);
-    assert.equal(ways.isListed, listed);
-    if (problem) assert.match(ways.problem ?? "", problem);
-    else assert.equal(ways.problem, undefined);
-    if (hint) assert.match(ways.hint ?? "", hint);
-    else assert.equal(ways.hint, undefined);
+    assert.ok(comparison);
+    assert.equal(comparison.isListed, listed);
+    if (problem) assert.match(comparison.problem ?? "", problem);
+    else assert.equal(comparison.problem, undefined);
+    if (hint) assert.match(comparison.hint ?? "", hint);
+    else assert.equal(comparison.hint, undefined);
     assert.equal(network.open, 0);
   });
 }
 
-Deno.test("fourWays() says nothing where no proxy would be asked", async () => {
+Deno.test("compareWithProxy() says nothing where no proxy would be asked", async () => {
   const network = new MemoryNetwork();
   const status = { httpProxy: "http://proxy.test", httpsProxy: "", noProxy: "" };
   const parts = { clock: new FakeClock(), network };
-  assert.equal(await fourWays("https://a.test/", status, { parts, signal }), undefined);
-  assert.equal(await fourWays("a.test", status, { parts, signal }), undefined);
+  assert.equal(await compareWithProxy("https://a.test/", status, { parts, signal }), undefined);
+  assert.equal(await compareWithProxy("a.test", status, { parts, signal }), undefined);
   assert.deepEqual(network.connects, []);
 });

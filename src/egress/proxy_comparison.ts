@@ -4,26 +4,26 @@ import { describe } from "../words/mod.ts";
 import { proxyPlace } from "./check_proxy_url.ts";
 import { goNoProxy } from "./no_proxy/no_proxy_match_go.ts";
 import type { ProxyStatus } from "./proxy_spec.ts";
-import { requestTarget } from "./no_proxy/request_target.ts";
+import { requestOrigin } from "./no_proxy/request_origin.ts";
 
 /** Whether a URL answers, with the proxy and without it, and whether that agrees with the list. */
-export interface FourWays {
+export interface ProxyComparison {
   readonly isListed: boolean;
-  readonly direct: WayResult;
-  readonly proxied: WayResult;
+  readonly direct: PathResult;
+  readonly proxied: PathResult;
   /** What is wrong, where something is: one of four sentences. */
   readonly problem?: string;
   readonly hint?: string;
 }
 
 /** What came of one way. No text in it holds a password. */
-export interface WayResult {
+export interface PathResult {
   readonly isReached: boolean;
   /** What was answered, or why nothing was. */
   readonly says: string;
 }
 
-export interface FourWaysOptions {
+export interface ProxyComparisonOptions {
   readonly signal: AbortSignal;
   readonly ca?: string;
   /** For each way, in ms; 5 s unless told. */
@@ -34,16 +34,16 @@ export interface FourWaysOptions {
  * Asks for a URL with and without the proxy, both at once, and compares with what its list says as Go reads it: only a
  * status of 200 to 299 counts. Undefined where no proxy would be asked, or the URL has no host.
  */
-export async function fourWays(
+export async function compareWithProxy(
   url: string,
   status: ProxyStatus,
-  { parts, ...options }: FourWaysOptions & { readonly parts: HttpClientParts },
-): Promise<FourWays | undefined> {
-  const target = requestTarget(url);
+  { parts, ...options }: ProxyComparisonOptions & { readonly parts: HttpClientParts },
+): Promise<ProxyComparison | undefined> {
+  const target = requestOrigin(url);
   const proxy = proxyPlace(target?.scheme === "https" ? status.httpsProxy : status.httpProxy);
   if (!target || !proxy) return undefined;
   const { HttpClient } = await import("../http/mod.ts");
-  const ask = async (by: { proxy?: typeof proxy }): Promise<WayResult> => {
+  const ask = async (by: { proxy?: typeof proxy }): Promise<PathResult> => {
     const { signal, ca, timeout = 5000 } = options;
     try {
       const client = new HttpClient(parts, { ...by, timeout, ...(ca !== undefined && { ca }) });
@@ -61,9 +61,9 @@ export async function fourWays(
   return { isListed, direct, proxied, ...verdict({ isListed, direct, proxied }) };
 }
 
-type Ways = Pick<FourWays, "isListed" | "direct" | "proxied">;
+type Outcomes = Pick<ProxyComparison, "isListed" | "direct" | "proxied">;
 
-function verdict({ isListed, direct, proxied }: Ways): Pick<FourWays, "problem" | "hint"> {
+function verdict({ isListed, direct, proxied }: Outcomes): Pick<ProxyComparison, "problem" | "hint"> {
   if (isListed ? direct.isReached : proxied.isReached) return {};
   if (!direct.isReached && !proxied.isReached) {
     return isListed
