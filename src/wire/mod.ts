@@ -34,7 +34,8 @@ export { InterimCount } from "./http1/interim_count.ts";
 export { ProtobufWriter, readProtobuf } from "./grpc/protobuf.ts";
 export { PortForwardV4, v4Data } from "./websocket/port_forward_v4.ts";
 export { metricsText, metricsType } from "./prometheus.ts";
-export { type SpdyEffect, SpdySession } from "./spdy/spdy_session.ts";
+export { loadSpdy } from "./spdy/load_spdy.ts";
+export type { SpdyEffect, SpdySession } from "./spdy/spdy_session.ts";
 export {
   decodeSocks4Reply,
   decodeSocks4Request,

@@ -133,7 +133,7 @@ function transportContract(name: string, { settings, servers = [], refused, unkn
     assert.deepEqual(await readAll(near), patternBytes(200));
   });
 
-  check("keeps a half-close: the target answers after it (K19)", async (made) => {
+  check("keeps a half-close: the target answers after it", async (made) => {
     const [near, far] = await joined(made);
     await using _near = near;
     await using _far = far;
@@ -299,7 +299,7 @@ Deno.test("reject refuses with its sentence and dials nothing", async () => {
 });
 
 for (const protocol of ["http", "socks5"] as const) {
-  Deno.test(`proxy (${protocol}) keeps the 200 bytes that come with the answer (K18)`, async () => {
+  Deno.test(`proxy (${protocol}) keeps the 200 bytes that come with the answer`, async () => {
     const early = patternBytes(200);
     const made = setting({ it: upstream(0, protocol) }, [{ protocol, early }]);
     await using near = await made.transport.dial(address, { signal });

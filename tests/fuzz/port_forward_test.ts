@@ -3,13 +3,13 @@ import fc from "fast-check";
 import * as spdy from "../../src/wire/spdy/spdy_frames.ts";
 import { PosternError } from "../../src/words/mod.ts";
 import {
-  SpdySession,
   webSocketClientFrame,
   webSocketClosePayload,
   webSocketOpcodes,
   webSocketServerFrame,
 } from "../../src/wire/mod.ts";
 import { Inflate } from "../../src/wire/spdy/inflate.ts";
+import { SpdySession } from "../../src/wire/spdy/spdy_session.ts";
 import { spdyDictionary } from "../../src/wire/spdy/spdy_dictionary.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 import { forwardReading, readAll, type Reading, spdyReading, webSocketReading } from "./readings.ts";

@@ -5,12 +5,12 @@ import { acceptFor } from "../../src/kube/mod.ts";
 import {
   Fields,
   type SpdyEffect,
-  SpdySession,
   webSocketClosePayload,
   webSocketOpcodes,
   WebSocketReader,
   webSocketServerFrame,
 } from "../../src/wire/mod.ts";
+import { SpdySession } from "../../src/wire/spdy/spdy_session.ts";
 import { memoryPair } from "./memory_conn.ts";
 
 /** What is behind a port: the pod's end of a connection, or what the kubelet says of it. */
