@@ -198,7 +198,7 @@ export interface HopInfo {
   readonly hosts?: readonly { readonly host: string; readonly address: string }[];
   /** Why it cannot be used, and what to do about that. */
   readonly problem?: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }
 
 export interface LoserInfo {

@@ -15,7 +15,7 @@ export interface Finding {
   readonly name: string;
   readonly state: "ok" | "warning" | "failed" | "skipped";
   readonly detail: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   /** The exit code that this failure asks for instead of 7. */
   readonly exit?: number;
 }
@@ -59,7 +59,7 @@ function* configFindings(report: unknown): Generator<Finding> {
   if (!isReport(report)) {
     const { message, hint } = asPosternError(report);
     // Nothing was checked in a file that cannot be read.
-    yield { name, state: "failed", detail: message, ...(hint !== undefined && { hint }), exit: 4 };
+    yield { name, state: "failed", detail: message, hint, exit: 4 };
     return;
   }
   const { path, isThere, errors, warnings, loaded } = report;
@@ -81,7 +81,7 @@ async function directoryFinding({ files, places }: World): Promise<Finding> {
     return { name, state: "ok", detail: `${places.runtime} is ours and closed to others` };
   } catch (error) {
     const { message, hint } = asPosternError(error);
-    return { name, state: "failed", detail: message, ...(hint !== undefined && { hint }) };
+    return { name, state: "failed", detail: message, hint };
   }
 }
 
@@ -135,7 +135,7 @@ function* instanceFindings(
       name: `cluster of "${transport}"`,
       state: "failed",
       detail: `its Services are unknown, and targets that may be the cluster's are refused: ${table.reason}`,
-      ...(table.hint !== undefined && { hint: table.hint }),
+      hint: table.hint,
     };
   }
   for (const { name: transport, state, lastError, hint } of transports) {
@@ -145,7 +145,7 @@ function* instanceFindings(
       name: `transport "${transport}"`,
       state: "failed",
       detail,
-      ...(hint !== undefined && { hint }),
+      hint,
     };
   }
 }
@@ -175,7 +175,7 @@ async function* portFindings(
         } catch (error) {
           const { message, hint, detail } = asPosternError(await withOwner(world, error).catch(() => error));
           if (mayBeMissing && detail === "network") continue;
-          yield { name, state: "failed", detail: message, ...(hint !== undefined && { hint }) };
+          yield { name, state: "failed", detail: message, hint };
         }
       }
     }

@@ -26,7 +26,7 @@ export async function* dnsPortFindings(
     } catch (error) {
       const { message, hint, detail } = asPosternError(await withOwner(world, error).catch(() => error));
       if (mayBeMissing && detail === "network") continue;
-      yield { name, state: "failed", detail: message, ...(hint !== undefined && { hint }) };
+      yield { name, state: "failed", detail: message, hint };
     }
   }
 }

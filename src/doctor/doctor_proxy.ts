@@ -31,7 +31,7 @@ export async function* proxyPathFindings(
       yield { name, state: "skipped", detail };
     } else if (comparison.problem !== undefined) {
       const { problem, hint } = comparison;
-      yield { name, state: "failed", detail: problem, ...(hint !== undefined && { hint }) };
+      yield { name, state: "failed", detail: problem, hint };
     } else {
       const by = comparison.isListed ? "directly, as NO_PROXY says" : "through the proxy";
       yield { name, state: "ok", detail: `it is reached ${by}` };

@@ -12,7 +12,7 @@ export interface InfrastructureFacts {
   /** The URL of the API server inside of the cluster. */
   readonly internalApi: string;
   /** `AWS`, `Azure`, `GCP`, `OpenStack`, `BareMetal`, `VSphere`, `None` and others; absent where the status has none. */
-  readonly platform?: string;
+  readonly platform?: string | undefined;
   /** Absent where the status has no part of its own for AWS. */
   readonly aws?: { readonly region: string };
   readonly azure?: { readonly cloudName: string; readonly armEndpoint: string };

@@ -8,11 +8,11 @@ import type { ProxySpec } from "./proxy_spec.ts";
 
 export interface ReadinessOptions {
   /** PEM certificates trusted besides the system's: the proposed ones. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** How often each endpoint is asked before it counts as not ready; 3 unless told. */
   readonly attempts?: number;
   /** How long one attempt may take with all its redirects, in ms; 10 s unless told. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
   /** Between two attempts, in ms; 1 s unless told. */
   readonly pause?: number;
 }
@@ -79,7 +79,7 @@ async function probe(
   const { clock } = parts;
   const begin = clock.now();
   for (let attempt = 1;; attempt++) {
-    const outcome = await attemptOnce(asked, parts, { signal, timeout, ...(ca !== undefined && { ca }) });
+    const outcome = await attemptOnce(asked, parts, { signal, timeout, ca });
     if (outcome.isReady || attempt >= attempts) {
       const endpoint = maskedUrl(asked.endpoint);
       return { endpoint, ...outcome, attempts: attempt, ms: Math.round(clock.now() - begin) };
@@ -92,7 +92,7 @@ async function probe(
 async function attemptOnce(
   { endpoint, proxy }: Asked,
   parts: HttpClientParts,
-  { signal, timeout, ca }: { signal: AbortSignal; timeout: number; ca?: string },
+  { signal, timeout, ca }: { signal: AbortSignal; timeout: number; ca?: string | undefined },
 ): Promise<Outcome> {
   const place = proxyPlace(proxy);
   if (!place) return { isReady: false, failure: "there is no proxy to ask it through" };

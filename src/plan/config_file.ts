@@ -30,7 +30,7 @@ import { fleetOfMapping, type StoredFleet, storedFleet } from "./stored_fleet.ts
 
 export interface ConfigSource {
   /** The file; where the environment or the platform says when absent. */
-  readonly config?: string;
+  readonly config?: string | undefined;
   readonly overrides?: Overrides;
   /** The configuration itself, in the place of a file. */
   readonly text?: string;

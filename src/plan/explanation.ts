@@ -42,6 +42,6 @@ function hopInfo({ name, type, transport }: BuiltTransport, target: Target | und
     type,
     ...(typeof detail === "string" && { detail }),
     ...(hops.length > 0 && { hosts: hops.map(({ host, address }) => ({ host, address })) }),
-    ...(state === "unusable" && { problem: lastError ?? state, ...(hint !== undefined && { hint }) }),
+    ...(state === "unusable" && { problem: lastError ?? state, hint }),
   };
 }

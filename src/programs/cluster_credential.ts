@@ -10,7 +10,7 @@ import { connectInstance } from "../instances/mod.ts";
 export interface CredentialRequest {
   readonly cluster: ExecCluster;
   /** A token that a person has got elsewhere. */
-  readonly given?: string;
+  readonly given?: string | undefined;
   /** For a door to go through where the cluster names none. */
   readonly source: ConfigSource;
   readonly log: Log;
@@ -37,7 +37,7 @@ export async function clusterCredential(
   const ca = cluster.ca ?? await trustedAuthority(world, api);
   await using way = new ClusterPath(world, { cluster, source, log });
   return await signInToOpenShift(
-    { api, ...(ca !== undefined && { ca }), ...(given !== undefined && { given }) },
+    { api, ca, given },
     { world, log, dial: way.dial, say: (text) => world.terminal.err(text) },
     { signal },
   );

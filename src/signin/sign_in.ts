@@ -20,7 +20,7 @@ export interface SignInOptions {
   /** The address of the provider's discovery document. */
   readonly discoveryUrl: string;
   /** PEM certificates trusted besides the system's. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** How a person may be asked: with a browser, with a code for another device, or not at all, as in a daemon. */
   readonly method?: "browser" | "device" | "none";
   /** Whether a person may be asked although no terminal is there. */
@@ -28,7 +28,7 @@ export interface SignInOptions {
   /** How long a person has, in ms; 5 minutes unless told. */
   readonly timeLimit?: number;
   /** In place of 18000, which is what is registered. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   readonly scopes?: readonly string[];
   /** A token that the API did not take: it is not given again. */
   readonly refused?: string;
@@ -40,9 +40,9 @@ export interface SignInParts {
   readonly world: Pick<World, "clock" | "files" | "network" | "places" | "process" | "terminal">;
   readonly log: Log;
   /** How the provider is reached; straight unless told. */
-  readonly dial?: Dialer;
+  readonly dial?: Dialer | undefined;
   /** Says something to the person; on stderr unless told. */
-  readonly say?: (text: string) => Promise<void>;
+  readonly say?: ((text: string) => Promise<void>) | undefined;
 }
 
 /** Somebody who is signed in. */
@@ -113,7 +113,7 @@ export async function signOut(
   await cache.forget(key);
   if (tokens?.refreshToken === undefined) return tokens !== undefined;
   try {
-    const provider = await discover(options, { world, log, ...(dial && { dial }) }, {
+    const provider = await discover(options, { world, log, dial }, {
       signal,
       timeout: 5000,
     });
@@ -219,7 +219,7 @@ class SignIn {
     const say = this.#say;
     const tokens = method === "device"
       ? await signInByDevice(provider, { world, say }, { signal })
-      : await signInByBrowser(provider, { world, log, say }, { signal, ...(port !== undefined && { port }) });
+      : await signInByBrowser(provider, { world, log, say }, { signal, port });
     await this.#cache.keep(this.#key, tokens);
     return signedIn(tokens, "person");
   }

@@ -78,7 +78,7 @@ export class SignInCallback implements AsyncDisposable {
   static async open(
     port: number,
     parts: CallbackParts,
-    { place = usualPlace, signal }: { place?: CallbackPlace; signal: AbortSignal },
+    { place = usualPlace, signal }: { place?: CallbackPlace | undefined; signal: AbortSignal },
   ): Promise<SignInCallback> {
     const listening: Listening[] = [];
     try {

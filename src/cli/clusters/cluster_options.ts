@@ -56,7 +56,7 @@ export async function readKnownClusters(
   { globals: { config } }: Pick<RunContext, "globals">,
 ): Promise<Fleet> {
   const { readFleet } = await import("../../fleet/mod.ts");
-  const fleet = await readFleet(world, config === undefined ? {} : { config });
+  const fleet = await readFleet(world, { config });
   await tellNotes(world, fleet.notes);
   return fleet;
 }
@@ -74,8 +74,8 @@ export async function openPrograms(
 ): Promise<ClusterPrograms> {
   const { ClusterPrograms } = await import("../../programs/mod.ts");
   return await ClusterPrograms.open(world, fleet, {
-    ...(config !== undefined && { config }),
-    ...(id !== undefined && { id }),
+    config,
+    id,
     trustsFirstUse,
     version,
     log,

@@ -64,7 +64,7 @@ function commandNamed(name: string, form: (rest: string) => string): Command {
         passphraseFile,
         log,
         say: (note) => tellNotes(world, [note]),
-        ...(config !== undefined && { config }),
+        config,
       }, { signal });
       await tellNotes(world, notes);
       const { emergencyKubeconfig } = await import("../../emergency/mod.ts");

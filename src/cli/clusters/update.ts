@@ -97,7 +97,7 @@ async function update(
     tokenFile,
   } = values;
   const { importKharon, updateCatalogues } = await import("../../fleet/mod.ts");
-  const source = config === undefined ? {} : { config };
+  const source = { config };
   if (fromKharon) {
     const other = name ?? (lieutenantUrl && "--lieutenant-url") ??
       (device ? "--device" : tokenFile && "--token-file");

@@ -135,7 +135,7 @@ export async function runAgent(
     {
       server: { host: values.host, port: values.port },
       tls: tlsFiles(values),
-      ...(token !== undefined && { tokenFile: token }),
+      tokenFile: token,
       id: values.id ?? (process.env("PROXY_AGENT_ID") || crypto.randomUUID()),
       identifiers: values.identifiers,
       health: { host: values.healthAddress, port: values.healthPort },
@@ -147,7 +147,7 @@ export async function runAgent(
           namespace,
           selector: selectorOf(parseLabels(label)),
           source: source === "max" ? "max" : "default",
-          ...(kubeconfig !== undefined && { kubeconfig }),
+          kubeconfig,
         },
       },
       ...values.clusterProxy && { clusterProxy: kubeconfig === undefined ? {} : { kubeconfig } },

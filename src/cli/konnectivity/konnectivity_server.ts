@@ -186,7 +186,7 @@ export async function runServer(values: Values, world: World, { log, signal }: R
       agentTls: tlsFiles(agents),
       ...minVersion && { minVersion },
       cluster: {
-        ...(kubeconfig !== undefined && { kubeconfig }),
+        kubeconfig,
         ...tokens && { tokens },
         ...keepsLease && { lease: { namespace: leaseNamespace, labels: parseLabels(leaseLabel) } },
       },

@@ -189,7 +189,7 @@ export class CatalogueAccess implements AsyncDisposable {
   get #signInParts(): SignInParts {
     const { log, say } = this.#method;
     const { dial } = this.#provider;
-    return { world: this.#world, log, ...(dial && { dial }), ...(say && { say }) };
+    return { world: this.#world, log, dial, say };
   }
 
   #signInOptions(signal: AbortSignal): Promise<SignInOptions> {
@@ -224,8 +224,8 @@ export class CatalogueAccess implements AsyncDisposable {
       clientId,
       discoveryUrl,
       method,
-      ...(ca !== undefined && { ca }),
-      ...(port !== undefined && { port }),
+      ca,
+      port,
     };
   }
 }

@@ -9,7 +9,7 @@ export async function dialByConnect(
   target: Target,
   { signal, onStep }: DialOptions,
 ): Promise<Conn> {
-  const conn = await reach.connect([], { signal, ...(onStep && { onStep }) });
+  const conn = await reach.connect([], { signal, onStep });
   using _drop = whenAborted(signal, () => conn.abort(signal.reason));
   try {
     onStep?.(`reached ${reach.label}`);

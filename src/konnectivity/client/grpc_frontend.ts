@@ -83,7 +83,7 @@ export class GrpcFrontend implements AsyncDisposable {
       scheme: this.#reach.isSecure ? "https" : "http",
       metadata: [posternMark],
     });
-    const first = await this.#connection({ signal, ...(onStep && { onStep }) });
+    const first = await this.#connection({ signal, onStep });
     onStep?.(`reached ${this.#reach.label}`);
     try {
       return await first.request(fields, { signal });
@@ -91,7 +91,7 @@ export class GrpcFrontend implements AsyncDisposable {
       signal.throwIfAborted();
       // It ended between two dials: that is seen only when it is used.
       if (first.isOpen) throw error;
-      const second = await this.#connection({ signal, ...(onStep && { onStep }) });
+      const second = await this.#connection({ signal, onStep });
       return await second.request(fields, { signal });
     }
   }
@@ -144,7 +144,7 @@ export class GrpcFrontend implements AsyncDisposable {
     const late = () => new PosternError("timeout", `Cannot reach ${this.#reach.label}: it does not answer`);
     const conn = await within(
       { clock: this.#clock, ms: openLimit, signal: this.#stop.signal, error: late },
-      (signal) => this.#reach.connect(["h2"], { signal, ...(onStep && { onStep }) }),
+      (signal) => this.#reach.connect(["h2"], { signal, onStep }),
     );
     const connection = new Http2Connection(conn, { role: "client", clock: this.#clock, connectionWindow });
     this.#connections.add(connection);

@@ -15,7 +15,7 @@ export interface AgentPortDeps {
   /** What agents are told, so that each finds all servers. */
   readonly server: { readonly id: string; count(): number };
   /** Judges an agent's token where certificates do not; `auth` when it is refused. Without it tokens are not asked for. */
-  readonly authenticate?: (token: string, options: { signal: AbortSignal }) => Promise<void>;
+  readonly authenticate?: ((token: string, options: { signal: AbortSignal }) => Promise<void>) | undefined;
   /** How long, in ms, an agent may be silent before it is asked for a sign of life; never longer than is usual here. */
   readonly pulse?: number;
   readonly packets?: PacketCount;

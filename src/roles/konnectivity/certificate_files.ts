@@ -75,7 +75,7 @@ export async function writeCertificates(
         span: { from: now, to },
         ...(before && { key: before.key }),
       });
-      await place.write(leaf.name, { cert, ...(keyPem !== undefined && { key: keyPem }) });
+      await place.write(leaf.name, { cert, key: keyPem });
       written.push({ path: place.issued(leaf.name), notAfter: to });
     }
   }
@@ -124,7 +124,10 @@ class Place {
   }
 
   /** The key first: a certificate without it is of no use. */
-  async write(name: string, { cert, key }: { readonly cert: string; readonly key?: string }): Promise<void> {
+  async write(
+    name: string,
+    { cert, key }: { readonly cert: string; readonly key?: string | undefined },
+  ): Promise<void> {
     if (key !== undefined) await this.#files.replace(this.#key(name), key, { mode: 0o600 });
     await this.#files.replace(this.issued(name), cert, { mode: 0o644 });
   }

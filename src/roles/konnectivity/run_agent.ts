@@ -18,7 +18,7 @@ export interface KonnectivityAgentSettings {
   /** The port for agents of the server, or of a balancer in front of many. */
   readonly server: Target;
   readonly tls: TlsFiles;
-  readonly tokenFile?: string;
+  readonly tokenFile?: string | undefined;
   readonly id: string;
   readonly identifiers: string;
   readonly health: Endpoint;
@@ -30,7 +30,7 @@ export interface KonnectivityAgentSettings {
   /** By whose Leases servers are counted. */
   readonly leases?: {
     /** The cluster it runs in when absent. */
-    readonly kubeconfig?: string;
+    readonly kubeconfig?: string | undefined;
     readonly namespace: string;
     readonly selector: string;
     /** What is believed of Leases and of what servers say: the Leases, or the larger number. */

@@ -15,7 +15,7 @@ export interface SidecarSettings {
   readonly health?: string;
   /** Whether everybody who reaches it may use it. */
   readonly isOpen: boolean;
-  readonly user?: { readonly name: string; readonly passwordFile: string };
+  readonly user?: { readonly name: string; readonly passwordFile: string } | undefined;
   /** Of the guest cluster, merged as kubectl does; names are left to the agent without any. */
   readonly kubeconfigs?: readonly string[];
   readonly names: {

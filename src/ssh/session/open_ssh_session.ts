@@ -31,7 +31,7 @@ export async function openSshSession(
   { deps, signal, onStep }: {
     readonly deps: OpenSshSessionDeps;
     readonly signal: AbortSignal;
-    readonly onStep?: (step: string) => void;
+    readonly onStep?: ((step: string) => void) | undefined;
   },
 ): Promise<SshSession> {
   const label = sshLabel(host);

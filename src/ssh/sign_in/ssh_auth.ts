@@ -29,7 +29,7 @@ export interface SshSignInOptions {
   /** Absent where nobody can be asked. */
   readonly prompt?: Prompt;
   readonly signal: AbortSignal;
-  readonly onStep?: (step: string) => void;
+  readonly onStep?: ((step: string) => void) | undefined;
 }
 
 /** Signs in by every way that both sides allow (RFC 4252); the error tells what was tried and what would help. */
