@@ -1,4 +1,3 @@
-import { jsonIn } from "../core/mod.ts";
 import { isMapping } from "../config/mod.ts";
 import type { Files } from "../world/mod.ts";
 import { PosternError } from "../words/mod.ts";
@@ -70,8 +69,12 @@ export function readKharonMapping(content: string, path: string): SuffixMapping 
 }
 
 function parsed(content: string, path: string): Readonly<Record<string, unknown>> {
-  const value = jsonIn(content);
-  if (value === undefined) throw unreadable(path, "it is not JSON");
+  let value: unknown;
+  try {
+    value = JSON.parse(content);
+  } catch (cause) {
+    throw unreadable(path, "it is not JSON", cause);
+  }
   if (!isMapping(value)) throw unreadable(path, "it is not an object");
   return value;
 }

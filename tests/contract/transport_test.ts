@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Conn, Tasks, type Transport } from "../../src/core/mod.ts";
 import { type ErrorCode, PosternError } from "../../src/words/mod.ts";
 import type { Listening, Network } from "../../src/world/mod.ts";
-import { buildTransports, type Transports, type TransportsSettings } from "../../src/transports/mod.ts";
+import { buildTransports, type BuiltTransports, type TransportsSettings } from "../../src/transports/mod.ts";
 import { createNetwork } from "../../src/runtime/network/network.ts";
 import { FakeClock, settle } from "../support/fake_clock.ts";
 import { readAll } from "../support/memory_conn.ts";
@@ -17,7 +17,7 @@ import { recordingLog } from "../support/recording_log.ts";
 /** A transport in a small network: it reaches `192.0.2.7` and, by name, `web.example`. */
 interface Setting {
   readonly network: MemoryNetwork;
-  readonly transports: Transports;
+  readonly transports: BuiltTransports;
   readonly transport: Transport;
   /** Listens where the targets are. */
   readonly target: Listening;

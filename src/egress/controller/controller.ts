@@ -27,7 +27,7 @@ import { FencedObjects } from "./fenced_objects.ts";
 import { clusterName, configNamespace, installConfig, kinds, managedBundle } from "./kinds.ts";
 import { Notes } from "./notes.ts";
 import { uidOf } from "./ownership.ts";
-import { type Accepted, type Probe, ProxyReconciler, statusOf } from "./proxy_reconciler.ts";
+import { type Accepted, type Probe, ProxyReconciler, proxyStatusOf } from "./proxy_reconciler.ts";
 import { WorkQueue } from "./work_queue.ts";
 import { workloadKinds, WorkloadTargets } from "./workload_targets.ts";
 
@@ -231,7 +231,7 @@ class Term implements AsyncDisposable {
         if (name === clusterName) {
           // Conditions are ours: to have written some is no reason to look again.
           const now = JSON.stringify(
-            isMapping(object) ? [uidOf(object), object["spec"], statusOf(object)] : [],
+            isMapping(object) ? [uidOf(object), object["spec"], proxyStatusOf(object)] : [],
           );
           if (now !== seen) look();
           seen = now;

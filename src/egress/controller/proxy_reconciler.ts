@@ -176,7 +176,7 @@ export class ProxyReconciler {
       const written = await this.#patchStatus(proxy, { conditions }, false, options);
       if (written !== "done") return written;
     }
-    await this.#parts.onAccepted({ status: statusOf(proxy), bundle: textOf(managed) ?? lost });
+    await this.#parts.onAccepted({ status: proxyStatusOf(proxy), bundle: textOf(managed) ?? lost });
     const reported = await this.#report({ conditions, endpoints }, before, options);
     return unwritten ? "again" : reported;
   }
@@ -277,7 +277,7 @@ function isOutage(error: unknown): boolean {
 }
 
 /** The three accepted texts of a Proxy; empty where there is none. */
-export function statusOf(proxy: KubeObject | undefined): ProxyStatus {
+export function proxyStatusOf(proxy: KubeObject | undefined): ProxyStatus {
   const status = proxy?.["status"];
   const text = (key: string): string => {
     const value = isMapping(status) ? status[key] : undefined;
@@ -287,7 +287,7 @@ export function statusOf(proxy: KubeObject | undefined): ProxyStatus {
 }
 
 function isSameStatus(proxy: KubeObject, wanted: ProxyStatus): boolean {
-  const has = statusOf(proxy);
+  const has = proxyStatusOf(proxy);
   return has.httpProxy === wanted.httpProxy && has.httpsProxy === wanted.httpsProxy &&
     has.noProxy === wanted.noProxy;
 }
