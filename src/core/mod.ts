@@ -1,3 +1,4 @@
+export { backoff } from "./backoff.ts";
 export { decodeBase64, encodeBase64, pemBlock } from "./base64.ts";
 export { type Bytes, isSameBytes, joinBytes } from "./bytes.ts";
 export { type Clock, Deadlines, leastStall, limitTime, pause, within } from "./clock.ts";
@@ -45,5 +46,6 @@ export { bufferSizes, giveBuffer, takeAtMost, takeBuffer } from "./streams/spare
 export { sha256 } from "./sha256.ts";
 export { StreamedConn } from "./streams/streamed_conn.ts";
 export { Tasks } from "./tasks.ts";
+export { transportClosed } from "./transport_closed.ts";
 export { Turns, unlessAborted } from "./turns.ts";
 export { whenAborted } from "./when_aborted.ts";

@@ -1,4 +1,5 @@
 import type { Clock, Conn } from "../../core/mod.ts";
+import { Pulse, type PulseTimes } from "../../mux/mod.ts";
 import { describe, PosternError } from "../../words/mod.ts";
 import {
   PortForwardV4,
@@ -9,13 +10,12 @@ import {
 } from "../../wire/mod.ts";
 import { podName, type PodPort } from "./forward_api.ts";
 import { forwardFailure } from "./forward_failure.ts";
-import { ForwardPulse } from "./forward_pulse.ts";
 import { ForwardStream } from "./forward_stream.ts";
 
 export interface ForwardV4Options {
   readonly clock: Clock;
   readonly target: PodPort;
-  readonly pulse: { readonly quiet: number; readonly patience: number; readonly keepalive: number };
+  readonly pulse: PulseTimes;
   readonly onOver: () => void;
 }
 
@@ -29,7 +29,7 @@ export class ForwardV4 {
   readonly #options: ForwardV4Options;
   readonly #webSocket = new WebSocketReader("client");
   readonly #forward = new PortForwardV4();
-  readonly #pulse: ForwardPulse;
+  readonly #pulse: Pulse;
   #said = "";
   #writing: Promise<void> = Promise.resolve();
   #waiting = 0;
@@ -48,12 +48,13 @@ export class ForwardV4 {
       onTaken: () => this.#resume?.(),
       onOver: () => this.#over(undefined),
     }, { peer: `${podName(target)}:${target.port}`, carriesHalfClose: false });
-    this.#pulse = new ForwardPulse({
+    this.#pulse = new Pulse({
       clock,
       ...options.pulse,
       ask: () => this.#write(webSocketClientFrame(webSocketOpcodes.ping, 0, () => {})),
       onDead: (silence) => this.#fail(new Error(`nothing was heard for ${Math.round(silence / 1000)} s`)),
     });
+    this.#pulse.start();
     this.#read();
   }
 

@@ -10,7 +10,7 @@ import {
   socks5Commands,
   socks5Methods,
 } from "../wire/mod.ts";
-import { type Asking, noAnswer } from "../http/mod.ts";
+import { type Asking, noAnswer } from "./proxy_asking.ts";
 
 /** Asks a SOCKS5 proxy for a connection to the target (RFC 1928), names as names: the tunnel, or why there is none. */
 export async function socks5Connect(
