@@ -1,17 +1,21 @@
-import { sshConfig } from "../src/wire/mod.ts";
+import {
+  type SshOption,
+  sshOptions,
+  sshStructureWords,
+} from "../src/ssh/config/language/ssh_config_options.ts";
 import { table } from "./reference_page.ts";
 
 /** Every option of the ssh configuration with its class, as the code has it. */
 export function sshOptionsTable(): string {
-  const structure = sshConfig.sshStructureWords.map((name) => ({ name, class: "honoured" as const }));
-  const options: sshConfig.SshOption[] = [...structure, ...sshConfig.sshOptions.values()];
+  const structure = sshStructureWords.map((name) => ({ name, class: "honoured" as const }));
+  const options: SshOption[] = [...structure, ...sshOptions.values()];
   const rows = options
     .sort((one, other) => one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1)
     .map((option) => [`\`${option.name}\``, option.class, remark(option)]);
   return table(["option", "class", "but"], rows);
 }
 
-function remark({ note, unless = [] }: sshConfig.SshOption): string {
+function remark({ note, unless = [] }: SshOption): string {
   const values = unless.map((value) => `\`${value}\``).join(", ");
   const exception = values === "" ? [] : [`nothing is said of ${values}`];
   return [...(note === undefined ? [] : [note]), ...exception].join("; ");

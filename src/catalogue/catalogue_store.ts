@@ -1,5 +1,5 @@
 import { isMapping } from "../config/mod.ts";
-import { type Clock, pause } from "../core/mod.ts";
+import { type Clock, jsonIn, pause } from "../core/mod.ts";
 import { describe, PosternError } from "../words/mod.ts";
 import type { Files, Stores } from "../world/mod.ts";
 import type { Catalogue } from "../clusters/mod.ts";
@@ -182,12 +182,8 @@ export class CatalogueStore {
     const path = this.#copyPath;
     const text = await this.#files.readTextIfThere(path, { limit: snapshotLimit });
     if (text === undefined) return undefined;
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      throw damagedStore(path, "it is no JSON");
-    }
+    const value = jsonIn(text);
+    if (value === undefined) throw damagedStore(path, "it is not JSON");
     const { format, catalogues } = isMapping(value) ? value : {};
     if (format === undefined || !Array.isArray(catalogues)) {
       throw damagedStore(path, "it is no list of catalogues");

@@ -1,5 +1,5 @@
 import { isMapping } from "../config/mod.ts";
-import { hexText } from "../core/mod.ts";
+import { hexText, joinBytes, jsonIn, sha256 } from "../core/mod.ts";
 import { type Store, type StoreChange, type StoreKey, storeLimits } from "../world/mod.ts";
 import type { Catalogue } from "../clusters/mod.ts";
 import { damagedStore, demandKnownFormat, readStoredCatalogue, storedFormat } from "./stored_catalogue.ts";
@@ -90,7 +90,7 @@ export class Generations {
       }
       await this.#store.commit(changes);
     }
-    return { generation, pieces: count, sha256: await sha256(bytes) };
+    return { generation, pieces: count, sha256: hexText(await sha256(bytes)) };
   }
 
   /** Undefined where pieces are missing: then another process has just written a newer generation. */
@@ -98,13 +98,10 @@ export class Generations {
     const found = await this.#store.list([...pieces, generation]);
     const parts = found.flatMap(({ value }) => value instanceof Uint8Array ? [value] : []);
     if (parts.length !== count) return undefined;
-    const bytes = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-    let at = 0;
-    for (const part of parts) {
-      bytes.set(part, at);
-      at += part.length;
+    const bytes = joinBytes(parts);
+    if (hexText(await sha256(bytes)) !== sum) {
+      throw damagedStore(this.#path, "a part of a catalogue has changed");
     }
-    if (await sha256(bytes) !== sum) throw damagedStore(this.#path, "a part of a catalogue has changed");
     return readStoredCatalogue(JSON.parse(new TextDecoder().decode(bytes)), this.#path);
   }
 
@@ -137,14 +134,7 @@ function written(value: unknown): Uint8Array<ArrayBuffer> {
 
 function plain(value: unknown, path: string): unknown {
   if (!(value instanceof Uint8Array)) return value;
-  try {
-    return JSON.parse(new TextDecoder().decode(value));
-  } catch {
-    throw damagedStore(path, "it holds something that is no JSON");
-  }
-}
-
-async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return hexText(sum);
+  const read = jsonIn(value);
+  if (read === undefined) throw damagedStore(path, "it holds something that is not JSON");
+  return read;
 }

@@ -1,7 +1,7 @@
 import { isMapping } from "../config/mod.ts";
 import type { Files } from "../world/mod.ts";
 import { PosternError } from "../words/mod.ts";
-import type { Catalogue, FactWarning, Mapping } from "../clusters/mod.ts";
+import type { Catalogue, FactWarning, SuffixMapping } from "../clusters/mod.ts";
 import { readClusters } from "./read_clusters.ts";
 
 export interface KharonCacheOptions {
@@ -54,7 +54,7 @@ function readKharonInventory(content: string, path: string): ReturnType<typeof r
  * Reads a mapping of kharon in any of its forms: suffix to jump host alone, or `{ version: 1, mapping: {…} }`, later
  * with a list of suffixes beside it that go direct.
  */
-export function readKharonMapping(content: string, path: string): Mapping {
+export function readKharonMapping(content: string, path: string): SuffixMapping {
   const value = parsed(content, path);
   if (!Object.hasOwn(value, "version")) return { jumphosts: jumphostsOf(value, path), direct: [] };
   demandVersion(value["version"], path);

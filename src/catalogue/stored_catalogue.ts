@@ -1,6 +1,6 @@
 import { isMapping } from "../config/mod.ts";
 import { PosternError } from "../words/mod.ts";
-import type { Catalogue, Mapping } from "../clusters/mod.ts";
+import type { Catalogue, SuffixMapping } from "../clusters/mod.ts";
 import { readClusters } from "./read_clusters.ts";
 
 /** The form in which catalogues are stored; a larger number is that of a newer postern. */
@@ -40,7 +40,7 @@ export function damagedStore(path: string, why: string): PosternError {
   return new PosternError("config", `Cannot use "${path}": it is damaged: ${why}`, { detail: "damaged" });
 }
 
-function readMapping(value: unknown): Mapping | undefined {
+function readMapping(value: unknown): SuffixMapping | undefined {
   if (!isMapping(value) || !isMapping(value["jumphosts"])) return undefined;
   const jumphosts = Object.entries(value["jumphosts"]).filter(isTextEntry);
   const direct = Array.isArray(value["direct"])

@@ -2,7 +2,7 @@ import type { CommandLine } from "../permissions/mod.ts";
 import type { World } from "../world/mod.ts";
 import { kubectl, oc, shell } from "./clusters/cluster_programs.ts";
 import clusters from "./clusters/clusters.ts";
-import type { Context } from "./line/command.ts";
+import type { CommandContext } from "./line/command.ts";
 import { type CommandGroup, runCommandLine } from "./line/command_line.ts";
 import execCredential from "./clusters/exec_credential.ts";
 
@@ -13,7 +13,7 @@ const quickCommands: CommandGroup = {
 };
 
 /** Runs one command line to its end; the answer is the exit code. */
-export async function run(line: CommandLine, world: World, context: Context): Promise<number> {
+export async function run(line: CommandLine, world: World, context: CommandContext): Promise<number> {
   const isQuick = quickCommands.commands.some(({ name }) => name === line.name);
   const groups = isQuick ? [quickCommands] : (await import("./line/all_commands.ts")).commandGroups;
   return await runCommandLine(line, world, { ...context, groups });

@@ -22,11 +22,11 @@ export interface Catalogue {
   readonly fetched: string;
   readonly clusters: readonly Cluster[];
   /** Routes that a source gave beside its clusters. */
-  readonly mapping?: Mapping;
+  readonly mapping?: SuffixMapping;
 }
 
 /** Suffixes and where they go, without the clusters they belong to. */
-export interface Mapping {
+export interface SuffixMapping {
   /** Suffix to jump host. */
   readonly jumphosts: Readonly<Record<string, string>>;
   readonly direct: readonly string[];

@@ -6,7 +6,7 @@ export {
   factOf,
   type Facts,
   type FactWarning,
-  type Mapping,
+  type SuffixMapping,
 } from "./cluster.ts";
 export { type ClusterEndpoint, type EndpointKind, endpointsOf } from "./cluster_endpoints.ts";
 export { addressesOf, mayHaveCredentials, textOf } from "./cluster_facts.ts";

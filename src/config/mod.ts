@@ -6,6 +6,7 @@ export { duration, formatDuration, parseDuration } from "./duration.ts";
 export { file } from "./file.ts";
 export { jsonSchema } from "./json_schema.ts";
 export { type ListenAddress, listenAddress, parseListenAddress, unixAddress } from "./listen_address.ts";
+export { asList, asMapping, asText, type Mapping } from "./mapping.ts";
 export { masked } from "./masked.ts";
 export { maskedUrl } from "./masked_url.ts";
 export { described, either, optional, refine, transformed } from "./modifiers.ts";

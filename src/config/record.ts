@@ -11,10 +11,10 @@ import {
 } from "./schema.ts";
 
 /** The schemas of a mapping's keys. */
-export type Fields = Readonly<Record<string, Schema<unknown>>>;
+export type RecordFields = Readonly<Record<string, Schema<unknown>>>;
 
 /** The settings that fields give: keys without fallback may be missing. */
-export type Settings<F extends Fields> = Simplified<
+export type RecordSettings<F extends RecordFields> = Simplified<
   & { readonly [K in keyof F as F[K] extends Omittable<unknown> ? never : K]: Infer<F[K]> }
   & { readonly [K in keyof F as F[K] extends Omittable<unknown> ? K : never]?: Infer<F[K]> }
 >;
@@ -29,10 +29,10 @@ export interface RecordOptions {
 }
 
 /** A mapping with known keys; unknown ones are problems that name the known ones, unless it is open. */
-export function record<const F extends Fields>(
+export function record<const F extends RecordFields>(
   fields: F,
   { describe, isOpen = false }: RecordOptions = {},
-): Schema<Settings<F>> {
+): Schema<RecordSettings<F>> {
   const known = Object.keys(fields);
   const required = known.filter((key) => !fields[key]?.optional);
   const expects = describe ?? `a mapping with ${namedKeys(known)}`;
@@ -45,7 +45,7 @@ export function record<const F extends Fields>(
       if (!isMapping(given)) return mustBe(expects, value, context);
       const isKnown = isOpen || reportUnknown(given, fields, context);
       const settings = parseFields(given, fields, context);
-      return isKnown && settings ? { ...(isOpen && given), ...settings } as Settings<F> : undefined;
+      return isKnown && settings ? { ...(isOpen && given), ...settings } as RecordSettings<F> : undefined;
     },
     json: (definitions) => ({
       type: mayBeEmpty ? ["object", "null"] : "object",
@@ -58,13 +58,13 @@ export function record<const F extends Fields>(
 }
 
 /** One of some kinds, told by its key, beside keys that all kinds share. */
-export type Kinded<K extends Fields, A extends Fields> = {
+export type Kinded<K extends RecordFields, A extends RecordFields> = {
   readonly [Name in keyof K]: Simplified<
-    { readonly kind: Name; readonly settings: Infer<K[Name]> } & Settings<A>
+    { readonly kind: Name; readonly settings: Infer<K[Name]> } & RecordSettings<A>
   >;
 }[keyof K];
 
-export interface KindedOptions<A extends Fields> {
+export interface KindedOptions<A extends RecordFields> {
   /** Keys that may stand beside the kind. */
   readonly also?: A;
   /** What one such mapping is, for messages: `a transport`. */
@@ -74,13 +74,13 @@ export interface KindedOptions<A extends Fields> {
 type NoFields = Readonly<Record<never, Schema<unknown>>>;
 
 /** A mapping with exactly one of the kinds' keys: `{ ssh: jump1, via: x }` gives `{ kind: "ssh", settings: "jump1", via: "x" }`. */
-export function kinded<const K extends Fields, const A extends Fields = NoFields>(
+export function kinded<const K extends RecordFields, const A extends RecordFields = NoFields>(
   kinds: K,
   options: KindedOptions<A> = {},
 ): Schema<Kinded<K, A>> {
-  const also: Fields = options.also ?? {};
+  const also: RecordFields = options.also ?? {};
   const names = Object.keys(kinds);
-  const fields: Fields = { ...also, ...kinds };
+  const fields: RecordFields = { ...also, ...kinds };
   const expects = `${options.describe ?? "a mapping"} with exactly one of ${names.join(", ")}`;
   const required = Object.keys(also).filter((key) => !also[key]?.optional);
   return {
@@ -118,7 +118,7 @@ export function kinded<const K extends Fields, const A extends Fields = NoFields
 
 function parseFields(
   value: Readonly<Record<string, unknown>>,
-  fields: Fields,
+  fields: RecordFields,
   context: Context,
 ): Record<string, unknown> | undefined {
   const settings: Record<string, unknown> = {};
@@ -142,7 +142,11 @@ function parseFields(
   return isRight ? settings : undefined;
 }
 
-function reportUnknown(value: Readonly<Record<string, unknown>>, fields: Fields, context: Context): boolean {
+function reportUnknown(
+  value: Readonly<Record<string, unknown>>,
+  fields: RecordFields,
+  context: Context,
+): boolean {
   let isKnown = true;
   for (const key of Object.keys(value)) {
     if (Object.hasOwn(fields, key)) continue;
@@ -154,12 +158,15 @@ function reportUnknown(value: Readonly<Record<string, unknown>>, fields: Fields,
   return isKnown;
 }
 
-function propertiesOf(fields: Fields, definitions: JsonDefinitions | undefined): Record<string, JsonSchema> {
+function propertiesOf(
+  fields: RecordFields,
+  definitions: JsonDefinitions | undefined,
+): Record<string, JsonSchema> {
   return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, field.json(definitions)]));
 }
 
 /** Keys nobody knows are hidden: what they hold may well be a secret under a misspelt name. */
-function maskFields(value: unknown, fields: Fields): unknown {
+function maskFields(value: unknown, fields: RecordFields): unknown {
   if (!isMapping(value)) return value;
   const entries = Object.entries(value).map(([key, one]): [string, unknown] => {
     const field = Object.hasOwn(fields, key) ? fields[key] : undefined;

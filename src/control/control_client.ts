@@ -11,7 +11,7 @@ import type {
   ProxyEnvironment,
   ReloadReport,
   Status,
-  Watched,
+  WatchUpdate,
 } from "./instance_state.ts";
 import { EventReader } from "./event_reader.ts";
 import { abortable, copyBody, readBody, readFinalHead } from "../http/mod.ts";
@@ -61,7 +61,7 @@ export class ControlClient {
   }
 
   /** Hands over what happens at the door as it is told, until the door closes; fails when it falls silent. */
-  async watch(told: (watched: Watched) => void | Promise<void>, { signal }: CallOptions): Promise<void> {
+  async watch(told: (watched: WatchUpdate) => void | Promise<void>, { signal }: CallOptions): Promise<void> {
     const { clock, id } = this.#options;
     const silent = new AbortController();
     const late = () =>
@@ -156,12 +156,12 @@ export class ControlClient {
     return readAnswer(body, schema, { id: this.#options.id, to: path.replace(/\?.*$/s, "") });
   }
 
-  #watched(text: string): Watched {
+  #watched(text: string): WatchUpdate {
     const of = { id: this.#options.id, to: "/v1/watch" };
     const isWhole = /^\s*\{\s*"kind"\s*:\s*"whole"/.test(text);
     return isWhole
-      ? { ...readAnswer(text, answers.whole, of), kind: "whole" } as Watched
-      : { ...readAnswer(text, answers.step, of), kind: "step" } as unknown as Watched;
+      ? { ...readAnswer(text, answers.whole, of), kind: "whole" } as WatchUpdate
+      : { ...readAnswer(text, answers.step, of), kind: "step" } as unknown as WatchUpdate;
   }
 
   async #call(

@@ -164,7 +164,7 @@ export interface WatchedStep {
 }
 
 /** What a watch tells: first the whole, then a step a second; the whole again to who could not follow. */
-export type Watched = WatchedWhole | WatchedStep;
+export type WatchUpdate = WatchedWhole | WatchedStep;
 
 /** What a reload did. A reload that fails throws `config` with all problems, and changes nothing. */
 export interface ReloadReport {
@@ -198,7 +198,7 @@ export interface HopInfo {
   readonly hosts?: readonly { readonly host: string; readonly address: string }[];
   /** Why it cannot be used, and what to do about that. */
   readonly problem?: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }
 
 export interface LoserInfo {

@@ -17,8 +17,8 @@ export type {
   TableState,
   TrafficSample,
   TransportState,
-  Watched,
   WatchedStep,
   WatchedWhole,
+  WatchUpdate,
 } from "./instance_state.ts";
 export { errorInfo } from "./error_info.ts";

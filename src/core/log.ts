@@ -1,3 +1,4 @@
+import { withEscapes } from "./escaped_text.ts";
 /** From the most to the least talkative. `error` means that someone must act. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 export const logLevels: readonly LogLevel[] = ["debug", "info", "warn", "error"];
@@ -34,7 +35,7 @@ export function createLog(options: LogOptions, context: LogFields = {}): Log {
     if (logLevels.indexOf(level) < least) return () => {};
     return (event: string, fields?: LogFields) => {
       const all = hasContext ? { ...context, ...fields } : fields ?? context;
-      options.write(plain(format(time(options.date()), level, event, all)));
+      options.write(withEscapes(format(time(options.date()), level, event, all), harmful));
     };
   };
   return {
@@ -56,17 +57,15 @@ export const silentLog: Log = createLog({
 });
 
 /** The fields of a line as the text format has them: `conn=1 reason="…"`. */
-export function formatFields(fields: LogFields): string {
-  return plain(textOf(fields)).slice(1);
+export function formatLogFields(fields: LogFields): string {
+  return withEscapes(textOf(fields), harmful).slice(1);
 }
 
-/** What JSON leaves as it is, but a terminal obeys: C1 control characters, line ends, marks that turn text around. */
+/**
+ * What JSON leaves as it is, but a terminal obeys: C1 control characters, line ends, marks that turn text around. In both
+ * formats such characters are inside quotes, where they may be written by their numbers.
+ */
 const harmful = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
-
-/** In both formats such characters are inside quotes, where they may be written by their numbers. */
-function plain(line: string): string {
-  return line.replace(harmful, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}
 
 /** A busy door has many lines in the same millisecond. */
 function isoTimes(): (date: Date) => string {

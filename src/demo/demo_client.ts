@@ -3,12 +3,12 @@ import { copyBody, joined, readFinalHead } from "../http/mod.ts";
 import { encodeRequestHead, Fields, responseFraming } from "../wire/mod.ts";
 
 /** What a site answered. */
-export interface Answer {
+export interface DemoAnswer {
   readonly status: number;
   readonly text: string;
 }
 
-export interface AskOptions {
+export interface DemoRequest {
   /** The request line's target: a path, or a whole URL for a proxy. */
   readonly target: string;
   readonly host: string;
@@ -22,8 +22,8 @@ export interface AskOptions {
 /** Sends one GET and reads the whole answer; disposes the connection. */
 export async function ask(
   conn: Conn,
-  { target, host, token, endsFirst = false, onBody }: AskOptions,
-): Promise<Answer> {
+  { target, host, token, endsFirst = false, onBody }: DemoRequest,
+): Promise<DemoAnswer> {
   await using _conn = conn;
   const fields = new Fields([
     ["Host", host],

@@ -1,6 +1,12 @@
 import { type Conn, Tasks } from "../core/mod.ts";
 import { describe } from "../words/mod.ts";
-import { type SpdyEffect, type SpdySession, webSocket } from "../wire/mod.ts";
+import {
+  type SpdyEffect,
+  type SpdySession,
+  webSocketOpcodes,
+  WebSocketReader,
+  webSocketServerFrame,
+} from "../wire/mod.ts";
 
 export interface DemoForwardsOptions {
   readonly signal: AbortSignal;
@@ -24,7 +30,7 @@ export class DemoForwards {
   readonly #client: Conn;
   readonly #options: DemoForwardsOptions;
   readonly #spdy: SpdySession;
-  readonly #webSocket = new webSocket.WebSocketReader("server");
+  readonly #webSocket = new WebSocketReader("server");
   readonly #asked = new Map<string, Asked>();
   /** The connections into the pod, by the numbers of their streams of data. */
   readonly #pods = new Map<number, Conn>();
@@ -45,7 +51,7 @@ export class DemoForwards {
       for (let count = await this.#client.read(into); count !== null; count = await this.#client.read(into)) {
         for (const effect of this.#webSocket.receive(into.subarray(0, count))) {
           if (effect.kind === "close") return;
-          if (effect.kind === "ping") await this.#sayFrame(webSocket.opcodes.pong, effect.bytes);
+          if (effect.kind === "ping") await this.#sayFrame(webSocketOpcodes.pong, effect.bytes);
           if (effect.kind !== "data") continue;
           for (const said of this.#spdy.receive(effect.bytes)) await this.#do(said, forwards);
         }
@@ -129,12 +135,12 @@ export class DemoForwards {
   }
 
   async #say(bytes: Uint8Array | undefined): Promise<void> {
-    if (bytes) await this.#sayFrame(webSocket.opcodes.binary, bytes);
+    if (bytes) await this.#sayFrame(webSocketOpcodes.binary, bytes);
   }
 
   /** One after the other; everybody who speaks waits for what was said before. */
   #sayFrame(opcode: number, bytes: Uint8Array): Promise<void> {
-    const frame = webSocket.serverFrame(opcode, bytes);
+    const frame = webSocketServerFrame(opcode, bytes);
     return this.#writing = this.#writing.then(() => this.#client.write(frame));
   }
 }

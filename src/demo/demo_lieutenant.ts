@@ -2,7 +2,7 @@ import { Deadlines, type Log, Tasks } from "../core/mod.ts";
 import { describe } from "../words/mod.ts";
 import type { Listening, World } from "../world/mod.ts";
 import { type PageRequest, type PageResponse, serveListener, serveOnlyPages } from "../listeners/mod.ts";
-import { clientId, DemoSignIn, jsonPage } from "./demo_sign_in.ts";
+import { clientId, DemoSignIn, jsonAnswer } from "./demo_sign_in.ts";
 
 /** The base domain of the cluster behind the jump host. */
 export const clusterDomain = "c-demo01.demo.internal";
@@ -73,17 +73,17 @@ export class DemoLieutenant implements AsyncDisposable {
     const signIn = await this.#signIn;
     if (path === "/") {
       const discoveryUrl = `${this.url}/sso/.well-known/openid-configuration`;
-      return jsonPage({ apiVersion: "demo", oidc: { clientId, discoveryUrl } });
+      return jsonAnswer({ apiVersion: "demo", oidc: { clientId, discoveryUrl } });
     }
     if (path === "/clusters") {
       const token = /^Bearer (.+)$/.exec(fields.get("authorization") ?? "")?.[1];
-      if (token === undefined) return jsonPage({ reason: "missing or malformed jwt" }, 400);
-      return signIn.knows(token) ? jsonPage(clusters) : jsonPage({ reason: "Unauthorized" }, 401);
+      if (token === undefined) return jsonAnswer({ reason: "missing or malformed jwt" }, 400);
+      return signIn.knows(token) ? jsonAnswer(clusters) : jsonAnswer({ reason: "Unauthorized" }, 401);
     }
     const found = path.startsWith("/sso/")
       ? await signIn.page(path.slice("/sso".length), request)
       : undefined;
-    return found ?? jsonPage({ reason: "not found" }, 404);
+    return found ?? jsonAnswer({ reason: "not found" }, 404);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

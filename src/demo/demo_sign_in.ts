@@ -1,3 +1,4 @@
+import { encodeBase64, sha256 } from "../core/mod.ts";
 import type { PageRequest, PageResponse } from "../listeners/mod.ts";
 
 /** A code that a browser was sent back with, and what has to come with it. */
@@ -43,8 +44,8 @@ export class DemoSignIn {
 
   /** One of its pages, by the path below its own address; undefined where it has none. */
   async page(path: string, { query, body }: PageRequest): Promise<PageResponse | undefined> {
-    if (path === "/.well-known/openid-configuration") return jsonPage(this.#metadata());
-    if (path === "/keys") return jsonPage({ keys: [await this.#publicKey()] });
+    if (path === "/.well-known/openid-configuration") return jsonAnswer(this.#metadata());
+    if (path === "/keys") return jsonAnswer({ keys: [await this.#publicKey()] });
     if (path === "/auth") return this.#sendBack(query);
     if (path === "/token") return await this.#redeem(new URLSearchParams(new TextDecoder().decode(body)));
     return undefined;
@@ -69,7 +70,7 @@ export class DemoSignIn {
     const redirectUri = said("redirect_uri");
     this.#codes.set(code, { nonce: said("nonce"), challenge: said("code_challenge"), redirectUri });
     const to = URL.parse(redirectUri);
-    if (said("client_id") !== clientId || !to) return jsonPage({ error: "invalid_request" }, 400);
+    if (said("client_id") !== clientId || !to) return jsonAnswer({ error: "invalid_request" }, 400);
     to.search = new URLSearchParams({ code, state: said("state") }).toString();
     return { status: 302, fields: [["Location", to.href]], body: "" };
   }
@@ -78,14 +79,13 @@ export class DemoSignIn {
     const given = form.get("code") ?? "";
     const code = this.#codes.get(given);
     this.#codes.delete(given);
-    const verifier = new TextEncoder().encode(form.get("code_verifier") ?? "");
-    const challenge = base64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", verifier)));
+    const challenge = base64Url(await sha256(form.get("code_verifier") ?? ""));
     if (code?.challenge !== challenge || code.redirectUri !== form.get("redirect_uri")) {
-      return jsonPage({ error: "invalid_grant" }, 400);
+      return jsonAnswer({ error: "invalid_grant" }, 400);
     }
     const idToken = await this.#idToken(code.nonce);
     this.#tokens.add(idToken);
-    return jsonPage({ access_token: crypto.randomUUID(), token_type: "bearer", id_token: idToken });
+    return jsonAnswer({ access_token: crypto.randomUUID(), token_type: "bearer", id_token: idToken });
   }
 
   async #idToken(nonce: string): Promise<string> {
@@ -115,10 +115,10 @@ export class DemoSignIn {
   }
 }
 
-export function jsonPage(value: unknown, status = 200): PageResponse {
+export function jsonAnswer(value: unknown, status = 200): PageResponse {
   return { status, fields: [["Content-Type", "application/json"]], body: JSON.stringify(value) };
 }
 
 function base64Url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return encodeBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

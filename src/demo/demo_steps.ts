@@ -1,6 +1,6 @@
 import { type Conn, Messages } from "../core/mod.ts";
 import { formatTarget, isPosternError, type Target } from "../words/mod.ts";
-import { socks4 } from "../wire/mod.ts";
+import { decodeSocks4Reply, encodeSocks4Request, socks4Commands, socks4Replies } from "../wire/mod.ts";
 import { ask } from "./demo_client.ts";
 import { type DemoStage, type DemoStep, expect } from "./demo_stage.ts";
 import { InstanceClient } from "./instance_client.ts";
@@ -38,10 +38,10 @@ export function demoSteps(stage: DemoStage): DemoStep[] {
       title: "by SOCKS4a",
       async run(signal) {
         const conn = await client.connect(signal);
-        await conn.write(socks4.encodeRequest({ command: socks4.commands.connect, target: site, user: "" }));
+        await conn.write(encodeSocks4Request({ command: socks4Commands.connect, target: site, user: "" }));
         const messages = new Messages(conn);
-        const reply = await messages.read(socks4.decodeReply);
-        expect(reply === socks4.replies.granted, `the door refused with ${reply}`);
+        const reply = await messages.read(decodeSocks4Reply);
+        expect(reply === socks4Replies.granted, `the door refused with ${reply}`);
         const answer = await ask(messages.goOn(), { target: "/", host: hiddenName });
         expect(answer.text.trim() === greeting, `it answered ${answer.status}`);
         return "the oldest of the protocols reaches it too";

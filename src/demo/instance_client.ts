@@ -1,7 +1,7 @@
 import type { Conn } from "../core/mod.ts";
 import { parseTarget, type Target } from "../words/mod.ts";
 import { buildTransports } from "../transports/mod.ts";
-import { type Answer, ask } from "./demo_client.ts";
+import { ask, type DemoAnswer } from "./demo_client.ts";
 import type { DemoStage } from "./demo_stage.ts";
 
 /** Programs as the door knows them: they speak one of its protocols. */
@@ -30,7 +30,7 @@ export class InstanceClient {
     return await transport.dial(target, { signal });
   }
 
-  async page(path: string, signal: AbortSignal, token?: string): Promise<Answer> {
+  async page(path: string, signal: AbortSignal, token?: string): Promise<DemoAnswer> {
     const conn = await this.connect(signal);
     return await ask(conn, {
       target: path,

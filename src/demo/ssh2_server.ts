@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { DuplexConn, type DuplexConnOptions } from "../core/mod.ts";
+import { DuplexConn, type DuplexConnOptions, isSameBytes } from "../core/mod.ts";
 
 /** The part of ssh2 that plays a server, which only the demo needs. */
 export interface Ssh2Server {
@@ -70,7 +70,7 @@ export async function loadSsh2Server(): Promise<Ssh2Server> {
     },
     isSignedBy(pair, { key, blob, signature, hashAlgo }) {
       const known = parseKey(pair.public);
-      if (known instanceof Error || !key || !sameBytes(known.getPublicSSH(), key.data)) return false;
+      if (known instanceof Error || !key || !isSameBytes(known.getPublicSSH(), key.data)) return false;
       return signature === undefined || known.verify(blob, signature, hashAlgo) === true;
     },
   };
@@ -79,10 +79,6 @@ export async function loadSsh2Server(): Promise<Ssh2Server> {
 interface ParsedKey {
   getPublicSSH(): Uint8Array;
   verify(data: Uint8Array | undefined, signature: Uint8Array, hash: string | undefined): boolean | Error;
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }
 
 /** A server's end of a channel: an `end` of ssh2's would close both directions, so the half-close is its own. */

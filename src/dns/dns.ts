@@ -1,7 +1,7 @@
 import { type Clock, type Conn, type Log, type Messages, pause, Tasks, whenAborted } from "../core/mod.ts";
 import type { Datagram, Datagrams } from "../world/mod.ts";
 import { describe } from "../words/mod.ts";
-import { dns } from "../wire/mod.ts";
+import { dnsFrameDecoder, encodeDnsFrame } from "./messages/dns_message.ts";
 import type { DnsAnswers } from "./dns_answers.ts";
 import { type DnsReply, replyTo } from "./dns_reply.ts";
 import { handshakeDeadline, type ListenerDeps, type ServeOptions } from "../listeners/mod.ts";
@@ -74,7 +74,7 @@ export async function serveDnsStream(
 ): Promise<void> {
   let isIdle = true;
   using _letGo = draining && whenAborted(draining, () => isIdle && client.abort(draining.reason));
-  const decode = dns.frameDecoder(longestQuestion);
+  const decode = dnsFrameDecoder(longestQuestion);
   try {
     while (!draining?.aborted) {
       // The time is for the question, its answer, and for the client to take it.
@@ -89,7 +89,7 @@ export async function serveDnsStream(
       dnsDeps.told?.("tcp", reply);
       // Whoever sends something else than questions will not come to it.
       if (!reply.bytes) return;
-      await client.write(dns.encodeFrame(reply.bytes));
+      await client.write(encodeDnsFrame(reply.bytes));
     }
   } catch (error) {
     if (!signal.aborted) {

@@ -1,14 +1,10 @@
-import type { dns } from "../wire/mod.ts";
-
-/** A record, and its data by type. */
-export type DnsRecord = dns.DnsRecord;
-export type DnsData = dns.DnsData;
+import type { DnsRecord, DnsType } from "./messages/dns_records.ts";
 
 /** What somebody asks for. */
 export interface DnsAsked {
   /** In lower case, without its last dot. */
   readonly name: string;
-  readonly type: dns.DnsType;
+  readonly type: DnsType;
 }
 
 /** What there is to say of a name. `zone` is the apex of what is ours around it: answers that there is nothing name it. */
@@ -16,9 +12,9 @@ export type DnsAnswer =
   | {
     readonly kind: "records";
     readonly zone: string;
-    readonly records: readonly dns.DnsRecord[];
+    readonly records: readonly DnsRecord[];
     /** What will be asked for next. */
-    readonly additionals?: readonly dns.DnsRecord[];
+    readonly additionals?: readonly DnsRecord[];
   }
   /** The name is there, or something below it, but nothing of this type. */
   | { readonly kind: "nodata"; readonly zone: string }
@@ -39,7 +35,7 @@ export const answerTtl = 5;
 const negativeTtl = 5;
 
 /** What is ours of the tree, for answers that there is nothing (RFC 2308, section 3). */
-export function zoneRecord(zone: string): dns.DnsRecord {
+export function zoneRecord(zone: string): DnsRecord {
   return {
     name: zone,
     ttl: negativeTtl,

@@ -1,6 +1,17 @@
 import { type Clock, whenAborted } from "../core/mod.ts";
 import { PosternError } from "../words/mod.ts";
-import { dns } from "../wire/mod.ts";
+import {
+  decodeDnsHeader,
+  decodeDnsMessage,
+  dnsClasses,
+  type DnsHeader,
+  type DnsMessage,
+  dnsQueryOpcode,
+  type DnsQuestion,
+  dnsRcodes,
+  encodeDnsMessage,
+} from "./messages/dns_message.ts";
+import type { DnsRecord, DnsType } from "./messages/dns_records.ts";
 import { type DnsAnswer, type DnsAnswers, type DnsAsked, zoneRecord } from "./dns_answers.ts";
 
 /** How a question ended, for logs and metrics. */
@@ -10,7 +21,7 @@ export type DnsOutcome = "answered" | "nodata" | "unknown" | "refused" | "failed
 export interface DnsReply {
   readonly bytes?: Uint8Array<ArrayBuffer>;
   readonly outcome: DnsOutcome;
-  readonly asked?: dns.DnsQuestion;
+  readonly asked?: DnsQuestion;
   readonly error?: unknown;
 }
 
@@ -29,31 +40,31 @@ const [leastSize, mostSize] = [512, 4096];
 /** The size that we take ourselves, as the whole world has agreed on (DNS flag day 2020). */
 const ownSize = 1232;
 /** AXFR and IXFR: a whole zone, which is nobody's business. */
-const transfers: readonly dns.DnsType[] = [251, 252];
+const transfers: readonly DnsType[] = [251, 252];
 
 /** The reply to one message of a client, whatever it sent. */
 export async function replyTo(bytes: Uint8Array<ArrayBuffer>, options: DnsReplyOptions): Promise<DnsReply> {
-  const header = dns.decodeHeader(bytes)?.value;
+  const header = decodeDnsHeader(bytes)?.value;
   // To answer an answer could go on for ever between two servers.
   if (!header || header.isResponse) return { outcome: "dropped" };
   const refuse = (rcode: number, outcome: DnsOutcome): DnsReply => ({
-    bytes: dns.encodeMessage(response(header, { rcode })),
+    bytes: encodeDnsMessage(response(header, { rcode })),
     outcome,
   });
-  if (header.opcode !== dns.queryOpcode) return refuse(dns.rcodes.notImplemented, "refused");
+  if (header.opcode !== dnsQueryOpcode) return refuse(dnsRcodes.notImplemented, "refused");
   const query = wholeMessage(bytes);
   const [question, ...more] = query?.questions ?? [];
-  if (!query || !question || more.length > 0) return refuse(dns.rcodes.formatError, "malformed");
+  if (!query || !question || more.length > 0) return refuse(dnsRcodes.formatError, "malformed");
   const { parts, ...rest } = await find(query, question, options);
   const reply = { ...response(query, parts), questions: [question] };
   const size = Math.min(mostSize, Math.max(leastSize, query.edns?.size ?? 0));
-  return { bytes: dns.encodeMessage(reply, { limit: options.limit ?? size }), asked: question, ...rest };
+  return { bytes: encodeDnsMessage(reply, { limit: options.limit ?? size }), asked: question, ...rest };
 }
 
 /** What is behind the message is as wrong as what is missing from it. */
-function wholeMessage(bytes: Uint8Array<ArrayBuffer>): dns.DnsMessage | undefined {
+function wholeMessage(bytes: Uint8Array<ArrayBuffer>): DnsMessage | undefined {
   try {
-    const decoded = dns.decodeMessage(bytes);
+    const decoded = decodeDnsMessage(bytes);
     return decoded?.used === bytes.length ? decoded.value : undefined;
   } catch (error) {
     if (error instanceof PosternError && error.code === "protocol") return undefined;
@@ -61,7 +72,7 @@ function wholeMessage(bytes: Uint8Array<ArrayBuffer>): dns.DnsMessage | undefine
   }
 }
 
-type Parts = Partial<dns.DnsMessage>;
+type Parts = Partial<DnsMessage>;
 
 interface Found {
   readonly parts: Parts;
@@ -70,15 +81,14 @@ interface Found {
 }
 
 async function find(
-  { edns }: dns.DnsMessage,
-  question: dns.DnsQuestion,
+  { edns }: DnsMessage,
+  question: DnsQuestion,
   { answers, clock, signal }: DnsReplyOptions,
 ): Promise<Found> {
-  const { rcodes, classes } = dns;
-  if (edns && edns.version > 0) return { parts: { rcode: rcodes.badVersion }, outcome: "refused" };
-  const isOurs = question.class === classes.internet || question.class === classes.any;
+  if (edns && edns.version > 0) return { parts: { rcode: dnsRcodes.badVersion }, outcome: "refused" };
+  const isOurs = question.class === dnsClasses.internet || question.class === dnsClasses.any;
   if (!isOurs || transfers.includes(question.type)) {
-    return { parts: { rcode: rcodes.refused }, outcome: "refused" };
+    return { parts: { rcode: dnsRcodes.refused }, outcome: "refused" };
   }
   const asked = { name: question.name.toLowerCase(), type: question.type };
   const search = new AbortController();
@@ -88,7 +98,7 @@ async function find(
     return partsOf(answer, { ...asked, spelt: question.name });
   } catch (error) {
     if (signal.aborted) throw error;
-    return { parts: { rcode: rcodes.serverFailure }, outcome: "failed", error };
+    return { parts: { rcode: dnsRcodes.serverFailure }, outcome: "failed", error };
   }
 }
 
@@ -111,13 +121,12 @@ async function inTime(
 
 function partsOf(
   answer: DnsAnswer,
-  { name, spelt, type }: { name: string; spelt: string; type: dns.DnsType },
+  { name, spelt, type }: { name: string; spelt: string; type: DnsType },
 ): Found {
-  const { rcodes } = dns;
-  if (answer.kind === "notOurs") return { parts: { rcode: rcodes.refused }, outcome: "refused" };
+  if (answer.kind === "notOurs") return { parts: { rcode: dnsRcodes.refused }, outcome: "refused" };
   const isAuthoritative = true;
   // Clients compare the name of an answer with what they asked for, some of them by the case of each letter.
-  const asAsked = (record: dns.DnsRecord) => record.name === name ? { ...record, name: spelt } : record;
+  const asAsked = (record: DnsRecord) => record.name === name ? { ...record, name: spelt } : record;
   if (answer.kind === "records") {
     const { records, additionals = [] } = answer;
     return { parts: { isAuthoritative, answers: records.map(asAsked), additionals }, outcome: "answered" };
@@ -126,11 +135,11 @@ function partsOf(
   if (answer.kind === "nodata" && type === "SOA" && name === answer.zone) {
     return { parts: { isAuthoritative, answers: [asAsked(zone)] }, outcome: "answered" };
   }
-  const rcode = answer.kind === "unknown" ? rcodes.nameError : rcodes.noError;
+  const rcode = answer.kind === "unknown" ? dnsRcodes.nameError : dnsRcodes.noError;
   return { parts: { isAuthoritative, rcode, authorities: [zone] }, outcome: answer.kind };
 }
 
-function response(query: dns.DnsHeader & Parts, parts: Parts): dns.DnsMessage {
+function response(query: DnsHeader & Parts, parts: Parts): DnsMessage {
   return {
     id: query.id,
     isResponse: true,
@@ -141,7 +150,7 @@ function response(query: dns.DnsHeader & Parts, parts: Parts): dns.DnsMessage {
     offersRecursion: false,
     isAuthentic: false,
     isUnchecked: query.isUnchecked,
-    rcode: dns.rcodes.noError,
+    rcode: dnsRcodes.noError,
     questions: [],
     answers: [],
     authorities: [],

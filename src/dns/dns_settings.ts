@@ -9,7 +9,7 @@ import {
   transformed,
 } from "../config/mod.ts";
 import { endsInNumber, normalHost } from "../words/mod.ts";
-import { dns } from "../wire/mod.ts";
+import { isDnsName } from "./messages/dns_name.ts";
 import { fakeRange } from "./fake_range.ts";
 
 /** A domain, whose names are all ours. */
@@ -19,7 +19,7 @@ function domain() {
 
 function readDomain(written: string, context: Context): string | undefined {
   const name = normalHost(written.replace(/^\*?\./, ""));
-  const isName = dns.isDnsName(name) && /^[a-z0-9_.-]+$/.test(name) && !endsInNumber(name);
+  const isName = isDnsName(name) && /^[a-z0-9_.-]+$/.test(name) && !endsInNumber(name);
   if (isName) return name;
   context.report(`must be a domain such as corp.example.net: current value is "${written.slice(0, 60)}"`);
   return undefined;

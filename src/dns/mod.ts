@@ -1,12 +1,17 @@
 export { type DnsDeps, serveDnsDatagrams, serveDnsStream } from "./dns.ts";
-export {
-  answerTtl,
-  type DnsAnswer,
-  type DnsAnswers,
-  type DnsAsked,
-  type DnsData,
-  type DnsRecord,
-} from "./dns_answers.ts";
+export { answerTtl, type DnsAnswer, type DnsAnswers, type DnsAsked } from "./dns_answers.ts";
 export type { DnsReply } from "./dns_reply.ts";
 export { dnsSection } from "./dns_settings.ts";
 export { addressAt, type FakeRange, placeIn } from "./fake_range.ts";
+export {
+  decodeDnsMessage,
+  dnsClasses,
+  dnsFrameDecoder,
+  type DnsMessage,
+  dnsQueryOpcode,
+  dnsRcodes,
+  encodeDnsFrame,
+  encodeDnsMessage,
+} from "./messages/dns_message.ts";
+export { isDnsName } from "./messages/dns_name.ts";
+export type { DnsData, DnsRecord } from "./messages/dns_records.ts";

@@ -5,7 +5,7 @@ import type { Status } from "../control/mod.ts";
 import { type ConfigReport, type ConfigSource, listenOf, readConfig, Transports } from "../plan/mod.ts";
 import { clusterFindings } from "./doctor_clusters.ts";
 import { dnsFileFindings, dnsPortFindings } from "./doctor_dns.ts";
-import { proxyFindings, proxyWayFindings } from "./doctor_proxy.ts";
+import { proxyFindings, proxyPathFindings } from "./doctor_proxy.ts";
 import { sshFindings } from "./doctor_ssh.ts";
 import { connectInstance, withOwner } from "../instances/mod.ts";
 import { addressText } from "../instance/mod.ts";
@@ -15,7 +15,7 @@ export interface Finding {
   readonly name: string;
   readonly state: "ok" | "warning" | "failed" | "skipped";
   readonly detail: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   /** The exit code that this failure asks for instead of 7. */
   readonly exit?: number;
 }
@@ -49,7 +49,7 @@ export async function* doctor(
   if (config?.loaded) yield* portFindings(world, config, status);
   yield* dnsFileFindings(world, { signal });
   yield* proxyFindings(world, isStatus(status) ? status.listeners.map(({ address }) => address) : []);
-  yield* proxyWayFindings(world, urls, { signal });
+  yield* proxyPathFindings(world, urls, { signal });
   yield clockFinding(world);
 }
 
@@ -62,7 +62,7 @@ function* configFindings(report: unknown): Generator<Finding> {
   if (!isReport(report)) {
     const { message, hint } = asPosternError(report);
     // Nothing was checked in a file that cannot be read.
-    yield { name, state: "failed", detail: message, ...(hint !== undefined && { hint }), exit: 4 };
+    yield { name, state: "failed", detail: message, hint, exit: 4 };
     return;
   }
   const { path, isThere, errors, warnings, loaded } = report;
@@ -84,7 +84,7 @@ async function directoryFinding({ files, places }: World): Promise<Finding> {
     return { name, state: "ok", detail: `${places.runtime} is ours and closed to others` };
   } catch (error) {
     const { message, hint } = asPosternError(error);
-    return { name, state: "failed", detail: message, ...(hint !== undefined && { hint }) };
+    return { name, state: "failed", detail: message, hint };
   }
 }
 
@@ -138,7 +138,7 @@ function* instanceFindings(
       name: `cluster of "${transport}"`,
       state: "failed",
       detail: `its Services are unknown, and targets that may be the cluster's are refused: ${table.reason}`,
-      ...(table.hint !== undefined && { hint: table.hint }),
+      hint: table.hint,
     };
   }
   for (const { name: transport, state, lastError, hint } of transports) {
@@ -148,7 +148,7 @@ function* instanceFindings(
       name: `transport "${transport}"`,
       state: "failed",
       detail,
-      ...(hint !== undefined && { hint }),
+      hint,
     };
   }
 }
@@ -178,7 +178,7 @@ async function* portFindings(
         } catch (error) {
           const { message, hint, detail } = asPosternError(await withOwner(world, error).catch(() => error));
           if (mayBeMissing && detail === "network") continue;
-          yield { name, state: "failed", detail: message, ...(hint !== undefined && { hint }) };
+          yield { name, state: "failed", detail: message, hint };
         }
       }
     }

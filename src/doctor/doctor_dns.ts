@@ -1,7 +1,7 @@
 import { asPosternError, describe, formatTarget } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import type { ListenSettings } from "../listeners/mod.ts";
-import { answersDns, appliedDnsFiles, appliedWish } from "../resolver/mod.ts";
+import { answersDns, appliedDelegation, appliedDnsFiles } from "../resolver/mod.ts";
 import type { Finding } from "./doctor.ts";
 import { withOwner } from "../instances/mod.ts";
 
@@ -26,7 +26,7 @@ export async function* dnsPortFindings(
     } catch (error) {
       const { message, hint, detail } = asPosternError(await withOwner(world, error).catch(() => error));
       if (mayBeMissing && detail === "network") continue;
-      yield { name, state: "failed", detail: message, ...(hint !== undefined && { hint }) };
+      yield { name, state: "failed", detail: message, hint };
     }
   }
 }
@@ -40,18 +40,18 @@ export async function* dnsFileFindings(
   try {
     const files = await appliedDnsFiles(world);
     if (files.length === 0) return;
-    const wish = appliedWish(files);
+    const delegation = appliedDelegation(files);
     const paths = files.map(({ path }) => path).join(", ");
-    if (wish && await answersDns(world, wish, { signal })) {
-      const domains = wish.domains.length;
+    if (delegation && await answersDns(world, delegation, { signal })) {
+      const domains = delegation.domains.length;
       yield {
         name,
         state: "ok",
-        detail: `${paths} leads to ${formatTarget(wish.server)} for ${domains} domains`,
+        detail: `${paths} leads to ${formatTarget(delegation.server)} for ${domains} domains`,
       };
       return;
     }
-    const whom = wish ? `${formatTarget(wish.server)}, where nobody answers` : "nobody";
+    const whom = delegation ? `${formatTarget(delegation.server)}, where nobody answers` : "nobody";
     yield {
       name,
       state: "failed",

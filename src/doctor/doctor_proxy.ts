@@ -1,12 +1,12 @@
 import { maskedUrl } from "../config/mod.ts";
 import { type Endpoint, parseTarget, targetOf } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
-import { fourWays } from "../egress/mod.ts";
+import { compareWithProxy } from "../egress/mod.ts";
 import { isAmong } from "../plan/mod.ts";
 import type { Finding } from "./doctor.ts";
 
 /** Asks for each URL with and without the proxy of the environment, and compares with its NO_PROXY. */
-export async function* proxyWayFindings(
+export async function* proxyPathFindings(
   world: World,
   urls: readonly string[],
   { signal }: { signal: AbortSignal },
@@ -22,18 +22,18 @@ export async function* proxyWayFindings(
   };
   for (const url of urls) {
     const name = `proxy for ${maskedUrl(url)}`;
-    const ways = await fourWays(url, status, { parts: world, signal });
-    if (!ways) {
+    const comparison = await compareWithProxy(url, status, { parts: world, signal });
+    if (!comparison) {
       const scheme = /^https:/i.test(url) ? "https" : "http";
       const detail = proxies[scheme] === ""
         ? "no proxy variable is set for it, or it is no URL with a host"
         : `${scheme.toUpperCase()}_PROXY names no HTTP proxy, and only such a one is asked`;
       yield { name, state: "skipped", detail };
-    } else if (ways.problem !== undefined) {
-      const { problem, hint } = ways;
-      yield { name, state: "failed", detail: problem, ...(hint !== undefined && { hint }) };
+    } else if (comparison.problem !== undefined) {
+      const { problem, hint } = comparison;
+      yield { name, state: "failed", detail: problem, hint };
     } else {
-      const by = ways.isListed ? "directly, as NO_PROXY says" : "through the proxy";
+      const by = comparison.isListed ? "directly, as NO_PROXY says" : "through the proxy";
       yield { name, state: "ok", detail: `it is reached ${by}` };
     }
   }

@@ -18,7 +18,7 @@ export async function* sshFindings(
     const name = `transport "${transport}"`;
     for (const { severity, text, hint } of notes) {
       const state = severity === "blocking" ? "failed" : "warning";
-      yield { name, state, detail: text, ...(hint !== undefined && { hint }) };
+      yield { name, state, detail: text, hint };
     }
     const detail = transports.plan.transports.byName.get(transport)?.transport.status?.().detail;
     if (isUsable) yield { name, state: "ok", detail: typeof detail === "string" ? detail : "it can be used" };

@@ -1,5 +1,5 @@
 import { isMapping } from "../config/mod.ts";
-import { type Clock, Tasks, type TransportStatus, unlessAborted } from "../core/mod.ts";
+import { type Clock, percentDecoded, Tasks, type TransportStatus, unlessAborted } from "../core/mod.ts";
 import { type ProxySettings, proxyTarget, UpstreamProxy, type UpstreamProxyDeps } from "../http/mod.ts";
 import type { KubeApi } from "../kube/mod.ts";
 import { describe, PosternError, type Target } from "../words/mod.ts";
@@ -207,15 +207,10 @@ function settingsOf(text: string): ProxySettings | undefined {
   return {
     scheme,
     ...proxyTarget(url),
-    ...((username !== "" || password !== "") && { user: decoded(username), password: decoded(password) }),
+    // What is no escape means itself, as Go has it.
+    ...((username !== "" || password !== "") && {
+      user: percentDecoded(username) ?? username,
+      password: percentDecoded(password) ?? password,
+    }),
   };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // It means itself, as Go has it.
-    return text;
-  }
 }

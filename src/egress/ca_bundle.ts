@@ -1,6 +1,6 @@
 import { isMapping } from "../config/mod.ts";
-import { counted } from "../core/mod.ts";
-import { readCertificate } from "./certificate.ts";
+import { counted, pemBlock } from "../core/mod.ts";
+import { inspectCertificate } from "./certificate.ts";
 import { hasTextBehind, type PemBlock, pemBlocks } from "./pem_blocks.ts";
 
 /** The key of a ConfigMap that has a bundle. */
@@ -84,7 +84,7 @@ export async function readCaBundle(
       warnings.push(`line ${block.line}: ${skipped}`);
       continue;
     }
-    const certificate = block.base64 === undefined ? undefined : await readCertificate(block.base64);
+    const certificate = block.base64 === undefined ? undefined : await inspectCertificate(block.base64);
     if (!certificate || block.base64 === undefined) {
       problems.push({
         reason: "BrokenCertificate",
@@ -114,7 +114,7 @@ export async function readSystemBundle(texts: readonly string[]): Promise<readon
   const certificates = new Map<string, CaCertificate>();
   for (const { kind, base64, hasHeaders } of texts.flatMap(pemBlocks)) {
     if (kind !== "CERTIFICATE" || hasHeaders || base64 === undefined || certificates.has(base64)) continue;
-    const certificate = await readCertificate(base64);
+    const certificate = await inspectCertificate(base64);
     if (certificate) certificates.set(base64, { base64, subject: certificate.subject });
   }
   return [...certificates.values()];
@@ -126,17 +126,11 @@ export function mergedBundle(
   system: readonly CaCertificate[],
 ): { readonly text: string; readonly count: number } | { readonly problem: CaProblem } {
   const all = [...new Set([...user, ...system].map(({ base64 }) => base64))];
-  const text = all.map(pemOf).join("");
+  const text = all.map((base64) => pemBlock("CERTIFICATE", base64)).join("");
   if (text.length > configMapLimit) {
     return { problem: { reason: "TooLarge", message: tooLarge(text.length) } };
   }
   return { text, count: all.length };
-}
-
-/** A certificate in lines of 64 characters (RFC 7468, section 2). */
-function pemOf(base64: string): string {
-  const lines = base64.match(/.{1,64}/g) ?? [];
-  return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
 }
 
 function tooLarge(size: number): string {

@@ -1,3 +1,4 @@
+import { decodeBase64 } from "../core/mod.ts";
 import type { X509Certificate } from "node:crypto";
 
 /** What is told of a certificate. */
@@ -9,8 +10,8 @@ export interface Certificate {
 }
 
 /** Reads a certificate in base64; undefined for what is none. */
-export async function readCertificate(base64: string): Promise<Certificate | undefined> {
-  const bytes = bytesOf(base64);
+export async function inspectCertificate(base64: string): Promise<Certificate | undefined> {
+  const bytes = decodeBase64(base64);
   if (!bytes || !isOneSequence(bytes)) return undefined;
   const { X509Certificate } = await import("node:crypto");
   let certificate: X509Certificate;
@@ -22,15 +23,6 @@ export async function readCertificate(base64: string): Promise<Certificate | und
   }
   const subject = subjectOf(certificate);
   return { subject, doubts: (now) => doubtsOf(certificate, now) };
-}
-
-function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
-  try {
-    return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-  } catch {
-    // Not base64.
-    return undefined;
-  }
 }
 
 /** Whether the bytes are one DER sequence and nothing after it (X.690, section 8.1.3). */

@@ -5,7 +5,7 @@ import { isInRange, parseNetworkRange } from "./no_proxy/network_range.ts";
 import { goNoProxy, type IsDirect } from "./no_proxy/no_proxy_match_go.ts";
 import { isWithoutProxy, type ProxySpec, type SpecProblem, type SpecReport } from "./proxy_spec.ts";
 import { parseRequestUri } from "./no_proxy/request_uri.ts";
-import { type RequestTarget, requestTarget } from "./no_proxy/request_target.ts";
+import { type RequestOrigin, requestOrigin } from "./no_proxy/request_origin.ts";
 
 export interface CheckOptions {
   /** Networks inside of the cluster, where no proxy can be: of Services, of pods, of the network's own links. */
@@ -65,7 +65,7 @@ function checkProxy(text: string, field: ProxyField, context: ProxyContext): Spe
   return { problems: [], warnings: [...warnings, { path, reason: "ProxyListed", message }] };
 }
 
-function targetOf({ scheme, host, port }: ProxyPlace): RequestTarget {
+function targetOf({ scheme, host, port }: ProxyPlace): RequestOrigin {
   return { scheme, host, isBracketed: host.includes(":"), port: String(port) };
 }
 
@@ -102,7 +102,7 @@ function checkEndpoint(
       "must begin with https://, or httpProxy must be set: http requests do not go through httpsProxy",
     );
   }
-  const target = requestTarget(url);
+  const target = requestOrigin(url);
   if (!target || !isDirect(target)) return { problems: [], warnings: [] };
   const message = "is asked through the proxy although noProxy lists it, or every client goes there directly";
   return { problems: [], warnings: [{ path, reason: "EndpointListed", message }] };

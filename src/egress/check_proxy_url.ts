@@ -1,3 +1,4 @@
+import { percentDecoded } from "../core/mod.ts";
 import { parseRequestUri, type RequestUri } from "./no_proxy/request_uri.ts";
 import type { SpecProblem, SpecReason } from "./proxy_spec.ts";
 
@@ -84,15 +85,8 @@ function credentialsOf({ userinfo }: RequestUri): Pick<ProxyPlace, "credentials"
   const colon = userinfo.indexOf(":");
   const user = colon < 0 ? userinfo : userinfo.slice(0, colon);
   const password = colon < 0 ? "" : userinfo.slice(colon + 1);
-  return { credentials: { user: decoded(user), password: decoded(password) } };
-}
-
-/** What `%` encodes, byte for byte. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // The escapes are well-formed, their bytes no UTF-8: they are sent as they were written.
-    return text;
-  }
+  // The escapes are well-formed; where their bytes are no UTF-8 they are sent as they were written.
+  return {
+    credentials: { user: percentDecoded(user) ?? user, password: percentDecoded(password) ?? password },
+  };
 }

@@ -1,4 +1,4 @@
-import { isMapping } from "../config/mod.ts";
+import { isMapping, type Mapping } from "../config/mod.ts";
 import type { ProxyStatus } from "./proxy_spec.ts";
 
 /** The annotation that names the containers which get the proxy's variables. */
@@ -18,8 +18,6 @@ export interface ProxyInjection {
 }
 
 /** Deployments, DaemonSets and StatefulSets are alike in all that matters here. */
-type Mapping = Readonly<Record<string, unknown>>;
-
 /**
  * Puts HTTP_PROXY, HTTPS_PROXY and NO_PROXY into the containers that an annotation names, and takes them out of those
  * that we put them into before. A variable that is there is replaced; an empty one is left out.

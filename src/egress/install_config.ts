@@ -1,4 +1,4 @@
-import { isMapping } from "../config/mod.ts";
+import { asMapping, asText, isMapping, type Mapping } from "../config/mod.ts";
 import { type PlatformFacts, readInstallFacts } from "./platform_facts.ts";
 import { isWithoutProxy, type ProxySpec, readProxySpec, type SpecProblem } from "./proxy_spec.ts";
 
@@ -46,7 +46,7 @@ export function readInstallConfig(
   { ca }: { readonly ca?: string | undefined } = {},
 ): InstallConfig {
   const fields = isMapping(config) ? config : {};
-  const networking = mapping(fields["networking"]);
+  const networking = asMapping(fields["networking"]);
   const serviceNetworks = textsOr(networking["serviceNetwork"], defaults.serviceNetwork);
   const clusterNetworks = cidrsOr(networking["clusterNetwork"], defaults.clusterNetwork);
   const hasMachines = networking["machineCIDR"] !== undefined || networking["machineNetwork"] !== undefined;
@@ -65,7 +65,7 @@ export function readInstallConfig(
       infrastructure: {
         internalApi: internalApi(fields),
         isHosted: false,
-        ...platformOf(mapping(fields["platform"])),
+        ...platformOf(asMapping(fields["platform"])),
       },
       network: { serviceNetworks, clusterNetworks },
       install: hasMachines ? install : { ...install, machineNetworks: [defaults.machineNetwork] },
@@ -79,40 +79,30 @@ export function readInstallConfig(
   };
 }
 
-type Mapping = Readonly<Record<string, unknown>>;
-
-function mapping(value: unknown): Mapping {
-  return isMapping(value) ? value : {};
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
 /** `api-int.NAME.DOMAIN`; empty where one of the two is missing, for the list to complain of. */
 function internalApi(fields: Mapping): string {
-  const name = textOf(mapping(fields["metadata"])["name"]);
-  const domain = textOf(fields["baseDomain"]);
+  const name = asText(asMapping(fields["metadata"])["name"]) ?? "";
+  const domain = asText(fields["baseDomain"]) ?? "";
   return name === "" || domain === "" ? "" : `https://api-int.${name}.${domain}:6443`;
 }
 
 function platformOf(platform: Mapping): Pick<PlatformFacts["infrastructure"], "platform" | "aws" | "azure"> {
   const [key] = Object.keys(platform);
   if (key === undefined) return {};
-  const settings = mapping(platform[key]);
+  const settings = asMapping(platform[key]);
   const name = platforms[key] ?? key;
-  if (name === "AWS") return { platform: name, aws: { region: textOf(settings["region"]) } };
+  if (name === "AWS") return { platform: name, aws: { region: asText(settings["region"]) ?? "" } };
   if (name !== "Azure") return { platform: name };
-  const cloudName = textOf(settings["cloudName"]) || "AzurePublicCloud";
-  return { platform: name, azure: { cloudName, armEndpoint: textOf(settings["armEndpoint"]) } };
+  const cloudName = asText(settings["cloudName"]) ?? "AzurePublicCloud";
+  return { platform: name, azure: { cloudName, armEndpoint: asText(settings["armEndpoint"]) ?? "" } };
 }
 
 function textsOr(value: unknown, standard: string): string[] {
   const items: readonly unknown[] = Array.isArray(value) ? value : [];
-  return items.length === 0 ? [standard] : items.map(textOf);
+  return items.length === 0 ? [standard] : items.map((item) => asText(item) ?? "");
 }
 
 function cidrsOr(value: unknown, standard: string): string[] {
   const items: readonly unknown[] = Array.isArray(value) ? value : [];
-  return items.length === 0 ? [standard] : items.map((item) => textOf(mapping(item)["cidr"]));
+  return items.length === 0 ? [standard] : items.map((item) => asText(asMapping(item)["cidr"]) ?? "");
 }

@@ -20,7 +20,7 @@ export { checkProxySpec } from "./check_proxy_spec.ts";
 export type { ProxyInputs } from "./controller/proxy_inputs.ts";
 export type { Probe } from "./controller/proxy_reconciler.ts";
 export type { EndpointReport } from "./controller/proxy_report.ts";
-export { fourWays } from "./four_ways.ts";
+export { compareWithProxy } from "./proxy_comparison.ts";
 export { bundleInjection, wantsBundle } from "./inject_bundle.ts";
 export { injectProxy } from "./inject_proxy.ts";
 export { readInstallConfig } from "./install_config.ts";

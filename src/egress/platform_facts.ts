@@ -1,4 +1,4 @@
-import { isMapping } from "../config/mod.ts";
+import { isMapping, type Mapping } from "../config/mod.ts";
 
 /** What a cluster says of itself, as far as the automatic list needs it. */
 export interface PlatformFacts {
@@ -12,7 +12,7 @@ export interface InfrastructureFacts {
   /** The URL of the API server inside of the cluster. */
   readonly internalApi: string;
   /** `AWS`, `Azure`, `GCP`, `OpenStack`, `BareMetal`, `VSphere`, `None` and others; absent where the status has none. */
-  readonly platform?: string;
+  readonly platform?: string | undefined;
   /** Absent where the status has no part of its own for AWS. */
   readonly aws?: { readonly region: string };
   readonly azure?: { readonly cloudName: string; readonly armEndpoint: string };
@@ -81,8 +81,6 @@ export function readInstallFacts(config: unknown): InstallFacts {
     ...(join !== "" && { joinNetworks: [join] }),
   };
 }
-
-type Mapping = Readonly<Record<string, unknown>>;
 
 function part(value: unknown, key: string): Mapping | undefined {
   const inner = isMapping(value) ? value[key] : undefined;

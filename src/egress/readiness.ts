@@ -1,6 +1,6 @@
 import type { HttpClientParts } from "../http/mod.ts";
 import { maskedUrl } from "../config/mod.ts";
-import { type Clock, pause } from "../core/mod.ts";
+import { type Clock, encodeBase64, pause, percentDecoded } from "../core/mod.ts";
 import { describe, PosternError } from "../words/mod.ts";
 import { endpointProxy } from "./check_proxy_spec.ts";
 import { proxyPlace } from "./check_proxy_url.ts";
@@ -8,11 +8,11 @@ import type { ProxySpec } from "./proxy_spec.ts";
 
 export interface ReadinessOptions {
   /** PEM certificates trusted besides the system's: the proposed ones. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** How often each endpoint is asked before it counts as not ready; 3 unless told. */
   readonly attempts?: number;
   /** How long one attempt may take with all its redirects, in ms; 10 s unless told. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
   /** Between two attempts, in ms; 1 s unless told. */
   readonly pause?: number;
 }
@@ -79,7 +79,7 @@ async function probe(
   const { clock } = parts;
   const begin = clock.now();
   for (let attempt = 1;; attempt++) {
-    const outcome = await attemptOnce(asked, parts, { signal, timeout, ...(ca !== undefined && { ca }) });
+    const outcome = await attemptOnce(asked, parts, { signal, timeout, ca });
     if (outcome.isReady || attempt >= attempts) {
       const endpoint = maskedUrl(asked.endpoint);
       return { endpoint, ...outcome, attempts: attempt, ms: Math.round(clock.now() - begin) };
@@ -92,7 +92,7 @@ async function probe(
 async function attemptOnce(
   { endpoint, proxy }: Asked,
   parts: HttpClientParts,
-  { signal, timeout, ca }: { signal: AbortSignal; timeout: number; ca?: string },
+  { signal, timeout, ca }: { signal: AbortSignal; timeout: number; ca?: string | undefined },
 ): Promise<Outcome> {
   const place = proxyPlace(proxy);
   if (!place) return { isReady: false, failure: "there is no proxy to ask it through" };
@@ -151,17 +151,9 @@ function placeText({ protocol, host, pathname }: URL): string {
 /** The user and the password of an endpoint's own URL, as clients send them. */
 function authorization({ username, password }: URL): [name: string, value: string][] {
   if (username === "" && password === "") return [];
-  const bytes = new TextEncoder().encode(`${decoded(username)}:${decoded(password)}`);
-  return [["Authorization", `Basic ${btoa(String.fromCharCode(...bytes))}`]];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // No escape, so it means itself.
-    return text;
-  }
+  // What is no escape means itself.
+  const [user, word] = [username, password].map((text) => percentDecoded(text) ?? text);
+  return [["Authorization", `Basic ${encodeBase64(new TextEncoder().encode(`${user}:${word}`))}`]];
 }
 
 /** What others say may quote the URL that they were given. */

@@ -1,4 +1,4 @@
-import { hexText } from "../core/mod.ts";
+import { hexText, sha256 } from "../core/mod.ts";
 
 /** A request as AWS Signature Version 4 sees it. */
 export interface SignableRequest {
@@ -50,7 +50,7 @@ export function encodeAws(text: string): string {
 
 /** SHA-256 of a text, in hex. */
 export async function sha256Hex(text: string): Promise<string> {
-  return hexText(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
+  return hexText(await sha256(text));
 }
 
 /** The canonical request, and the names of its signed fields. */

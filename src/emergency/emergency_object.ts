@@ -1,3 +1,4 @@
+import { jsonIn } from "../core/mod.ts";
 import { isMapping } from "../config/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import { sha256Hex } from "./aws_signature.ts";
@@ -15,7 +16,7 @@ export async function emergencyObjectName(clusterId: string): Promise<string> {
  * where it was, for messages.
  */
 export function readSecrets(bytes: Uint8Array, { from }: { from: string }): readonly string[] {
-  const value = jsonIn(bytes, from);
+  const value = valueIn(bytes, from);
   const secrets = isMapping(value) ? value.secrets : undefined;
   if (!Array.isArray(secrets)) throw damaged(from, "it has no list of secrets");
   if (secrets.length > mostSecrets) throw damaged(from, `it has more than ${mostSecrets} secrets`);
@@ -27,24 +28,21 @@ export function readSecrets(bytes: Uint8Array, { from }: { from: string }): read
   return messages;
 }
 
-function jsonIn(bytes: Uint8Array, from: string): unknown {
+function valueIn(bytes: Uint8Array, from: string): unknown {
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     throw damaged(from, "it is not text");
   }
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The parser's own words would quote what it has read.
-    const what = /^\s*</.test(text)
-      ? "a web page"
-      : text.trim() === ""
-      ? "empty"
-      : "not JSON, or not all of it";
-    throw damaged(from, `it is ${what}`);
-  }
+  const value = jsonIn(text);
+  if (value !== undefined) return value;
+  const what = /^\s*</.test(text)
+    ? "a web page"
+    : text.trim() === ""
+    ? "empty"
+    : "not JSON, or not all of it";
+  throw damaged(from, `it is ${what}`);
 }
 
 function damaged(from: string, why: string): PosternError {

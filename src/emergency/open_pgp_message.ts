@@ -1,3 +1,4 @@
+import { decodeBase64 } from "../core/mod.ts";
 type Library = typeof import("./open_pgp_library.ts");
 type Message = Awaited<ReturnType<Library["readMessage"]>>;
 
@@ -9,8 +10,8 @@ export async function messageOf(library: Library, data: string): Promise<Message
   if (data.length > longest) return undefined;
   try {
     if (/-----BEGIN PGP MESSAGE-----/.test(data)) return await library.readMessage({ armoredMessage: data });
-    const bytes = Uint8Array.from(atob(data.replaceAll(/\s/g, "")), (char) => char.charCodeAt(0));
-    return await library.readMessage({ binaryMessage: bytes });
+    const bytes = decodeBase64(data.replaceAll(/\s/g, ""));
+    return bytes && await library.readMessage({ binaryMessage: bytes });
   } catch {
     // What the library says of it may hold a piece of it; that it is no message is all there is to tell.
     return undefined;

@@ -1,3 +1,4 @@
+import { percentDecoded } from "../core/mod.ts";
 import { isMapping } from "../config/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import { placeOf } from "../http/mod.ts";
@@ -68,12 +69,8 @@ async function verifyServer(
 /** As PHP's `quotemeta(urlencode(…))` has written it. */
 function unescaped(field: string): string {
   const text = field.replaceAll("\\", "").replaceAll("+", " ");
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // It will turn out to be no message.
-    return text;
-  }
+  // What encodes nothing will turn out to be no message.
+  return percentDecoded(text) ?? text;
 }
 
 function failed(session: PassboltSession, why: string): PosternError {

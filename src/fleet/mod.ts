@@ -1,4 +1,4 @@
-export { CatalogueAccess, catalogueSources, type SignInWay } from "./catalogue/catalogue_access.ts";
+export { CatalogueAccess, catalogueSources, type SignInMethod } from "./catalogue/catalogue_access.ts";
 export { CatalogueRefresh } from "./catalogue/catalogue_refresh.ts";
 export { type Fleet, readFleet } from "./catalogue/fleet.ts";
 export {

@@ -1,3 +1,4 @@
+import { percentDecoded } from "../core/mod.ts";
 import { normalHost, type Target, targetOf } from "../words/mod.ts";
 
 /** How postern speaks to an upstream proxy; names travel as names with each of them. */
@@ -34,8 +35,8 @@ export function readProxy(
   { url, ca, passwordFile, user: givenUser }: WrittenProxy,
 ): ProxySettings | ProxyProblems {
   const scheme = schemeOf(url);
-  const user = givenUser ?? decoded(url.username);
-  const password = decoded(url.password);
+  const user = givenUser ?? percentDecoded(url.username);
+  const password = percentDecoded(url.password);
   const wrong: [key: keyof WrittenProxy, message: string][] = [];
   if (user === undefined || password === undefined) {
     wrong.push([
@@ -84,14 +85,6 @@ export function proxyTarget(url: URL): Target {
 function schemeOf({ protocol }: URL): ProxyScheme {
   if (protocol === "http:") return "http";
   return protocol === "https:" ? "https" : "socks5";
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** A proxy by its URL alone, as programs are told of one; undefined for what is none. */

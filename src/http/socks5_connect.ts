@@ -1,6 +1,15 @@
 import { type Conn, type Decode, Messages } from "../core/mod.ts";
 import { type ErrorCode, type ErrorDetail, formatTarget, PosternError, type Target } from "../words/mod.ts";
-import { socks5 } from "../wire/mod.ts";
+import {
+  decodeSocks5Choice,
+  decodeSocks5Reply,
+  decodeSocks5Verdict,
+  encodeSocks5Credentials,
+  encodeSocks5Greeting,
+  encodeSocks5Request,
+  socks5Commands,
+  socks5Methods,
+} from "../wire/mod.ts";
 import { noAnswer } from "./final_head.ts";
 import { type Asking, signInFailure } from "./proxy_asking.ts";
 
@@ -10,15 +19,14 @@ export async function socks5Connect(
   asking: Asking,
 ): Promise<Conn | PosternError> {
   const { target, proxy, credentials } = asking;
-  const { methods, commands } = socks5;
   const messages = new Messages(conn, { limit: 1024, initial: 128 });
-  const offered = credentials ? [methods.none, methods.password] : [methods.none];
-  await conn.write(socks5.encodeGreeting({ methods: offered }));
-  const chosen = await answer(messages, socks5.decodeChoice, proxy);
-  if (chosen === methods.password && credentials) {
-    await conn.write(socks5.encodeCredentials(credentials));
-    if (!await answer(messages, socks5.decodeVerdict, proxy)) throw signInFailure(asking);
-  } else if (chosen !== methods.none) {
+  const offered = credentials ? [socks5Methods.none, socks5Methods.password] : [socks5Methods.none];
+  await conn.write(encodeSocks5Greeting({ methods: offered }));
+  const chosen = await answer(messages, decodeSocks5Choice, proxy);
+  if (chosen === socks5Methods.password && credentials) {
+    await conn.write(encodeSocks5Credentials(credentials));
+    if (!await answer(messages, decodeSocks5Verdict, proxy)) throw signInFailure(asking);
+  } else if (chosen !== socks5Methods.none) {
     throw asking.credentials
       ? new PosternError("auth", `Cannot sign in at ${asking.proxy}`, {
         reason: "it wants another way to sign in",
@@ -26,7 +34,7 @@ export async function socks5Connect(
       })
       : signInFailure(asking);
   }
-  await conn.write(socks5.encodeRequest({ command: commands.connect, target }));
+  await conn.write(encodeSocks5Request({ command: socks5Commands.connect, target }));
   const code = await answer(messages, decodeOutcome, proxy);
   if (code !== 0) return refusal(code, target, proxy);
   return messages.goOn();
@@ -36,7 +44,7 @@ export async function socks5Connect(
 const decodeOutcome: Decode<number> = (bytes) => {
   const [version, code] = bytes;
   if (version === 5 && code !== undefined && code !== 0) return { value: code, used: bytes.length };
-  const reply = socks5.decodeReply(bytes);
+  const reply = decodeSocks5Reply(bytes);
   return reply && { value: reply.value.code, used: reply.used };
 };
 

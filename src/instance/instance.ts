@@ -3,7 +3,7 @@ import { type Dialed, type DialRequest, type Log, type Metric, Tasks } from "../
 import type { Listening, World } from "../world/mod.ts";
 import type { ExplanationInfo, InstancePhase, ReloadReport, Status } from "../control/mod.ts";
 import type { Pages } from "../listeners/mod.ts";
-import type { DnsWish } from "../resolver/mod.ts";
+import type { DnsDelegation } from "../resolver/mod.ts";
 import {
   addedTransports,
   changesBetween,
@@ -21,7 +21,7 @@ import { ConnectionTable } from "./dials/connection_table.ts";
 import { Dials } from "./dials/dials.ts";
 import { DnsHelper } from "./dns/dns_helper.ts";
 import { explainMeant } from "./dns/meaning.ts";
-import { reachableAt, type ToldListener } from "./environment/proxy_environment.ts";
+import { type EnvironmentListener, reachableAt } from "./environment/proxy_environment.ts";
 import { InstanceMetrics } from "./instance_metrics.ts";
 import { statusOf } from "./instance_status.ts";
 import { leaving, Lifecycle } from "./lifecycle.ts";
@@ -128,7 +128,7 @@ export class Instance implements AsyncDisposable {
   }
 
   /** What the system may be told to ask it for. */
-  get dnsWish(): DnsWish | undefined {
+  get dnsDelegation(): DnsDelegation | undefined {
     const info = this.#dns.info();
     const [server] = info?.addresses ?? [];
     return info && server && info.domains.length > 0 ? { server, domains: info.domains } : undefined;
@@ -139,7 +139,7 @@ export class Instance implements AsyncDisposable {
   }
 
   /** The door that programs are told of: the first one that speaks HTTP, else the first one on a TCP port. */
-  told(): ToldListener | undefined {
+  told(): EnvironmentListener | undefined {
     const listeners = this.#listeners.bound.flatMap(({ kind, endpoint, users }) =>
       kind !== "admin" && "port" in endpoint ? [{ kind, endpoint, users }] : []
     );

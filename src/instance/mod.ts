@@ -1,4 +1,4 @@
-export { checkedWish, dnsWishFromFiles, dnsWishOf } from "./dns/dns_wish.ts";
+export { checkedDelegation, dnsDelegationFromFiles, dnsDelegationOf } from "./dns/dns_delegation.ts";
 export { Instance } from "./instance.ts";
 export { addressText } from "./listening/listener_set.ts";
 export { demandRoutes } from "./demand_routes.ts";

@@ -148,7 +148,7 @@ class InstanceRun implements AsyncDisposable {
 
   /** Repairs what an earlier instance left, and then gives up what only that needed, and programs that no cluster names. */
   async #settle(instance: Instance, signal: AbortSignal): Promise<void> {
-    await repairDns(this.#world, instance.dnsWish, { log: this.#log, signal });
+    await repairDns(this.#world, instance.dnsDelegation, { log: this.#log, signal });
     await instance.narrow();
   }
 

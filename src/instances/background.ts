@@ -5,7 +5,7 @@ import { clustersOf } from "./clusters_of_status.ts";
 import { checkedId, connectInstance, isUntrusted, logFile } from "./instance_lock.ts";
 import { keptKubeconfigs } from "../plan/mod.ts";
 
-export interface BackgroundOptions {
+export interface BackgroundInstanceOptions {
   readonly id: string;
   /** The command line of the same door in the foreground, from `proxy` on. */
   readonly arguments: readonly string[];
@@ -27,7 +27,7 @@ const mostSaid = 256 * 1024;
 /** Starts a door that outlives us; resolves when it has bound its addresses, or ends it and fails with what it said. */
 export async function startInBackground(
   world: World,
-  { id, arguments: args }: BackgroundOptions,
+  { id, arguments: args }: BackgroundInstanceOptions,
   { signal }: { signal: AbortSignal },
 ): Promise<BackgroundStarted> {
   checkedId(id);

@@ -1,6 +1,6 @@
 import { type Clock, type Conn, Tasks } from "../core/mod.ts";
 import { parseTarget, PosternError, type Target } from "../words/mod.ts";
-import type { konnectivity } from "../wire/mod.ts";
+import type { Packet } from "./packets.ts";
 import { dialFailureText } from "./dial_text.ts";
 import type { PacketStream } from "./packet_stream.ts";
 import { PacketTunnel, type TunnelHost } from "./packet_tunnel.ts";
@@ -83,7 +83,7 @@ export class PacketAnswerer implements TunnelHost {
     this.#told();
   }
 
-  #take(packet: konnectivity.Packet, tasks: Tasks): void | Promise<void> {
+  #take(packet: Packet, tasks: Tasks): void | Promise<void> {
     switch (packet.type) {
       case "dialRequest":
         return this.#begin(packet, tasks);
@@ -114,7 +114,7 @@ export class PacketAnswerer implements TunnelHost {
     }
   }
 
-  #begin(request: konnectivity.Packet & { type: "dialRequest" }, tasks: Tasks): void {
+  #begin(request: Packet & { type: "dialRequest" }, tasks: Tasks): void {
     const { protocol, address, random } = request;
     const refuse = (error: string) => this.#say({ type: "dialResponse", error, connectId: 0n, random });
     if (protocol !== "tcp" && protocol !== "") {
@@ -158,7 +158,7 @@ export class PacketAnswerer implements TunnelHost {
   }
 
   /** Says something for which nobody waits: whoever reads the stream learns that it is gone. */
-  #say(packet: Exclude<konnectivity.Packet, { type: "unknown" }>): void {
+  #say(packet: Exclude<Packet, { type: "unknown" }>): void {
     this.#answers++;
     this.stream.send(packet).catch(() => {}).finally(() => {
       this.#answers--;

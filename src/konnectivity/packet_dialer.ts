@@ -1,6 +1,6 @@
 import { type Clock, whenAborted } from "../core/mod.ts";
 import { PosternError, type Target } from "../words/mod.ts";
-import type { konnectivity } from "../wire/mod.ts";
+import type { Packet } from "./packets.ts";
 import { dialAddress, dialFailure } from "./dial_text.ts";
 import type { PacketStream } from "./packet_stream.ts";
 import { PacketTunnel, type TunnelHost } from "./packet_tunnel.ts";
@@ -102,7 +102,7 @@ export class PacketDialer implements TunnelHost {
     this.#tunnels.delete(tunnel.connectId);
   }
 
-  #take(packet: konnectivity.Packet): void | Promise<void> {
+  #take(packet: Packet): void | Promise<void> {
     switch (packet.type) {
       case "dialResponse":
         return this.#takeAnswer(packet.random, packet.connectId, packet.error);

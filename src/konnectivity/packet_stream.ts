@@ -1,14 +1,15 @@
-import { fieldValue, type HeaderField, konnectivity, messageHeadSize } from "../wire/mod.ts";
+import { fieldValue, type HeaderField, messageHeadSize } from "../wire/mod.ts";
+import { decodePacket, encodePacketParts, type Packet } from "./packets.ts";
 import type { GrpcStream } from "../mux/mod.ts";
 
-type Known = Exclude<konnectivity.Packet, { type: "unknown" }>;
+type Known = Exclude<Packet, { type: "unknown" }>;
 
 /** Told what goes over a stream of packets. */
 export interface PacketCount {
   /** Called before a packet is sent; what it gives is given back after. */
   sending(): number;
   sent(type: Known["type"], since: number): void;
-  received(type: konnectivity.Packet["type"]): void;
+  received(type: Packet["type"]): void;
   /** `packet` is what could not be sent. */
   failed(error: unknown, packet?: Known): void;
   /** Nothing more is taken from the stream until a reader has made room, or is again. */
@@ -50,7 +51,7 @@ export class PacketStream {
   }
 
   async send(packet: Known): Promise<void> {
-    const { head, data } = konnectivity.encodePacketParts(packet, messageHeadSize);
+    const { head, data } = encodePacketParts(packet, messageHeadSize);
     if (this.#isSending) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#isSending = true;
     try {
@@ -84,11 +85,11 @@ export class PacketStream {
   }
 
   /** The next packet; its data are valid until the one after it is asked for. Undefined at the end. */
-  async receive(): Promise<konnectivity.Packet | undefined> {
+  async receive(): Promise<Packet | undefined> {
     try {
       const message = await this.grpc.receive();
       if (!message) return undefined;
-      const packet = konnectivity.decodePacket(message);
+      const packet = decodePacket(message);
       this.#count?.received(packet.type);
       return packet;
     } catch (error) {

@@ -1,16 +1,28 @@
 import type { Conn, Messages } from "../core/mod.ts";
 import { describe, PosternError, socks5Reply } from "../words/mod.ts";
-import { socks5 } from "../wire/mod.ts";
+import {
+  decodeSocks5Credentials,
+  decodeSocks5Greeting,
+  decodeSocks5Request,
+  encodeSocks5Choice,
+  encodeSocks5Reply,
+  encodeSocks5Verdict,
+  socks5Commands,
+  socks5Methods,
+  type Socks5Request,
+} from "../wire/mod.ts";
 import { dialForClient } from "./dial_for_client.ts";
 import { lastWords } from "./http/last_words.ts";
 import { handshakeDeadline, type ListenerDeps, type ServeOptions } from "./listener.ts";
 import { tunnel } from "./http/tunnel.ts";
 
-const { commands, methods } = socks5;
 const none = new Uint8Array();
-const chosen = { none: socks5.encodeChoice(methods.none), password: socks5.encodeChoice(methods.password) };
+const chosen = {
+  none: encodeSocks5Choice(socks5Methods.none),
+  password: encodeSocks5Choice(socks5Methods.password),
+};
 /** The bound address stays empty: no client of CONNECT needs it, and it would tell of the network behind. */
-const connected = socks5.encodeReply(0);
+const connected = encodeSocks5Reply(0);
 
 /** Serves one SOCKS5 client (RFC 1928, RFC 1929): CONNECT by address or name. */
 export async function serveSocks5(
@@ -43,12 +55,12 @@ export async function serveSocks5(
     const request = { ...asked, client: client.peer, protocol: "socks5" };
     dialed = await dialForClient(client, messages, request, { deps, signal });
   } catch (error) {
-    return await lastWords(client, messages, socks5.encodeReply(socks5Reply(error)), { deps });
+    return await lastWords(client, messages, encodeSocks5Reply(socks5Reply(error)), { deps });
   }
   return tunnel(client, dialed, { deps, reply: connected, messages, signal });
 }
 
-type Asked = { readonly target: socks5.Request["target"]; readonly user?: string };
+type Asked = { readonly target: Socks5Request["target"]; readonly user?: string };
 
 interface Refusal {
   readonly error: unknown;
@@ -64,29 +76,29 @@ async function handshake(
   signal: AbortSignal,
 ): Promise<Asked | Refusal | undefined> {
   const { auth } = deps;
-  const greeting = await messages.read(socks5.decodeGreeting);
+  const greeting = await messages.read(decodeSocks5Greeting);
   if (!greeting) return undefined;
-  if (!greeting.methods.includes(auth ? methods.password : methods.none)) {
+  if (!greeting.methods.includes(auth ? socks5Methods.password : socks5Methods.none)) {
     const what = auth ? "a password" : "to go without a password";
     return {
       error: new PosternError("auth", `Cannot serve the client: it does not offer ${what}`),
-      reply: socks5.encodeChoice(methods.unacceptable),
+      reply: encodeSocks5Choice(socks5Methods.unacceptable),
     };
   }
   await client.write(auth ? chosen.password : chosen.none);
   let user: string | undefined;
   if (auth) {
-    const credentials = await messages.read(socks5.decodeCredentials);
+    const credentials = await messages.read(decodeSocks5Credentials);
     if (!credentials) return undefined;
     const { password } = credentials;
     if (!await auth.check(credentials.user, password, { peer: client.peer, signal })) {
       return {
         error: new PosternError("auth", "Cannot serve the client: wrong user or password"),
-        reply: socks5.encodeVerdict(false),
+        reply: encodeSocks5Verdict(false),
       };
     }
     user = credentials.user;
-    await client.write(socks5.encodeVerdict(true));
+    await client.write(encodeSocks5Verdict(true));
   }
   return await readRequest(messages, user);
 }
@@ -96,16 +108,16 @@ async function readRequest(
   user: string | undefined,
 ): Promise<Asked | Refusal | undefined> {
   try {
-    const request = await messages.read(socks5.decodeRequest);
+    const request = await messages.read(decodeSocks5Request);
     if (!request) return undefined;
     const { command, target } = request;
-    if (command === commands.connect) return user === undefined ? { target } : { target, user };
-    const name = { [commands.bind]: "BIND", [commands.associate]: "UDP ASSOCIATE" }[command] ??
+    if (command === socks5Commands.connect) return user === undefined ? { target } : { target, user };
+    const name = { [socks5Commands.bind]: "BIND", [socks5Commands.associate]: "UDP ASSOCIATE" }[command] ??
       `command ${command}`;
     throw new PosternError("not_allowed", `Cannot do ${name}: this door serves CONNECT only`, {
       detail: "command",
     });
   } catch (error) {
-    return { error, reply: socks5.encodeReply(socks5Reply(error)) };
+    return { error, reply: encodeSocks5Reply(socks5Reply(error)) };
   }
 }

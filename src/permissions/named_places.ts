@@ -8,11 +8,11 @@ export function placesNamed(line: CommandLine): string[] {
   );
   const [action, directory] = line.words;
   const isMade = line.command === "konnectivity" && action === "certs" && directory !== undefined;
-  return [...paths.filter((path) => path !== "").map(directoryOf), ...(isMade ? [directory] : [])];
+  return [...paths.filter((path) => path !== "").map(parentOf), ...(isMade ? [directory] : [])];
 }
 
 /** The directory of a path; `.` for a name alone. */
-export function directoryOf(path: string): string {
+export function parentOf(path: string): string {
   const end = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));
   return end < 0 ? "." : path.slice(0, Math.max(end, 1));
 }

@@ -1,5 +1,5 @@
 import type { Places } from "../world/mod.ts";
-import { directoryOf } from "./named_places.ts";
+import { parentOf } from "./named_places.ts";
 
 /** What is only known where a command is run. */
 export interface SourceFacts {
@@ -58,7 +58,7 @@ export function fill(
   if (name === "{shell}") return ["/bin/sh", ...(shell ? [shell] : [])];
   if (name === "{askpass}") return askpass ? [askpass] : [];
   if (name === "{services}") {
-    const directory = `${directoryOf(directories.config)}/systemd`;
+    const directory = `${parentOf(directories.config)}/systemd`;
     return [platform === "darwin" ? `${directories.home}/Library/LaunchAgents` : directory];
   }
   if (name === "{serviceLogs}") return platform === "darwin" ? [`${directories.home}/Library/Logs`] : [];
@@ -68,7 +68,7 @@ export function fill(
   if (name === "{kube}") {
     // Which of them is written to depends on which of them exist.
     const named = (kubeconfig ?? "").split(platform === "windows" ? ";" : ":").filter((path) => path !== "");
-    return [...new Set([`${directories.home}/.kube`, ...named.map(directoryOf)])];
+    return [...new Set([`${directories.home}/.kube`, ...named.map(parentOf)])];
   }
   const places: Record<string, string> = { ...directories, self };
   return [name.replace(/^\{(\w+)\}$/, (whole, place: string) => places[place] ?? whole)];

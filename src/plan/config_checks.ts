@@ -9,9 +9,9 @@ import type { Settings } from "./settings.ts";
  * Routes, a default and catalogues that name no transport. It looks at what was written, so that a mistake elsewhere does not
  * hide these until it is mended.
  */
-export function wayProblems(value: unknown): Problem[] {
+export function transportNameProblems(value: unknown): Problem[] {
   if (!isMapping(value)) return [];
-  const known = waysOf(isMapping(value.transports) ? value.transports : {});
+  const known = transportNames(isMapping(value.transports) ? value.transports : {});
   const problems: Problem[] = [];
   const check = (name: unknown, path: Problem["path"]) => {
     if (typeof name !== "string" || name === "" || known.has(name)) return;
@@ -30,15 +30,15 @@ export function wayProblems(value: unknown): Problem[] {
 }
 
 /** The same for the lines of long lists. */
-export function wayLines({ transports }: Settings, rules: readonly Rule[]): string[] {
-  const known = waysOf(transports);
+export function transportNameLines({ transports }: Settings, rules: readonly Rule[]): string[] {
+  const known = transportNames(transports);
   return rules
     .filter(({ transport }) => !known.has(transport))
     .map(({ transport, source, place = source }) => `${place}: ${noTransport(transport, known)}`);
 }
 
 /** The names of all transports; a file that defines a built-in one is told of that elsewhere. */
-function waysOf(transports: Readonly<Record<string, unknown>>): ReadonlySet<string> {
+function transportNames(transports: Readonly<Record<string, unknown>>): ReadonlySet<string> {
   return new Set([...Object.keys(transports), ...implicitNames]);
 }
 

@@ -19,8 +19,8 @@ import {
   missingFiles,
   ownListenerProblems,
   tableProblems,
-  wayLines,
-  wayProblems,
+  transportNameLines,
+  transportNameProblems,
 } from "./config_checks.ts";
 import { ConfigFiles } from "./config_files.ts";
 import { onlyProblems, passwordProblems } from "./listener_checks.ts";
@@ -31,7 +31,7 @@ import { fleetOfMapping, type StoredFleet, storedFleet } from "./stored_fleet.ts
 
 export interface ConfigSource {
   /** The file; where the environment or the platform says when absent. */
-  readonly config?: string;
+  readonly config?: string | undefined;
   readonly overrides?: Overrides;
   /** The configuration itself, in the place of a file. */
   readonly text?: string;
@@ -125,7 +125,7 @@ async function reportOf(world: World, source: ConfigSource, files: ConfigFiles):
   const problems = [
     ...document.problems,
     ...parsed?.problems ?? [],
-    ...wayProblems(value),
+    ...transportNameProblems(value),
     ...onlyProblems(value),
     ...lists.problems,
   ];
@@ -147,7 +147,7 @@ async function reportOf(world: World, source: ConfigSource, files: ConfigFiles):
       ...passwords,
       ...await missingFiles(world.files, settings),
     );
-    lines.push(...wayLines(settings, lists.rules), ...conflictLines(rules.slice(own.length)));
+    lines.push(...transportNameLines(settings, lists.rules), ...conflictLines(rules.slice(own.length)));
   }
   // What was said on the command line has no place in the file.
   const format = (problems: readonly Problem[]) => [

@@ -6,7 +6,7 @@ import type { BuiltTransport } from "../transports/mod.ts";
 import { configuredRoute, hopsOf, type Plan } from "./plan.ts";
 
 /** Lets the transports on the way to a target read what they need besides the configuration. */
-export async function prepareWay(plan: Plan, target: Target): Promise<void> {
+export async function preparePath(plan: Plan, target: Target): Promise<void> {
   await Promise.all(
     hopsOf(plan, configuredRoute(plan, target)).map(({ transport }) => transport.prepare?.()),
   );
@@ -42,6 +42,6 @@ function hopInfo({ name, type, transport }: BuiltTransport, target: Target | und
     type,
     ...(typeof detail === "string" && { detail }),
     ...(hops.length > 0 && { hosts: hops.map(({ host, address }) => ({ host, address })) }),
-    ...(state === "unusable" && { problem: lastError ?? state, ...(hint !== undefined && { hint }) }),
+    ...(state === "unusable" && { problem: lastError ?? state, hint }),
   };
 }

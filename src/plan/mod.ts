@@ -11,7 +11,7 @@ export {
 } from "./config_file.ts";
 export { ConfigWatch } from "./config_watch.ts";
 export { dialTimeout } from "./dials/try_dial.ts";
-export { prepareWay } from "./explanation.ts";
+export { preparePath } from "./explanation.ts";
 export { forgetLearned } from "./clusters/learned_directory.ts";
 export { keptKubeconfigs, namedKubeconfigs, usualKubeconfigs, writtenKubeconfigs } from "./kubeconfigs.ts";
 export type { Overrides } from "./overrides.ts";

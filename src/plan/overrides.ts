@@ -15,12 +15,12 @@ export interface Overrides {
   readonly routes?: readonly string[];
   readonly allowOpen?: boolean;
   /** A mapping of kharon, suffix to jump host, in the place of the catalogues. */
-  readonly mappingFile?: string;
+  readonly mappingFile?: string | undefined;
   /** A cluster by the name of its context, the current one where that is empty: its names and addresses go there. */
-  readonly kubernetes?: string;
+  readonly kubernetes?: string | undefined;
   /** The kubeconfig and the usual namespace of the clusters that the command line names. */
   readonly kubeconfig?: string;
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
 }
 
 type Raw = Readonly<Record<string, unknown>>;

@@ -11,7 +11,7 @@ import { Surroundings } from "./clusters/surroundings.ts";
 import type { LoadedConfig } from "./config_file.ts";
 import { withoutLoops } from "./dials/loop_guard.ts";
 import { dialTimeout, tryDial } from "./dials/try_dial.ts";
-import { explanationOf, prepareWay } from "./explanation.ts";
+import { explanationOf, preparePath } from "./explanation.ts";
 import { isAmong, listenAddresses } from "./own_addresses.ts";
 import { configuredRoute, makePlan, type Plan, transportOf } from "./plan.ts";
 
@@ -99,7 +99,7 @@ export class Transports implements AsyncDisposable {
   /** Dials what the configuration or a catalogue names, where the rules send it. */
   readonly dial: Dialer = async (target, options) => {
     const plan = this.#plan;
-    await prepareWay(plan, target);
+    await preparePath(plan, target);
     return await transportOf(plan, configuredRoute(plan, target)).transport.dial(target, options);
   };
 

@@ -9,7 +9,7 @@ import { connectInstance } from "../instances/mod.ts";
 export interface CredentialRequest {
   readonly cluster: ExecCluster;
   /** A token that a person has got elsewhere. */
-  readonly given?: string;
+  readonly given?: string | undefined;
   /** For a door to go through where the cluster names none. */
   readonly source: ConfigSource;
   readonly log: Log;
@@ -34,9 +34,9 @@ export async function clusterCredential(
     });
   }
   const ca = cluster.ca ?? await trustedAuthority(world, api);
-  await using way = new Way(world, { cluster, source, log });
+  await using way = new ClusterPath(world, { cluster, source, log });
   return await signInToOpenShift(
-    { api, ...(ca !== undefined && { ca }), ...(given !== undefined && { given }) },
+    { api, ca, given },
     { world, log, dial: way.dial, say: (text) => world.terminal.err(text) },
     { signal },
   );
@@ -55,7 +55,7 @@ function withHint(error: unknown, proxyUrl: string | undefined): unknown {
 }
 
 /** How a cluster is reached, found out when it is: most answers are there already. */
-class Way implements AsyncDisposable {
+class ClusterPath implements AsyncDisposable {
   readonly #world: World;
   readonly #request: Pick<CredentialRequest, "cluster" | "source" | "log">;
   readonly #held = new AsyncDisposableStack();

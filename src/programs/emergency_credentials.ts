@@ -4,7 +4,7 @@ import { asPosternError, PosternError } from "../words/mod.ts";
 import { counted, type Log } from "../core/mod.ts";
 import type { World } from "../world/mod.ts";
 import { type ConfigSource, loadConfig, Transports } from "../plan/mod.ts";
-import { type EmergencyPlace, placesOf, placesOfPassbolt } from "./emergency_places.ts";
+import { type EmergencyPlace, emergencyPlacesOf, placesOfPassbolt } from "./emergency_places.ts";
 import { EmergencyKey, type KeySources } from "./emergency_key.ts";
 
 export interface EmergencyOptions extends ConfigSource, KeySources {
@@ -27,7 +27,7 @@ const timeout = 120_000;
  * Fetches and decrypts the emergency credentials of a cluster, from the first bucket that has some we can open: those
  * of the configuration, then those of Passbolt. All are reached as a door would reach them. Nothing is written.
  */
-export async function emergencyCredentials(
+export async function fetchEmergencyCredentials(
   world: World,
   { clusterId, log, privateKeyFile, passphraseFile, say, ...source }: EmergencyOptions,
   { signal }: { signal: AbortSignal },
@@ -82,7 +82,7 @@ class Search {
 
   async run(): Promise<EmergencyCredentials> {
     const { clusterId } = this.#options;
-    const text = await this.#firstOf(await placesOf(this.#world, this.#settings, clusterId)) ??
+    const text = await this.#firstOf(await emergencyPlacesOf(this.#world, this.#settings, clusterId)) ??
       await this.#firstOf(await this.#ofPassbolt());
     if (text === undefined) throw this.#nothing();
     const missing = this.#empty.map((place) => `nothing of ${clusterId} is in ${place}`);

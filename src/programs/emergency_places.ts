@@ -27,7 +27,7 @@ const mostKey = 4096;
 const mostTries = 3;
 
 /** The buckets of the configuration. */
-export async function placesOf(
+export async function emergencyPlacesOf(
   { files }: Pick<World, "files">,
   { buckets }: EmergencySettings,
   clusterId: string,

@@ -1,7 +1,7 @@
 export { apiAuthorities } from "./api_authorities.ts";
 export { clusterCredential } from "./cluster_credential.ts";
 export { ClusterPrograms } from "./cluster_programs.ts";
-export { emergencyCredentials } from "./emergency_credentials.ts";
+export { fetchEmergencyCredentials } from "./emergency_credentials.ts";
 export { PrivateInstance } from "./private_instance.ts";
 export { signInToCatalogues, signOutOfCatalogues } from "./sign_in.ts";
 export { temporaryKubeconfig } from "./temporary_kubeconfig.ts";

@@ -8,9 +8,9 @@ import { proxyEnvironment } from "../instance/mod.ts";
 
 export interface ProgramInstanceOptions {
   /** A configuration that a person has named: its door is one of our own. */
-  readonly config?: string;
+  readonly config?: string | undefined;
   /** The instance that a person has named; it has to run. */
-  readonly id?: string;
+  readonly id?: string | undefined;
   readonly version: string;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -37,7 +37,7 @@ export async function openProgramInstance(
     }
   }
   const instance = await PrivateInstance.open(world, {
-    config: { ...(config !== undefined && { config }), overrides: { listen: ["127.0.0.1:0"] } },
+    config: { config, overrides: { listen: ["127.0.0.1:0"] } },
     version,
     log,
   });

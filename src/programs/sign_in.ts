@@ -1,9 +1,9 @@
 import type { SignedIn } from "../signin/mod.ts";
 import type { World } from "../world/mod.ts";
-import { CatalogueAccess, catalogueSources, type SignInWay } from "../fleet/mod.ts";
+import { CatalogueAccess, catalogueSources, type SignInMethod } from "../fleet/mod.ts";
 import type { ConfigSource } from "../plan/mod.ts";
 
-export interface SignInRequest extends SignInWay {
+export interface SignInRequest extends SignInMethod {
   /** Only for this catalogue. */
   readonly name?: string | undefined;
   readonly signal: AbortSignal;
@@ -26,7 +26,7 @@ export async function signInToCatalogues(
   const { catalogues, config } = await catalogueSources(world, source, request);
   const done: CatalogueSignIn[] = [];
   for (const settings of catalogues) {
-    await using access = await CatalogueAccess.open(world, settings, { config, way: request });
+    await using access = await CatalogueAccess.open(world, settings, { config, method: request });
     const { name, expires, provider } = await access.signIn({ signal });
     done.push({ catalogue: settings.name, name, expires, provider });
   }
@@ -44,7 +44,7 @@ export async function signOutOfCatalogues(
   const others: string[] = [];
   const { catalogues, config } = await catalogueSources(world, source, request);
   for (const settings of catalogues) {
-    await using access = await CatalogueAccess.open(world, settings, { config, way: request });
+    await using access = await CatalogueAccess.open(world, settings, { config, method: request });
     const had = await access.signOut({ signal });
     (had ? signedOut : others).push(settings.name);
   }

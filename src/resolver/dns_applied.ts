@@ -3,11 +3,11 @@ import { isPosternError, PosternError } from "../words/mod.ts";
 import { within } from "../core/mod.ts";
 import {
   delegatesSince,
+  type DnsDelegation,
   dnsDirectories,
   dnsMark,
   type DnsSystemFile,
   dnsSystemFiles,
-  type DnsWish,
   readDnsSystemFile,
 } from "./dns_system.ts";
 
@@ -45,17 +45,17 @@ export async function appliedDnsFiles(
 }
 
 /** What the files in force ask for; undefined without any. */
-export function appliedWish(files: readonly DnsSystemFile[]): DnsWish | undefined {
+export function appliedDelegation(files: readonly DnsSystemFile[]): DnsDelegation | undefined {
   const whole = files.filter(({ path }) => !halfWritten.test(path));
-  const wishes = whole.flatMap((file) => readDnsSystemFile(file) ?? []);
-  const [first] = wishes;
-  return first && { server: first.server, domains: wishes.flatMap(({ domains }) => domains) };
+  const delegations = whole.flatMap((file) => readDnsSystemFile(file) ?? []);
+  const [first] = delegations;
+  return first && { server: first.server, domains: delegations.flatMap(({ domains }) => domains) };
 }
 
 /** Has the system ask us for names. What was in force before and is not wanted any more goes. */
 export async function applyDns(
   world: World,
-  wish: DnsWish,
+  delegation: DnsDelegation,
   { signal }: { signal: AbortSignal },
 ): Promise<DnsChange> {
   const { files, process } = world;
@@ -66,8 +66,8 @@ export async function applyDns(
   }
   const before = await appliedDnsFiles(world);
   const wanted = process.platform === "darwin"
-    ? dnsSystemFiles("macos", wish)
-    : dnsSystemFiles("systemd-resolved", wish, { version: await usedVersion(world, before, signal) });
+    ? dnsSystemFiles("macos", delegation)
+    : dnsSystemFiles("systemd-resolved", delegation, { version: await usedVersion(world, before, signal) });
   await demandOurs(world, wanted);
   const made = madeDirectories(before);
   const written: string[] = [];

@@ -1,8 +1,8 @@
 import { describe, formatTarget, PosternError } from "../words/mod.ts";
 import { type Log, within } from "../core/mod.ts";
 import type { World } from "../world/mod.ts";
-import { appliedDnsFiles, appliedWish, applyDns, type DnsChange, undoDns } from "./dns_applied.ts";
-import type { DnsWish } from "./dns_system.ts";
+import { appliedDelegation, appliedDnsFiles, applyDns, type DnsChange, undoDns } from "./dns_applied.ts";
+import type { DnsDelegation } from "./dns_system.ts";
 import { instances } from "../instances/mod.ts";
 
 /** How long whoever answers DNS may take to let us connect, in ms. */
@@ -11,7 +11,7 @@ const answersWithin = 2000;
 /** Whether anybody is at the address that the system's files name. */
 export async function answersDns(
   { network, clock }: Pick<World, "network" | "clock">,
-  { server }: DnsWish,
+  { server }: DnsDelegation,
   { signal }: { signal: AbortSignal },
 ): Promise<boolean> {
   const error = () => new PosternError("timeout", `Cannot reach ${formatTarget(server)}: no answer in time`);
@@ -33,8 +33,8 @@ export async function cleanUp(world: World, { signal }: { signal: AbortSignal })
   // Asking for those that run removes what the others left.
   await instances(world, { signal, unanswered: () => {} });
   const files = await appliedDnsFiles(world);
-  const wish = appliedWish(files);
-  if (files.length === 0 || (wish && await answersDns(world, wish, { signal }))) {
+  const delegation = appliedDelegation(files);
+  if (files.length === 0 || (delegation && await answersDns(world, delegation, { signal }))) {
     return { written: [], removed: [] };
   }
   return await undoDns(world, { signal });
@@ -46,43 +46,45 @@ export async function cleanUp(world: World, { signal }: { signal: AbortSignal })
  */
 export async function repairDns(
   world: World,
-  wish: DnsWish | undefined,
+  delegation: DnsDelegation | undefined,
   { log, signal }: { log: Log; signal: AbortSignal },
 ): Promise<void> {
   const files = await appliedDnsFiles(world);
   if (files.length === 0) return;
-  const before = appliedWish(files);
-  const isOurs = wish !== undefined && before !== undefined && isSame(before, wish);
-  if (isOurs || (!wish && before && await answersDns(world, before, { signal }))) return;
+  const before = appliedDelegation(files);
+  const isOurs = delegation !== undefined && before !== undefined && isSame(before, delegation);
+  if (isOurs || (!delegation && before && await answersDns(world, before, { signal }))) return;
   // Another door may be there, and the files are for that one.
-  if (wish && before && !isSameServer(before, wish) && await answersDns(world, before, { signal })) return;
+  if (
+    delegation && before && !isSameServer(before, delegation) && await answersDns(world, before, { signal })
+  ) return;
   try {
-    const { written, removed } = wish
-      ? await applyDns(world, wish, { signal })
+    const { written, removed } = delegation
+      ? await applyDns(world, delegation, { signal })
       : await undoDns(world, { signal });
     log.info("dns.system_repaired", { written: written.join(" "), removed: removed.join(" ") });
   } catch (error) {
     if (signal.aborted) throw error;
-    log.warn("dns.system_stale", { reason: describe(error), hint: `run: ${repairCommand(wish)}` });
+    log.warn("dns.system_stale", { reason: describe(error), hint: `run: ${repairCommand(delegation)}` });
   }
 }
 
 /** What a person with the rights runs for it. */
-function repairCommand(wish: DnsWish | undefined): string {
-  return wish ? applyCommand(wish) : "sudo postern cleanup";
+function repairCommand(delegation: DnsDelegation | undefined): string {
+  return delegation ? applyCommand(delegation) : "sudo postern cleanup";
 }
 
 /** The command that applies a wish, for somebody else than whose configuration it came from. */
-export function applyCommand({ server, domains }: DnsWish): string {
+export function applyCommand({ server, domains }: DnsDelegation): string {
   const named = domains.map((domain) => ` --domain ${domain}`).join("");
   return `sudo postern dns --apply --server ${formatTarget(server)}${named}`;
 }
 
-function isSame(one: DnsWish, other: DnsWish): boolean {
-  const domains = (wish: DnsWish) => [...wish.domains].sort().join(" ");
+function isSame(one: DnsDelegation, other: DnsDelegation): boolean {
+  const domains = (delegation: DnsDelegation) => [...delegation.domains].sort().join(" ");
   return isSameServer(one, other) && domains(one) === domains(other);
 }
 
-function isSameServer(one: DnsWish, other: DnsWish): boolean {
+function isSameServer(one: DnsDelegation, other: DnsDelegation): boolean {
   return formatTarget(one.server) === formatTarget(other.server);
 }

@@ -4,7 +4,7 @@ import { formatTarget, isLoopback, parseIp, PosternError } from "../words/mod.ts
 export type DnsSystem = "systemd-resolved" | "macos" | "nrpt";
 
 /** Which names are to be asked for here. */
-export interface DnsWish {
+export interface DnsDelegation {
   readonly server: { readonly host: string; readonly port: number };
   /** Each stands for itself and all below it. */
   readonly domains: readonly string[];
@@ -37,13 +37,13 @@ export function isDnsDomain(text: string): boolean {
 }
 
 /** Whether an address is on loopback: the system is sent to no other name server. */
-export function isOwnServer({ host, port }: DnsWish["server"]): boolean {
+export function isOwnServer({ host, port }: DnsDelegation["server"]): boolean {
   const bytes = parseIp(host);
   return bytes !== undefined && isLoopback(bytes) && Number.isInteger(port) && port > 0 && port < 65_536;
 }
 
 /** Only loopback addresses and domains get into files and commands, wherever the wish comes from. */
-function demandPlain({ server, domains }: DnsWish): void {
+function demandPlain({ server, domains }: DnsDelegation): void {
   if (!isOwnServer(server)) {
     throw new PosternError(
       "config",
@@ -63,11 +63,11 @@ function demandPlain({ server, domains }: DnsWish): void {
 /** The files for a system. `version` is that of systemd, where it is known. */
 export function dnsSystemFiles(
   system: Exclude<DnsSystem, "nrpt">,
-  wish: DnsWish,
+  delegation: DnsDelegation,
   { version = 0 }: { version?: number } = {},
 ): DnsSystemFile[] {
-  demandPlain(wish);
-  const { server, domains } = wish;
+  demandPlain(delegation);
+  const { server, domains } = delegation;
   const { host, port } = server;
   if (system === "macos") {
     return domains.map((domain) => ({
@@ -88,9 +88,9 @@ export function dnsSystemFiles(
 }
 
 /** The commands of PowerShell that make rules of the Name Resolution Policy Table, and those that take them away. */
-export function nrptCommands(wish: DnsWish): { make: string[]; undo: string[] } {
-  demandPlain(wish);
-  const { server: { host, port }, domains } = wish;
+export function nrptCommands(delegation: DnsDelegation): { make: string[]; undo: string[] } {
+  demandPlain(delegation);
+  const { server: { host, port }, domains } = delegation;
   if (port !== 53) {
     throw new PosternError(
       "config",
@@ -108,7 +108,7 @@ export function nrptCommands(wish: DnsWish): { make: string[]; undo: string[] } 
 }
 
 /** The server that a file of ours names, and its domains; undefined for what is not ours. */
-export function readDnsSystemFile({ path, content }: DnsSystemFile): DnsWish | undefined {
+export function readDnsSystemFile({ path, content }: DnsSystemFile): DnsDelegation | undefined {
   if (!content.startsWith(dnsMark)) return undefined;
   if (path.includes(`${dnsDirectories.resolver}/`)) {
     const host = /^nameserver (\S+)$/m.exec(content)?.[1];

@@ -1,6 +1,6 @@
 export {
+  appliedDelegation,
   appliedDnsFiles,
-  appliedWish,
   applyDns,
   type DnsChange,
   systemdVersion,
@@ -8,9 +8,9 @@ export {
 } from "./dns_applied.ts";
 export { answersDns, applyCommand, cleanUp, repairDns } from "./dns_leftovers.ts";
 export {
+  type DnsDelegation,
   type DnsSystem,
   dnsSystemFiles,
-  type DnsWish,
   isDnsDomain,
   isOwnServer,
   nrptCommands,

@@ -1,3 +1,4 @@
+import { percentDecoded } from "../core/mod.ts";
 import { formatTarget, isLoopbackHost, parseTarget, targetOf } from "../words/mod.ts";
 import type { Client } from "./no_proxy.ts";
 import type { EnvironmentChange } from "./shell_lines.ts";
@@ -147,7 +148,9 @@ function upstreamNotes(upstreams: readonly string[]): string[] {
   const lines = upstreams.flatMap((value, index) => {
     const url = URL.parse(value.includes("://") ? value : `http://${value}`);
     if (!url || !/^(?:https?|socks5h?):$/.test(url.protocol)) return [];
-    const user = url.username === "" ? "" : `, user: ${JSON.stringify(decoded(url.username))}`;
+    const user = url.username === ""
+      ? ""
+      : `, user: ${JSON.stringify(percentDecoded(url.username) ?? url.username)}`;
     const password = url.password === "" ? "" : ", passwordFile: FILE";
     const name = index === 0 ? "corp" : `corp${index + 1}`;
     return [
@@ -160,13 +163,4 @@ function upstreamNotes(upstreams: readonly string[]): string[] {
       lines.join("\n")
     }`,
   ];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // A percent sign that encodes nothing means itself.
-    return text;
-  }
 }

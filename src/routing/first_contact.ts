@@ -3,7 +3,7 @@ import { addressOf, comparableHost } from "./host.ts";
 import { isInside } from "./network_tree.ts";
 
 /** A network, as `isInside` takes it. */
-export interface Network {
+export interface IpNetwork {
   readonly bytes: IpBytes;
   readonly bits: number;
 }
@@ -12,7 +12,7 @@ export interface Network {
  * Networks that clusters use for Services and pods: RFC 1918, 6598 and 4193, the ranges that GKE takes for Services, and
  * those that no public host has. A cluster that postern has not reached yet may own any of their addresses.
  */
-export const clusterNetworks: readonly Network[] = [
+export const clusterNetworks: readonly IpNetwork[] = [
   ["10.0.0.0", 8],
   ["172.16.0.0", 12],
   ["192.168.0.0", 16],

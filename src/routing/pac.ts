@@ -1,4 +1,4 @@
-import type { FarDomain } from "../core/mod.ts";
+import { type FarDomain, withEscapes } from "../core/mod.ts";
 import { formatTarget, parseIp, parseTarget, PosternError, unmapped } from "../words/mod.ts";
 import {
   clusterLabels,
@@ -176,8 +176,5 @@ function authorityOf(listener: string): string {
 
 /** A literal that ends neither its line nor a script element it may be pasted into. */
 function quoted(text: string): string {
-  return JSON.stringify(text).replace(
-    /[<>\u2028\u2029\u007f-\uffff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return withEscapes(JSON.stringify(text), /[<>\u2028\u2029\u007f-\uffff]/g);
 }

@@ -1,5 +1,5 @@
 import { formatIp, type IpBytes, parseIp, unmapped } from "../words/mod.ts";
-import { clusterNetworks, type Network } from "./first_contact.ts";
+import { clusterNetworks, type IpNetwork } from "./first_contact.ts";
 import { isInside } from "./network_tree.ts";
 import type { NamePattern, NetworkPattern } from "./pattern.ts";
 import type { Route, Router } from "./router.ts";
@@ -50,9 +50,9 @@ function heldInside(pattern: NetworkPattern, { rules, domains }: Router): Route 
   if (!guard) return undefined;
   const learned = [...domains.values()].flatMap((domain) => domain?.networks ?? []);
   const isLarge = pattern.bits < (pattern.bytes.length === 4 ? 20 : 112);
-  const isOfFamily = ({ bytes }: Network): boolean => bytes.length === pattern.bytes.length;
-  const holds = (one: Network): boolean => one.bits > pattern.bits && isInside(one.bytes, pattern);
-  const meets = (one: Network): boolean => holds(one) || isInside(pattern.bytes, one);
+  const isOfFamily = ({ bytes }: IpNetwork): boolean => bytes.length === pattern.bytes.length;
+  const holds = (one: IpNetwork): boolean => one.bits > pattern.bits && isInside(one.bytes, pattern);
+  const meets = (one: IpNetwork): boolean => holds(one) || isInside(pattern.bytes, one);
   const owns = learned.filter(isOfFamily).some(holds);
   if (!owns && !(isLarge && clusterNetworks.filter(isOfFamily).some(meets))) return undefined;
   return { transport: guard.transport, because: `${guard.text} may own a network inside it` };

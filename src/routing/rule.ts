@@ -24,7 +24,7 @@ export interface Rule {
 }
 
 /** What a cluster has right now; a transport hands it over after every change. */
-export interface ClusterTable {
+export interface ClusterContents {
   /** `web` for the route's own namespace, `web.shop` for any. Lower case. */
   readonly services: ReadonlySet<string>;
   /** Service and pod addresses in canonical form. */
@@ -32,7 +32,7 @@ export interface ClusterTable {
 }
 
 /** The tables by the name of their transport. */
-export type Tables = ReadonlyMap<string, ClusterTable>;
+export type Tables = ReadonlyMap<string, ClusterContents>;
 
 const tierWeights: Record<Tier, number> = { direct: 3, routes: 2, exclusions: 1, catalogue: 0 };
 

@@ -40,7 +40,7 @@ export interface ServicePlan {
   /** What the files record of `KUBECONFIG`, which a service does not have. */
   readonly kubeconfigs?: string;
   /** Why a door would not start now. */
-  readonly problem?: PosternError;
+  readonly problem?: PosternError | undefined;
 }
 
 export interface PlannedFile extends ServiceFile {
@@ -93,7 +93,7 @@ export async function planService(world: World, options: ServiceOptions): Promis
     ...commandsFor(world, { isAlways, hasTimer: options.hasTimer, isChanged, removed, planned }),
     addresses,
     ...(kubeconfigs === undefined ? {} : { kubeconfigs }),
-    ...(problem && { problem }),
+    problem,
   };
 }
 

@@ -37,7 +37,7 @@ export function readExecInfo(text: string | undefined): ExecInfo {
 /** The answer that a Kubernetes client reads on stdout. */
 export function execCredential(
   apiVersion: ExecVersion,
-  { token, expires }: { readonly token: string; readonly expires?: Date },
+  { token, expires }: { readonly token: string; readonly expires?: Date | undefined },
 ): string {
   const expirationTimestamp = expires?.toISOString().replace(/\.\d+Z$/, "Z");
   const status = { token, ...(expirationTimestamp !== undefined && { expirationTimestamp }) };

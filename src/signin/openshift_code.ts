@@ -1,3 +1,4 @@
+import { encodeBasic } from "../wire/mod.ts";
 import type { AuthorizationServer, ClientAuth } from "oauth4webapi";
 import { PosternError } from "../words/mod.ts";
 import { codeQuestion } from "./code_question.ts";
@@ -67,7 +68,7 @@ export async function requestOpenShiftCode(
 /** Its server wants the client named as one with a secret is, and takes an empty one; as oc sends it. */
 const withoutSecret: ClientAuth = (_server, { client_id: id }, body, headers) => {
   body.set("client_id", id);
-  headers.set("authorization", `Basic ${btoa(`${id}:`)}`);
+  headers.set("authorization", encodeBasic({ user: id, password: "" }));
 };
 
 /** The next thing to try is another one than for the sign-in of a catalogue. */

@@ -16,9 +16,9 @@ export interface OpenShiftSignInOptions {
   /** The API server of the cluster. */
   readonly api: URL;
   /** PEM certificates trusted besides the system's, for the API server and for whoever signs people in. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** A token that a person has brought along, in place of a sign-in. */
-  readonly given?: string;
+  readonly given?: string | undefined;
   /** How long a person has, in ms; 5 minutes unless told. */
   readonly timeLimit?: number;
 }
@@ -35,7 +35,7 @@ export interface OpenShiftSignInParts {
 /** A token that a cluster takes. It appears in no log and no message. */
 export interface ClusterToken {
   readonly token: string;
-  readonly expires?: Date;
+  readonly expires?: Date | undefined;
   readonly from: "cache" | "person" | "given";
 }
 
@@ -163,7 +163,7 @@ class OpenShiftSignIn {
       ...(expires && { expires: expires.toISOString() }),
       checked: new Date(now).toISOString(),
     });
-    return { token, ...(expires && { expires }) };
+    return { token, expires };
   }
 
   #client(timeout?: number): HttpClient {

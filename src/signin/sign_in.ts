@@ -20,15 +20,15 @@ export interface SignInOptions {
   /** The address of the provider's discovery document. */
   readonly discoveryUrl: string;
   /** PEM certificates trusted besides the system's. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** How a person may be asked: with a browser, with a code for another device, or not at all, as in a daemon. */
-  readonly way?: "browser" | "device" | "none";
+  readonly method?: "browser" | "device" | "none";
   /** Whether a person may be asked although no terminal is there. */
   readonly asksAnyway?: boolean;
   /** How long a person has, in ms; 5 minutes unless told. */
   readonly timeLimit?: number;
   /** In place of 18000, which is what is registered. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   readonly scopes?: readonly string[];
   /** A token that the API did not take: it is not given again. */
   readonly refused?: string;
@@ -40,9 +40,9 @@ export interface SignInParts {
   readonly world: Pick<World, "clock" | "files" | "network" | "places" | "process" | "terminal">;
   readonly log: Log;
   /** How the provider is reached; straight unless told. */
-  readonly dial?: Dialer;
+  readonly dial?: Dialer | undefined;
   /** Says something to the person; on stderr unless told. */
-  readonly say?: (text: string) => Promise<void>;
+  readonly say?: ((text: string) => Promise<void>) | undefined;
 }
 
 /** Somebody who is signed in. */
@@ -113,7 +113,7 @@ export async function signOut(
   await cache.forget(key);
   if (tokens?.refreshToken === undefined) return tokens !== undefined;
   try {
-    const provider = await discover(options, { world, log, ...(dial && { dial }) }, {
+    const provider = await discover(options, { world, log, dial }, {
       signal,
       timeout: 5000,
     });
@@ -163,8 +163,8 @@ class SignIn {
   async run(signal: AbortSignal): Promise<SignedIn> {
     const known = await this.#stored();
     if (known) return known;
-    const { way = "browser", timeLimit = 5 * 60_000 } = this.#options;
-    const ms = way === "none" ? Math.min(timeLimit, silentPatience) : timeLimit;
+    const { method = "browser", timeLimit = 5 * 60_000 } = this.#options;
+    const ms = method === "none" ? Math.min(timeLimit, silentPatience) : timeLimit;
     const error = () =>
       new PosternError(
         "timeout",
@@ -206,20 +206,20 @@ class SignIn {
 
   async #anew(signal: AbortSignal): Promise<SignedIn> {
     const { world, log } = this.#parts;
-    const { way = "browser", port, asksAnyway = isBrowserAsked(world.process) } = this.#options;
+    const { method = "browser", port, asksAnyway = isBrowserAsked(world.process) } = this.#options;
     const provider = await discover(this.#options, this.#parts, { signal });
     const renewed = this.#options.isAnew ? undefined : await this.#renewed(provider, signal);
     if (renewed) return signedIn(renewed, "refresh");
     const hasTerminal = world.terminal.isInput || world.terminal.isErrorOutput;
-    if (way === "none" || !(hasTerminal || asksAnyway)) {
+    if (method === "none" || !(hasTerminal || asksAnyway)) {
       throw new PosternError("auth", `Cannot sign in at ${this.#issuer} without asking a person`, {
         hint: "sign in once in a terminal: postern login",
       });
     }
     const say = this.#say;
-    const tokens = way === "device"
+    const tokens = method === "device"
       ? await signInByDevice(provider, { world, say }, { signal })
-      : await signInByBrowser(provider, { world, log, say }, { signal, ...(port !== undefined && { port }) });
+      : await signInByBrowser(provider, { world, log, say }, { signal, port });
     await this.#cache.keep(this.#key, tokens);
     return signedIn(tokens, "person");
   }
@@ -254,7 +254,7 @@ class SignIn {
 
   /** It may be some other window's browser that a person has forgotten about. */
   async #tellWaiting(): Promise<void> {
-    if (this.#options.way === "none") return;
+    if (this.#options.method === "none") return;
     await this.#say(`postern: another postern is signing in at ${this.#issuer} now: waiting for it\n`);
   }
 }

@@ -1,5 +1,5 @@
 import { accepting, type Listening, type Network } from "../world/mod.ts";
-import { type Clock, type Conn, type Log, Messages, Tasks, whenAborted } from "../core/mod.ts";
+import { type Clock, type Conn, joinBytes, type Log, Messages, Tasks, whenAborted } from "../core/mod.ts";
 import { describe, isLoopbackHost, PosternError } from "../words/mod.ts";
 import { decodeRequestHead, encodeResponseHead, Http1Problem, type RequestHead } from "../wire/mod.ts";
 import { portTaken } from "./sign_in_port_owner.ts";
@@ -78,7 +78,7 @@ export class SignInCallback implements AsyncDisposable {
   static async open(
     port: number,
     parts: CallbackParts,
-    { place = usualPlace, signal }: { place?: CallbackPlace; signal: AbortSignal },
+    { place = usualPlace, signal }: { place?: CallbackPlace | undefined; signal: AbortSignal },
   ): Promise<SignInCallback> {
     const listening: Listening[] = [];
     try {
@@ -214,9 +214,5 @@ function pageBytes({ status, fields, body }: SignInPage, method: string): Uint8A
     status,
     fields: [...fields, ["Content-Length", String(body.length)], ["Connection", "close"]],
   });
-  if (method === "HEAD") return head;
-  const bytes = new Uint8Array(head.length + body.length);
-  bytes.set(head);
-  bytes.set(body, head.length);
-  return bytes;
+  return method === "HEAD" ? head : joinBytes([head, body]);
 }

@@ -1,4 +1,5 @@
-import { isMapping } from "../config/mod.ts";
+import { decodeBase64, jsonIn } from "../core/mod.ts";
+import { asText, isMapping } from "../config/mod.ts";
 
 /** What an id_token says of itself. Nobody has checked its signature: good for choosing one, not for trusting it. */
 export interface TokenClaims {
@@ -22,9 +23,9 @@ export function readClaims(token: string): TokenClaims | undefined {
   const { iss, aud, sub, exp } = claims;
   const expires = typeof exp === "number" ? new Date(exp * 1000) : undefined;
   return {
-    issuer: textOf(iss),
+    issuer: asText(iss),
     audience: (Array.isArray(aud) ? aud : [aud]).filter((one) => typeof one === "string"),
-    subject: textOf(sub),
+    subject: asText(sub),
     name: shownName(claims["email"]) ?? shownName(claims["preferred_username"]) ?? shownName(sub),
     expires: expires && !Number.isNaN(expires.getTime()) ? expires : undefined,
   };
@@ -35,21 +36,12 @@ export function isFresh({ expires }: Pick<TokenClaims, "expires">, now: Date): b
   return expires !== undefined && expires.getTime() - margin > now.getTime();
 }
 
+/** Undefined for what is no JSON: the caller says so, without the token. */
 function decoded(part: string): unknown {
-  try {
-    const binary = atob(part.replaceAll("-", "+").replaceAll("_", "/"));
-    return JSON.parse(new TextDecoder().decode(Uint8Array.from(binary, (char) => char.charCodeAt(0))));
-  } catch {
-    // Its caller says what is wrong, without the token.
-    return undefined;
-  }
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
+  return jsonIn(decodeBase64(part.replaceAll("-", "+").replaceAll("_", "/")) ?? "");
 }
 
 /** A terminal obeys some characters. */
 function shownName(value: unknown): string | undefined {
-  return textOf(value)?.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, "?").slice(0, 200);
+  return asText(value)?.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, "?").slice(0, 200);
 }

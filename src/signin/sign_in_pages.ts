@@ -1,3 +1,4 @@
+import { encodeBase64, escapedMarkup } from "../core/mod.ts";
 /** A page for the browser that a sign-in has sent away and got back. */
 export interface SignInPage {
   readonly status: number;
@@ -47,20 +48,20 @@ export function otherPage(status: 404 | 405 | 421): SignInPage {
 }
 
 function page(status: number, title: string, lines: readonly string[]): SignInPage {
-  const nonce = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))));
-  const paragraphs = lines.map((line) => `<p>${escaped(line)}</p>`).join("\n");
+  const nonce = encodeBase64(crypto.getRandomValues(new Uint8Array(16)));
+  const paragraphs = lines.map((line) => `<p>${escapedMarkup(line)}</p>`).join("\n");
   const text = `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>postern: ${escaped(title)}</title>
+<title>postern: ${escapedMarkup(title)}</title>
 <link rel="icon" href="data:,">
 <style nonce="${nonce}">body { font: 1.1rem/1.5 system-ui, sans-serif; max-width: 36rem; margin: 15vh auto; padding: 0 1rem; }</style>
 </head>
 <body>
-<h1>${escaped(title)}</h1>
+<h1>${escapedMarkup(title)}</h1>
 ${paragraphs}
 </body>
 </html>
@@ -80,8 +81,4 @@ ${paragraphs}
     ],
     body: new TextEncoder().encode(text),
   };
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }

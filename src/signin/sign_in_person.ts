@@ -24,7 +24,7 @@ const usualPort = 18000;
 export async function signInByBrowser(
   provider: OidcProvider,
   parts: PersonParts,
-  { port = usualPort, signal }: { port?: number; signal: AbortSignal },
+  { port = usualPort, signal }: { port?: number | undefined; signal: AbortSignal },
 ): Promise<StoredTokens> {
   const { scopes, issuer } = provider;
   return await sendBrowser(parts, {
@@ -55,7 +55,7 @@ export async function sendBrowser<T>(
   const { clock, network, process } = world;
   if (withoutBrowser && !hasBrowser(process)) throw withoutBrowser();
   await using callback = await SignInCallback.open(port, { clock, network, log }, {
-    ...(place && { place }),
+    place,
     signal,
   });
   const errand = await errandFor(callback.redirectUri);

@@ -1,5 +1,5 @@
 import { isMapping } from "../config/mod.ts";
-import { type Clock, hexText, jsonIn, type Log, pause } from "../core/mod.ts";
+import { type Clock, hexText, jsonIn, type Log, pause, sha256 } from "../core/mod.ts";
 import { describe, isPosternError, PosternError } from "../words/mod.ts";
 import type { Files, World } from "../world/mod.ts";
 
@@ -152,8 +152,7 @@ export class TokenCache {
   }
 
   async #path({ issuer, clientId, apiUrl }: TokenKey): Promise<string> {
-    const bytes = new TextEncoder().encode(JSON.stringify([issuer, clientId, apiUrl]));
-    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    const hash = await sha256(JSON.stringify([issuer, clientId, apiUrl]));
     return `${this.#directory}/${hexText(hash).slice(0, 32)}.json`;
   }
 }

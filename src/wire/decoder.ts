@@ -30,6 +30,11 @@ export class Cursor {
     return this.u8() << 8 | this.u8();
   }
 
+  /** Four bytes, the highest first. */
+  u32(): number {
+    return this.u16() * 0x10000 + this.u16();
+  }
+
   /** The next `count` bytes, as a view. */
   take(count: number): Uint8Array<ArrayBuffer> {
     const end = this.#at + count;

@@ -1,6 +1,6 @@
 export { type BasicCredentials, decodeBasic, encodeBasic } from "./http1/basic_credentials.ts";
 export { ChunkedDecoder, encodeChunk, encodeLastChunk } from "./http1/chunked.ts";
-export * as dns from "./dns/dns.ts";
+export { type Cursor, decoder, malformed } from "./decoder.ts";
 export { Fields } from "./http1/fields.ts";
 export {
   grpcCodes,
@@ -30,39 +30,43 @@ export { parseAuthority, requestTarget } from "./http1/http1_target.ts";
 export { http2Codes, http2CodeText } from "./http2/http2_frames.ts";
 export { type Http2Event, Http2Session } from "./http2/http2_session.ts";
 export { InterimCount } from "./http1/interim_count.ts";
-export {
-  type HmacSha1,
-  isPlainKnownHost,
-  knownHostName,
-  lowerCaseName,
-  matchesKnownHost,
-} from "./ssh/known_host_names.ts";
-export {
-  formatKnownHost,
-  type KnownHostEntry,
-  type KnownHosts,
-  type KnownHostsProblem,
-  parseKnownHosts,
-} from "./ssh/known_hosts.ts";
-export * as konnectivity from "./konnectivity.ts";
+export { ProtobufWriter, readProtobuf } from "./grpc/protobuf.ts";
 export { PortForwardV4, v4Data } from "./websocket/port_forward_v4.ts";
 export { metricsText, metricsType } from "./prometheus.ts";
-export * as socks4 from "./socks4.ts";
-export * as socks5 from "./socks5.ts";
 export { loadSpdy } from "./spdy/load_spdy.ts";
 export type { SpdyEffect, SpdySession } from "./spdy/spdy_session.ts";
-export * as sshConfig from "./ssh_config/ssh_config.ts";
 export {
-  algorithmsOf,
-  decodePublicKey,
-  formatFingerprint,
-  isSameKey,
-  keyLabel,
-  keyTypeOf,
-  parsePublicKey,
-  type SshPublicKey,
-} from "./ssh/ssh_keys.ts";
-export * as sshMux from "./ssh/ssh_mux.ts";
-export * as sshPackets from "./ssh/ssh_packets.ts";
-export * as webSocket from "./websocket/websocket.ts";
-export * as x509 from "./x509/x509.ts";
+  decodeSocks4Reply,
+  decodeSocks4Request,
+  encodeSocks4Reply,
+  encodeSocks4Request,
+  socks4Commands,
+  socks4Replies,
+  type Socks4Request,
+} from "./socks4.ts";
+export {
+  decodeSocks5Choice,
+  decodeSocks5Credentials,
+  decodeSocks5Greeting,
+  decodeSocks5Reply,
+  decodeSocks5Request,
+  decodeSocks5Verdict,
+  encodeSocks5Choice,
+  encodeSocks5Credentials,
+  encodeSocks5Greeting,
+  encodeSocks5Reply,
+  encodeSocks5Request,
+  encodeSocks5Verdict,
+  socks5Commands,
+  socks5Methods,
+  type Socks5Request,
+} from "./socks5.ts";
+export {
+  sealWebSocketFrame,
+  webSocketClientFrame,
+  webSocketClosePayload,
+  webSocketFrameRoom,
+  webSocketOpcodes,
+  WebSocketReader,
+  webSocketServerFrame,
+} from "./websocket/websocket.ts";

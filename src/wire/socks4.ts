@@ -4,13 +4,13 @@ import { decoder, malformed } from "./decoder.ts";
 import { decodeHost } from "./host.ts";
 
 /** What a client may ask for. */
-export const commands = { connect: 1, bind: 2 } as const;
+export const socks4Commands = { connect: 1, bind: 2 } as const;
 
 /** The answers; 0x5D says that the user id was not the one the server wanted. */
-export const replies = { granted: 0x5a, refused: 0x5b, wrongUser: 0x5d } as const;
+export const socks4Replies = { granted: 0x5a, refused: 0x5b, wrongUser: 0x5d } as const;
 
 /** What a client asks for; the user id is a claim that nothing proves. */
-export interface Request {
+export interface Socks4Request {
   readonly command: number;
   readonly target: Target;
   readonly user: string;
@@ -20,7 +20,7 @@ export interface Request {
 // | VN | CD | DSTPORT | DSTIP | USERID | 0  | HOST (4a)  | 0  |   SOCKS 4, and 4A when DSTIP is 0.0.0.x
 // +----+----+---------+-------+--------+----+------------+----+
 /** Reads a request of either form. */
-export const decodeRequest: Decode<Request> = decoder((cursor) => {
+export const decodeSocks4Request: Decode<Socks4Request> = decoder((cursor) => {
   const version = cursor.u8();
   if (version !== 4) throw malformed(`version ${version} where 4 belongs`);
   const command = cursor.u8();
@@ -33,7 +33,7 @@ export const decodeRequest: Decode<Request> = decoder((cursor) => {
 });
 
 /** Writes a request, in the form of 4A for everything but an IPv4 address. */
-export function encodeRequest({ command, target, user }: Request): Uint8Array<ArrayBuffer> {
+export function encodeSocks4Request({ command, target, user }: Socks4Request): Uint8Array<ArrayBuffer> {
   const ip = parseIPv4(target.host);
   return Uint8Array.of(
     4,
@@ -47,7 +47,7 @@ export function encodeRequest({ command, target, user }: Request): Uint8Array<Ar
 }
 
 /** Reads a reply's code; its address means nothing after CONNECT. */
-export const decodeReply: Decode<number> = decoder((cursor) => {
+export const decodeSocks4Reply: Decode<number> = decoder((cursor) => {
   const version = cursor.u8();
   if (version !== 0) throw malformed(`version ${version} where 0 belongs`);
   const code = cursor.u8();
@@ -56,7 +56,7 @@ export const decodeReply: Decode<number> = decoder((cursor) => {
 });
 
 /** Writes a reply. */
-export function encodeReply(code: number): Uint8Array<ArrayBuffer> {
+export function encodeSocks4Reply(code: number): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(0, code, 0, 0, 0, 0, 0, 0);
 }
 

@@ -4,30 +4,30 @@ import { type Cursor, decoder, malformed } from "./decoder.ts";
 import { decodeHost } from "./host.ts";
 
 /** How a client may sign in (RFC 1928, section 3). */
-export const methods = { none: 0, password: 2, unacceptable: 0xff } as const;
+export const socks5Methods = { none: 0, password: 2, unacceptable: 0xff } as const;
 
 /** What a client may ask for (RFC 1928, section 4). */
-export const commands = { connect: 1, bind: 2, associate: 3 } as const;
+export const socks5Commands = { connect: 1, bind: 2, associate: 3 } as const;
 
 /** The first message of a client: the ways to sign in that it offers. */
-export interface Greeting {
+export interface Socks5Greeting {
   readonly methods: readonly number[];
 }
 
 /** A user and a password (RFC 1929, section 2). */
-export interface Credentials {
+export interface Socks5Credentials {
   readonly user: string;
   readonly password: string;
 }
 
 /** What a client asks for; the command is kept as it came, because its reply must say that it is unknown. */
-export interface Request {
+export interface Socks5Request {
   readonly command: number;
   readonly target: Target;
 }
 
 /** The answer to a request: 0 is success. */
-export interface Reply {
+export interface Socks5Reply {
   readonly code: number;
   readonly bound: Target;
 }
@@ -36,24 +36,24 @@ export interface Reply {
 // | VER | NMETHODS | METHODS  |   RFC 1928, section 3
 // +-----+----------+----------+
 /** Reads a client's greeting. */
-export const decodeGreeting: Decode<Greeting> = decoder((cursor) => {
+export const decodeSocks5Greeting: Decode<Socks5Greeting> = decoder((cursor) => {
   expectVersion(cursor, 5);
   return { methods: [...cursor.take(cursor.u8())] };
 });
 
 /** Writes a client's greeting. */
-export function encodeGreeting({ methods }: Greeting): Uint8Array<ArrayBuffer> {
+export function encodeSocks5Greeting({ methods }: Socks5Greeting): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(5, methods.length, ...methods);
 }
 
 /** Reads the server's choice among the methods. */
-export const decodeChoice: Decode<number> = decoder((cursor) => {
+export const decodeSocks5Choice: Decode<number> = decoder((cursor) => {
   expectVersion(cursor, 5);
   return cursor.u8();
 });
 
 /** Writes the server's choice among the methods. */
-export function encodeChoice(method: number): Uint8Array<ArrayBuffer> {
+export function encodeSocks5Choice(method: number): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(5, method);
 }
 
@@ -61,26 +61,26 @@ export function encodeChoice(method: number): Uint8Array<ArrayBuffer> {
 // | VER | ULEN |  UNAME   | PLEN |  PASSWD  |   RFC 1929, section 2
 // +-----+------+----------+------+----------+
 /** Reads a user and a password; bytes that are not UTF-8 become characters that match no password. */
-export const decodeCredentials: Decode<Credentials> = decoder((cursor) => {
+export const decodeSocks5Credentials: Decode<Socks5Credentials> = decoder((cursor) => {
   expectVersion(cursor, 1);
   const user = text.decode(cursor.take(cursor.u8()));
   return { user, password: text.decode(cursor.take(cursor.u8())) };
 });
 
 /** Writes a user and a password. */
-export function encodeCredentials({ user, password }: Credentials): Uint8Array<ArrayBuffer> {
+export function encodeSocks5Credentials({ user, password }: Socks5Credentials): Uint8Array<ArrayBuffer> {
   const [name, secret] = [sized(user, "user name"), sized(password, "password")];
   return Uint8Array.of(1, name.length, ...name, secret.length, ...secret);
 }
 
 /** Reads whether the server took the password. */
-export const decodeVerdict: Decode<boolean> = decoder((cursor) => {
+export const decodeSocks5Verdict: Decode<boolean> = decoder((cursor) => {
   expectVersion(cursor, 1);
   return cursor.u8() === 0;
 });
 
 /** Writes whether the password was right. */
-export function encodeVerdict(isRight: boolean): Uint8Array<ArrayBuffer> {
+export function encodeSocks5Verdict(isRight: boolean): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(1, isRight ? 0 : 1);
 }
 
@@ -88,7 +88,7 @@ export function encodeVerdict(isRight: boolean): Uint8Array<ArrayBuffer> {
 // | VER | CMD  | RSV | ATYP | DST.ADDR | DST.PORT |   RFC 1928, section 4; a reply has REP for CMD
 // +-----+------+-----+------+----------+----------+
 /** Reads a request. */
-export const decodeRequest: Decode<Request> = decoder((cursor) => {
+export const decodeSocks5Request: Decode<Socks5Request> = decoder((cursor) => {
   expectVersion(cursor, 5);
   const command = cursor.u8();
   cursor.u8();
@@ -96,12 +96,12 @@ export const decodeRequest: Decode<Request> = decoder((cursor) => {
 });
 
 /** Writes a request. */
-export function encodeRequest({ command, target }: Request): Uint8Array<ArrayBuffer> {
+export function encodeSocks5Request({ command, target }: Socks5Request): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(5, command, 0, ...addressBytes(target));
 }
 
 /** Reads a reply; servers that bind a name send one, and some an empty one. */
-export const decodeReply: Decode<Reply> = decoder((cursor) => {
+export const decodeSocks5Reply: Decode<Socks5Reply> = decoder((cursor) => {
   expectVersion(cursor, 5);
   const code = cursor.u8();
   cursor.u8();
@@ -111,7 +111,7 @@ export const decodeReply: Decode<Reply> = decoder((cursor) => {
 const unbound: Target = { host: "0.0.0.0", port: 0 };
 
 /** Writes a reply. */
-export function encodeReply(code: number, bound: Target = unbound): Uint8Array<ArrayBuffer> {
+export function encodeSocks5Reply(code: number, bound: Target = unbound): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(5, code, 0, ...addressBytes(bound));
 }
 

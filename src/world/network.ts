@@ -1,5 +1,5 @@
 import type { Endpoint, Target } from "../words/mod.ts";
-import type { Conn } from "../core/mod.ts";
+import type { Conn, DialOptions } from "../core/mod.ts";
 
 export interface Network {
   /**
@@ -108,5 +108,5 @@ export interface Datagram {
 /** How a transport makes its own connections: straight, or through the transport its `via` names. */
 export type Dialer = (
   target: Target,
-  options: { signal: AbortSignal; onStep?: (step: string) => void },
+  options: DialOptions,
 ) => Promise<Conn>;

@@ -4,7 +4,7 @@ import type { Listening, Network } from "../../src/world/mod.ts";
 import { PosternError, type Target } from "../../src/words/mod.ts";
 import { type Serve, serveHttp, serveListener, serveMixed, serveSocks } from "../../src/listeners/mod.ts";
 import { createNetwork } from "../../src/runtime/network/network.ts";
-import { socks4, socks5 } from "../../src/wire/mod.ts";
+import { encodeSocks4Request, encodeSocks5Greeting, encodeSocks5Request } from "../../src/wire/mod.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { bytesOf, readExactly, readUntil } from "../support/fake_dial.ts";
 import { readAll } from "../support/memory_conn.ts";
@@ -22,7 +22,7 @@ interface Way {
   answer(client: Conn): Promise<boolean>;
 }
 
-const greeting = socks5.encodeGreeting({ methods: [0] });
+const greeting = encodeSocks5Greeting({ methods: [0] });
 
 function joined(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(...parts.flatMap((part) => [...part]));
@@ -36,20 +36,20 @@ const ways: readonly Way[] = [
   {
     name: "SOCKS5",
     serves: [serveMixed, serveSocks],
-    hello: (target) => joined(greeting, socks5.encodeRequest({ command: 1, target })),
+    hello: (target) => joined(greeting, encodeSocks5Request({ command: 1, target })),
     answer: async (client) => (await readExactly(client, 12))[3] === 0,
   },
   {
     name: "SOCKS4",
     serves: [serveMixed, serveSocks],
-    hello: (target) => socks4.encodeRequest({ command: 1, target, user: "" }),
+    hello: (target) => encodeSocks4Request({ command: 1, target, user: "" }),
     answer: answerOfSocks4,
   },
   {
     name: "SOCKS4A",
     serves: [serveMixed, serveSocks],
     hello: ({ port }) =>
-      socks4.encodeRequest({ command: 1, target: { host: "target.example", port }, user: "" }),
+      encodeSocks4Request({ command: 1, target: { host: "target.example", port }, user: "" }),
     answer: answerOfSocks4,
   },
   {

@@ -3,7 +3,16 @@ import fc from "fast-check";
 import { formatIp, PosternError } from "../../src/words/mod.ts";
 import type { DnsAnswers } from "../../src/dns/mod.ts";
 import { replyTo } from "../../src/dns/dns_reply.ts";
-import { dns } from "../../src/wire/mod.ts";
+import {
+  decodeDnsMessage,
+  type DnsData,
+  type DnsMessage,
+  type DnsRecord,
+  encodeDnsMessage,
+  isDnsName,
+} from "../../src/dns/mod.ts";
+import { dnsTypeCodes } from "../../src/dns/messages/dns_records.ts";
+import type { DnsQuestion } from "../../src/dns/messages/dns_message.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 
@@ -11,16 +20,16 @@ const plain = { noNullPrototype: true };
 const label = fc.string({ unit: fc.constantFrom(..."abcXYZ019-_*"), minLength: 1, maxLength: 20 });
 const odd = fc.constantFrom("\\046", "\\000", "\\255", "a\\032b", "\\092");
 const name = fc.array(fc.oneof({ weight: 9, arbitrary: label }, odd), { maxLength: 8 })
-  .map((labels) => labels.join(".")).filter(dns.isDnsName);
+  .map((labels) => labels.join(".")).filter(isDnsName);
 const u16 = fc.integer({ min: 0, max: 0xffff });
 const u32 = fc.integer({ min: 0, max: 0xffffffff });
 const ip = (length: number) =>
   fc.uint8Array({ minLength: length, maxLength: length }).map((b) => formatIp(b));
 const raw = fc.uint8Array({ maxLength: 40 }).map((bytes) => Uint8Array.from(bytes));
 /** A number of a type for which there is no name. */
-const strange = u16.filter((code) => !Object.values<number>(dns.typeCodes).includes(code));
+const strange = u16.filter((code) => !Object.values<number>(dnsTypeCodes).includes(code));
 
-const data: fc.Arbitrary<dns.DnsData> = fc.oneof(
+const data: fc.Arbitrary<DnsData> = fc.oneof(
   fc.record({ type: fc.constant("A" as const), address: ip(4) }, plain),
   fc.record({ type: fc.constant("AAAA" as const), address: ip(16) }, plain),
   fc.record({ type: fc.constantFrom("NS" as const, "CNAME" as const, "PTR" as const), target: name }, plain),
@@ -40,13 +49,13 @@ const data: fc.Arbitrary<dns.DnsData> = fc.oneof(
   }, plain),
   fc.record({ type: strange, data: raw }, plain),
 );
-const record: fc.Arbitrary<dns.DnsRecord> = fc.tuple(
+const record: fc.Arbitrary<DnsRecord> = fc.tuple(
   fc.record({ name, ttl: u32 }, plain),
   fc.option(u16.filter((kind) => kind !== 1), { nil: undefined }),
   data,
 ).map(([owned, kind, data]) => ({ ...owned, ...(kind !== undefined && { class: kind }), ...data }));
 const records = fc.array(record, { maxLength: 5 });
-const question: fc.Arbitrary<dns.DnsQuestion> = fc.record({
+const question: fc.Arbitrary<DnsQuestion> = fc.record({
   name,
   type: fc.oneof(fc.constantFrom("A" as const, "AAAA" as const, "SRV" as const, "ANY" as const), strange),
   class: u16,
@@ -72,7 +81,7 @@ const header = {
   authorities: records,
   additionals: records,
 };
-const message: fc.Arbitrary<dns.DnsMessage> = fc.oneof(
+const message: fc.Arbitrary<DnsMessage> = fc.oneof(
   fc.record({ ...header, rcode: fc.integer({ min: 0, max: 15 }) }, plain),
   fc.record({ ...header, rcode: fc.integer({ min: 0, max: 4095 }), edns }, plain),
 );
@@ -80,11 +89,11 @@ const message: fc.Arbitrary<dns.DnsMessage> = fc.oneof(
 Deno.test("dns reads what it writes, whatever follows, and asks for more at any cut", () => {
   fc.assert(
     fc.property(message, (value) => {
-      const bytes = dns.encodeMessage(value);
-      assert.deepEqual(dns.decodeMessage(bytes), { value, used: bytes.length });
-      assert.deepEqual(dns.decodeMessage(Uint8Array.of(...bytes, 0xc0, 0)), { value, used: bytes.length });
+      const bytes = encodeDnsMessage(value);
+      assert.deepEqual(decodeDnsMessage(bytes), { value, used: bytes.length });
+      assert.deepEqual(decodeDnsMessage(Uint8Array.of(...bytes, 0xc0, 0)), { value, used: bytes.length });
       for (let cut = 0; cut < bytes.length; cut++) {
-        assert.equal(dns.decodeMessage(bytes.subarray(0, cut)), undefined);
+        assert.equal(decodeDnsMessage(bytes.subarray(0, cut)), undefined);
       }
     }),
     { numRuns: fuzzRuns(200) },
@@ -94,8 +103,8 @@ Deno.test("dns reads what it writes, whatever follows, and asks for more at any 
 Deno.test("encodeMessage() keeps to its limit, and what it writes then can be read", () => {
   fc.assert(
     fc.property(message, fc.integer({ min: 512, max: 1500 }), (value, limit) => {
-      const bytes = dns.encodeMessage(value, { limit });
-      const read = dns.decodeMessage(bytes);
+      const bytes = encodeDnsMessage(value, { limit });
+      const read = decodeDnsMessage(bytes);
       assert.equal(read?.used, bytes.length);
       const fixed = 12 + 3 * 260 + 11 + 40;
       assert(bytes.length <= Math.max(limit, fixed));
@@ -113,7 +122,7 @@ Deno.test("encodeMessage() keeps to its limit, and what it writes then can be re
 const input = fc.oneof(
   fc.tuple(message, fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { maxLength: 4 }))
     .map(([value, edits]) => {
-      const bytes = dns.encodeMessage(value);
+      const bytes = encodeDnsMessage(value);
       for (const [at, byte] of edits) bytes[at % bytes.length] = byte;
       return bytes;
     }),
@@ -126,11 +135,11 @@ Deno.test("decodeMessage() gives a value, asks for more or throws protocol for j
   fc.assert(
     fc.property(input, (bytes) => {
       try {
-        const decoded = dns.decodeMessage(bytes);
+        const decoded = decodeDnsMessage(bytes);
         if (!decoded) return;
         assert(decoded.used >= 12 && decoded.used <= bytes.length);
         // What was read can be written, and is the same then.
-        const again = dns.decodeMessage(dns.encodeMessage(decoded.value))?.value;
+        const again = decodeDnsMessage(encodeDnsMessage(decoded.value))?.value;
         assert.deepEqual(again, decoded.value);
       } catch (error) {
         assert(error instanceof PosternError && error.code === "protocol", String(error));
@@ -148,7 +157,7 @@ Deno.test("decodeMessage() takes no more than its bytes allow for pointers in a 
   bytes.set([0, 0, 1, 0, (count + 1) >> 8, (count + 1) & 255]);
   bytes.set(long, 12);
   for (let at = 12 + 259; at < bytes.length; at += 6) bytes.set([0xc0, 12, 0, 1, 0, 1], at);
-  const decoded = dns.decodeMessage(bytes);
+  const decoded = decodeDnsMessage(bytes);
   assert.equal(decoded?.value.questions.length, count + 1);
   assert.equal(decoded?.value.questions.at(-1)?.name.length, 253);
 });
@@ -160,17 +169,17 @@ Deno.test("replyTo() gives any client at most one message that can be read, with
       if (name.length % 3 === 1) return { kind: "unknown", zone: "example" };
       const record = { name, ttl: 5, type: "A", address: "192.0.2.1" } as const;
       return type === "A" || type === "ANY"
-        ? { kind: "records", zone: "example", records: new Array<dns.DnsRecord>(60).fill(record) }
+        ? { kind: "records", zone: "example", records: new Array<DnsRecord>(60).fill(record) }
         : { kind: "nodata", zone: "example" };
     },
   };
   const clock = new FakeClock();
   const { signal } = new AbortController();
   await fc.assert(
-    fc.asyncProperty(fc.oneof(input, message.map((value) => dns.encodeMessage(value))), async (bytes) => {
+    fc.asyncProperty(fc.oneof(input, message.map((value) => encodeDnsMessage(value))), async (bytes) => {
       const { bytes: reply, outcome } = await replyTo(bytes, { answers, clock, signal });
       if (!reply) return assert.equal(outcome, "dropped");
-      const read = dns.decodeMessage(reply);
+      const read = decodeDnsMessage(reply);
       assert.equal(read?.used, reply.length);
       assert.equal(read?.value.isResponse, true);
       assert.deepEqual([...reply.subarray(0, 2)], [...bytes.subarray(0, 2)]);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { PosternError } from "../../src/words/mod.ts";
-import { type HeaderField, type Http2Event, Http2Session, konnectivity } from "../../src/wire/mod.ts";
+import { type HeaderField, type Http2Event, Http2Session } from "../../src/wire/mod.ts";
+import { decodePacket, encodePacket } from "../../src/konnectivity/packets.ts";
 import { HpackDecoder, HpackEncoder } from "../../src/wire/http2/hpack.ts";
 import { clientPreface } from "../../src/wire/http2/http2_frames.ts";
 import { Http2Output } from "../../src/wire/http2/http2_output.ts";
@@ -186,14 +187,14 @@ Deno.test("packets of Konnectivity are read as they were written, and junk is re
   );
   fc.assert(
     fc.property(packet, (packet) => {
-      assert.deepEqual(konnectivity.decodePacket(konnectivity.encodePacket(packet)), { ...packet });
+      assert.deepEqual(decodePacket(encodePacket(packet)), { ...packet });
     }),
     { numRuns: fuzzRuns(500) },
   );
   fc.assert(
     fc.property(bytes(60), (junk) => {
       try {
-        konnectivity.decodePacket(junk);
+        decodePacket(junk);
       } catch (error) {
         assert.ok(error instanceof PosternError && error.code === "protocol", String(error));
       }

@@ -2,15 +2,13 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { PosternError } from "../../src/words/mod.ts";
+import { decodePublicKey, parsePublicKey } from "../../src/ssh/keys/ssh_keys.ts";
+import { formatKnownHost, parseKnownHosts } from "../../src/ssh/host_keys/known_hosts.ts";
 import {
-  decodePublicKey,
-  formatKnownHost,
   type HmacSha1,
   isPlainKnownHost,
   matchesKnownHost,
-  parseKnownHosts,
-  parsePublicKey,
-} from "../../src/wire/mod.ts";
+} from "../../src/ssh/host_keys/known_host_names.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 import { type BlobKind, blobOf, keyOf, keyText } from "../support/ssh_public_keys.ts";
 

@@ -2,14 +2,18 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import * as spdy from "../../src/wire/spdy/spdy_frames.ts";
 import { PosternError } from "../../src/words/mod.ts";
-import { webSocket } from "../../src/wire/mod.ts";
+import {
+  webSocketClientFrame,
+  webSocketClosePayload,
+  webSocketOpcodes,
+  webSocketServerFrame,
+} from "../../src/wire/mod.ts";
 import { Inflate } from "../../src/wire/spdy/inflate.ts";
 import { SpdySession } from "../../src/wire/spdy/spdy_session.ts";
 import { spdyDictionary } from "../../src/wire/spdy/spdy_dictionary.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 import { forwardReading, readAll, type Reading, spdyReading, webSocketReading } from "./readings.ts";
 
-const { clientFrame, closePayload, opcodes, serverFrame } = webSocket;
 type Bytes = Uint8Array<ArrayBuffer>;
 
 const payload = fc.uint8Array({ maxLength: 300 }).map((bytes) => Uint8Array.from(bytes));
@@ -84,23 +88,23 @@ function orProtocol(read: () => void): void {
 function messages(sender: "client" | "server"): fc.Arbitrary<Bytes> {
   const frame = (opcode: number, bytes: Bytes, isFinal = true) => {
     const made = sender === "server"
-      ? serverFrame(opcode, bytes)
-      : clientFrame(opcode, bytes.length, (into) => into.set(bytes));
+      ? webSocketServerFrame(opcode, bytes)
+      : webSocketClientFrame(opcode, bytes.length, (into) => into.set(bytes));
     if (!isFinal) made[0] = (made[0] ?? 0) & 0x7f;
     return made;
   };
   const small = fc.uint8Array({ maxLength: 125 }).map((bytes) => Uint8Array.from(bytes));
   const message = fc.oneof(
-    payload.map((bytes) => frame(opcodes.binary, bytes)),
-    small.map((bytes) => frame(opcodes.ping, bytes)),
+    payload.map((bytes) => frame(webSocketOpcodes.binary, bytes)),
+    small.map((bytes) => frame(webSocketOpcodes.ping, bytes)),
     fc.tuple(payload, small, payload).map(([first, ping, second]) =>
       joined([
-        frame(opcodes.text, first, false),
-        frame(opcodes.ping, ping),
-        frame(opcodes.continuation, second),
+        frame(webSocketOpcodes.text, first, false),
+        frame(webSocketOpcodes.ping, ping),
+        frame(webSocketOpcodes.continuation, second),
       ])
     ),
-    fc.constant(frame(opcodes.close, closePayload(1000, "done"))),
+    fc.constant(frame(webSocketOpcodes.close, webSocketClosePayload(1000, "done"))),
   );
   return fc.array(message, { maxLength: 6 }).map(joined);
 }
@@ -131,7 +135,7 @@ function spdyHeaders(): Uint8Array {
 
 function v4Bytes(): fc.Arbitrary<Bytes> {
   const message = fc.tuple(fc.constantFrom(0, 1), payload).map(([channel, bytes]) =>
-    serverFrame(opcodes.binary, Uint8Array.of(channel, ...bytes))
+    webSocketServerFrame(webSocketOpcodes.binary, Uint8Array.of(channel, ...bytes))
   );
   return fc.array(message, { maxLength: 6 }).map(joined);
 }

@@ -1,4 +1,4 @@
-import { PortForwardV4, webSocket } from "../../src/wire/mod.ts";
+import { PortForwardV4, WebSocketReader } from "../../src/wire/mod.ts";
 import { SpdySession } from "../../src/wire/spdy/spdy_session.ts";
 import type { Bytes } from "./fuzz_target.ts";
 
@@ -23,7 +23,7 @@ export function readAll({ receive }: Reading, chunks: readonly Bytes[]): string[
 
 /** A reader of WebSocket frames. */
 export function webSocketReading(role: "client" | "server"): Reading {
-  const reader = new webSocket.WebSocketReader(role);
+  const reader = new WebSocketReader(role);
   let message = 0;
   return {
     receive: (bytes) =>
@@ -54,7 +54,7 @@ export function spdyReading(role: "client" | "server"): Reading {
 
 /** A port-forward of version 4 over a WebSocket. */
 export function forwardReading(): Reading {
-  const reader = new webSocket.WebSocketReader("client");
+  const reader = new WebSocketReader("client");
   const forward = new PortForwardV4();
   return {
     receive: (bytes) =>

@@ -4,7 +4,21 @@ import fc from "fast-check";
 import { canonicalHost, formatIp, PosternError } from "../../src/words/mod.ts";
 import type { Decode } from "../../src/core/mod.ts";
 import { serveMixed } from "../../src/listeners/mod.ts";
-import { socks4, socks5 } from "../../src/wire/mod.ts";
+import {
+  decodeSocks4Reply,
+  decodeSocks4Request,
+  decodeSocks5Choice,
+  decodeSocks5Credentials,
+  decodeSocks5Greeting,
+  decodeSocks5Reply,
+  decodeSocks5Request,
+  decodeSocks5Verdict,
+  encodeSocks4Request,
+  encodeSocks5Credentials,
+  encodeSocks5Greeting,
+  encodeSocks5Reply,
+  encodeSocks5Request,
+} from "../../src/wire/mod.ts";
 import { serveClient } from "../support/fake_dial.ts";
 import { readAll } from "../support/memory_conn.ts";
 
@@ -33,22 +47,22 @@ function checkLaws<T>(decode: Decode<T>, value: T, bytes: Uint8Array<ArrayBuffer
 
 Deno.test("socks5 reads what it writes, and asks for more at any cut", () => {
   fc.assert(fc.property(fc.record({ command, target }, plain), (request) => {
-    checkLaws(socks5.decodeRequest, request, socks5.encodeRequest(request));
+    checkLaws(decodeSocks5Request, request, encodeSocks5Request(request));
   }));
   fc.assert(fc.property(sentName, (host) => {
-    const read = () => socks5.decodeRequest(socks5.encodeRequest({ command: 1, target: { host, port: 1 } }));
+    const read = () => decodeSocks5Request(encodeSocks5Request({ command: 1, target: { host, port: 1 } }));
     const expected = canonicalHost(host);
     if (typeof expected === "string") assert.equal(read()?.value.target.host, expected);
     else assert.throws(read, PosternError);
   }));
   fc.assert(fc.property(command, target, (code, bound) => {
-    checkLaws(socks5.decodeReply, { code, bound }, socks5.encodeReply(code, bound));
+    checkLaws(decodeSocks5Reply, { code, bound }, encodeSocks5Reply(code, bound));
   }));
   fc.assert(fc.property(fc.array(fc.integer({ min: 0, max: 255 }), { maxLength: 255 }), (methods) => {
-    checkLaws(socks5.decodeGreeting, { methods }, socks5.encodeGreeting({ methods }));
+    checkLaws(decodeSocks5Greeting, { methods }, encodeSocks5Greeting({ methods }));
   }));
   fc.assert(fc.property(fc.record({ user: text, password: text }, plain), (credentials) => {
-    checkLaws(socks5.decodeCredentials, credentials, socks5.encodeCredentials(credentials));
+    checkLaws(decodeSocks5Credentials, credentials, encodeSocks5Credentials(credentials));
   }));
 });
 
@@ -57,19 +71,19 @@ Deno.test("socks4 reads what it writes, and asks for more at any cut", () => {
   const isNamed = (host: string) => /^0\.0\.0\.[1-9]/.test(host);
   const reachable = target.filter(({ host }) => !isNamed(host));
   fc.assert(fc.property(fc.record({ command, target: reachable, user }, plain), (request) => {
-    checkLaws(socks4.decodeRequest, request, socks4.encodeRequest(request));
+    checkLaws(decodeSocks4Request, request, encodeSocks4Request(request));
   }));
 });
 
 const decoders: Record<string, Decode<unknown>> = {
-  "socks4.decodeRequest": socks4.decodeRequest,
-  "socks4.decodeReply": socks4.decodeReply,
-  "socks5.decodeGreeting": socks5.decodeGreeting,
-  "socks5.decodeChoice": socks5.decodeChoice,
-  "socks5.decodeCredentials": socks5.decodeCredentials,
-  "socks5.decodeVerdict": socks5.decodeVerdict,
-  "socks5.decodeRequest": socks5.decodeRequest,
-  "socks5.decodeReply": socks5.decodeReply,
+  "socks4.decodeRequest": decodeSocks4Request,
+  "socks4.decodeReply": decodeSocks4Reply,
+  "socks5.decodeGreeting": decodeSocks5Greeting,
+  "socks5.decodeChoice": decodeSocks5Choice,
+  "socks5.decodeCredentials": decodeSocks5Credentials,
+  "socks5.decodeVerdict": decodeSocks5Verdict,
+  "socks5.decodeRequest": decodeSocks5Request,
+  "socks5.decodeReply": decodeSocks5Reply,
 };
 
 for (const [label, decode] of Object.entries(decoders)) {
@@ -94,10 +108,10 @@ for (const [label, decode] of Object.entries(decoders)) {
 
 const hello = fc.oneof(
   fc.record({ command: fc.constantFrom(1, 1, 1, 2, 3, 9), target }).map((request) =>
-    Uint8Array.of(5, 1, 0, ...socks5.encodeRequest(request))
+    Uint8Array.of(5, 1, 0, ...encodeSocks5Request(request))
   ),
   fc.record({ command: fc.constantFrom(1, 1, 1, 2), target, user: fc.constant("u") }).map(
-    socks4.encodeRequest,
+    encodeSocks4Request,
   ),
 );
 const edit = fc.record({ at: fc.nat(), byte: fc.integer({ min: 0, max: 255 }) });

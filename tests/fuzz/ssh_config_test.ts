@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { isPosternError } from "../../src/words/mod.ts";
-import { sshConfig } from "../../src/wire/mod.ts";
+import { parseSshConfig } from "../../src/ssh/config/language/ssh_config_lines.ts";
+import { matchesSshPattern } from "../../src/ssh/config/language/ssh_config_pattern.ts";
+import { parseSshHops } from "../../src/ssh/config/language/ssh_config_hop.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 import { SshConfigWorld } from "../support/ssh_config_world.ts";
 
@@ -21,7 +23,7 @@ Deno.test("parseSshConfig() gives lines with a keyword, in order, or says what i
     fc.property(fc.oneof(texts, fc.string({ unit: "binary", maxLength: 200 })), (text) => {
       const count = text.split("\n").length;
       let last = 0;
-      for (const { line, keyword, fault } of sshConfig.parseSshConfig(text)) {
+      for (const { line, keyword, fault } of parseSshConfig(text)) {
         assert.ok(line > last && line <= count);
         assert.ok(keyword !== "" || fault !== undefined);
         last = line;
@@ -71,7 +73,7 @@ Deno.test("matchesSshPattern() agrees with the pattern as a regular expression",
     fc.property(letters("."), letters("*?."), (text, pattern) => {
       const source = pattern.map((char) => char === "*" ? ".*" : char === "?" ? "." : `[${char}]`).join("");
       const expected = new RegExp(`^${source}$`, "s").test(text.join(""));
-      assert.equal(sshConfig.matchesSshPattern(text.join(""), pattern.join("")), expected);
+      assert.equal(matchesSshPattern(text.join(""), pattern.join("")), expected);
     }),
     { numRuns: fuzzRuns(5000) },
   );
@@ -99,7 +101,7 @@ Deno.test("parseSshHops() makes of any command at most a hop to the target", () 
   const commands = fc.array(fc.constantFrom(...words), { maxLength: 12 }).map((parts) => parts.join(" "));
   fc.assert(
     fc.property(commands, (command) => {
-      const hops = sshConfig.parseSshHops(command, { host: "real", port: 22, config: "/c" });
+      const hops = parseSshHops(command, { host: "real", port: 22, config: "/c" });
       if (!hops) return;
       assert.match(command, /^(exec )?ssh .*-W real:22/);
       assert.doesNotMatch(command, /;/);

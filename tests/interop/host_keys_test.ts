@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createFiles } from "../../src/runtime/files/files.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { HostKeys, type HostKeySettings } from "../../src/ssh/host_keys/host_keys.ts";
-import { decodeBase64 } from "../../src/wire/ssh/ssh_keys.ts";
+import { decodePaddedBase64 } from "../../src/ssh/keys/ssh_keys.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { recordingLog } from "../support/recording_log.ts";
@@ -22,7 +22,7 @@ async function publicKey(server: Sshd, type: "ed25519" | "ecdsa" | "rsa"): Promi
 }
 
 function blobOf(text: string): Uint8Array<ArrayBuffer> {
-  const blob = decodeBase64(text.split(" ")[1] ?? "");
+  const blob = decodePaddedBase64(text.split(" ")[1] ?? "");
   assert.ok(blob, text);
   return blob;
 }

@@ -3,15 +3,16 @@ import { createHash, createHmac } from "node:crypto";
 import { PosternError } from "../../src/words/mod.ts";
 import {
   formatFingerprint,
-  formatKnownHost,
-  type HmacSha1,
   keyLabel,
-  type KnownHostEntry,
-  matchesKnownHost,
-  parseKnownHosts,
   parsePublicKey,
   type SshPublicKey,
-} from "../../src/wire/mod.ts";
+} from "../../src/ssh/keys/ssh_keys.ts";
+import {
+  formatKnownHost,
+  type KnownHostEntry,
+  parseKnownHosts,
+} from "../../src/ssh/host_keys/known_hosts.ts";
+import { type HmacSha1, matchesKnownHost } from "../../src/ssh/host_keys/known_host_names.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { keyText } from "../support/ssh_public_keys.ts";

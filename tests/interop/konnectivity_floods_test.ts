@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import type { Conn } from "../../src/core/mod.ts";
 import { PosternError } from "../../src/words/mod.ts";
-import { grpcRequest, type HeaderField, http2Codes, konnectivity } from "../../src/wire/mod.ts";
+import { grpcRequest, type HeaderField, http2Codes } from "../../src/wire/mod.ts";
+import { konnectivityAgentPath, konnectivityProxyPath } from "../../src/konnectivity/packets.ts";
 import { HpackEncoder } from "../../src/wire/http2/hpack.ts";
 import {
   clientPreface,
   frameFlags,
-  frameTypes,
+  http2FrameTypes,
   readU32,
   settingIds,
 } from "../../src/wire/http2/http2_frames.ts";
@@ -59,7 +60,7 @@ class Frames extends Http2Output {
   ): void {
     const { metadata } = this.#asking;
     const request = grpcRequest({ path, authority: "server", scheme: "http", metadata });
-    this.frame(frameTypes.headers, flags, stream, this.#encoder.encode([...request, ...more]));
+    this.frame(http2FrameTypes.headers, flags, stream, this.#encoder.encode([...request, ...more]));
   }
 }
 
@@ -72,7 +73,7 @@ const attacks: readonly Attack[] = [
       for (let at = 0; at < 100; at++) {
         const stream = (round * 100 + at) * 2 + 1;
         frames.request(stream);
-        frames.numbers(frameTypes.reset, 0, stream, [8]);
+        frames.numbers(http2FrameTypes.reset, 0, stream, [8]);
       }
     },
   },
@@ -82,7 +83,7 @@ const attacks: readonly Attack[] = [
     rounds: 400,
     write: (frames, round) => {
       if (round === 0) frames.request(1, [], 0);
-      for (let at = 0; at < 100; at++) frames.frame(frameTypes.continuation, 0, 1, new Uint8Array(100));
+      for (let at = 0; at < 100; at++) frames.frame(http2FrameTypes.continuation, 0, 1, new Uint8Array(100));
     },
   },
   {
@@ -91,7 +92,7 @@ const attacks: readonly Attack[] = [
     rounds: 400,
     write: (frames, round) => {
       if (round === 0) frames.request(1, [], 0);
-      for (let at = 0; at < 100; at++) frames.frame(frameTypes.continuation, 0, 1, new Uint8Array(0));
+      for (let at = 0; at < 100; at++) frames.frame(http2FrameTypes.continuation, 0, 1, new Uint8Array(0));
     },
   },
   {
@@ -101,7 +102,7 @@ const attacks: readonly Attack[] = [
     write: (frames) => {
       const payload = new Uint8Array(6);
       new DataView(payload.buffer).setUint16(0, settingIds.initialWindowSize);
-      for (let at = 0; at < 100; at++) frames.frame(frameTypes.settings, 0, 0, payload);
+      for (let at = 0; at < 100; at++) frames.frame(http2FrameTypes.settings, 0, 0, payload);
     },
   },
   {
@@ -109,7 +110,7 @@ const attacks: readonly Attack[] = [
     code: http2Codes.enhanceYourCalm,
     rounds: 400,
     write: (frames) => {
-      for (let at = 0; at < 100; at++) frames.frame(frameTypes.ping, 0, 0, new Uint8Array(8));
+      for (let at = 0; at < 100; at++) frames.frame(http2FrameTypes.ping, 0, 0, new Uint8Array(8));
     },
   },
   {
@@ -118,14 +119,14 @@ const attacks: readonly Attack[] = [
     rounds: 400,
     write: (frames, round) => {
       if (round === 0) frames.request(1);
-      for (let at = 0; at < 100; at++) frames.frame(frameTypes.data, 0, 1, new Uint8Array(0));
+      for (let at = 0; at < 100; at++) frames.frame(http2FrameTypes.data, 0, 1, new Uint8Array(0));
     },
   },
   {
     name: "a window of the connection that overflows",
     code: http2Codes.flowControlError,
     rounds: 3,
-    write: (frames) => frames.numbers(frameTypes.windowUpdate, 0, 0, [0x7fff_ffff]),
+    write: (frames) => frames.numbers(http2FrameTypes.windowUpdate, 0, 0, [0x7fff_ffff]),
   },
   {
     name: "more data than a stream's window has",
@@ -133,7 +134,7 @@ const attacks: readonly Attack[] = [
     write: (frames, round) => {
       // Nobody reads what comes on it.
       if (round === 0) frames.request(1, [], frameFlags.endHeaders, "/Nothing");
-      frames.frame(frameTypes.data, 0, 1, new Uint8Array(16_000));
+      frames.frame(http2FrameTypes.data, 0, 1, new Uint8Array(16_000));
     },
     isBorne: true,
   },
@@ -144,7 +145,7 @@ const attacks: readonly Attack[] = [
       // One field of 4 kB enters the table of HPACK, and is then named by one byte, ten thousand times.
       const block = new Uint8Array(14_000).fill(0x80 | 62);
       if (round === 0) frames.request(1, [["x-large", "v".repeat(3900)]]);
-      frames.frame(frameTypes.headers, frameFlags.endHeaders, round * 2 + 3, block);
+      frames.frame(http2FrameTypes.headers, frameFlags.endHeaders, round * 2 + 3, block);
     },
     isBorne: true,
   },
@@ -164,14 +165,14 @@ async function attack(
 ): Promise<number | undefined> {
   const frames = new Frames(asking);
   frames.raw(clientPreface);
-  frames.frame(frameTypes.settings, 0, 0, new Uint8Array(0));
+  frames.frame(http2FrameTypes.settings, 0, 0, new Uint8Array(0));
   let hasEnded = false;
   let code: number | undefined;
   const farewells: FrameTaker = {
     head: () => {},
     piece: () => {},
     frame: ({ type }, payload) => {
-      if (type === frameTypes.goAway) code = readU32(payload, 4);
+      if (type === http2FrameTypes.goAway) code = readU32(payload, 4);
     },
   };
   const reader = new Http2Reader(farewells, { mostBytes: 16_384, expectsPreface: false });
@@ -205,14 +206,14 @@ const floodedFrontends: readonly Flooded[] = [
   {
     name: "the front",
     connect: (_lab, server) => connectFront(server),
-    path: konnectivity.proxyPath,
+    path: konnectivityProxyPath,
     metadata: [],
     mayBeLost: false,
   },
   {
     name: "the port for agents, by who has an agent's certificate,",
     connect: (lab, server) => secured(server.agents, { ca: lab.ca("agent"), ...lab.pair("agent", "client") }),
-    path: konnectivity.agentPath,
+    path: konnectivityAgentPath,
     metadata: [["agentid", "attacker"]],
     mayBeLost: true,
   },

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { PacketStream } from "../../src/konnectivity/packet_stream.ts";
-import { fieldValue, konnectivity } from "../../src/wire/mod.ts";
+import { fieldValue } from "../../src/wire/mod.ts";
+import { konnectivityAgentPath } from "../../src/konnectivity/packets.ts";
 import { KonnectivityLab, konnectivityPeers } from "../support/konnectivity_lab.ts";
 import { konnectivityClient, OurAgent, OurServer } from "../support/konnectivity_programs.ts";
 import { nextPacket, RawPeer, secured } from "../support/konnectivity_raw.ts";
@@ -138,7 +139,7 @@ peerTest(
     });
 
     await context.step("check 23: an unknown method ends with status 12", async () => {
-      for (const path of ["/ProxyService/Nothing", konnectivity.agentPath, "/"]) {
+      for (const path of ["/ProxyService/Nothing", konnectivityAgentPath, "/"]) {
         const stream = await peer.stream(path);
         assert.equal(await stream.receive(), undefined);
         assert.equal((await stream.grpc.status()).code, 12, path);

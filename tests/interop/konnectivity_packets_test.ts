@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { PosternError } from "../../src/words/mod.ts";
-import { konnectivity } from "../../src/wire/mod.ts";
+import { decodePacket, encodePacket, type Packet } from "../../src/konnectivity/packets.ts";
 import { fromHex, toHex } from "../support/hex.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 
 // Every law is tried on one run's inputs at once: the program reads lines, and starting it for each would take long.
 
-type Known = Exclude<konnectivity.Packet, { type: "unknown" }>;
+type Known = Exclude<Packet, { type: "unknown" }>;
 type Upstream = Exclude<Known, { type: "window" | "end" }>;
 
 /** What the program that protoc's code is in says of one line. */
@@ -51,7 +51,7 @@ peerTest(
   async ({ konn_packets }, t) => {
     await t.step("what we write it reads as that packet, and would write with the same bytes", async () => {
       const packets = sampled(upstream);
-      const written = packets.map((packet) => toHex(konnectivity.encodePacket(packet)));
+      const written = packets.map((packet) => toHex(encodePacket(packet)));
       const answers = await ask(konn_packets, written);
       for (const [at, packet] of packets.entries()) {
         assert.deepEqual(answers[at], { packet: jsonOf(packet), hex: written[at] }, written[at]);
@@ -63,7 +63,7 @@ peerTest(
       const answers = await ask(konn_packets, packets.map((packet) => JSON.stringify(jsonOf(packet))));
       for (const [at, packet] of packets.entries()) {
         const { hex } = answers[at] ?? { hex: "" };
-        assert.deepEqual(konnectivity.decodePacket(fromHex(hex)), { ...packet }, hex);
+        assert.deepEqual(decodePacket(fromHex(hex)), { ...packet }, hex);
       }
     });
 
@@ -71,7 +71,7 @@ peerTest(
       "packets of ours alone pass through it whole, as something that it does not know",
       async () => {
         const packets = sampled(ours);
-        const written = packets.map((packet) => toHex(konnectivity.encodePacket(packet)));
+        const written = packets.map((packet) => toHex(encodePacket(packet)));
         const answers = await ask(konn_packets, written);
         for (const [at, packet] of packets.entries()) {
           assert.equal(answers[at]?.hex, written[at]);
@@ -114,7 +114,7 @@ const fields = fc.array(
     fc.tuple(fc.constant(1), fc.oneof(id, fc.nat({ max: 7 }).map(BigInt))).map(([n, value]) =>
       number(n, value)
     ),
-    upstream.map((packet) => konnectivity.encodePacket(packet)),
+    upstream.map((packet) => encodePacket(packet)),
     fc.tuple(fc.integer({ min: 1, max: 9 }), inner()).map(([n, content]) => bytes(n, content)),
     other(fc.oneof(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 0x1fff_ffff }))),
   ),
@@ -124,7 +124,7 @@ const fields = fc.array(
 /** Packets with a byte changed, or cut. */
 const spoiled = fc.tuple(upstream, fc.nat(), fc.nat({ max: 255 }), fc.boolean()).map(
   ([packet, at, value, isCut]) => {
-    const whole = konnectivity.encodePacket(packet);
+    const whole = encodePacket(packet);
     if (isCut) return whole.slice(0, at % (whole.length + 1));
     whole[at % whole.length] = value;
     return whole;
@@ -186,9 +186,9 @@ async function ask(program: string, lines: readonly string[]): Promise<Answer[]>
   return answers;
 }
 
-function decoded(input: Uint8Array<ArrayBuffer>): konnectivity.Packet | string {
+function decoded(input: Uint8Array<ArrayBuffer>): Packet | string {
   try {
-    return konnectivity.decodePacket(input);
+    return decodePacket(input);
   } catch (error) {
     assert.ok(error instanceof PosternError && error.code === "protocol", String(error));
     return error.message;
@@ -196,7 +196,7 @@ function decoded(input: Uint8Array<ArrayBuffer>): konnectivity.Packet | string {
 }
 
 /** A packet as protobuf has it in JSON. */
-function jsonOf(packet: konnectivity.Packet): Answer["packet"] {
+function jsonOf(packet: Packet): Answer["packet"] {
   switch (packet.type) {
     case "dialRequest": {
       const { protocol, address, random } = packet;
@@ -230,7 +230,7 @@ function jsonOf(packet: konnectivity.Packet): Answer["packet"] {
 }
 
 /** The number of a packet that protoc's code has no name for. */
-function numberOf(packet: konnectivity.Packet): { type: string | number } {
+function numberOf(packet: Packet): { type: string | number } {
   if (packet.type === "unknown") return { type: Number(packet.number) };
   return { type: packet.type === "window" ? 1001 : packet.type === "end" ? 1002 : packet.type };
 }

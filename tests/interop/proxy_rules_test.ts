@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { checkNoProxy, goNoProxy, readCaBundle } from "../../src/egress/mod.ts";
 import { checkProxyUrl, type ProxyField } from "../../src/egress/check_proxy_url.ts";
-import { requestTarget } from "../../src/egress/no_proxy/request_target.ts";
+import { requestOrigin } from "../../src/egress/no_proxy/request_origin.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import {
@@ -64,7 +64,7 @@ peerTest(
     const known = pairs.map((pair, index) => ({ ...pair, answer: answers[index] ?? null }))
       .filter(({ answer }) => answer !== null);
     const counts = compared(known, known.map(({ answer }) => answer), ({ list, url }) => {
-      const target = requestTarget(url);
+      const target = requestOrigin(url);
       return target !== undefined && goNoProxy(list)(target);
     });
     assert.ok(counts.yes > 4000 && counts.no > 4000, JSON.stringify(counts));

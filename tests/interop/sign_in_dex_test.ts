@@ -115,7 +115,7 @@ peerTest("signIn() at dex: the person signs in once, then it is silent", ["dex"]
     assert.equal(names.length, 1, names.join());
     assert.equal((Deno.statSync(`${lab.directory}/cache/tokens/${names[0]}`).mode ?? 0) & 0o777, 0o600);
   }
-  const silent = { ...lab.options, way: "none" } as const;
+  const silent = { ...lab.options, method: "none" } as const;
   assert.equal((await signIn(silent, lab.parts, { signal })).from, "cache");
   lab.later(3_595_000);
   const renewed = await signIn(silent, lab.parts, { signal });
@@ -128,7 +128,7 @@ peerTest("signIn() at dex: several at once renew once", ["dex"], async (paths) =
   await using lab = await Lab.open(paths);
   await lab.signIn();
   lab.later(3_595_000);
-  const silent = { ...lab.options, way: "none" } as const;
+  const silent = { ...lab.options, method: "none" } as const;
   // Dex takes each refresh token once: a second renewal with the same one would fail.
   const all = await Promise.all([1, 2, 3].map(() => signIn({ ...silent }, lab.parts, { signal })));
   assert.ok(all.every(({ from }) => from === "refresh"));
@@ -195,7 +195,7 @@ peerTest("signIn() at dex with a code on another device", ["dex"], async (paths)
   await using lab = await Lab.open(paths);
   // Dex wants five seconds between two questions, so that it also says to slow down.
   lab.clock = fast(20);
-  const asked = signIn({ ...lab.options, way: "device" }, lab.parts, { signal });
+  const asked = signIn({ ...lab.options, method: "device" }, lab.parts, { signal });
   await eventually("the code is shown", () => lab.said !== "");
   await new Promise((resolve) => setTimeout(resolve, 600));
   const complete = /or open this address: (\S+)/.exec(lab.said)?.[1] ?? "";

@@ -62,7 +62,7 @@ class AgentInstance implements AsyncDisposable {
 const listing = 11;
 const signing = 13;
 
-peerTest("signIn() does without an agent that is empty", peers, async (paths) => {
+peerTest("signInToSsh() does without an agent that is empty", peers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   await using agent = new SshAgent(`${lab.directory}/agent`, paths);
@@ -78,7 +78,7 @@ peerTest("signIn() does without an agent that is empty", peers, async (paths) =>
   });
 });
 
-peerTest("signIn() goes on with other keys where an agent refuses to sign", peers, async (paths) => {
+peerTest("signInToSsh() goes on with other keys where an agent refuses to sign", peers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   await using agent = new SshAgent(`${lab.directory}/agent`, paths);

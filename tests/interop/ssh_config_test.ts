@@ -3,7 +3,7 @@ import type { SshConfigDeps } from "../../src/ssh/config/ssh_config_deps.ts";
 import { SshConfigReader } from "../../src/ssh/config/ssh_config_reader.ts";
 import { createFiles } from "../../src/runtime/files/files.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
-import { sshConfig } from "../../src/wire/mod.ts";
+import { sshAlgorithms } from "../../src/ssh/config/language/ssh_config_algorithms.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { namespaceTest } from "../support/namespaces.ts";
 import { findPeer, peerTest, skippedTest } from "../support/peers.ts";
@@ -205,7 +205,7 @@ async function lookAround(ssh: string, sh: string): Promise<Machine> {
     uid: Number(told[1]),
     hostname: told[2] ?? "",
     otherLists: Object.entries(lists)
-      .filter(([, option]) => defaults.get(option)?.[0] !== sshConfig.sshAlgorithms(option, "+").join(","))
+      .filter(([, option]) => defaults.get(option)?.[0] !== sshAlgorithms(option, "+").join(","))
       .map(([name]) => name),
   };
 }

@@ -64,7 +64,7 @@ const faults: readonly {
 ];
 
 for (const { name, spoil, says } of faults) {
-  peerTest(`signIn() gets past a key file ${name}`, sshPeers, async (paths) => {
+  peerTest(`signInToSsh() gets past a key file ${name}`, sshPeers, async (paths) => {
     await using lab = await SshLab.create(paths);
     const sshd = await lab.start("jump1");
     const spoilt = await lab.makeKey("spoilt");

@@ -27,7 +27,7 @@ function person(...answers: readonly (string | undefined)[]): { prompt: Prompt; 
 }
 
 peerTest(
-  "signIn() asks for a passphrase three times, and not after an empty answer",
+  "signInToSsh() asks for a passphrase three times, and not after an empty answer",
   sshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -61,7 +61,7 @@ peerTest(
 );
 
 peerTest(
-  "signIn() asks for the passphrase of a key whose public part nobody can read",
+  "signInToSsh() asks for the passphrase of a key whose public part nobody can read",
   sshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -83,7 +83,7 @@ peerTest(
   },
 );
 
-peerTest("signIn() asks only for keys that the server would take", sshPeers, async (paths) => {
+peerTest("signInToSsh() asks only for keys that the server would take", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   const stranger = await lab.makeKey("stranger", { passphrase: "some words" });
@@ -93,7 +93,7 @@ peerTest("signIn() asks only for keys that the server would take", sshPeers, asy
   assert.deepEqual(asked, []);
 });
 
-peerTest("signIn() asks for a certificate's key too", sshPeers, async (paths) => {
+peerTest("signInToSsh() asks for a certificate's key too", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const authority = await lab.makeKey("authority");
   const sshd = await lab.start("jump1", { config: [`TrustedUserCAKeys ${authority}.pub`] });

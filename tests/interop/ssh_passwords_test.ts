@@ -64,7 +64,7 @@ async function signIn(
 const secretOf = (question: Question) => !question.echo;
 
 passwordTest(
-  "signIn() asks for a password until it is right, and never tells it",
+  "signInToSsh() asks for a password until it is right, and never tells it",
   ["UsePAM no", "KbdInteractiveAuthentication no"],
   async (lab, sshd) => {
     const right = person(password);
@@ -88,7 +88,7 @@ passwordTest(
 );
 
 passwordTest(
-  "signIn() asks nothing more of who gives no answer, or of nobody",
+  "signInToSsh() asks nothing more of who gives no answer, or of nobody",
   ["UsePAM no", "KbdInteractiveAuthentication no"],
   async (lab, sshd) => {
     const silent = person(undefined, password);
@@ -109,7 +109,7 @@ passwordTest(
 );
 
 passwordTest(
-  "signIn() answers what a server asks by keyboard-interactive",
+  "signInToSsh() answers what a server asks by keyboard-interactive",
   ["UsePAM yes", "PasswordAuthentication no"],
   async (lab, sshd) => {
     const right = person(password);
@@ -132,7 +132,7 @@ passwordTest(
 );
 
 passwordTest(
-  "signIn() takes the ways in the order of PreferredAuthentications, keys first otherwise",
+  "signInToSsh() takes the ways in the order of PreferredAuthentications, keys first otherwise",
   ["UsePAM yes", "PasswordAuthentication yes"],
   async (lab, sshd) => {
     const key = { identityFiles: [lab.key] };
@@ -149,7 +149,7 @@ passwordTest(
 );
 
 passwordTest(
-  "signIn() gives a key and then a password where a server wants both",
+  "signInToSsh() gives a key and then a password where a server wants both",
   ["UsePAM no", "AuthenticationMethods publickey,password"],
   async (lab, sshd) => {
     const both = person(password);

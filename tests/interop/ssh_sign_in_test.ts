@@ -30,7 +30,7 @@ const keyKinds = [
 ] as const;
 
 for (const { name, type, more } of keyKinds) {
-  peerTest(`signIn() uses ${name} of a file, locked or not`, sshPeers, async (paths) => {
+  peerTest(`signInToSsh() uses ${name} of a file, locked or not`, sshPeers, async (paths) => {
     await using lab = await SshLab.create(paths);
     const sshd = await lab.start("jump1");
     const key = await lab.makeKey("key", { type, more });
@@ -54,7 +54,7 @@ for (const { name, type, more } of keyKinds) {
   });
 }
 
-peerTest("signIn() says that there is no key, and how to get one", sshPeers, async (paths) => {
+peerTest("signInToSsh() says that there is no key, and how to get one", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   await assert.rejects(signIn(lab, sshd, { identityFiles: [`${lab.directory}/missing`] }), {
@@ -69,7 +69,7 @@ peerTest("signIn() says that there is no key, and how to get one", sshPeers, asy
 });
 
 peerTest(
-  "signIn() sees an agent that was restarted, and the keys it gains",
+  "signInToSsh() sees an agent that was restarted, and the keys it gains",
   agentPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -97,7 +97,7 @@ peerTest(
 );
 
 peerTest(
-  "signIn() offers what the configuration names first, within MaxAuthTries",
+  "signInToSsh() offers what the configuration names first, within MaxAuthTries",
   agentPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -119,7 +119,7 @@ peerTest(
   },
 );
 
-peerTest("signIn() survives an agent that hangs, refuses or talks nonsense", sshPeers, async (paths) => {
+peerTest("signInToSsh() survives an agent that hangs, refuses or talks nonsense", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   const answers = [
@@ -147,7 +147,7 @@ peerTest("signIn() survives an agent that hangs, refuses or talks nonsense", ssh
 
 for (const type of ["ed25519", "ecdsa", "rsa"] as const) {
   peerTest(
-    `signIn() uses a certificate for an ${type} key, of a file and of an agent`,
+    `signInToSsh() uses a certificate for an ${type} key, of a file and of an agent`,
     agentPeers,
     async (paths) => {
       await using lab = await SshLab.create(paths);
@@ -166,7 +166,7 @@ for (const type of ["ed25519", "ecdsa", "rsa"] as const) {
   );
 }
 
-peerTest("signIn() goes on after a part of what a server wants", sshPeers, async (paths) => {
+peerTest("signInToSsh() goes on after a part of what a server wants", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1", { config: ["AuthenticationMethods publickey,publickey"] });
   const second = await lab.makeKey("second");

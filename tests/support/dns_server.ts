@@ -1,6 +1,14 @@
 import { type Conn, Messages, Tasks } from "../../src/core/mod.ts";
 import type { Listening } from "../../src/world/mod.ts";
-import { dns } from "../../src/wire/mod.ts";
+import {
+  decodeDnsMessage,
+  dnsFrameDecoder,
+  dnsRcodes,
+  type DnsRecord,
+  encodeDnsFrame,
+  encodeDnsMessage,
+} from "../../src/dns/mod.ts";
+import type { DnsType } from "../../src/dns/messages/dns_records.ts";
 
 /** What a DNS server over TCP says of a name: its addresses and aliases, or a code, or that it ends the connection. */
 export type DnsSaying =
@@ -36,16 +44,16 @@ export class DnsServer implements AsyncDisposable {
 
   async #serve(client: Conn): Promise<void> {
     const messages = new Messages(client);
-    for (let frame; (frame = await messages.read(dns.frameDecoder()));) {
-      const message = dns.decodeMessage(frame)?.value;
+    for (let frame; (frame = await messages.read(dnsFrameDecoder()));) {
+      const message = decodeDnsMessage(frame)?.value;
       const [question] = message?.questions ?? [];
       if (!message || !question) return;
       const { name, type } = question;
       this.asked.push(`${type} ${name}`);
-      const said = this.names.get(name) ?? { rcode: dns.rcodes.nameError };
+      const said = this.names.get(name) ?? { rcode: dnsRcodes.nameError };
       if (said === "ends") return;
       if (said === "silent") continue;
-      await client.write(dns.encodeFrame(dns.encodeMessage({
+      await client.write(encodeDnsFrame(encodeDnsMessage({
         ...message,
         isResponse: true,
         rcode: "rcode" in said ? said.rcode : 0,
@@ -62,9 +70,9 @@ export class DnsServer implements AsyncDisposable {
 
 function answersOf(
   name: string,
-  type: dns.DnsType,
+  type: DnsType,
   { addresses, alias, ttl = 60 }: { addresses: readonly string[]; alias?: string; ttl?: number },
-): dns.DnsRecord[] {
+): DnsRecord[] {
   const fitting = addresses.filter((address) => (address.includes(":") ? "AAAA" : "A") === type);
   const owner = alias ?? name;
   return [

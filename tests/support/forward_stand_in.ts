@@ -2,7 +2,14 @@ import type { Conn } from "../../src/core/mod.ts";
 import type { KubeUpgrades, Upgrade, UpgradeRequest } from "../../src/kube/forward/forward_api.ts";
 import type { ForwardForm } from "../../src/kube/forward/forward_forms.ts";
 import { acceptFor } from "../../src/kube/mod.ts";
-import { Fields, type SpdyEffect, webSocket } from "../../src/wire/mod.ts";
+import {
+  Fields,
+  type SpdyEffect,
+  webSocketClosePayload,
+  webSocketOpcodes,
+  WebSocketReader,
+  webSocketServerFrame,
+} from "../../src/wire/mod.ts";
 import { SpdySession } from "../../src/wire/spdy/spdy_session.ts";
 import { memoryPair } from "./memory_conn.ts";
 
@@ -84,7 +91,7 @@ export class StandInConnection {
   readonly #conn: Conn;
   readonly #options: ForwardStandInOptions;
   readonly #spdy = new SpdySession("server");
-  readonly #webSocket: webSocket.WebSocketReader | undefined;
+  readonly #webSocket: WebSocketReader | undefined;
   readonly #half = new Map<string, { errors?: number; data?: number; port: number }>();
   #thaw: PromiseWithResolvers<void> | undefined;
   #writing: Promise<void> = Promise.resolve();
@@ -93,7 +100,7 @@ export class StandInConnection {
     this.#conn = conn;
     this.form = form;
     this.#options = options;
-    this.#webSocket = form === "spdy" ? undefined : new webSocket.WebSocketReader("server");
+    this.#webSocket = form === "spdy" ? undefined : new WebSocketReader("server");
     if (form === "v4") this.#beginV4(port);
     this.done = this.#serve().catch(() => {}).finally(() => this.close());
   }
@@ -128,7 +135,7 @@ export class StandInConnection {
 
   /** Says bytes of SPDY, or of the channels; a message of the WebSocket each. */
   say(bytes: Uint8Array): Promise<void> {
-    const frame = this.#webSocket ? webSocket.serverFrame(webSocket.opcodes.binary, bytes) : bytes;
+    const frame = this.#webSocket ? webSocketServerFrame(webSocketOpcodes.binary, bytes) : bytes;
     return this.sayRaw(frame);
   }
 
@@ -160,7 +167,7 @@ export class StandInConnection {
         if (effect.kind === "close") return;
         if (effect.kind === "ping") {
           this.pings++;
-          this.sayRaw(webSocket.serverFrame(webSocket.opcodes.pong, effect.bytes));
+          this.sayRaw(webSocketServerFrame(webSocketOpcodes.pong, effect.bytes));
         }
         if (effect.kind !== "data") continue;
         if (effect.isStart) this.messages++;
@@ -218,7 +225,7 @@ export class StandInConnection {
     const answer = this.#options.connect(port);
     for (const channel of [0, 1]) this.say(Uint8Array.of(channel, port & 0xff, port >> 8));
     const close = () =>
-      this.sayRaw(webSocket.serverFrame(webSocket.opcodes.close, webSocket.closePayload(1000)))
+      this.sayRaw(webSocketServerFrame(webSocketOpcodes.close, webSocketClosePayload(1000)))
         .then(() => this.#conn.closeWrite());
     if (typeof answer === "string") {
       this.say(Uint8Array.of(1, ...new TextEncoder().encode(answer)));

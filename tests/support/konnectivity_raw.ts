@@ -3,7 +3,8 @@ import { createNetwork } from "../../src/runtime/network/network.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
 import { GrpcStream, Http2Connection } from "../../src/mux/mod.ts";
 import { PacketStream } from "../../src/konnectivity/packet_stream.ts";
-import { fieldValue, grpcRequest, type HeaderField, konnectivity } from "../../src/wire/mod.ts";
+import { fieldValue, grpcRequest, type HeaderField } from "../../src/wire/mod.ts";
+import { konnectivityAgentPath, konnectivityProxyPath, type Packet } from "../../src/konnectivity/packets.ts";
 import type { KonnectivityLab, Pair } from "./konnectivity_lab.ts";
 import type { OurServer } from "./konnectivity_programs.ts";
 
@@ -36,12 +37,12 @@ export class RawPeer implements AsyncDisposable {
 
   /** A stream on which a client dials. */
   proxy(): Promise<PacketStream> {
-    return this.stream(konnectivity.proxyPath);
+    return this.stream(konnectivityProxyPath);
   }
 
   /** A stream on which an agent is asked to dial, once the server has taken it. */
   async join(id: string): Promise<PacketStream> {
-    const stream = await this.stream(konnectivity.agentPath, [["agentid", id]]);
+    const stream = await this.stream(konnectivityAgentPath, [["agentid", id]]);
     const answer = await stream.grpc.exchange.answer;
     if (fieldValue(answer, "serverid") === undefined) throw new Error("the server took no agent");
     return stream;
@@ -76,12 +77,12 @@ export async function secured(
 }
 
 /** The next packet of a kind; those before it are left out. */
-export async function nextPacket<Type extends konnectivity.Packet["type"]>(
+export async function nextPacket<Type extends Packet["type"]>(
   stream: PacketStream,
   type: Type,
-): Promise<konnectivity.Packet & { type: Type }> {
+): Promise<Packet & { type: Type }> {
   for (let packet; (packet = await stream.receive());) {
-    if (packet.type === type) return packet as konnectivity.Packet & { type: Type };
+    if (packet.type === type) return packet as Packet & { type: Type };
   }
   throw new Error(`the stream ended before ${type}`);
 }

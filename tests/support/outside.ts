@@ -1,5 +1,5 @@
 import { createSocket, type Socket } from "node:dgram";
-import { dns } from "../../src/wire/mod.ts";
+import { decodeDnsMessage, encodeDnsMessage } from "../../src/dns/mod.ts";
 import { TargetServer } from "./target_server.ts";
 
 /** A connection that reached the world outside. */
@@ -60,14 +60,14 @@ export class Outside implements AsyncDisposable {
   }
 
   #answer(bytes: Uint8Array, from: { readonly port: number; readonly address: string }): void {
-    const message = dns.decodeMessage(new Uint8Array(bytes))?.value;
+    const message = decodeDnsMessage(new Uint8Array(bytes))?.value;
     const [question] = message?.questions ?? [];
     if (!message || !question) return;
     const { name, type } = question;
     this.names.add(name.toLowerCase());
     const answers = type === "A" ? [{ name, ttl: 0, type: "A", address: everyName } as const] : [];
     this.#resolver.send(
-      dns.encodeMessage({ ...message, isResponse: true, rcode: 0, answers, additionals: [] }),
+      encodeDnsMessage({ ...message, isResponse: true, rcode: 0, answers, additionals: [] }),
       from.port,
       from.address,
     );

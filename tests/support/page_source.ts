@@ -1,4 +1,4 @@
-import type { ConnectionInfo, Status, Watched, WatchedWhole } from "../../src/control/mod.ts";
+import type { ConnectionInfo, Status, WatchedWhole, WatchUpdate } from "../../src/control/mod.ts";
 import type { PageSource } from "../../src/listeners/mod.ts";
 
 /** A door's state for tests of what shows it; `closed` are the connections it was told to close. */
@@ -38,7 +38,7 @@ export function fakePageSource(more: Partial<PageSource> = {}): PageSource & { r
 }
 
 /** A watch of one message. */
-async function* watchedOnce(): AsyncGenerator<Watched> {
+async function* watchedOnce(): AsyncGenerator<WatchUpdate> {
   yield await Promise.resolve(sampleWhole);
 }
 

@@ -5,7 +5,7 @@ import type { Command } from "../../src/cli/line/command.ts";
 import { commandGroups } from "../../src/cli/line/all_commands.ts";
 import { formOf } from "../../src/cli/line/command_line.ts";
 import type { Globals } from "../../src/cli/line/global_options.ts";
-import { directoryOf, placesNamed } from "../../src/permissions/named_places.ts";
+import { parentOf, placesNamed } from "../../src/permissions/named_places.ts";
 import { clusterVerbs, readCommandLine, valueOf, withEmptyValues } from "../../src/permissions/mod.ts";
 
 /** What decides permissions, configuration and log of a command line. */
@@ -85,7 +85,7 @@ export function agree(args: readonly string[]): boolean {
   const expected = form ? [nameOf(form.command)] : line.name === undefined ? ["help", "version"] : ["help"];
   assert.ok(expected.includes(read.command), JSON.stringify(args));
   const values = args.map((word) => word.replace(/^-[^=]*=/, ""));
-  const named = [...values, ...values.map(directoryOf)];
+  const named = [...values, ...values.map(parentOf)];
   assert.deepEqual(placesNamed(line).filter((place) => !named.includes(place)), [], JSON.stringify(args));
   return false;
 }

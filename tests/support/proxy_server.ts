@@ -1,7 +1,16 @@
 import { type Conn, Messages, relay, type Tally, Tasks } from "../../src/core/mod.ts";
 import { type Endpoint, httpStatus, socks5Reply, type Target } from "../../src/words/mod.ts";
 import type { Network } from "../../src/world/mod.ts";
-import { decodeRequestHead, encodeResponseHead, socks5 } from "../../src/wire/mod.ts";
+import {
+  decodeRequestHead,
+  decodeSocks5Credentials,
+  decodeSocks5Greeting,
+  decodeSocks5Request,
+  encodeResponseHead,
+  encodeSocks5Choice,
+  encodeSocks5Reply,
+  encodeSocks5Verdict,
+} from "../../src/wire/mod.ts";
 import { FakeClock } from "./fake_clock.ts";
 
 export interface ProxyServerOptions {
@@ -72,22 +81,22 @@ export class ProxyServer implements AsyncDisposable {
 
   async #socks5(conn: Conn, messages: Messages, signal: AbortSignal): Promise<void> {
     const { credentials, early } = this.#options;
-    if (!await messages.read(socks5.decodeGreeting)) return;
-    await conn.write(socks5.encodeChoice(credentials ? 2 : 0));
+    if (!await messages.read(decodeSocks5Greeting)) return;
+    await conn.write(encodeSocks5Choice(credentials ? 2 : 0));
     if (credentials) {
-      const given = await messages.read(socks5.decodeCredentials);
+      const given = await messages.read(decodeSocks5Credentials);
       const isRight = given?.user === credentials.user && given.password === credentials.password;
-      await conn.write(socks5.encodeVerdict(isRight));
+      await conn.write(encodeSocks5Verdict(isRight));
       if (!isRight) return;
     }
-    const request = await messages.read(socks5.decodeRequest);
+    const request = await messages.read(decodeSocks5Request);
     if (!request) return;
     this.asked.push(`${request.target.host}:${request.target.port}`);
     await this.#tunnel(conn, messages, {
       target: request.target,
       signal,
-      granted: joined(socks5.encodeReply(0), early),
-      refused: (error) => socks5.encodeReply(socks5Reply(error)),
+      granted: joined(encodeSocks5Reply(0), early),
+      refused: (error) => encodeSocks5Reply(socks5Reply(error)),
     });
   }
 

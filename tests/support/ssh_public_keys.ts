@@ -1,5 +1,5 @@
-import { decodePublicKey, type SshPublicKey } from "../../src/wire/mod.ts";
-import { encodeBase64 } from "../../src/wire/ssh/ssh_keys.ts";
+import { encodeBase64 } from "../../src/core/mod.ts";
+import { decodePublicKey, type SshPublicKey } from "../../src/ssh/keys/ssh_keys.ts";
 import { patternBytes } from "./pattern_bytes.ts";
 
 /** The fields of a message of ssh, each behind its length (RFC 4251, section 5). */

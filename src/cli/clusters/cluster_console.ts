@@ -3,7 +3,7 @@ import { option } from "@optique/core/primitives";
 import { pause } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
-import { clusterName, readClusters } from "./cluster_options.ts";
+import { clusterArgument, readKnownClusters } from "./cluster_options.ts";
 import { type Command, defineCommand, type RunContext } from "../line/command.ts";
 import { words } from "../line/options.ts";
 import { printable } from "../output/printable.ts";
@@ -26,7 +26,7 @@ function consoleNamed(name: string, form: string): Command {
       "where none can be opened. It reaches the console through the door where it uses the door's proxy.pac.",
     examples: [[`postern ${form}`, "opens it"], [`postern ${form} --print`, "prints the address only"]],
     parser: object({
-      name: clusterName,
+      name: clusterArgument,
       print: option("--print", { description: words("Prints the address, and opens nothing.") }),
     }),
     async run({ name, print }, world, context) {
@@ -38,7 +38,7 @@ function consoleNamed(name: string, form: string): Command {
 }
 
 async function consoleOf(name: string, world: World, context: RunContext): Promise<URL> {
-  const fleet = await readClusters(world, context);
+  const fleet = await readKnownClusters(world, context);
   const { addressesOf, findCluster } = await import("../../clusters/mod.ts");
   const known = findCluster(fleet.clusters, name);
   const url = addressesOf(known.cluster).console;

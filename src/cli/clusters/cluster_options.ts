@@ -36,7 +36,7 @@ export const clusterWords = object({
 });
 
 /** The name of one cluster. */
-export const clusterName = argument(string({ metavar: "NAME" }), {
+export const clusterArgument = argument(string({ metavar: "NAME" }), {
   description: words(
     "The cluster: any part of its id, its display name or the address of its API that no other has.",
   ),
@@ -51,12 +51,12 @@ export const trustOption = option("--trust-on-first-use", {
 });
 
 /** The clusters that are known here; what there is to say of where they come from goes to stderr. */
-export async function readClusters(
+export async function readKnownClusters(
   world: World,
   { globals: { config } }: Pick<RunContext, "globals">,
 ): Promise<Fleet> {
   const { readFleet } = await import("../../fleet/mod.ts");
-  const fleet = await readFleet(world, config === undefined ? {} : { config });
+  const fleet = await readFleet(world, { config });
   await tellNotes(world, fleet.notes);
   return fleet;
 }
@@ -74,8 +74,8 @@ export async function openPrograms(
 ): Promise<ClusterPrograms> {
   const { ClusterPrograms } = await import("../../programs/mod.ts");
   return await ClusterPrograms.open(world, fleet, {
-    ...(config !== undefined && { config }),
-    ...(id !== undefined && { id }),
+    config,
+    id,
     trustsFirstUse,
     version,
     log,

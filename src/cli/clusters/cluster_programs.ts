@@ -3,7 +3,13 @@ import { multiple } from "@optique/core/modifiers";
 import { argument } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
 import type { World } from "../../world/mod.ts";
-import { clusterName, openPrograms, readClusters, tellNotes, trustOption } from "./cluster_options.ts";
+import {
+  clusterArgument,
+  openPrograms,
+  readKnownClusters,
+  tellNotes,
+  trustOption,
+} from "./cluster_options.ts";
 import { type Command, defineCommand, type Example, type RunContext } from "../line/command.ts";
 import { eachCluster, isForEach } from "./each_cluster.ts";
 import { instanceOption, words } from "../line/options.ts";
@@ -21,7 +27,7 @@ const exitCodes =
   "for passphrases.";
 
 const target = object({
-  name: clusterName,
+  name: clusterArgument,
   trustsFirstUse: trustOption,
   id: instanceOption("The door to use (default: default)."),
 });
@@ -111,7 +117,7 @@ async function runIn(
 ): Promise<number> {
   using guard = new SignalGuard(world);
   const { signal } = guard;
-  const fleet = await readClusters(world, context);
+  const fleet = await readKnownClusters(world, context);
   const { findCluster } = await import("../../clusters/mod.ts");
   const known = findCluster(fleet.clusters, name);
   await using programs = await openPrograms(world, fleet, { context, id, trustsFirstUse, signal });

@@ -1,7 +1,7 @@
 import { merge, object } from "@optique/core/constructs";
 import type { KnownCluster } from "../../clusters/mod.ts";
 import { defineCommand } from "../line/command.ts";
-import { ageLine, chosenClusters, clusterWords, readClusters } from "./cluster_options.ts";
+import { ageLine, chosenClusters, clusterWords, readKnownClusters } from "./cluster_options.ts";
 import { outputOption } from "../line/options.ts";
 import { paintFor } from "../output/paint.ts";
 import { printable } from "../output/printable.ts";
@@ -43,7 +43,7 @@ export default defineCommand({
   ],
   parser: merge(clusterWords, object({ output: outputOption(["table", "json", "yaml"], "table") })),
   async run({ output, ...wanted }, world, context) {
-    const fleet = await readClusters(world, context);
+    const fleet = await readKnownClusters(world, context);
     const { addressesOf } = await import("../../clusters/mod.ts");
     const listed = (await chosenClusters(fleet, wanted)).map((known) => listedCluster(known, addressesOf));
     if (output !== "table") {

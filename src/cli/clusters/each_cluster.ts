@@ -11,7 +11,7 @@ import {
   chosenClusters,
   clusterWords,
   openPrograms,
-  readClusters,
+  readKnownClusters,
   tellNotes,
   trustOption,
 } from "./cluster_options.ts";
@@ -72,7 +72,7 @@ function defineEach(name: string, command: readonly string[]): Command {
       }
       using guard = new SignalGuard(world);
       const { signal } = guard;
-      const fleet = await readClusters(world, context);
+      const fleet = await readKnownClusters(world, context);
       const clusters = await chosenClusters(fleet, wanted);
       if (clusters.length === 0) {
         throw new PosternError("usage", "Cannot run anything: no cluster matches", {

@@ -4,7 +4,7 @@ import { option } from "@optique/core/primitives";
 import type { Cluster } from "../../clusters/mod.ts";
 import { isPosternError, PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
-import { clusterName, readClusters, tellNotes } from "./cluster_options.ts";
+import { clusterArgument, readKnownClusters, tellNotes } from "./cluster_options.ts";
 import { type Command, defineCommand, type RunContext } from "../line/command.ts";
 import { giveOut, goesToFile, listenerAddress, outputWords } from "./kubeconfig_output.ts";
 import { pathValue, words } from "../line/options.ts";
@@ -35,7 +35,7 @@ function commandNamed(name: string, form: (rest: string) => string): Command {
       [`KUBECONFIG="$(postern ${form("--temp")})" kubectl get nodes`, "for one program"],
     ],
     parser: merge(
-      object({ name: clusterName }),
+      object({ name: clusterArgument }),
       outputWords,
       object({
         show: option("--show", { description: words("Allows printing it on a terminal.") }),
@@ -57,14 +57,14 @@ function commandNamed(name: string, form: (rest: string) => string): Command {
       const { log, signal, globals: { config } } = context;
       const meant = await meantCluster(name, world, context);
       const proxyUrl = await listenerAddress(world, output.id ?? "default", { credentials: true, context });
-      const { emergencyCredentials } = await import("../../programs/mod.ts");
-      const { text, notes } = await emergencyCredentials(world, {
+      const { fetchEmergencyCredentials } = await import("../../programs/mod.ts");
+      const { text, notes } = await fetchEmergencyCredentials(world, {
         clusterId: meant.id,
         privateKeyFile,
         passphraseFile,
         log,
         say: (note) => tellNotes(world, [note]),
-        ...(config !== undefined && { config }),
+        config,
       }, { signal });
       await tellNotes(world, notes);
       const { emergencyKubeconfig } = await import("../../emergency/mod.ts");
@@ -92,7 +92,7 @@ async function meantCluster(name: string, world: World, context: RunContext): Pr
   const { findCluster } = await import("../../clusters/mod.ts");
   const { usualExec } = await import("../../catalogue/mod.ts");
   try {
-    const { clusters, rulesFor } = await readClusters(world, context);
+    const { clusters, rulesFor } = await readKnownClusters(world, context);
     const { name: shown, cluster, catalogue } = findCluster(clusters, name);
     return { id: cluster.id, name: shown, cluster, allowExec: rulesFor(catalogue.name).allowExec };
   } catch (error) {

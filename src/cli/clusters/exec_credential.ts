@@ -43,8 +43,8 @@ export default defineCommand({
     const { clusterCredential } = await import("../../programs/mod.ts");
     const token = await clusterCredential(world, {
       cluster,
-      ...(given !== undefined && { given }),
-      source: config === undefined ? {} : { config },
+      given,
+      source: { config },
       log,
       signal,
     });

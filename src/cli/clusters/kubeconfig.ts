@@ -6,9 +6,9 @@ import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import {
   chosenClusters,
-  clusterName,
+  clusterArgument,
   clusterWords,
-  readClusters,
+  readKnownClusters,
   tellNotes,
   trustOption,
 } from "./cluster_options.ts";
@@ -52,7 +52,7 @@ export default defineCommand({
   ],
   parser: merge(clusterWords, kubeconfigWords),
   async run(values, world, context) {
-    const fleet = await readClusters(world, context);
+    const fleet = await readKnownClusters(world, context);
     const clusters = await chosenClusters(fleet, values);
     if (clusters.length === 0) {
       throw new PosternError("usage", "Cannot write a kubeconfig: no cluster matches", {
@@ -73,9 +73,9 @@ export const clusterKubeconfig = defineCommand({
     ["postern clusters c-lab kubeconfig --merge", "adds it to ~/.kube/config"],
     ['KUBECONFIG="$(postern clusters c-lab kubeconfig --temp)" k9s', "for one program"],
   ],
-  parser: merge(object({ name: clusterName }), kubeconfigWords),
+  parser: merge(object({ name: clusterArgument }), kubeconfigWords),
   async run({ name, ...values }, world, context) {
-    const fleet = await readClusters(world, context);
+    const fleet = await readKnownClusters(world, context);
     const { findCluster } = await import("../../clusters/mod.ts");
     await giveKubeconfig(world, { fleet, clusters: [findCluster(fleet.clusters, name)], values }, context);
   },

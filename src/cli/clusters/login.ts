@@ -29,9 +29,9 @@ export default defineCommand({
   }),
   async run({ name, device }, world, { globals: { config }, log, signal }) {
     const { signInToCatalogues } = await import("../../programs/mod.ts");
-    const source = config === undefined ? {} : { config };
-    const way = device ? "device" : "browser";
-    for (const one of await signInToCatalogues(world, source, { name, way, log, signal })) {
+    const source = { config };
+    const method = device ? "device" : "browser";
+    for (const one of await signInToCatalogues(world, source, { name, method, log, signal })) {
       const who = one.name === undefined ? "" : ` as ${one.name}`;
       const until = one.expires === undefined ? "" : `, until ${one.expires.toISOString()}`;
       await world.terminal.err(

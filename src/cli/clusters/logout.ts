@@ -23,7 +23,7 @@ export default defineCommand({
   }),
   async run({ name }, world, { globals: { config }, log, signal }) {
     const { signOutOfCatalogues } = await import("../../programs/mod.ts");
-    const source = config === undefined ? {} : { config };
+    const source = { config };
     const { signedOut, others } = await signOutOfCatalogues(world, source, { name, log, signal });
     const say = (text: string) => world.terminal.err(`postern: ${printable(text)}\n`);
     for (const name of signedOut) await say(`signed out of the catalogue ${name}`);

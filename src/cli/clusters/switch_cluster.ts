@@ -3,7 +3,7 @@ import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
 import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
-import { readClusters, tellNotes, trustOption } from "./cluster_options.ts";
+import { readKnownClusters, tellNotes, trustOption } from "./cluster_options.ts";
 import { type Command, defineCommand, type RunContext } from "../line/command.ts";
 import execCredential from "./exec_credential.ts";
 import { listenerAddress } from "./kubeconfig_output.ts";
@@ -100,7 +100,7 @@ async function goTo(
   context: RunContext,
 ): Promise<void> {
   const { signal } = context;
-  const fleet = await readClusters(world, context);
+  const fleet = await readKnownClusters(world, context);
   const { findCluster } = await import("../../clusters/mod.ts");
   const { kubeconfigOf, mergeKubeconfigFile } = await import("../../kube/mod.ts");
   const known = findCluster(fleet.clusters, name);

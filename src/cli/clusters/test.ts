@@ -60,9 +60,9 @@ export default defineCommand({
       parallel,
       isAlone: alone,
       log,
-      ...(id !== undefined && { id }),
-      ...(timeout !== undefined && { limit: timeout }),
-      ...(config !== undefined && { config }),
+      id,
+      limit: timeout,
+      config,
     }, {
       signal,
       async look({ names, notes, ended }) {

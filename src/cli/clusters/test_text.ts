@@ -18,7 +18,7 @@ export function testText(
   const kind = kinds[test.kind].padEnd(9);
   if (test.outcome === "skipped") return dim(`skipped  ${name}  ${kind}  ${printable(test.reason)}`) + "\n";
   const state = test.outcome === "ok" ? green("ok     ") : red("FAILED ");
-  const line = [state, name, kind, `${test.ms.toFixed(0).padStart(6)} ms`, printable(wayOf(test))];
+  const line = [state, name, kind, `${test.ms.toFixed(0).padStart(6)} ms`, printable(pathText(test))];
   return `${line.join("  ").trimEnd()}\n${moreOf(test, dim)}`;
 }
 
@@ -27,7 +27,7 @@ export function countsText({ ok, failed, skipped }: TestCounts): string {
   return `${ok} ok, ${failed} failed, ${skipped} skipped`;
 }
 
-function wayOf(test: Exclude<FleetTest, { readonly outcome: "skipped" }>): string {
+function pathText(test: Exclude<FleetTest, { readonly outcome: "skipped" }>): string {
   if (test.kind !== "jumphost") return test.url;
   return test.hops.map(({ host, ms }) => ms === undefined ? host : `${host} ${ms} ms`).join(" > ");
 }

@@ -97,7 +97,7 @@ async function update(
     tokenFile,
   } = values;
   const { importKharon, updateCatalogues } = await import("../../fleet/mod.ts");
-  const source = config === undefined ? {} : { config };
+  const source = { config };
   if (fromKharon) {
     const other = name ?? (lieutenantUrl && "--lieutenant-url") ??
       (device ? "--device" : tokenFile && "--token-file");
@@ -114,9 +114,9 @@ async function update(
       hint: "leave one of the two out",
     });
   }
-  const way = asksNobody ? "none" : device ? "device" : "browser";
+  const method = asksNobody ? "none" : device ? "device" : "browser";
   const what = { name, lieutenantUrl, isDryRun, ifOlderThan, allowsEmpty };
-  return await updateCatalogues(world, source, { ...what, way, token, log, signal });
+  return await updateCatalogues(world, source, { ...what, method, token, log, signal });
 }
 
 async function show(

@@ -127,7 +127,7 @@ function typedFacts(values: Values): PlatformFacts | undefined {
     infrastructure: {
       internalApi: internalApi ?? "",
       isHosted: hosted,
-      ...(platform !== undefined && { platform }),
+      platform,
       ...(platform === "AWS" && { aws: { region: region ?? "" } }),
       ...(platform === "Azure" && { azure: { cloudName: cloud ?? "AzurePublicCloud", armEndpoint: "" } }),
     },

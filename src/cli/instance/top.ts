@@ -7,7 +7,7 @@ import { defineCommand } from "../line/command.ts";
 import { instanceOption, outputOption, words } from "../line/options.ts";
 import { escaped } from "../output/odd_characters.ts";
 import { paintFor } from "../output/paint.ts";
-import { TopChoice, type Wish } from "./top_choice.ts";
+import { type TopAction, TopChoice } from "./top_choice.ts";
 import { TopState } from "./top_state.ts";
 import { topOnce, topScreen } from "./top_text.ts";
 
@@ -107,16 +107,16 @@ async function showLive(world: World, { client, signal }: Watching): Promise<boo
       await terminal.out(`\x1b[H${lines.map((line) => `${line}\x1b[K`).join("\r\n")}\x1b[J`);
     }
   };
-  const fulfil = async (wish: Wish) => {
-    if ("id" in wish) {
-      choice.said = await closed(client, wish.id, own.signal);
+  const fulfil = async (action: TopAction) => {
+    if ("id" in action) {
+      choice.said = await closed(client, action.id, own.signal);
       draw();
-    } else own.abort(wish.kind === "quit" ? enough : new PosternError("cancelled", "Interrupted"));
+    } else own.abort(action.kind === "quit" ? enough : new PosternError("cancelled", "Interrupted"));
   };
   const taken = terminal.takeScreen({
     typed: (keys) => {
-      const wish = choice.take(keys, state);
-      if (wish) void fulfil(wish);
+      const action = choice.take(keys, state);
+      if (action) void fulfil(action);
       draw();
     },
     resized: draw,

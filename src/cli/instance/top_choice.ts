@@ -9,7 +9,10 @@ export const sortKeys = ["age", "down now", "up now", "down", "up", "target", "w
 export type SortKey = typeof sortKeys[number];
 
 /** What somebody asks for that the table alone cannot do. */
-export type Wish = { readonly kind: "quit" | "interrupt" } | { readonly kind: "close"; readonly id: number };
+export type TopAction = { readonly kind: "quit" | "interrupt" } | {
+  readonly kind: "close";
+  readonly id: number;
+};
 
 /** What a person has chosen to see with the keys, and which connection they have come to. */
 export class TopChoice {
@@ -44,15 +47,15 @@ export class TopChoice {
   }
 
   /** Takes keys as a terminal sends them; answers what they ask for. */
-  take(keys: string, state: TopState): Wish | undefined {
+  take(keys: string, state: TopState): TopAction | undefined {
     for (const key of keysOf(keys)) {
-      const wish = key === "\x03" ? { kind: "interrupt" as const } : this.#takeOne(key, state);
-      if (wish) return wish;
+      const action = key === "\x03" ? { kind: "interrupt" as const } : this.#takeOne(key, state);
+      if (action) return action;
     }
     return undefined;
   }
 
-  #takeOne(key: string, state: TopState): Wish | undefined {
+  #takeOne(key: string, state: TopState): TopAction | undefined {
     if (this.closing) return this.#answer(key, this.closing.id);
     if (this.isTyping) return void this.#type(key);
     this.said = "";
@@ -81,7 +84,7 @@ export class TopChoice {
     return undefined;
   }
 
-  #answer(key: string, id: number): Wish | undefined {
+  #answer(key: string, id: number): TopAction | undefined {
     this.closing = undefined;
     return key === "y" || key === "Y" ? { kind: "close", id } : undefined;
   }

@@ -3,8 +3,8 @@ import type {
   EndedConnection,
   Status,
   TrafficSample,
-  Watched,
   WatchedStep,
+  WatchUpdate,
 } from "../../control/mod.ts";
 
 /** A live connection, and how fast it is, in bytes a second. */
@@ -25,7 +25,7 @@ export class TopState {
   ended: readonly EndedConnection[] = [];
   traffic: readonly TrafficSample[] = [];
 
-  take(message: Watched): void {
+  take(message: WatchUpdate): void {
     const before = this.now;
     this.now = Date.parse(message.time);
     if (message.kind === "step") return this.#change(message, 1000 / Math.max(1, this.now - before));

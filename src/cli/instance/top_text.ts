@@ -11,7 +11,7 @@ export interface TopSize {
   readonly rows: number;
 }
 
-type Way = Status["transports"][number];
+type TransportRow = Status["transports"][number];
 
 /** The whole picture: exactly as many lines as the screen has, none longer than it is wide. */
 export function topScreen(
@@ -24,7 +24,7 @@ export function topScreen(
   if (!status) return fitted([{ text: "Asking the door …" }], { columns, rows }, paint);
   const head = headLines(state, status, columns, paint);
   const room = Math.max(3, rows - head.length - 4);
-  const ways = waysLines(state, status, paint).slice(0, 1 + Math.max(1, Math.floor(room / 3)));
+  const ways = transportLines(state, status, paint).slice(0, 1 + Math.max(1, Math.floor(room / 3)));
   const shown = choice.rows(state);
   const place = choice.place(shown);
   const height = Math.max(1, rows - head.length - ways.length - 4);
@@ -56,7 +56,7 @@ export function topScreen(
 export function topOnce(state: TopState, choice: TopChoice): string {
   const { status } = state;
   if (!status) return "";
-  const ways = table(status.transports, wayColumns(state));
+  const ways = table(status.transports, transportColumns(state));
   const connections = table(choice.rows(state), connectionColumns(state, false));
   return `${titleText(state, status)}\n\n${ways}\n${connections}`;
 }
@@ -97,11 +97,12 @@ function plot({ traffic }: TopState, columns: number): string {
   return sums.map((sum) => bars[Math.ceil((sum / most) * (bars.length - 1))]).join("").padStart(columns);
 }
 
-function waysLines(state: TopState, { transports }: Status, paint: Paint): Line[] {
+function transportLines(state: TopState, { transports }: Status, paint: Paint): Line[] {
   const inUse = state.ways();
-  const rank = ({ name, state }: Way) => isBroken(state) ? 0 : inUse.has(name) ? 1 : state === "idle" ? 3 : 2;
+  const rank = ({ name, state }: TransportRow) =>
+    isBroken(state) ? 0 : inUse.has(name) ? 1 : state === "idle" ? 3 : 2;
   const sorted = [...transports].sort((a, b) => rank(a) - rank(b));
-  const [heading = "", ...lines] = lined(sorted, wayColumns(state));
+  const [heading = "", ...lines] = lined(sorted, transportColumns(state));
   return [
     { text: `  ${heading}`, paint: paint.dim },
     ...lines.map((text, at) => ({
@@ -111,11 +112,11 @@ function waysLines(state: TopState, { transports }: Status, paint: Paint): Line[
   ];
 }
 
-function isBroken(state: Way["state"] | undefined): boolean {
+function isBroken(state: TransportRow["state"] | undefined): boolean {
   return state === "failing" || state === "unusable";
 }
 
-function wayColumns(state: TopState): Column<Way>[] {
+function transportColumns(state: TopState): Column<TransportRow>[] {
   const inUse = state.ways();
   const speed = (bytes: number | undefined) =>
     bytes === undefined || bytes === 0 ? "-" : `${formatBytes(bytes)}/s`;
@@ -132,7 +133,7 @@ function wayColumns(state: TopState): Column<Way>[] {
 }
 
 /** The hosts with their round trips, the clusters, or what is wrong. */
-function throughText({ state, type, via, hops = [], clusters = [], lastError, hint }: Way): string {
+function throughText({ state, type, via, hops = [], clusters = [], lastError, hint }: TransportRow): string {
   if (isBroken(state)) return `${lastError ?? state}${hint === undefined ? "" : ` – try: ${hint}`}`;
   const hosts = hops.map(({ host, state, roundTripMs }) =>
     `${host} ${roundTripMs === undefined ? state : `${roundTripMs.toFixed(1)} ms`}`
@@ -157,7 +158,7 @@ function connectionColumns(state: TopState, isEnded: boolean): Column<Shown>[] {
   return [
     { title: "ID", show: ({ id }) => id, alignRight: true },
     { title: "TARGET", show: ({ target }) => target },
-    { title: "WAY", show: ({ transport }) => wayText(transport, state.status?.transports ?? []) },
+    { title: "WAY", show: ({ transport }) => pathText(transport, state.status?.transports ?? []) },
     ...(isEnded ? [{ title: "END", show: (one: Shown) => "outcome" in one ? one.outcome : "" }] : [
       { title: "DOWN NOW", show: (one: Shown) => speed(rateOf(one).down), alignRight: true },
       { title: "UP NOW", show: (one: Shown) => speed(rateOf(one).up), alignRight: true },
@@ -173,7 +174,7 @@ function connectionColumns(state: TopState, isEnded: boolean): Column<Shown>[] {
 }
 
 /** A transport with those it goes through, the nearest first. */
-function wayText(name: string, transports: readonly Way[]): string {
+function pathText(name: string, transports: readonly TransportRow[]): string {
   const way = [name];
   for (
     let via = viaOf(name, transports);
@@ -185,7 +186,7 @@ function wayText(name: string, transports: readonly Way[]): string {
   return way.join(" > ");
 }
 
-function viaOf(name: string, transports: readonly Way[]): string | undefined {
+function viaOf(name: string, transports: readonly TransportRow[]): string | undefined {
   return transports.find((one) => one.name === name)?.via;
 }
 

@@ -45,8 +45,8 @@ export async function runCerts(values: InferValue<typeof certsOptions>, world: W
     });
   }
   const { writeCertificates } = await import("../../roles/mod.ts");
-  const wish = { directory, names, days, ...renews && { renews: all ? "all" as const : "due" as const } };
-  for (const { path, notAfter } of await writeCertificates(wish, world)) {
+  const request = { directory, names, days, ...renews && { renews: all ? "all" as const : "due" as const } };
+  for (const { path, notAfter } of await writeCertificates(request, world)) {
     await world.terminal.out(`${path} until ${notAfter.toISOString().slice(0, 10)}\n`);
   }
 }

@@ -30,7 +30,7 @@ export function expectPlainPorts(ports: Readonly<Record<`--${string}`, number>>)
 }
 
 /** An option for an address to listen at; an empty one is every address, as in Go. */
-export function listenAddress(name: `--${string}`, about: string, standard: string): ArgumentParser<string> {
+export function listenOption(name: `--${string}`, about: string, standard: string): ArgumentParser<string> {
   const described = standard === "" ? "every address" : standard;
   return withDefault(
     option(name, string({ metavar: "ADDR" }), { description: words(`${about} (default: ${described}).`) }),

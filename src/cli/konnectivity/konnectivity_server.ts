@@ -12,7 +12,7 @@ import {
   expectPlainPorts,
   fileOption,
   ignoredOptions,
-  listenAddress,
+  listenOption,
   listenPort,
   never,
   switchOption,
@@ -32,7 +32,7 @@ export const serverOptions = object({
       "grpc" as const,
     ),
     port: listenPort("--server-port", 8090, "The port of the frontend; 0 for none, with --uds-name."),
-    address: listenAddress("--server-bind-address", "Where the frontend listens", ""),
+    address: listenOption("--server-bind-address", "Where the frontend listens", ""),
     socket: optional(option("--uds-name", pathValue("PATH"), {
       description: words("The frontend's unix socket, without TLS, in place of its port."),
     })),
@@ -47,7 +47,7 @@ export const serverOptions = object({
   }),
   agents: object({
     port: listenPort("--agent-port", 8091, "The port for agents."),
-    address: listenAddress("--agent-bind-address", "Where agents are listened for", ""),
+    address: listenOption("--agent-bind-address", "Where agents are listened for", ""),
     ca: fileOption("--cluster-ca-cert", "The CA of agents' certificates."),
     cert: fileOption("--cluster-cert", "The certificate of the port for agents."),
     key: fileOption("--cluster-key", "Its key."),
@@ -62,9 +62,9 @@ export const serverOptions = object({
   }),
   others: object({
     healthPort: listenPort("--health-port", 8092, "The port of /healthz, /readyz and /metrics."),
-    healthAddress: listenAddress("--health-bind-address", "Where that listens", ""),
+    healthAddress: listenOption("--health-bind-address", "Where that listens", ""),
     adminPort: listenPort("--admin-port", 8095, "The port of /metrics alone."),
-    adminAddress: listenAddress("--admin-bind-address", "Where that listens", "127.0.0.1"),
+    adminAddress: listenOption("--admin-bind-address", "Where that listens", "127.0.0.1"),
   }),
   tokens: object({
     namespace: textOption("--agent-namespace", "NAME", "The namespace of agents that sign in with tokens."),
@@ -186,7 +186,7 @@ export async function runServer(values: Values, world: World, { log, signal }: R
       agentTls: tlsFiles(agents),
       ...minVersion && { minVersion },
       cluster: {
-        ...(kubeconfig !== undefined && { kubeconfig }),
+        kubeconfig,
         ...tokens && { tokens },
         ...keepsLease && { lease: { namespace: leaseNamespace, labels: parseLabels(leaseLabel) } },
       },

@@ -149,7 +149,7 @@ function settingsOf(
     listen: hosts.map((host) => formatTarget({ host, port: values.port })),
     ...(healthPort > 0 && { health: formatTarget({ host: healthAddress, port: healthPort }) }),
     isOpen,
-    ...(user && { user }),
+    user,
     ...(!values.isDisabled && {
       kubeconfigs: demandKubeconfigs(values.kubeconfig ? [absolute(values.kubeconfig)] : kubeconfigs),
     }),

@@ -13,7 +13,7 @@ import { globalOptions, type Globals } from "./global_options.ts";
 export type ArgumentParser<T = unknown> = Parser<"sync", T, unknown>;
 
 /** What every command is given besides its arguments and the world. */
-export interface Context {
+export interface CommandContext {
   readonly version: string;
   /** Takes finished log lines without making the caller wait. */
   readonly writeLogLine: (line: string) => void;
@@ -22,7 +22,7 @@ export interface Context {
 }
 
 /** A context once the global options have been read. */
-export interface RunContext extends Context {
+export interface RunContext extends CommandContext {
   /** Ends when the person interrupts; the process then exits 130. */
   readonly signal: AbortSignal;
   readonly globals: Globals;
@@ -46,7 +46,7 @@ export interface Command {
   help(width: number, words?: readonly string[]): string;
   usage(width: number): string;
   /** Reads the arguments and does the work; the answer is the exit code. */
-  start(args: readonly string[], world: World, context: Context): Promise<number>;
+  start(args: readonly string[], world: World, context: CommandContext): Promise<number>;
 }
 
 /** One form of a command, and the words that it parses. */

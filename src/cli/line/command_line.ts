@@ -4,7 +4,7 @@ import { closest } from "../../config/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { type CommandLine, parsedWords, wantsTraces } from "../../permissions/mod.ts";
-import type { Command, CommandForm, Context, Example } from "./command.ts";
+import type { Command, CommandContext, CommandForm, Example } from "./command.ts";
 import { globalOptions } from "./global_options.ts";
 import { reportError } from "../output/report_error.ts";
 
@@ -18,7 +18,7 @@ export interface CommandGroup {
 export async function runCommandLine(
   line: CommandLine,
   world: World,
-  context: Context & { readonly groups: readonly CommandGroup[] },
+  context: CommandContext & { readonly groups: readonly CommandGroup[] },
 ): Promise<number> {
   try {
     return await dispatch(line, world, context);
@@ -30,7 +30,7 @@ export async function runCommandLine(
 async function dispatch(
   line: CommandLine,
   world: World,
-  { groups, ...context }: Context & { readonly groups: readonly CommandGroup[] },
+  { groups, ...context }: CommandContext & { readonly groups: readonly CommandGroup[] },
 ): Promise<number> {
   const { name, own } = line;
   const width = Math.max(40, world.terminal.columns);

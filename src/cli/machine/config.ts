@@ -66,7 +66,7 @@ async function check(
 ): Promise<void> {
   const { checkConfig } = await import("../../instance/mod.ts");
   const { configPath } = await import("../../plan/mod.ts");
-  const { path, errors, warnings, transports } = await checkConfig(world, named(globals.config));
+  const { path, errors, warnings, transports } = await checkConfig(world, { config: globals.config });
   const file = path ?? configPath(world, globals.config);
   if (output !== "table") await printValue(world, { path: file, errors, warnings, transports }, output);
   else {
@@ -93,7 +93,7 @@ async function check(
 
 async function show(output: "json" | "yaml", world: World, { globals }: RunContext): Promise<void> {
   const { showConfig } = await import("../../instance/mod.ts");
-  await printValue(world, await showConfig(world, { ...named(globals.config), overrides: {} }), output);
+  await printValue(world, await showConfig(world, { config: globals.config, overrides: {} }), output);
 }
 
 async function schema(world: World): Promise<void> {
@@ -119,8 +119,4 @@ async function init(world: World, { globals }: RunContext): Promise<void> {
   await terminal.err(
     `postern: wrote "${path}" and "${beside}"\npostern: next: edit it, then run postern config check\n`,
   );
-}
-
-function named(config: string | undefined): { config?: string } {
-  return config === undefined ? {} : { config };
 }

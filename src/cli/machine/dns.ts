@@ -2,7 +2,7 @@ import { object } from "@optique/core/constructs";
 import { multiple, optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
 import { choice, string } from "@optique/core/valueparser";
-import type { DnsSystem, DnsWish } from "../../resolver/mod.ts";
+import type { DnsDelegation, DnsSystem } from "../../resolver/mod.ts";
 import { isPosternError, parseTarget, PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { defineCommand, type RunContext } from "../line/command.ts";
@@ -56,9 +56,9 @@ export default defineCommand({
       const change = await asRoot(() => undoDns(world, { signal }), "sudo postern dns --undo");
       return await tellDnsChange(world, change);
     }
-    const wish = await wishOf({ server, domains, id }, world, context);
-    if (print !== undefined) return await printFor(print, wish, world, context);
-    const change = await asRoot(() => applyDns(world, wish, { signal }), applyCommand(wish));
+    const delegation = await delegationOf({ server, domains, id }, world, context);
+    if (print !== undefined) return await printFor(print, delegation, world, context);
+    const change = await asRoot(() => applyDns(world, delegation, { signal }), applyCommand(delegation));
     await tellDnsChange(world, change);
   },
 });
@@ -69,19 +69,26 @@ interface Asked {
   readonly id: string;
 }
 
-async function wishOf({ server, domains, id }: Asked, world: World, context: RunContext): Promise<DnsWish> {
-  const { checkedWish } = await import("../../instance/mod.ts");
+async function delegationOf(
+  { server, domains, id }: Asked,
+  world: World,
+  context: RunContext,
+): Promise<DnsDelegation> {
+  const { checkedDelegation } = await import("../../instance/mod.ts");
   const { isDnsDomain, isOwnServer } = await import("../../resolver/mod.ts");
   const named = domains.map((text) => domainOf(text, isDnsDomain));
   const address = server === undefined ? undefined : serverOf(server, isOwnServer);
-  if (address && named.length > 0) return checkedWish({ server: address, domains: named });
+  if (address && named.length > 0) return checkedDelegation({ server: address, domains: named });
   const { signal } = context;
   const found = await fromInstanceOrFiles(world, id, context, {
     instance: async (client) =>
-      (await import("../../instance/mod.ts")).dnsWishOf(await client.status({ signal })),
-    files: (app, sources) => app.dnsWishFromFiles(world, sources),
+      (await import("../../instance/mod.ts")).dnsDelegationOf(await client.status({ signal })),
+    files: (app, sources) => app.dnsDelegationFromFiles(world, sources),
   });
-  return checkedWish({ server: address ?? found.server, domains: named.length > 0 ? named : found.domains });
+  return checkedDelegation({
+    server: address ?? found.server,
+    domains: named.length > 0 ? named : found.domains,
+  });
 }
 
 /** What is written here ends up in files of the system. */
@@ -93,7 +100,10 @@ function domainOf(text: string, isDomain: (text: string) => boolean): string {
   });
 }
 
-function serverOf(text: string, isOwn: (server: DnsWish["server"]) => boolean): DnsWish["server"] {
+function serverOf(
+  text: string,
+  isOwn: (server: DnsDelegation["server"]) => boolean,
+): DnsDelegation["server"] {
   const server = parseTarget(text, 53);
   if (isOwn(server)) return server;
   throw new PosternError(
@@ -105,20 +115,20 @@ function serverOf(text: string, isOwn: (server: DnsWish["server"]) => boolean): 
 
 async function printFor(
   system: DnsSystem,
-  wish: DnsWish,
+  delegation: DnsDelegation,
   world: World,
   { signal }: Pick<RunContext, "signal">,
 ): Promise<void> {
   const { dnsSystemFiles, nrptCommands, systemdVersion } = await import("../../resolver/mod.ts");
   if (system === "nrpt") {
-    const { make, undo } = nrptCommands(wish);
+    const { make, undo } = nrptCommands(delegation);
     await world.terminal.out(
       [...make, "# To undo it:", ...undo.map((line) => `# ${line}`)].join("\n") + "\n",
     );
     return;
   }
   const version = system === "macos" ? 0 : await systemdVersion(world, signal);
-  const files = dnsSystemFiles(system, wish, { version });
+  const files = dnsSystemFiles(system, delegation, { version });
   await world.terminal.out(files.map(({ path, content }) => `# ${path}\n${content}`).join("\n"));
 }
 

@@ -50,7 +50,7 @@ export default defineCommand({
     const checks: Finding[] = [];
     const { config } = globals;
     for await (
-      const check of doctor(world, { id, urls, version, ...(config === undefined ? {} : { config }) }, {
+      const check of doctor(world, { id, urls, version, config }, {
         signal,
       })
     ) {

@@ -1,3 +1,4 @@
+import { withEscapes } from "../../core/mod.ts";
 const odd = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** Whether a text has characters that a terminal obeys, or that turn lines round, and that JSON leaves as they are. */
@@ -7,5 +8,5 @@ export function isOdd(text: unknown): boolean {
 
 /** JSON, or YAML in double quotes, with these characters as escapes: it still says the same. */
 export function escaped(text: string): string {
-  return text.replace(odd, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return withEscapes(text, odd);
 }

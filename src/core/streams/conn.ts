@@ -40,7 +40,7 @@ export interface Conn extends AsyncDisposable {
 export interface DialOptions {
   readonly signal: AbortSignal;
   /** Told about each step of a dial (`explain --dial` times them). */
-  readonly onStep?: (step: string) => void;
+  readonly onStep?: ((step: string) => void) | undefined;
 }
 
 /** A way out: dials targets until it is disposed. */

@@ -162,6 +162,7 @@ export class DuplexConn extends StreamedConn implements Conn {
   }
 }
 
-function asError(error: unknown): Error {
+/** What was thrown, as an error. */
+export function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }

@@ -13,6 +13,7 @@ import {
   type Log,
   type Metric,
   pause,
+  sha256,
   Tasks,
   whenAborted,
 } from "../../core/mod.ts";
@@ -26,7 +27,7 @@ import { FencedObjects } from "./fenced_objects.ts";
 import { clusterName, configNamespace, installConfig, kinds, managedBundle } from "./kinds.ts";
 import { Notes } from "./notes.ts";
 import { uidOf } from "./ownership.ts";
-import { type Accepted, type Probe, ProxyReconciler, statusOf } from "./proxy_reconciler.ts";
+import { type Accepted, type Probe, ProxyReconciler, proxyStatusOf } from "./proxy_reconciler.ts";
 import { WorkQueue } from "./work_queue.ts";
 import { workloadKinds, WorkloadTargets } from "./workload_targets.ts";
 
@@ -230,7 +231,7 @@ class Term implements AsyncDisposable {
         if (name === clusterName) {
           // Conditions are ours: to have written some is no reason to look again.
           const now = JSON.stringify(
-            isMapping(object) ? [uidOf(object), object["spec"], statusOf(object)] : [],
+            isMapping(object) ? [uidOf(object), object["spec"], proxyStatusOf(object)] : [],
           );
           if (now !== seen) look();
           seen = now;
@@ -256,8 +257,7 @@ class Term implements AsyncDisposable {
   /** Those who asked are looked for when there is something to give. */
   async #accepted({ status, bundle }: Accepted): Promise<void> {
     if (bundle !== undefined) {
-      const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(bundle));
-      this.#bundles.want({ text: bundle, hash: hexText(new Uint8Array(digest)) });
+      this.#bundles.want({ text: bundle, hash: hexText(await sha256(bundle)) });
       if (!this.#targetsWatched.bundles) {
         this.#targetsWatched = { ...this.#targetsWatched, bundles: true };
         this.#watch(kinds.configMap, this.#bundles.sink, { labels: `${injectBundleLabel}=true`, page: 25 });

@@ -1,4 +1,4 @@
-import { isMapping } from "../../config/mod.ts";
+import { asMapping, asText, isMapping } from "../../config/mod.ts";
 import { type KubeObject, ownersOf } from "../../kube/mod.ts";
 import { injectedAnnotation, injectProxyAnnotation } from "../inject_proxy.ts";
 import { fieldManager } from "./kinds.ts";
@@ -18,8 +18,7 @@ export function versionOf(object: KubeObject): string {
 }
 
 function metaText({ metadata }: KubeObject, key: string): string {
-  const value = isMapping(metadata) ? metadata[key] : undefined;
-  return typeof value === "string" ? value : "";
+  return asText(asMapping(metadata)[key]) ?? "";
 }
 
 /** Whether a workload asks for the proxy's variables, or has some of ours. */

@@ -7,7 +7,7 @@ import { isWithoutProxy, type ProxyStatus } from "../proxy_spec.ts";
 import type { ProxyInputs } from "./proxy_inputs.ts";
 
 /** One thing that keeps a proxy from being accepted. */
-export interface Refusal {
+export interface ProxyRefusal {
   /** One word: of what kind it is. */
   readonly reason: string;
   readonly message: string;
@@ -17,7 +17,7 @@ export interface Refusal {
 export type ProxyDecision =
   & { readonly warnings: readonly string[]; readonly excluded: readonly string[] }
   & (
-    | { readonly isSound: false; readonly refusals: readonly Refusal[] }
+    | { readonly isSound: false; readonly refusals: readonly ProxyRefusal[] }
     | {
       readonly isSound: true;
       readonly status: ProxyStatus;
@@ -34,7 +34,7 @@ export interface DecisionOptions extends AutomaticSettings {
 
 /** Checks everything at once, and works out what would be accepted. */
 export async function decideProxy(inputs: ProxyInputs, options: DecisionOptions): Promise<ProxyDecision> {
-  const refusals: Refusal[] = [];
+  const refusals: ProxyRefusal[] = [];
   const warnings: string[] = [];
   const network = readNetwork(inputs.network);
   const install = readInstallFacts(inputs.install && "value" in inputs.install ? inputs.install.value : {});
@@ -81,7 +81,7 @@ async function trustedOf(
   now: Date,
 ): Promise<{
   readonly certificates: readonly CaCertificate[];
-  readonly refusals: readonly Refusal[];
+  readonly refusals: readonly ProxyRefusal[];
   readonly warnings: readonly string[];
 }> {
   if (!ca) return { certificates: [], refusals: [], warnings: [] };
@@ -106,7 +106,7 @@ async function trustedOf(
 }
 
 /** A whole object that is missing is said once, and not for each of its fields. */
-function platformRefusals(inputs: ProxyInputs, problems: readonly string[]): Refusal[] {
+function platformRefusals(inputs: ProxyInputs, problems: readonly string[]): ProxyRefusal[] {
   const reason = "PlatformUnknown";
   const missing = [
     ...(inputs.infrastructure ? [] : ["Infrastructure/cluster"]),

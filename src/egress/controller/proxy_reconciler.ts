@@ -11,7 +11,7 @@ import { clusterName, fieldManager, kinds, managedBundle } from "./kinds.ts";
 import type { Notes } from "./notes.ts";
 import { uidOf, versionOf } from "./ownership.ts";
 import { expectNoOther } from "./ownership_check.ts";
-import { decideProxy, type ProxyDecision, type Refusal } from "./proxy_decision.ts";
+import { decideProxy, type ProxyDecision, type ProxyRefusal } from "./proxy_decision.ts";
 import { type ProxyInputs, readProxyInputs } from "./proxy_inputs.ts";
 import { type EndpointReport, ProxyReports } from "./proxy_report.ts";
 import type { Outcome } from "./work_queue.ts";
@@ -154,7 +154,7 @@ export class ProxyReconciler {
   async #refuse(
     inputs: ProxyInputs,
     decision: ProxyDecision,
-    refusals: readonly Refusal[],
+    refusals: readonly ProxyRefusal[],
     endpoints: readonly EndpointReport[],
     options: Waiting,
   ): Promise<Outcome> {
@@ -176,7 +176,7 @@ export class ProxyReconciler {
       const written = await this.#patchStatus(proxy, { conditions }, false, options);
       if (written !== "done") return written;
     }
-    await this.#parts.onAccepted({ status: statusOf(proxy), bundle: textOf(managed) ?? lost });
+    await this.#parts.onAccepted({ status: proxyStatusOf(proxy), bundle: textOf(managed) ?? lost });
     const reported = await this.#report({ conditions, endpoints }, before, options);
     return unwritten ? "again" : reported;
   }
@@ -184,7 +184,7 @@ export class ProxyReconciler {
   #conditions(
     { proxy }: ProxyInputs,
     { warnings, excluded }: ProxyDecision,
-    refusals: readonly Refusal[],
+    refusals: readonly ProxyRefusal[],
     before: readonly Condition[],
   ): Condition[] {
     const { clock, settings } = this.#parts;
@@ -223,7 +223,7 @@ export class ProxyReconciler {
     managed: KubeObject | undefined,
     text: string,
     options: Waiting,
-  ): Promise<Refusal | "again" | undefined> {
+  ): Promise<ProxyRefusal | "again" | undefined> {
     const { objects, takesOver } = this.#parts;
     const precondition = managed && { resourceVersion: versionOf(managed), uid: uidOf(managed) };
     const where = `ConfigMap ${managedBundle.namespace}/${managedBundle.name}`;
@@ -277,7 +277,7 @@ function isOutage(error: unknown): boolean {
 }
 
 /** The three accepted texts of a Proxy; empty where there is none. */
-export function statusOf(proxy: KubeObject | undefined): ProxyStatus {
+export function proxyStatusOf(proxy: KubeObject | undefined): ProxyStatus {
   const status = proxy?.["status"];
   const text = (key: string): string => {
     const value = isMapping(status) ? status[key] : undefined;
@@ -287,7 +287,7 @@ export function statusOf(proxy: KubeObject | undefined): ProxyStatus {
 }
 
 function isSameStatus(proxy: KubeObject, wanted: ProxyStatus): boolean {
-  const has = statusOf(proxy);
+  const has = proxyStatusOf(proxy);
   return has.httpProxy === wanted.httpProxy && has.httpsProxy === wanted.httpsProxy &&
     has.noProxy === wanted.noProxy;
 }

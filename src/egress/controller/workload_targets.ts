@@ -1,4 +1,4 @@
-import { isMapping } from "../../config/mod.ts";
+import { isMapping, type Mapping } from "../../config/mod.ts";
 import type { KubeObject, ObjectKind, ObjectMeta, WatchSink } from "../../kube/mod.ts";
 import { injectedAnnotation, injectProxy, type ProxyInjection } from "../inject_proxy.ts";
 import type { ProxyStatus } from "../proxy_spec.ts";
@@ -132,8 +132,6 @@ function changeOf(before: KubeObject, after: KubeObject): KubeObject {
     }),
   };
 }
-
-type Mapping = Readonly<Record<string, unknown>>;
 
 function annotationsOf(object: KubeObject): Mapping {
   return mappingAt(object, ["metadata", "annotations"]);

@@ -2,7 +2,7 @@ import { curlNoProxy } from "./no_proxy_match_curl.ts";
 import { denoNoProxy } from "./no_proxy_match_deno.ts";
 import { goNoProxy, type IsDirect } from "./no_proxy_match_go.ts";
 import { requestsNoProxy, urllibNoProxy } from "./no_proxy_match_python.ts";
-import { requestTarget } from "./request_target.ts";
+import { requestOrigin } from "./request_origin.ts";
 
 /** The clients whose reading of NO_PROXY is known, and how each reads it. */
 const matchers = {
@@ -25,7 +25,7 @@ export function noProxyVerdicts(
   list: string,
   url: string,
 ): Record<NoProxyClient, NoProxyVerdict> | undefined {
-  const target = requestTarget(url);
+  const target = requestOrigin(url);
   if (!target) return undefined;
   const verdict = (client: NoProxyClient): NoProxyVerdict =>
     matchers[client](list)(target) ? "direct" : "proxy";

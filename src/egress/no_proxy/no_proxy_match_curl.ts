@@ -1,6 +1,6 @@
 import { formatIp, type IpBytes, parseIPv4, parseIPv6 } from "../../words/mod.ts";
 import type { IsDirect } from "./no_proxy_match_go.ts";
-import { asciiHost, type RequestTarget } from "./request_target.ts";
+import { asciiHost, type RequestOrigin } from "./request_origin.ts";
 
 export interface CurlOptions {
   /**
@@ -28,7 +28,7 @@ export function curlNoProxy(list: string, { isNewer = false }: CurlOptions = {})
 }
 
 /** curl writes odd forms of an address as four numbers, and an IPv6 address as short as it goes. */
-function hostForCurl({ host, isBracketed }: RequestTarget): string {
+function hostForCurl({ host, isBracketed }: RequestOrigin): string {
   if (isBracketed) {
     const bytes = parseIPv6(host);
     return bytes ? formatIp(bytes) : host;

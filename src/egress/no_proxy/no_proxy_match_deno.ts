@@ -1,7 +1,7 @@
 import { type IpBytes, parseIp } from "../../words/mod.ts";
 import type { IsDirect } from "./no_proxy_match_go.ts";
 import { isInRange, type NetworkRange, parseNetworkRange } from "./network_range.ts";
-import type { RequestTarget } from "./request_target.ts";
+import type { RequestOrigin } from "./request_origin.ts";
 
 /**
  * The matcher of Deno's `fetch`: `*` anywhere in the list is every name, a dot in front is passed over, items keep
@@ -32,7 +32,7 @@ export function denoNoProxy(list: string): IsDirect {
 }
 
 /** The host as a URL of the web platform has it: in lower case and punycode, addresses in their one form. */
-function hostForDeno({ host, isBracketed }: RequestTarget): string {
+function hostForDeno({ host, isBracketed }: RequestOrigin): string {
   return URL.parse(`http://${isBracketed ? `[${host}]` : host}/`)?.hostname ?? host;
 }
 

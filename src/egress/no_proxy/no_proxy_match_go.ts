@@ -1,10 +1,11 @@
+import { isSameBytes, percentDecoded } from "../../core/mod.ts";
 import { type IpBytes, isLoopback, parseIp, unmapped } from "../../words/mod.ts";
 import { goTrimmed } from "./go_text.ts";
 import { isInRange, type NetworkRange, parseNetworkRange } from "./network_range.ts";
-import { asciiHost, portOf, type RequestTarget } from "./request_target.ts";
+import { asciiHost, portOf, type RequestOrigin } from "./request_origin.ts";
 
 /** Whether a request goes past the proxy. */
-export type IsDirect = (target: RequestTarget) => boolean;
+export type IsDirect = (target: RequestOrigin) => boolean;
 
 /**
  * The matcher of Go's `golang.org/x/net/http/httpproxy`, by which the consumers of a cluster's proxy go: loopback is
@@ -38,19 +39,15 @@ export function goNoProxy(list: string): IsDirect {
     if (!bytes) return isNamed(names, host.trim().toLowerCase(), port);
     const plain = unmapped(bytes);
     return networks.some((network) => isInRange(plain, network)) ||
-      addresses.some((item) => isPort(item.port, port) && isEqual(item.bytes, plain));
+      addresses.some((item) => isPort(item.port, port) && isSameBytes(item.bytes, plain));
   };
 }
 
 /** What is no ASCII may be encoded in the name of a URL (RFC 3986, section 3.2.2). */
-function decodedHost({ host, isBracketed }: RequestTarget): string {
+function decodedHost({ host, isBracketed }: RequestOrigin): string {
   if (isBracketed || !host.includes("%")) return host;
-  try {
-    return decodeURIComponent(host);
-  } catch {
-    // No UTF-8: it means itself.
-    return host;
-  }
+  // What is no UTF-8 means itself.
+  return percentDecoded(host) ?? host;
 }
 
 /** A zone (RFC 6874) tells of this machine's links, and makes no other address and no name. */
@@ -93,8 +90,4 @@ function splitItem(item: string): { readonly host: string; readonly port: string
 
 function isPort(wanted: string, port: string): boolean {
   return wanted === "" || wanted === port;
-}
-
-function isEqual(a: IpBytes, b: IpBytes): boolean {
-  return a.length === b.length && a.every((byte, index) => byte === b[index]);
 }

@@ -1,7 +1,7 @@
 import { parseIPv4 } from "../../words/mod.ts";
 import type { IsDirect } from "./no_proxy_match_go.ts";
 import { isInRange, parseNetworkRange } from "./network_range.ts";
-import type { RequestTarget } from "./request_target.ts";
+import type { RequestOrigin } from "./request_origin.ts";
 
 /**
  * The matcher of Python's `urllib.request`: `*` only as the whole list, names compared with and without the port, and
@@ -53,6 +53,6 @@ function isCountedNetwork(item: string): boolean {
   return bits >= 1 && bits <= 32;
 }
 
-function hasPort({ port }: RequestTarget): boolean {
+function hasPort({ port }: RequestOrigin): boolean {
   return Number(port) > 0;
 }

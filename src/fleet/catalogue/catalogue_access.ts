@@ -7,10 +7,10 @@ import { PosternError } from "../../words/mod.ts";
 import { type ConfigSource, loadConfig, type LoadedConfig, transportOf, Transports } from "../../plan/mod.ts";
 
 /** How a person may be asked to sign in. */
-export interface SignInWay {
+export interface SignInMethod {
   readonly log: Log;
   /** With a browser unless told; "none" asks nobody. */
-  readonly way?: "browser" | "device" | "none";
+  readonly method?: "browser" | "device" | "none";
   /** In place of the port that is registered. */
   readonly port?: number;
   /** Says something to the person; on stderr unless told. */
@@ -78,17 +78,17 @@ export class CatalogueAccess implements AsyncDisposable {
   readonly settings: CatalogueSettings;
   readonly client: HttpClient;
   readonly #world: World;
-  readonly #way: SignInWay;
+  readonly #method: SignInMethod;
   readonly #provider: Reach;
   readonly #held: AsyncDisposableStack;
   #options: Promise<SignInOptions> | undefined;
 
   private constructor(
     settings: CatalogueSettings,
-    { client, world, way, provider, held }: {
+    { client, world, method, provider, held }: {
       readonly client: HttpClient;
       readonly world: World;
-      readonly way: SignInWay;
+      readonly method: SignInMethod;
       readonly provider: Reach;
       readonly held: AsyncDisposableStack;
     },
@@ -96,7 +96,7 @@ export class CatalogueAccess implements AsyncDisposable {
     this.settings = settings;
     this.client = client;
     this.#world = world;
-    this.#way = way;
+    this.#method = method;
     this.#provider = provider;
     this.#held = held;
   }
@@ -104,13 +104,13 @@ export class CatalogueAccess implements AsyncDisposable {
   static async open(
     world: World,
     settings: CatalogueSettings,
-    { config, way }: { readonly config: LoadedConfig; readonly way: SignInWay },
+    { config, method }: { readonly config: LoadedConfig; readonly method: SignInMethod },
   ): Promise<CatalogueAccess> {
     const { HttpClient } = await import("../../http/mod.ts");
     await using held = new AsyncDisposableStack();
     let transports: Transports | undefined;
     const through = (via: string): Dialer => {
-      transports ??= held.use(new Transports(world, config, { log: way.log }));
+      transports ??= held.use(new Transports(world, config, { log: method.log }));
       const { transport } = transportOf(transports.plan, { transport: via });
       return (target, options) => transport.dial(target, options);
     };
@@ -126,7 +126,7 @@ export class CatalogueAccess implements AsyncDisposable {
     const { clock, network } = world;
     const { dial, ...trust } = api;
     const client = new HttpClient({ clock, network, ...(dial && { dial }) }, trust);
-    return new CatalogueAccess(settings, { client, world, way, provider, held: held.move() });
+    return new CatalogueAccess(settings, { client, world, method, provider, held: held.move() });
   }
 
   /** Signs in where no stored token does, and once more where the API does not take the token. */
@@ -155,7 +155,7 @@ export class CatalogueAccess implements AsyncDisposable {
   /** Forgets every sign-in for this API, by what is stored of it: the API itself need not be there. */
   async signOut({ signal }: { signal: AbortSignal }): Promise<boolean> {
     const { signOut, TokenCache } = await import("../../signin/mod.ts");
-    const { log } = this.#way;
+    const { log } = this.#method;
     const { ca } = this.#provider;
     const keys = await new TokenCache(this.#world, log).keysFor(this.settings.lieutenant.href);
     for (const { issuer, clientId, apiUrl } of keys) {
@@ -183,9 +183,9 @@ export class CatalogueAccess implements AsyncDisposable {
   }
 
   get #signInParts(): SignInParts {
-    const { log, say } = this.#way;
+    const { log, say } = this.#method;
     const { dial } = this.#provider;
-    return { world: this.#world, log, ...(dial && { dial }), ...(say && { say }) };
+    return { world: this.#world, log, dial, say };
   }
 
   #signInOptions(signal: AbortSignal): Promise<SignInOptions> {
@@ -195,7 +195,7 @@ export class CatalogueAccess implements AsyncDisposable {
   /** What the configuration says, and what it does not say the API. */
   async #findSignIn(signal: AbortSignal): Promise<SignInOptions> {
     const { lieutenant, name, oidc } = this.settings;
-    const { way = "browser", port } = this.#way;
+    const { method = "browser", port } = this.#method;
     const { ca } = this.#provider;
     let clientId = oidc?.clientId;
     let discoveryUrl = oidc?.discoveryUrl?.href;
@@ -219,9 +219,9 @@ export class CatalogueAccess implements AsyncDisposable {
       apiUrl: lieutenant.href,
       clientId,
       discoveryUrl,
-      way,
-      ...(ca !== undefined && { ca }),
-      ...(port !== undefined && { port }),
+      method,
+      ca,
+      port,
     };
   }
 }

@@ -61,7 +61,7 @@ export class CatalogueRefresh implements FleetRefresh {
     const { log, source } = this.#options;
     this.#notBefore.set(name, this.#world.clock.now() + Math.min(refresh, longestPause));
     try {
-      const options = { name, ifOlderThan: refresh, way: "none", log, signal } as const;
+      const options = { name, ifOlderThan: refresh, method: "none", log, signal } as const;
       const { catalogues } = await updateCatalogues(this.#world, source, options);
       for (const one of catalogues) this.#tell(one);
       // Somebody else has fetched it, and could not tell this door.

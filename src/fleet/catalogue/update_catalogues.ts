@@ -8,13 +8,13 @@ import {
   CatalogueAccess,
   type CatalogueSources,
   catalogueSources,
-  type SignInWay,
+  type SignInMethod,
 } from "./catalogue_access.ts";
 import { type NamedCatalogue, notesAcross, type RoutedCatalogue } from "./catalogue_notes.ts";
 import { catalogueStore, type ConfigSource, loadConfig } from "../../plan/mod.ts";
 import { type InstanceReload, reloadInstances } from "../../instances/mod.ts";
 
-export interface UpdateOptions extends SignInWay {
+export interface UpdateOptions extends SignInMethod {
   readonly signal: AbortSignal;
   /** Only this one. */
   readonly name?: string | undefined;
@@ -180,7 +180,7 @@ async function fetchOne(
 ): Promise<Imported> {
   const { fetchCatalogue } = await import("../../catalogue/mod.ts");
   const { givenToken, tokenFileNote } = await import("../../signin/mod.ts");
-  await using access = await CatalogueAccess.open(world, settings, { config, way: options });
+  await using access = await CatalogueAccess.open(world, settings, { config, method: options });
   const { name, lieutenant, tenant } = settings;
   const request = { name, lieutenant, ...(tenant !== undefined && { tenant }) };
   const parts = { clock: world.clock, client: access.client };

@@ -7,7 +7,7 @@ import { elapsed, type JumpHostTest } from "./tested_fleet.ts";
 export interface JumpHostTestOptions {
   readonly clock: Clock;
   /** How long it may take, in ms, besides what is configured for each host. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   readonly signal: AbortSignal;
 }
 

@@ -40,7 +40,7 @@ export async function chosenTests(
   const wanted = new Set(
     isAll ? jumpHosts : [
       ...named.flatMap(({ jumpHosts }) => jumpHosts),
-      ...chosen.flatMap(({ endpoint }) => "url" in endpoint ? wayTo(plan, endpoint.url) : []),
+      ...chosen.flatMap(({ endpoint }) => "url" in endpoint ? pathTo(plan, endpoint.url) : []),
     ],
   );
   const isExcluded = (one: BuiltTransport) => exclude.some((pattern) => globOf(pattern).test(one.name));
@@ -71,7 +71,7 @@ function namesOf({ name, settings, transport }: BuiltTransport): readonly string
   ];
 }
 
-function wayTo(plan: Plan, url: URL): readonly BuiltTransport[] {
+function pathTo(plan: Plan, url: URL): readonly BuiltTransport[] {
   return hopsOf(plan, configuredRoute(plan, targetOf(url)));
 }
 

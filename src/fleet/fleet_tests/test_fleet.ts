@@ -13,11 +13,11 @@ import type { FleetTest } from "./tested_fleet.ts";
 
 export interface TestOptions extends ConfigSource, TestWords {
   /** How long each test may take, in ms; for a jump host besides what is configured for its hosts. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** How many at once. */
   readonly parallel: number;
   /** The instance that a person has named; it has to run. */
-  readonly id?: string;
+  readonly id?: string | undefined;
   /** Leaves alone a door that runs. */
   readonly isAlone: boolean;
   readonly log: Log;
@@ -60,7 +60,7 @@ export async function testFleet(
   const over = AbortSignal.any([signal, ending.signal]);
   const tests = testsOf(world, chosen, {
     dial: through ?? transports.dial,
-    ...(limit !== undefined && { limit }),
+    limit,
     signal: over,
   });
   const running = startAll(tests.map(({ run }) => run), { parallel, signal: over });
@@ -98,13 +98,17 @@ interface Test {
 function testsOf(
   world: World,
   { jumpHosts, endpoints }: ChosenTests,
-  { dial, limit, signal }: { readonly dial: Dialer; readonly limit?: number; readonly signal: AbortSignal },
+  { dial, limit, signal }: {
+    readonly dial: Dialer;
+    readonly limit?: number | undefined;
+    readonly signal: AbortSignal;
+  },
 ): readonly Test[] {
   const { clock } = world;
   return [
     ...jumpHosts.map((one) => ({
       name: one.name,
-      run: () => testJumpHost(one, { clock, signal, ...(limit !== undefined && { limit }) }),
+      run: () => testJumpHost(one, { clock, signal, limit }),
     })),
     ...endpoints.map((one) => ({
       name: one.known.name,

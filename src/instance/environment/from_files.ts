@@ -9,7 +9,7 @@ import {
   demandLoaded,
   listenOf,
   loadConfig,
-  prepareWay,
+  preparePath,
   readConfig,
   readUsers,
   settingsSchemaFor,
@@ -18,10 +18,10 @@ import {
   Transports,
 } from "../../plan/mod.ts";
 import {
+  type EnvironmentListener,
   proxyEnvironment,
   type ProxyEnvironmentOptions,
   reachableAt,
-  type ToldListener,
 } from "./proxy_environment.ts";
 
 /** What `config check` prints. */
@@ -76,7 +76,7 @@ export async function explainFromFiles(
   const config = await loadConfig(world, source);
   await using transports = new Transports(world, config);
   const meaning = await storedMeaningOf(target, { world, settings: config.settings, id });
-  await prepareWay(transports.plan, meaning.target);
+  await preparePath(transports.plan, meaning.target);
   return await explainMeant(transports, meaning, { dial, signal });
 }
 
@@ -113,7 +113,7 @@ export async function environmentFromFiles(
 async function configuredListener(
   world: World,
   { settings }: Awaited<ReturnType<typeof loadConfig>>,
-): Promise<ToldListener> {
+): Promise<EnvironmentListener> {
   const listen = listenOf(settings);
   const listener = listen.mixed?.[0] ?? listen.http?.[0] ?? listen.socks?.[0];
   const endpoint = listener?.address.sockets.map(({ endpoint }) => endpoint).find((one) => "port" in one);

@@ -5,7 +5,7 @@ import { type Client, noProxyFor } from "../../routing/mod.ts";
 import type { Plan } from "../../plan/mod.ts";
 
 /** The door that programs are told of. */
-export interface ToldListener {
+export interface EnvironmentListener {
   /** `127.0.0.1:12000` */
   readonly address: string;
   /** What it speaks; SOCKS and HTTP both when absent. */
@@ -32,7 +32,7 @@ const clients: readonly Client[] = ["go", "curl", "java", "python"];
 /** What programs need to be told to use a door. */
 export function proxyEnvironment(
   { router, config }: Plan,
-  { address, kind, user }: ToldListener,
+  { address, kind, user }: EnvironmentListener,
   { credentials, client }: ProxyEnvironmentOptions,
 ): ProxyEnvironment {
   const { items, notes } = noProxyFor(

@@ -3,9 +3,9 @@ import type {
   ConnectionInfo,
   Status,
   TrafficSample,
-  Watched,
   WatchedStep,
   WatchedWhole,
+  WatchUpdate,
 } from "../../control/mod.ts";
 import type { ConnectionTable } from "../dials/connection_table.ts";
 import type { LogTail } from "./log_tail.ts";
@@ -64,7 +64,7 @@ export class InstanceWatch implements Disposable {
   }
 
   /** What happens from now on, until nobody reads it or the door closes; undefined when too many watch. */
-  watch(): AsyncIterable<Watched> | undefined {
+  watch(): AsyncIterable<WatchUpdate> | undefined {
     return this.#watchers < mostWatchers && !this.#isOver ? this.#tell() : undefined;
   }
 
@@ -76,7 +76,7 @@ export class InstanceWatch implements Disposable {
     this.#next.resolve();
   }
 
-  async *#tell(): AsyncGenerator<Watched> {
+  async *#tell(): AsyncGenerator<WatchUpdate> {
     // Who has asked but not begun to read has taken no place yet.
     if (this.#watchers >= mostWatchers || this.#isOver) return;
     this.#watchers++;

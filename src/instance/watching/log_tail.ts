@@ -1,4 +1,11 @@
-import { type Clock, formatFields, type Log, type LogFields, type LogLevel, Ring } from "../../core/mod.ts";
+import {
+  type Clock,
+  formatLogFields,
+  type Log,
+  type LogFields,
+  type LogLevel,
+  Ring,
+} from "../../core/mod.ts";
 import type { LoggedLine } from "../../control/mod.ts";
 
 /** How many lines are remembered. */
@@ -34,7 +41,7 @@ export class LogTail {
   /** The last lines, oldest first; of them those after the first `count` of all. */
   lines(count = 0): LoggedLine[] {
     return this.#lines.since(count).map(({ number, at, level, event, fields }) => {
-      const text = formatFields(fields);
+      const text = formatLogFields(fields);
       return {
         number,
         time: new Date(at).toISOString(),

@@ -9,7 +9,7 @@ export async function dialByConnect(
   target: Target,
   { signal, onStep }: DialOptions,
 ): Promise<Conn> {
-  const conn = await reach.connect([], { signal, ...(onStep && { onStep }) });
+  const conn = await reach.connect([], { signal, onStep });
   return await orDrop(conn, signal, async () => {
     onStep?.(`reached ${reach.label}`);
     const answer = await httpConnect(conn, { target, proxy: reach.label, isKonnectivity: true });

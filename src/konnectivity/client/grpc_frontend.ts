@@ -3,7 +3,8 @@ import { PosternError, type Target } from "../../words/mod.ts";
 import { grpcError, GrpcStream, Http2Connection, type Http2Exchange } from "../../mux/mod.ts";
 import { PacketDialer } from "../packet_dialer.ts";
 import { PacketStream, posternMark } from "../packet_stream.ts";
-import { grpcCodes, grpcRequest, konnectivity } from "../../wire/mod.ts";
+import { grpcCodes, grpcRequest } from "../../wire/mod.ts";
+import { konnectivityProxyPath } from "../packets.ts";
 import type { FrontendReach } from "./reach_frontend.ts";
 
 interface Session {
@@ -77,12 +78,12 @@ export class GrpcFrontend implements AsyncDisposable {
 
   async #exchange({ signal, onStep }: DialOptions): Promise<Http2Exchange> {
     const fields = grpcRequest({
-      path: konnectivity.proxyPath,
+      path: konnectivityProxyPath,
       authority: this.#reach.authority,
       scheme: this.#reach.isSecure ? "https" : "http",
       metadata: [posternMark],
     });
-    const first = await this.#connection({ signal, ...(onStep && { onStep }) });
+    const first = await this.#connection({ signal, onStep });
     onStep?.(`reached ${this.#reach.label}`);
     try {
       return await first.request(fields, { signal });
@@ -90,7 +91,7 @@ export class GrpcFrontend implements AsyncDisposable {
       signal.throwIfAborted();
       // It ended between two dials: that is seen only when it is used.
       if (first.isOpen) throw error;
-      const second = await this.#connection({ signal, ...(onStep && { onStep }) });
+      const second = await this.#connection({ signal, onStep });
       return await second.request(fields, { signal });
     }
   }
@@ -143,7 +144,7 @@ export class GrpcFrontend implements AsyncDisposable {
     const late = () => new PosternError("timeout", `Cannot reach ${this.#reach.label}: it does not answer`);
     const conn = await within(
       { clock: this.#clock, ms: openLimit, signal: this.#stop.signal, error: late },
-      (signal) => this.#reach.connect(["h2"], { signal, ...(onStep && { onStep }) }),
+      (signal) => this.#reach.connect(["h2"], { signal, onStep }),
     );
     const connection = new Http2Connection(conn, { role: "client", clock: this.#clock, connectionWindow });
     this.#connections.add(connection);

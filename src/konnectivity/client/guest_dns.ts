@@ -1,7 +1,17 @@
 import { type Clock, type Conn, Messages, unlessAborted, whenAborted, within } from "../../core/mod.ts";
 import { PosternError, withContext } from "../../words/mod.ts";
 import type { Dialer } from "../../world/mod.ts";
-import { dns } from "../../wire/mod.ts";
+import {
+  decodeDnsMessage,
+  dnsClasses,
+  dnsFrameDecoder,
+  type DnsMessage,
+  dnsQueryOpcode,
+  dnsRcodes,
+  encodeDnsFrame,
+  encodeDnsMessage,
+  isDnsName,
+} from "../../dns/mod.ts";
 import { firstConnected } from "../../http/mod.ts";
 
 export interface GuestDnsParts {
@@ -77,7 +87,7 @@ export class GuestDns implements Disposable {
   }
 
   async #exchange(name: string, signal: AbortSignal): Promise<Known> {
-    if (!dns.isDnsName(name)) {
+    if (!isDnsName(name)) {
       throw new PosternError("name_not_found", `Cannot find "${name}": not a name of DNS`);
     }
     try {
@@ -109,16 +119,16 @@ async function ask(conn: Conn, name: string): Promise<Known> {
   const first = Math.floor(Math.random() * 0xfffe);
   const questions = (["A", "AAAA"] as const).map((type, at) => ({ id: first + at, type }));
   for (const { id, type } of questions) {
-    await conn.write(dns.encodeFrame(dns.encodeMessage(question(id, name, type))));
+    await conn.write(encodeDnsFrame(encodeDnsMessage(question(id, name, type))));
   }
   const messages = new Messages(conn, { limit: 0xffff + 2 });
   const known: Known[] = [];
   const failures: PosternError[] = [];
   const left = new Map(questions.map(({ id, type }) => [id, type]));
   for (let count = 0; left.size > 0 && count < mostMessages; count++) {
-    const frame = await messages.read(dns.frameDecoder());
+    const frame = await messages.read(dnsFrameDecoder());
     if (!frame) break;
-    const message = dns.decodeMessage(frame)?.value;
+    const message = decodeDnsMessage(frame)?.value;
     const type = message && left.get(message.id);
     if (!message?.isResponse || type === undefined) continue;
     left.delete(message.id);
@@ -136,19 +146,19 @@ async function ask(conn: Conn, name: string): Promise<Known> {
   return { addresses, ttl: Math.min(failure ? nothingTtl : longestTtl, ...telling.map(({ ttl }) => ttl)) };
 }
 
-function question(id: number, name: string, type: "A" | "AAAA"): dns.DnsMessage {
+function question(id: number, name: string, type: "A" | "AAAA"): DnsMessage {
   return {
     id,
     isResponse: false,
-    opcode: dns.queryOpcode,
+    opcode: dnsQueryOpcode,
     isAuthoritative: false,
     isTruncated: false,
     wantsRecursion: true,
     offersRecursion: false,
     isAuthentic: false,
     isUnchecked: false,
-    rcode: dns.rcodes.noError,
-    questions: [{ name, type, class: dns.classes.internet }],
+    rcode: dnsRcodes.noError,
+    questions: [{ name, type, class: dnsClasses.internet }],
     answers: [],
     authorities: [],
     additionals: [],
@@ -157,12 +167,12 @@ function question(id: number, name: string, type: "A" | "AAAA"): dns.DnsMessage 
 
 /** The addresses of a name and of what it is only another name of. */
 function meaningOf(
-  { rcode, answers }: dns.DnsMessage,
+  { rcode, answers }: DnsMessage,
   name: string,
   type: "A" | "AAAA",
 ): Known | PosternError {
-  if (rcode === dns.rcodes.nameError) return { addresses: [], ttl: nothingTtl };
-  if (rcode !== dns.rcodes.noError) {
+  if (rcode === dnsRcodes.nameError) return { addresses: [], ttl: nothingTtl };
+  if (rcode !== dnsRcodes.noError) {
     return new PosternError(
       "unreachable",
       `Cannot ask the cluster's DNS for "${name}": it answers with code ${rcode}`,

@@ -6,7 +6,7 @@ import { dialByConnect } from "./connect_frontend.ts";
 import { GrpcFrontend } from "./grpc_frontend.ts";
 import type { KonnectivitySettings } from "./konnectivity_settings.ts";
 import { FrontendReach } from "./reach_frontend.ts";
-import { TargetNames, type Way } from "./target_names.ts";
+import { TargetNames, type TargetPath } from "./target_names.ts";
 
 export interface KonnectivityClientDeps {
   readonly network: Network;
@@ -47,7 +47,7 @@ export class KonnectivityClient implements AsyncDisposable {
 
   async dial(target: Target, options: DialOptions): Promise<Conn> {
     if (!this.#names) return await this.dialFar(target, options);
-    return await this.#dialWay(target, await this.#names.way(target, options), options);
+    return await this.#dialPath(target, await this.#names.pathTo(target, options), options);
   }
 
   /** As `dial`, but a name is left to the agent. */
@@ -65,7 +65,11 @@ export class KonnectivityClient implements AsyncDisposable {
     }
   }
 
-  async #dialWay({ host: name, port }: Target, { from, hosts }: Way, options: DialOptions): Promise<Conn> {
+  async #dialPath(
+    { host: name, port }: Target,
+    { from, hosts }: TargetPath,
+    options: DialOptions,
+  ): Promise<Conn> {
     const { clock, network } = this.#deps;
     if (hosts === undefined) return await directDialer({ network, clock })({ host: name, port }, options);
     const [only] = hosts;

@@ -17,7 +17,7 @@ import { GuestDns } from "./guest_dns.ts";
 import type { NamesSettings } from "./konnectivity_settings.ts";
 
 /** Where a target is, and from where it is dialled. */
-export type Way =
+export type TargetPath =
   /** From this machine, by its name. */
   | { readonly from: "here"; readonly hosts?: undefined }
   /** From this machine or from the agent; the hosts are to be tried in this order. */
@@ -56,7 +56,7 @@ export class TargetNames implements Disposable {
     });
   }
 
-  async way(target: Target, options: DialOptions): Promise<Way> {
+  async pathTo(target: Target, options: DialOptions): Promise<TargetPath> {
     const host = normalHost(target.host);
     if (parseIp(host)) return { from: "agent", hosts: [host] };
     if (this.#settings.cloudDirect && isCloudHost(host)) return { from: "here" };
@@ -71,7 +71,7 @@ export class TargetNames implements Disposable {
     target: Target,
     options: DialOptions,
     { depth, failures }: { readonly depth: number; readonly failures: unknown[] },
-  ): Promise<Way> {
+  ): Promise<TargetPath> {
     const { host } = target;
     const service = await this.#service(host, options, failures);
     if (service && service.addresses.length > 0) {
@@ -149,7 +149,7 @@ export class TargetNames implements Disposable {
     );
   }
 
-  async #byDns(target: Target, options: DialOptions, failures: unknown[]): Promise<Way> {
+  async #byDns(target: Target, options: DialOptions, failures: unknown[]): Promise<TargetPath> {
     const { host } = target;
     const { signal } = options;
     if (this.#mayAskGuest()) {
@@ -176,7 +176,7 @@ export class TargetNames implements Disposable {
     return true;
   }
 
-  async #fromHere(target: Target, options: DialOptions, failures: unknown[]): Promise<Way> {
+  async #fromHere(target: Target, options: DialOptions, failures: unknown[]): Promise<TargetPath> {
     const { host, port } = target;
     // A DNS server is the cluster's; a name of the cluster that this machine knows too is something else here.
     if (!this.#settings.managementDNS || port === dnsPort || isServiceName(host)) {
@@ -191,7 +191,7 @@ export class TargetNames implements Disposable {
     return { from: "here", hosts: this.#inOrder(addresses) };
   }
 
-  async #otherwise(host: string, options: DialOptions, failures: unknown[]): Promise<Way> {
+  async #otherwise(host: string, options: DialOptions, failures: unknown[]): Promise<TargetPath> {
     if (isServiceName(host) && this.#settings.services !== undefined) throw unknown(host, failures);
     if (this.#settings.otherwise === "agent") return { from: "agent", hosts: [host] };
     const addresses = await this.#lookedUp(host, options, { failures });
@@ -216,7 +216,7 @@ export class TargetNames implements Disposable {
     host: string,
     addresses: readonly string[],
     { options, by }: { readonly options: DialOptions; readonly by: string },
-  ): Way {
+  ): TargetPath {
     options.onStep?.(`found ${host}: ${addresses.join(", ")} (${by})`);
     const fours = this.#settings.preferIPv4 ? addresses.filter((address) => parseIPv4(address)) : [];
     const usable = fours.length > 0 ? fours : interleaved(addresses);

@@ -15,7 +15,8 @@ import { describe, isPosternError, PosternError } from "../../words/mod.ts";
 import { GrpcStream, Http2Connection } from "../../mux/mod.ts";
 import { isMarked, type PacketCount, PacketStream, posternMark } from "../packet_stream.ts";
 import { PacketAnswerer } from "../packet_answerer.ts";
-import { fieldValue, grpcRequest, grpcStatus, type HeaderField, konnectivity } from "../../wire/mod.ts";
+import { fieldValue, grpcRequest, grpcStatus, type HeaderField } from "../../wire/mod.ts";
+import { konnectivityAgentPath } from "../packets.ts";
 
 export interface AgentOptions {
   readonly clock: Clock;
@@ -150,7 +151,7 @@ export class KonnectivityAgent {
     const connection = new Http2Connection(conn, { role: "client", clock });
     try {
       const fields = grpcRequest({
-        path: konnectivity.agentPath,
+        path: konnectivityAgentPath,
         authority,
         scheme: "https",
         metadata: await this.#metadata(),

@@ -3,7 +3,8 @@ import { describe, isPosternError } from "../../words/mod.ts";
 import { grpcAnswer, grpcRefusal, GrpcStream, Http2Connection, type Http2Exchange } from "../../mux/mod.ts";
 import { isMarked, type PacketCount, PacketStream, posternMark } from "../packet_stream.ts";
 import { PacketDialer } from "../packet_dialer.ts";
-import { fieldValue, grpcCodes, type GrpcStatus, konnectivity } from "../../wire/mod.ts";
+import { fieldValue, grpcCodes, type GrpcStatus } from "../../wire/mod.ts";
+import { konnectivityAgentPath } from "../packets.ts";
 import { readIdentifiers } from "./agent_identifiers.ts";
 import type { AgentLink, Agents } from "./agents.ts";
 
@@ -14,7 +15,7 @@ export interface AgentPortDeps {
   /** What agents are told, so that each finds all servers. */
   readonly server: { readonly id: string; count(): number };
   /** Judges an agent's token where certificates do not; `auth` when it is refused. Without it tokens are not asked for. */
-  readonly authenticate?: (token: string, options: { signal: AbortSignal }) => Promise<void>;
+  readonly authenticate?: ((token: string, options: { signal: AbortSignal }) => Promise<void>) | undefined;
   /** How long, in ms, an agent may be silent before it is asked for a sign of life; never longer than is usual here. */
   readonly pulse?: number;
   readonly packets?: PacketCount;
@@ -118,7 +119,7 @@ async function refusalOf(
   signal: AbortSignal,
 ): Promise<GrpcStatus & { readonly reason: string } | undefined> {
   const path = fieldValue(exchange.requestFields, ":path");
-  if (path !== konnectivity.agentPath) {
+  if (path !== konnectivityAgentPath) {
     return refused(grpcCodes.unimplemented, `unknown method ${path}`);
   }
   const ids = exchange.requestFields.filter(([name]) => name === "agentid");

@@ -1,7 +1,15 @@
+import { type Bytes, sha256 } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
-import { x509 } from "../../wire/mod.ts";
-
-type Bytes = Uint8Array<ArrayBuffer>;
+import {
+  type CertificateFacts,
+  type CertificateFields,
+  decodePem,
+  encodeCertificate,
+  encodePem,
+  encodeUnsignedCertificate,
+  publicKeyBits,
+  readCertificate,
+} from "./x509.ts";
 
 export interface Span {
   readonly from: Date;
@@ -25,7 +33,7 @@ export interface KeyOfCertificate {
   readonly signer: CryptoKey;
 }
 
-export interface Issued extends x509.CertificateFacts {
+export interface Issued extends CertificateFacts {
   readonly key: KeyOfCertificate;
 }
 
@@ -39,8 +47,8 @@ export async function makeAuthority(commonName: string, span: Span): Promise<Aut
   const keyId = await idOf(key.publicKey);
   const fields = { commonName, span, use: "authority", names: [], publicKey: key.publicKey } as const;
   const cert = await signed(fields, { signer: key.signer, keyId, issuerKeyId: keyId });
-  const { subject } = x509.readCertificate(cert);
-  const pem = x509.encodePem("CERTIFICATE", cert);
+  const { subject } = readCertificate(cert);
+  const pem = encodePem("CERTIFICATE", cert);
   return { pem, keyPem, notAfter: span.to, subject, keyId, signer: key.signer };
 }
 
@@ -62,7 +70,7 @@ export async function issueCertificate(
     keyId: await idOf(publicKey),
     issuerKeyId: authority.keyId,
   });
-  return { cert: x509.encodePem("CERTIFICATE", cert), keyPem };
+  return { cert: encodePem("CERTIFICATE", cert), keyPem };
 }
 
 /** A CA as it was written; `path` is for messages. */
@@ -87,8 +95,8 @@ export async function readIssued(
   path: string,
 ): Promise<Issued> {
   try {
-    const facts = x509.readCertificate(x509.decodePem("CERTIFICATE", cert));
-    const bytes = x509.decodePem("PRIVATE KEY", key);
+    const facts = readCertificate(decodePem("CERTIFICATE", cert));
+    const bytes = decodePem("PRIVATE KEY", key);
     const signer = await crypto.subtle.importKey("pkcs8", bytes, curve, true, ["sign"]);
     // WebCrypto gives the public half of a private key in this form only.
     const { d: _secret, key_ops: _uses, ...half } = await crypto.subtle.exportKey("jwk", signer);
@@ -110,7 +118,7 @@ async function makeKey(): Promise<{ key: KeyOfCertificate; keyPem: string }> {
   const pair = await crypto.subtle.generateKey(curve, true, ["sign", "verify"]);
   const bytes = new Uint8Array(await crypto.subtle.exportKey("pkcs8", pair.privateKey));
   const key = { signer: pair.privateKey, publicKey: await spki(pair.publicKey) };
-  return { key, keyPem: x509.encodePem("PRIVATE KEY", bytes) };
+  return { key, keyPem: encodePem("PRIVATE KEY", bytes) };
 }
 
 async function spki(key: CryptoKey): Promise<Bytes> {
@@ -119,13 +127,12 @@ async function spki(key: CryptoKey): Promise<Bytes> {
 
 /** The first 160 bits of the key's hash (RFC 7093, section 2). */
 async function idOf(publicKey: Bytes): Promise<Bytes> {
-  const hash = await crypto.subtle.digest("SHA-256", x509.publicKeyBits(publicKey));
-  return new Uint8Array(hash).slice(0, 20);
+  return (await sha256(publicKeyBits(publicKey))).slice(0, 20);
 }
 
 async function signed(
   { span, ...fields }:
-    & Omit<x509.CertificateFields, "serial" | "notBefore" | "notAfter" | "keyId" | "issuerKeyId">
+    & Omit<CertificateFields, "serial" | "notBefore" | "notAfter" | "keyId" | "issuerKeyId">
     & {
       readonly span: Span;
     },
@@ -135,7 +142,7 @@ async function signed(
   // Positive, and never shorter than others expect.
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
   const notBefore = new Date(span.from.getTime() - early);
-  const unsigned = x509.encodeUnsignedCertificate({
+  const unsigned = encodeUnsignedCertificate({
     ...fields,
     ...ids,
     serial,
@@ -143,5 +150,5 @@ async function signed(
     notAfter: span.to,
   });
   const signature = new Uint8Array(await crypto.subtle.sign(signing, signer, unsigned));
-  return x509.encodeCertificate(unsigned, signature);
+  return encodeCertificate(unsigned, signature);
 }

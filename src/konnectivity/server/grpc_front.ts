@@ -3,7 +3,8 @@ import { type Conn, relay, whenAborted } from "../../core/mod.ts";
 import { grpcAnswer, grpcRefusal, GrpcStream, Http2Connection, type Http2Exchange } from "../../mux/mod.ts";
 import { isMarked, type PacketCount, PacketStream, posternMark } from "../packet_stream.ts";
 import { PacketAnswerer } from "../packet_answerer.ts";
-import { fieldValue, grpcCodes, konnectivity } from "../../wire/mod.ts";
+import { fieldValue, grpcCodes } from "../../wire/mod.ts";
+import { konnectivityProxyPath } from "../packets.ts";
 import type { ListenerDeps } from "../../listeners/mod.ts";
 
 export interface GrpcFrontOptions {
@@ -51,7 +52,7 @@ async function serveStream(
 ): Promise<void> {
   const path = fieldValue(exchange.requestFields, ":path");
   try {
-    if (path !== konnectivity.proxyPath) {
+    if (path !== konnectivityProxyPath) {
       const refusal = { code: grpcCodes.unimplemented, message: `unknown method ${path}` };
       return exchange.respond(grpcRefusal(refusal), { isEnd: true });
     }

@@ -1,8 +1,8 @@
-export * from "./agent.ts";
-export * from "./agent_identifiers.ts";
-export * from "./agent_port.ts";
-export * from "./agents.ts";
-export * from "./certificates.ts";
-export * from "./connect_front.ts";
-export * from "./grpc_front.ts";
-export * from "./health_pages.ts";
+export { KonnectivityAgent } from "./agent.ts";
+export { readIdentifiers } from "./agent_identifiers.ts";
+export { serveAgent } from "./agent_port.ts";
+export { Agents } from "./agents.ts";
+export { issueCertificate, makeAuthority, readAuthority, readIssued } from "./certificates.ts";
+export { serveConnectFront } from "./connect_front.ts";
+export { serveGrpcFront } from "./grpc_front.ts";
+export { adminPages, healthPages } from "./health_pages.ts";

@@ -1,7 +1,7 @@
 import { isMapping } from "../../config/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import type { KubeApi, KubeRequest } from "./kube_api.ts";
-import { statusMessage, valueOf } from "./kube_refusal.ts";
+import { kubeValue, statusMessage } from "./kube_refusal.ts";
 import { apiRoot } from "./watch_question.ts";
 
 /** A kind of objects, as paths and bodies name it. */
@@ -127,7 +127,7 @@ export class KubeObjects {
   }
 
   #object(status: number, text: string, what: string): KubeObject {
-    const value = valueOf({ status, text, what, cluster: this.#api.name });
+    const value = kubeValue({ status, text, what, cluster: this.#api.name });
     if (isMapping(value)) return value;
     throw new PosternError("protocol", `Cannot ${what} of the cluster "${this.#api.name}": no object`);
   }

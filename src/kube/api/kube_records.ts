@@ -1,4 +1,4 @@
-import { list, type Mapping, mapping, text } from "./json_values.ts";
+import { asList, asMapping, asText, type Mapping } from "../../config/mod.ts";
 import { normalHost } from "../../words/mod.ts";
 import type {
   EndpointRecord,
@@ -18,34 +18,34 @@ export interface ObjectMeta {
 
 /** Undefined for what is no object with a name. */
 export function metaOf(object: unknown): ObjectMeta | undefined {
-  const metadata = mapping(mapping(object)["metadata"]);
-  const name = text(metadata["name"]);
+  const metadata = asMapping(asMapping(object)["metadata"]);
+  const name = asText(metadata["name"]);
   if (name === undefined) return undefined;
   return {
-    namespace: text(metadata["namespace"]) ?? "",
+    namespace: asText(metadata["namespace"]) ?? "",
     name,
-    resourceVersion: text(metadata["resourceVersion"]) ?? "",
+    resourceVersion: asText(metadata["resourceVersion"]) ?? "",
   };
 }
 
 /** What is kept of a Service: nothing of the object itself, which is large. */
 export function serviceRecord(object: unknown, { namespace, name }: ObjectMeta): ServiceRecord {
-  const spec = mapping(mapping(object)["spec"]);
-  const clusterIp = text(spec["clusterIP"]);
-  const ips = list(spec["clusterIPs"]).map(text);
+  const spec = asMapping(asMapping(object)["spec"]);
+  const clusterIp = asText(spec["clusterIP"]);
+  const ips = asList(spec["clusterIPs"]).map(asText);
   const all = ips.length > 0 ? ips : [clusterIp];
   const type = oneOf(spec["type"], ["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"] as const);
-  const externalName = text(spec["externalName"]);
+  const externalName = asText(spec["externalName"]);
   return {
     namespace,
     name,
     type: type ?? "ClusterIP",
     clusterIps: all.flatMap((ip) => ip === undefined || ip === "None" ? [] : [normalHost(ip)]),
     isHeadless: clusterIp === "None",
-    hasSelector: Object.keys(mapping(spec["selector"])).length > 0,
+    hasSelector: Object.keys(asMapping(spec["selector"])).length > 0,
     publishesNotReady: spec["publishNotReadyAddresses"] === true,
     ...(externalName !== undefined && { externalName }),
-    ports: list(spec["ports"]).map(mapping).flatMap(servicePort),
+    ports: asList(spec["ports"]).map(asMapping).flatMap(servicePort),
   };
 }
 
@@ -54,7 +54,7 @@ function servicePort(port: Mapping): ServicePortRecord[] {
   if (typeof number !== "number") return [];
   const target = port["targetPort"];
   return [{
-    name: text(port["name"]) ?? "",
+    name: asText(port["name"]) ?? "",
     protocol: protocolOf(port),
     port: number,
     targetPort: typeof target === "string" || typeof target === "number" ? target : number,
@@ -63,15 +63,15 @@ function servicePort(port: Mapping): ServicePortRecord[] {
 
 /** The Service that a slice belongs to, and what is kept of it; undefined for a slice of nobody. */
 export function sliceRecord(object: unknown): { service: string; slice: SliceRecord } | undefined {
-  const slice = mapping(object);
-  const service = text(mapping(mapping(slice["metadata"])["labels"])["kubernetes.io/service-name"]);
+  const slice = asMapping(object);
+  const service = asText(asMapping(asMapping(slice["metadata"])["labels"])["kubernetes.io/service-name"]);
   if (service === undefined) return undefined;
   return {
     service,
     slice: {
       addressType: oneOf(slice["addressType"], ["IPv4", "IPv6", "FQDN"] as const) ?? "IPv4",
-      ports: list(slice["ports"]).map(mapping).map(slicePort),
-      endpoints: list(slice["endpoints"]).map(mapping).map(endpointRecord),
+      ports: asList(slice["ports"]).map(asMapping).map(slicePort),
+      endpoints: asList(slice["endpoints"]).map(asMapping).map(endpointRecord),
     },
   };
 }
@@ -79,20 +79,20 @@ export function sliceRecord(object: unknown): { service: string; slice: SliceRec
 function slicePort(port: Mapping): SlicePortRecord {
   const number = port["port"];
   return {
-    name: text(port["name"]) ?? "",
+    name: asText(port["name"]) ?? "",
     protocol: protocolOf(port),
     ...(typeof number === "number" && { port: number }),
   };
 }
 
 function endpointRecord(endpoint: Mapping): EndpointRecord {
-  const conditions = mapping(endpoint["conditions"]);
-  const target = mapping(endpoint["targetRef"]);
-  const pod = target["kind"] === "Pod" ? text(target["name"]) : undefined;
-  const hostname = text(endpoint["hostname"]);
+  const conditions = asMapping(endpoint["conditions"]);
+  const target = asMapping(endpoint["targetRef"]);
+  const pod = target["kind"] === "Pod" ? asText(target["name"]) : undefined;
+  const hostname = asText(endpoint["hostname"]);
   const isReady = conditions["ready"] !== false;
   return {
-    addresses: list(endpoint["addresses"]).flatMap((address) => text(address) ?? []),
+    addresses: asList(endpoint["addresses"]).flatMap((address) => asText(address) ?? []),
     isReady,
     // What a server of old does not tell is as ready is (`EndpointConditions`).
     isServing: typeof conditions["serving"] === "boolean" ? conditions["serving"] : isReady,
@@ -105,28 +105,32 @@ function endpointRecord(endpoint: Mapping): EndpointRecord {
 export function podRecord(object: unknown): PodRecord | undefined {
   const meta = metaOf(object);
   if (!meta) return undefined;
-  const pod = mapping(object);
-  const [spec, status] = [mapping(pod["spec"]), mapping(pod["status"])];
-  const ips = list(status["podIPs"]).flatMap((entry) => text(mapping(entry)["ip"]) ?? []);
-  const first = text(status["podIP"]);
-  const ready = list(status["conditions"]).map(mapping).find(({ type }) => type === "Ready");
+  const pod = asMapping(object);
+  const [spec, status] = [asMapping(pod["spec"]), asMapping(pod["status"])];
+  const ips = asList(status["podIPs"]).flatMap((entry) => asText(asMapping(entry)["ip"]) ?? []);
+  const first = asText(status["podIP"]);
+  const ready = asList(status["conditions"]).map(asMapping).find(({ type }) => type === "Ready");
   const containers = [
-    ...list(spec["containers"]),
+    ...asList(spec["containers"]),
     // A container that starts first and stays is as good as the others.
-    ...list(spec["initContainers"]).filter((container) => mapping(container)["restartPolicy"] === "Always"),
+    ...asList(spec["initContainers"]).filter((container) =>
+      asMapping(container)["restartPolicy"] === "Always"
+    ),
   ];
   return {
     namespace: meta.namespace,
     name: meta.name,
-    phase: text(status["phase"]) ?? "Unknown",
+    phase: asText(status["phase"]) ?? "Unknown",
     isReady: ready?.["status"] === "True",
-    isTerminating: mapping(pod["metadata"])["deletionTimestamp"] !== undefined,
+    isTerminating: asMapping(pod["metadata"])["deletionTimestamp"] !== undefined,
     isHostNetwork: spec["hostNetwork"] === true,
     ips: (ips.length > 0 ? ips : first === undefined ? [] : [first]).map(normalHost),
-    ports: containers.flatMap((container) => list(mapping(container)["ports"])).map(mapping).flatMap((port) =>
+    ports: containers.flatMap((container) => asList(asMapping(container)["ports"])).map(asMapping).flatMap((
+      port,
+    ) =>
       typeof port["containerPort"] !== "number"
         ? []
-        : [{ name: text(port["name"]) ?? "", protocol: protocolOf(port), port: port["containerPort"] }]
+        : [{ name: asText(port["name"]) ?? "", protocol: protocolOf(port), port: port["containerPort"] }]
     ),
   };
 }

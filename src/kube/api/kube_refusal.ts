@@ -3,10 +3,10 @@ import { jsonIn } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import { jsonBody } from "../../http/mod.ts";
 
-/** An answer that is not what was asked for. */
-export interface Refusal {
+/** What an API server answered, and what errors say of it. */
+export interface KubeReply {
   readonly status: number;
-  /** The begin of the body: a `Status` of Kubernetes, or anything. */
+  /** The body; of a refusal its begin: a `Status` of Kubernetes, or anything. */
   readonly text: string;
   /** What we wanted: `list services in the namespace "shop"`. */
   readonly what: string;
@@ -14,8 +14,15 @@ export interface Refusal {
   readonly cluster: string;
 }
 
+/** The value that an API server answers with; a refusal fails, and so does what something on the path answers instead. */
+export function kubeValue(answer: KubeReply): unknown {
+  const { status, text, what, cluster } = answer;
+  if (status < 200 || status > 299) throw refusalError(answer);
+  return jsonBody(text, `Cannot ${what} of the cluster "${cluster}"`);
+}
+
 /** What an API server's refusal means, with the right that is missing where it says so. */
-export function refusalError({ status, text, what, cluster }: Refusal): PosternError {
+export function refusalError({ status, text, what, cluster }: KubeReply): PosternError {
   const says = statusMessage(text);
   const begin = `Cannot ${what} of the cluster "${cluster}"`;
   if (status === 401) {
@@ -46,13 +53,6 @@ export function refusalError({ status, text, what, cluster }: Refusal): PosternE
     });
   }
   return new PosternError("protocol", `${begin}: ${why}`);
-}
-
-/** The value of an answer; throws its refusal where it is none. */
-export function valueOf(answer: Refusal): unknown {
-  const { status, text, what, cluster } = answer;
-  if (status < 200 || status > 299) throw refusalError(answer);
-  return jsonBody(text, `Cannot ${what} of the cluster "${cluster}"`);
 }
 
 /** What a `Status` says, or else the begin of a plain text; on one line and short. */

@@ -1,10 +1,8 @@
-import { isMapping } from "../../config/mod.ts";
+import { asMapping, isMapping, type Mapping } from "../../config/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import type { KubeApi } from "./kube_api.ts";
 import { metaOf } from "./kube_records.ts";
-import { valueOf } from "./kube_refusal.ts";
-
-type Mapping = Readonly<Record<string, unknown>>;
+import { kubeValue } from "./kube_refusal.ts";
 
 /** A Lease of `coordination.k8s.io/v1`: who holds something, and until when. */
 export interface Lease extends LeaseFields {
@@ -49,7 +47,7 @@ export class Leases {
   async list(selector: string, { signal }: Waiting): Promise<Lease[]> {
     const path = `${this.#path()}?${new URLSearchParams({ labelSelector: selector })}`;
     const { status, text } = await this.#ask({ path }, signal);
-    const { items } = mapping(this.#object("list", status, text));
+    const { items } = asMapping(this.#object("list", status, text));
     return (Array.isArray(items) ? items : []).flatMap((item) => leaseOf(item) ?? []);
   }
 
@@ -74,8 +72,8 @@ export class Leases {
   ): Promise<Lease | undefined> {
     const { object } = lease;
     const fields = { ...lease, ...changes };
-    const metadata = { ...mapping(object["metadata"]), labels: fields.labels };
-    const body = { ...object, metadata, spec: { ...mapping(object["spec"]), ...specOf(fields) } };
+    const metadata = { ...asMapping(object["metadata"]), labels: fields.labels };
+    const body = { ...object, metadata, spec: { ...asMapping(object["spec"]), ...specOf(fields) } };
     const { status, text } = await this.#ask({ method: "PUT", path: this.#path(lease.name), body }, signal);
     return status === 409 || status === 404 ? undefined : this.#lease("update", status, text);
   }
@@ -108,7 +106,7 @@ export class Leases {
 
   #object(verb: string, status: number, text: string): unknown {
     const what = `${verb} leases in the namespace "${this.#namespace}"`;
-    return valueOf({ status, text, what, cluster: this.#api.name });
+    return kubeValue({ status, text, what, cluster: this.#api.name });
   }
 
   #path(name?: string): string {
@@ -121,9 +119,9 @@ export class Leases {
 export function leaseOf(object: unknown): Lease | undefined {
   const meta = metaOf(object);
   if (!meta || !isMapping(object)) return undefined;
-  const spec = mapping(object["spec"]);
+  const spec = asMapping(object["spec"]);
   const { holderIdentity: holder, leaseDurationSeconds: seconds, leaseTransitions: transitions } = spec;
-  const labels = Object.entries(mapping(mapping(object["metadata"])["labels"]));
+  const labels = Object.entries(asMapping(asMapping(object["metadata"])["labels"]));
   return {
     name: meta.name,
     resourceVersion: meta.resourceVersion,
@@ -161,8 +159,4 @@ function microTime(date: Date): string {
 function dateIn(value: unknown): Date | undefined {
   const date = typeof value === "string" ? new Date(value) : undefined;
   return date && Number.isFinite(date.getTime()) ? date : undefined;
-}
-
-function mapping(value: unknown): Mapping {
-  return isMapping(value) ? value : {};
 }

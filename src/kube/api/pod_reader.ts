@@ -3,7 +3,7 @@ import { isPosternError, normalHost } from "../../words/mod.ts";
 import type { PodRecord } from "./cluster_view.ts";
 import type { KubeApi } from "./kube_api.ts";
 import { podRecord } from "./kube_records.ts";
-import { valueOf } from "./kube_refusal.ts";
+import { kubeValue } from "./kube_refusal.ts";
 import { isMapping } from "../../config/mod.ts";
 
 export interface PodReaderParts {
@@ -119,10 +119,8 @@ export class PodReader {
     return unlessAborted(pods, signal);
   }
 
-  /** What was asked for; something on the way may answer in the place of the API server. */
   #read(what: string, status: number, body: Uint8Array<ArrayBuffer>): unknown {
-    const text = new TextDecoder().decode(body);
-    return valueOf({ status, text, what, cluster: this.#parts.api.name });
+    return kubeValue({ status, text: new TextDecoder().decode(body), what, cluster: this.#parts.api.name });
   }
 }
 

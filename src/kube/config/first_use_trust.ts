@@ -1,4 +1,4 @@
-import { type Conn, hexText, within } from "../../core/mod.ts";
+import { type Conn, hexText, sha256, within } from "../../core/mod.ts";
 import { PosternError, targetOf, withContext } from "../../words/mod.ts";
 import type { Dialer, SecureOptions, ShownCertificate, World } from "../../world/mod.ts";
 
@@ -125,6 +125,5 @@ async function fingerprintOf(pem: string): Promise<string> {
     atob(pem.replaceAll(/-----[A-Z ]+-----|\s/g, "")),
     (char) => char.charCodeAt(0),
   );
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", der));
-  return (hexText(hash).toUpperCase().match(/../g) ?? []).join(":");
+  return (hexText(await sha256(der)).toUpperCase().match(/../g) ?? []).join(":");
 }

@@ -1,7 +1,7 @@
 import type { ClusterView, ServiceRecord } from "../api/cluster_view.ts";
 import type { KubeApi } from "../api/kube_api.ts";
 import { parseServiceName, type ServiceNameOptions } from "../services/service_names.ts";
-import { placesOf, type PodPlace } from "../services/service_ports.ts";
+import { type PodPlace, podPlacesOf } from "../services/service_ports.ts";
 import type { Clock, Conn, DialOptions, Log } from "../../core/mod.ts";
 import { describe, formatTarget, PosternError, type Target } from "../../words/mod.ts";
 import type { Dialer } from "../../world/mod.ts";
@@ -121,7 +121,7 @@ export class ClusterLink implements AsyncDisposable {
     const endpoint = name.kind === "endpoint" ? name.endpoint : undefined;
     try {
       return foundText(
-        { service, places: placesOf(service, { port, endpoint }, { view, cluster }) },
+        { service, places: podPlacesOf(service, { port, endpoint }, { view, cluster }) },
         cluster,
       );
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { KubeApi } from "../api/kube_api.ts";
-import { list, type Mapping, mapping, text } from "../api/json_values.ts";
+import { asList, asMapping, asText, type Mapping } from "../../config/mod.ts";
 import { formatIp, parseIp, PosternError, unmapped } from "../../words/mod.ts";
 
 /** What a cluster answers about itself; each part is absent where the right to ask for it is missing. */
@@ -31,10 +31,10 @@ export async function surveyCluster(
   const system = namespaces?.find((one) => nameOf(one) === "kube-system") ??
     await one(api, "/api/v1/namespaces/kube-system", signal);
   return {
-    uid: text(mapping(system?.["metadata"])["uid"]),
+    uid: asText(asMapping(system?.["metadata"])["uid"]),
     namespaces: namespaces?.flatMap((one) => nameOf(one) ?? []),
     serviceNetworks: cidrs?.flatMap((one) =>
-      list(mapping(one["spec"])["cidrs"]).flatMap((cidr) => text(cidr) ?? [])
+      asList(asMapping(one["spec"])["cidrs"]).flatMap((cidr) => asText(cidr) ?? [])
     ),
     podNetworks: nodes?.flatMap(podNetworksOf),
     nodes: nodes?.flatMap(addressesOf),
@@ -42,14 +42,14 @@ export async function surveyCluster(
 }
 
 function podNetworksOf(node: Mapping): string[] {
-  const spec = mapping(node["spec"]);
-  const all = list(spec["podCIDRs"]).flatMap((cidr) => text(cidr) ?? []);
-  return all.length > 0 ? all : [spec["podCIDR"]].flatMap((cidr) => text(cidr) ?? []);
+  const spec = asMapping(node["spec"]);
+  const all = asList(spec["podCIDRs"]).flatMap((cidr) => asText(cidr) ?? []);
+  return all.length > 0 ? all : [spec["podCIDR"]].flatMap((cidr) => asText(cidr) ?? []);
 }
 
 function addressesOf(node: Mapping): string[] {
-  return list(mapping(node["status"])["addresses"]).flatMap((entry) => {
-    const bytes = parseIp(text(mapping(entry)["address"]) ?? "");
+  return asList(asMapping(node["status"])["addresses"]).flatMap((entry) => {
+    const bytes = parseIp(asText(asMapping(entry)["address"]) ?? "");
     return bytes ? [formatIp(unmapped(bytes))] : [];
   });
 }
@@ -67,8 +67,8 @@ async function listed(
     const query = next === "" ? "" : `&continue=${encodeURIComponent(next)}`;
     const answer = await one(api, `${path}?limit=${limit}${query}`, signal);
     if (!answer) return undefined;
-    objects.push(...list(answer["items"]).map(mapping));
-    next = text(mapping(answer["metadata"])["continue"]) ?? "";
+    objects.push(...asList(answer["items"]).map(asMapping));
+    next = asText(asMapping(answer["metadata"])["continue"]) ?? "";
     if (next === "") break;
   }
   return objects;
@@ -80,7 +80,7 @@ async function one(
   signal: AbortSignal,
 ): Promise<Mapping | undefined> {
   try {
-    return mapping(await api.json({ path }, { signal }));
+    return asMapping(await api.json({ path }, { signal }));
   } catch (error) {
     signal.throwIfAborted();
     // Most people may not list nodes, and an API server of before 1.33 has no ServiceCIDRs: postern then estimates.
@@ -92,5 +92,5 @@ async function one(
 }
 
 function nameOf(object: Mapping): string | undefined {
-  return text(mapping(object["metadata"])["name"]);
+  return asText(asMapping(object["metadata"])["name"]);
 }

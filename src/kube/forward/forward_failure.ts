@@ -3,13 +3,13 @@ import { PosternError } from "../../words/mod.ts";
 import { podName, type PodPort } from "./forward_api.ts";
 
 /** What an API server says that does not forward: the message of its Status object, or the begin of a plain text. */
-export interface Refusal {
+export interface UpgradeRefusal {
   readonly status: number;
   readonly text: string;
 }
 
 /** The error for an API server's answer that is no 101. */
-export function upgradeFailure(api: string, target: PodPort, refusal: Refusal): PosternError {
+export function upgradeFailure(api: string, target: PodPort, refusal: UpgradeRefusal): PosternError {
   const { status } = refusal;
   const said = statusMessage(refusal.text) ?? (refusal.text.trim().slice(0, 300) || `status ${status}`);
   const message = `Cannot forward to the pod "${podName(target)}" of ${api}: ${said}`;
@@ -38,7 +38,7 @@ export function upgradeFailure(api: string, target: PodPort, refusal: Refusal): 
 }
 
 /** Whether a server that gave this answer may still forward in another form. */
-export function mayKnowOtherForm({ status, text }: Refusal): boolean {
+export function mayKnowOtherForm({ status, text }: UpgradeRefusal): boolean {
   // A Status object comes from the API server itself, which knew what it was asked for; a WebSocket needs one right
   // more than a POST, and is refused for want of it only.
   if (status === 403) return true;

@@ -1,5 +1,10 @@
 import { PosternError } from "../../words/mod.ts";
-import { webSocket } from "../../wire/mod.ts";
+import {
+  webSocketClientFrame,
+  webSocketClosePayload,
+  webSocketOpcodes,
+  WebSocketReader,
+} from "../../wire/mod.ts";
 
 /** How SPDY is carried: as it is, or in the messages of a WebSocket. */
 export interface ForwardFraming {
@@ -14,7 +19,7 @@ export const plainFraming: ForwardFraming = { receive: (bytes) => [bytes], farew
 
 /** SPDY in the messages of a WebSocket, cut anywhere. */
 export class WebSocketFraming implements ForwardFraming {
-  readonly #reader = new webSocket.WebSocketReader("client");
+  readonly #reader = new WebSocketReader("client");
   readonly #pong: (frame: Uint8Array<ArrayBuffer>) => void;
 
   /** `pong` sends what the server wants to hear. */
@@ -23,8 +28,8 @@ export class WebSocketFraming implements ForwardFraming {
   }
 
   get farewell(): Uint8Array<ArrayBuffer> {
-    const payload = webSocket.closePayload(1000);
-    return webSocket.clientFrame(webSocket.opcodes.close, payload.length, (into) => into.set(payload));
+    const payload = webSocketClosePayload(1000);
+    return webSocketClientFrame(webSocketOpcodes.close, payload.length, (into) => into.set(payload));
   }
 
   *receive(bytes: Uint8Array<ArrayBuffer>): Generator<Uint8Array<ArrayBuffer>, void> {
@@ -35,7 +40,7 @@ export class WebSocketFraming implements ForwardFraming {
       } else if (effect.kind === "ping") {
         const { bytes } = effect;
         const fill = (into: Uint8Array) => into.set(bytes);
-        this.#pong(webSocket.clientFrame(webSocket.opcodes.pong, bytes.length, fill));
+        this.#pong(webSocketClientFrame(webSocketOpcodes.pong, bytes.length, fill));
       } else if (effect.kind === "close") {
         const why = `${effect.code}${effect.reason === "" ? "" : ` ${effect.reason}`}`;
         throw new PosternError("unreachable", `Cannot go on: the API server closed the WebSocket: ${why}`, {

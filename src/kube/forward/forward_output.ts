@@ -1,5 +1,5 @@
 import { type Bytes, type Clock, type Conn, GatheredOutput } from "../../core/mod.ts";
-import { webSocket } from "../../wire/mod.ts";
+import { sealWebSocketFrame, webSocketFrameRoom, webSocketOpcodes } from "../../wire/mod.ts";
 
 export interface ForwardOutputOptions {
   readonly clock: Clock;
@@ -67,8 +67,8 @@ export class ForwardOutput {
 }
 
 const messages = {
-  headRoom: webSocket.frameRoom,
-  seal: (bytes: Bytes): Bytes => webSocket.sealFrame(bytes, webSocket.opcodes.binary),
+  headRoom: webSocketFrameRoom,
+  seal: (bytes: Bytes): Bytes => sealWebSocketFrame(bytes, webSocketOpcodes.binary),
 };
 /** In ms: a client's first bytes come sooner after its connection. */
 const moment = 1;

@@ -1,7 +1,13 @@
 import type { Clock, Conn } from "../../core/mod.ts";
 import { Pulse, type PulseTimes } from "../../mux/mod.ts";
 import { PosternError, withContext } from "../../words/mod.ts";
-import { PortForwardV4, v4Data, webSocket } from "../../wire/mod.ts";
+import {
+  PortForwardV4,
+  v4Data,
+  webSocketClientFrame,
+  webSocketOpcodes,
+  WebSocketReader,
+} from "../../wire/mod.ts";
 import { podName, type PodPort } from "./forward_api.ts";
 import { forwardFailure } from "./forward_failure.ts";
 import { ForwardStream } from "./forward_stream.ts";
@@ -21,7 +27,7 @@ export class ForwardV4 {
   readonly stream: ForwardStream;
   readonly #conn: Conn;
   readonly #options: ForwardV4Options;
-  readonly #webSocket = new webSocket.WebSocketReader("client");
+  readonly #webSocket = new WebSocketReader("client");
   readonly #forward = new PortForwardV4();
   readonly #pulse: Pulse;
   #said = "";
@@ -45,7 +51,7 @@ export class ForwardV4 {
     this.#pulse = new Pulse({
       clock,
       ...options.pulse,
-      ask: () => this.#write(webSocket.clientFrame(webSocket.opcodes.ping, 0, () => {})),
+      ask: () => this.#write(webSocketClientFrame(webSocketOpcodes.ping, 0, () => {})),
       onDead: (silence) => this.#fail(new Error(`nothing was heard for ${Math.round(silence / 1000)} s`)),
     });
     this.#pulse.start();
@@ -89,7 +95,7 @@ export class ForwardV4 {
   #onPing(bytes: Uint8Array): void {
     // Who asks more often than it takes answers gets none of them.
     if (this.#waiting >= much) return;
-    this.#write(webSocket.clientFrame(webSocket.opcodes.pong, bytes.length, (into) => into.set(bytes)));
+    this.#write(webSocketClientFrame(webSocketOpcodes.pong, bytes.length, (into) => into.set(bytes)));
   }
 
   #onEnded({ code, reason }: { readonly code: number; readonly reason: string }): void {

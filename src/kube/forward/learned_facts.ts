@@ -1,5 +1,13 @@
 import { isMapping } from "../../config/mod.ts";
-import { cut, type FarDomain, type FarNetwork, isOwnable, jsonIn, networkIn } from "../../core/mod.ts";
+import {
+  cut,
+  type FarDomain,
+  type FarNetwork,
+  isOwnable,
+  isSameBytes,
+  jsonIn,
+  networkIn,
+} from "../../core/mod.ts";
 import { formatIp, type IpBytes, parseIp, unmapped } from "../../words/mod.ts";
 import type { ClusterView } from "../api/cluster_view.ts";
 import type { Survey } from "./cluster_survey.ts";
@@ -193,12 +201,8 @@ export function estimated(first: readonly string[], seen: Iterable<string>): Far
     if (!start) return [];
     let bits: number = narrowest[length];
     for (const other of others) {
-      while (bits > widest[length] && !isSame(cut(start, bits), cut(other, bits))) bits--;
+      while (bits > widest[length] && !isSameBytes(cut(start, bits), cut(other, bits))) bits--;
     }
     return [{ bytes: cut(start, bits), bits, holds: "Services" as const }];
   });
-}
-
-function isSame(one: IpBytes, other: IpBytes): boolean {
-  return one.every((byte, at) => byte === other[at]);
 }

@@ -1,6 +1,6 @@
 import type { KubeContext } from "../api/kube_context.ts";
 import { directoryOf, type Files } from "../../world/mod.ts";
-import { hexText } from "../../core/mod.ts";
+import { hexText, sha256 } from "../../core/mod.ts";
 
 /** A file may not be larger. */
 const longest = 16 * 1024 * 1024;
@@ -26,8 +26,7 @@ export function learnedStore(
       : "pem" in ca
       ? ca.pem
       : await files.readText(ca.file, { limit: longest });
-    const named = new TextEncoder().encode(`${server.href}\n${authority.trim()}`);
-    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", named));
+    const digest = await sha256(`${server.href}\n${authority.trim()}`);
     return `${directory}/${hexText(digest).slice(0, 32)}.json`;
   };
   return {

@@ -1,10 +1,11 @@
+import { encodeBase64 } from "../../core/mod.ts";
 import type { Fields } from "../../wire/mod.ts";
 
 /** What asks a server for a WebSocket (RFC 6455, section 4.1). */
 export function webSocketFields(
   protocol: string,
 ): { readonly key: string; readonly fields: readonly (readonly [string, string])[] } {
-  const key = toBase64(crypto.getRandomValues(new Uint8Array(16)));
+  const key = encodeBase64(crypto.getRandomValues(new Uint8Array(16)));
   return {
     key,
     fields: [
@@ -33,9 +34,5 @@ export async function webSocketProblem(
 /** The proof that a server has read a client's key (section 4.2.2). */
 export async function acceptFor(key: string): Promise<string> {
   const text = new TextEncoder().encode(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`);
-  return toBase64(new Uint8Array(await crypto.subtle.digest("SHA-1", text)));
-}
-
-function toBase64(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes));
+  return encodeBase64(new Uint8Array(await crypto.subtle.digest("SHA-1", text)));
 }

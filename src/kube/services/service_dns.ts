@@ -1,7 +1,7 @@
 import type { FarName, FarNames, FarService } from "../../core/mod.ts";
 import { formatIp, parseIp, unmapped } from "../../words/mod.ts";
 import type { ClusterView, EndpointRecord, ServiceRecord, SliceRecord } from "../api/cluster_view.ts";
-import { dashedAddress, parseServiceName, type ServiceNameOptions } from "./service_names.ts";
+import { dashedAddress, parseServiceName, plainName, type ServiceNameOptions } from "./service_names.ts";
 
 /** What of a cluster's view is looked at. */
 export type NamedView = Pick<
@@ -65,7 +65,7 @@ export class ServiceDns implements FarNames {
 
   #service(record: ServiceRecord, asked: Asked): FarName {
     if (record.type === "ExternalName") {
-      return record.externalName ? { addresses: [], alias: plain(record.externalName) } : nothing;
+      return record.externalName ? { addresses: [], alias: plainName(record.externalName) } : nothing;
     }
     const addresses = isHeadless(record)
       ? this.#ready(record).flatMap(({ addresses: [first] }) => first ?? [])
@@ -118,8 +118,8 @@ export class ServiceDns implements FarNames {
   /** Whether a host only has names below it: `svc.cluster.local`, or a namespace there or in front of the suffix. */
   async #isAbove(host: string, signal: AbortSignal): Promise<boolean> {
     const { clusterDomain, suffix } = this.#options;
-    const name = plain(host);
-    for (const domain of [clusterDomain, ...(suffix === undefined ? [] : [suffix])].map(plain)) {
+    const name = plainName(host);
+    for (const domain of [clusterDomain, ...(suffix === undefined ? [] : [suffix])].map(plainName)) {
       if ([domain, `svc.${domain}`, `pod.${domain}`].includes(name)) return true;
       const namespace = below(name, `svc.${domain}`) ??
         (domain === clusterDomain ? undefined : below(name, domain));
@@ -146,10 +146,6 @@ function below(name: string, domain: string): string | undefined {
 
 function withoutProtocol(host: string): string {
   return /^_(?:tcp|udp)\./i.test(host) ? host.slice(5) : host;
-}
-
-function plain(name: string): string {
-  return name.toLowerCase().replace(/\.$/, "");
 }
 
 /** Without an address of its own, or with none yet. */

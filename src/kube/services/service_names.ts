@@ -34,8 +34,8 @@ export function parseServiceName(host: string, options: ServiceNameOptions): Clu
   const name = normalHost(host);
   const address = parseIp(name);
   if (address) return { kind: "address", ip: formatIp(unmapped(address)) };
-  const own = options.suffix === undefined ? undefined : withoutSuffix(name, plain(options.suffix));
-  const labels = labelsOf(own ?? name, plain(options.clusterDomain));
+  const own = options.suffix === undefined ? undefined : withoutSuffix(name, plainName(options.suffix));
+  const labels = labelsOf(own ?? name, plainName(options.clusterDomain));
   if (!labels || labels.some((label) => !isLabel.test(label))) return undefined;
   const [first = "", second = options.namespace, third, fourth] = labels;
   switch (labels.at(-1)) {
@@ -54,7 +54,8 @@ export function parseServiceName(host: string, options: ServiceNameOptions): Clu
 }
 
 /** A host as names are compared: lower case, without the dot of the root. */
-function plain(name: string): string {
+/** A name as tables have it. */
+export function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, "");
 }
 

@@ -24,7 +24,7 @@ export interface ServiceAsk {
 }
 
 /** Every ready place behind a Service for what is asked; fails with what is missing. Looks at memory only. */
-export function placesOf(
+export function podPlacesOf(
   service: ServiceRecord,
   { port, endpoint }: ServiceAsk,
   { view, cluster }: { readonly view: Pick<ClusterView, "endpoints">; readonly cluster: string },

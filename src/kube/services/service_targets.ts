@@ -1,7 +1,7 @@
 import { isPosternError, PosternError } from "../../words/mod.ts";
 import type { ClusterView, PodRecord, ServiceRecord } from "../api/cluster_view.ts";
 import type { ClusterName } from "./service_names.ts";
-import { placesOf, type PodPlace } from "./service_ports.ts";
+import { type PodPlace, podPlacesOf } from "./service_ports.ts";
 
 /** Where a target of a cluster is. */
 export type ClusterPlaces =
@@ -56,7 +56,7 @@ async function inNamespace(
   if (service.type === "ExternalName") return externalOf(service, cluster);
   const endpoint = name.kind === "endpoint" ? name.endpoint : undefined;
   const asked = name.kind === "service" && name.port !== undefined ? { name: name.port } : port;
-  return { service, places: placesOf(service, { port: asked, endpoint }, { view, cluster }) };
+  return { service, places: podPlacesOf(service, { port: asked, endpoint }, { view, cluster }) };
 }
 
 function externalOf(service: ServiceRecord, cluster: string): ClusterPlaces {
@@ -71,10 +71,10 @@ function externalOf(service: ServiceRecord, cluster: string): ClusterPlaces {
 async function atAddress(ip: string, port: number, options: FindPlacesOptions): Promise<ClusterPlaces> {
   const { view, cluster, namespace, signal } = options;
   const held = view.byClusterIp(ip);
-  if (held) return { service: held, places: placesOf(held, { port }, { view, cluster }) };
+  if (held) return { service: held, places: podPlacesOf(held, { port }, { view, cluster }) };
   const refusal = await holdAll(view, namespace, signal);
   const service = view.byClusterIp(ip);
-  if (service) return { service, places: placesOf(service, { port }, { view, cluster }) };
+  if (service) return { service, places: podPlacesOf(service, { port }, { view, cluster }) };
   try {
     return { places: [await podAt(ip, port, options)] };
   } catch (error) {

@@ -1,16 +1,16 @@
 import { PosternError } from "../../words/mod.ts";
 import { errorJson, type PageResponse } from "./page.ts";
-import type { Watched } from "../../control/mod.ts";
+import type { WatchUpdate } from "../../control/mod.ts";
 
 /** The media type of a stream of events (HTML Standard, section 9.2). */
 const eventStreamType = "text/event-stream";
 
 /** All who watch are told the same steps: each is written once. */
-const written = new WeakMap<Watched, Uint8Array>();
+const written = new WeakMap<WatchUpdate, Uint8Array>();
 const encoder = new TextEncoder();
 
 /** What happens at a door as server-sent events, each a line of JSON; 503 where too many watch. */
-export function eventsPage(watched: AsyncIterable<Watched> | undefined): PageResponse {
+export function eventsPage(watched: AsyncIterable<WatchUpdate> | undefined): PageResponse {
   if (!watched) {
     const error = new PosternError("refused", "Cannot watch this door: too many watch it already", {
       hint: "close the page or postern top somewhere else",
@@ -24,7 +24,7 @@ export function eventsPage(watched: AsyncIterable<Watched> | undefined): PageRes
   };
 }
 
-async function* events(watched: AsyncIterable<Watched>): AsyncGenerator<Uint8Array> {
+async function* events(watched: AsyncIterable<WatchUpdate>): AsyncGenerator<Uint8Array> {
   for await (const message of watched) {
     let bytes = written.get(message);
     if (!bytes) written.set(message, bytes = encoder.encode(`data: ${JSON.stringify(message)}\n\n`));

@@ -1,3 +1,4 @@
+import { escapedMarkup } from "../../core/mod.ts";
 /** Text that is safe as HTML. */
 export class Html {
   readonly text: string;
@@ -20,5 +21,5 @@ export function html(
 function escaped(part: string | number | Html | readonly Html[]): string {
   if (part instanceof Html) return part.text;
   if (typeof part === "object") return part.map(({ text }) => text).join("");
-  return String(part).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return escapedMarkup(String(part));
 }

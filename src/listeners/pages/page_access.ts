@@ -1,3 +1,4 @@
+import { sha256 } from "../../core/mod.ts";
 import { isLoopbackHost } from "../../words/mod.ts";
 import { parseAuthority } from "../../wire/mod.ts";
 import { type PageRequest, type PageResponse, textPage } from "./page.ts";
@@ -60,12 +61,8 @@ function isForeign({ fields }: PageRequest, host: string): boolean {
 /** Compares digests, so that the time taken tells nothing about the token. */
 async function isSame(given: string, token: string): Promise<boolean> {
   if (token === "") return false;
-  const [a, b] = await Promise.all([digest(given), digest(token)]);
+  const [a, b] = await Promise.all([sha256(given), sha256(token)]);
   let difference = 0;
   for (const [index, byte] of a.entries()) difference |= byte ^ (b[index] ?? 0);
   return difference === 0;
-}
-
-async function digest(text: string): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
 }

@@ -7,7 +7,7 @@ import type {
   ProxyEnvironment,
   ReloadReport,
   Status,
-  Watched,
+  WatchUpdate,
 } from "../../control/mod.ts";
 
 /** What the pages and the control socket ask of the running door; the app implements it. */
@@ -19,7 +19,7 @@ export interface PageSource {
   status(): Status;
   connections(): readonly ConnectionInfo[];
   /** Tells what happens until nobody listens or the door closes; undefined when too many watch already. */
-  watch(): AsyncIterable<Watched> | undefined;
+  watch(): AsyncIterable<WatchUpdate> | undefined;
   /**
    * Whether the page may bring its token along for whoever asks at `local`, our address on that connection: who may use
    * the door there may also see what it does.

@@ -30,7 +30,7 @@ export interface ProxyCheck {
   /** What would be accepted, where files tell enough of the cluster. */
   readonly status?: ProxyStatus;
   /** Present when endpoints were asked. */
-  readonly endpoints?: readonly EndpointResult[];
+  readonly endpoints?: readonly EndpointResult[] | undefined;
 }
 
 export interface CheckedProblem {
@@ -72,8 +72,8 @@ export async function checkProxy(
   const endpoints = isLive && isSound
     ? await probeEndpoints(spec, world, {
       signal,
-      ...(timeout !== undefined && { timeout }),
-      ...(ca.text !== undefined && { ca: ca.text }),
+      timeout,
+      ca: ca.text,
     })
     : undefined;
   return {
@@ -81,7 +81,7 @@ export async function checkProxy(
     problems,
     warnings,
     ...(isSound && facts && { status: shownStatus(acceptedStatus(spec, list?.entries ?? [])) }),
-    ...(endpoints && { endpoints }),
+    endpoints,
   };
 }
 

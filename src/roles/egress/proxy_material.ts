@@ -1,4 +1,4 @@
-import { type ConfigDocument, isMapping, type Path } from "../../config/mod.ts";
+import { asMapping, asText, type ConfigDocument, type Path } from "../../config/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import {
@@ -166,6 +166,5 @@ function nameOf(object: Readonly<Record<string, unknown>>): string {
 }
 
 function metaText({ metadata }: Readonly<Record<string, unknown>>, key: string): string {
-  const value = isMapping(metadata) ? metadata[key] : undefined;
-  return typeof value === "string" ? value : "";
+  return asText(asMapping(metadata)[key]) ?? "";
 }

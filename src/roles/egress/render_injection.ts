@@ -1,4 +1,4 @@
-import { isMapping } from "../../config/mod.ts";
+import { asMapping, asText } from "../../config/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import {
@@ -144,15 +144,15 @@ async function injectedValues(
     return await acceptedOf(world, material, systemTrust);
   }
   const inputs = await readClusterProxy(world, { kubeconfig, context }, { signal });
-  const status = mapping(inputs.proxy?.["status"]);
-  const bundle = mapping(inputs.managed?.["data"])[bundleKey];
+  const status = asMapping(inputs.proxy?.["status"]);
+  const bundle = asMapping(inputs.managed?.["data"])[bundleKey];
   return {
     status: {
-      httpProxy: textOf(status["httpProxy"]),
-      httpsProxy: textOf(status["httpsProxy"]),
-      noProxy: textOf(status["noProxy"]),
+      httpProxy: asText(status["httpProxy"]) ?? "",
+      httpsProxy: asText(status["httpsProxy"]) ?? "",
+      noProxy: asText(status["noProxy"]) ?? "",
     },
-    bundle: textOf(bundle),
+    bundle: asText(bundle) ?? "",
     warnings: {},
   };
 }
@@ -174,21 +174,13 @@ function withBundle(object: Readonly<Record<string, unknown>>, bundle: string): 
     return { name, before: object, after: object, isChanged: false, problems: [], warnings };
   }
   if (!bundleInjection(object, bundle)) return undefined;
-  const after = { ...object, data: { ...mapping(object["data"]), [bundleKey]: bundle } };
+  const after = { ...object, data: { ...asMapping(object["data"]), [bundleKey]: bundle } };
   return { name, before: object, after, isChanged: true, problems: [], warnings: [] };
 }
 
 function nameOf(object: Readonly<Record<string, unknown>>): string {
-  const { name, namespace } = mapping(object["metadata"]);
-  return `${textOf(object["kind"])} ${
-    [textOf(namespace), textOf(name)].filter((part) => part !== "").join("/")
+  const { name, namespace } = asMapping(object["metadata"]);
+  return `${(asText(object["kind"]) ?? "")} ${
+    [asText(namespace) ?? "", asText(name) ?? ""].filter((part) => part !== "").join("/")
   }`;
-}
-
-function mapping(value: unknown): Readonly<Record<string, unknown>> {
-  return isMapping(value) ? value : {};
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

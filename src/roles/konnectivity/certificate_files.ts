@@ -3,7 +3,7 @@ import type { World } from "../../world/mod.ts";
 import { type Authority, loadKonnectivity } from "../../konnectivity/mod.ts";
 
 /** What `postern konnectivity certs` is asked for. */
-export interface CertificatesWish {
+export interface CertificatesRequest {
   readonly directory: string;
   /** Names and IP addresses of servers, besides those that upstream's examples have. */
   readonly names: readonly string[];
@@ -41,10 +41,10 @@ const limit = 1024 * 1024;
 
 /** Writes CAs, certificates and keys of both sides into `frontend/` and `agent/`, or renews what is there. */
 export async function writeCertificates(
-  wish: CertificatesWish,
+  request: CertificatesRequest,
   { clock, files }: Pick<World, "clock" | "files">,
 ): Promise<WrittenCertificate[]> {
-  const { directory, days, renews } = wish;
+  const { directory, days, renews } = request;
   const { issueCertificate, makeAuthority, readAuthority, readIssued } = await loadKonnectivity();
   if (renews === undefined) await expectNone(directory, files);
   const now = clock.date();
@@ -64,7 +64,7 @@ export async function writeCertificates(
       const before = renews && await readIssued(await place.read(leaf.name), place.issued(leaf.name));
       const names = leaf.use === "client"
         ? []
-        : [...new Set([...before?.names ?? usualNames, ...wish.names])];
+        : [...new Set([...before?.names ?? usualNames, ...request.names])];
       const isAsItShouldBe = before && !isDue(before, now) && names.length === before.names.length;
       if (isAsItShouldBe && renews === "due") continue;
       const to = new Date(Math.min(now.getTime() + days * day, authority.notAfter.getTime()));
@@ -75,7 +75,7 @@ export async function writeCertificates(
         span: { from: now, to },
         ...(before && { key: before.key }),
       });
-      await place.write(leaf.name, { cert, ...(keyPem !== undefined && { key: keyPem }) });
+      await place.write(leaf.name, { cert, key: keyPem });
       written.push({ path: place.issued(leaf.name), notAfter: to });
     }
   }
@@ -124,7 +124,10 @@ class Place {
   }
 
   /** The key first: a certificate without it is of no use. */
-  async write(name: string, { cert, key }: { readonly cert: string; readonly key?: string }): Promise<void> {
+  async write(
+    name: string,
+    { cert, key }: { readonly cert: string; readonly key?: string | undefined },
+  ): Promise<void> {
     if (key !== undefined) await this.#files.replace(this.#key(name), key, { mode: 0o600 });
     await this.#files.replace(this.issued(name), cert, { mode: 0o644 });
   }

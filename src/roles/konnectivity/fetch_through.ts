@@ -5,7 +5,7 @@ import { abortable, directDialer, encodeRequest, HttpConnection, placeOf } from 
 import { Konnectivity } from "../../transports/mod.ts";
 import type { KonnectivitySettings } from "../../konnectivity/mod.ts";
 
-export interface FetchOptions {
+export interface FetchThroughOptions {
   readonly url: string;
   /** How many times at once. */
   readonly count: number;
@@ -23,7 +23,7 @@ export interface Fetched {
 /** Fetches a page of text through a Konnectivity server, so many times at once. */
 export async function fetchThroughKonnectivity(
   settings: KonnectivitySettings,
-  { url, count, delay, after }: FetchOptions,
+  { url, count, delay, after }: FetchThroughOptions,
   world: World,
   { signal }: { log: Log; signal: AbortSignal },
 ): Promise<Fetched> {

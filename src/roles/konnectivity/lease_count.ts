@@ -6,7 +6,7 @@ import { LeaseMetrics } from "./lease_metrics.ts";
 
 export interface LeaseCountSettings {
   /** The cluster that it runs in when absent. */
-  readonly kubeconfig?: string;
+  readonly kubeconfig?: string | undefined;
   readonly namespace: string;
   readonly selector: string;
   readonly source: "default" | "max";

@@ -11,14 +11,14 @@ import { PacketCounts } from "./packet_counts.ts";
 import { boundIfFree } from "./run_server.ts";
 import { readTls, type TlsFiles } from "./tls_files.ts";
 import { gauge, TunnelRecord } from "./tunnel_record.ts";
-import { type ClusterProxyChoice, wayToServer } from "./way_to_server.ts";
+import { type ClusterProxyChoice, serverTransport } from "./server_transport.ts";
 
 /** What a Konnectivity agent is started with. */
 export interface KonnectivityAgentSettings {
   /** The port for agents of the server, or of a balancer in front of many. */
   readonly server: Target;
   readonly tls: TlsFiles;
-  readonly tokenFile?: string;
+  readonly tokenFile?: string | undefined;
   readonly id: string;
   readonly identifiers: string;
   readonly health: Endpoint;
@@ -30,7 +30,7 @@ export interface KonnectivityAgentSettings {
   /** By whose Leases servers are counted. */
   readonly leases?: {
     /** The cluster it runs in when absent. */
-    readonly kubeconfig?: string;
+    readonly kubeconfig?: string | undefined;
     readonly namespace: string;
     readonly selector: string;
     /** What is believed of Leases and of what servers say: the Leases, or the larger number. */
@@ -61,7 +61,7 @@ export async function runKonnectivityAgent(
 ): Promise<void> {
   const { clock, network, files } = world;
   const { adminPages, healthPages, KonnectivityAgent } = await loadKonnectivity();
-  await using way = await wayToServer(settings.clusterProxy, world);
+  await using way = await serverTransport(settings.clusterProxy, world);
   const dialer = directDialer({ network, clock });
   const allowed = new AllowedTargets(settings.allowed);
   const record = new TunnelRecord({

@@ -129,7 +129,7 @@ export async function runKonnectivityServer(
     const { authenticate } = cluster ?? {};
     await serveAgent(conn, {
       ...{ agents, clock, log, server },
-      ...(authenticate && { authenticate }),
+      authenticate,
       pulse: settings.pulse.agents,
       packets: metrics.agentPackets,
       onStray: () => metrics.stray(),

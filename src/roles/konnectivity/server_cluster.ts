@@ -8,7 +8,7 @@ import { ServerLease } from "./server_lease.ts";
 /** What a server asks of a cluster's API. */
 export interface ServerClusterSettings {
   /** The cluster it runs in when absent. */
-  readonly kubeconfig?: string;
+  readonly kubeconfig?: string | undefined;
   /** Whose tokens agents sign in with, in place of certificates. */
   readonly tokens?: {
     readonly namespace: string;

@@ -15,7 +15,7 @@ export interface SidecarSettings {
   readonly health?: string;
   /** Whether everybody who reaches it may use it. */
   readonly isOpen: boolean;
-  readonly user?: { readonly name: string; readonly passwordFile: string };
+  readonly user?: { readonly name: string; readonly passwordFile: string } | undefined;
   /** Of the guest cluster, merged as kubectl does; names are left to the agent without any. */
   readonly kubeconfigs?: readonly string[];
   readonly names: {
@@ -48,7 +48,7 @@ type Rules = Map<string, string>;
  */
 export function sidecarConfig(settings: SidecarSettings): Record<string, unknown> {
   const { kind, listen, health, isOpen, user, drain } = settings;
-  const ways = waysOf(settings);
+  const ways = routingOf(settings);
   return {
     listen: {
       [kind === "socks5" ? "socks" : "http"]: listen,
@@ -63,7 +63,7 @@ export function sidecarConfig(settings: SidecarSettings): Record<string, unknown
   };
 }
 
-function waysOf(
+function routingOf(
   settings: SidecarSettings,
 ): { transports: Record<string, unknown>; rules: Rules; usual: string } {
   const transports: Record<string, unknown> = { konnectivity: { konnectivity: tunnelOf(settings) } };

@@ -34,11 +34,11 @@ export class SocketConn extends StreamedConn implements Conn {
   }
 
   get peer(): string {
-    return this.#known.peer ?? addressText(this.#socket.remoteAddr);
+    return this.#known.peer ?? denoAddressText(this.#socket.remoteAddr);
   }
 
   get local(): string {
-    return this.#known.local ?? addressText(this.#socket.localAddr);
+    return this.#known.local ?? denoAddressText(this.#socket.localAddr);
   }
 
   read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
@@ -83,7 +83,7 @@ export class SocketConn extends StreamedConn implements Conn {
 }
 
 /** `127.0.0.1:80`, `[::1]:80` or `unix:PATH`. */
-export function addressText(address: Deno.Addr): string {
+export function denoAddressText(address: Deno.Addr): string {
   // As who listens for both families is told the clients of IPv4.
   if ("hostname" in address) {
     return formatTarget({ host: address.hostname.replace(mapped, ""), port: address.port });

@@ -1,5 +1,5 @@
 import { Duplex } from "node:stream";
-import { bufferSizes, type Conn, giveBuffer, takeAtMost } from "../../core/mod.ts";
+import { asError, bufferSizes, type Conn, giveBuffer, takeAtMost } from "../../core/mod.ts";
 
 /**
  * A connection as the Duplex that node's TLS wants. Deno's TLS takes no notice of how fast it is: it says that bytes
@@ -68,8 +68,4 @@ export class BelowTls {
     this.#room?.resolve();
     this.#room = undefined;
   }
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

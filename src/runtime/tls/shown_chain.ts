@@ -1,3 +1,4 @@
+import { encodeBase64, pemBlock } from "../../core/mod.ts";
 import type { DetailedPeerCertificate, TLSSocket } from "node:tls";
 import type { ShownCertificate } from "../../world/mod.ts";
 
@@ -10,14 +11,9 @@ export function shownChain(socket: TLSSocket): readonly ShownCertificate[] {
   let next: Partial<DetailedPeerCertificate> | undefined = socket.getPeerCertificate(true);
   while (next?.raw && chain.length < most) {
     const { raw, ca } = next;
-    chain.push({ pem: pemOf(raw), isAuthority: ca === true });
+    chain.push({ pem: pemBlock("CERTIFICATE", encodeBase64(raw)), isAuthority: ca === true });
     // Node ends a chain with a certificate that is its own issuer.
     next = next.issuerCertificate === next ? undefined : next.issuerCertificate;
   }
   return chain;
-}
-
-function pemOf(der: Uint8Array): string {
-  const text = btoa(String.fromCharCode(...der)).replace(/.{64}/g, "$&\n");
-  return `-----BEGIN CERTIFICATE-----\n${text.trimEnd()}\n-----END CERTIFICATE-----\n`;
 }

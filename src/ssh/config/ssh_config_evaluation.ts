@@ -1,6 +1,11 @@
 import { closest } from "../../config/mod.ts";
 import { describe, formatIp, parseIp, PosternError } from "../../words/mod.ts";
-import { sshConfig } from "../../wire/mod.ts";
+import { sshOption, sshOptions, sshStructureWords } from "./language/ssh_config_options.ts";
+import type { SshConfigLine } from "./language/ssh_config_lines.ts";
+import { matchesSshHostLine, matchesSshPatternList } from "./language/ssh_config_pattern.ts";
+import { parseSshCriteria } from "./language/ssh_config_criteria.ts";
+import { type Expanded, expandSshTokens, expandTilde } from "./language/ssh_config_tokens.ts";
+import { readSshValue } from "./language/ssh_config_values.ts";
 import { type SshConfigDeps, sshConfigPaths } from "./ssh_config_deps.ts";
 import type { SshConfigFiles, SshConfigWriters } from "./ssh_config_files.ts";
 import { matchesSsh } from "./ssh_match.ts";
@@ -14,8 +19,8 @@ const fileCountLimit = 2048;
 const lineCountLimit = 2_000_000;
 
 const knownWords = [
-  ...sshConfig.sshStructureWords,
-  ...[...sshConfig.sshOptions.values()].map(({ name }) => name),
+  ...sshStructureWords,
+  ...[...sshOptions.values()].map(({ name }) => name),
 ];
 
 /** What a host is asked for by, and what the asker settles beforehand. */
@@ -113,17 +118,17 @@ export class SshConfigEvaluation {
     }
   }
 
-  #hostLine(line: sshConfig.SshConfigLine, reading: Reading): void {
+  #hostLine(line: SshConfigLine, reading: Reading): void {
     reading.isActive = false;
     const fault = line.fault ?? (line.arguments.includes("") ? "it has an empty pattern" : undefined);
     if (fault !== undefined) return this.#say("blocking", line, reading, fault);
     if (reading.neverApplies) return;
-    reading.isActive = sshConfig.matchesSshHostLine(this.#isFinal ? this.#host : this.#alias, line.arguments);
+    reading.isActive = matchesSshHostLine(this.#isFinal ? this.#host : this.#alias, line.arguments);
   }
 
-  async #match(line: sshConfig.SshConfigLine, reading: Reading): Promise<void> {
+  async #match(line: SshConfigLine, reading: Reading): Promise<void> {
     reading.isActive = false;
-    const read = line.fault === undefined ? sshConfig.parseSshCriteria(line.rest) : { fault: line.fault };
+    const read = line.fault === undefined ? parseSshCriteria(line.rest) : { fault: line.fault };
     if ("fault" in read) return this.#say("blocking", line, reading, read.fault);
     if (read.criteria.some(({ name }) => name === "final")) this.#wantsFinal = true;
     if (reading.neverApplies) return;
@@ -138,7 +143,7 @@ export class SshConfigEvaluation {
     }
   }
 
-  async #include(line: sshConfig.SshConfigLine, reading: Reading): Promise<void> {
+  async #include(line: SshConfigLine, reading: Reading): Promise<void> {
     const fault = line.fault ?? (line.arguments.includes("") ? "it has an empty argument" : undefined);
     if (fault !== undefined) return this.#say(this.#blockingIf(reading), line, reading, fault);
     for (const argument of line.arguments) {
@@ -166,7 +171,7 @@ export class SshConfigEvaluation {
 
   async #matching(
     pattern: string,
-    line: sshConfig.SshConfigLine,
+    line: SshConfigLine,
     reading: Reading,
   ): Promise<readonly string[]> {
     try {
@@ -177,7 +182,7 @@ export class SshConfigEvaluation {
     }
   }
 
-  #includePattern(argument: string, { isUsers }: Reading): sshConfig.Expanded {
+  #includePattern(argument: string, { isUsers }: Reading): Expanded {
     if (argument.startsWith("~") && !isUsers) return { fault: 'the system\'s file cannot use "~"' };
     const { userDirectory, systemDirectory } = sshConfigPaths(this.#deps);
     // As OpenSSH 9.9 and newer; before, both were plain text.
@@ -185,23 +190,23 @@ export class SshConfigEvaluation {
     const host = this.#hostNow(false);
     const user = settings.value("user") ?? this.#deps.localUser;
     const proxyJump = settings.value("proxyjump");
-    const port = settings.value("port") ?? "22";
+    const port = settings.port;
     const values = { alias: this.#alias, host, port, user, keyName: host, proxyJump };
     const tokens = sshTokens(values, this.#deps);
-    const expanded = sshConfig.expandSshTokens(argument, tokens, (name) => this.#deps.env(name));
+    const expanded = expandSshTokens(argument, tokens, (name) => this.#deps.env(name));
     if ("fault" in expanded) return expanded;
-    const tilde = sshConfig.expandTilde(expanded.text, this.#deps);
+    const tilde = expandTilde(expanded.text, this.#deps);
     if ("fault" in tilde || tilde.text.startsWith("/")) return tilde;
     // Windows has a root for each drive.
     if (onDrive.test(userDirectory) && onDrive.test(tilde.text)) return tilde;
     return { text: `${isUsers ? userDirectory : systemDirectory}/${tilde.text}` };
   }
 
-  #option(line: sshConfig.SshConfigLine, reading: Reading): void {
-    const option = sshConfig.sshOption(line.keyword);
+  #option(line: SshConfigLine, reading: Reading): void {
+    const option = sshOption(line.keyword);
     if (!option) return this.#unknown(line, reading);
     if (!reading.isActive) return;
-    const value = sshConfig.readSshValue(option.kind ?? "loose", line);
+    const value = readSshValue(option.kind ?? "loose", line);
     if ("fault" in value) {
       return this.#say(option.class === "harmless" ? "note" : "blocking", line, reading, value.fault);
     }
@@ -210,15 +215,15 @@ export class SshConfigEvaluation {
     this.settings.give({ option, values: value.values, file: reading.file, line: line.line });
   }
 
-  #unknown(line: sshConfig.SshConfigLine, reading: Reading): void {
+  #unknown(line: SshConfigLine, reading: Reading): void {
     const ignored = this.settings.value("ignoreunknown")?.toLowerCase();
-    if (ignored !== undefined && sshConfig.matchesSshPatternList(line.keyword, ignored)) {
+    if (ignored !== undefined && matchesSshPatternList(line.keyword, ignored)) {
       if (reading.isActive) this.#say("harmless", line, reading, "it is left out, as IgnoreUnknown asks");
       return;
     }
     const meant = closest(line.keyword, knownWords);
     // What follows a misspelt "Host" belongs to a host that nobody can tell.
-    const isStructure = meant !== undefined && sshConfig.sshStructureWords.includes(meant);
+    const isStructure = meant !== undefined && sshStructureWords.includes(meant);
     const severity = isStructure ? "blocking" : this.#blockingIf(reading);
     const question = meant === undefined ? "" : `, did you mean "${meant}"?`;
     this.#say(severity, line, reading, `unknown option "${line.written.slice(0, 64)}"${question}`);
@@ -228,7 +233,7 @@ export class SshConfigEvaluation {
   #hostNow(isSettled: boolean): string {
     const given = this.settings.given("hostname");
     if (!given || this.#isFinal) return isSettled ? canonical(this.#host) : this.#host;
-    const expanded = sshConfig.expandSshTokens(given.values[0] ?? "", { h: this.#alias });
+    const expanded = expandSshTokens(given.values[0] ?? "", { h: this.#alias });
     if ("fault" in expanded) {
       this.problems.add("blocking", given, { option: "HostName", message: expanded.fault });
       return this.#alias;
@@ -237,7 +242,7 @@ export class SshConfigEvaluation {
   }
 
   #preset(name: string, value: string): void {
-    const option = sshConfig.sshOption(name);
+    const option = sshOption(name);
     if (option && !this.settings.given(name)) {
       this.settings.give({ option, values: [value], file: "", line: 0 });
     }
@@ -249,11 +254,11 @@ export class SshConfigEvaluation {
 
   #say(
     severity: "blocking" | "note" | "harmless",
-    { line, written }: sshConfig.SshConfigLine,
+    { line, written }: SshConfigLine,
     { file }: Reading,
     message: string,
   ): void {
-    const option = sshConfig.sshOption(written.toLowerCase())?.name ?? written.slice(0, 64);
+    const option = sshOption(written.toLowerCase())?.name ?? written.slice(0, 64);
     this.problems.add(severity, { file, line }, { option, message });
   }
 

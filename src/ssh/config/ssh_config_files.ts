@@ -1,7 +1,7 @@
 import type { Clock } from "../../core/mod.ts";
 import { describe } from "../../words/mod.ts";
 import { type FileInfo, type Files, readSettled } from "../../world/mod.ts";
-import { sshConfig } from "../../wire/mod.ts";
+import { parseSshConfig, type SshConfigLine } from "./language/ssh_config_lines.ts";
 import type { SshConfigDeps } from "./ssh_config_deps.ts";
 
 /** The most a file of the ssh configuration may hold. */
@@ -9,7 +9,7 @@ const fileLimit = 4 * 1024 * 1024;
 
 /** A file of the ssh configuration: its lines, that it is missing, or why it cannot be used. */
 export type SshConfigFile =
-  | { readonly lines: readonly sshConfig.SshConfigLine[]; readonly writers: SshConfigWriters }
+  | { readonly lines: readonly SshConfigLine[]; readonly writers: SshConfigWriters }
   | { readonly isMissing: true }
   | { readonly isDirectory: true }
   | { readonly fault: string };
@@ -92,7 +92,7 @@ export class SshConfigFiles {
     const from = { files: this.#files, clock: this.#clock };
     const bytes = await readSettled(path, from, () => this.#files.read(path, { limit: fileLimit }));
     if (info.kind === "file") this.#texts.set(path, new TextDecoder().decode(bytes));
-    const lines = sshConfig.parseSshConfig(decoded(bytes));
+    const lines = parseSshConfig(decoded(bytes));
     return { lines, writers: path === "/dev/null" ? "nobody" : this.#writers(info) };
   }
 

@@ -1,4 +1,4 @@
-import { sshConfig } from "../../wire/mod.ts";
+import { type SshAlgorithmOption, sshAlgorithms } from "./language/ssh_config_algorithms.ts";
 import { type SshConfigDeps, sshConfigPaths } from "./ssh_config_deps.ts";
 import type { SshConfigEvaluation } from "./ssh_config_evaluation.ts";
 import { expandedSshPaths, sshAgentSocket } from "./ssh_host_paths.ts";
@@ -17,7 +17,7 @@ export function sshHostOfSettings(
   deps: SshConfigDeps,
 ): SshHost {
   const { settings, problems, host: hostName } = evaluated;
-  const port = settings.value("port") ?? "22";
+  const port = settings.port;
   const user = settings.value("user") ?? deps.localUser;
   const hostKeyAlias = settings.value("hostkeyalias")?.toLowerCase();
   const proxyJump = settings.value("proxyjump");
@@ -26,9 +26,9 @@ export function sshHostOfSettings(
   const paths = (name: string) => expandedSshPaths(settings.given(name), { tokens, deps, problems });
   const isOn = (name: string, otherwise: boolean) =>
     (settings.value(name) ?? (otherwise ? "yes" : "no")) !== "no";
-  const algorithms = (option: sshConfig.SshAlgorithmOption) => {
+  const algorithms = (option: SshAlgorithmOption) => {
     const value = settings.value(option);
-    return value === undefined ? undefined : sshConfig.sshAlgorithms(option, value);
+    return value === undefined ? undefined : sshAlgorithms(option, value);
   };
   const { userDirectory, systemDirectory } = sshConfigPaths(deps);
   const route = sshRoute(evaluated, values, deps);

@@ -1,10 +1,10 @@
-import { sshConfig } from "../../wire/mod.ts";
+import { expandSshTokens, expandTilde, type SshTokens } from "./language/ssh_config_tokens.ts";
 import type { SshConfigDeps } from "./ssh_config_deps.ts";
 import type { GivenSshOption, SshProblems } from "./ssh_settings.ts";
 
 /** What expanding a path needs; without tokens only `~` is expanded. */
 export interface SshPathContext {
-  readonly tokens?: sshConfig.SshTokens;
+  readonly tokens?: SshTokens;
   readonly deps: SshConfigDeps;
   readonly problems: SshProblems;
 }
@@ -22,7 +22,7 @@ export function expandedSshPaths(
 /** The agent's socket; undefined is none. */
 export function sshAgentSocket(
   given: GivenSshOption | undefined,
-  context: SshPathContext & { readonly tokens: sshConfig.SshTokens },
+  context: SshPathContext & { readonly tokens: SshTokens },
 ): string | undefined {
   const { env } = context.deps;
   const [value] = given?.values ?? [];
@@ -42,10 +42,10 @@ function expandedPath(
   given: GivenSshOption,
   { tokens, deps, problems }: SshPathContext,
 ): string | undefined {
-  const tilde = sshConfig.expandTilde(value, deps);
+  const tilde = expandTilde(value, deps);
   const expanded = "fault" in tilde || !tokens
     ? tilde
-    : sshConfig.expandSshTokens(tilde.text, tokens, (name) => deps.env(name));
+    : expandSshTokens(tilde.text, tokens, (name) => deps.env(name));
   if ("text" in expanded) return expanded.text;
   problems.add("blocking", given, { option: given.option.name, message: expanded.fault });
   return undefined;

@@ -1,6 +1,8 @@
 import { PosternError } from "../../words/mod.ts";
 import { within } from "../../core/mod.ts";
-import { sshConfig } from "../../wire/mod.ts";
+import { type SshCriterion, unjudgedSshCriteria } from "./language/ssh_config_criteria.ts";
+import { matchesSshHostList, matchesSshPatternList } from "./language/ssh_config_pattern.ts";
+import { expandSshTokens } from "./language/ssh_config_tokens.ts";
 import type { SshConfigDeps } from "./ssh_config_deps.ts";
 import type { SshSettings } from "./ssh_settings.ts";
 import { sshTokens } from "./ssh_tokens.ts";
@@ -19,13 +21,13 @@ export interface SshMatchState {
 
 /** Whether a `Match` line holds; failing is a line that cannot be judged, with the reason as its message. */
 export async function matchesSsh(
-  criteria: readonly sshConfig.SshCriterion[],
+  criteria: readonly SshCriterion[],
   state: SshMatchState,
   deps: SshConfigDeps,
 ): Promise<boolean> {
   let unjudged: string | undefined;
   for (const criterion of criteria) {
-    if (sshConfig.unjudgedSshCriteria.includes(criterion.name)) {
+    if (unjudgedSshCriteria.includes(criterion.name)) {
       unjudged ??= criterion.name;
       continue;
     }
@@ -38,7 +40,7 @@ export async function matchesSsh(
 }
 
 function holds(
-  { name, argument }: sshConfig.SshCriterion,
+  { name, argument }: SshCriterion,
   state: SshMatchState,
   deps: SshConfigDeps,
 ): boolean | Promise<boolean> {
@@ -50,15 +52,15 @@ function holds(
     case "final":
       return state.isFinal;
     case "host":
-      return sshConfig.matchesSshHostList(state.host, argument);
+      return matchesSshHostList(state.host, argument);
     case "originalhost":
-      return sshConfig.matchesSshHostList(state.alias, argument);
+      return matchesSshHostList(state.alias, argument);
     case "user":
-      return sshConfig.matchesSshPatternList(settings.value("user") ?? deps.localUser, argument);
+      return matchesSshPatternList(settings.value("user") ?? deps.localUser, argument);
     case "localuser":
-      return sshConfig.matchesSshPatternList(deps.localUser, argument);
+      return matchesSshPatternList(deps.localUser, argument);
     case "tagged":
-      return sshConfig.matchesSshPatternList(settings.value("tag") ?? "", argument);
+      return matchesSshPatternList(settings.value("tag") ?? "", argument);
     case "exec":
       return succeeds(argument, state, deps);
     default:
@@ -68,12 +70,12 @@ function holds(
 
 async function succeeds(command: string, state: SshMatchState, deps: SshConfigDeps): Promise<boolean> {
   const { alias, host, settings } = state;
-  const expanded = sshConfig.expandSshTokens(
+  const expanded = expandSshTokens(
     command,
     sshTokens({
       alias,
       host,
-      port: settings.value("port") ?? "22",
+      port: settings.port,
       user: settings.value("user") ?? deps.localUser,
       keyName: settings.value("hostkeyalias") ?? host,
       proxyJump: settings.value("proxyjump"),

@@ -1,4 +1,6 @@
-import { sshConfig } from "../../wire/mod.ts";
+import { expandSshTokens, type SshTokens } from "./language/ssh_config_tokens.ts";
+import { parseSshHops } from "./language/ssh_config_hop.ts";
+import { parseSshJumps } from "./language/ssh_config_jump.ts";
 import { type SshConfigDeps, sshConfigPaths } from "./ssh_config_deps.ts";
 import type { SshConfigEvaluation } from "./ssh_config_evaluation.ts";
 import type { JumpSpec, SshHost } from "./ssh_host.ts";
@@ -22,26 +24,26 @@ export function sshRoute(
   if (jump && !command) return { jumps: jumpsOf(jump, sshRouteTokens(values), problems) };
   const [text = "none"] = command?.values ?? [];
   if (!command || text.toLowerCase() === "none") return straight;
-  const expanded = sshConfig.expandSshTokens(text, sshRouteTokens(values));
+  const expanded = expandSshTokens(text, sshRouteTokens(values));
   if ("fault" in expanded) {
     problems.add("blocking", command, { option: "ProxyCommand", message: expanded.fault });
     return straight;
   }
   const { host, port } = values;
   const config = sshConfigPaths(deps).user;
-  const hops = sshConfig.parseSshHops(expanded.text, { host, port: Number(port), config });
+  const hops = parseSshHops(expanded.text, { host, port: Number(port), config });
   return hops ? { jumps: hops } : { jumps: [], proxyCommand: expanded.text };
 }
 
 function jumpsOf(
   given: GivenSshOption,
-  tokens: sshConfig.SshTokens,
+  tokens: SshTokens,
   problems: SshProblems,
 ): readonly JumpSpec[] {
   const jumps: JumpSpec[] = [];
-  for (const { user = "", host, port } of sshConfig.parseSshJumps(given.values[0] ?? "") ?? []) {
-    const there = sshConfig.expandSshTokens(host, tokens);
-    const login = sshConfig.expandSshTokens(user, tokens);
+  for (const { user = "", host, port } of parseSshJumps(given.values[0] ?? "") ?? []) {
+    const there = expandSshTokens(host, tokens);
+    const login = expandSshTokens(user, tokens);
     if ("fault" in there || "fault" in login) {
       const message = "fault" in there ? there.fault : "fault" in login ? login.fault : "";
       problems.add("blocking", given, { option: "ProxyJump", message });

@@ -1,4 +1,6 @@
-import { sshConfig } from "../../wire/mod.ts";
+import { usualSshPort } from "./language/ssh_config_numbers.ts";
+import type { SshOption } from "./language/ssh_config_options.ts";
+import { parseSshJumps } from "./language/ssh_config_jump.ts";
 import type { SshConfigProblem } from "./ssh_host.ts";
 
 /** Where something stands. */
@@ -9,7 +11,7 @@ export interface SshConfigPlace {
 
 /** The value that an option was given, and where. */
 export interface GivenSshOption extends SshConfigPlace {
-  readonly option: sshConfig.SshOption;
+  readonly option: SshOption;
   readonly values: readonly string[];
 }
 
@@ -44,6 +46,10 @@ export class SshSettings {
     return this.#first.get(name)?.values[0];
   }
 
+  get port(): string {
+    return this.value("port") ?? String(usualSshPort);
+  }
+
   values(name: string): readonly string[] | undefined {
     return this.#first.get(name)?.values;
   }
@@ -52,7 +58,7 @@ export class SshSettings {
   #isOutdone(name: string): boolean {
     if (name === "proxyjump") return this.#first.has("proxycommand");
     if (name !== "proxycommand") return false;
-    return sshConfig.parseSshJumps(this.value("proxyjump") ?? "none")?.length !== 0;
+    return parseSshJumps(this.value("proxyjump") ?? "none")?.length !== 0;
   }
 }
 

@@ -1,4 +1,5 @@
-import { sshConfig } from "../../wire/mod.ts";
+import type { SshTokens } from "./language/ssh_config_tokens.ts";
+import { parseSshJumps } from "./language/ssh_config_jump.ts";
 import type { SshConfigDeps } from "./ssh_config_deps.ts";
 
 /** What the tokens of ssh_config(5) stand for. */
@@ -14,10 +15,10 @@ export interface SshTokenValues {
 }
 
 /** The tokens that most options take; what costs something is worked out when it is asked for. */
-export function sshTokens(values: SshTokenValues, deps: SshConfigDeps): sshConfig.SshTokens {
+export function sshTokens(values: SshTokenValues, deps: SshConfigDeps): SshTokens {
   const { alias, host, port, user, keyName, proxyJump = "none" } = values;
   // The one right before the host, without user and port.
-  const jump = sshConfig.parseSshJumps(proxyJump)?.at(-1)?.host ?? "";
+  const jump = parseSshJumps(proxyJump)?.at(-1)?.host ?? "";
   return {
     d: deps.home,
     h: host,
@@ -51,6 +52,6 @@ export async function loadSshTokens(): Promise<void> {
 let sha1: ((text: string) => string) | undefined;
 
 /** The few that the commands and names of other hosts take. */
-export function sshRouteTokens({ alias, host, port, user, keyName }: SshTokenValues): sshConfig.SshTokens {
+export function sshRouteTokens({ alias, host, port, user, keyName }: SshTokenValues): SshTokens {
   return { h: host, k: keyName, n: alias, p: port, r: user };
 }

@@ -58,7 +58,7 @@ function blockingProblems(chain: readonly SshHost[]): SshConfigProblem[] {
 }
 
 /** Fails where a chain needs what the built-in engine does not do, with the line that asks for it. */
-export function demandUsable(chain: readonly SshHost[]): void {
+export function demandUsableChain(chain: readonly SshHost[]): void {
   for (const host of chain) {
     const [problem] = blockingProblems([host]);
     if (problem) {

@@ -11,7 +11,7 @@ import type { SshHost } from "../config/ssh_host.ts";
 import { sshNotes } from "../sign_in/ssh_notes.ts";
 import type { SshServices } from "../ssh_services.ts";
 import { reachingThrough, type ReachSshHost } from "./reach_ssh_host.ts";
-import { demandUsable, resolveChain } from "./ssh_chain.ts";
+import { demandUsableChain, resolveChain } from "./ssh_chain.ts";
 import type { SshHopStatus } from "./ssh_hop.ts";
 import type { HeldChain, SshStation } from "./ssh_pool.ts";
 
@@ -119,7 +119,7 @@ export class SshPath implements AsyncDisposable {
       const chain = await resolveChain(this.#alias, read);
       // Whoever waits for this may have what was read after it.
       if (!isNewest() && this.#reading) return await this.#reading;
-      demandUsable(chain);
+      demandUsableChain(chain);
       if (this.#via !== undefined) demandWayThrough(this.#via, chain[0]);
       const held = pool.hold(chain, { reach: this.#reach, times });
       if (this.#isDisposed) held.release();

@@ -1,4 +1,4 @@
-import { keyTypeOf } from "../../wire/mod.ts";
+import { keyTypeOf } from "../keys/ssh_keys.ts";
 
 /**
  * The algorithms in the order to offer them: first those whose keys are known, else as they were. A server picks

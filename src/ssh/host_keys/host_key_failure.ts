@@ -1,5 +1,7 @@
+import { usualSshPort } from "../config/language/ssh_config_numbers.ts";
+import { sha256 } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
-import { algorithmsOf, formatFingerprint, keyLabel, type SshPublicKey } from "../../wire/mod.ts";
+import { algorithmsOf, formatFingerprint, keyLabel, type SshPublicKey } from "../keys/ssh_keys.ts";
 import type { HostKeyVerdict } from "./host_key_verdict.ts";
 import type { KnownHostMatch } from "./known_hosts_files.ts";
 
@@ -48,8 +50,7 @@ export function shortHostKey(alias: string, problem: string): PosternError {
 
 /** `ED25519 SHA256:…`. */
 export async function describeKey({ type, blob }: SshPublicKey): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", blob));
-  return `${keyLabel(type)} ${formatFingerprint(digest)}`;
+  return `${keyLabel(type)} ${formatFingerprint(await sha256(blob))}`;
 }
 
 async function wordsFor(
@@ -114,7 +115,7 @@ function searched({ name, files, failures }: HostKeyCase): string {
 }
 
 function scan({ hostName, port }: HostKeyCase): string {
-  return `ssh-keyscan ${port === 22 ? "" : `-p ${port} `}${hostName}`;
+  return `ssh-keyscan ${port === usualSshPort ? "" : `-p ${port} `}${hostName}`;
 }
 
 function place({ file, line }: KnownHostMatch): string {

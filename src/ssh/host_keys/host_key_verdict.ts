@@ -1,4 +1,4 @@
-import { isSameKey, type SshPublicKey } from "../../wire/mod.ts";
+import { isSameKey, type SshPublicKey } from "../keys/ssh_keys.ts";
 import type { KnownHostMatch } from "./known_hosts_files.ts";
 
 /** What the known hosts files say about the key that a server shows. */

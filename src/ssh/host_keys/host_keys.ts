@@ -1,7 +1,9 @@
+import { usualSshPort } from "../config/language/ssh_config_numbers.ts";
 import { asPosternError, describe, formatIp, parseIp, PosternError } from "../../words/mod.ts";
 import type { Clock, Log } from "../../core/mod.ts";
 import type { Files } from "../../world/mod.ts";
-import { decodePublicKey, knownHostName, lowerCaseName, type SshPublicKey } from "../../wire/mod.ts";
+import { decodePublicKey, type SshPublicKey } from "../keys/ssh_keys.ts";
+import { knownHostName, lowerCaseName } from "./known_host_names.ts";
 import { orderedHostKeyAlgorithms } from "./host_key_algorithms.ts";
 import {
   describeKey,
@@ -189,7 +191,7 @@ export class HostKeys {
     const paths = filesOf(host);
     const name = nameOf(host);
     const own = await this.#known.matches(paths, name);
-    const isPlain = host.hostKeyAlias !== undefined || host.port === 22;
+    const isPlain = host.hostKeyAlias !== undefined || host.port === usualSshPort;
     const portless = isPlain ? [] : (await this.#known.matches(paths, hostNameOf(host))).matches;
     return { own: own.matches, portless, failures: own.failures };
   }

@@ -1,16 +1,14 @@
 import { asPosternError, describe, PosternError } from "../../words/mod.ts";
 import type { Clock } from "../../core/mod.ts";
 import type { Files } from "../../world/mod.ts";
+import { type HmacSha1, matchesKnownHost } from "./known_host_names.ts";
 import {
-  type HmacSha1,
   type KnownHostEntry,
   type KnownHosts,
   type KnownHostsProblem,
-  matchesKnownHost,
   parseKnownHosts,
-  parsePublicKey,
-  type SshPublicKey,
-} from "../../wire/mod.ts";
+} from "./known_hosts.ts";
+import { parsePublicKey, type SshPublicKey } from "../keys/ssh_keys.ts";
 import type { SshConfigProblem } from "../config/ssh_host.ts";
 
 /** A line about a host, and where it stands. */

@@ -1,7 +1,9 @@
 import { type Clock, pause } from "../../core/mod.ts";
 import type { Files } from "../../world/mod.ts";
 import { PosternError } from "../../words/mod.ts";
-import { formatKnownHost, isPlainKnownHost, type SshPublicKey } from "../../wire/mod.ts";
+import { formatKnownHost } from "./known_hosts.ts";
+import { isPlainKnownHost } from "./known_host_names.ts";
+import type { SshPublicKey } from "../keys/ssh_keys.ts";
 import { loadHmacSha1 } from "./known_hosts_files.ts";
 
 export interface RecordHostKeyOptions {

@@ -1,3 +1,4 @@
+import { decodeBase64 } from "../../core/mod.ts";
 import { SshReader, SshWriter } from "../session/ssh_writer.ts";
 
 const suffix = "-cert-v01@openssh.com";
@@ -49,16 +50,6 @@ const fieldsOf: Readonly<Record<string, number>> = {
 export function readPublicLine(text: string): Uint8Array<ArrayBuffer> | undefined {
   const [type = "", base64 = ""] = text.trim().split(/\s+/);
   if (!/^[A-Za-z0-9+/]+=*$/.test(base64)) return undefined;
-  const blob = fromBase64(base64);
+  const blob = decodeBase64(base64);
   return blob && blobType(blob) === type ? blob : undefined;
-}
-
-/** The bytes of a base64 text; undefined where it is none. */
-export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
-  try {
-    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  } catch (error) {
-    if (error instanceof DOMException) return undefined;
-    throw error;
-  }
 }

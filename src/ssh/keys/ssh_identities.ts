@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/mod.ts";
+import { type Clock, isSameBytes } from "../../core/mod.ts";
 import { describe, PosternError } from "../../words/mod.ts";
 import type { Files, Network } from "../../world/mod.ts";
 import { rsaSizeProblem } from "./rsa_size.ts";
@@ -178,7 +178,7 @@ async function readCertificates(
 function certified(key: Identity, certificates: readonly Uint8Array<ArrayBuffer>[]): Identity[] {
   return certificates.filter((certificate) => {
     const inside = keyOfCertificate(certificate);
-    return inside && key.blob && sameBytes(inside, key.blob);
+    return inside && key.blob && isSameBytes(inside, key.blob);
   }).map((blob) => withCertificate(key, blob));
 }
 
@@ -200,11 +200,7 @@ function withCertificate(key: Identity, blob: Uint8Array<ArrayBuffer>): Identity
 }
 
 function isSame(a: Identity, b: Identity): boolean {
-  return a.blob !== undefined && b.blob !== undefined && sameBytes(a.blob, b.blob);
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, at) => byte === b[at]);
+  return a.blob !== undefined && b.blob !== undefined && isSameBytes(a.blob, b.blob);
 }
 
 const mostBytes = 64 * 1024;

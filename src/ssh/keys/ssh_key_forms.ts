@@ -1,6 +1,6 @@
+import { decodeBase64 } from "../../core/mod.ts";
 import { Buffer } from "node:buffer";
 import type { JsonWebKey, KeyObject } from "node:crypto";
-import { fromBase64 } from "./ssh_certificate.ts";
 import { SshReader, SshWriter } from "../session/ssh_writer.ts";
 
 export type EcCurve = "nistp256" | "nistp384" | "nistp521";
@@ -42,7 +42,7 @@ export function ecKeyOf(
   { curve, blob }: { readonly curve: EcCurve; readonly blob: Uint8Array<ArrayBuffer> },
 ): JsonWebKey {
   const { jwk: crv, size } = curves[curve];
-  const der = fromBase64(pem.replace(/-----[^-]*-----|\s+/g, ""));
+  const der = decodeBase64(pem.replace(/-----[^-]*-----|\s+/g, ""));
   const reader = new SshReader(blob);
   reader.string();
   reader.string();

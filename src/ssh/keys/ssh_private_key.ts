@@ -1,7 +1,7 @@
+import { decodeBase64 } from "../../core/mod.ts";
 import { Buffer } from "node:buffer";
 import type { KeyObject } from "node:crypto";
 import { PosternError } from "../../words/mod.ts";
-import { fromBase64 } from "./ssh_certificate.ts";
 import { type EcCurve, ecdsaSignature, ecKeyOf, publicBlob } from "./ssh_key_forms.ts";
 import { SshReader, SshWriter } from "../session/ssh_writer.ts";
 
@@ -26,7 +26,7 @@ export function inspectPrivateKey(text: string): PrivateKeyText | undefined {
   if (kind !== "OPENSSH") {
     return { isEncrypted: kind === "ENCRYPTED" || /^Proc-Type: *4, *ENCRYPTED/m.test(text) };
   }
-  const bytes = fromBase64(bodyOf(text));
+  const bytes = decodeBase64(bodyOf(text));
   if (!bytes || new TextDecoder().decode(bytes.subarray(0, magic.length)) !== magic) return undefined;
   const reader = new SshReader(bytes.subarray(magic.length));
   const cipher = reader.text();
@@ -114,7 +114,7 @@ async function fromPem(text: string, passphrase: string | undefined): Promise<Ke
   }
   // RFC 1421 as OpenSSL writes it: the key is the passphrase hashed with the salt, over and over.
   const [, bits, salt] = parts ?? [];
-  const body = fromBase64(bodyOf(text));
+  const body = decodeBase64(bodyOf(text));
   if (bits === undefined || salt === undefined || !body) throw new Error("its encryption is not known");
   const iv = Buffer.from(salt, "hex");
   const length = Number(bits) / 8;

@@ -1,3 +1,4 @@
+import { usualSshPort } from "../config/language/ssh_config_numbers.ts";
 import { type Conn, type DialOptions, within } from "../../core/mod.ts";
 import { formatTarget, isPosternError, PosternError, type Target } from "../../words/mod.ts";
 import { type OpensshTarget, patienceOf } from "./openssh_arguments.ts";
@@ -66,7 +67,7 @@ export class Openssh implements SshStation {
     const asked = await askOptions(this.#target, deps, { signal });
     const { options } = asked;
     const host = options.get("hostname") ?? alias;
-    this.#address = formatTarget({ host, port: Number(options.get("port") ?? 22) });
+    this.#address = formatTarget({ host, port: Number(options.get("port") ?? usualSshPort) });
     onStep?.(`starting the ssh program for ${alias}`);
     const ms = patienceOf(options, deps.times);
     const error = () =>

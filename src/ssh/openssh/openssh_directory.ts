@@ -1,7 +1,7 @@
 import { type Clock, type Log, Messages, whenAborted, within } from "../../core/mod.ts";
 import { describe, PosternError } from "../../words/mod.ts";
 import type { Files, Network, Process } from "../../world/mod.ts";
-import { sshMux } from "../../wire/mod.ts";
+import { decodeSshMuxAnswer, encodeSshMuxHello, encodeSshMuxRequest } from "./ssh_mux.ts";
 
 export interface OpensshDirectoryOptions {
   /** Where directories of this kind are; made if missing, for us alone. */
@@ -108,9 +108,9 @@ export class OpensshDirectory implements AsyncDisposable {
         await using conn = await network.connect({ path: socket }, { signal });
         using _stop = whenAborted(signal, () => conn.abort(signal.reason));
         const messages = new Messages(conn);
-        await conn.write(sshMux.encodeHello());
-        await conn.write(sshMux.encodeRequest("terminate"));
-        while (await messages.read(sshMux.decodeAnswer));
+        await conn.write(encodeSshMuxHello());
+        await conn.write(encodeSshMuxRequest("terminate"));
+        while (await messages.read(decodeSshMuxAnswer));
       });
     } catch (error) {
       // Nobody is behind most of them; a master that ends may well reset the connection.

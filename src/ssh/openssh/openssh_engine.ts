@@ -1,9 +1,7 @@
-import { sshPackets } from "../../wire/mod.ts";
+import { readSshPackets, sshMessages, sshPacketHead, sshPacketSize } from "./ssh_packets.ts";
 import type { GatheredOutput } from "../../core/mod.ts";
 import type { ChannelEngine, ChannelHandlers } from "../session/ssh_channels.ts";
 import { SshReader, SshWriter } from "../session/ssh_writer.ts";
-
-const { messages, packetHead, packetSize, readPackets } = sshPackets;
 
 export interface OpensshEngineOptions {
   readonly output: GatheredOutput;
@@ -31,55 +29,55 @@ export class OpensshEngine implements ChannelEngine {
     { window, packetSize, host, port, origin }: Parameters<ChannelEngine["openTcp"]>[1],
   ): void {
     const terms = new SshWriter().string("direct-tcpip").u32(channel).u32(window).u32(packetSize);
-    this.#send(messages.open, terms.string(host).u32(port).string(origin).u32(0));
+    this.#send(sshMessages.open, terms.string(host).u32(port).string(origin).u32(0));
   }
 
   /** A kind of channel that no server has: the refusal comes from the server itself. */
   sendPing(): void {
-    this.#send(messages.open, new SshWriter().string("ping@postern").u32(pingChannel).u32(0).u32(0));
+    this.#send(sshMessages.open, new SshWriter().string("ping@postern").u32(pingChannel).u32(0).u32(0));
   }
 
   sendData(channel: number, bytes: Uint8Array<ArrayBuffer>): void {
     const { output } = this.#options;
-    output.add(packetHead(messages.data, [channel, bytes.length], bytes.length));
+    output.add(sshPacketHead(sshMessages.data, [channel, bytes.length], bytes.length));
     output.add(bytes);
   }
 
   sendWindow(channel: number, amount: number): void {
-    this.#options.output.add(packetHead(messages.windowAdjust, [channel, amount]));
+    this.#options.output.add(sshPacketHead(sshMessages.windowAdjust, [channel, amount]));
   }
 
   sendEnd(channel: number): void {
-    this.#options.output.add(packetHead(messages.end, [channel]));
+    this.#options.output.add(sshPacketHead(sshMessages.end, [channel]));
   }
 
   sendClose(channel: number): void {
-    this.#options.output.add(packetHead(messages.close, [channel]));
+    this.#options.output.add(sshPacketHead(sshMessages.close, [channel]));
   }
 
   refuseChannelRequest(channel: number): void {
-    this.#options.output.add(packetHead(messages.failure, [channel]));
+    this.#options.output.add(sshPacketHead(sshMessages.failure, [channel]));
   }
 
   refuseChannel(channel: number): void {
     const refusal = new SshWriter().u32(channel).u32(administrativelyProhibited).string("").string("");
-    this.#send(messages.openFailure, refusal);
+    this.#send(sshMessages.openFailure, refusal);
   }
 
   /** Takes what the master sends, as far as it is whole messages; gives how many bytes that was. */
   receive(bytes: Uint8Array<ArrayBuffer>): number {
     const handlers = this.#options.handlers();
-    return readPackets(bytes, (type, payload) => this.#onPacket(type, payload, handlers));
+    return readSshPackets(bytes, (type, payload) => this.#onPacket(type, payload, handlers));
   }
 
   /** How much room the next message needs, as far as that is known. */
   needs(bytes: Uint8Array<ArrayBuffer>): number {
-    return packetSize(bytes) ?? 0;
+    return sshPacketSize(bytes) ?? 0;
   }
 
   #send(type: number, fields: SshWriter): void {
     const bytes = fields.bytes();
-    this.#options.output.add(packetHead(type, [], bytes.length));
+    this.#options.output.add(sshPacketHead(type, [], bytes.length));
     this.#options.output.add(bytes);
   }
 
@@ -87,21 +85,21 @@ export class OpensshEngine implements ChannelEngine {
     const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
     const u32 = (at: number) => view.getUint32(at * 4);
     switch (type) {
-      case messages.data:
+      case sshMessages.data:
         return handlers.CHANNEL_DATA(this, u32(0), payload.slice(8, 8 + u32(1)));
-      case messages.windowAdjust:
+      case sshMessages.windowAdjust:
         return handlers.CHANNEL_WINDOW_ADJUST(this, u32(0), u32(1));
-      case messages.end:
+      case sshMessages.end:
         return handlers.CHANNEL_EOF(this, u32(0));
-      case messages.close:
+      case sshMessages.close:
         return handlers.CHANNEL_CLOSE(this, u32(0));
-      case messages.openConfirmation: {
+      case sshMessages.openConfirmation: {
         const [recipient, sender, window, packetSize] = [u32(0), u32(1), u32(2), u32(3)];
         return handlers.CHANNEL_OPEN_CONFIRMATION(this, { recipient, sender, window, packetSize });
       }
-      case messages.openFailure:
+      case sshMessages.openFailure:
         return this.#onRefused(payload, handlers);
-      case messages.request: {
+      case sshMessages.request: {
         const reader = new SshReader(payload);
         const [channel = 0, name = "", wantsReply] = [reader.u32(), reader.text(), reader.byte()];
         return handlers.CHANNEL_REQUEST(this, channel, name, wantsReply === 1);

@@ -1,7 +1,7 @@
 import { backoff, type Clock, type Conn, type Log, Messages, pause, whenAborted } from "../../core/mod.ts";
 import type { EndedProgram, Files, Network, PipedProgram, Process } from "../../world/mod.ts";
 import { isPosternError, PosternError } from "../../words/mod.ts";
-import { sshMux } from "../../wire/mod.ts";
+import { decodeSshMuxAnswer, encodeSshMuxHello, encodeSshMuxRequest, sshMuxTypes } from "./ssh_mux.ts";
 import {
   masterArguments,
   type OpensshTarget,
@@ -160,12 +160,12 @@ async function proxied(conn: Conn, { target: { alias }, signal }: Waiting): Prom
   using _stop = whenAborted(signal, () => conn.abort(signal.reason));
   try {
     const messages = new Messages(conn);
-    await conn.write(sshMux.encodeHello());
-    await conn.write(sshMux.encodeRequest("proxy"));
+    await conn.write(encodeSshMuxHello());
+    await conn.write(encodeSshMuxRequest("proxy"));
     for (let seen = 0; seen < 2; seen++) {
-      const answer = await messages.read(sshMux.decodeAnswer);
-      if (answer?.type === sshMux.types.proxying) return messages.goOn();
-      if (answer?.type !== sshMux.types.hello) break;
+      const answer = await messages.read(decodeSshMuxAnswer);
+      if (answer?.type === sshMuxTypes.proxying) return messages.goOn();
+      if (answer?.type !== sshMuxTypes.hello) break;
     }
     throw new PosternError("config", `Cannot use ssh ${alias}: the ssh program hands no channels through`, {
       hint: "install OpenSSH 7.4 or newer, or use the built-in engine for this host",

@@ -20,7 +20,7 @@ export interface SshHopDeps extends OpenSshSessionDeps {
 }
 
 /** How a host is reached: from the hop before it, or as the transport's own connections are made. */
-export interface SshWay {
+export interface SshReach {
   readonly host: SshHost;
   readonly below:
     | {
@@ -33,7 +33,7 @@ export interface SshWay {
 }
 
 /** Connects and signs in within ConnectTimeout; what the hops before it need is not counted. */
-export async function connectSsh(way: SshWay, { signal, onStep }: DialOptions): Promise<SshSession> {
+export async function connectSsh(way: SshReach, { signal, onStep }: DialOptions): Promise<SshSession> {
   await way.below?.ready({ signal, ...(onStep && { onStep }) });
   const { host, deps: { clock, connectTimeout } } = way;
   const ms = host.connectTimeout ?? connectTimeout;
@@ -49,7 +49,7 @@ export async function connectSsh(way: SshWay, { signal, onStep }: DialOptions): 
 }
 
 async function signedIn(
-  way: SshWay,
+  way: SshReach,
   { deadline, ...options }: DialOptions & { readonly deadline: SshDeadline },
 ): Promise<SshSession> {
   const { prompt } = way.deps;
@@ -72,7 +72,7 @@ async function signedIn(
   }
 }
 
-async function reached({ host, below, reach }: SshWay, options: DialOptions): Promise<Conn> {
+async function reached({ host, below, reach }: SshReach, options: DialOptions): Promise<Conn> {
   try {
     return await (below ? below.dial({ host: host.hostName, port: host.port }, options) : reach(options));
   } catch (error) {

@@ -2,7 +2,7 @@ import type { Clock, Conn } from "../../core/mod.ts";
 import type { Files, Network } from "../../world/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import type { HostKeys } from "../host_keys/host_keys.ts";
-import { type Prompt, signIn } from "../sign_in/ssh_auth.ts";
+import { type Prompt, signInToSsh } from "../sign_in/ssh_auth.ts";
 import { type SshAlgorithms, SshEngine } from "../hops/ssh_engine.ts";
 import type { SshHost } from "../config/ssh_host.ts";
 import { collectIdentities } from "../keys/ssh_identities.ts";
@@ -31,7 +31,7 @@ export async function openSshSession(
   { deps, signal, onStep }: {
     readonly deps: OpenSshSessionDeps;
     readonly signal: AbortSignal;
-    readonly onStep?: (step: string) => void;
+    readonly onStep?: ((step: string) => void) | undefined;
   },
 ): Promise<SshSession> {
   const label = sshLabel(host);
@@ -52,7 +52,7 @@ export async function openSshSession(
     algorithms,
     verifyHostKey: (key) => deps.hostKeys.verify(host, key, { signal }),
     signIn: (link) =>
-      signIn(link, {
+      signInToSsh(link, {
         host,
         label,
         identities,

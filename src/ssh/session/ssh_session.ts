@@ -19,7 +19,7 @@ export interface SshSessionOptions {
   /** Milliseconds of silence after which the server is asked, and after which it counts as gone. */
   readonly keepalive: number;
   readonly deadAfter: number;
-  readonly onStep?: (step: string) => void;
+  readonly onStep?: ((step: string) => void) | undefined;
 }
 
 /** One ssh connection, signed in, with its channels. It ends when its connection does, and never comes back. */

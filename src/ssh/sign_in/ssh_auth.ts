@@ -21,7 +21,7 @@ export type Prompt = (
   options: { readonly signal: AbortSignal },
 ) => Promise<string | undefined>;
 
-export interface SignInOptions {
+export interface SshSignInOptions {
   readonly host: SshHost;
   /** How sentences name the server. */
   readonly label: string;
@@ -29,20 +29,20 @@ export interface SignInOptions {
   /** Absent where nobody can be asked. */
   readonly prompt?: Prompt;
   readonly signal: AbortSignal;
-  readonly onStep?: (step: string) => void;
+  readonly onStep?: ((step: string) => void) | undefined;
 }
 
 /** Signs in by every way that both sides allow (RFC 4252); the error tells what was tried and what would help. */
-export async function signIn(link: SignInLink, options: SignInOptions): Promise<void> {
-  await new SignIn(link, options).run();
+export async function signInToSsh(link: SignInLink, options: SshSignInOptions): Promise<void> {
+  await new SshSignIn(link, options).run();
 }
 
 type Questions = Extract<SignInAnswer, { readonly kind: "questions" }>;
 type Method = "publickey" | "keyboard-interactive" | "password";
 
-class SignIn {
+class SshSignIn {
   readonly #link: SignInLink;
-  readonly #options: SignInOptions;
+  readonly #options: SshSignInOptions;
   /** Nobody is asked for a session that is over. */
   readonly #signal: AbortSignal;
   readonly #hints: string[] = [];
@@ -57,7 +57,7 @@ class SignIn {
   #roundsLeft = mostAnswers;
   #isIn = false;
 
-  constructor(link: SignInLink, options: SignInOptions) {
+  constructor(link: SignInLink, options: SshSignInOptions) {
     this.#link = link;
     this.#options = options;
     this.#signal = AbortSignal.any([options.signal, link.lost]);

@@ -1,6 +1,5 @@
+import type { Bytes } from "../../core/mod.ts";
 import { fieldValue, type HeaderField } from "../http2/hpack_table.ts";
-
-type Bytes = Uint8Array<ArrayBuffer>;
 
 // +------------+------------------+---------+
 // | COMPRESSED | LENGTH (4 bytes) | MESSAGE |   each message of a gRPC stream

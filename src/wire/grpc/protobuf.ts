@@ -1,6 +1,5 @@
+import type { Bytes } from "../../core/mod.ts";
 import { malformed } from "../decoder.ts";
-
-type Bytes = Uint8Array<ArrayBuffer>;
 
 // A message is a row of fields: a number that holds the field's number and kind, then the value.
 // Kinds: 0 a number (7 bits a byte, low ones first), 1 eight bytes, 2 a length and bytes, 5 four bytes.

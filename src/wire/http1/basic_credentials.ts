@@ -1,3 +1,4 @@
+import { decodeBase64, encodeBase64 } from "../../core/mod.ts";
 /** A user and a password as HTTP's `Basic` carries them (RFC 7617). */
 export interface BasicCredentials {
   readonly user: string;
@@ -6,9 +7,8 @@ export interface BasicCredentials {
 
 /** Reads the value of `Authorization` or `Proxy-Authorization`; undefined where it is not `Basic`. */
 export function decodeBasic(value: string | undefined): BasicCredentials | undefined {
-  const encoded = /^basic +([A-Za-z0-9+/]+)={0,2}$/i.exec(value ?? "")?.[1];
-  if (encoded === undefined || encoded.length % 4 === 1) return undefined;
-  const bytes = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
+  const bytes = decodeBase64(/^basic +([A-Za-z0-9+/]+)={0,2}$/i.exec(value ?? "")?.[1] ?? "");
+  if (!bytes) return undefined;
   const text = new TextDecoder().decode(bytes);
   const colon = text.indexOf(":");
   return colon < 0 ? undefined : { user: text.slice(0, colon), password: text.slice(colon + 1) };
@@ -17,5 +17,5 @@ export function decodeBasic(value: string | undefined): BasicCredentials | undef
 /** Writes such a value. */
 export function encodeBasic({ user, password }: BasicCredentials): string {
   const bytes = new TextEncoder().encode(`${user}:${password}`);
-  return `Basic ${btoa(String.fromCharCode(...bytes))}`;
+  return `Basic ${encodeBase64(bytes)}`;
 }

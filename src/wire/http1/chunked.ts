@@ -1,3 +1,4 @@
+import { joinBytes } from "../../core/mod.ts";
 import { Fields } from "./fields.ts";
 import { Http1Problem } from "./http1_problem.ts";
 import { formatFields, latin1, latin1Bytes, parseFields, quoted, sectionEnd } from "./http1_text.ts";
@@ -80,13 +81,10 @@ export class ChunkedDecoder {
 /** One chunk, ready to be written in one piece; never call it with no bytes, which would be the end. */
 export function encodeChunk(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const size = latin1Bytes(`${bytes.length.toString(16)}\r\n`);
-  const chunk = new Uint8Array(size.length + bytes.length + 2);
-  chunk.set(size);
-  chunk.set(bytes, size.length);
-  chunk[chunk.length - 2] = 13;
-  chunk[chunk.length - 1] = 10;
-  return chunk;
+  return joinBytes([size, bytes, lineEnd]);
 }
+
+const lineEnd = latin1Bytes("\r\n");
 
 /** The end of a chunked body. */
 export function encodeLastChunk(trailers: Iterable<readonly [string, string]> = []): Uint8Array<ArrayBuffer> {

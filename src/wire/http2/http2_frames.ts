@@ -1,4 +1,4 @@
-import type { Bytes } from "./http2_output.ts";
+import type { Bytes } from "../../core/mod.ts";
 
 // +-----------------+--------+---------+-----------------+-------------+
 // | LENGTH (24)     | TYPE   | FLAGS   | R STREAM (31)   | PAYLOAD     |   RFC 9113, section 4.1
@@ -7,7 +7,7 @@ import type { Bytes } from "./http2_output.ts";
 /** How many bytes stand before the payload of each frame. */
 export const frameHeaderSize = 9;
 
-export const frameTypes = {
+export const http2FrameTypes = {
   data: 0,
   headers: 1,
   priority: 2,
@@ -60,7 +60,7 @@ export function http2CodeText(code: number): string {
 export const clientPreface: Bytes = new TextEncoder().encode("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 export const defaultWindow = 65_535;
-export const largestWindow = 0x7fff_ffff;
+export const largestHttp2Window = 0x7fff_ffff;
 export const smallestMaxFrame = 16_384;
 export const largestMaxFrame = 0xff_ffff;
 

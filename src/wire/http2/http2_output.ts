@@ -1,7 +1,5 @@
-import { bufferSizes, giveBuffer, takeBuffer } from "../../core/mod.ts";
+import { bufferSizes, type Bytes, giveBuffer, takeBuffer } from "../../core/mod.ts";
 import { frameHeaderSize } from "./http2_frames.ts";
-
-export type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Frames that wait to be sent, in one buffer that grows; none while nothing waits. */
 export class Http2Output {

@@ -1,14 +1,14 @@
+import type { Bytes } from "../../core/mod.ts";
 import { Http2Fault } from "./http2_fault.ts";
 import {
   clientPreface,
   frameFlags,
   type FrameHead,
   frameHeaderSize,
-  frameTypes,
   http2Codes,
+  http2FrameTypes,
   readFrameHead,
 } from "./http2_frames.ts";
-import type { Bytes } from "./http2_output.ts";
 
 /** Who takes the frames of a connection. */
 export interface FrameTaker {
@@ -98,7 +98,7 @@ export class Http2Reader {
 }
 
 function isStreamed(head: FrameHead): boolean {
-  return head.type === frameTypes.data && (head.flags & frameFlags.padded) === 0;
+  return head.type === http2FrameTypes.data && (head.flags & frameFlags.padded) === 0;
 }
 
 const none: Bytes = new Uint8Array(0);

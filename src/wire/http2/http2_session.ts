@@ -1,3 +1,4 @@
+import { type Bytes, joinBytes } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import { Allowance } from "../allowance.ts";
 import { HpackDecoder, HpackEncoder } from "./hpack.ts";
@@ -9,15 +10,15 @@ import {
   defaultWindow,
   frameFlags,
   type FrameHead,
-  frameTypes,
   http2Codes,
-  largestWindow,
+  http2FrameTypes,
+  largestHttp2Window,
   readU31,
   readU32,
   smallestMaxFrame,
   withoutPadding,
 } from "./http2_frames.ts";
-import { type Bytes, Http2Output } from "./http2_output.ts";
+import { Http2Output } from "./http2_output.ts";
 import { type FrameTaker, Http2Reader } from "./http2_reader.ts";
 import { type PeerSettings, readSettings, settingsPayload } from "./http2_settings.ts";
 import { Http2Streams, type StreamState } from "./http2_streams.ts";
@@ -99,7 +100,7 @@ export class Http2Session implements FrameTaker {
     const isServer = options.role === "server";
     this.#reader = new Http2Reader(this, { mostBytes: smallestMaxFrame, expectsPreface: isServer });
     if (!isServer) this.#output.raw(clientPreface);
-    this.#output.frame(frameTypes.settings, 0, 0, settingsPayload(options));
+    this.#output.frame(http2FrameTypes.settings, 0, 0, settingsPayload(options));
     this.#growConnectionWindow(options.connectionWindow - defaultWindow);
   }
 
@@ -194,7 +195,7 @@ export class Http2Session implements FrameTaker {
       const end = at + size;
       const front = at < before.length ? before.subarray(at, Math.min(end, before.length)) : none;
       const rest = bytes.subarray(Math.max(0, at - before.length), Math.max(0, end - before.length));
-      this.#output.frame(frameTypes.data, isLast ? frameFlags.endStream : 0, stream, rest, front);
+      this.#output.frame(http2FrameTypes.data, isLast ? frameFlags.endStream : 0, stream, rest, front);
       this.#hasSentData = true;
       at = end;
       if (isLast) this.#weEnded(state);
@@ -211,7 +212,7 @@ export class Http2Session implements FrameTaker {
     if (!state || state.peerEnded) return;
     state.unacknowledged += count;
     if (state.unacknowledged < Math.min(this.#options.streamWindow / 2, mostUntold)) return;
-    this.#output.numbers(frameTypes.windowUpdate, 0, stream, [state.unacknowledged]);
+    this.#output.numbers(http2FrameTypes.windowUpdate, 0, stream, [state.unacknowledged]);
     state.receiveWindow += state.unacknowledged;
     state.unacknowledged = 0;
   }
@@ -220,13 +221,13 @@ export class Http2Session implements FrameTaker {
   reset(stream: number, code: number): void {
     const state = this.#streams.find(stream);
     if (!state) return;
-    this.#output.numbers(frameTypes.reset, 0, stream, [code]);
+    this.#output.numbers(http2FrameTypes.reset, 0, stream, [code]);
     this.#streams.close(state, "ours");
   }
 
   /** Asks for a sign of life; the event `pong` has the number. */
   ping(number: number): void {
-    this.#output.numbers(frameTypes.ping, 0, 0, [0, number]);
+    this.#output.numbers(http2FrameTypes.ping, 0, 0, [0, number]);
   }
 
   /** Takes no more streams; those that are open go on. */
@@ -238,20 +239,20 @@ export class Http2Session implements FrameTaker {
     view.setUint32(0, this.#lastServed);
     view.setUint32(4, code);
     payload.set(words, 8);
-    this.#output.frame(frameTypes.goAway, 0, 0, payload);
+    this.#output.frame(http2FrameTypes.goAway, 0, 0, payload);
   }
 
   // What the reader tells.
 
   head(head: FrameHead): void {
-    if (!this.#hasSettings && (head.type !== frameTypes.settings || head.flags & frameFlags.ack)) {
+    if (!this.#hasSettings && (head.type !== http2FrameTypes.settings || head.flags & frameFlags.ack)) {
       fault(http2Codes.protocolError, "the first frame is not the settings");
     }
     const block = this.#block;
-    if (block && (head.type !== frameTypes.continuation || head.stream !== block.head.stream)) {
+    if (block && (head.type !== http2FrameTypes.continuation || head.stream !== block.head.stream)) {
       fault(http2Codes.protocolError, "a list of fields is interrupted by another frame");
     }
-    if (head.type !== frameTypes.data) return;
+    if (head.type !== http2FrameTypes.data) return;
     if (head.stream === 0) fault(http2Codes.protocolError, "data belong to no stream");
     if (head.length === 0 && !(head.flags & frameFlags.endStream)) this.#chat();
     this.#receiveWindow -= head.length;
@@ -274,25 +275,25 @@ export class Http2Session implements FrameTaker {
 
   frame(head: FrameHead, payload: Bytes): void {
     switch (head.type) {
-      case frameTypes.data:
+      case http2FrameTypes.data:
         return this.#receivePaddedData(head, payload);
-      case frameTypes.headers:
+      case http2FrameTypes.headers:
         return this.#receiveHeaders(head, payload);
-      case frameTypes.continuation:
+      case http2FrameTypes.continuation:
         return this.#receiveContinuation(head, payload);
-      case frameTypes.priority:
+      case http2FrameTypes.priority:
         return this.#receivePriority(head, payload);
-      case frameTypes.reset:
+      case http2FrameTypes.reset:
         return this.#receiveReset(head, payload);
-      case frameTypes.settings:
+      case http2FrameTypes.settings:
         return this.#receiveSettings(head, payload);
-      case frameTypes.ping:
+      case http2FrameTypes.ping:
         return this.#receivePing(head, payload);
-      case frameTypes.goAway:
+      case http2FrameTypes.goAway:
         return this.#receiveGoAway(head, payload);
-      case frameTypes.windowUpdate:
+      case http2FrameTypes.windowUpdate:
         return this.#receiveWindowUpdate(head, payload);
-      case frameTypes.pushPromise:
+      case http2FrameTypes.pushPromise:
         return fault(http2Codes.protocolError, "a stream is pushed, which was not allowed");
       default:
         // Frames of kinds unknown are to be ignored (section 5.5).
@@ -354,7 +355,7 @@ export class Http2Session implements FrameTaker {
     this.#block = block;
     if (!(flags & frameFlags.endHeaders)) return;
     this.#block = undefined;
-    const whole = block.parts.length === 1 ? block.parts[0] as Bytes : joined(block.parts, block.size);
+    const whole = block.parts.length === 1 ? block.parts[0] as Bytes : joinBytes(block.parts);
     const { fields, isTooLarge } = this.#decoder.decode(whole, this.#options.maxFields);
     this.#receiveFields(block.head, fields, isTooLarge);
   }
@@ -370,7 +371,7 @@ export class Http2Session implements FrameTaker {
       if (this.#streams.size >= this.#options.maxStreams) {
         if (!this.#resets.take(this.#now)) fault(http2Codes.enhanceYourCalm, "too many streams are begun");
         this.#streams.refuse(stream);
-        return this.#output.numbers(frameTypes.reset, 0, stream, [http2Codes.refusedStream]);
+        return this.#output.numbers(http2FrameTypes.reset, 0, stream, [http2Codes.refusedStream]);
       }
       state = this.#streams.accept(stream, this.#windows(), this.#now);
     } else if (state.peerEnded) fault(http2Codes.streamClosed, `fields on stream ${stream} after its end`);
@@ -412,7 +413,7 @@ export class Http2Session implements FrameTaker {
     if (head.stream === 0) fault(http2Codes.protocolError, "a priority belongs to no stream");
     this.#chat();
     if (payload.length !== 5) {
-      this.#output.numbers(frameTypes.reset, 0, head.stream, [http2Codes.frameSizeError]);
+      this.#output.numbers(http2FrameTypes.reset, 0, head.stream, [http2Codes.frameSizeError]);
       const state = this.#streams.find(head.stream);
       if (state) {
         this.#failStream(state, http2Codes.frameSizeError, "a priority of a wrong size", { isTold: true });
@@ -455,10 +456,12 @@ export class Http2Session implements FrameTaker {
     for (const size of tableSizes) this.#encoder.limitTable(size);
     for (const state of this.#streams.all()) {
       state.sendWindow += settings.initialWindow - before;
-      if (state.sendWindow > largestWindow) fault(http2Codes.flowControlError, "a window grows too large");
+      if (state.sendWindow > largestHttp2Window) {
+        fault(http2Codes.flowControlError, "a window grows too large");
+      }
     }
     this.#hasSettings = true;
-    this.#output.frame(frameTypes.settings, frameFlags.ack, 0, new Uint8Array(0));
+    this.#output.frame(http2FrameTypes.settings, frameFlags.ack, 0, new Uint8Array(0));
     this.#events.push({ type: "settings" });
     if (settings.initialWindow > before) this.#events.push({ type: "writable", stream: undefined });
   }
@@ -472,7 +475,7 @@ export class Http2Session implements FrameTaker {
     }
     if (!this.#hasSentData) this.#chat();
     this.#hasSentData = false;
-    this.#output.frame(frameTypes.ping, frameFlags.ack, 0, payload);
+    this.#output.frame(http2FrameTypes.ping, frameFlags.ack, 0, payload);
   }
 
   #receiveGoAway(head: FrameHead, payload: Bytes): void {
@@ -496,7 +499,9 @@ export class Http2Session implements FrameTaker {
     if (head.stream === 0) {
       if (more === 0) fault(http2Codes.protocolError, "a window grows by nothing");
       this.#sendWindow += more;
-      if (this.#sendWindow > largestWindow) fault(http2Codes.flowControlError, "the window grows too large");
+      if (this.#sendWindow > largestHttp2Window) {
+        fault(http2Codes.flowControlError, "the window grows too large");
+      }
       this.#events.push({ type: "writable", stream: undefined });
       return;
     }
@@ -505,7 +510,7 @@ export class Http2Session implements FrameTaker {
     if (!state) return;
     if (more === 0) return this.#failStream(state, http2Codes.protocolError, "its window grows by nothing");
     state.sendWindow += more;
-    if (state.sendWindow > largestWindow) {
+    if (state.sendWindow > largestHttp2Window) {
       return this.#failStream(state, http2Codes.flowControlError, "its window grows too large");
     }
     this.#events.push({ type: "writable", stream: head.stream });
@@ -518,7 +523,7 @@ export class Http2Session implements FrameTaker {
     if (end === "ended") fault(http2Codes.streamClosed, `stream ${head.stream} has ended`);
     if (end === "ours") return;
     this.#chat();
-    this.#output.numbers(frameTypes.reset, 0, head.stream, [http2Codes.streamClosed]);
+    this.#output.numbers(http2FrameTypes.reset, 0, head.stream, [http2Codes.streamClosed]);
   }
 
   #sendFields(state: StreamState, fields: readonly HeaderField[], isEnd: boolean): void {
@@ -528,7 +533,12 @@ export class Http2Session implements FrameTaker {
       const part = block.subarray(at, at + this.#peer.maxFrame);
       const isLast = at + part.length === block.length;
       const flags = (isLast ? frameFlags.endHeaders : 0) | (isEnd && at === 0 ? frameFlags.endStream : 0);
-      this.#output.frame(at === 0 ? frameTypes.headers : frameTypes.continuation, flags, state.id, part);
+      this.#output.frame(
+        at === 0 ? http2FrameTypes.headers : http2FrameTypes.continuation,
+        flags,
+        state.id,
+        part,
+      );
       at += part.length;
     } while (at < block.length);
     if (isEnd) this.#weEnded(state);
@@ -546,7 +556,7 @@ export class Http2Session implements FrameTaker {
   }
 
   #failStream(state: StreamState, code: number, because: string, { isTold = false } = {}): void {
-    if (!isTold) this.#output.numbers(frameTypes.reset, 0, state.id, [code]);
+    if (!isTold) this.#output.numbers(http2FrameTypes.reset, 0, state.id, [code]);
     this.#streams.close(state, "ours");
     this.#events.push({ type: "reset", stream: state.id, code, by: "us", because });
     if (!this.#resets.take(this.#now)) fault(http2Codes.enhanceYourCalm, "too many streams fail");
@@ -561,7 +571,7 @@ export class Http2Session implements FrameTaker {
 
   #growConnectionWindow(bytes: number): void {
     if (bytes <= 0) return;
-    this.#output.numbers(frameTypes.windowUpdate, 0, 0, [bytes]);
+    this.#output.numbers(http2FrameTypes.windowUpdate, 0, 0, [bytes]);
     this.#receiveWindow += bytes;
   }
 
@@ -579,16 +589,6 @@ export class Http2Session implements FrameTaker {
 
 function fault(code: number, what: string): never {
   throw new Http2Fault(code, what);
-}
-
-function joined(parts: readonly Bytes[], size: number): Bytes {
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
 
 /** How long, in ms, a stream is new. */

@@ -1,13 +1,13 @@
+import type { Bytes } from "../../core/mod.ts";
 import { Http2Fault } from "./http2_fault.ts";
 import {
   http2Codes,
+  largestHttp2Window,
   largestMaxFrame,
-  largestWindow,
   readU32,
   settingIds,
   smallestMaxFrame,
 } from "./http2_frames.ts";
-import type { Bytes } from "./http2_output.ts";
 
 /** What a peer asks of what we send. */
 export interface PeerSettings {
@@ -56,7 +56,7 @@ export function readSettings(
     else if (id === settingIds.enablePush && value > 1) {
       throw new Http2Fault(http2Codes.protocolError, `pushing is set to ${value}`);
     } else if (id === settingIds.initialWindowSize) {
-      if (value > largestWindow) {
+      if (value > largestHttp2Window) {
         throw new Http2Fault(http2Codes.flowControlError, `windows are set to ${value}`);
       }
       settings = { ...settings, initialWindow: value };

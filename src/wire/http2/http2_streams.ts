@@ -30,12 +30,12 @@ interface Windows {
 }
 
 /** How a stream came to its end: as it should, by a reset of ours or theirs; `forgotten` is one of those, long ago. */
-export type StreamEnd = "idle" | "ended" | "ours" | "theirs" | "forgotten";
+export type Http2StreamEnd = "idle" | "ended" | "ours" | "theirs" | "forgotten";
 
 /** The streams of one connection and what became of the latest ones (RFC 9113, section 5.1). */
 export class Http2Streams {
   readonly #open = new Map<number, StreamState>();
-  readonly #ends = new Map<number, StreamEnd>();
+  readonly #ends = new Map<number, Http2StreamEnd>();
   /** What our numbers leave when divided by two. */
   readonly #ourParity: number;
   #nextOfOurs: number;
@@ -103,13 +103,13 @@ export class Http2Streams {
     this.#remember(id, "ours");
   }
 
-  close(state: StreamState, end: StreamEnd): void {
+  close(state: StreamState, end: Http2StreamEnd): void {
     this.#open.delete(state.id);
     this.#remember(state.id, end);
   }
 
   /** What became of a stream that is not open. */
-  endOf(id: number): StreamEnd {
+  endOf(id: number): Http2StreamEnd {
     if (this.isIdle(id)) return "idle";
     const end = this.#ends.get(id);
     if (end) return end;
@@ -117,7 +117,7 @@ export class Http2Streams {
     return this.#ends.size < remembered ? "idle" : "forgotten";
   }
 
-  #remember(id: number, end: StreamEnd): void {
+  #remember(id: number, end: Http2StreamEnd): void {
     this.#ends.set(id, end);
     if (this.#ends.size <= remembered) return;
     for (const oldest of this.#ends.keys()) {

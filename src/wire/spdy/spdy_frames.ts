@@ -7,7 +7,7 @@
 // +-------+-------------------------+      +-------+-------------------------+
 
 /** The types of the control frames. */
-export const frameTypes = {
+export const spdyFrameTypes = {
   synStream: 1,
   synReply: 2,
   rstStream: 3,
@@ -55,7 +55,7 @@ export function synStreamFrame(
   headers: Uint8Array,
   { flags = 0 }: { flags?: number } = {},
 ): Uint8Array<ArrayBuffer> {
-  const bytes = controlFrame(frameTypes.synStream, 10 + headers.length, flags);
+  const bytes = controlFrame(spdyFrameTypes.synStream, 10 + headers.length, flags);
   new DataView(bytes.buffer).setUint32(frameHeadLength, stream);
   bytes.set(headers, frameHeadLength + 10);
   return bytes;
@@ -63,7 +63,7 @@ export function synStreamFrame(
 
 /** Accepts a stream (`synReply`), or adds headers to it (`headers`). */
 export function replyFrame(
-  type: typeof frameTypes.synReply | typeof frameTypes.headers,
+  type: typeof spdyFrameTypes.synReply | typeof spdyFrameTypes.headers,
   stream: number,
   headers: Uint8Array,
   flags = 0,
@@ -76,17 +76,17 @@ export function replyFrame(
 
 /** Ends both directions of a stream at once. */
 export function rstStreamFrame(stream: number, code: number): Uint8Array<ArrayBuffer> {
-  return numbersFrame(frameTypes.rstStream, [stream, code]);
+  return numbersFrame(spdyFrameTypes.rstStream, [stream, code]);
 }
 
 /** Asks whether the peer is there, or answers that we are. */
 export function pingFrame(id: number): Uint8Array<ArrayBuffer> {
-  return numbersFrame(frameTypes.ping, [id]);
+  return numbersFrame(spdyFrameTypes.ping, [id]);
 }
 
 /** Says that no stream after `lastStream` will be served. */
 export function goAwayFrame(lastStream: number, status = 0): Uint8Array<ArrayBuffer> {
-  return numbersFrame(frameTypes.goAway, [lastStream, status]);
+  return numbersFrame(spdyFrameTypes.goAway, [lastStream, status]);
 }
 
 function numbersFrame(type: number, numbers: readonly number[]): Uint8Array<ArrayBuffer> {

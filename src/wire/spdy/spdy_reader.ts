@@ -1,5 +1,6 @@
+import { joinBytes } from "../../core/mod.ts";
 import { malformed } from "../decoder.ts";
-import { flagFin, frameHeadLength, frameTypes } from "./spdy_frames.ts";
+import { flagFin, frameHeadLength, spdyFrameTypes } from "./spdy_frames.ts";
 import { SpdyHeaderReader } from "./spdy_headers.ts";
 
 /** A frame of the peer; bytes are views of what was given to `receive`, valid until its next call. */
@@ -40,9 +41,7 @@ export class SpdyReader {
     const frames: SpdyFrame[] = [];
     let rest = bytes;
     if (this.#early.length > 0) {
-      rest = new Uint8Array(this.#early.length + bytes.length);
-      rest.set(this.#early);
-      rest.set(bytes, this.#early.length);
+      rest = joinBytes([this.#early, bytes]);
       this.#early = none;
     }
     while (rest.length > 0) {
@@ -90,26 +89,26 @@ export class SpdyReader {
   /** An unknown type is to be passed over (section 2.2.1). */
   #control(type: number, flags: number, body: Uint8Array<ArrayBuffer>): SpdyFrame | undefined {
     switch (type) {
-      case frameTypes.synStream:
+      case spdyFrameTypes.synStream:
         return this.#withHeaders("open", { flags, body, at: 10 });
-      case frameTypes.synReply:
+      case spdyFrameTypes.synReply:
         return this.#withHeaders("reply", { flags, body, at: 4 });
-      case frameTypes.headers:
+      case spdyFrameTypes.headers:
         return this.#withHeaders("headers", { flags, body, at: 4 });
-      case frameTypes.rstStream:
+      case spdyFrameTypes.rstStream:
         return { kind: "reset", stream: streamAt(body), code: numberAt(body, 4) };
-      case frameTypes.settings:
+      case spdyFrameTypes.settings:
         return { kind: "settings", values: settingsOf(body) };
-      case frameTypes.ping:
+      case spdyFrameTypes.ping:
         return { kind: "ping", id: numberAt(body, 0) };
-      case frameTypes.goAway:
+      case spdyFrameTypes.goAway:
         return {
           kind: "goAway",
           lastStream: numberAt(body, 0) & 0x7fff_ffff,
           // Version 2 had no status, and some still send none.
           status: body.length < 8 ? 0 : numberAt(body, 4),
         };
-      case frameTypes.windowUpdate:
+      case spdyFrameTypes.windowUpdate:
         return {
           kind: "window",
           stream: numberAt(body, 0) & 0x7fff_ffff,

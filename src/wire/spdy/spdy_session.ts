@@ -2,13 +2,13 @@ import { malformed } from "../decoder.ts";
 import {
   dataHead,
   flagFin,
-  frameTypes,
   goAwayFrame,
   mostFrameData,
   pingFrame,
   replyFrame,
   resetCodes,
   rstStreamFrame,
+  spdyFrameTypes,
   synStreamFrame,
 } from "./spdy_frames.ts";
 import { SpdyHeaderWriter } from "./spdy_headers.ts";
@@ -116,7 +116,7 @@ export class SpdySession {
 
   /** Accepts a stream of the peer. */
   reply(stream: number): Uint8Array<ArrayBuffer> {
-    return replyFrame(frameTypes.synReply, stream, this.#headers.write([]));
+    return replyFrame(spdyFrameTypes.synReply, stream, this.#headers.write([]));
   }
 
   /** What comes right before `length` bytes of data. */

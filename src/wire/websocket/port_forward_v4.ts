@@ -1,5 +1,10 @@
 import { malformed } from "../decoder.ts";
-import { frameRoom, opcodes, sealFrame, type WebSocketEffect } from "./websocket.ts";
+import {
+  sealWebSocketFrame,
+  type WebSocketEffect,
+  webSocketFrameRoom,
+  webSocketOpcodes,
+} from "./websocket.ts";
 
 // One forward over a WebSocket (subprotocol v4.channel.k8s.io): every message begins with its channel, 0 for data and
 // 1 for errors. The server's first message on each names the port in two bytes, the low one first.
@@ -46,7 +51,7 @@ export class PortForwardV4 {
 
 /** A message of data. */
 export function v4Data(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  const message = new Uint8Array(frameRoom + 1 + bytes.length);
-  message.set(bytes, frameRoom + 1);
-  return sealFrame(message, opcodes.binary);
+  const message = new Uint8Array(webSocketFrameRoom + 1 + bytes.length);
+  message.set(bytes, webSocketFrameRoom + 1);
+  return sealWebSocketFrame(message, webSocketOpcodes.binary);
 }

@@ -1,3 +1,4 @@
+import { joinBytes } from "../../core/mod.ts";
 import { type Cursor, decoder, malformed } from "../decoder.ts";
 import { applyMask, nextMaskKey } from "./websocket_mask.ts";
 
@@ -10,7 +11,7 @@ import { applyMask, nextMaskKey } from "./websocket_mask.ts";
 // +-+-+-+-+-------+-+-------------+
 
 /** What a frame is (RFC 6455, section 5.2). */
-export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
+export const webSocketOpcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 /** What came over a WebSocket; bytes are views of what was given to `receive`, valid until its next call. */
 export type WebSocketEffect =
@@ -55,7 +56,7 @@ export class WebSocketReader {
     const effects: WebSocketEffect[] = [];
     let rest = bytes;
     if (this.#early.length > 0) {
-      rest = joined(this.#early, bytes);
+      rest = joinBytes([this.#early, bytes]);
       this.#early = none;
     }
     while (!this.#isClosed && (rest.length > 0 || this.#frame)) {
@@ -78,14 +79,14 @@ export class WebSocketReader {
     if (isMasked !== this.#isMasked) {
       throw malformed(`a WebSocket frame is ${isMasked ? "masked" : "not masked"}`);
     }
-    if (opcode >= opcodes.close) {
+    if (opcode >= webSocketOpcodes.close) {
       if (!isFinal) throw malformed("a control frame of a WebSocket is in fragments");
       if (length > mostControl) throw malformed(`a control frame of a WebSocket has ${length} bytes`);
-    } else if (opcode === opcodes.continuation) {
+    } else if (opcode === webSocketOpcodes.continuation) {
       if (!this.#message) throw malformed("a WebSocket message goes on that never began");
     } else {
       if (this.#message) throw malformed("a WebSocket message begins inside another one");
-      this.#message = opcode === opcodes.text ? "text" : "binary";
+      this.#message = opcode === webSocketOpcodes.text ? "text" : "binary";
       this.#isStart = true;
     }
     this.#frame = head;
@@ -97,7 +98,7 @@ export class WebSocketReader {
   #take(bytes: Uint8Array<ArrayBuffer>, effects: WebSocketEffect[]): number | undefined {
     const frame = this.#frame;
     if (!frame) return undefined;
-    if (frame.opcode >= opcodes.close) {
+    if (frame.opcode >= webSocketOpcodes.close) {
       if (bytes.length < frame.length) return undefined;
       effects.push(this.#control(frame, this.#unmasked(bytes.subarray(0, frame.length))));
       this.#frame = undefined;
@@ -133,43 +134,43 @@ export class WebSocketReader {
   }
 
   #control({ opcode }: FrameHead, bytes: Uint8Array<ArrayBuffer>): WebSocketEffect {
-    if (opcode === opcodes.ping) return { kind: "ping", bytes };
-    if (opcode === opcodes.pong) return { kind: "pong", bytes };
+    if (opcode === webSocketOpcodes.ping) return { kind: "ping", bytes };
+    if (opcode === webSocketOpcodes.pong) return { kind: "pong", bytes };
     this.#isClosed = true;
     return { kind: "close", ...readClose(bytes) };
   }
 }
 
 /** A frame of a client, its payload written by `fill` and then masked. */
-export function clientFrame(
+export function webSocketClientFrame(
   opcode: number,
   length: number,
   fill: (payload: Uint8Array<ArrayBuffer>) => void,
 ): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(frameRoom + length);
-  fill(bytes.subarray(frameRoom));
-  return sealFrame(bytes, opcode);
+  const bytes = new Uint8Array(webSocketFrameRoom + length);
+  fill(bytes.subarray(webSocketFrameRoom));
+  return sealWebSocketFrame(bytes, opcode);
 }
 
 /** How many bytes `sealFrame` needs before the payload; a multiple of four, so that masking goes by words. */
-export const frameRoom = 16;
+export const webSocketFrameRoom = 16;
 
 /**
  * Makes a client's frame of a payload that begins at `frameRoom`: masks it in its place and writes the head right
  * before it.
  */
-export function sealFrame(bytes: Uint8Array<ArrayBuffer>, opcode: number): Uint8Array<ArrayBuffer> {
-  const payload = bytes.subarray(frameRoom);
+export function sealWebSocketFrame(bytes: Uint8Array<ArrayBuffer>, opcode: number): Uint8Array<ArrayBuffer> {
+  const payload = bytes.subarray(webSocketFrameRoom);
   const key = nextMaskKey();
   applyMask(payload, key, 0);
-  const at = frameRoom - headLength(payload.length) - 4;
+  const at = webSocketFrameRoom - headLength(payload.length) - 4;
   writeHead(bytes.subarray(at), opcode, payload.length, 0x80);
-  bytes.set(key, frameRoom - 4);
+  bytes.set(key, webSocketFrameRoom - 4);
   return bytes.subarray(at);
 }
 
 /** A frame of a server. */
-export function serverFrame(opcode: number, payload: Uint8Array): Uint8Array<ArrayBuffer> {
+export function webSocketServerFrame(opcode: number, payload: Uint8Array): Uint8Array<ArrayBuffer> {
   const length = headLength(payload.length);
   const bytes = new Uint8Array(length + payload.length);
   writeHead(bytes, opcode, payload.length, 0);
@@ -178,7 +179,7 @@ export function serverFrame(opcode: number, payload: Uint8Array): Uint8Array<Arr
 }
 
 /** The payload of a close frame (RFC 6455, section 5.5.1). */
-export function closePayload(code: number, reason = ""): Uint8Array<ArrayBuffer> {
+export function webSocketClosePayload(code: number, reason = ""): Uint8Array<ArrayBuffer> {
   const text = new TextEncoder().encode(reason).subarray(0, mostControl - 2);
   const bytes = new Uint8Array(2 + text.length);
   bytes[0] = code >> 8;
@@ -262,13 +263,6 @@ function writeHead(bytes: Uint8Array<ArrayBuffer>, opcode: number, length: numbe
     view.setUint32(2, Math.floor(length / 0x1_0000_0000));
     view.setUint32(6, length % 0x1_0000_0000);
   }
-}
-
-function joined(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(a.length + b.length);
-  bytes.set(a);
-  bytes.set(b, a.length);
-  return bytes;
 }
 
 const none = new Uint8Array(0);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { dns } from "../../../src/wire/mod.ts";
+import { decodeDnsMessage, dnsFrameDecoder, encodeDnsMessage } from "../../../src/dns/mod.ts";
+import { decodeDnsHeader } from "../../../src/dns/messages/dns_message.ts";
 import { decoding, type FuzzTarget, refusedOr } from "../fuzz_target.ts";
 
 /** Messages of DNS. */
@@ -22,12 +23,12 @@ export const dnsTargets: readonly FuzzTarget[] = [{
     ...["\x3f", "\xff\xff"],
   ],
   laws: (input) => {
-    decoding(dns.frameDecoder(), input);
-    refusedOr(() => dns.decodeHeader(input));
-    const read = refusedOr(() => dns.decodeMessage(input));
+    decoding(dnsFrameDecoder(), input);
+    refusedOr(() => decodeDnsHeader(input));
+    const read = refusedOr(() => decodeDnsMessage(input));
     if (!read) return;
     assert.ok(read.used >= 12 && read.used <= input.length);
     // What was read can be written, and is the same then.
-    assert.deepEqual(dns.decodeMessage(dns.encodeMessage(read.value))?.value, read.value);
+    assert.deepEqual(decodeDnsMessage(encodeDnsMessage(read.value))?.value, read.value);
   },
 }];

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { HpackDecoder, HpackEncoder } from "../../../src/wire/http2/hpack.ts";
-import { Http2Session, konnectivity, readMessageHead, sshMux, sshPackets } from "../../../src/wire/mod.ts";
+import { Http2Session, readMessageHead } from "../../../src/wire/mod.ts";
+import { decodePacket, encodePacket } from "../../../src/konnectivity/packets.ts";
+import { decodeSshMuxAnswer } from "../../../src/ssh/openssh/ssh_mux.ts";
+import { readSshPackets, sshPacketSize } from "../../../src/ssh/openssh/ssh_packets.ts";
 import { clientPreface } from "../../../src/wire/http2/http2_frames.ts";
 import { type Bytes, decoding, type FuzzTarget, inPieces, refusedOr } from "../fuzz_target.ts";
 import { forwardReading, readAll, type Reading, spdyReading, webSocketReading } from "../readings.ts";
@@ -128,11 +131,11 @@ export const frameTargets: readonly FuzzTarget[] = [
       if (input.length >= 5) {
         const { length } = readMessageHead(input, 0);
         // A message is read where its head says that it ends, and junk behind a head is junk.
-        refusedOr(() => konnectivity.decodePacket(input.slice(5, 5 + length)));
+        refusedOr(() => decodePacket(input.slice(5, 5 + length)));
       }
-      const packet = refusedOr(() => konnectivity.decodePacket(input));
+      const packet = refusedOr(() => decodePacket(input));
       if (!packet || packet.type === "unknown") return;
-      assert.deepEqual(konnectivity.decodePacket(konnectivity.encodePacket(packet)), packet);
+      assert.deepEqual(decodePacket(encodePacket(packet)), packet);
     },
   },
   {
@@ -145,11 +148,11 @@ export const frameTargets: readonly FuzzTarget[] = [
       "\x00\x00\x00\x00",
     ],
     laws: (input) => {
-      decoding(sshMux.decodeAnswer, input);
-      sshPackets.packetSize(input);
+      decoding(decodeSshMuxAnswer, input);
+      sshPacketSize(input);
       let bytes = 0;
       const used = refusedOr(() =>
-        sshPackets.readPackets(input.slice(), (_type, payload) => {
+        readSshPackets(input.slice(), (_type, payload) => {
           bytes += payload.length;
         })
       );

@@ -3,11 +3,17 @@ import {
   ChunkedDecoder,
   decodeRequestHead,
   decodeResponseHead,
+  decodeSocks4Reply,
+  decodeSocks4Request,
+  decodeSocks5Choice,
+  decodeSocks5Credentials,
+  decodeSocks5Greeting,
+  decodeSocks5Reply,
+  decodeSocks5Request,
+  decodeSocks5Verdict,
   requestFraming,
   requestTarget,
   responseFraming,
-  socks4,
-  socks5,
 } from "../../../src/wire/mod.ts";
 import { type Bytes, decoding, type FuzzTarget, inPieces, refusedOr } from "../fuzz_target.ts";
 
@@ -25,14 +31,14 @@ export const proxyTargets: readonly FuzzTarget[] = [
       "a.b",
     ],
     laws: (input) => {
-      decoding(socks4.decodeRequest, input);
-      decoding(socks4.decodeReply, input);
-      decoding(socks5.decodeGreeting, input);
-      decoding(socks5.decodeChoice, input);
-      decoding(socks5.decodeCredentials, input);
-      decoding(socks5.decodeVerdict, input);
-      decoding(socks5.decodeRequest, input);
-      decoding(socks5.decodeReply, input);
+      decoding(decodeSocks4Request, input);
+      decoding(decodeSocks4Reply, input);
+      decoding(decodeSocks5Greeting, input);
+      decoding(decodeSocks5Choice, input);
+      decoding(decodeSocks5Credentials, input);
+      decoding(decodeSocks5Verdict, input);
+      decoding(decodeSocks5Request, input);
+      decoding(decodeSocks5Reply, input);
     },
   },
   {

@@ -5,7 +5,7 @@ import { refreshTokens } from "../../../src/signin/oidc_refresh.ts";
 import { SignInCallback } from "../../../src/signin/sign_in_callback.ts";
 import { isFresh, readClaims } from "../../../src/signin/sign_in_claims.ts";
 import { PosternError } from "../../../src/words/mod.ts";
-import { decodePem, encodePem, readCertificate } from "../../../src/wire/x509/x509.ts";
+import { decodePem, encodePem, readCertificate } from "../../../src/konnectivity/server/x509.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";
 import { recordingLog } from "../../support/recording_log.ts";

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { configError, formatProblems, isError, masked, parseDocument } from "../../../src/config/mod.ts";
 import { pacFile, parseRouteLines, Router } from "../../../src/routing/mod.ts";
-import { matchesKnownHost, parseKnownHosts, parsePublicKey, sshConfig } from "../../../src/wire/mod.ts";
+import { matchesKnownHost } from "../../../src/ssh/host_keys/known_host_names.ts";
+import { parseKnownHosts } from "../../../src/ssh/host_keys/known_hosts.ts";
+import { parsePublicKey } from "../../../src/ssh/keys/ssh_keys.ts";
+import { parseSshConfig } from "../../../src/ssh/config/language/ssh_config_lines.ts";
 import { SshConfigWorld } from "../../support/ssh_config_world.ts";
 import { everything, worldContext } from "../../unit/config/schema_cases.ts";
 import { type Bytes, type FuzzTarget, refusedOr, textOf } from "../fuzz_target.ts";
@@ -30,7 +33,7 @@ export const textTargets: readonly FuzzTarget[] = [
       const text = textOf(input);
       const lines = text.split("\n").length;
       let last = 0;
-      for (const { line, keyword, fault } of sshConfig.parseSshConfig(text)) {
+      for (const { line, keyword, fault } of parseSshConfig(text)) {
         assert.ok(line > last && line <= lines && (keyword !== "" || fault !== undefined));
         last = line;
       }

@@ -132,7 +132,7 @@ const unusable: {
   {
     name: "whose pointer is no JSON",
     spoil: (place) => values(place).set('["catalogue","main"]', Uint8Array.of(1, 2)),
-    says: /it is damaged: it holds something that is no JSON/,
+    says: /it is damaged: it holds something that is not JSON/,
     aside: "damaged-20260101T000000Z",
   },
   {

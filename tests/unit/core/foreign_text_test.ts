@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import { hexText, jsonIn, plainText } from "../../../src/core/mod.ts";
+import {
+  escapedMarkup,
+  hexText,
+  jsonIn,
+  percentDecoded,
+  plainText,
+  withEscapes,
+} from "../../../src/core/mod.ts";
 
 Deno.test("jsonIn() gives nothing of what is no JSON", () => {
   assert.deepEqual(jsonIn('{"a":[1]}'), { a: [1] });
@@ -15,4 +22,17 @@ Deno.test("plainText() leaves nothing that could write over a terminal, and not 
   assert.equal(plainText("a \x1b[2Jb\r\nc\u00e9"), "a ?[2Jb??c?");
   assert.equal(plainText("x".repeat(1000)).length, 200);
   assert.equal(plainText("abc", { limit: 2 }), "ab");
+});
+
+Deno.test("percentDecoded() gives nothing of an escape that encodes nothing", () => {
+  assert.equal(percentDecoded("a%20b%C3%A4"), "a bä");
+  for (const text of ["%", "%zz", "%ff"]) assert.equal(percentDecoded(text), undefined);
+});
+
+Deno.test("withEscapes() writes each of the characters by its number", () => {
+  assert.equal(withEscapes("a\u2028b\u202e", /[\u2028-\u202e]/g), "a\\u2028b\\u202e");
+});
+
+Deno.test("escapedMarkup() leaves nothing that ends a text or an attribute", () => {
+  assert.equal(escapedMarkup(`<a b="c">&'`), "&#60;a b=&#34;c&#34;&#62;&#38;&#39;");
 });

@@ -3,7 +3,14 @@ import { Deadlines, Messages } from "../../../src/core/mod.ts";
 import { PosternError } from "../../../src/words/mod.ts";
 import { type DnsAnswers, type DnsDeps, serveDnsDatagrams, serveDnsStream } from "../../../src/dns/mod.ts";
 import type { DnsOutcome } from "../../../src/dns/dns_reply.ts";
-import { dns } from "../../../src/wire/mod.ts";
+import {
+  decodeDnsMessage,
+  dnsFrameDecoder,
+  type DnsMessage,
+  encodeDnsFrame,
+  encodeDnsMessage,
+} from "../../../src/dns/mod.ts";
+import type { DnsType } from "../../../src/dns/messages/dns_records.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { memoryPair } from "../../support/memory_conn.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";
@@ -37,7 +44,7 @@ const answers: DnsAnswers = {
   },
 };
 
-const plain: dns.DnsMessage = {
+const plain: DnsMessage = {
   id: 7,
   isResponse: false,
   opcode: 0,
@@ -54,7 +61,7 @@ const plain: dns.DnsMessage = {
   additionals: [],
 };
 
-function query(name: string, type: dns.DnsType = "A", more: Partial<dns.DnsMessage> = {}): dns.DnsMessage {
+function query(name: string, type: DnsType = "A", more: Partial<DnsMessage> = {}): DnsMessage {
   return { ...plain, questions: [{ name, type, class: 1 }], ...more };
 }
 
@@ -65,7 +72,7 @@ interface Serving extends AsyncDisposable {
   readonly outcomes: DnsOutcome[];
   send(bytes: Uint8Array<ArrayBuffer>): Promise<void>;
   receive(): Promise<Uint8Array<ArrayBuffer>>;
-  ask(message: dns.DnsMessage): Promise<dns.DnsMessage>;
+  ask(message: DnsMessage): Promise<DnsMessage>;
 }
 
 async function serving(): Promise<Serving> {
@@ -90,8 +97,8 @@ async function serving(): Promise<Serving> {
     send,
     receive,
     async ask(message) {
-      await send(dns.encodeMessage(message));
-      return dns.decodeMessage(await receive())?.value ?? assert.fail("half an answer");
+      await send(encodeDnsMessage(message));
+      return decodeDnsMessage(await receive())?.value ?? assert.fail("half an answer");
     },
     async [Symbol.asyncDispose]() {
       stop.abort();
@@ -101,7 +108,7 @@ async function serving(): Promise<Serving> {
   };
 }
 
-const asked: { name: string; query: dns.DnsMessage; rcode: number; answers?: number; soa?: boolean }[] = [
+const asked: { name: string; query: DnsMessage; rcode: number; answers?: number; soa?: boolean }[] = [
   { name: "a name that is there", query: query("web.example"), rcode: 0, answers: 1 },
   { name: "one that is found later", query: query("later.example"), rcode: 0, answers: 1 },
   { name: "another type of it", query: query("web.example", "AAAA"), rcode: 0, soa: true },
@@ -174,21 +181,21 @@ for (
   Deno.test(`serveDnsDatagrams() keeps to a size of ${size ?? "no word"}`, async () => {
     await using server = await serving();
     const more = size === undefined ? {} : { edns: { ...edns, size } };
-    await server.send(dns.encodeMessage(query("many.example", "A", more)));
+    await server.send(encodeDnsMessage(query("many.example", "A", more)));
     const bytes = await server.receive();
     assert(bytes.length <= Math.min(4096, Math.max(512, size ?? 0)));
-    assert.equal(dns.decodeMessage(bytes)?.value.isTruncated, isTruncated);
+    assert.equal(decodeDnsMessage(bytes)?.value.isTruncated, isTruncated);
   });
 }
 
 Deno.test("serveDnsDatagrams() answers junk at most with FORMERR, and goes on", async () => {
   await using server = await serving();
-  const whole = dns.encodeMessage(query("web.example"));
+  const whole = encodeDnsMessage(query("web.example"));
   const junk = [
     new Uint8Array(),
     Uint8Array.of(1),
     whole.subarray(0, 11),
-    dns.encodeMessage(query("web.example", "A", { isResponse: true })),
+    encodeDnsMessage(query("web.example", "A", { isResponse: true })),
     new Uint8Array(5000),
   ];
   for (const bytes of junk) await server.send(bytes);
@@ -200,7 +207,7 @@ Deno.test("serveDnsDatagrams() answers junk at most with FORMERR, and goes on", 
   ];
   for (const bytes of broken) {
     await server.send(bytes);
-    assert.equal(dns.decodeMessage(await server.receive())?.value.rcode, 1);
+    assert.equal(decodeDnsMessage(await server.receive())?.value.rcode, 1);
   }
   assert.equal((await server.ask(query("web.example"))).rcode, 0);
   assert.deepEqual(server.outcomes, [
@@ -212,17 +219,17 @@ Deno.test("serveDnsDatagrams() answers junk at most with FORMERR, and goes on", 
 
 Deno.test("serveDnsDatagrams() gives up an answer that does not come, and answers others meanwhile", async () => {
   await using server = await serving();
-  await server.send(dns.encodeMessage(query("never.example")));
+  await server.send(encodeDnsMessage(query("never.example")));
   assert.equal((await server.ask(query("web.example"))).rcode, 0);
   await server.clock.advance(4000);
-  const late = dns.decodeMessage(await server.receive())?.value;
+  const late = decodeDnsMessage(await server.receive())?.value;
   assert.deepEqual([late?.rcode, late?.questions[0]?.name], [2, "never.example"]);
   assert.equal(server.clock.waiting, 0);
 });
 
 Deno.test("serveDnsDatagrams() lets only so many wait, and so many come in a second", async () => {
   await using server = await serving();
-  const never = dns.encodeMessage(query("never.example"));
+  const never = encodeDnsMessage(query("never.example"));
   for (let count = 0; count < 600; count++) await server.send(never);
   await server.clock.advance(0);
   assert.equal(server.outcomes.filter((outcome) => outcome === "dropped").length, 600 - 512);
@@ -230,7 +237,7 @@ Deno.test("serveDnsDatagrams() lets only so many wait, and so many come in a sec
   for (let count = 0; count < 512; count++) await server.receive();
   assert.equal((await server.ask(query("web.example"))).rcode, 0);
   const before = server.outcomes.length;
-  const web = dns.encodeMessage(query("web.example"));
+  const web = encodeDnsMessage(query("web.example"));
   for (let count = 0; count < 20_100; count++) {
     await server.send(web);
     if (count % 100 === 0) await server.clock.advance(0);
@@ -254,10 +261,10 @@ function stream() {
   const served = serveDnsStream(server, new Messages(server), deps, options);
   const messages = new Messages(client);
   const receive = async () => {
-    const frame = await messages.read(dns.frameDecoder());
-    return frame && dns.decodeMessage(frame)?.value;
+    const frame = await messages.read(dnsFrameDecoder());
+    return frame && decodeDnsMessage(frame)?.value;
   };
-  const send = (message: dns.DnsMessage) => client.write(dns.encodeFrame(dns.encodeMessage(message)));
+  const send = (message: DnsMessage) => client.write(encodeDnsFrame(encodeDnsMessage(message)));
   return { clock, client, served, send, receive, draining };
 }
 

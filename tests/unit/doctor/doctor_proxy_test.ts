@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import "../../../src/clusters/mod.ts";
-import { proxyWayFindings } from "../../../src/doctor/doctor_proxy.ts";
+import { proxyPathFindings } from "../../../src/doctor/doctor_proxy.ts";
 import { MemoryWorld } from "../../support/memory_world.ts";
 import { WebServer } from "../../support/web_server.ts";
 
@@ -27,7 +27,7 @@ const cases = [
 ];
 
 for (const { name, proxy, says } of cases) {
-  Deno.test(`proxyWayFindings() where HTTP_PROXY is ${name}`, async () => {
+  Deno.test(`proxyPathFindings() where HTTP_PROXY is ${name}`, async () => {
     const world = new MemoryWorld({ env: { HTTP_PROXY: proxy } });
     const { network } = world;
     await using _site = new WebServer(
@@ -38,7 +38,7 @@ for (const { name, proxy, says } of cases) {
       network.listen({ host: "192.0.2.1", port: 3128 }),
       () => ({ status: 200 }),
     );
-    const found = await Array.fromAsync(proxyWayFindings(world, ["http://192.0.2.2/"], { signal }));
+    const found = await Array.fromAsync(proxyPathFindings(world, ["http://192.0.2.2/"], { signal }));
     assert.match(found.map(({ state, detail }) => `${state}: ${detail}`).join("\n"), says);
     assert.doesNotMatch(JSON.stringify(found), /s3cret/);
   });

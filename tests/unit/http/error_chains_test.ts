@@ -7,7 +7,7 @@ import { Konnectivity } from "../../../src/transports/konnectivity.ts";
 import { KubeClient } from "../../../src/kube/api/kube_client.ts";
 import { readKubeConfig } from "../../../src/kube/api/kube_config.ts";
 import { reachingThrough } from "../../../src/ssh/hops/reach_ssh_host.ts";
-import { connectSsh, type SshWay } from "../../../src/ssh/session/connect_ssh.ts";
+import { connectSsh, type SshReach } from "../../../src/ssh/session/connect_ssh.ts";
 import type { SshHost } from "../../../src/ssh/config/ssh_host.ts";
 import { socketError } from "../../../src/runtime/network/socket_error.ts";
 import { tlsError } from "../../../src/runtime/tls/tls_error.ts";
@@ -97,7 +97,7 @@ async function askSsh(way: Way): Promise<unknown> {
     deps,
     reach: (options: { signal: AbortSignal }) => reach(host as SshHost, options),
   };
-  return await connectSsh(whole as unknown as SshWay, { signal });
+  return await connectSsh(whole as unknown as SshReach, { signal });
 }
 
 const chains: readonly {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Conn, Messages, Tasks } from "../../../src/core/mod.ts";
 import { type ErrorCode, PosternError } from "../../../src/words/mod.ts";
-import { decodeRequestHead, socks5 } from "../../../src/wire/mod.ts";
+import { decodeRequestHead, decodeSocks5Greeting, decodeSocks5Request } from "../../../src/wire/mod.ts";
 import { Direct } from "../../../src/transports/mod.ts";
 import { type ProxySettings, UpstreamProxy } from "../../../src/http/mod.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
@@ -63,9 +63,9 @@ function answering(network: MemoryNetwork, answer: string): AsyncDisposable {
 /** A SOCKS5 proxy that lets everyone in and gives one answer. */
 function replying(network: MemoryNetwork, reply: readonly number[]): AsyncDisposable {
   return scripted(network, async (conn, messages) => {
-    await messages.read(socks5.decodeGreeting);
+    await messages.read(decodeSocks5Greeting);
     await conn.write(Uint8Array.of(5, 0));
-    await messages.read(socks5.decodeRequest);
+    await messages.read(decodeSocks5Request);
     await conn.write(new Uint8Array(reply));
   });
 }

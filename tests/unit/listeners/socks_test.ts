@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ErrorDetail, PosternError } from "../../../src/words/mod.ts";
 import { Authenticator, serveHttp, serveMixed, serveSocks } from "../../../src/listeners/mod.ts";
-import { socks5 } from "../../../src/wire/mod.ts";
+import { encodeSocks5Credentials } from "../../../src/wire/mod.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import {
   bytesOf,
@@ -195,7 +195,7 @@ Deno.test("serveMixed() takes the right password and tells the dial who it is", 
   });
   await client.write(fromHex("05020002"));
   assert.equal(toHex(await readExactly(client, 2)), "0502");
-  await client.write(socks5.encodeCredentials({ user: "me", password: "secret" }));
+  await client.write(encodeSocks5Credentials({ user: "me", password: "secret" }));
   assert.equal(toHex(await readExactly(client, 2)), "0100");
   await client.write(fromHex(toName));
   assert.equal((await dials.nth(0)).request.user, "me");
@@ -206,12 +206,12 @@ Deno.test("serveMixed() takes the right password and tells the dial who it is", 
 const wrong = [
   {
     name: "a wrong password",
-    hello: ["050102", toHex(socks5.encodeCredentials({ user: "me", password: "x" }))],
+    hello: ["050102", toHex(encodeSocks5Credentials({ user: "me", password: "x" }))],
     reply: "05020101",
   },
   {
     name: "an unknown user",
-    hello: ["050102", toHex(socks5.encodeCredentials({ user: "x", password: "secret" }))],
+    hello: ["050102", toHex(encodeSocks5Credentials({ user: "x", password: "secret" }))],
     reply: "05020101",
   },
   { name: "a client that offers no password", hello: ["050100"], reply: "05ff" },

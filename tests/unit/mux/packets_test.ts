@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import type { Conn } from "../../../src/core/mod.ts";
-import type { konnectivity } from "../../../src/wire/mod.ts";
+import type { Packet } from "../../../src/konnectivity/packets.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { readAll } from "../../support/memory_conn.ts";
 import { memoryAnswer, packetPair } from "../../support/packet_pair.ts";
 import { patternBytes } from "../../support/pattern_bytes.ts";
 
-type Said = Exclude<konnectivity.Packet, { type: "unknown" }>;
+type Said = Exclude<Packet, { type: "unknown" }>;
 
 const { signal } = new AbortController();
 const somewhere = { host: "a.test", port: 80 };

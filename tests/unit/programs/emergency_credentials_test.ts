@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createMessage, encrypt, generateKey, readKey } from "openpgp";
 import { readConfig } from "../../../src/plan/mod.ts";
-import { emergencyCredentials } from "../../../src/programs/mod.ts";
+import { fetchEmergencyCredentials } from "../../../src/programs/mod.ts";
 import { showConfig } from "../../../src/instance/mod.ts";
 import { emergencyObjectName } from "../../../src/emergency/mod.ts";
 import { type ErrorCode, PosternError } from "../../../src/words/mod.ts";
@@ -73,7 +73,7 @@ async function search({ buckets, env = {}, config = "", files = {}, modes = {}, 
   }
   const said: string[] = [];
   const say = (note: string) => Promise.resolve(void said.push(note));
-  const outcome = await emergencyCredentials(world, { clusterId: "c-lab", log, say }, { signal }).then(
+  const outcome = await fetchEmergencyCredentials(world, { clusterId: "c-lab", log, say }, { signal }).then(
     ({ text, notes }) => ({ text, notes }),
     (error: unknown) => error instanceof PosternError ? error : assert.fail(String(error)),
   );
@@ -83,7 +83,7 @@ async function search({ buckets, env = {}, config = "", files = {}, modes = {}, 
 
 const byEnvironment = { KHARON_PASSBOLT_KEY: alice.privateKey, KHARON_PASSBOLT_PASSPHRASE: passphrase };
 
-Deno.test("emergencyCredentials() asks one bucket after the other, and tells of those that failed", async () => {
+Deno.test("fetchEmergencyCredentials() asks one bucket after the other, and tells of those that failed", async () => {
   const { outcome, requests } = await search({
     buckets: { first: denied, second: missing, third: found, fourth: found },
     env: byEnvironment,
@@ -136,7 +136,7 @@ const ways: readonly {
   },
 ];
 for (const { name, lab, asks } of ways) {
-  Deno.test(`emergencyCredentials() unlocks the key of ${name}`, async () => {
+  Deno.test(`fetchEmergencyCredentials() unlocks the key of ${name}`, async () => {
     const { outcome, asked } = await search({ buckets: { one: found }, ...lab });
     assert.ok("text" in outcome, String(outcome));
     assert.equal(asked.length, asks.length);
@@ -147,7 +147,7 @@ for (const { name, lab, asks } of ways) {
   });
 }
 
-Deno.test("emergencyCredentials() says which secrets others may read, and goes on", async () => {
+Deno.test("fetchEmergencyCredentials() says which secrets others may read, and goes on", async () => {
   const { outcome, said } = await search({
     buckets: { one: found },
     config: "  privateKeyFile: /alice.asc\n  passphraseFile: /pass\n",
@@ -157,7 +157,7 @@ Deno.test("emergencyCredentials() says which secrets others may read, and goes o
   assert.deepEqual(said, ['others may read "/pass": chmod 600 it']);
 });
 
-Deno.test("emergencyCredentials() asks nobody for a passphrase where there is nothing to open", async () => {
+Deno.test("fetchEmergencyCredentials() asks nobody for a passphrase where there is nothing to open", async () => {
   const { outcome, asked } = await search({ buckets: { one: missing }, typed: ["/alice.asc", passphrase] });
   assert.ok(outcome instanceof PosternError);
   assert.deepEqual(asked, []);
@@ -217,7 +217,7 @@ const failures: readonly {
   },
 ];
 for (const { name, lab, code, says } of failures) {
-  Deno.test(`emergencyCredentials() fails with ${code} for ${name}`, async () => {
+  Deno.test(`fetchEmergencyCredentials() fails with ${code} for ${name}`, async () => {
     const { outcome } = await search(lab);
     assert.ok(outcome instanceof PosternError);
     assert.equal(outcome.code, code, outcome.message);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readConfig } from "../../../src/plan/mod.ts";
 import {
+  appliedDelegation,
   appliedDnsFiles,
-  appliedWish,
   applyCommand,
   applyDns,
   cleanUp,
@@ -19,7 +19,7 @@ import { recordingLog } from "../../support/recording_log.ts";
 
 const { signal } = new AbortController();
 const server = { host: "127.0.0.1", port: 1053 };
-const wish = { server, domains: ["corp.example", "svc"] };
+const delegation = { server, domains: ["corp.example", "svc"] };
 const dropIn = "/etc/systemd/resolved.conf.d/postern.conf";
 const delegate = "/etc/systemd/dns-delegate.d/postern.dns-delegate";
 
@@ -55,12 +55,12 @@ for (
 ) {
   Deno.test(`applyDns() and undoDns() do what ${name} needs, and undo it`, async () => {
     const { world, ran } = machine({ version: version ?? 0, platform: platform ?? "linux" });
-    assert.deepEqual(await applyDns(world, wish, { signal }), { written: paths, removed: [] });
-    assert.deepEqual(appliedWish(await appliedDnsFiles(world)), wish);
+    assert.deepEqual(await applyDns(world, delegation, { signal }), { written: paths, removed: [] });
+    assert.deepEqual(appliedDelegation(await appliedDnsFiles(world)), delegation);
     const restart = "systemctl try-reload-or-restart systemd-resolved.service";
     assert.equal(ran.includes(restart), restarts);
     ran.length = 0;
-    assert.deepEqual(await applyDns(world, wish, { signal }), { written: [], removed: [] });
+    assert.deepEqual(await applyDns(world, delegation, { signal }), { written: [], removed: [] });
     assert.equal(ran.includes(restart), false, "nothing has changed");
     assert.deepEqual(await undoDns(world, { signal }), { written: [], removed: paths });
     assert.equal(ran.includes(restart), restarts);
@@ -70,47 +70,47 @@ for (
 
 Deno.test("applyDns() takes away what an older systemd needed", async () => {
   const { world } = machine();
-  await applyDns(world, wish, { signal });
+  await applyDns(world, delegation, { signal });
   world.process.run = machine({ version: 260 }).world.process.run;
-  assert.deepEqual(await applyDns(world, wish, { signal }), { written: [delegate], removed: [dropIn] });
+  assert.deepEqual(await applyDns(world, delegation, { signal }), { written: [delegate], removed: [dropIn] });
 });
 
 Deno.test("applyDns() keeps to the kind of file that is there where it may not ask systemctl", async () => {
   const { world } = machine({ version: 260 });
-  await applyDns(world, wish, { signal });
+  await applyDns(world, delegation, { signal });
   world.process.run = machine({ version: 0 }).world.process.run;
-  await assert.rejects(applyDns(world, { ...wish, domains: ["other"] }, { signal }), /read its files/);
+  await assert.rejects(applyDns(world, { ...delegation, domains: ["other"] }, { signal }), /read its files/);
   assert.deepEqual((await appliedDnsFiles(world)).map(({ path }) => path), [delegate]);
 });
 
 Deno.test("applyDns() writes what it can without systemctl, and says what to run", async () => {
   const { world } = machine({ version: 0 });
   await assert.rejects(
-    applyDns(world, wish, { signal }),
+    applyDns(world, delegation, { signal }),
     (error) =>
       error instanceof PosternError && /Cannot have systemd-resolved read its files/.test(error.message) &&
       /the files are as they should be; run: systemctl/.test(error.hint ?? ""),
   );
-  assert.deepEqual(appliedWish(await appliedDnsFiles(world)), wish);
+  assert.deepEqual(appliedDelegation(await appliedDnsFiles(world)), delegation);
   const failing = machine({ code: 1 }).world;
-  await assert.rejects(applyDns(failing, wish, { signal }), /its files: it failed$/);
+  await assert.rejects(applyDns(failing, delegation, { signal }), /its files: it failed$/);
 });
 
 Deno.test("applyDns() leaves a file of somebody else, and Windows, alone", async () => {
   const { world } = machine();
   world.files.put(dropIn, "[Resolve]\n");
-  await assert.rejects(applyDns(world, wish, { signal }), /postern has not written it/);
+  await assert.rejects(applyDns(world, delegation, { signal }), /postern has not written it/);
   assert.deepEqual(await undoDns(world, { signal }), { written: [], removed: [] });
   assert.equal(await world.files.readText(dropIn), "[Resolve]\n");
   await assert.rejects(
-    applyDns(machine({ platform: "windows" }).world, wish, { signal }),
+    applyDns(machine({ platform: "windows" }).world, delegation, { signal }),
     /only prints them/,
   );
 });
 
 Deno.test("nrptCommands() needs port 53", () => {
-  assert.throws(() => nrptCommands(wish), /port 1053/);
-  const { make, undo } = nrptCommands({ ...wish, server: { ...server, port: 53 } });
+  assert.throws(() => nrptCommands(delegation), /port 1053/);
+  const { make, undo } = nrptCommands({ ...delegation, server: { ...server, port: 53 } });
   assert.match(
     make.join(),
     /-Namespace "corp\.example","\.corp\.example","svc","\.svc" -NameServers "127\.0\.0\.1"/,
@@ -119,7 +119,7 @@ Deno.test("nrptCommands() needs port 53", () => {
 });
 
 Deno.test("applyCommand() needs no configuration", () => {
-  const six = { ...wish, server: { host: "::1", port: 53 } };
+  const six = { ...delegation, server: { host: "::1", port: 53 } };
   assert.equal(
     applyCommand(six),
     "sudo postern dns --apply --server [::1]:53 --domain corp.example --domain svc",
@@ -128,7 +128,7 @@ Deno.test("applyCommand() needs no configuration", () => {
 
 Deno.test("cleanUp() removes files that lead to nobody, and no others", async () => {
   const { world } = machine();
-  await applyDns(world, wish, { signal });
+  await applyDns(world, delegation, { signal });
   const listening = world.network.listen(server);
   assert.deepEqual(await cleanUp(world, { signal }), { written: [], removed: [] });
   listening.close();
@@ -138,23 +138,24 @@ Deno.test("cleanUp() removes files that lead to nobody, and no others", async ()
 Deno.test("repairDns() mends what an earlier door has left, and says what to run where it may not", async () => {
   const { world } = machine();
   const log = recordingLog();
-  const repair = (wish: Parameters<typeof repairDns>[1]) => repairDns(world, wish, { log, signal });
-  await repair(wish);
+  const repair = (delegation: Parameters<typeof repairDns>[1]) =>
+    repairDns(world, delegation, { log, signal });
+  await repair(delegation);
   assert.deepEqual(await appliedDnsFiles(world), [], "what nobody has applied is not applied");
-  await applyDns(world, wish, { signal });
-  await repair({ ...wish, domains: ["svc", "corp.example"] });
+  await applyDns(world, delegation, { signal });
+  await repair({ ...delegation, domains: ["svc", "corp.example"] });
   assert.deepEqual(log.lines, [], "the same in another order");
   const moved = { server: { ...server, port: 1054 }, domains: ["corp.example"] };
   await using other = world.network.listen(server);
   await repair(moved);
   assert.deepEqual(
-    appliedWish(await appliedDnsFiles(world)),
-    wish,
+    appliedDelegation(await appliedDnsFiles(world)),
+    delegation,
     "another door is there, whose files they are",
   );
   other.close();
   await repair(moved);
-  assert.deepEqual(appliedWish(await appliedDnsFiles(world)), moved);
+  assert.deepEqual(appliedDelegation(await appliedDnsFiles(world)), moved);
   const denied = new PosternError("not_allowed", "Cannot write: permission denied");
   const { remove } = world.files;
   world.files.remove = () => Promise.reject(denied);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { dnsSystemFiles, type DnsWish, nrptCommands } from "../../../src/resolver/mod.ts";
+import { type DnsDelegation, dnsSystemFiles, nrptCommands } from "../../../src/resolver/mod.ts";
 
 const server = { host: "127.0.0.1", port: 53 };
 const domains = ["corp.example.net"];
 
-const hostile: readonly (DnsWish & { readonly why: RegExp })[] = [
+const hostile: readonly (DnsDelegation & { readonly why: RegExp })[] = [
   ...[
     "../zshenv",
     "..",
@@ -38,11 +38,11 @@ const hostile: readonly (DnsWish & { readonly why: RegExp })[] = [
 for (const { server, domains, why } of hostile) {
   const asked = JSON.stringify([server.host, server.port, domains.at(-1)?.slice(0, 40)]);
   Deno.test(`dnsSystemFiles() makes neither files nor commands of ${asked}`, () => {
-    const wish = { server, domains };
+    const delegation = { server, domains };
     for (const system of ["macos", "systemd-resolved"] as const) {
-      assert.throws(() => dnsSystemFiles(system, wish), { code: "config", message: why });
+      assert.throws(() => dnsSystemFiles(system, delegation), { code: "config", message: why });
     }
-    assert.throws(() => nrptCommands(wish), { code: "config", message: why });
+    assert.throws(() => nrptCommands(delegation), { code: "config", message: why });
   });
 }
 

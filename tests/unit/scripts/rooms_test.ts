@@ -51,3 +51,30 @@ Deno.test("no files import values from each other in a circle", async () => {
   assert.ok(imports.size > 500);
   assert.deepEqual(circles, []);
 });
+
+Deno.test("an exported name is declared in one file", async () => {
+  const files = new Map<string, string[]>();
+  for await (const [path, text] of sources(new URL("src/", root))) {
+    const declared = text.matchAll(
+      /^export (?:abstract |async |declare )*(?:function\*?|class|interface|type|const|let) (\w+)/gm,
+    );
+    for (const name of new Set(Array.from(declared, ([, name = ""]) => name))) {
+      files.set(name, [...files.get(name) ?? [], path]);
+    }
+  }
+  assert.ok(files.size > 1500);
+  assert.deepEqual([...files].filter(([name, paths]) => paths.length > 1 && !twice.includes(name)), []);
+});
+
+/** Names that still mean two things. */
+const twice = ["HttpClient", "PermissionKind"];
+
+async function* sources(directory: URL): AsyncGenerator<readonly [path: string, text: string]> {
+  for await (const { name, isDirectory } of Deno.readDir(directory)) {
+    if (isDirectory) yield* sources(new URL(`${name}/`, directory));
+    else if (name.endsWith(".ts")) {
+      const file = new URL(name, directory);
+      yield [file.href.slice(root.href.length), await Deno.readTextFile(file)];
+    }
+  }
+}

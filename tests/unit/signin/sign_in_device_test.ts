@@ -15,7 +15,7 @@ function waits({ server: { tokenTimes } }: SignInWorld): number[] {
 
 async function signInWithCode(signing: SignInWorld, options: { asksAnyway?: boolean } = {}) {
   const { clock } = signing.memory;
-  const asked = signIn({ ...signing.options, way: "device", ...options }, signing.parts, { signal });
+  const asked = signIn({ ...signing.options, method: "device", ...options }, signing.parts, { signal });
   await passTime(clock, asked);
   return await asked;
 }
@@ -107,7 +107,7 @@ Deno.test("signIn() by device goes on after the network was away", async () => {
   const { network } = signing.memory;
   const away = new PosternError("unreachable", "Cannot reach 127.0.0.1: no route");
   signing.server.lies.deviceAnswers = [pending];
-  const asked = signIn({ ...signing.options, way: "device" }, signing.parts, { signal });
+  const asked = signIn({ ...signing.options, method: "device" }, signing.parts, { signal });
   while (signing.said === "") await new Promise((resolve) => setTimeout(resolve, 0));
   network.faults.set("127.0.0.1", away);
   await signing.memory.clock.advance(5000);

@@ -84,13 +84,13 @@ Deno.test("signIn() renews an expired token silently, and stores what comes with
   await using signing = new SignInWorld();
   const first = await signIn(signing.options, signing.parts, { signal });
   await signing.memory.clock.advance(3_600_000);
-  const second = await signIn({ ...signing.options, way: "none" }, signing.parts, { signal });
+  const second = await signIn({ ...signing.options, method: "none" }, signing.parts, { signal });
   assert.equal(second.from, "refresh");
   assert.notEqual(second.idToken, first.idToken);
   await signing.memory.clock.advance(3_600_000);
   // The provider takes a refresh token once.
   assert.equal(
-    (await signIn({ ...signing.options, way: "none" }, signing.parts, { signal })).from,
+    (await signIn({ ...signing.options, method: "none" }, signing.parts, { signal })).from,
     "refresh",
   );
   assert.equal(signing.opened.length, 1);
@@ -154,14 +154,14 @@ Deno.test("signIn() takes no renewed token of somebody else", async () => {
   await signIn(signing.options, signing.parts, { signal });
   await signing.memory.clock.advance(3_600_000);
   signing.server.subject = "mallory";
-  const asked = signIn({ ...signing.options, way: "none" }, signing.parts, { signal });
+  const asked = signIn({ ...signing.options, method: "none" }, signing.parts, { signal });
   await assert.rejects(asked, (error) => isPosternError(error, "auth"));
 });
 
 Deno.test("signIn() asks nobody where it may not", async () => {
   await using signing = new SignInWorld({ env: { POSTERN_BROWSER: "", BROWSER: "browser" } });
   for (const way of ["none", "browser", "device"] as const) {
-    const asked = signIn({ ...signing.options, way }, signing.parts, { signal });
+    const asked = signIn({ ...signing.options, method: way }, signing.parts, { signal });
     await assert.rejects(asked, (error) => {
       assert.ok(isPosternError(error, "auth"));
       assert.equal(error.hint, "sign in once in a terminal: postern login");

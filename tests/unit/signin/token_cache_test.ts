@@ -109,7 +109,7 @@ for (const { name, entry } of commodore) {
       const token = await signing.server.idToken();
       const content = { "https://other.example.com": "x.y.z", "https://api.syn.example.com": entry(token) };
       signing.memory.files.put(`${path}/commodore/token`, JSON.stringify(content), 0o644);
-      const signedIn = await signIn({ ...signing.options, way: "none" }, signing.parts, { signal });
+      const signedIn = await signIn({ ...signing.options, method: "none" }, signing.parts, { signal });
       assert.deepEqual([signedIn.from, signedIn.idToken], ["commodore", token]);
       assert.equal(signing.server.asked, 0);
     });
@@ -122,7 +122,7 @@ Deno.test("signIn() takes what commodore stored beside an API that was written w
   const content = { "api.example.net:8443": "x.y.z", "https://api.syn.example.com": token };
   signing.memory.files.put("/home/me/.cache/commodore/token", JSON.stringify(content), 0o644);
   assert.equal(
-    (await signIn({ ...signing.options, way: "none" }, signing.parts, { signal })).from,
+    (await signIn({ ...signing.options, method: "none" }, signing.parts, { signal })).from,
     "commodore",
   );
 });
@@ -133,7 +133,7 @@ Deno.test("signIn() renews with the refresh token that commodore stored, and kee
   signing.server.refreshTokens.add("theirs");
   const content = JSON.stringify({ "https://api.syn.example.com/": { id_token, refresh_token: "theirs" } });
   signing.memory.files.put("/home/me/.cache/commodore/token", content, 0o644);
-  const silent = { ...signing.options, way: "none" } as const;
+  const silent = { ...signing.options, method: "none" } as const;
   assert.equal((await signIn(silent, signing.parts, { signal })).from, "refresh");
   assert.equal((await signIn(silent, signing.parts, { signal })).from, "cache");
   assert.equal(await signing.memory.files.readText("/home/me/.cache/commodore/token"), content);

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { PosternError } from "../../../src/words/mod.ts";
-import { socks4 } from "../../../src/wire/mod.ts";
+import {
+  decodeSocks4Reply,
+  decodeSocks4Request,
+  encodeSocks4Reply,
+  encodeSocks4Request,
+} from "../../../src/wire/mod.ts";
 import { fromHex } from "../../support/hex.ts";
 
 const cases = [
@@ -32,12 +37,12 @@ const cases = [
 ];
 
 for (const { name, hex, value } of cases) {
-  Deno.test(`socks4.decodeRequest() reads ${name}, and asks for more at every cut of it`, () => {
+  Deno.test(`decodeSocks4Request() reads ${name}, and asks for more at every cut of it`, () => {
     const bytes = fromHex(hex);
-    assert.deepEqual(socks4.decodeRequest(bytes), { value, used: bytes.length });
-    assert.deepEqual(socks4.decodeRequest(Uint8Array.of(...bytes, 9)), { value, used: bytes.length });
+    assert.deepEqual(decodeSocks4Request(bytes), { value, used: bytes.length });
+    assert.deepEqual(decodeSocks4Request(Uint8Array.of(...bytes, 9)), { value, used: bytes.length });
     for (let cut = 0; cut < bytes.length; cut++) {
-      assert.equal(socks4.decodeRequest(bytes.subarray(0, cut)), undefined);
+      assert.equal(decodeSocks4Request(bytes.subarray(0, cut)), undefined);
     }
   });
 }
@@ -50,22 +55,22 @@ for (
     { name: "a name without end", hex: `04 01 01bb 00000001 00 ${"61".repeat(256)}` },
   ]
 ) {
-  Deno.test(`socks4.decodeRequest() refuses ${name}`, () => {
+  Deno.test(`decodeSocks4Request() refuses ${name}`, () => {
     assert.throws(
-      () => socks4.decodeRequest(fromHex(hex)),
+      () => decodeSocks4Request(fromHex(hex)),
       (error) => error instanceof PosternError && error.code === "protocol",
     );
   });
 }
 
-Deno.test("socks4.encodeRequest() writes what decodeRequest() reads", () => {
+Deno.test("encodeSocks4Request() writes what decodeSocks4Request() reads", () => {
   for (const host of ["192.0.2.1", "a.example", "2001:db8::1"]) {
     const request = { command: 1, target: { host, port: 443 }, user: "me" };
-    const bytes = socks4.encodeRequest(request);
-    assert.deepEqual(socks4.decodeRequest(bytes), { value: request, used: bytes.length });
+    const bytes = encodeSocks4Request(request);
+    assert.deepEqual(decodeSocks4Request(bytes), { value: request, used: bytes.length });
   }
 });
 
-Deno.test("socks4.encodeReply() writes what decodeReply() reads", () => {
-  assert.deepEqual(socks4.decodeReply(socks4.encodeReply(0x5a)), { value: 0x5a, used: 8 });
+Deno.test("encodeSocks4Reply() writes what decodeSocks4Reply() reads", () => {
+  assert.deepEqual(decodeSocks4Reply(encodeSocks4Reply(0x5a)), { value: 0x5a, used: 8 });
 });

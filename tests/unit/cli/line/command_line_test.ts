@@ -5,7 +5,7 @@ import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
 import { pause } from "../../../../src/core/mod.ts";
 import { PosternError } from "../../../../src/words/mod.ts";
-import { type Context, defineCommand } from "../../../../src/cli/line/command.ts";
+import { type CommandContext, defineCommand } from "../../../../src/cli/line/command.ts";
 import { runCommandLine } from "../../../../src/cli/line/command_line.ts";
 import { readCommandLine } from "../../../../src/permissions/mod.ts";
 import { words } from "../../../../src/cli/line/options.ts";
@@ -32,7 +32,7 @@ const wait = defineCommand({
 });
 
 function start(world: RecordingWorld, args: readonly string[], lines: string[] = []): Promise<number> {
-  const context: Context = {
+  const context: CommandContext = {
     version: "1.2.3",
     writeLogLine: (line) => lines.push(line),
   };

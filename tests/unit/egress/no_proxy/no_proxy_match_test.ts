@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { goNoProxy, noProxyVerdicts } from "../../../../src/egress/mod.ts";
-import { requestTarget } from "../../../../src/egress/no_proxy/request_target.ts";
+import { requestOrigin } from "../../../../src/egress/no_proxy/request_origin.ts";
 import { noProxyTable } from "../../../support/no_proxy_table.ts";
 
 for (const { list, url, verdicts, newerCurl } of noProxyTable) {
@@ -33,7 +33,7 @@ const onlyGo = [
 ];
 for (const { list, url, isDirect } of onlyGo) {
   Deno.test(`goNoProxy() of ${url} with ${JSON.stringify(list)}`, () => {
-    const target = requestTarget(url);
+    const target = requestOrigin(url);
     assert.ok(target);
     assert.equal(goNoProxy(list)(target), isDirect);
   });
@@ -47,7 +47,7 @@ for (const url of ["", "example.test", "http://", "http:///x", "http://a b/", "m
 
 Deno.test("goNoProxy() looks a host up in 10,000 items", () => {
   const isDirect = goNoProxy(Array.from({ length: 10_000 }, (_, index) => `h${index}.test`).join(","));
-  const target = requestTarget("http://x.h9999.test/");
+  const target = requestOrigin("http://x.h9999.test/");
   assert.ok(target && isDirect(target));
 });
 

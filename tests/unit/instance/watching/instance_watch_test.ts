@@ -3,7 +3,7 @@ import { ConnectionTable } from "../../../../src/instance/dials/connection_table
 import { InstanceMetrics } from "../../../../src/instance/instance_metrics.ts";
 import { InstanceWatch } from "../../../../src/instance/watching/instance_watch.ts";
 import { LogTail } from "../../../../src/instance/watching/log_tail.ts";
-import type { Status, Watched, WatchedStep, WatchedWhole } from "../../../../src/control/mod.ts";
+import type { Status, WatchedStep, WatchedWhole, WatchUpdate } from "../../../../src/control/mod.ts";
 import { FakeClock, settle } from "../../../support/fake_clock.ts";
 import { memoryPair } from "../../../support/memory_conn.ts";
 import { fakePageSource } from "../../../support/page_source.ts";
@@ -54,7 +54,7 @@ function reader(watch: InstanceWatch) {
       assert.equal(value.kind, "step");
       return value;
     },
-    next: (): Promise<IteratorResult<Watched>> => messages.next(),
+    next: (): Promise<IteratorResult<WatchUpdate>> => messages.next(),
     leave: () => messages.return?.(),
   };
 }

@@ -12,7 +12,7 @@ import { PacketStream } from "../../../../src/konnectivity/packet_stream.ts";
 import { GrpcFrontend } from "../../../../src/konnectivity/client/grpc_frontend.ts";
 import type { FrontendReach } from "../../../../src/konnectivity/client/reach_frontend.ts";
 import { grpcCodes, grpcTrailers, http2Codes } from "../../../../src/wire/mod.ts";
-import { frameTypes } from "../../../../src/wire/http2/http2_frames.ts";
+import { http2FrameTypes } from "../../../../src/wire/http2/http2_frames.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { type MemoryConn, memoryPair } from "../../../support/memory_conn.ts";
 import { memoryAnswer } from "../../../support/packet_pair.ts";
@@ -96,7 +96,7 @@ function countPings(end: MemoryConn): { pings: number } {
       if (head.push(byte) < 9) continue;
       const [a = 0, b = 0, c = 0, type] = head.splice(0);
       left = a << 16 | b << 8 | c;
-      if (type === frameTypes.ping) counted.pings++;
+      if (type === http2FrameTypes.ping) counted.pings++;
     }
     return count;
   };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Dialer } from "../../../../src/world/mod.ts";
 import { PosternError } from "../../../../src/words/mod.ts";
 import { GuestDns } from "../../../../src/konnectivity/client/guest_dns.ts";
-import { dns } from "../../../../src/wire/mod.ts";
+import { dnsRcodes } from "../../../../src/dns/mod.ts";
 import { DnsServer } from "../../../support/dns_server.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { MemoryNetwork } from "../../../support/memory_network.ts";
@@ -15,7 +15,7 @@ class Lab implements AsyncDisposable {
   readonly server = new DnsServer(this.network.listen({ host: "10.96.0.10", port: 53 }), {
     "web.example": { addresses: ["192.0.2.1", "2001:db8::1", "192.0.2.2"], ttl: 20 },
     "alias.example": { addresses: ["192.0.2.3"], alias: "web.elsewhere" },
-    "broken.example": { rcode: dns.rcodes.serverFailure },
+    "broken.example": { rcode: dnsRcodes.serverFailure },
     "short.example": "ends",
     "slow.example": "silent",
     "fresh.example": { addresses: ["192.0.2.9"], ttl: 0 },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { FarName, FarNames, FarTables, Transport } from "../../../../src/core/mod.ts";
 import { PosternError } from "../../../../src/words/mod.ts";
 import type { NamesSettings } from "../../../../src/konnectivity/client/konnectivity_settings.ts";
-import { TargetNames, type Way } from "../../../../src/konnectivity/client/target_names.ts";
+import { TargetNames, type TargetPath } from "../../../../src/konnectivity/client/target_names.ts";
 import { DnsServer } from "../../../support/dns_server.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { MemoryNetwork } from "../../../support/memory_network.ts";
@@ -95,8 +95,8 @@ class Lab implements AsyncDisposable {
     };
   }
 
-  way(host: string, port = 443): Promise<Way> {
-    return this.names.way({ host, port }, { signal, onStep: (step) => this.steps.push(step) });
+  way(host: string, port = 443): Promise<TargetPath> {
+    return this.names.pathTo({ host, port }, { signal, onStep: (step) => this.steps.push(step) });
   }
 
   /** The guest's DNS is not there, or there again. */
@@ -112,12 +112,12 @@ class Lab implements AsyncDisposable {
   }
 }
 
-const far = (...hosts: string[]): Way => ({ from: "agent", hosts });
-const here = (...hosts: string[]): Way => ({ from: "here", hosts });
+const far = (...hosts: string[]): TargetPath => ({ from: "agent", hosts });
+const here = (...hosts: string[]): TargetPath => ({ from: "here", hosts });
 
 const all = { guestDNS: true, managementDNS: true, cloudDirect: true } as const;
 
-const cases: { name: string; settings?: Partial<NamesSettings>; host: string; way: Way }[] = [
+const cases: { name: string; settings?: Partial<NamesSettings>; host: string; way: TargetPath }[] = [
   { name: "an address goes to the agent as it is", settings: all, host: "10.96.1.1", way: far("10.96.1.1") },
   { name: "an IPv6 address too", settings: all, host: "fd00::1", way: far("fd00::1") },
   {
@@ -315,7 +315,7 @@ Deno.test("TargetNames lets a client go that leaves while the API is asked", asy
   await using lab = new Lab();
   lab.services.set("slow.internal", "silent");
   const leaving = new AbortController();
-  const way = lab.names.way({ host: "slow.internal", port: 1 }, { signal: leaving.signal });
+  const way = lab.names.pathTo({ host: "slow.internal", port: 1 }, { signal: leaving.signal });
   leaving.abort(new Error("left"));
   await assert.rejects(way, /left/);
 });

@@ -3,7 +3,8 @@ import type { Conn } from "../../../../src/core/mod.ts";
 import { serveAgent } from "../../../../src/konnectivity/server/agent_port.ts";
 import { Agents } from "../../../../src/konnectivity/server/agents.ts";
 import { Http2Connection } from "../../../../src/mux/mod.ts";
-import { fieldValue, grpcRequest, konnectivity } from "../../../../src/wire/mod.ts";
+import { fieldValue, grpcRequest } from "../../../../src/wire/mod.ts";
+import { konnectivityAgentPath } from "../../../../src/konnectivity/packets.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { memoryPair } from "../../../support/memory_conn.ts";
 import { recordingLog } from "../../../support/recording_log.ts";
@@ -35,7 +36,7 @@ Deno.test("serveAgent() keeps an agent through sleeps and jumps of the clock, an
   });
   await using agent = new Http2Connection(hold.conn, { role: "client", clock: new FakeClock() });
   const metadata = [["agentid", "a"]] as const;
-  const path = konnectivity.agentPath;
+  const path = konnectivityAgentPath;
   const request = grpcRequest({ path, authority: "server", scheme: "https", metadata });
   const answer = await (await agent.request(request, { signal })).answer;
   assert.equal(fieldValue(answer, "serverid"), "server");

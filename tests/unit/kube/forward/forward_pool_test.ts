@@ -6,7 +6,7 @@ import type { PosternError } from "../../../../src/words/mod.ts";
 import { neverReachedPod } from "../../../../src/kube/forward/forward_failure.ts";
 import type { ForwardLimits } from "../../../../src/kube/forward/forward_limits.ts";
 import { ForwardPool } from "../../../../src/kube/forward/forward_pool.ts";
-import { webSocket } from "../../../../src/wire/mod.ts";
+import { webSocketClosePayload, webSocketOpcodes, webSocketServerFrame } from "../../../../src/wire/mod.ts";
 import { FakeClock, settle } from "../../../support/fake_clock.ts";
 import { ForwardStandIn, type ForwardStandInOptions, PodEnds } from "../../../support/forward_stand_in.ts";
 import { readAll } from "../../../support/memory_conn.ts";
@@ -393,12 +393,12 @@ Deno.test("ForwardPool fails all forwards of a connection that is cut, with one 
 });
 
 const garbage = [
-  { name: "text", bytes: webSocket.serverFrame(webSocket.opcodes.text, bytes("hello")) },
+  { name: "text", bytes: webSocketServerFrame(webSocketOpcodes.text, bytes("hello")) },
   { name: "no WebSocket", bytes: bytes("HTTP/1.1 200 OK\r\n\r\n") },
-  { name: "no SPDY", bytes: webSocket.serverFrame(webSocket.opcodes.binary, new Uint8Array(8)) },
+  { name: "no SPDY", bytes: webSocketServerFrame(webSocketOpcodes.binary, new Uint8Array(8)) },
   {
     name: "a close",
-    bytes: webSocket.serverFrame(webSocket.opcodes.close, webSocket.closePayload(1011, "gone")),
+    bytes: webSocketServerFrame(webSocketOpcodes.close, webSocketClosePayload(1011, "gone")),
   },
 ];
 for (const { name, bytes } of garbage) {
@@ -425,9 +425,9 @@ Deno.test("ForwardPool gives what came right before a server closed", async () =
   const [number = 0] = all.api.last.pods.keys();
   all.api.last.sayRaw(
     new Uint8Array([
-      ...webSocket.serverFrame(webSocket.opcodes.binary, spdy.dataHead(number, said.length)),
-      ...webSocket.serverFrame(webSocket.opcodes.binary, said),
-      ...webSocket.serverFrame(webSocket.opcodes.close, webSocket.closePayload(1001)),
+      ...webSocketServerFrame(webSocketOpcodes.binary, spdy.dataHead(number, said.length)),
+      ...webSocketServerFrame(webSocketOpcodes.binary, said),
+      ...webSocketServerFrame(webSocketOpcodes.close, webSocketClosePayload(1001)),
     ]),
   );
   const into = new Uint8Array(20);
@@ -438,7 +438,7 @@ Deno.test("ForwardPool gives what came right before a server closed", async () =
 Deno.test("ForwardPool answers the pings of a WebSocket", async () => {
   await using all = lab();
   const conn = await all.open();
-  all.api.last.sayRaw(webSocket.serverFrame(webSocket.opcodes.ping, bytes("ping")));
+  all.api.last.sayRaw(webSocketServerFrame(webSocketOpcodes.ping, bytes("ping")));
   await conn.write(bytes("x"));
   await until(() => all.pod.ends.length > 0);
   assert.equal(await all.pod.last.read(new Uint8Array(5)), 1);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Conn, StreamedConn } from "../../../../src/core/mod.ts";
 import { ForwardV4 } from "../../../../src/kube/forward/forward_v4.ts";
-import { webSocket } from "../../../../src/wire/mod.ts";
+import { WebSocketReader } from "../../../../src/wire/mod.ts";
 import { FakeClock, settle } from "../../../support/fake_clock.ts";
 
 /** A server that says nothing but pings, as fast as it is read, and takes nothing. */
@@ -154,7 +154,7 @@ Deno.test("ForwardV4 says one message after the other, though a socket takes onl
     conn.take();
   }
   await settle();
-  const said = new webSocket.WebSocketReader("server").receive(Uint8Array.from(conn.taken));
+  const said = new WebSocketReader("server").receive(Uint8Array.from(conn.taken));
   assert.deepEqual(
     said.map((effect) => effect.kind === "data" && new TextDecoder().decode(effect.bytes.subarray(1))),
     ["first", "second"],

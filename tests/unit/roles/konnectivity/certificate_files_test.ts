@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import type { CertificatesWish } from "../../../../src/roles/konnectivity/certificate_files.ts";
+import type { CertificatesRequest } from "../../../../src/roles/konnectivity/certificate_files.ts";
 import { writeCertificates } from "../../../../src/roles/mod.ts";
-import { x509 } from "../../../../src/wire/mod.ts";
+import { decodePem, readCertificate } from "../../../../src/konnectivity/server/x509.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { MemoryFiles } from "../../../support/memory_files.ts";
 
 const day = 24 * 3600 * 1000;
-const wish: CertificatesWish = { directory: "/c", names: ["konn.example.net", "fd00::1"], days: 90 };
+const request: CertificatesRequest = { directory: "/c", names: ["konn.example.net", "fd00::1"], days: 90 };
 const leaves = [
   "/c/frontend/issued/proxy-frontend.crt",
   "/c/frontend/issued/proxy-client.crt",
@@ -16,9 +16,9 @@ const leaves = [
 
 async function made() {
   const world = { clock: new FakeClock(), files: new MemoryFiles() };
-  const written = await writeCertificates(wish, world);
+  const written = await writeCertificates(request, world);
   const read = async (path: string) =>
-    x509.readCertificate(x509.decodePem("CERTIFICATE", await world.files.readText(path)));
+    readCertificate(decodePem("CERTIFICATE", await world.files.readText(path)));
   return { ...world, written, read };
 }
 
@@ -40,7 +40,7 @@ Deno.test("writeCertificates() writes upstream's layout: two CAs, names for serv
 
 Deno.test("writeCertificates() replaces nothing that is there unless it shall", async () => {
   const { clock, files } = await made();
-  await assert.rejects(writeCertificates(wish, { clock, files }), { code: "config", hint: /--renew/ });
+  await assert.rejects(writeCertificates(request, { clock, files }), { code: "config", hint: /--renew/ });
 });
 
 const renewals = [
@@ -55,7 +55,7 @@ for (const { name, days, renews, count } of renewals) {
     const ca = await files.readText("/c/agent/issued/ca.crt");
     const key = await files.readText("/c/agent/private/proxy-agent.key");
     await clock.advance(days * day);
-    const written = await writeCertificates({ ...wish, names: [], renews }, { clock, files });
+    const written = await writeCertificates({ ...request, names: [], renews }, { clock, files });
     assert.equal(written.length, count);
     for (const { notAfter } of written) assert.equal(notAfter.getTime(), clock.date().getTime() + 90 * day);
     assert.equal(await files.readText("/c/agent/issued/ca.crt"), ca);
@@ -66,7 +66,7 @@ for (const { name, days, renews, count } of renewals) {
 
 Deno.test("writeCertificates() renews what lacks a name that is wished for", async () => {
   const { clock, files, read } = await made();
-  const written = await writeCertificates({ ...wish, names: ["new.example"], renews: "due" }, {
+  const written = await writeCertificates({ ...request, names: ["new.example"], renews: "due" }, {
     clock,
     files,
   });
@@ -77,13 +77,13 @@ Deno.test("writeCertificates() renews what lacks a name that is wished for", asy
 Deno.test("writeCertificates() gives nothing a longer life than its CA has", async () => {
   const { clock, files } = await made();
   await clock.advance(3600 * day);
-  const written = await writeCertificates({ ...wish, days: 365, renews: "due" }, { clock, files });
+  const written = await writeCertificates({ ...request, days: 365, renews: "due" }, { clock, files });
   for (const { notAfter } of written) assert.equal(notAfter.getTime(), Date.UTC(2026, 0, 1) + 3650 * day);
 });
 
 Deno.test("writeCertificates() says which file it cannot renew", async () => {
   const { clock, files } = await made();
   files.put("/c/frontend/private/proxy-client.key", "-----BEGIN EC PRIVATE KEY-----\n");
-  const asked = writeCertificates({ ...wish, renews: "all" }, { clock, files });
+  const asked = writeCertificates({ ...request, renews: "all" }, { clock, files });
   await assert.rejects(asked, { code: "config", message: /Cannot renew ".*proxy-client.crt"/ });
 });

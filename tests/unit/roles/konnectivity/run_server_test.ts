@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import type { KonnectivityServerSettings } from "../../../../src/roles/konnectivity/run_server.ts";
 import { runKonnectivityServer } from "../../../../src/roles/mod.ts";
 import { Http2Connection } from "../../../../src/mux/mod.ts";
-import { grpcRequest, konnectivity } from "../../../../src/wire/mod.ts";
+import { grpcRequest } from "../../../../src/wire/mod.ts";
+import { konnectivityProxyPath } from "../../../../src/konnectivity/packets.ts";
 import { MemoryWorld } from "../../../support/memory_world.ts";
 import { recordingLog } from "../../../support/recording_log.ts";
 
@@ -49,7 +50,7 @@ Deno.test("runKonnectivityServer() leaves the socket to the server that has foll
   const { signal } = new AbortController();
   const former = await start("former", 9000);
   const client = new Http2Connection(await network.connect({ path }, { signal }), { role: "client", clock });
-  const request = grpcRequest({ path: konnectivity.proxyPath, authority: "localhost", scheme: "http" });
+  const request = grpcRequest({ path: konnectivityProxyPath, authority: "localhost", scheme: "http" });
   const exchange = await client.request(request, { signal });
   await exchange.answer;
   former.stop.abort();

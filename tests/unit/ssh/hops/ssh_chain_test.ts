@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { demandUsable, resolveChain } from "../../../../src/ssh/hops/ssh_chain.ts";
+import { demandUsableChain, resolveChain } from "../../../../src/ssh/hops/ssh_chain.ts";
 import type { SshHost } from "../../../../src/ssh/mod.ts";
 import type { JumpSpec } from "../../../../src/ssh/config/ssh_host.ts";
 import { sshHost } from "../../../support/ssh_host.ts";
@@ -53,7 +53,7 @@ Deno.test("resolveChain() ends where each jump host has another one", async () =
   await assert.rejects(resolveChain("a", read), { code: "config" });
 });
 
-Deno.test("demandUsable() names the line that the built-in engine cannot honour", () => {
+Deno.test("demandUsableChain() names the line that the built-in engine cannot honour", () => {
   const problem = {
     severity: "blocking",
     file: "/home/me/.ssh/config",
@@ -61,8 +61,8 @@ Deno.test("demandUsable() names the line that the built-in engine cannot honour"
     option: "KnownHostsCommand",
     message: "postern does not run it",
   } as const;
-  demandUsable([host("a", { problems: [{ ...problem, severity: "note" }] })]);
-  assert.throws(() => demandUsable([host("a"), host("b", { problems: [problem] })]), {
+  demandUsableChain([host("a", { problems: [{ ...problem, severity: "note" }] })]);
+  assert.throws(() => demandUsableChain([host("a"), host("b", { problems: [problem] })]), {
     code: "config",
     message: "Cannot use ssh b: /home/me/.ssh/config:7: KnownHostsCommand: postern does not run it",
     hint: "use engine: openssh for this host",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PosternError } from "../../../../src/words/mod.ts";
 import type { Question } from "../../../../src/world/mod.ts";
-import { type Prompt, signIn } from "../../../../src/ssh/sign_in/ssh_auth.ts";
+import { type Prompt, signInToSsh } from "../../../../src/ssh/sign_in/ssh_auth.ts";
 import type { SshHost } from "../../../../src/ssh/mod.ts";
 import type { Identities, Identity } from "../../../../src/ssh/keys/ssh_identities.ts";
 import type { SignInAnswer, SignInLink } from "../../../../src/ssh/sign_in/ssh_sign_in.ts";
@@ -69,7 +69,7 @@ async function run(
     {},
 ): Promise<void> {
   const identities: Promise<Identities> = Promise.resolve({ all: keys, notes: [] });
-  await signIn(link, {
+  await signInToSsh(link, {
     host: { ...host, ...more },
     label: "ssh jump",
     identities,
@@ -90,13 +90,13 @@ const key = (label: string, more: Partial<Identity> = {}): Identity => ({
   ...more,
 });
 
-Deno.test("signIn() needs nothing where the server asks for nothing", async () => {
+Deno.test("signInToSsh() needs nothing where the server asks for nothing", async () => {
   const link = new ScriptedLink(() => success);
   await run(link);
   assert.deepEqual(link.heard, ["none"]);
 });
 
-Deno.test("signIn() offers one key after the other and signs with the one that is known", async () => {
+Deno.test("signInToSsh() offers one key after the other and signs with the one that is known", async () => {
   let offers = 0;
   const link = new ScriptedLink((heard) => {
     if (heard === "offer") return ++offers === 3 ? { kind: "key_known" } : failure("publickey");
@@ -106,7 +106,7 @@ Deno.test("signIn() offers one key after the other and signs with the one that i
   assert.deepEqual(link.heard, ["offer", "offer", "offer", "signature"]);
 });
 
-Deno.test("signIn() opens a lock only for a key that is known", async () => {
+Deno.test("signInToSsh() opens a lock only for a key that is known", async () => {
   const opened: string[] = [];
   const locked = (label: string) =>
     key(label, {
@@ -128,7 +128,7 @@ Deno.test("signIn() opens a lock only for a key that is known", async () => {
   assert.deepEqual(asked, [{ text: "Passphrase of /keys/bb: ", echo: false }]);
 });
 
-Deno.test("signIn() without anybody to ask names what would help", async () => {
+Deno.test("signInToSsh() without anybody to ask names what would help", async () => {
   const locked = key("a", {
     lock: { path: "/keys/a", opened: () => undefined, open: () => Promise.reject(new Error("nobody asked")) },
   });
@@ -142,7 +142,7 @@ Deno.test("signIn() without anybody to ask names what would help", async () => {
   });
 });
 
-Deno.test("signIn() shows whose words a question's are, and nothing that a terminal would obey", async () => {
+Deno.test("signInToSsh() shows whose words a question's are, and nothing that a terminal would obey", async () => {
   const { prompt, asked } = answering("1", "2");
   const link = new ScriptedLink((heard) => {
     if (heard === "none") return failure("keyboard-interactive");
@@ -162,7 +162,7 @@ Deno.test("signIn() shows whose words a question's are, and nothing that a termi
   assert.equal(link.heard.at(-1), 'answers ["1","2"]');
 });
 
-Deno.test("signIn() answers a server's further questions, those without a question too", async () => {
+Deno.test("signInToSsh() answers a server's further questions, those without a question too", async () => {
   const { prompt, asked } = answering("1", "2");
   const rounds = [questions("One: "), questions(), questions("Two: "), questions(), success];
   const link = new ScriptedLink((heard) =>
@@ -173,7 +173,7 @@ Deno.test("signIn() answers a server's further questions, those without a questi
   assert.deepEqual(link.heard.slice(2), ['answers ["1"]', "answers []", 'answers ["2"]', "answers []"]);
 });
 
-Deno.test("signIn() leaves a server that never stops asking", async () => {
+Deno.test("signInToSsh() leaves a server that never stops asking", async () => {
   for (const question of [[], ["Again: "], Array(40).fill("Again: ")]) {
     const { prompt, asked } = answering(...Array(100).fill("yes"));
     const link = new ScriptedLink((heard) =>
@@ -185,7 +185,7 @@ Deno.test("signIn() leaves a server that never stops asking", async () => {
   }
 });
 
-Deno.test("signIn() asks no more of who has not answered, however often the server asks", async () => {
+Deno.test("signInToSsh() asks no more of who has not answered, however often the server asks", async () => {
   const { prompt, asked } = answering(undefined, "late");
   let rounds = 0;
   const link = new ScriptedLink((heard) => {
@@ -196,13 +196,13 @@ Deno.test("signIn() asks no more of who has not answered, however often the serv
   assert.equal(asked.length, 1);
 });
 
-Deno.test("signIn() ends with the interrupt of a person", async () => {
+Deno.test("signInToSsh() ends with the interrupt of a person", async () => {
   const link = new ScriptedLink(() => failure("password"));
   const interrupted = new PosternError("cancelled", "The question was interrupted");
   await assert.rejects(run(link, { prompt: () => Promise.reject(interrupted) }), interrupted);
 });
 
-Deno.test("signIn() takes a question back when its session is over", async () => {
+Deno.test("signInToSsh() takes a question back when its session is over", async () => {
   const lost = new AbortController();
   const gone = new PosternError("unreachable", "The connection was lost");
   const link = new ScriptedLink(() => failure("password"), lost.signal);
@@ -215,7 +215,7 @@ Deno.test("signIn() takes a question back when its session is over", async () =>
   await assert.rejects(run(link, { prompt }), gone);
 });
 
-Deno.test("signIn() says that a password has to be changed, and where", async () => {
+Deno.test("signInToSsh() says that a password has to be changed, and where", async () => {
   const link = new ScriptedLink((heard) =>
     heard === "password" ? { kind: "password_expired" } : failure("password")
   );
@@ -224,7 +224,7 @@ Deno.test("signIn() says that a password has to be changed, and where", async ()
   assert.equal(asked.length, 1);
 });
 
-Deno.test("signIn() goes on after a part, with a way that was used up before", async () => {
+Deno.test("signInToSsh() goes on after a part, with a way that was used up before", async () => {
   const rounds: SignInAnswer[] = [
     failure("publickey"),
     { kind: "failure", methods: ["password"], isPartial: true },
@@ -237,7 +237,7 @@ Deno.test("signIn() goes on after a part, with a way that was used up before", a
   assert.deepEqual(link.heard, ["offer", "offer", "password", "password"]);
 });
 
-Deno.test("signIn() says what no signature algorithm is shared for", async () => {
+Deno.test("signInToSsh() says what no signature algorithm is shared for", async () => {
   const link = new ScriptedLink(() => failure("publickey"));
   const more = { pubkeyAcceptedAlgorithms: ["ssh-rsa"] };
   await assert.rejects(run(link, { keys: [key("a")], more }), {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type HeaderField, http2Codes, type Http2Event, Http2Session } from "../../../../src/wire/mod.ts";
 import { HpackEncoder } from "../../../../src/wire/http2/hpack.ts";
-import { clientPreface, frameTypes } from "../../../../src/wire/http2/http2_frames.ts";
+import { clientPreface, http2FrameTypes } from "../../../../src/wire/http2/http2_frames.ts";
 import { Http2Output } from "../../../../src/wire/http2/http2_output.ts";
 import { toHex } from "../../../support/hex.ts";
 
@@ -17,7 +17,7 @@ class Peer {
 
   constructor(role: "client" | "server" = "client", settings: readonly number[] = []) {
     if (role === "client") this.#output.raw(clientPreface);
-    this.frame(frameTypes.settings, 0, 0, settings);
+    this.frame(http2FrameTypes.settings, 0, 0, settings);
   }
 
   frame(type: number, flags: number, stream: number, payload: readonly number[] = []): this {
@@ -26,11 +26,11 @@ class Peer {
   }
 
   fields(stream: number, fields: readonly HeaderField[], flags = 0x5): this {
-    return this.frame(frameTypes.headers, flags, stream, [...this.#encoder.encode(fields)]);
+    return this.frame(http2FrameTypes.headers, flags, stream, [...this.#encoder.encode(fields)]);
   }
 
   data(stream: number, length: number, flags = 0): this {
-    return this.frame(frameTypes.data, flags, stream, new Array(length).fill(7));
+    return this.frame(http2FrameTypes.data, flags, stream, new Array(length).fill(7));
   }
 
   get bytes() {
@@ -45,7 +45,7 @@ function frames(bytes: Uint8Array): string[] {
     const [a = 0, b = 0, c = 0, type = 0, flags = 0] = bytes.subarray(at, at + 5);
     const length = a << 16 | b << 8 | c;
     const stream = bytes[at + 8];
-    const name = Object.entries(frameTypes).find(([, number]) => number === type)?.[0] ?? type;
+    const name = Object.entries(http2FrameTypes).find(([, number]) => number === type)?.[0] ?? type;
     found.push(`${name}/${flags}/${stream}:${toHex(bytes.subarray(at + 9, at + 9 + Math.min(length, 8)))}`);
     at += 9 + length;
   }
@@ -86,7 +86,8 @@ Deno.test("Http2Session reads the same whatever the pieces are", () => {
   }
 });
 
-const { settings, headers, data, priority, reset, ping, goAway, windowUpdate, continuation } = frameTypes;
+const { settings, headers, data, priority, reset, ping, goAway, windowUpdate, continuation } =
+  http2FrameTypes;
 
 // What ends a whole connection, and with which code the peer is told.
 const faults: { name: string; code: keyof typeof http2Codes; peer: () => Peer }[] = [
@@ -211,7 +212,7 @@ const faults: { name: string; code: keyof typeof http2Codes; peer: () => Peer }[
   {
     name: "a stream pushed by a client",
     code: "protocolError",
-    peer: () => new Peer().frame(frameTypes.pushPromise, 4, 1, [0, 0, 0, 2]),
+    peer: () => new Peer().frame(http2FrameTypes.pushPromise, 4, 1, [0, 0, 0, 2]),
   },
   {
     name: "a ping on a stream",

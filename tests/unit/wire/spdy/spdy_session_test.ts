@@ -174,7 +174,7 @@ Deno.test("SpdyReader refuses header blocks that no peer sends", () => {
   };
   for (const [name, block] of Object.entries(blocks)) {
     const reader = new SpdyReader();
-    const frame = spdy.replyFrame(spdy.frameTypes.synReply, 1, stored(block));
+    const frame = spdy.replyFrame(spdy.spdyFrameTypes.synReply, 1, stored(block));
     assert.throws(() => reader.receive(frame), { code: "protocol" }, name);
   }
 });

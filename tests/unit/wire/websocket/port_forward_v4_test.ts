@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
-import { PortForwardV4, v4Data, webSocket } from "../../../../src/wire/mod.ts";
+import {
+  PortForwardV4,
+  v4Data,
+  webSocketClosePayload,
+  webSocketOpcodes,
+  WebSocketReader,
+  webSocketServerFrame,
+} from "../../../../src/wire/mod.ts";
 
-const { WebSocketReader, closePayload, opcodes, serverFrame } = webSocket;
 const hex = (text: string) => Uint8Array.from(text.match(/[0-9a-f]{2}/g) ?? [], (pair) => parseInt(pair, 16));
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -23,14 +29,15 @@ function read(chunks: readonly Uint8Array<ArrayBuffer>[]): { data: string; error
   return said;
 }
 
-const message = (text: string) => serverFrame(opcodes.binary, Uint8Array.of(...bytes(text)));
+const message = (text: string) =>
+  webSocketServerFrame(webSocketOpcodes.binary, Uint8Array.of(...bytes(text)));
 const whole = new Uint8Array([
-  ...serverFrame(opcodes.binary, hex("00 5000")),
-  ...serverFrame(opcodes.binary, hex("01 5000")),
+  ...webSocketServerFrame(webSocketOpcodes.binary, hex("00 5000")),
+  ...webSocketServerFrame(webSocketOpcodes.binary, hex("01 5000")),
   ...message("\0hello "),
   ...message("\x01connection refused"),
   ...message("\0world"),
-  ...serverFrame(opcodes.close, closePayload(1000)),
+  ...webSocketServerFrame(webSocketOpcodes.close, webSocketClosePayload(1000)),
 ]);
 
 Deno.test("PortForwardV4 reads data and errors without the port's name, wherever they are cut", () => {
@@ -42,7 +49,12 @@ Deno.test("PortForwardV4 reads data and errors without the port's name, wherever
 });
 
 Deno.test("PortForwardV4 refuses text and channels that nobody asked for", () => {
-  for (const frame of [serverFrame(opcodes.text, bytes("\0a")), serverFrame(opcodes.binary, hex("0261"))]) {
+  for (
+    const frame of [
+      webSocketServerFrame(webSocketOpcodes.text, bytes("\0a")),
+      webSocketServerFrame(webSocketOpcodes.binary, hex("0261")),
+    ]
+  ) {
     assert.throws(() => read([frame]), { code: "protocol" });
   }
 });

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
-import { webSocket } from "../../../../src/wire/mod.ts";
+import {
+  webSocketClientFrame,
+  webSocketClosePayload,
+  webSocketOpcodes,
+  WebSocketReader,
+  webSocketServerFrame,
+} from "../../../../src/wire/mod.ts";
 import { applyMask } from "../../../../src/wire/websocket/websocket_mask.ts";
 import { patternBytes } from "../../../support/pattern_bytes.ts";
 
-const { WebSocketReader, clientFrame, closePayload, opcodes, serverFrame } = webSocket;
 const hex = (text: string) => Uint8Array.from(text.match(/[0-9a-f]{2}/g) ?? [], (pair) => parseInt(pair, 16));
 const bytes = (text: string) => new TextEncoder().encode(text);
 const text = (data: Uint8Array) => new TextDecoder().decode(data);
@@ -79,10 +84,10 @@ for (const { name, role, frames } of refused) {
 }
 
 for (const length of [0, 1, 125, 126, 127, 65535, 65536, 200_001]) {
-  Deno.test(`clientFrame() and serverFrame() carry ${length} bytes`, () => {
+  Deno.test(`webSocketClientFrame() and webSocketServerFrame() carry ${length} bytes`, () => {
     const payload = patternBytes(length, 3);
-    const masked = clientFrame(opcodes.binary, length, (into) => into.set(payload));
-    const plain = serverFrame(opcodes.binary, payload);
+    const masked = webSocketClientFrame(webSocketOpcodes.binary, length, (into) => into.set(payload));
+    const plain = webSocketServerFrame(webSocketOpcodes.binary, payload);
     assert.equal(masked.length, plain.length + 4);
     for (const [role, frame] of [["server", masked], ["client", plain]] as const) {
       const [effect, ...more] = new WebSocketReader(role).receive(frame);
@@ -93,20 +98,23 @@ for (const length of [0, 1, 125, 126, 127, 65535, 65536, 200_001]) {
 }
 
 Deno.test("WebSocketReader passes the begin of a message on before its end is there", () => {
-  const frame = serverFrame(opcodes.binary, bytes("a long message"));
+  const frame = webSocketServerFrame(webSocketOpcodes.binary, bytes("a long message"));
   const [effect] = new WebSocketReader("client").receive(frame.subarray(0, 8));
   assert(effect?.kind === "data" && effect.isStart && !effect.isEnd);
   assert.equal(text(effect.bytes), "a long");
 });
 
-Deno.test("closePayload() cuts a reason that is too long for a control frame", () => {
-  assert.equal(closePayload(1000, "x".repeat(500)).length, 125);
-  assert.deepEqual(closePayload(1001, "bye"), hex("03e9627965"));
+Deno.test("webSocketClosePayload() cuts a reason that is too long for a control frame", () => {
+  assert.equal(webSocketClosePayload(1000, "x".repeat(500)).length, 125);
+  assert.deepEqual(webSocketClosePayload(1001, "bye"), hex("03e9627965"));
 });
 
-Deno.test("clientFrame() uses another key each time", () => {
+Deno.test("webSocketClientFrame() uses another key each time", () => {
   const keys = new Set(
-    Array.from({ length: 400 }, () => clientFrame(opcodes.ping, 0, () => {}).slice(2).join()),
+    Array.from(
+      { length: 400 },
+      () => webSocketClientFrame(webSocketOpcodes.ping, 0, () => {}).slice(2).join(),
+    ),
   );
   assert.ok(keys.size > 390, `${keys.size} different keys`);
 });

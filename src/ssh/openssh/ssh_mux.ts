@@ -1,0 +1,60 @@
+import type { Decode } from "../../core/mod.ts";
+import { decoder, malformed } from "../../wire/mod.ts";
+
+// What is said on the control socket of an OpenSSH master (PROTOCOL.mux of OpenSSH). Every message:
+//
+// +--------+------+---------------+
+// | LENGTH | TYPE | BODY          |   numbers of four bytes; the length is that of all that follows
+// +--------+------+---------------+
+
+/** The types of the messages that are used here. */
+export const sshMuxTypes = {
+  hello: 0x1,
+  terminate: 0x1000_0005,
+  proxy: 0x1000_000f,
+  ok: 0x8000_0001,
+  denied: 0x8000_0002,
+  failure: 0x8000_0003,
+  proxying: 0x8000_000f,
+} as const;
+
+/** The one version of the protocol that there is. */
+export const sshMuxVersion = 4;
+
+/** A message of a master; the reason stands in refusals. */
+export interface SshMuxAnswer {
+  readonly type: number;
+  readonly reason?: string;
+}
+
+/** Reads a message of a master. */
+export const decodeSshMuxAnswer: Decode<SshMuxAnswer> = decoder((cursor) => {
+  const length = cursor.u32();
+  if (length < 4 || length > longest) throw malformed(`a message of a master has ${length} bytes`);
+  const type = cursor.u32();
+  const body = cursor.take(length - 4);
+  if (type !== sshMuxTypes.denied && type !== sshMuxTypes.failure) return { type };
+  // After the number of the request.
+  const size = body.length >= 8 ? new DataView(body.buffer, body.byteOffset).getUint32(4) : 0;
+  return { type, reason: new TextDecoder().decode(body.subarray(8, 8 + size)) };
+});
+
+/** What a client says first. */
+export function encodeSshMuxHello(): Uint8Array<ArrayBuffer> {
+  return message([sshMuxTypes.hello, sshMuxVersion]);
+}
+
+/** Asks for the end of the master (`terminate`), or to speak to its server over this socket (`proxy`). */
+export function encodeSshMuxRequest(what: "terminate" | "proxy"): Uint8Array<ArrayBuffer> {
+  return message([sshMuxTypes[what], 0]);
+}
+
+function message(numbers: readonly number[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(4 + numbers.length * 4);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, numbers.length * 4);
+  numbers.forEach((number, at) => view.setUint32(4 + at * 4, number));
+  return bytes;
+}
+
+const longest = 256 * 1024;
