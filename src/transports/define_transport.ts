@@ -24,14 +24,9 @@ export interface TransportDeps {
   readonly isOwnListener?: (target: Target) => boolean;
   /** Another transport of the same configuration by its name; for those that the settings refer to. */
   readonly sibling?: (name: string) => Transport | undefined;
-  /** What goes past a cluster's proxy, by the list that it has accepted. */
-  readonly noProxy?: NoProxyReader;
   /** The directory of what is learned of clusters; nothing is stored where it is absent. */
   readonly learned?: string;
 }
-
-/** Reads a list of what goes past a proxy, as clients of clusters do. */
-export type NoProxyReader = (list: string) => (target: Target) => boolean;
 
 /** A transport that the settings of another one name, for what it knows and not as a way. */
 export interface TransportReference {
