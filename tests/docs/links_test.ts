@@ -26,6 +26,17 @@ for await (const path of documents()) {
   });
 }
 
+Deno.test("each feature in ARCHITECTURE.md names three files to read first", async () => {
+  const [, features = ""] = (await Deno.readTextFile(new URL("ARCHITECTURE.md", root))).split(
+    "\n## Features\n",
+  );
+  const sections = features.replace(/\n## .*/s, "").split(/^### /m).slice(1);
+  assert.ok(sections.length >= 10, `${sections.length} sections`);
+  for (const section of sections) {
+    assert.equal(filesOf(section.split("Read first:")[1] ?? "").length, 3, section.split("\n")[0]);
+  }
+});
+
 Deno.test("docs/decisions/README.md has a line for every decision", async () => {
   const folder = new URL("docs/decisions/", root);
   const links = linksOf(await Deno.readTextFile(new URL("README.md", folder)));
