@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
-import { type Clock, type Conn, duplex, DuplexConn, type DuplexConnOptions } from "../../src/core/mod.ts";
+import { type Clock, type Conn, duplex } from "../../src/core/mod.ts";
+import { ServerChannel, type Ssh2Channel } from "../../src/demo/ssh2_server.ts";
 import { SshSession } from "../../src/ssh/session/ssh_session.ts";
 import { SshWriter } from "../../src/ssh/session/ssh_writer.ts";
 import { FakeClock } from "./fake_clock.ts";
@@ -37,7 +38,7 @@ export class MemorySshServer implements AsyncDisposable {
       client.on("error", () => {});
       client.on("tcpip", (accept, reject, { destIP, destPort }) => {
         const answer = onChannel(`${destIP}:${destPort}`);
-        if (answer === "accept") this.far.push(new FarChannel(accept(), { peer: "ssh2" }));
+        if (answer === "accept") this.far.push(new ServerChannel(accept(), { peer: "ssh2" }));
         else if (answer === "refuse") reject();
       });
       if (channels !== undefined) limitChannels(client, channels);
@@ -137,26 +138,6 @@ export class MemorySsh implements AsyncDisposable {
 /** What to speak with ssh2's server: its chacha20 would leave ciphers behind. */
 export const memoryCipher = "aes128-gcm@openssh.com";
 
-/** ssh2's channels say "close" only to who has read them to the end, and an `end` of the server's closes both sides. */
-class FarChannel extends DuplexConn {
-  readonly #channel: Ssh2Channel;
-
-  constructor(channel: Ssh2Channel, options: DuplexConnOptions) {
-    super(channel, options);
-    this.#channel = channel;
-  }
-
-  override closeWrite(): Promise<void> {
-    this.#channel.eof();
-    return Promise.resolve();
-  }
-
-  override [Symbol.asyncDispose](): Promise<void> {
-    this.abort();
-    return Promise.resolve();
-  }
-}
-
 /** One of some hundred keys that ssh2 makes is one that it cannot read. */
 function hostKey(utils: Ssh2Utils): string {
   while (true) {
@@ -177,10 +158,6 @@ interface Ssh2Server {
 interface Ssh2 {
   readonly Server: new (options: object, onClient: (client: Ssh2Client) => void) => Ssh2Server;
   readonly utils: Ssh2Utils;
-}
-
-interface Ssh2Channel extends Duplex {
-  eof(): void;
 }
 
 type Opened = (error: Error | undefined) => void;
