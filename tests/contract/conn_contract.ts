@@ -231,6 +231,21 @@ const promises = {
     assert.equal(await settled, "failed");
   },
 
+  async "makes its peer wait while it is not read"(near, far) {
+    let written = 0;
+    const settled = writeForever(far, (count) => written += count).then(() => "done", () => "failed");
+    const into = new Uint8Array(64 * 1024);
+    assert.notEqual(await near.read(into), null);
+    let before = -1;
+    while (before !== written && written < most) {
+      before = written;
+      for (let turn = 0; turn < 50; turn++) await nextTurn();
+    }
+    assert.ok(written < most, `held ${written} bytes that nobody reads`);
+    far.abort(new Error("enough"));
+    assert.equal(await settled, "failed");
+  },
+
   async "carries a megabyte each way at once unchanged"(near, far) {
     const up = patternBytes(1 << 20, 1);
     const down = patternBytes(1 << 20, 2);

@@ -273,6 +273,12 @@ function inSessions(): readonly ConnKind[] {
   };
   return [
     { name: "SshChannel", of: "SshChannel", madeBy: ["src/ssh/session/ssh_channels.ts"], open: channel },
+    {
+      name: "the server's end of an ssh channel",
+      of: "ServerChannel",
+      madeBy: ["src/demo/jump_host.ts", "tests/support/ssh_server.ts"],
+      open: () => swapped(channel()),
+    },
   ];
 }
 
