@@ -27,6 +27,8 @@ export class MemoryNetwork implements Network {
   readonly secured: SecureOptions[] = [];
   /** The client's ends of all connections made. */
   readonly conns: MemoryConn[] = [];
+  /** Where each of them leads. */
+  readonly #addresses = new Map<MemoryConn, string>();
   /** What was handed over, by its descriptor. */
   readonly handedOver = new Map<number, Endpoint>();
   /** What the machine's own addresses are. */
@@ -47,6 +49,11 @@ export class MemoryNetwork implements Network {
     return this.conns.filter((conn) => !conn.isClosed).length;
   }
 
+  /** The same of those to some addresses. */
+  openTo(isCounted: (address: string) => boolean): number {
+    return this.conns.filter((conn) => !conn.isClosed && isCounted(this.#addresses.get(conn) ?? "")).length;
+  }
+
   addresses(): readonly string[] {
     return this.own;
   }
@@ -65,6 +72,7 @@ export class MemoryNetwork implements Network {
     if (!listening) throw new PosternError("refused", `Cannot reach ${key}: connection refused`);
     const [near, far] = memoryPair({ isSocket: this.#isSocket });
     this.conns.push(near);
+    this.#addresses.set(near, key);
     listening.offer(far);
     return near;
   }

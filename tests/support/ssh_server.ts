@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import { type Clock, type Conn, duplex } from "../../src/core/mod.ts";
-import { ServerChannel, type Ssh2Channel } from "../../src/demo/ssh2_server.ts";
+import { ServerChannel, type Ssh2Channel, type Ssh2KeyPair } from "../../src/demo/ssh2_server.ts";
 import { SshSession } from "../../src/ssh/session/ssh_session.ts";
 import { SshWriter } from "../../src/ssh/session/ssh_writer.ts";
 import { FakeClock } from "./fake_clock.ts";
@@ -20,6 +20,8 @@ export interface MemorySshServerOptions {
 
 /** ssh2's server in memory. */
 export class MemorySshServer implements AsyncDisposable {
+  /** Of its host key, as known_hosts has it behind the host. */
+  readonly publicKey: string;
   /** Its ends of channels that were opened, in order. */
   readonly far: Conn[] = [];
   /** Its ends of the connections to it. */
@@ -31,7 +33,9 @@ export class MemorySshServer implements AsyncDisposable {
     { Server, utils }: Ssh2,
     { onChannel = () => "accept", channels }: MemorySshServerOptions,
   ) {
-    this.#server = new Server({ hostKeys: [hostKey(utils)] }, (client) => {
+    const key = hostKey(utils);
+    this.publicKey = key.public.trim();
+    this.#server = new Server({ hostKeys: [key.private] }, (client) => {
       this.#clients.push(client);
       client.on("authentication", (attempt) => attempt.accept());
       // The other side went away: some tests are about that.
@@ -53,9 +57,14 @@ export class MemorySshServer implements AsyncDisposable {
   /** A connection to it. */
   async connect(): Promise<Conn> {
     const [near, there] = memoryPair({ capacity: 256 * 1024 });
-    this.sessions.push(there);
-    this.#server.injectSocket(await duplex(there));
+    await this.take(there);
     return near;
+  }
+
+  /** Serves a client that has connected. */
+  async take(conn: Conn): Promise<void> {
+    this.sessions.push(conn);
+    this.#server.injectSocket(await duplex(conn));
   }
 
   /** Opens a channel to the client, as servers do for `ssh -R` and `ssh -X`; gives the refusal. */
@@ -139,15 +148,15 @@ export class MemorySsh implements AsyncDisposable {
 export const memoryCipher = "aes128-gcm@openssh.com";
 
 /** One of some hundred keys that ssh2 makes is one that it cannot read. */
-function hostKey(utils: Ssh2Utils): string {
+function hostKey(utils: Ssh2Utils): Ssh2KeyPair {
   while (true) {
-    const key = utils.generateKeyPairSync("ed25519").private;
-    if (!(utils.parseKey(key) instanceof Error)) return key;
+    const pair = utils.generateKeyPairSync("ed25519");
+    if (!(utils.parseKey(pair.private) instanceof Error)) return pair;
   }
 }
 
 interface Ssh2Utils {
-  generateKeyPairSync(type: string): { private: string };
+  generateKeyPairSync(type: string): Ssh2KeyPair;
   parseKey(text: string): unknown;
 }
 
