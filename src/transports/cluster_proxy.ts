@@ -9,7 +9,7 @@ import {
 } from "../core/mod.ts";
 import { describe, normalHost, PosternError, type Target } from "../words/mod.ts";
 import type { KubeApi } from "../kube/mod.ts";
-import type { TransportDeps } from "./define_transport.ts";
+import { transportClosed, type TransportDeps } from "./define_transport.ts";
 import { Kubernetes } from "./kubernetes.ts";
 import { Proxy } from "./upstream_proxy.ts";
 import type { ClusterProxySettings, ProxySettings } from "./proxy_settings.ts";
@@ -52,6 +52,7 @@ export class ClusterProxy implements Transport {
   #accepted: AcceptedProxy | undefined;
   #watching: Watching | undefined;
   #state: TransportStatus = { state: "idle" };
+  #isDisposed = false;
 
   constructor(deps: ClusterProxyDeps) {
     this.name = deps.name;
@@ -59,6 +60,8 @@ export class ClusterProxy implements Transport {
   }
 
   async dial(target: Target, options: DialOptions): Promise<Conn> {
+    // Nothing is watched any more, so that a dial would wait for ever.
+    if (this.#isDisposed) throw transportClosed(this.name);
     const { dialer } = this.#deps;
     const { http, https, isDirect } = await this.#known(options.signal);
     const proxy = target.port === 80 ? http : https;
@@ -82,6 +85,7 @@ export class ClusterProxy implements Transport {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
     await this.#tasks[Symbol.asyncDispose]();
   }
 

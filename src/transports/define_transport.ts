@@ -1,7 +1,7 @@
 import type { Path, Schema } from "../config/mod.ts";
 import type { Clock, Log, Transport } from "../core/mod.ts";
 import type { Dialer, Files, Network, Process } from "../world/mod.ts";
-import type { Target } from "../words/mod.ts";
+import { PosternError, type Target } from "../words/mod.ts";
 import type { SshServices } from "../ssh/mod.ts";
 
 /** What every transport is made with. */
@@ -56,4 +56,9 @@ export interface TransportKind<T = unknown> {
 /** Ties a kind's `create` to its schema by type. */
 export function defineTransport<T>(kind: TransportKind<T>): TransportKind<T> {
   return kind;
+}
+
+/** Why a transport that was disposed dials nothing. */
+export function transportClosed(name: string): PosternError {
+  return new PosternError("cancelled", `The transport "${name}" was closed`);
 }

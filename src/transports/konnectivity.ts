@@ -2,7 +2,7 @@ import type { Conn, DialOptions, Transport, TransportStatus } from "../core/mod.
 import { describe, formatTarget, isPosternError, PosternError, type Target } from "../words/mod.ts";
 import type { Dialer } from "../world/mod.ts";
 import { isMapping } from "../config/mod.ts";
-import { defineTransport, type TransportDeps } from "./define_transport.ts";
+import { defineTransport, transportClosed, type TransportDeps } from "./define_transport.ts";
 import { Direct } from "./direct.ts";
 import { firstConnected } from "../http/mod.ts";
 import type {
@@ -29,6 +29,7 @@ export class Konnectivity implements Transport {
   #ready: GrpcFrontend | undefined;
   #names: Promise<TargetNames> | undefined;
   #state: TransportStatus = { state: "idle" };
+  #isDisposed = false;
 
   constructor(settings: KonnectivitySettings, deps: KonnectivityDeps) {
     this.name = deps.name;
@@ -37,6 +38,7 @@ export class Konnectivity implements Transport {
   }
 
   async dial(target: Target, options: DialOptions): Promise<Conn> {
+    if (this.#isDisposed) throw transportClosed(this.name);
     if (this.#settings.names === undefined) return await this.#dialFar(target, options);
     const names = await (this.#names ??= this.#loadNames());
     return await this.#dialWay(target, await names.way(target, options), options);
@@ -62,6 +64,7 @@ export class Konnectivity implements Transport {
   }
 
   async #dialFar(target: Target, options: DialOptions): Promise<Conn> {
+    if (this.#isDisposed) throw transportClosed(this.name);
     try {
       const conn = await this.#dial(target, options);
       this.#state = { state: "ready" };
@@ -80,6 +83,7 @@ export class Konnectivity implements Transport {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
     (await this.#names)?.[Symbol.dispose]();
     await (await this.#grpc)?.[Symbol.asyncDispose]();
   }

@@ -11,7 +11,7 @@ import {
   unlessAborted,
 } from "../core/mod.ts";
 import type { ClusterNames, ClusterSet, KubeApi, KubernetesSettings } from "../kube/mod.ts";
-import { defineTransport, type TransportDeps } from "./define_transport.ts";
+import { defineTransport, transportClosed, type TransportDeps } from "./define_transport.ts";
 import { clusterState } from "./kubernetes/cluster_state.ts";
 import { kubernetesSettings } from "./kubernetes_settings.ts";
 import { LateTables } from "./kubernetes/late_tables.ts";
@@ -164,7 +164,7 @@ export class Kubernetes implements Transport {
   }
 
   async #clusters(signal: AbortSignal): Promise<ClusterSet> {
-    if (this.#isDisposed) throw new PosternError("cancelled", `The transport "${this.name}" was closed`);
+    if (this.#isDisposed) throw transportClosed(this.name);
     if (this.#set) return this.#set;
     this.#loading ??= this.#load().finally(() => this.#loading = undefined);
     return await unlessAborted(this.#loading, signal);
@@ -179,7 +179,7 @@ export class Kubernetes implements Transport {
       ...this.#deps,
       through: (url, options) => dialerThroughProxy(url, { ...options, world: { clock, files, network } }),
     });
-    if (this.#isDisposed) throw new PosternError("cancelled", `The transport "${this.name}" was closed`);
+    if (this.#isDisposed) throw transportClosed(this.name);
     this.#names = new ClusterNames(set, contexts === undefined ? undefined : suffix);
     return this.#set = set;
   }

@@ -2,7 +2,7 @@ import { described, text } from "../config/mod.ts";
 import { asPosternError, describe, isPosternError, PosternError, type Target } from "../words/mod.ts";
 import type { Conn, DialOptions, Transport, TransportNote, TransportStatus } from "../core/mod.ts";
 import type { Dialer, Network } from "../world/mod.ts";
-import { defineTransport } from "./define_transport.ts";
+import { defineTransport, transportClosed } from "./define_transport.ts";
 import {
   demandUsable,
   type HeldChain,
@@ -121,7 +121,7 @@ export class Ssh implements Transport {
 
   async #hold(): Promise<HeldChain> {
     const { pool, read, section: times } = this.#services;
-    if (this.#isDisposed) throw new PosternError("cancelled", `The transport "${this.name}" was closed`);
+    if (this.#isDisposed) throw transportClosed(this.name);
     const number = ++this.#readings;
     const isNewest = () => number === this.#readings;
     try {

@@ -224,6 +224,12 @@ const promises = {
     assert.equal(await pending, null);
     await nothingOpen(trial);
   },
+
+  async "dials no more once it is disposed"(trial) {
+    await trial.transport[Symbol.asyncDispose]();
+    const failure = await failureOf(trial.transport.dial(trial.targets.address, { signal }));
+    assert.equal(failure.code, "cancelled", failure.message);
+  },
 } as const satisfies Readonly<Record<string, (trial: Trial) => Promise<void>>>;
 
 /** Tries every promise on one transport, a test each. */

@@ -29,9 +29,14 @@ import { sshHost } from "../support/ssh_host.ts";
 import { memoryCipher, MemorySshServer } from "../support/ssh_server.ts";
 import type { TransportPromise, TransportSetting, TransportTried } from "./transport_contract.ts";
 
-/** The connections of a transport's dials are nobody's but of those who dial. */
-const eachItsOwn: TransportTried["cannot"] = {
+/** A transport that keeps nothing between dials leaves each connection to whoever dialled it. */
+const keepsNothing: TransportTried["cannot"] = {
   "drops its connections when it is disposed": "its connections belong to those who dialled",
+};
+/** One that keeps nothing at all besides cannot be closed. */
+const isNeverClosed: TransportTried["cannot"] = {
+  ...keepsNothing,
+  "dials no more once it is disposed": "it holds nothing that could be closed",
 };
 
 /** Every kind of transport, in memory. `tests/unit/scripts/contracts_test.ts` fails for one that is missing here. */
@@ -180,7 +185,10 @@ function direct(): TransportTried {
     of: "Direct",
     codes: { refused: "refused", unknown: "name_not_found" },
     open: () => Promise.resolve(new Surroundings().build({})),
-    cannot: { ...eachItsOwn, "says that it cannot be reached itself, which is no answer of the target": own },
+    cannot: {
+      ...isNeverClosed,
+      "says that it cannot be reached itself, which is no answer of the target": own,
+    },
   };
 }
 
@@ -214,6 +222,7 @@ function reject(): TransportTried {
       "dials nothing for a signal that has ended",
       "lets a connection live when the signal of its dial ends after it",
       "drops its connections when it is disposed",
+      "dials no more once it is disposed",
     ], refuses),
   };
 }
@@ -264,7 +273,7 @@ function proxies(): readonly TransportTried[] {
     of: "Proxy",
     codes,
     open: () => Promise.resolve(proxySetting(settings, servers)),
-    cannot: eachItsOwn,
+    cannot: isNeverClosed,
   });
   return [
     tried("http", http, { it: upstream(0, "http") }, [{ protocol: "http" }]),
@@ -337,7 +346,7 @@ function clusterProxies(): readonly TransportTried[] {
       });
       return Promise.resolve(setting);
     },
-    cannot: { "drops its connections when it is disposed": "its connections belong to those who dialled" },
+    cannot: keepsNothing,
   });
   return [tried("by its proxy", "http://192.0.2.100:3128"), tried("that has none", undefined)];
 }
@@ -588,6 +597,6 @@ function konnectivity(): readonly TransportTried[] {
   });
   return [
     tried("grpc"),
-    tried("http-connect", eachItsOwn),
+    tried("http-connect", keepsNothing),
   ];
 }
