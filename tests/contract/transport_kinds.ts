@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Conn, Deadlines, type Dial, Tasks } from "../../src/core/mod.ts";
+import { type Conn, Deadlines, type Dial, Tasks, type Transport } from "../../src/core/mod.ts";
 import { PosternError, type Target } from "../../src/words/mod.ts";
-import type { Listening, Network } from "../../src/world/mod.ts";
+import type { Listening, Network, World } from "../../src/world/mod.ts";
 import type { KubernetesSettings } from "../../src/kube/mod.ts";
 import type { ForwardForm } from "../../src/kube/forward/forward_forms.ts";
 import { KonnectivityAgent } from "../../src/konnectivity/server/agent.ts";
@@ -11,6 +11,7 @@ import { Agents } from "../../src/konnectivity/server/agents.ts";
 import { serveConnectFront } from "../../src/konnectivity/server/connect_front.ts";
 import { serveGrpcFront } from "../../src/konnectivity/server/grpc_front.ts";
 import type { KonnectivityMode } from "../../src/konnectivity/client/konnectivity_settings.ts";
+import { wayToServer } from "../../src/roles/konnectivity/way_to_server.ts";
 import { SshServices } from "../../src/ssh/mod.ts";
 import { buildTransports, Direct, type TransportsSettings } from "../../src/transports/mod.ts";
 import { FakeClock } from "../support/fake_clock.ts";
@@ -21,6 +22,7 @@ import { bookmark, event, listed, service } from "../support/kube_answers.ts";
 import { kubeconfigOf } from "../support/kube_world.ts";
 import { memoryPair } from "../support/memory_conn.ts";
 import { MemoryFiles } from "../support/memory_files.ts";
+import { MemoryWorld } from "../support/memory_world.ts";
 import { MemoryNetwork } from "../support/memory_network.ts";
 import { noPrograms } from "../support/no_programs.ts";
 import { ProxyServer, type ProxyServerOptions } from "../support/proxy_server.ts";
@@ -56,7 +58,7 @@ class Surroundings {
   readonly clock = new FakeClock();
   readonly log = recordingLog();
   readonly files: MemoryFiles;
-  readonly #after: (() => Promise<void>)[] = [];
+  readonly #closing: (() => Promise<void>)[] = [];
 
   constructor(files: Readonly<Record<string, string>> = {}) {
     const { network } = this;
@@ -83,13 +85,18 @@ class Surroundings {
     });
   }
 
-  /** Done last, in the order in which it came. */
+  /** Done at the end, before all that was said so far. */
+  before(close: () => Promise<void>): void {
+    this.#closing.unshift(close);
+  }
+
+  /** Done at the end, after all that was said so far. */
   after(close: () => Promise<void>): void {
-    this.#after.push(close);
+    this.#closing.push(close);
   }
 
   async close(): Promise<void> {
-    for (const close of this.#after) await close();
+    for (const close of this.#closing) await close();
   }
 
   /** Serves each client of an address. */
@@ -147,9 +154,21 @@ class Surroundings {
       ssh,
       noProxy: () => () => false,
     });
-    const transport = (byName.get("it") ?? byName.get("direct"))?.transport ?? assert.fail("no transport");
+    this.before(async () => {
+      for (const { transport } of byName.values()) await transport[Symbol.asyncDispose]();
+      await ssh[Symbol.asyncDispose]();
+    });
+    const { transport } = byName.get("it") ?? byName.get("direct") ?? assert.fail("no transport");
+    return this.around(transport, more);
+  }
+
+  /** The setting of a transport that is made already. */
+  around(transport: Transport, more: Partial<TransportSetting> = {}): TransportSetting {
+    const { network } = this;
     const target = network.listen({ host: "192.0.2.7", port: 7 });
     const before = network.connects.length;
+    this.before(async () => await transport[Symbol.asyncDispose]());
+    this.before(() => Promise.resolve(target.close()));
     return {
       transport,
       targets: {
@@ -166,12 +185,7 @@ class Surroundings {
         while (!network.connects.includes("192.0.2.8:1")) await nextTurn();
       },
       cut: () => assert.fail("nothing is on its way"),
-      close: async () => {
-        target.close();
-        for (const { transport } of byName.values()) await transport[Symbol.asyncDispose]();
-        await ssh[Symbol.asyncDispose]();
-        await this.close();
-      },
+      close: () => this.close(),
       ...more,
     };
   }
@@ -330,25 +344,50 @@ function clusterProxies(): readonly TransportTried[] {
       ? { refused: "refused", unknown: "name_not_found" }
       : { refused: "unreachable", unknown: "unreachable" },
     open: () => {
-      const status = accepted === undefined ? {} : { httpsProxy: accepted };
-      const object = { metadata: { name: "cluster", resourceVersion: "5" }, status };
-      const { all, lab, listening } = cluster(({ path }) =>
-        path.endsWith("/proxies")
-          ? new FakeWatch(event("ADDED", object), bookmark(6, true))
-          : new FakeWatch(bookmark(6, true))
+      const { all, lab, ...around } = proxyCluster(accepted);
+      return Promise.resolve(
+        all.build({ it: { kind: "proxy", settings: { cluster: "lab" } }, lab }, around),
       );
-      proxyServers(all, [{ protocol: "http" }]);
-      const { network } = all;
-      const setting = all.build({ it: { kind: "proxy", settings: { cluster: "lab" } }, lab }, {
-        cut: () => listening.close(),
-        // The API server is watched for as long as the transport is there.
-        open: () => network.openTo((address) => address !== "192.0.2.50:80"),
-      });
-      return Promise.resolve(setting);
     },
     cannot: keepsNothing,
   });
-  return [tried("by its proxy", "http://192.0.2.100:3128"), tried("that has none", undefined)];
+  return [
+    tried("by its proxy", "http://192.0.2.100:3128"),
+    tried("that has none", undefined),
+    {
+      ...tried("by its proxy", "http://192.0.2.100:3128"),
+      name: "the way of an agent to its server",
+      of: "Object",
+      madeBy: ["src/roles/konnectivity/way_to_server.ts"],
+      open: async () => {
+        const { all, lab: _, ...around } = proxyCluster("http://192.0.2.100:3128");
+        const { network, clock, files } = all;
+        const world: World = { ...new MemoryWorld(), network, clock, files };
+        return all.around(await wayToServer({ kubeconfig: "/config" }, world), around);
+      },
+    },
+  ];
+}
+
+/** A cluster that has accepted a proxy, or none. */
+function proxyCluster(
+  httpsProxy: string | undefined,
+): Pick<ReturnType<typeof cluster>, "all" | "lab"> & Pick<TransportSetting, "cut" | "open"> {
+  const status = httpsProxy === undefined ? {} : { httpsProxy };
+  const object = { metadata: { name: "cluster", resourceVersion: "5" }, status };
+  const { all, lab, listening } = cluster(({ path }) =>
+    path.endsWith("/proxies")
+      ? new FakeWatch(event("ADDED", object), bookmark(6, true))
+      : new FakeWatch(bookmark(6, true))
+  );
+  proxyServers(all, [{ protocol: "http" }]);
+  return {
+    all,
+    lab,
+    cut: () => listening.close(),
+    // The API server is watched for as long as the transport is there.
+    open: () => all.network.openTo((address) => address !== "192.0.2.50:80"),
+  };
 }
 
 function ssh(): TransportTried {
