@@ -12,6 +12,7 @@ import { benchStart } from "./bench_start.ts";
 import { hasCollapsed, type Verdict } from "./bench_table.ts";
 import { findPeer } from "./find_peers.ts";
 import { peers } from "./peer_table.ts";
+import { withPart } from "./reference_page.ts";
 
 /** What is measured, by the name that `--only` takes. */
 const parts: readonly { readonly name: string; readonly run: (place: BenchPlace) => Promise<Verdict[]> }[] = [
@@ -81,7 +82,8 @@ async function writeReport(report: BenchReport, isPage: boolean): Promise<void> 
   await write("dist/bench.svg", benchPicture(report));
   if (!isPage) return;
   const [page, picture] = ["docs/speed.md", "docs/pictures/bench.svg"] as const;
-  await write(page, benchPage(report, "pictures/bench.svg"));
+  const former = await Deno.readTextFile(new URL(page, root));
+  await write(page, withPart(former, "bench", benchPage(report, "pictures/bench.svg")));
   await write(picture, benchPicture(report));
   const format = new Deno.Command(Deno.execPath(), { args: ["fmt", "--quiet", page, picture], cwd: root });
   if (!(await format.output()).success) throw new Error(`Cannot format ${page} and ${picture}`);

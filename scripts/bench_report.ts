@@ -17,19 +17,17 @@ export function benchJson(report: BenchReport): string {
   return `${JSON.stringify({ ...report, verdicts }, null, 2)}\n`;
 }
 
-/** The report as a page of the documents, with the picture beside it. */
+/** The report as a part of the page in the documents, with the picture beside it. */
 export function benchPage(report: BenchReport, picture: string): string {
   const { verdicts, version, runtime, cores, date } = report;
   const missed = verdicts.filter(({ holds }) => !holds);
   const judged = verdicts.filter(({ demand }) => demand !== "informative");
   return [
-    "# How fast it is",
-    "",
-    `postern ${version} on ${runtime}, ${cores} cores, ${date}. Each number is the middle of its rounds, with the`,
-    "lowest and the highest; whoever is compared ran in turns in the same run. What is demanded is held against the",
-    "best of the others, or against the one that is named. Of another machine the ratios say more than the numbers:",
-    "`deno task bench` measures all of this again, with the bundle that releases are compiled of, and writes this",
-    "page with `--page`.",
+    `postern ${version} on ${runtime}, ${cores} cores, ${date}. Each number is the median of its rounds, with the`,
+    "lowest and the highest; the compared programs ran in turns in the same run. A demand is held against the best",
+    "of the others, or against the one that is named. On another machine compare the ratios. `deno task bench`",
+    "measures all of this again, with the bundle that releases are compiled from, and writes this part of the page",
+    "with `--page`.",
     "",
     `${judged.length - missed.length} of ${judged.length} demands hold.`,
     "",
@@ -40,7 +38,6 @@ export function benchPage(report: BenchReport, picture: string): string {
     ),
     "",
     `![${verdicts.length} measurements, a bar for each program](${picture})`,
-    "",
   ].join("\n");
 }
 

@@ -12,21 +12,21 @@ import { table } from "./reference_page.ts";
 const meanings: Readonly<Record<ErrorCode, string>> = {
   usage: "the command line or the request is wrong",
   config: "the configuration is wrong, or a file or port it names cannot be used",
-  auth: "somebody upstream wants credentials, or refuses ours",
+  auth: "an upstream wants credentials, or refuses ours",
   not_allowed: "a rule, the listener or the system forbids it",
-  no_route: "nothing leads there",
-  name_not_found: "the name is unknown where it was asked for",
+  no_route: "no rule gives a route",
+  name_not_found: "the name does not resolve",
   refused: "the target was reached and refused",
   unreachable: "the network, the host or an upstream cannot be reached",
   timeout: "no answer in time",
-  protocol: "the other side speaks something else",
-  cancelled: "somebody stopped it",
-  internal: "a fault of ours, or out of open files",
+  protocol: "the peer violates the protocol or speaks another one",
+  cancelled: "interrupted",
+  internal: "a bug in postern, or out of open files",
 };
 
 /** Details that change an answer. */
 const details: readonly (readonly [ErrorCode, ErrorDetail, string])[] = [
-  ["unreachable", "network", "no way to that network"],
+  ["unreachable", "network", "no route to that network"],
   ["not_allowed", "command", "SOCKS5 BIND or UDP ASSOCIATE"],
   ["protocol", "address_type", "a SOCKS5 address of an unknown kind"],
   ["internal", "overloaded", "out of open files, or too many clients"],

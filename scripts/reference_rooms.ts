@@ -3,11 +3,11 @@ import { table } from "./reference_page.ts";
 
 /** What each room is for; a room without a line here has none in the picture. */
 const holds: Readonly<Record<string, string>> = {
-  words: "addresses, targets and errors: what every room speaks of",
-  core: "connections, time, tasks, the relay, the log; contracts that several rooms keep",
+  words: "addresses, targets and errors, which every room uses",
+  core: "connections, time, tasks, the relay, the log; contracts of several rooms",
   world: "what the machine offers, as an interface: network, files, process, terminal, places, stores",
   wire: "bytes to messages and back, one file for each protocol; waits for nothing",
-  config: "the kit for schemas: an unknown value becomes settings, or a list of problems",
+  config: "the schema kit: an unknown value becomes settings or a list of problems",
   routing: "patterns, rules, the router, the PAC file, the environment; pure",
   runtime: "the only room that touches `Deno.*`: adapters without decisions",
   http: "HTTP/1.1 as a client: connections, bodies, CONNECT, dialing by name",
@@ -16,17 +16,17 @@ const holds: Readonly<Record<string, string>> = {
   clusters: "what a cluster is: facts, endpoints, selection",
   signin: "OpenID Connect, OpenShift, tokens, the browser",
   kube: "kubeconfig, credentials, API client, watches, Service names, port-forwards",
-  ssh: "the person's ssh configuration, keys, host keys, sessions, engines",
+  ssh: "the user's ssh configuration, keys, host keys, sessions, engines",
   catalogue: "Lieutenant, stored catalogues, facts to rules",
   emergency: "buckets, OpenPGP, Passbolt",
   egress: "a cluster's own outbound proxy",
   listeners: "what clients connect to, one file for each protocol; pages",
   dns: "answers to DNS questions",
   konnectivity: "packets, client, server, agent, sidecar names, certificates",
-  transports: "ways to targets, one thin file for each kind",
+  transports: "the kinds of transport, one thin file for each",
   plan: "configuration to rules and transports, without an instance",
   instances: "finds running instances, starts and stops them",
-  resolver: "has the system's resolver ask an instance",
+  resolver: "points the system's resolver at an instance",
   instance: "one running postern: listeners, reload, drain, status, DNS names",
   fleet: "update and refresh of catalogues, tests of clusters",
   roles: "what runs besides an instance: Konnectivity's parts, the egress controller",
@@ -35,7 +35,7 @@ const holds: Readonly<Record<string, string>> = {
   programs: "commands in clusters, kubeconfigs, emergency credentials",
   permissions: "what each command may do",
   cli: "one file for each command; all output, all exit codes",
-  start: "gives up permissions, then runs `cli`; all that `main.ts` loads",
+  start: "gives up permissions, then runs `cli`",
   demo: "the self-contained simulation of `postern demo`",
 };
 
@@ -51,8 +51,7 @@ export async function roomsPart(source: URL): Promise<string> {
   ]);
   return [
     "```mermaid\nflowchart TD\n" + [...arrows(imports)].map((arrow) => `  ${arrow}\n`).join("") + "```",
-    "An arrow is an import. Where an import is also there by way of another room, its arrow is left out; the table\n" +
-    "has them all.",
+    "An arrow is an import. It is left out where another room on the path implies it; the table has all imports.",
     table(["room", "holds", "imports", "may import"], rows),
   ].join("\n\n");
 }

@@ -26,7 +26,8 @@ export interface Component {
   readonly name: string;
   readonly version: string;
   readonly purl: string;
-  readonly licenses: readonly { readonly license: { readonly id: string } }[];
+  readonly licenses:
+    readonly ({ readonly license: { readonly id: string } } | { readonly expression: string })[];
   readonly hashes?: readonly { readonly alg: "SHA-512"; readonly content: string }[];
 }
 
@@ -122,7 +123,7 @@ async function componentOf(
     name,
     version,
     purl,
-    licenses: [{ license: { id: told } }],
+    licenses: [told.includes(" ") ? { expression: told } : { license: { id: told } }],
     hashes: [{ alg: "SHA-512", content: hexOf(integrityOf(key, lock)) }],
   };
 }

@@ -100,7 +100,9 @@ async function runTests(options: TestOptions): Promise<number> {
     const summaries: GroupSummary[] = [];
     for (const { group, paths } of chosen) {
       if (paths.length === 0 || summaries.at(-1)?.isLast) continue;
+      const before = performance.now();
       summaries.push(await runGroup(group, { paths, environment, temporary, options }));
+      console.log(`== ${group.name} took ${((performance.now() - before) / 1000).toFixed(1)} s`);
     }
     return await conclude(summaries, options);
   } finally {

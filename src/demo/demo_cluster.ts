@@ -3,7 +3,13 @@ import { describe, formatTarget, PosternError, type Target } from "../words/mod.
 import type { Listening, World } from "../world/mod.ts";
 import { handshakeDeadline, type Serve, serveListener } from "../listeners/mod.ts";
 import { acceptFor as webSocketAccept } from "../kube/mod.ts";
-import { decodeRequestHead, encodeChunk, encodeResponseHead, type RequestHead } from "../wire/mod.ts";
+import {
+  decodeRequestHead,
+  encodeChunk,
+  encodeResponseHead,
+  loadSpdy,
+  type RequestHead,
+} from "../wire/mod.ts";
 import { DemoForwards } from "./demo_forwards.ts";
 
 /** Where the API server of the demo's cluster is: on the jump host, to which alone its name leads there. */
@@ -123,7 +129,9 @@ export class DemoCluster implements AsyncDisposable {
       ],
     }));
     this.connections++;
-    await new DemoForwards(messages.goOn(), { signal, connect: this.#connectPod }).serve();
+    const { SpdySession } = await loadSpdy();
+    const spdy = new SpdySession("server");
+    await new DemoForwards(messages.goOn(), { signal, spdy, connect: this.#connectPod }).serve();
     return false;
   }
 

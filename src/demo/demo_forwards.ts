@@ -1,9 +1,11 @@
 import { type Conn, Tasks } from "../core/mod.ts";
 import { describe } from "../words/mod.ts";
-import { type SpdyEffect, SpdySession, webSocket } from "../wire/mod.ts";
+import { type SpdyEffect, type SpdySession, webSocket } from "../wire/mod.ts";
 
 export interface DemoForwardsOptions {
   readonly signal: AbortSignal;
+  /** New, for this connection. */
+  readonly spdy: SpdySession;
   /** Connects to a port inside the pod. */
   readonly connect: (port: number, options: { signal: AbortSignal }) => Promise<Conn>;
 }
@@ -21,7 +23,7 @@ interface Asked {
 export class DemoForwards {
   readonly #client: Conn;
   readonly #options: DemoForwardsOptions;
-  readonly #spdy = new SpdySession("server");
+  readonly #spdy: SpdySession;
   readonly #webSocket = new webSocket.WebSocketReader("server");
   readonly #asked = new Map<string, Asked>();
   /** The connections into the pod, by the numbers of their streams of data. */
@@ -30,6 +32,7 @@ export class DemoForwards {
 
   constructor(client: Conn, options: DemoForwardsOptions) {
     this.#client = client;
+    this.#spdy = options.spdy;
     this.#options = options;
   }
 

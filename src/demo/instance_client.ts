@@ -22,7 +22,7 @@ export class InstanceClient {
     // The door's own network refuses to go to the door.
     const { network } = this.#stage.world;
     const { byName } = buildTransports(settings, { ...this.#stage.instance.instance.buildDeps, network });
-    const transport = byName.get("door")?.transport;
+    const transport = byName.get("instance")?.transport;
     if (!transport) throw new Error("the demo has no client");
     return await transport.dial(target, { signal });
   }

@@ -60,7 +60,7 @@ export interface CaOptions {
 }
 
 /**
- * Reads certificates that a user trusts (S14–S17). Only certificates are taken: a private key is dropped with a
+ * Reads certificates that a user trusts. Only certificates are taken: a private key is dropped with a
  * warning, a block that should be a certificate and is none makes the whole unusable.
  */
 export async function readCaBundle(
@@ -120,7 +120,7 @@ export async function readSystemBundle(texts: readonly string[]): Promise<readon
   return [...certificates.values()];
 }
 
-/** The bundle that everybody gets: the user's certificates, then the system's, each once (S18, S19). */
+/** The bundle that everybody gets: the user's certificates, then the system's, each once. */
 export function mergedBundle(
   user: readonly CaCertificate[],
   system: readonly CaCertificate[],

@@ -4,7 +4,7 @@ import { bundleKey } from "./ca_bundle.ts";
 /** The label that asks for the bundle; only with the text `true`. */
 export const injectBundleLabel = "config.openshift.io/inject-trusted-cabundle";
 
-/** Whether a ConfigMap asks for the bundle (I07). */
+/** Whether a ConfigMap asks for the bundle. */
 export function wantsBundle(configMap: unknown): boolean {
   const metadata = isMapping(configMap) ? configMap["metadata"] : undefined;
   const labels = isMapping(metadata) ? metadata["labels"] : undefined;
@@ -13,7 +13,7 @@ export function wantsBundle(configMap: unknown): boolean {
 
 /**
  * What to apply so that a ConfigMap has the bundle: our one key and nothing else, for a server-side apply that leaves
- * all others alone (I08). Undefined where it has it already or did not ask (I09, I10: what was injected stays).
+ * all others alone. Undefined where it has it already or did not ask (what was injected stays).
  */
 export function bundleInjection(
   configMap: unknown,

@@ -22,7 +22,7 @@ type Mapping = Readonly<Record<string, unknown>>;
 
 /**
  * Puts HTTP_PROXY, HTTPS_PROXY and NO_PROXY into the containers that an annotation names, and takes them out of those
- * that we put them into before (I01–I06). A variable that is there is replaced; an empty one is left out.
+ * that we put them into before. A variable that is there is replaced; an empty one is left out.
  */
 export function injectProxy(workload: unknown, status: ProxyStatus): ProxyInjection {
   const unchanged = { object: workload, isChanged: false, problems: [], warnings: [] };

@@ -39,7 +39,7 @@ const atOnce = 8;
 const mostRedirects = 10;
 
 /**
- * Asks every endpoint of a spec through its own proxy, several at once, whatever noProxy says (S24–S31). Each gets its
+ * Asks every endpoint of a spec through its own proxy, several at once, whatever noProxy says. Each gets its
  * result, in the order of the spec.
  */
 export async function probeEndpoints(
@@ -132,7 +132,7 @@ function judged(url: URL, status: number): Outcome {
   return { isReady: false, status, answeredBy, failure: `${answeredBy} answered ${status}${why}` };
 }
 
-/** Where an answer leads: without a place it is an answer like any other (S24). */
+/** Where an answer leads: without a place it is an answer like any other. */
 function nextUrl(url: URL, status: number, location: string | undefined): URL | undefined {
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined;
   const next = URL.parse(location, url.href);

@@ -39,7 +39,7 @@ export interface InstanceOptions {
   readonly version: string;
   readonly id: string;
   readonly log: Log;
-  readonly pages: (listener: Instance) => Pages;
+  readonly pages: (instance: Instance) => Pages;
   /** Sockets that whoever started us opened; the door closes them. */
   readonly handedOver?: readonly Listening[];
   /**

@@ -50,7 +50,8 @@ export { PortForwardV4, v4Data } from "./websocket/port_forward_v4.ts";
 export { metricsText, metricsType } from "./prometheus.ts";
 export * as socks4 from "./socks4.ts";
 export * as socks5 from "./socks5.ts";
-export { type SpdyEffect, SpdySession } from "./spdy/spdy_session.ts";
+export { loadSpdy } from "./spdy/load_spdy.ts";
+export type { SpdyEffect, SpdySession } from "./spdy/spdy_session.ts";
 export * as sshConfig from "./ssh_config/ssh_config.ts";
 export {
   algorithmsOf,

@@ -105,7 +105,7 @@ peerTest("the live page of a door with passwords wants the token, and takes it o
 });
 
 peerTest(
-  "another site's page can neither read the live page nor act by it (F12, F15, F23)",
+  "another site's page can neither read the live page nor act by it",
   ["chromium"],
   async ({ chromium }) => {
     await using world = await openInstance();

@@ -51,7 +51,7 @@ peerTest(
       assert.match(stdout, /^c-lab-1 1 http:\/\/127\.0\.0\.1:[0-9]+ socks5h:\/\/127\.0\.0\.1:[0-9]+$/m);
       assert.match(stdout, /^-rw------- /m);
     });
-    await t.step("row 52: what begins with - is given to the person's shell", async () => {
+    await t.step("what begins with - is given to the person's shell", async () => {
       const { code } = await home.run(["shell", "c-lab-1", "--", "-c", "exit 42"], { env: { SHELL: sh } });
       assert.equal(code, 42);
       const other = await home.run(["clusters", "c-lab-1", "shell", "--", "-c", "exit 41"], {
@@ -124,7 +124,7 @@ peerTest(
     await using _instance = await home.instance();
     const command = [sh, "-c", 'echo "in $POSTERN_CLUSTER"; [ "$POSTERN_CLUSTER" != c-lab-1 ] || exit 9'];
     const block = (name: string) => `--- # ${name}\nin ${name}\n`;
-    await t.step("row 53: in turn", async () => {
+    await t.step("in turn", async () => {
       const { code, stdout, stderr } = await home.run(["shell", "--each", "c-lab-*", "--", ...command]);
       assert.equal(stdout, block("c-lab-2") + block("c-lab-1"));
       assert.match(stderr, /postern: failed in 1 of 2 clusters: c-lab-1 \(9\)\n$/);

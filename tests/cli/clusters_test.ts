@@ -37,7 +37,7 @@ Deno.test("postern clusters lists what is stored, with its age on stderr", async
     assert.equal(none.stdout, "");
     assert.match(none.stderr, /^postern: no cluster matches\n/);
   });
-  await t.step("row 50: as JSON for jq", async () => {
+  await t.step("as JSON for jq", async () => {
     const { clusters, catalogues } = JSON.parse((await listed("-o", "json")).stdout);
     assert.deepEqual(clusters.map(({ id }: { id: string }) => id), [
       "c-lab-2",

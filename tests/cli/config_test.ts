@@ -105,7 +105,7 @@ Deno.test("postern config init writes what check accepts, and never replaces a f
   assert.equal(await Deno.readTextFile(path), written);
 });
 
-Deno.test("F28: postern config show masks a password, and so do status and explain", async () => {
+Deno.test("postern config show masks a password, and so do status and explain", async () => {
   await using home = await Household.open();
   await home.configure(`transports:
   corp: { proxy: { url: "http://me:s3cret@127.0.0.1:3128" } }

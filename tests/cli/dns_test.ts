@@ -174,7 +174,7 @@ peerTest("dns says what is wrong, and what to run", [], async () => {
 }, options);
 
 peerTest(
-  "what a killed door has left is repaired by the next one, and removed by cleanup (F27)",
+  "what a killed door has left is repaired by the next one, and removed by cleanup",
   [],
   async (_, t) => {
     await using box = await machine();

@@ -17,7 +17,7 @@ metadata: { name: ca, namespace: openshift-config }
 data: { ca-bundle.crt: "words" }
 `;
 
-Deno.test("S07: postern egress check reports every problem at its place, exit code 7, and no password", async () => {
+Deno.test("postern egress check reports every problem at its place, exit code 7, and no password", async () => {
   await using home = await Household.open();
   const path = `${home.directory}/proxy.yaml`;
   await Deno.writeTextFile(path, faulty);
@@ -76,7 +76,7 @@ const unreadable = [
   { name: "a file that is no YAML", content: "a: [", says: /Cannot read ".*line 1/ },
   { name: "a file without a Proxy", content: "kind: ConfigMap\n", says: /it has no Proxy/ },
   {
-    name: "S35: another Proxy",
+    name: "another Proxy",
     content: "kind: Proxy\nmetadata: { name: other }\n",
     says: /only the Proxy "cluster" counts, not "other"/,
   },
@@ -155,7 +155,7 @@ Deno.test("postern egress check takes the objects that the controller would take
   ]);
 });
 
-Deno.test("S01: postern egress check of an empty spec needs to know nothing of the platform", async () => {
+Deno.test("postern egress check of an empty spec needs to know nothing of the platform", async () => {
   await using home = await Household.open();
   const path = `${home.directory}/proxy.yaml`;
   const kinds = ["Proxy", "Network", "Infrastructure"];

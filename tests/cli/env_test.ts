@@ -28,7 +28,7 @@ async function evaluated(
 }
 
 peerTest(
-  "E01, E05: postern env in sh sets both cases of every variable to the running door",
+  "postern env in sh sets both cases of every variable to the running door",
   ["bash"],
   async ({ bash }) => {
     await using home = await Household.open();
@@ -51,7 +51,7 @@ peerTest(
 );
 
 peerTest(
-  "E07, E08: postern env keeps a former proxy, tells of it, and --unset brings it back",
+  "postern env keeps a former proxy, tells of it, and --unset brings it back",
   ["bash"],
   async ({ bash }) => {
     await using home = await Household.open();

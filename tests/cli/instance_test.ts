@@ -129,7 +129,7 @@ Deno.test("SIGHUP and the file's change make a door read its configuration again
   await end(instance);
 });
 
-Deno.test("F18: a reload with a mistake keeps the old configuration and tells the line", async () => {
+Deno.test("a reload with a mistake keeps the old configuration and tells the line", async () => {
   await using home = await Household.open();
   const path = await home.configure("routes: [{ to: .example.net, via: reject }]\n");
   await using instance = await home.instance();
@@ -147,7 +147,7 @@ Deno.test("F18: a reload with a mistake keeps the old configuration and tells th
   await end(instance);
 });
 
-Deno.test("F22: an open door is refused, and with --allow-open it warns at every start", async () => {
+Deno.test("an open door is refused, and with --allow-open it warns at every start", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   const refused = await home.run(["proxy", "--listen", "0.0.0.0:0"]);
@@ -161,7 +161,7 @@ Deno.test("F22: an open door is refused, and with --allow-open it warns at every
   }
 });
 
-Deno.test("F29: a port that is taken fails the start and names the address, in the background too", async () => {
+Deno.test("a port that is taken fails the start and names the address, in the background too", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -192,7 +192,7 @@ Deno.test("a door that has one address of a port says so when it is to have all 
   await end(instance);
 });
 
-Deno.test("F29: a door of ours that has the port is named", async () => {
+Deno.test("a door of ours that has the port is named", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   await using first = await home.instance(["--id", "first"]);
@@ -202,7 +202,7 @@ Deno.test("F29: a door of ours that has the port is named", async () => {
   assert.match(stderr, /hint: the door "first" \(pid [0-9]+\) has it: postern status --id first/);
 });
 
-Deno.test("F30: a door does not obey HTTP_PROXY for its own dials", async () => {
+Deno.test("a door does not obey HTTP_PROXY for its own dials", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   await using target = new EchoServer();
@@ -222,7 +222,7 @@ Deno.test("F30: a door does not obey HTTP_PROXY for its own dials", async () => 
   await end(instance);
 });
 
-Deno.test("E06: postern status inside the exported shell reaches the door and not through it", async () => {
+Deno.test("postern status inside the exported shell reaches the door and not through it", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   await using instance = await home.instance();

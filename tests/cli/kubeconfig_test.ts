@@ -102,7 +102,7 @@ Deno.test("postern kubeconfig gives credentials to files, and to stdout when it 
   assert.equal(await Deno.readTextFile(path), given.stdout);
 });
 
-peerTest("row 51: kubectl reads what postern kubeconfig prints", ["kubectl"], async ({ kubectl }) => {
+peerTest("kubectl reads what postern kubeconfig prints", ["kubectl"], async ({ kubectl }) => {
   await using home = await Household.open();
   await storeClusters(home, [
     ...labClusters,

@@ -143,7 +143,7 @@ for (const { name: place, open } of networks) {
         serve === serveMixed ? "on a mixed door" : "on a door of its own"
       } ${place}`;
 
-      Deno.test(`${name} delivers what the client sent along with its request (K18)`, async () => {
+      Deno.test(`${name} delivers what the client sent along with its request`, async () => {
         await using world = setting(open(), serve);
         const { client, far } = await connected(world, way, "e".repeat(200));
         assert.deepEqual(await readExactly(far, 200), bytesOf("e".repeat(200)));
@@ -151,7 +151,7 @@ for (const { name: place, open } of networks) {
         await far[Symbol.asyncDispose]();
       });
 
-      Deno.test(`${name} passes the client's end on and brings the answer after it (K19)`, async () => {
+      Deno.test(`${name} passes the client's end on and brings the answer after it`, async () => {
         await using world = setting(open(), serve);
         const { client, far } = await connected(world, way);
         await client.write(bytesOf("x".repeat(1000)));

@@ -79,7 +79,7 @@ const promises = {
     assert.deepEqual(await readExactly(near, 200), patternBytes(200));
   },
 
-  async "keeps a half-close: the target answers after it (K19)"(trial) {
+  async "keeps a half-close: the target answers after it"(trial) {
     const [near, far] = await joined(trial);
     await using _near = near;
     await using _far = far;

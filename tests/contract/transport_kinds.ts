@@ -223,7 +223,7 @@ function reject(): TransportTried {
       "carries bytes both ways to an address",
       "carries bytes both ways to a name",
       "hands on what a target says before it is spoken to",
-      "keeps a half-close: the target answers after it (K19)",
+      "keeps a half-close: the target answers after it",
       "keeps a half-close of the target, which still hears",
       "carries many connections at once and apart",
       "makes a writer wait while the target does not read",
@@ -556,7 +556,7 @@ function kubernetes(): readonly TransportTried[] {
     tried("SPDY over a WebSocket", "websocket"),
     tried("SPDY", "spdy"),
     tried("v4.channel.k8s.io", "v4", {
-      "keeps a half-close: the target answers after it (K19)": v4,
+      "keeps a half-close: the target answers after it": v4,
       "keeps a half-close of the target, which still hears": v4,
     }),
   ];

@@ -28,7 +28,7 @@ Deno.test("reject refuses with its sentence", async () => {
 });
 
 for (const protocol of ["http", "socks5"] as const) {
-  Deno.test(`proxy (${protocol}) keeps the 200 bytes that come with the answer (K18)`, async () => {
+  Deno.test(`proxy (${protocol}) keeps the 200 bytes that come with the answer`, async () => {
     const early = patternBytes(200);
     const { transport, targets, accept, close } = proxySetting({ it: upstream(0, protocol) }, [
       { protocol, early },

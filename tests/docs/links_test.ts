@@ -14,6 +14,33 @@ for await (const path of documents()) {
   });
 }
 
+for await (const path of documents()) {
+  Deno.test(`every file of ours that ${path} names is there`, async () => {
+    const missing: string[] = [];
+    for (const file of filesOf(await Deno.readTextFile(new URL(path, root)))) {
+      // A page of a part of the tree may leave out where that part begins.
+      const places = ["", "src/", "tests/"].map((folder) => new URL(`${folder}${file}`, root));
+      if (!(await Promise.all(places.map(leadsSomewhere))).includes(true)) missing.push(file);
+    }
+    assert.deepEqual(missing, []);
+  });
+}
+
+Deno.test("docs/decisions/README.md has a line for every decision", async () => {
+  const folder = new URL("docs/decisions/", root);
+  const links = linksOf(await Deno.readTextFile(new URL("README.md", folder)));
+  const pages = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
+  assert.deepEqual(
+    links.filter((link) => !link.startsWith("../")).toSorted(),
+    pages.filter((name) => name !== "README.md").toSorted(),
+  );
+});
+
+Deno.test("filesOf() takes paths of code, and no patterns", () => {
+  const text = "`src/a/b.ts` `c.ts` `tests/cli/` `wire/*.ts` `~/x/y.ts` src/d/e.ts `d/`";
+  assert.deepEqual(filesOf(text), ["src/a/b.ts", "tests/cli/"]);
+});
+
 Deno.test("linksOf() leaves out other sites and code", () => {
   const text = "[a](b.md) [c](https://d.example) `[e](f.md)`\n\n```text\n[g](h.md)\n```\n[i](#j)\n";
   assert.deepEqual(linksOf(text), ["b.md", "#j"]);
@@ -27,6 +54,15 @@ function linksOf(text: string): string[] {
   const prose = text.replace(/^```.*?^```$/gms, "").replace(/`[^`\n]*`/g, "");
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link)
     .filter((link) => !/^[a-z]+:/.test(link));
+}
+
+/** Paths of code and of folders that a text names as code. */
+function filesOf(text: string): string[] {
+  const prose = text.replace(/^```.*?^```$/gms, "");
+  const paths = [...prose.matchAll(/`([a-z][a-z0-9_./]*)`/g)].map(([, path = ""]) => path);
+  return paths.filter((path) =>
+    path.includes("/") && (path.endsWith(".ts") || /^(src|tests|scripts)\/.*\/$/.test(path))
+  );
 }
 
 async function leadsSomewhere(target: URL): Promise<boolean> {
@@ -49,7 +85,7 @@ function anchorOf(heading: string): string {
 }
 
 async function* documents(): AsyncGenerator<string> {
-  for (const folder of ["", "docs/guide/", "docs/reference/", "docs/decisions/"]) {
+  for (const folder of ["", "docs/", "docs/guide/", "docs/reference/", "docs/decisions/", "tests/"]) {
     for await (const { name, isFile } of Deno.readDir(new URL(folder, root))) {
       if (isFile && name.endsWith(".md")) yield `${folder}${name}`;
     }

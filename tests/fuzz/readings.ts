@@ -1,4 +1,5 @@
-import { PortForwardV4, SpdySession, webSocket } from "../../src/wire/mod.ts";
+import { PortForwardV4, webSocket } from "../../src/wire/mod.ts";
+import { SpdySession } from "../../src/wire/spdy/spdy_session.ts";
 import type { Bytes } from "./fuzz_target.ts";
 
 /** What came, as one line for each thing, the parts of one thing joined. */

@@ -18,7 +18,7 @@ const quiet = [
   "--dump-dom",
 ];
 
-peerTest("F16: Chromium reaches by the PAC file what only the far side knows, and not its look-alike", [
+peerTest("Chromium reaches by the PAC file what only the far side knows, and not its look-alike", [
   "chromium",
 ], async (
   { chromium },

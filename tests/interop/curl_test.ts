@@ -15,7 +15,7 @@ const ways: readonly { name: string; args: readonly string[]; protocol: string }
   { name: "--proxytunnel (CONNECT)", args: ["--proxytunnel", "--proxy"], protocol: "http" },
 ];
 
-peerTest("F04: curl comes through the door by every protocol", ["curl"], async ({ curl }) => {
+peerTest("curl comes through the door by every protocol", ["curl"], async ({ curl }) => {
   await using home = await Household.open();
   await home.configure("default: direct\n");
   await using site = new WebSite();
@@ -146,7 +146,7 @@ for (const { name, args } of ways) {
 }
 
 peerTest(
-  "F11: curl's second request is answered on the same connection, and Host is the site's",
+  "curl's second request is answered on the same connection, and Host is the site's",
   ["curl"],
   async (
     { curl },

@@ -70,7 +70,7 @@ const tests: readonly {
   run: (client: RawClient, protocol: Protocol, target: SocksTarget) => Promise<void>;
 }[] = [
   {
-    name: "K18: 200 bytes sent together with the request all arrive",
+    name: "200 bytes sent together with the request all arrive",
     target: echoServer,
     run: async (client, { ask, connected }, target) => {
       await client.send(new Uint8Array([...ask(target), ...early]));
@@ -79,7 +79,7 @@ const tests: readonly {
     },
   },
   {
-    name: "K19: a client that half-closes after its request gets the whole answer",
+    name: "a client that half-closes after its request gets the whole answer",
     target: () =>
       new TargetServer(async (client) => {
         assert.deepEqual(await client.rest(), early);
@@ -94,7 +94,7 @@ const tests: readonly {
     },
   },
   {
-    name: "K18 and K19 in one: the request, 200 bytes and the half-close at once",
+    name: "the request, 200 bytes and the half-close at once",
     target: echoServer,
     run: async (client, { ask, connected }, target) => {
       await client.send(new Uint8Array([...ask(target), ...early]));
@@ -115,7 +115,7 @@ const tests: readonly {
 ];
 
 for (const { name, config } of ways) {
-  Deno.test(`K18 and K19: no byte is lost on the way (${name})`, async (context) => {
+  Deno.test(`no byte is lost on the way (${name})`, async (context) => {
     await using home = await Household.open();
     await using far = await home.instance(["--id", "far", "--route", "any=direct"]);
     await using farther = await home.instance(["--id", "farther", "--route", "any=direct"]);

@@ -43,7 +43,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
   let systemCount = 0;
 
   await t.step(
-    "S01: an empty spec is accepted; the status is empty and the bundle the system's",
+    "an empty spec is accepted; the status is empty and the bundle the system's",
     async () => {
       const report = await lab.tried({});
       assert.equal(report.accepted, "True", report.message);
@@ -54,7 +54,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     },
   );
 
-  await t.step("S08, P08: a list with blanks is trimmed, and has what the platform adds", async () => {
+  await t.step("a list with blanks is trimmed, and has what the platform adds", async () => {
     const report = await lab.tried({ httpProxy: proxy, noProxy: "b.example.com, a.example.com" });
     assert.equal(report.accepted, "True", report.message);
     const items = [...baseNoProxy.split(","), "a.example.com", "b.example.com"].sort();
@@ -63,40 +63,40 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
 
   const refused: { name: string; spec: Record<string, unknown>; reason?: string; says: RegExp }[] = [
     {
-      name: "S02: a list without a proxy",
+      name: "a list without a proxy",
       spec: { noProxy: "a.com" },
       says: /noProxy must stand beside a proxy/,
     },
     {
-      name: "S03: an https:// proxy for http",
+      name: "an https:// proxy for http",
       spec: { httpProxy: "https://p" },
       says: /spec\.httpProxy must begin/,
     },
     {
-      name: "S07: two bad fields, both told",
+      name: "two bad fields, both told",
       spec: { httpProxy: "https://p", noProxy: "*.a.com" },
       says: /spec\.httpProxy.*spec\.noProxy|spec\.noProxy.*spec\.httpProxy/,
     },
-    { name: "S11: a proxy without a host", spec: { httpProxy: "http://" }, says: /must have a host/ },
+    { name: "a proxy without a host", spec: { httpProxy: "http://" }, says: /must have a host/ },
     {
-      name: "S12: a proxy inside of the cluster",
+      name: "a proxy inside of the cluster",
       spec: { httpProxy: "http://10.128.3.4:3128" },
       says: /must be outside of the cluster: 10\.128\.3\.4 lies in its network 10\.128\.0\.0\/14/,
     },
     {
-      name: "S14: a CA map that is missing, at once",
+      name: "a CA map that is missing, at once",
       spec: { httpProxy: proxy, ...trusting("nowhere") },
       reason: "TrustedCAMapMissing",
       says: /ConfigMap openshift-config\/nowhere is missing/,
     },
     {
-      name: "S28: an http endpoint with httpsProxy alone",
+      name: "an http endpoint with httpsProxy alone",
       spec: { httpsProxy: proxy, readinessEndpoints: ["http://e.example.net/"] },
       says: /must begin with https:\/\/, or httpProxy must be set/,
     },
   ];
   for (const { name, spec, says, reason = "InvalidSpec" } of refused) {
-    await t.step(`${name} is refused, S05: and what was accepted stays byte for byte`, async () => {
+    await t.step(`${name} is refused, and what was accepted stays byte for byte`, async () => {
       const [before, bundle] = [await lab.status(), await lab.bundle()];
       const generation = await lab.edit(spec);
       const report = await lab.verdict(generation);
@@ -112,7 +112,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     });
   }
 
-  await t.step("S15: a CA map is refused for five reasons, each with its word", async () => {
+  await t.step("a CA map is refused for five reasons, each with its word", async () => {
     const broken = one.ca.replace(/\n[A-Za-z0-9+/]{20}/, "\nAAAAAAAAAAAAAAAAAAAA");
     const texts: [name: string, data: Record<string, string>, reason: string][] = [
       ["s15-key", { other: one.ca }, "TrustedCAKeyMissing"],
@@ -131,26 +131,26 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     assert.equal(await lab.bundle(), bundle);
   });
 
-  await t.step("S06: what is mended is accepted without a restart", async () => {
+  await t.step("what is mended is accepted without a restart", async () => {
     const report = await lab.tried({ httpsProxy: proxy });
     assert.equal(report.accepted, "True", report.message);
     assert.equal(conditionOf(report, "Degraded"), "False");
     assert.deepEqual(await lab.status(), ["", proxy, baseNoProxy]);
   });
 
-  await t.step("S04: httpsProxy alone may be an http:// proxy", async () => {
+  await t.step("httpsProxy alone may be an http:// proxy", async () => {
     assert.deepEqual((await lab.status()).slice(0, 2), ["", proxy]);
   });
 
-  await t.step("S09: * stays alone", async () => {
+  await t.step("* stays alone", async () => {
     const report = await lab.tried({ httpProxy: proxy, noProxy: "*" });
     assert.equal(report.accepted, "True", report.message);
     assert.deepEqual(await lab.status(), [proxy, "", "*"]);
   });
 
   const warned: [name: string, spec: Record<string, unknown>, says: RegExp][] = [
-    ["S10: what matches nothing", { httpProxy: proxy, noProxy: "999.999.999.999" }, /matches nothing/],
-    ["S13: a proxy in its own list", { httpProxy: proxy, noProxy: "example.net" }, /listed in noProxy/],
+    ["what matches nothing", { httpProxy: proxy, noProxy: "999.999.999.999" }, /matches nothing/],
+    ["a proxy in its own list", { httpProxy: proxy, noProxy: "example.net" }, /listed in noProxy/],
   ];
   for (const [name, spec, says] of warned) {
     await t.step(`${name} is accepted with a warning`, async () => {
@@ -162,7 +162,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     });
   }
 
-  await t.step("S16: a key in a CA map is left out of the bundle, and told of", async () => {
+  await t.step("a key in a CA map is left out of the bundle, and told of", async () => {
     await say("s16", `# ours\n${one.key}\n${one.ca}`);
     const report = await lab.tried({ httpProxy: proxy, ...trusting("s16") });
     assert.equal(report.accepted, "True", report.message);
@@ -172,7 +172,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     assert.equal(bundle?.includes("PRIVATE"), false);
   });
 
-  await t.step("S17: a certificate that is over, or no authority, is taken with a warning", async () => {
+  await t.step("a certificate that is over, or no authority, is taken with a warning", async () => {
     await say("s17", `${over.leaf}\n${one.leaf}`);
     const report = await lab.tried({ httpProxy: proxy, ...trusting("s17") });
     assert.equal(report.accepted, "True", report.message);
@@ -181,7 +181,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
   });
 
   await t.step(
-    "S18, S19: text without a last newline still parses, and no certificate is there twice",
+    "text without a last newline still parses, and no certificate is there twice",
     async () => {
       await say("s18", `${one.ca}${two.ca}${one.ca}`.trimEnd());
       const report = await lab.tried({ httpProxy: proxy, ...trusting("s18") });
@@ -190,7 +190,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     },
   );
 
-  await t.step("S21: a CA map edited to garbage keeps the old bundle, and is named", async () => {
+  await t.step("a CA map edited to garbage keeps the old bundle, and is named", async () => {
     const [bundle, { metadata: { generation } }] = [await lab.bundle(), await lab.proxy()];
     await say("s18", "garbage");
     const report = await lab.verdict(generation, ({ accepted }) => accepted === "False");
@@ -200,7 +200,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     await lab.verdict(generation, ({ accepted }) => accepted === "True");
   });
 
-  await t.step("S20: a CA map that is deleted is told of now, and the bundle stays", async () => {
+  await t.step("a CA map that is deleted is told of now, and the bundle stays", async () => {
     const [bundle, { metadata: { generation } }] = [await lab.bundle(), await lab.proxy()];
     await lab.cluster.remove(lab.map("openshift-config", "s18", {}));
     const report = await lab.verdict(generation, ({ accepted }) => accepted === "False");
@@ -209,12 +209,12 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     assert.equal(await lab.bundle(), bundle);
   });
 
-  await t.step("S22: without trustedCA the bundle is the system's again", async () => {
+  await t.step("without trustedCA the bundle is the system's again", async () => {
     await lab.tried({ httpProxy: proxy });
     assert.equal(countOf(await lab.bundle()), systemCount);
   });
 
-  await t.step("S34, P18: the networks change, and the status follows without an edit", async () => {
+  await t.step("the networks change, and the status follows without an edit", async () => {
     const networks = "/apis/config.openshift.io/v1/networks/cluster";
     const set = (cidr: string) =>
       lab.cluster.json(
@@ -230,7 +230,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     await eventually("the status follows back", async () => (await lab.status())[2] === baseNoProxy);
   });
 
-  await t.step("P11: a machine network that is none is refused, and the status stays", async () => {
+  await t.step("a machine network that is none is refused, and the status stays", async () => {
     const before = await lab.status();
     const config = (cidr: string) =>
       lab.cluster.apply(lab.map("kube-system", "cluster-config-v1", {
@@ -245,7 +245,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     await lab.verdict(generation, ({ accepted }) => accepted === "True");
   });
 
-  await t.step("S23: where the bundle cannot be written the status does not advance", async () => {
+  await t.step("where the bundle cannot be written the status does not advance", async () => {
     const before = await lab.status();
     // A bundle that nobody may change.
     await lab.cluster.json("PATCH", `/api/v1/namespaces/${managed}/configmaps/trusted-ca-bundle`, {
@@ -260,7 +260,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     assert.equal(countOf(await lab.bundle()), systemCount + 1);
   });
 
-  await t.step("S35: a second Proxy is ignored, and told so", async () => {
+  await t.step("a second Proxy is ignored, and told so", async () => {
     await lab.edit({ httpProxy: "https://wrong" }, "other");
     await eventually("an Event says so", async () => {
       const { items } = await lab.cluster.json("GET", "/api/v1/namespaces/default/events") as {
@@ -272,7 +272,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     });
   });
 
-  await t.step("S32: a password is in no log, report, condition, Event or metric", async () => {
+  await t.step("a password is in no log, report, condition, Event or metric", async () => {
     const secret = "Hunter2Secret";
     for (
       const spec of [
@@ -293,12 +293,12 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     assert.match(metrics, /postern_egress_leader 1/);
   });
 
-  await t.step("P17: without a proxy all three are cleared", async () => {
+  await t.step("without a proxy all three are cleared", async () => {
     await lab.tried({});
     assert.deepEqual(await lab.status(), ["", "", ""]);
   });
 
-  await t.step("S33: a second look writes nothing, a second controller neither", async () => {
+  await t.step("a second look writes nothing, a second controller neither", async () => {
     await lab.tried({ httpProxy: proxy });
     const versions = async () =>
       JSON.stringify([

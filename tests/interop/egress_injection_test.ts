@@ -120,7 +120,7 @@ peerTest("egress controller: what is injected where", ["kubernetes"], async ({ k
   const all = [`HTTP_PROXY=${first}`, `HTTPS_PROXY=${second}`, `NO_PROXY=${baseNoProxy}`];
 
   await t.step(
-    "I01, I02: the named containers have the variables, init containers too",
+    "the named containers have the variables, init containers too",
     async () => {
       await eventually("they are there", async () => variables(await read(lab, "one"), "foo").length === 3);
       const one = await read(lab, "one");
@@ -138,17 +138,17 @@ peerTest("egress controller: what is injected where", ["kubernetes"], async ({ k
     },
   );
 
-  await t.step("I03: names are trimmed", async () => {
+  await t.step("names are trimmed", async () => {
     await eventually("both", async () => variables(await read(lab, "blanks"), "bar").length === 3);
     assert.deepEqual(variables(await read(lab, "blanks"), "foo"), all);
   });
 
-  await t.step("I04: an unknown container is told of, and nothing is written", async () => {
+  await t.step("an unknown container is told of, and nothing is written", async () => {
     await eventually("an Event", () => isSaid(lab, "ProxyNotInjected", /^unknown: .*"nobody"/));
     assert.deepEqual(variables(await read(lab, "unknown"), "foo"), []);
   });
 
-  await t.step("I05: what is there is replaced, and stays where it was", async () => {
+  await t.step("what is there is replaced, and stays where it was", async () => {
     await eventually("replaced", async () => variables(await read(lab, "own"), "foo").length === 4);
     assert.deepEqual(variables(await read(lab, "own"), "foo"), [
       `HTTP_PROXY=${first}`,
@@ -158,7 +158,7 @@ peerTest("egress controller: what is injected where", ["kubernetes"], async ({ k
     ]);
   });
 
-  await t.step("I07, I08: the bundle goes where the label says true, and other keys stay", async () => {
+  await t.step("the bundle goes where the label says true, and other keys stay", async () => {
     await eventually(
       "it is there",
       async () => (await lab.bundle("default", "asks"))?.includes(ca.trim()) === true,
@@ -181,7 +181,7 @@ peerTest("egress controller: what is injected where", ["kubernetes"], async ({ k
       .filter(([, kind]) => kind !== "Event").map(([, kind, count]) => `${kind} ${count}`).sort();
   };
 
-  await t.step("I09: what did not change is not written again, and no pod rolls", async () => {
+  await t.step("what did not change is not written again, and no pod rolls", async () => {
     const names = ["one", "own", "blanks"];
     const generations = () =>
       Promise.all(names.map(async (name) => (await read(lab, name)).metadata.generation));
@@ -232,7 +232,7 @@ peerTest("egress controller: what is injected where", ["kubernetes"], async ({ k
   );
 
   await t.step(
-    "I06: an empty variable is left out, ours is taken away, and the bundle changes everywhere",
+    "an empty variable is left out, ours is taken away, and the bundle changes everywhere",
     async () => {
       await cluster.apply(lab.map("openshift-config", "mine", { "ca-bundle.crt": `${ca}${leaf}` }));
       await lab.tried({ httpsProxy: second, trustedCA: { name: "mine" } });
@@ -265,7 +265,7 @@ peerTest("egress controller: what is injected where", ["kubernetes"], async ({ k
     assert.deepEqual(variables(await read(lab, "newcomer"), "foo")[0], `HTTPS_PROXY=${second}`);
   });
 
-  await t.step("I10: without the label the key stays, without the annotation our variables go", async () => {
+  await t.step("without the label the key stays, without the annotation our variables go", async () => {
     await cluster.json("PATCH", "/api/v1/namespaces/default/configmaps/asks", {
       metadata: { labels: { [label]: null } },
     }, "application/merge-patch+json");

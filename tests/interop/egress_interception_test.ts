@@ -9,7 +9,7 @@ import { testTls } from "../support/tls_files.ts";
 const unknownAuthority = /no CA that is trusted here has signed its certificate/;
 
 peerTest(
-  "S29: an endpoint behind a squid that looks into TLS is ready with its CA in trustedCA, and not without",
+  "an endpoint behind a squid that looks into TLS is ready with its CA in trustedCA, and not without",
   ["kubernetes", "squid", "openssl"],
   async ({ kubernetes, squid, openssl }, t) => {
     await using lab = await EgressLab.start(kubernetes);

@@ -16,7 +16,7 @@ interface Answer {
 }
 
 peerTest(
-  "S29, S31: egress check --live asks through tinyproxy, with the proposed CA and without it",
+  "egress check --live asks through tinyproxy, with the proposed CA and without it",
   ["tinyproxy"],
   async ({ tinyproxy }) => {
     await using home = await Household.open();

@@ -129,7 +129,7 @@ async function assertHealthy(address: string): Promise<void> {
 /** Continuous integration holds 2,000; `POSTERN_IDLE_CONNECTIONS=5000` asks for what the issue names. */
 const idle = Number(environment("POSTERN_IDLE_CONNECTIONS") ?? 2000);
 
-peerTest(`F24: ${idle} idle connections are held, each for little memory`, ["bash", "loadgen"], async (
+peerTest(`${idle} idle connections are held, each for little memory`, ["bash", "loadgen"], async (
   { bash, loadgen },
 ) => {
   await using home = await Household.open();

@@ -157,7 +157,7 @@ function assertAll(stdout: string): void {
 }
 
 fleetTest(
-  "row 54: test with a dead cluster answers 7 and says which, by its own sessions",
+  "test with a dead cluster answers 7 and says which, by its own sessions",
   [],
   async ({ test }) => {
     const { code, stdout, stderr } = await test();
@@ -182,7 +182,7 @@ fleetTest(
 );
 
 fleetTest(
-  "row 54: test asks the clusters through the door that runs",
+  "test asks the clusters through the door that runs",
   [],
   async ({ home, test, options }) => {
     await using instance = await home.instance([], options);

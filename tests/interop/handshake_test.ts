@@ -44,7 +44,7 @@ const loopback = (port: number): SocksTarget => ({ host: "127.0.0.1", port });
 const address4 = (port: number) => Uint8Array.of(1, 127, 0, 0, 1, port >> 8, port & 255);
 
 row(
-  "F01: a client that says one byte and no more is closed by the handshake timeout",
+  "a client that says one byte and no more is closed by the handshake timeout",
   async ({ instance, address }) => {
     for (const start of ["\x05", "\x04\x01", "C", "GET http://example.com/ HTTP/1.1\r\nHost: exa"]) {
       const answer = new TextDecoder("latin1").decode(await said(address, start));
@@ -75,11 +75,11 @@ row("slow-loris: a byte now and then does not prolong the handshake", async ({ a
   await writing.catch((error) => assert.ok(error instanceof Deno.errors.BadResource));
 }, hasty);
 
-row("F02: SOCKS5 offering only a password where none is set", async ({ address }) => {
+row("SOCKS5 offering only a password where none is set", async ({ address }) => {
   assert.deepEqual([...await said(address, Uint8Array.of(5, 1, 2))], [5, 0xff]);
 });
 
-row("F03: of the methods 0 and 1 the door picks 0", async ({ address, target }) => {
+row("of the methods 0 and 1 the door picks 0", async ({ address, target }) => {
   const asking = Uint8Array.of(5, 2, 0, 1, 5, 1, 0, ...address4(target.port));
   await assertEcho(address, asking, 12);
   using client = await RawClient.connect(address);
@@ -87,13 +87,13 @@ row("F03: of the methods 0 and 1 the door picks 0", async ({ address, target }) 
   assert.deepEqual([...await client.take(2)], [5, 0]);
 });
 
-row("F04: SOCKS4 by address and SOCKS4A by name", async ({ address, target: { port } }) => {
+row("SOCKS4 by address and SOCKS4A by name", async ({ address, target: { port } }) => {
   const head = [4, 1, port >> 8, port & 255];
   await assertEcho(address, Uint8Array.of(...head, 127, 0, 0, 1, ...latin1("user\0")), 8);
   await assertEcho(address, Uint8Array.of(...head, 0, 0, 0, 1, 0, ...latin1("localhost\0")), 8);
 });
 
-row("F05: a name of 255 bytes is handled, an empty one refused", async ({ instance, address }) => {
+row("a name of 255 bytes is handled, an empty one refused", async ({ instance, address }) => {
   const long = await said(
     address,
     socks5Asking({ host: `${"a".repeat(63)}.`.repeat(4).slice(0, 255), port: 80 }),
@@ -105,12 +105,12 @@ row("F05: a name of 255 bytes is handled, an empty one refused", async ({ instan
   await instance.says(/client\.refused .*protocol=socks5/);
 });
 
-row("F06: a name that is an IP literal is one, in brackets too", async ({ address, target }) => {
+row("a name that is an IP literal is one, in brackets too", async ({ address, target }) => {
   await assertEcho(address, socks5Asking(loopback(target.port)), 12);
   await assertEcho(address, socks5Asking({ host: "[::ffff:127.0.0.1]", port: target.port }), 12);
 });
 
-row("F07: BIND and UDP ASSOCIATE get reply 7", async ({ instance, address }) => {
+row("BIND and UDP ASSOCIATE get reply 7", async ({ instance, address }) => {
   for (const command of [2, 3]) {
     const answer = await said(address, Uint8Array.of(5, 1, 0, ...socks5Request(loopback(80), command)));
     assert.deepEqual([...answer.subarray(0, 4)], [5, 0, 5, 7]);
@@ -118,7 +118,7 @@ row("F07: BIND and UDP ASSOCIATE get reply 7", async ({ instance, address }) => 
   await instance.says(/Cannot do BIND[^]*Cannot do UDP ASSOCIATE/);
 });
 
-row("F08: a request of one byte a packet is the same request", async ({ address, target: { port } }) => {
+row("a request of one byte a packet is the same request", async ({ address, target: { port } }) => {
   const askings = [
     { asking: socks5Asking(loopback(port)), reply: 12 },
     { asking: Uint8Array.of(4, 1, port >> 8, port & 255, 127, 0, 0, 1, 0), reply: 8 },
@@ -133,20 +133,20 @@ row("F08: a request of one byte a packet is the same request", async ({ address,
   }
 });
 
-row("F09: TLS on the plain port is closed, and the log says what it was", async ({ instance, address }) => {
+row("TLS on the plain port is closed, and the log says what it was", async ({ instance, address }) => {
   const hello = Uint8Array.of(0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0);
   assert.equal((await said(address, hello)).length, 0);
   await instance.says(/ WARN .*"TLS to a plain proxy port".*http:\/\//);
 });
 
-row("F10: CONNECT without a port is 400 with a text", async ({ address }) => {
+row("CONNECT without a port is 400 with a text", async ({ address }) => {
   const answer = new TextDecoder().decode(
     await said(address, "CONNECT example.com HTTP/1.1\r\nHost: example.com\r\n\r\n"),
   );
   assert.match(answer, /^HTTP\/1\.1 400 [^]*\r\n\r\n.*port/);
 });
 
-row("F12: origin form is a page, never a loop", async ({ instance, address }) => {
+row("origin form is a page, never a loop", async ({ instance, address }) => {
   const answer = new TextDecoder().decode(
     await said(address, `GET / HTTP/1.1\r\nHost: ${address}\r\nConnection: close\r\n\r\n`),
   );
@@ -154,7 +154,7 @@ row("F12: origin form is a page, never a loop", async ({ instance, address }) =>
   assert.doesNotMatch(instance.stderr, /conn\.done/);
 });
 
-row("F15: the PAC file is for loopback Hosts only", async ({ address }) => {
+row("the PAC file is for loopback Hosts only", async ({ address }) => {
   const pac = async (host: string) =>
     new TextDecoder().decode(
       await said(address, `GET /proxy.pac HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),

@@ -64,14 +64,14 @@ async function state(home: Household, name: string): Promise<{ state: string; la
   return instance.transports.find((transport: { name: string }) => transport.name === name);
 }
 
-row("K12: a refused port behind a jump host is reply 5", none, async ({ address, instance, good }) => {
+row("a refused port behind a jump host is reply 5", none, async ({ address, instance, good }) => {
   const port = freePort();
   assert.equal(await reply(address, loopback(port)), 5);
   await instance.says(new RegExp(`target=127\\.0\\.0\\.1:${port} .*refused`));
   assert.equal(good.signIns, 1);
 });
 
-row("K13: an unknown name behind a jump host is reply 4", none, async ({ address, instance, good }) => {
+row("an unknown name behind a jump host is reply 4", none, async ({ address, instance, good }) => {
   assert.equal(await reply(address, { host: "nobody.invalid", port: 80 }), 4);
   await instance.says(
     /target=nobody\.invalid:80 .*outcome=name_not_found reason="Cannot reach nobody\.invalid:80 /,
@@ -80,7 +80,7 @@ row("K13: an unknown name behind a jump host is reply 4", none, async ({ address
 });
 
 row(
-  "K14: a dead jump host is reply 4, with the reason in status",
+  "a dead jump host is reply 4, with the reason in status",
   () => Promise.resolve({ dead: freePort() }),
   async ({ address, home }) => {
     assert.equal(await reply(address, { host: "dead.bad.example", port: 80 }), 4);
@@ -91,7 +91,7 @@ row(
   },
 );
 
-row("K15: a wrong host key is reply 2, and the reason is named", async (lab) => {
+row("a wrong host key is reply 2, and the reason is named", async (lab) => {
   const { port } = await lab.start("changed");
   const lines = (await Deno.readTextFile(lab.knownHosts)).split("\n");
   const [, ...key] = (await Deno.readTextFile(`${await lab.makeKey("other")}.pub`)).split(" ");
@@ -113,7 +113,7 @@ const silence = () =>
   });
 
 peerTest(
-  "K16: a silent jump host is an error within ConnectTimeout; K17: others serve; K18: who else waits fails with it",
+  "a silent jump host is an error within ConnectTimeout; others serve; who else waits fails with it",
   sshPeers,
   async (paths) => {
     await using silent = silence();
@@ -152,7 +152,7 @@ peerTest(
   },
 );
 
-row("K19: a client that shuts down writing gets the whole answer", none, async ({ address }) => {
+row("a client that shuts down writing gets the whole answer", none, async ({ address }) => {
   await using counter = new TargetServer(async (client) => {
     const { length } = await client.rest();
     await client.send(`got ${length} bytes`);
@@ -163,7 +163,7 @@ row("K19: a client that shuts down writing gets the whole answer", none, async (
   assert.equal(await client.restText(), "got 1000 bytes");
 });
 
-row("K21: BIND is reply 7; K22: UDP ASSOCIATE is too", none, async ({ address, good }) => {
+row("BIND is reply 7, and so is UDP ASSOCIATE", none, async ({ address, good }) => {
   for (const command of [2, 3]) {
     using client = await RawClient.connect(address);
     await client.send(Uint8Array.of(5, 1, 0, ...socks5Request(loopback(80), command)));
@@ -172,7 +172,7 @@ row("K21: BIND is reply 7; K22: UDP ASSOCIATE is too", none, async ({ address, g
   assert.equal(good.signIns, 0);
 });
 
-row("K23: a client that offers passwords only is told FF where none is set", none, async ({ address }) => {
+row("a client that offers passwords only is told FF where none is set", none, async ({ address }) => {
   using client = await RawClient.connect(address);
   await client.send(Uint8Array.of(5, 1, 2));
   assert.deepEqual([...await client.rest()], [5, 0xff]);

@@ -14,7 +14,7 @@ import { TargetServer } from "../support/target_server.ts";
 
 const plain = "listen: { mixed: 127.0.0.1:0 }\nroutes: [{ to: x.example, via: reject }]\n";
 
-Deno.test("K39: without any routing information a door ends at once, before it listens, and names update", async () => {
+Deno.test("without any routing information a door ends at once, before it listens, and names update", async () => {
   await using home = await Household.open();
   const port = 20_000 + Math.floor(Math.random() * 10_000);
   const { code, stdout, stderr } = await home.run(["proxy", "--listen", `127.0.0.1:${port}`]);
@@ -26,7 +26,7 @@ Deno.test("K39: without any routing information a door ends at once, before it l
   assert.doesNotMatch(stderr, /listener\.ready/);
 });
 
-Deno.test("K39: what kharon has stored is routing information, until the first update", async () => {
+Deno.test("what kharon has stored is routing information, until the first update", async () => {
   await using company = await Company.open();
   const { home } = company;
   const directory = `${home.directory}/cache/io.vshn.kharon`;
@@ -45,7 +45,7 @@ Deno.test("K39: what kharon has stored is routing information, until the first u
   await end(instance);
 });
 
-Deno.test("K40: a damaged cache ends a start with its name, and a running door keeps what it has", async () => {
+Deno.test("a damaged cache ends a start with its name, and a running door keeps what it has", async () => {
   await using company = await Company.open();
   const { home } = company;
   await company.update();
@@ -73,7 +73,7 @@ Deno.test("K40: a damaged cache ends a start with its name, and a running door k
   await end(again);
 });
 
-Deno.test("K40: a cache of a later version is not touched by a start, and set aside by an update", async () => {
+Deno.test("a cache of a later version is not touched by a start, and set aside by an update", async () => {
   await using company = await Company.open();
   const { home } = company;
   const directory = `${home.places.cache}/catalogue`;
@@ -92,7 +92,7 @@ Deno.test("K40: a cache of a later version is not touched by a start, and set as
   await end(instance);
 });
 
-Deno.test("K41: a download goes on over an update that gives its name to a jump host, and over SIGHUP", async () => {
+Deno.test("a download goes on over an update that gives its name to a jump host, and over SIGHUP", async () => {
   await using company = await Company.open();
   const { home, lieutenant } = company;
   const half = new Uint8Array(8 << 20).fill(7);
@@ -121,7 +121,7 @@ Deno.test("K41: a download goes on over an update that gives its name to a jump 
   await end(instance);
 });
 
-Deno.test("K42: after SIGHUP with a mistake the old routes stay, and status shows it", async () => {
+Deno.test("after SIGHUP with a mistake the old routes stay, and status shows it", async () => {
   await using company = await Company.open();
   const { home } = company;
   await company.update();
@@ -136,7 +136,7 @@ Deno.test("K42: after SIGHUP with a mistake the old routes stay, and status show
   await end(instance);
 });
 
-Deno.test("K43: SIGTERM ends a door with 0 when the last connection has ended", async () => {
+Deno.test("SIGTERM ends a door with 0 when the last connection has ended", async () => {
   await using company = await Company.open();
   const { home } = company;
   await company.update();
@@ -158,7 +158,7 @@ Deno.test("K43: SIGTERM ends a door with 0 when the last connection has ended", 
   assert.equal((await instance.ended).code, 0);
 });
 
-Deno.test("K44: a port that is taken ends the start with 1, and the holder is named", async () => {
+Deno.test("a port that is taken ends the start with 1, and the holder is named", async () => {
   await using company = await Company.open();
   const { home } = company;
   await company.update();
@@ -170,7 +170,7 @@ Deno.test("K44: a port that is taken ends the start with 1, and the holder is na
   await end(first);
 });
 
-Deno.test("K45: two updates within a minute are one sign-in", async () => {
+Deno.test("two updates within a minute are one sign-in", async () => {
   await using company = await Company.open();
   using _turn = await signInTurn();
   const { oidc } = company;
@@ -181,7 +181,7 @@ Deno.test("K45: two updates within a minute are one sign-in", async () => {
 });
 
 peerTest(
-  "K46: an update reloads our own door, and no program that is called like one",
+  "an update reloads our own door, and no program that is called like one",
   ["bash"],
   async ({ bash }) => {
     await using company = await Company.open();
@@ -207,7 +207,7 @@ peerTest(
   },
 );
 
-Deno.test("K47: beside an API that answers 503 the catalogue is kept, and its age told", async () => {
+Deno.test("beside an API that answers 503 the catalogue is kept, and its age told", async () => {
   await using company = await Company.open();
   const { home, lieutenant } = company;
   await company.update();
@@ -221,7 +221,7 @@ Deno.test("K47: beside an API that answers 503 the catalogue is kept, and its ag
   assert.match((await home.run(["explain", "c-a.example.net"])).stdout, /goes to jump1\n/);
 });
 
-Deno.test("K48: a browser that comes back with a foreign state changes nothing, on either family", async () => {
+Deno.test("a browser that comes back with a foreign state changes nothing, on either family", async () => {
   await using company = await Company.open();
   using _turn = await signInTurn();
   const { code, stderr } = await visiting(company, ["login"], async (address) => {
@@ -238,7 +238,7 @@ Deno.test("K48: a browser that comes back with a foreign state changes nothing, 
   assert.deepEqual(company.oidc.tokenRequests.map((form) => form.get("code") === "stolen"), [false]);
 });
 
-Deno.test("K49: a browser that comes back with access_denied ends the command with the reason", async () => {
+Deno.test("a browser that comes back with access_denied ends the command with the reason", async () => {
   await using company = await Company.open();
   using _turn = await signInTurn();
   company.oidc.lies.redirect = { error: "access_denied", error_description: "not you" };
@@ -250,7 +250,7 @@ Deno.test("K49: a browser that comes back with access_denied ends the command wi
   );
 });
 
-Deno.test("K50: clusters -o json has the ids where kharon has them", async () => {
+Deno.test("clusters -o json has the ids where kharon has them", async () => {
   await using company = await Company.open();
   await company.update();
   const { stdout } = await company.home.run(["clusters", "-o", "json"]);

@@ -128,14 +128,14 @@ async function stopping(
   assert.equal(sshd.signIns, 2);
 }
 
-row("K25: no request fails when the session is killed 20 times, none takes over 2 s", killing);
+row("no request fails when the session is killed 20 times, none takes over 2 s", killing);
 
-row("K26: no request fails when the session is stopped, none takes over 3 s", async (parts) => {
+row("no request fails when the session is stopped, none takes over 3 s", async (parts) => {
   await stopping(parts);
   assert.match(await parts.status(), /nothing heard for \d+ ms/);
 });
 
-for (const [what, run] of [["K25: a kill", killing], ["K26: a stop", stopping]] as const) {
+for (const [what, run] of [["a kill", killing], ["a stop", stopping]] as const) {
   peerTest(
     `${what} of the first of three hops costs no more than one of the only hop`,
     sshPeers,
@@ -157,7 +157,7 @@ for (const [what, run] of [["K25: a kill", killing], ["K26: a stop", stopping]] 
 }
 
 row(
-  "K41: SIGHUP in a long download lets it complete, and keeps a session that is the same",
+  "SIGHUP in a long download lets it complete, and keeps a session that is the same",
   async (parts) => {
     const { sshd, instance, address, rewrite } = parts;
     await using site = new WebSite();
@@ -189,7 +189,7 @@ row(
   },
 );
 
-row("K41: no request fails over 20 reloads of an ssh configuration that changes", async (parts) => {
+row("no request fails over 20 reloads of an ssh configuration that changes", async (parts) => {
   const { sshd, instance, address, rewrite } = parts;
   await using echo = echoServer();
   const requests = new Requests(address, echo.port);
@@ -208,7 +208,7 @@ row("K41: no request fails over 20 reloads of an ssh configuration that changes"
   assert.equal(sshd.signIns, 21);
 });
 
-row("K42: SIGHUP with a broken configuration keeps the old one, and status says so", async (parts) => {
+row("SIGHUP with a broken configuration keeps the old one, and status says so", async (parts) => {
   const { sshd, instance, address, configure, status } = parts;
   await using echo = echoServer();
   const target = { host: "127.0.0.1", port: echo.port };
@@ -226,7 +226,7 @@ row("K42: SIGHUP with a broken configuration keeps the old one, and status says 
 });
 
 row(
-  "K42: a broken ssh configuration is told in status, what is open goes on, and so does its mending",
+  "a broken ssh configuration is told in status, what is open goes on, and so does its mending",
   async (parts) => {
     const { instance, address, rewrite, status } = parts;
     await using echo = echoServer();
@@ -250,7 +250,7 @@ row(
 );
 
 row(
-  "K43: SIGTERM lets a connection through ssh end, takes leave of the server, and is exit 0",
+  "SIGTERM lets a connection through ssh end, takes leave of the server, and is exit 0",
   async (parts) => {
     const { sshd, instance, address } = parts;
     await using target = new TargetServer(async (client) => {

@@ -10,58 +10,58 @@ const caFile = decodeURIComponent(new URL("../support/tls/ca.crt", import.meta.u
 
 /** A name, by which transport it must go, and how many sign-ins that takes at each jump host. */
 const rows: readonly { row: string; host: string; transport: string; signIns: readonly number[] }[] = [
-  { row: "K1: one hop", host: "api.c-lab-1.lab.internal", transport: "one", signIns: [1, 0, 0] },
+  { row: "one hop", host: "api.c-lab-1.lab.internal", transport: "one", signIns: [1, 0, 0] },
   {
-    row: "K2: two hops by ProxyJump",
+    row: "two hops by ProxyJump",
     host: "api.c-lab-2.lab.internal",
     transport: "two",
     signIns: [1, 1, 0],
   },
   {
-    row: "K3: three hops, the last by ProxyCommand ssh -W",
+    row: "three hops, the last by ProxyCommand ssh -W",
     host: "api.c-lab-3.lab.internal",
     transport: "three",
     signIns: [1, 1, 1],
   },
-  { row: "K5: what has no route goes direct", host: "127.0.0.1", transport: "direct", signIns: [0, 0, 0] },
+  { row: "what has no route goes direct", host: "127.0.0.1", transport: "direct", signIns: [0, 0, 0] },
   {
-    row: "K6: a name beside the base domain",
+    row: "a name beside the base domain",
     host: "vcenter.lab.internal",
     transport: "one",
     signIns: [1, 0, 0],
   },
   {
-    row: "K7: an exclusion below a routed domain goes direct",
+    row: "an exclusion below a routed domain goes direct",
     host: "apps.c-lab-1.lab.internal",
     transport: "direct",
     signIns: [0, 0, 0],
   },
   {
-    row: "K8: a look-alike of a routed domain goes direct",
+    row: "a look-alike of a routed domain goes direct",
     host: "evilc-lab-1.lab.internal",
     transport: "direct",
     signIns: [0, 0, 0],
   },
   {
-    row: "K9: upper case is the same name",
+    row: "upper case is the same name",
     host: "API.C-LAB-1.LAB.INTERNAL",
     transport: "one",
     signIns: [1, 0, 0],
   },
   {
-    row: "K10: a trailing dot is the same name",
+    row: "a trailing dot is the same name",
     host: "api.c-lab-1.lab.internal.",
     transport: "one",
     signIns: [1, 0, 0],
   },
   {
-    row: "K11: the longer suffix decides",
+    row: "the longer suffix decides",
     host: "deep.other.internal",
     transport: "two",
     signIns: [1, 1, 0],
   },
   {
-    row: "K11: the shorter suffix has the rest",
+    row: "the shorter suffix has the rest",
     host: "web.other.internal",
     transport: "one",
     signIns: [1, 0, 0],
@@ -82,7 +82,7 @@ for (const { row, host, transport, signIns } of rows) {
   });
 }
 
-farSideTest("K4: a name that only the far side knows is resolved there", ["curl"], async (side, { curl }) => {
+farSideTest("a name that only the far side knows is resolved there", ["curl"], async (side, { curl }) => {
   await using site = new WebSite();
   const ask = (more: readonly string[]) =>
     runPeer(curl, ["-sS", ...more, `http://api.c-lab-1.lab.internal:${site.port}/`]);
@@ -91,7 +91,7 @@ farSideTest("K4: a name that only the far side knows is resolved there", ["curl"
 });
 
 farSideTest(
-  "K4: a person's first lines reach http and https that only the far side knows",
+  "a person's first lines reach http and https that only the far side knows",
   ["curl", "bash"],
   async ({ address, instance }, { curl, bash }) => {
     await using site = new WebSite();
@@ -111,7 +111,7 @@ farSideTest(
 );
 
 farSideTest(
-  "K4: curl reaches such a name by HTTP CONNECT and as an HTTP proxy",
+  "curl reaches such a name by HTTP CONNECT and as an HTTP proxy",
   ["curl"],
   async (side, { curl }) => {
     await using site = new WebSite();
@@ -127,7 +127,7 @@ farSideTest(
   },
 );
 
-farSideTest("K20: CONNECT goes through the jump host", [], async ({ address }) => {
+farSideTest("CONNECT goes through the jump host", [], async ({ address }) => {
   await using greeter = new TargetServer((client) => client.send("hello"));
   using client = await RawClient.connect(address);
   const host = `api.c-lab-1.lab.internal:${greeter.port}`;
@@ -135,7 +135,7 @@ farSideTest("K20: CONNECT goes through the jump host", [], async ({ address }) =
   assert.match(await client.restText(), /^HTTP\/1\.1 200 [^]*\r\n\r\nhello$/);
 });
 
-farSideTest("K24: the PAC file sends routed names to the door, and look-alikes direct", [], async (side) => {
+farSideTest("the PAC file sends routed names to the door, and look-alikes direct", [], async (side) => {
   const proxyFor = await pacOf(side);
   const listener = `SOCKS5 ${side.address}`;
   assert.equal(proxyFor("https://api.c-lab-1.lab.internal/", "api.c-lab-1.lab.internal"), listener);

@@ -23,7 +23,7 @@ interface Row {
 /** What a person may have written; the transport is `{ ssh: b }` each time. */
 const rows: readonly Row[] = [
   {
-    row: "K27: known_hosts with ed25519 alone, where the server has more",
+    row: "known_hosts with ed25519 alone, where the server has more",
     lines: async ({ lab, b }) => {
       await keepLines(lab, (line) => !line.includes(`:${b.port} `) || line.includes(" ssh-ed25519 "));
       return sshHostLines("b", b);
@@ -31,7 +31,7 @@ const rows: readonly Row[] = [
     signIns: [0, 1],
   },
   {
-    row: "K28: HostKeyAlias with a port that is not 22, and the alias alone in known_hosts",
+    row: "HostKeyAlias with a port that is not 22, and the alias alone in known_hosts",
     lines: async ({ lab, b }) => {
       await keepLines(lab, (line) => !line.includes(`:${b.port} `));
       await lab.know("plain-alias", `${b.keys[0]}.pub`);
@@ -40,7 +40,7 @@ const rows: readonly Row[] = [
     signIns: [0, 1],
   },
   {
-    row: "K29: ProxyJump a,c",
+    row: "ProxyJump a,c",
     lines: ({ a, b }) => [
       ...sshHostLines("a", a),
       ...sshHostLines("c", a, "ProxyJump ignored-for-the-list"),
@@ -49,22 +49,22 @@ const rows: readonly Row[] = [
     signIns: [2, 1],
   },
   {
-    row: "K30: ProxyJump user@127.0.0.1:PORT",
+    row: "ProxyJump user@127.0.0.1:PORT",
     lines: ({ lab, a, b }) => sshHostLines("b", b, `ProxyJump ${lab.user}@127.0.0.1:${a.port}`),
   },
   {
-    row: "K31: ProxyCommand ssh -W %h:%p -- jump",
+    row: "ProxyCommand ssh -W %h:%p -- jump",
     lines: ({ a, b }) => [...sshHostLines("a", a), ...sshHostLines("b", b, "ProxyCommand ssh -W %h:%p -- a")],
   },
   {
-    row: "K32: ProxyCommand ssh -q -W host:port jump",
+    row: "ProxyCommand ssh -q -W host:port jump",
     lines: ({ a, b }) => [
       ...sshHostLines("a", a),
       ...sshHostLines("b", b, `ProxyCommand ssh -q -W 127.0.0.1:${b.port} a`),
     ],
   },
   {
-    row: "K34: Include, Match host and Host *.wild",
+    row: "Include, Match host and Host *.wild",
     lines: async ({ lab, a, b }) => {
       const included = `${lab.directory}/included.conf`;
       await Deno.writeTextFile(included, `${sshHostLines("*.wild", a).join("\n")}\n`);
@@ -92,7 +92,7 @@ for (const { row, lines, signIns = [1, 1] } of rows) {
   });
 }
 
-peerTest("K33: ProxyCommand of another program is run", [...sshPeers, "bash"], async (paths) => {
+peerTest("ProxyCommand of another program is run", [...sshPeers, "bash"], async (paths) => {
   await using lab = await SshLab.create(paths);
   const b = await lab.start("b");
   const script = `exec 3<>/dev/tcp/%h/%p; cat <&3 & cat >&3; wait`;
@@ -107,12 +107,12 @@ peerTest("K33: ProxyCommand of another program is run", [...sshPeers, "bash"], a
 
 const refusals: readonly { row: string; lines: (a: Sshd) => readonly string[]; says: RegExp }[] = [
   {
-    row: "K35: jump hosts that lead back to themselves are told at the start",
+    row: "jump hosts that lead back to themselves are told at the start",
     lines: (a) => [...sshHostLines("b", a, "ProxyJump c"), ...sshHostLines("c", a, "ProxyJump b")],
     says: /b via c via b/,
   },
   {
-    row: "K36: a misspelt option is told at the start, with file and line",
+    row: "a misspelt option is told at the start, with file and line",
     lines: (a) => sshHostLines("b", a, "ProxyJmup a"),
     says: /ssh_config:4: ProxyJmup/i,
   },
@@ -141,7 +141,7 @@ for (const { row, lines, says } of refusals) {
   });
 }
 
-peerTest("K37: without an agent the keys of files serve", sshPeers, async (paths) => {
+peerTest("without an agent the keys of files serve", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const a = await lab.start("a");
   await using home = await openSshHousehold(lab, { ssh: sshHostLines("b", a), postern: only("b") });
@@ -150,7 +150,7 @@ peerTest("K37: without an agent the keys of files serve", sshPeers, async (paths
   assert.equal(a.signIns, 1);
 });
 
-peerTest("K37: without an agent and without keys the error says what to do", sshPeers, async (paths) => {
+peerTest("without an agent and without keys the error says what to do", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const a = await lab.start("a");
   await hideKey(lab);
@@ -162,7 +162,7 @@ peerTest("K37: without an agent and without keys the error says what to do", ssh
   assert.match(stdout.replace(/\s+/g, " "), /there is no key to offer/);
 });
 
-peerTest("K38: an agent that was restarted on the same socket serves", [
+peerTest("an agent that was restarted on the same socket serves", [
   ...sshPeers,
   ...sshAgentPeers,
 ], async (paths) => {

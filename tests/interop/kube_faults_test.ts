@@ -9,7 +9,7 @@ import { echoServer } from "../support/target_server.ts";
 
 // A node that falls silent, and a token that is taken back, by the real program before a real cluster.
 
-peerTest("K20: a node that falls silent ends what goes there", ["kubernetes", "curl"], async (peers, t) => {
+peerTest("a node that falls silent ends what goes there", ["kubernetes", "curl"], async (peers, t) => {
   await using kube = await KubeHome.open(peers);
   const { cluster, home } = kube;
   await using web = new NamedServer("web");
@@ -59,7 +59,7 @@ peerTest("K20: a node that falls silent ends what goes there", ["kubernetes", "c
 });
 
 peerTest(
-  "K22: a token that is taken back is replaced, or missed",
+  "a token that is taken back is replaced, or missed",
   ["kubernetes", "curl"],
   async (peers, t) => {
     await using kube = await KubeHome.open(peers);

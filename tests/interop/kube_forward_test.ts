@@ -66,7 +66,7 @@ routes: [{ to: .svc, via: lab }]
       const target = "all.default.svc";
       if (halfClose === "pass") {
         await t.step(
-          "K18, K19: early bytes, and an answer after the client has ended its direction",
+          "early bytes, and an answer after the client has ended its direction",
           async () => {
             using client = await connected(instance, `${target}:1`, "x".repeat(200));
             await client.end();
@@ -74,7 +74,7 @@ routes: [{ to: .svc, via: lab }]
           },
         );
       } else {
-        await t.step("K19: an answer that comes later than the runtime would wait", async () => {
+        await t.step("an answer that comes later than the runtime would wait", async () => {
           using client = await connected(instance, `${target}:3`, "question\n");
           await client.end();
           assert.equal(await client.restText(), "answer\n");
@@ -86,7 +86,7 @@ routes: [{ to: .svc, via: lab }]
         const [, back] = await Promise.all([client.send(bytes), client.take(bytes.length)]);
         assert.ok(back.every((byte, at) => byte === bytes[at]));
       });
-      await t.step("K21: 200 at once, none lost, few connections", async () => {
+      await t.step("200 at once, none lost, few connections", async () => {
         const before = (await cluster.forwards()).sessions;
         const bodies = await Promise.all(
           Array.from({ length: 200 }, async () => {

@@ -41,11 +41,11 @@ peerTest("a door into a cluster outlives what happens to it", ["kubernetes", "cu
   const works = async (expected: string) =>
     await eventuallyInCluster(`web answers ${expected}`, async () => await body("http://web/") === expected);
 
-  await t.step("K11: a pod that refuses is followed by another one", async () => {
+  await t.step("a pod that refuses is followed by another one", async () => {
     for (let left = 20; left > 0; left--) assert.equal(await body("http://half/"), "two");
     await instance.says(/kubernetes\.retried .*failed=default\/deaf-[12] next=default\//);
   });
-  await t.step("K12: a pod that is gone is not chosen again", async () => {
+  await t.step("a pod that is gone is not chosen again", async () => {
     await cluster.apply(replica("web-2", two.address));
     await cluster.untilReady("default", "web", 2);
     // The door has heard of the new one too.
@@ -54,7 +54,7 @@ peerTest("a door into a cluster outlives what happens to it", ["kubernetes", "cu
     // At once, though the watch may be behind: what has vanished is followed by another one.
     for (let left = 5; left > 0; left--) assert.equal(await body("http://web/"), "two");
   });
-  await t.step("K22: credentials that have changed are read again", async () => {
+  await t.step("credentials that have changed are read again", async () => {
     const account = await cluster.serviceAccountToken("default", "default");
     await cluster.allow("default:default", undefined, [
       {
@@ -81,7 +81,7 @@ peerTest("a door into a cluster outlives what happens to it", ["kubernetes", "cu
     await works("two");
   });
   const sleep = isLongRun() ? 70 : 3;
-  await t.step(`K23: ${sleep} s of sleep, in which the API server was another one`, async () => {
+  await t.step(`${sleep} s of sleep, in which the API server was another one`, async () => {
     instance.kill("SIGSTOP");
     await cluster.stopApi();
     await cluster.startApi();

@@ -122,7 +122,7 @@ peerTest("names and addresses of a cluster lead to its pods", ["kubernetes", "cu
     await using instance = await home.instance(["--kubernetes", "--kubeconfig", kubeconfig]);
     await kube.begins(instance, "http://web/", "dev/web");
   }
-  await t.step("K01, K02: without any configuration", async () => {
+  await t.step("without any configuration", async () => {
     await using instance = await home.instance(["--kubernetes", "--kubeconfig", kubeconfig]);
     for (const host of ["web", "web.dev", "WEB"]) {
       assert.equal((await kube.fetch(instance, `http://${host}/`)).body, "dev/web", host);
@@ -149,26 +149,26 @@ default: reject
   const body = async (url: string, ...options: string[]) =>
     (await kube.fetch(instance, url, ...options)).body;
   const found: readonly (readonly [row: string, url: string, body: string])[] = [
-    ["K03: a name of two labels that is a Service", "http://web.prod/", "prod/web"],
+    ["a name of two labels that is a Service", "http://web.prod/", "prod/web"],
     [
-      "K04: a pod of a headless Service by its hostname",
+      "a pod of a headless Service by its hostname",
       "http://db-0.db.prod.svc.cluster.local/",
       "prod/db-0",
     ],
-    ["K04: by the name of a pod without one", "http://db-1.db.prod.svc/", "prod/db-1"],
-    ["K05: a pod by its address with dashes", "http://10-244-7-7.prod.pod.cluster.local:8080/", "prod/web"],
-    ["K06: another domain of the cluster", "http://web.prod.svc.k8s.example/", "prod/web"],
-    ["K07: a target port by its name", "http://web.prod.svc:81/", "prod/web admin"],
-    ["K07: a port by its name", "http://_admin._tcp.web.prod.svc.cluster.local:1/", "prod/web admin"],
-    ["K13: a ClusterIP", `http://${four}/`, "dev/web"],
-    ["K13: a ClusterIP of the second family", `http://[${six}]/`, "dev/web"],
+    ["by the name of a pod without one", "http://db-1.db.prod.svc/", "prod/db-1"],
+    ["a pod by its address with dashes", "http://10-244-7-7.prod.pod.cluster.local:8080/", "prod/web"],
+    ["another domain of the cluster", "http://web.prod.svc.k8s.example/", "prod/web"],
+    ["a target port by its name", "http://web.prod.svc:81/", "prod/web admin"],
+    ["a port by its name", "http://_admin._tcp.web.prod.svc.cluster.local:1/", "prod/web admin"],
+    ["a ClusterIP", `http://${four}/`, "dev/web"],
+    ["a ClusterIP of the second family", `http://[${six}]/`, "dev/web"],
     ["the address of a pod behind a Service", "http://10.244.7.7:9090/", "prod/web admin"],
     [
-      "K15: a shared address and a port that one pod declares",
+      "a shared address and a port that one pod declares",
       "http://10-244-9-9.prod.pod.cluster.local:4001/",
       "prod/host-a",
     ],
-    ["K17: TCP beside UDP on one port", "http://both.prod.svc/", "prod/both"],
+    ["TCP beside UDP on one port", "http://both.prod.svc/", "prod/both"],
     ["the suffix of a cluster", "http://web.prod.lab.internal/", "prod/web"],
     ["the suffix of a cluster, in the usual namespace", "http://web.lab.internal/", "dev/web"],
     ["the suffix and a context's name", "http://web.prod.lab.k8s.internal/", "prod/web"],
@@ -179,7 +179,7 @@ default: reject
       assert.equal(fetched.body, expected, fetched.said);
     });
   }
-  await t.step("K09: the port and the pod of the same slice", async () => {
+  await t.step("the port and the pod of the same slice", async () => {
     const bodies = new Set<string>();
     // Whichever is chosen, it answers: a port of one with the pod of the other has nothing behind it.
     for (let left = 60; left > 0 && bodies.size < 2; left--) {
@@ -188,23 +188,23 @@ default: reject
     assert.deepEqual([...bodies].sort(), ["prod/new", "prod/old"]);
   });
   const refused: readonly (readonly [row: string, url: string, reply: number, why: RegExp])[] = [
-    ["K03: a name of two labels that is none", "http://example.com/", 2, /a rule of the door rejects/],
+    ["a name of two labels that is none", "http://example.com/", 2, /a rule of the door rejects/],
     [
-      "K06: no other domain of a cluster",
+      "no other domain of a cluster",
       "http://web.prod.svc.other.example/",
       2,
       /a rule of the door rejects/,
     ],
-    ["K08: another port", "http://web.prod.svc:82/", 5, /port 82 of .* it has 80 \(http\), 81 \(admin\)/],
-    ["K10: nobody is ready", "http://slow.prod.svc/", 4, /no ready endpoint \(1 not ready\)/],
+    ["another port", "http://web.prod.svc:82/", 5, /port 82 of .* it has 80 \(http\), 81 \(admin\)/],
+    ["nobody is ready", "http://slow.prod.svc/", 4, /no ready endpoint \(1 not ready\)/],
     [
-      "K15: a shared address and a port that two declare",
+      "a shared address and a port that two declare",
       "http://10-244-9-9.prod.pod.cluster.local:4002/",
       5,
       /prod\/host-b, prod\/host-c/,
     ],
-    ["K16: another name", "http://out.prod.svc/", 2, /is the ExternalName "db\.example\.net"/],
-    ["K17: a port of UDP only", "http://both.prod.svc:54/", 7, /it is a port of UDP/],
+    ["another name", "http://out.prod.svc/", 2, /is the ExternalName "db\.example\.net"/],
+    ["a port of UDP only", "http://both.prod.svc:54/", 7, /it is a port of UDP/],
     ["a Service that is none", "http://nothing.prod.svc/", 4, /Cannot find the Service "prod\/nothing"/],
     ["a context that is none", "http://web.prod.other.k8s.internal/", 4, /names no context/],
   ];
@@ -226,7 +226,7 @@ default: reject
       assert.match(told.body, why);
     });
   }
-  await t.step("K14: rights in one namespace, and the right that is missing", async () => {
+  await t.step("rights in one namespace, and the right that is missing", async () => {
     await cluster.allow("alice", "prod", guideRules());
     const narrow = await cluster.writeKubeconfig({
       namespace: "prod",

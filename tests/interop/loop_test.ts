@@ -33,7 +33,7 @@ const cases: readonly LoopCase[] = [
 ];
 
 for (const { name, listen, hosts, six } of cases) {
-  Deno.test(`F13: a request for the door itself is refused in every spelling (${name})`, async () => {
+  Deno.test(`a request for the door itself is refused in every spelling (${name})`, async () => {
     await using home = await Household.open();
     await home.configure("default: direct\n");
     await using instance = await home.instance(listen);
@@ -60,7 +60,7 @@ for (const { name, listen, hosts, six } of cases) {
   });
 }
 
-Deno.test("F13: a request for the door itself is refused behind an upstream that leads back", async () => {
+Deno.test("a request for the door itself is refused behind an upstream that leads back", async () => {
   await using home = await Household.open();
   await using other = await home.instance(["--id", "other", "--route", "any=direct"]);
   await home.configure(

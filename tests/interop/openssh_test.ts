@@ -73,7 +73,7 @@ peerTest("Openssh keeps the half-close of either side", opensshPeers, async (pat
   assert.equal(new TextDecoder().decode(await echoed(conn, patternBytes(5_000_000))), "5000000");
 });
 
-peerTest("Openssh says how a target fails (K12 to K15)", opensshPeers, async (paths) => {
+peerTest("Openssh says how a target fails", opensshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1", { config: ["PermitOpen 127.0.0.1:* nobody.invalid:*"] });
   await using openssh = await OpensshLab.create(lab, [hostLines(lab, sshd)]);
@@ -171,7 +171,7 @@ peerTest(
 );
 
 peerTest(
-  "Openssh loses no request when its session is killed at the server (K25)",
+  "Openssh loses no request when its session is killed at the server",
   opensshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -194,7 +194,7 @@ peerTest(
 );
 
 peerTest(
-  "Openssh serves new requests beside a frozen session, and gives that up (K26)",
+  "Openssh serves new requests beside a frozen session, and gives that up",
   opensshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);

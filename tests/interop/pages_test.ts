@@ -55,7 +55,7 @@ routes: [{ to: 127.0.0.2, via: far-1 }]
   },
 );
 
-Deno.test("F23: a POST from a foreign origin is 403, whatever else it brings", async () => {
+Deno.test("a POST from a foreign origin is 403, whatever else it brings", async () => {
   await using home = await Household.open();
   await home.configure("default: direct\n");
   await using instance = await home.instance();
@@ -101,7 +101,7 @@ Deno.test("a PAC file read through a tunnel names PROXY where the door asks for 
   }
 });
 
-Deno.test("F28: a password in a URL is in no log, page, status or explanation", async () => {
+Deno.test("a password in a URL is in no log, page, status or explanation", async () => {
   await using home = await Household.open();
   await using far = farSide({}, { protocol: "http", credentials: { user: "me", password: "another" } });
   const secret = "hunter2-and-more";

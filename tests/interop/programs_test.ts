@@ -6,7 +6,7 @@ import { Household } from "../support/postern_process.ts";
 import { TargetServer } from "../support/target_server.ts";
 import { large, sha256, WebSite } from "../support/web_site.ts";
 
-peerTest("K19: Go's golang.org/x/net/proxy half-closes and gets the whole answer", ["goclient"], async (
+peerTest("Go's golang.org/x/net/proxy half-closes and gets the whole answer", ["goclient"], async (
   { goclient },
 ) => {
   await using home = await Household.open();

@@ -29,7 +29,7 @@ peerTest(
 );
 
 peerTest(
-  "checkProxyUrl() takes what Go's own rules take, on 30,000 URLs, but for those without a host (U06 †)",
+  "checkProxyUrl() takes what Go's own rules take, on 30,000 URLs, but for those without a host",
   ["proxyrules"],
   async ({ proxyrules }) => {
     const urls = generated(30_000, 2, (dice) => ({
@@ -72,7 +72,7 @@ peerTest(
 );
 
 peerTest(
-  "readCaBundle() finds certificates where Go does, or refuses what Go passes over in silence (S15 †)",
+  "readCaBundle() finds certificates where Go does, or refuses what Go passes over in silence",
   ["proxyrules"],
   async ({ proxyrules }) => {
     const texts = generated(1000, 4, randomPem);
@@ -100,7 +100,7 @@ function generated<T>(count: number, seed: number, make: (dice: Dice) => T): T[]
 /** All questions in one run of the program. */
 async function asked(proxyrules: string, questions: readonly unknown[]): Promise<Answer[]> {
   const stdin = questions.map((question) => JSON.stringify(question)).join("\n");
-  // What Go 1.26 refuses unless a module says it is older: an IPv6 address without brackets (U09).
+  // What Go 1.26 refuses unless a module says it is older: an IPv6 address without brackets.
   const env = { GODEBUG: "urlstrictcolons=1" };
   const { code, stdout, stderr } = await runPeer(proxyrules, [], { stdin, env });
   assert.equal(code, 0, stderr);

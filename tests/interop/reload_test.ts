@@ -98,7 +98,7 @@ async function run(bash: string, script: string, cwd: string): Promise<void> {
 
 for (const { name, prepare } of replacements) {
   peerTest(
-    `F18: a configuration replaced by ${name} is taken within a second, a broken one is not`,
+    `a configuration replaced by ${name} is taken within a second, a broken one is not`,
     ["bash"],
     async (
       { bash },
@@ -122,7 +122,7 @@ for (const { name, prepare } of replacements) {
   );
 }
 
-Deno.test("F18: status tells why a configuration is not used, until it is mended", async () => {
+Deno.test("status tells why a configuration is not used, until it is mended", async () => {
   await using home = await Household.open();
   await home.configure(closed);
   await using instance = await home.instance();
@@ -136,7 +136,7 @@ Deno.test("F18: status tells why a configuration is not used, until it is mended
   assert.equal(await problem(), undefined);
 });
 
-Deno.test("F19: a download goes on over reloads that take its route away, new connections are refused", async () => {
+Deno.test("a download goes on over reloads that take its route away, new connections are refused", async () => {
   await using home = await Household.open();
   await home.configure(open);
   await using site = new WebSite();

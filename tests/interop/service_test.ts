@@ -217,7 +217,7 @@ peerTest("the agents for launchd are plists, whatever their paths hold", ["pytho
         : {
           inetdCompatibility: { Wait: true },
           Sockets: {
-            Instance: {
+            Door: {
               SockType: "stream",
               SockFamily: "IPv4",
               SockNodeName: "127.0.0.1",

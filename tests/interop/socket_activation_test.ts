@@ -41,7 +41,7 @@ const cases = [
 
 for (const { name, ...handed } of cases) {
   peerTest(
-    `row 55: the first client starts the door on the socket that systemd has (${name})`,
+    `the first client starts the door on the socket that systemd has (${name})`,
     ["systemd_socket_activate"],
     async ({ systemd_socket_activate: activate }) => {
       await using home = await Household.open();
@@ -60,7 +60,7 @@ for (const { name, ...handed } of cases) {
 }
 
 peerTest(
-  "row 55: a socket of another name is not ours",
+  "a socket of another name is not ours",
   ["systemd_socket_activate"],
   async ({ systemd_socket_activate: activate }) => {
     await using home = await Household.open();
@@ -79,7 +79,7 @@ peerTest(
 );
 
 peerTest(
-  "row 56: a door on demand ends when it is idle, and not while a connection lives",
+  "a door on demand ends when it is idle, and not while a connection lives",
   ["systemd_socket_activate"],
   async ({ systemd_socket_activate: activate }) => {
     await using home = await Household.open();

@@ -45,21 +45,21 @@ const host = (name: string, { port }: Sshd, ...more: readonly string[]) => [
 ];
 
 const cases: readonly { name: string; lines: (a: Sshd, b: Sshd, lab: SshLab) => readonly string[] }[] = [
-  { name: "ProxyJump (K2)", lines: (a, b) => [...host("a", a), ...host("b", b, "ProxyJump a")] },
+  { name: "ProxyJump", lines: (a, b) => [...host("a", a), ...host("b", b, "ProxyJump a")] },
   {
-    name: "ProxyJump user@host:port (K30)",
+    name: "ProxyJump user@host:port",
     lines: (a, b, lab) => [...host("b", b, `ProxyJump ${lab.user}@127.0.0.1:${a.port}`)],
   },
   {
-    name: "ProxyCommand ssh -W %h:%p -- jump (K3, K31)",
+    name: "ProxyCommand ssh -W %h:%p -- jump",
     lines: (a, b) => [...host("a", a), ...host("b", b, "ProxyCommand ssh -W %h:%p -- a")],
   },
   {
-    name: "ProxyCommand ssh -q -W h:p jump (K32)",
+    name: "ProxyCommand ssh -q -W h:p jump",
     lines: (a, b) => [...host("a", a), ...host("b", b, `ProxyCommand ssh -q -W 127.0.0.1:${b.port} a`)],
   },
   {
-    name: "Include, Match host and Host *.wild (K34)",
+    name: "Include, Match host and Host *.wild",
     lines: (a, b) => [
       ...host("a*", a),
       "Match host b",
@@ -85,7 +85,7 @@ for (const { name, lines } of cases) {
   });
 }
 
-peerTest("Ssh names file and line of what it cannot honour (K33, K36)", sshPeers, async (paths) => {
+peerTest("Ssh names file and line of what it cannot honour", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const lines = [
     "Host misspelt",

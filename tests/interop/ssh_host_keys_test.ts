@@ -38,7 +38,7 @@ async function knownBy(
 }
 
 peerTest(
-  "a session asks for the one host key that is known, whatever else the server has (K27)",
+  "a session asks for the one host key that is known, whatever else the server has",
   sshPeers,
   async (
     paths,
@@ -54,7 +54,7 @@ peerTest(
   },
 );
 
-peerTest("a session finds the key under HostKeyAlias without the port (K28)", sshPeers, async (paths) => {
+peerTest("a session finds the key under HostKeyAlias without the port", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const server = await lab.start("jump");
   const key = await publicKey(server, "ed25519");
@@ -63,7 +63,7 @@ peerTest("a session finds the key under HostKeyAlias without the port (K28)", ss
 });
 
 peerTest(
-  "a session ends before it signs in where the key changed, is unknown or revoked (K15)",
+  "a session ends before it signs in where the key changed, is unknown or revoked",
   sshPeers,
   async (
     paths,

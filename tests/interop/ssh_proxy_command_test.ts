@@ -45,7 +45,7 @@ function services(shell: string) {
 }
 
 peerTest(
-  "Ssh runs a ProxyCommand whose stdio is the connection (K33)",
+  "Ssh runs a ProxyCommand whose stdio is the connection",
   [...sshPeers, "python"],
   async (paths) => {
     await using lab = await SshLab.create(paths);

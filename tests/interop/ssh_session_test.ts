@@ -40,7 +40,7 @@ peerTest("SshSession carries bytes both ways to a target of sshd", sshPeers, asy
   assert.equal(sshd.signIns, 1);
 });
 
-peerTest("SshSession keeps a half-close (K19)", sshPeers, async (paths) => {
+peerTest("SshSession keeps a half-close", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   await using target = new TargetServer(async (client) => {
@@ -55,7 +55,7 @@ peerTest("SshSession keeps a half-close (K19)", sshPeers, async (paths) => {
   assert.equal(new TextDecoder().decode(await readAll(conn)), "got 1000 bytes");
 });
 
-peerTest("SshSession hands on why sshd opens no channel (K12, K13)", sshPeers, async (paths) => {
+peerTest("SshSession hands on why sshd opens no channel", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   await using ssh = await session(lab.host(sshd));

@@ -30,7 +30,7 @@ const keyKinds = [
 ] as const;
 
 for (const { name, type, more } of keyKinds) {
-  peerTest(`signIn() uses ${name} of a file, locked or not (K37)`, sshPeers, async (paths) => {
+  peerTest(`signIn() uses ${name} of a file, locked or not`, sshPeers, async (paths) => {
     await using lab = await SshLab.create(paths);
     const sshd = await lab.start("jump1");
     const key = await lab.makeKey("key", { type, more });
@@ -54,7 +54,7 @@ for (const { name, type, more } of keyKinds) {
   });
 }
 
-peerTest("signIn() says that there is no key, and how to get one (K37)", sshPeers, async (paths) => {
+peerTest("signIn() says that there is no key, and how to get one", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   await assert.rejects(signIn(lab, sshd, { identityFiles: [`${lab.directory}/missing`] }), {
@@ -69,7 +69,7 @@ peerTest("signIn() says that there is no key, and how to get one (K37)", sshPeer
 });
 
 peerTest(
-  "signIn() sees an agent that was restarted, and the keys it gains (K38)",
+  "signIn() sees an agent that was restarted, and the keys it gains",
   agentPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -176,7 +176,7 @@ peerTest("signIn() goes on after a part of what a server wants", sshPeers, async
 });
 
 peerTest(
-  "host keys: ed25519 alone is known of several, and an alias stands without a port (K27, K28)",
+  "host keys: ed25519 alone is known of several, and an alias stands without a port",
   sshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);

@@ -24,7 +24,7 @@ async function request(transport: Ssh, port: number): Promise<void> {
 }
 
 peerTest(
-  "Ssh goes three hops, with one sign-in each for ten clients at once (K1, K2, K3)",
+  "Ssh goes three hops, with one sign-in each for ten clients at once",
   sshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -60,7 +60,7 @@ peerTest(
   },
 );
 
-peerTest("Ssh goes through a list of jump hosts with users and ports (K29, K30)", sshPeers, async (paths) => {
+peerTest("Ssh goes through a list of jump hosts with users and ports", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using echo = echoServer();
   const [a, b, c] = [await lab.start("a"), await lab.start("b"), await lab.start("c")];
@@ -73,7 +73,7 @@ peerTest("Ssh goes through a list of jump hosts with users and ports (K29, K30)"
   assert.deepEqual([a.signIns, b.signIns, c.signIns], [1, 1, 1]);
 });
 
-peerTest("Ssh says how a target or a jump host fails (K12 to K15)", sshPeers, async (paths) => {
+peerTest("Ssh says how a target or a jump host fails", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   const strange = await lab.start("strange");
@@ -112,7 +112,7 @@ peerTest("Ssh says how a target or a jump host fails (K12 to K15)", sshPeers, as
 });
 
 peerTest(
-  "Ssh gives up on a silent jump host within ConnectTimeout, for all who wait (K16 to K18)",
+  "Ssh gives up on a silent jump host within ConnectTimeout, for all who wait",
   sshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -141,7 +141,7 @@ peerTest(
   },
 );
 
-peerTest("Ssh loses no request when its session is killed at the server (K25)", sshPeers, async (paths) => {
+peerTest("Ssh loses no request when its session is killed at the server", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using echo = echoServer();
   const sshd = await lab.start("jump1");
@@ -180,7 +180,7 @@ peerTest("Ssh connects again before anybody asks", sshPeers, async (paths) => {
   assert.match(transport.status().lastError ?? "", /ssh jump1/);
 });
 
-peerTest("Ssh serves new requests beside a session that is frozen (K26)", sshPeers, async (paths) => {
+peerTest("Ssh serves new requests beside a session that is frozen", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using echo = echoServer();
   const sshd = await lab.start("jump1");
@@ -198,7 +198,7 @@ peerTest("Ssh serves new requests beside a session that is frozen (K26)", sshPee
   await eventually("the frozen one is given up", () => transport.status().hops[0]?.sessions === 1);
 });
 
-peerTest("Ssh keeps what stands when the configuration is read again (K41)", sshPeers, async (paths) => {
+peerTest("Ssh keeps what stands when the configuration is read again", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using echo = echoServer();
   const sshd = await lab.start("jump1");
@@ -236,7 +236,7 @@ peerTest("Ssh starts a sign-in that others may wait for, whoever gives up", sshP
   assert.equal(sshd.signIns, 1);
 });
 
-Deno.test("Ssh finds jump hosts that lead back to themselves (K35)", async () => {
+Deno.test("Ssh finds jump hosts that lead back to themselves", async () => {
   await using ssh = new SshTransports([
     sshHost("a", { jumps: [{ host: "b" }] }),
     sshHost("b", { jumps: [{ host: "a" }] }),

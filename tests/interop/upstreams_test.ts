@@ -146,7 +146,7 @@ const refusals = [
 
 for (const { protocol, peer, start } of refusals) {
   peerTest(
-    `F14: a password that ${peer} refuses is the upstream's matter, not the client's`,
+    `a password that ${peer} refuses is the upstream's matter, not the client's`,
     [peer],
     async (paths) => {
       await using home = await openHousehold();

@@ -2,7 +2,8 @@ import type { Conn } from "../../src/core/mod.ts";
 import type { KubeUpgrades, Upgrade, UpgradeRequest } from "../../src/kube/forward/forward_api.ts";
 import type { ForwardForm } from "../../src/kube/forward/forward_forms.ts";
 import { acceptFor } from "../../src/kube/mod.ts";
-import { Fields, type SpdyEffect, SpdySession, webSocket } from "../../src/wire/mod.ts";
+import { Fields, type SpdyEffect, webSocket } from "../../src/wire/mod.ts";
+import { SpdySession } from "../../src/wire/spdy/spdy_session.ts";
 import { memoryPair } from "./memory_conn.ts";
 
 /** What is behind a port: the pod's end of a connection, or what the kubelet says of it. */

@@ -81,7 +81,7 @@ export async function listenerAddress(
 ): Promise<string> {
   const { signal } = context;
   const { proxyUrl, socks, needsAuth } = await fromInstanceOrFiles(world, id, context, {
-    instance: (listener) => listener.env({ credentials, signal }),
+    instance: (client) => client.env({ credentials, signal }),
     files: ({ environmentFromFiles }, sources) => environmentFromFiles(world, sources, { credentials }),
   });
   if (needsAuth && !credentials) {

@@ -46,7 +46,7 @@ export default defineCommand({
     }
     const asked = client === undefined ? {} : { client };
     const environment = unset ? undefined : await fromInstanceOrFiles(world, id, context, {
-      instance: (listener) => listener.env({ credentials, ...asked, signal: context.signal }),
+      instance: (client) => client.env({ credentials, ...asked, signal: context.signal }),
       files: ({ environmentFromFiles }, sources) =>
         environmentFromFiles(world, sources, { credentials, ...asked }),
     });

@@ -1,5 +1,6 @@
 import type { Conn } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
+import { loadSpdy, type SpdySession } from "../../wire/mod.ts";
 import {
   type KubeUpgrades,
   podName,
@@ -23,6 +24,8 @@ export type ForwardForm =
 export interface OpenedForm {
   readonly form: ForwardForm;
   readonly conn: Conn;
+  /** For the forms that are SPDY. */
+  readonly spdy: SpdySession;
 }
 
 /**
@@ -48,6 +51,7 @@ export class ForwardForms {
   }
 
   async open(target: PodPort, { signal }: { signal: AbortSignal }): Promise<OpenedForm> {
+    const { SpdySession } = await loadSpdy();
     let refusal: PosternError | undefined;
     for (const [index, form] of forms.entries()) {
       if (index < this.#first) continue;
@@ -58,7 +62,7 @@ export class ForwardForms {
         continue;
       }
       if (refusal?.code !== "not_allowed" && index > this.#first) this.#remember(index);
-      return { form, conn: opened };
+      return { form, conn: opened, spdy: new SpdySession("client") };
     }
     throw refusal ?? new PosternError("internal", "No form of port-forward was tried");
   }

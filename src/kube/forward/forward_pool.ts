@@ -120,13 +120,14 @@ export class ForwardPool implements AsyncDisposable {
   }
 
   #makeSession(
-    { form, conn }: OpenedForm,
+    { form, conn, spdy }: OpenedForm,
     { namespace, pod }: PodPort,
     handlers: SessionHandlers,
   ): ForwardSession {
     return new ForwardSession(conn, {
       clock: this.#options.clock,
       pod: { namespace, pod },
+      spdy,
       isWebSocket: form === "websocket",
       halfClose: this.#options.halfClose,
       pulse: this.#limits,

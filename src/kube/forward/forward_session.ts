@@ -1,6 +1,6 @@
 import { type Clock, type Conn, limitTime } from "../../core/mod.ts";
 import { describe, PosternError } from "../../words/mod.ts";
-import { type SpdyEffect, SpdySession } from "../../wire/mod.ts";
+import type { SpdyEffect, SpdySession } from "../../wire/mod.ts";
 import { type HalfClose, podName, type PodPort } from "./forward_api.ts";
 import { ForwardCrowd } from "./forward_crowd.ts";
 import { type ForwardFraming, plainFraming, WebSocketFraming } from "./forward_framing.ts";
@@ -13,6 +13,8 @@ import { ForwardStream } from "./forward_stream.ts";
 export interface ForwardSessionOptions {
   readonly clock: Clock;
   readonly pod: Pick<PodPort, "namespace" | "pod">;
+  /** New, for this connection. */
+  readonly spdy: SpdySession;
   /** Whether SPDY goes in the messages of a WebSocket. */
   readonly isWebSocket: boolean;
   readonly halfClose: HalfClose;
@@ -32,7 +34,7 @@ export class ForwardSession implements AsyncDisposable {
   readonly openedAt: number;
   readonly #conn: Conn;
   readonly #options: ForwardSessionOptions;
-  readonly #spdy = new SpdySession("client");
+  readonly #spdy: SpdySession;
   readonly #framing: ForwardFraming;
   readonly #output: ForwardOutput;
   readonly #pulse: ForwardPulse;
@@ -52,7 +54,8 @@ export class ForwardSession implements AsyncDisposable {
   constructor(conn: Conn, options: ForwardSessionOptions) {
     this.#conn = conn;
     this.#options = options;
-    const { clock, isWebSocket, onChange, pod } = options;
+    const { clock, isWebSocket, onChange, pod, spdy } = options;
+    this.#spdy = spdy;
     this.openedAt = clock.now();
     this.#framing = isWebSocket
       ? new WebSocketFraming((frame) => this.#output.addControl(frame))

@@ -103,7 +103,7 @@ export async function readProxyMaterial(
   };
 }
 
-/** The only Proxy that counts is called "cluster" (S35). */
+/** The only Proxy that counts is called "cluster". */
 function theProxy(objects: readonly WrittenObject[], file: string): WrittenObject {
   const all = objects.filter(({ object }) => object["kind"] === "Proxy");
   const proxy = all.find(({ object }) => nameOf(object) === "cluster");
@@ -135,7 +135,7 @@ function listGap(facts: PlatformFacts | undefined, installed: unknown): string |
     : "no network of the machines is in it: name the --install-config that has them";
 }
 
-/** One that the file puts into another namespace is not the one that counts (S14). */
+/** One that the file puts into another namespace is not the one that counts. */
 function caOf({ trustedCA }: ProxySpec, objects: readonly WrittenObject[]): ProxyMaterial["ca"] {
   if (!trustedCA) return undefined;
   const place = placeOfCa(trustedCA);

@@ -20,14 +20,14 @@ const refused = [
   { name: "more than a ConfigMap takes", text: "x".repeat(configMapLimit + 1), reason: "TooLarge" },
 ];
 for (const { name, text, reason } of refused) {
-  Deno.test(`S15: readCaBundle() refuses ${name}: ${reason}`, async () => {
+  Deno.test(`readCaBundle() refuses ${name}: ${reason}`, async () => {
     const { certificates, problems } = await readCaBundle(text, { now });
     assert.deepEqual(problems.map((problem) => problem.reason), [reason]);
     if (reason !== "BrokenCertificate") assert.deepEqual(certificates, []);
   });
 }
 
-Deno.test("S15: bundleTextOf() tells a missing key", () => {
+Deno.test("bundleTextOf() tells a missing key", () => {
   for (
     const map of [undefined, {}, { data: {} }, { data: { "ca.crt": ca } }, { data: { "ca-bundle.crt": 1 } }]
   ) {
@@ -38,7 +38,7 @@ Deno.test("S15: bundleTextOf() tells a missing key", () => {
   assert.deepEqual(bundleTextOf({ data: { "ca-bundle.crt": ca } }), { text: ca });
 });
 
-Deno.test("S16: readCaBundle() drops a key and comments, with a warning that does not quote the key", async () => {
+Deno.test("readCaBundle() drops a key and comments, with a warning that does not quote the key", async () => {
   const { certificates, problems, warnings } = await readCaBundle(`# ours\n${key}\nsome words\n${ca}\n`, {
     now,
   });
@@ -51,7 +51,7 @@ Deno.test("S16: readCaBundle() drops a key and comments, with a warning that doe
   assert.doesNotMatch(merged.text, /PRIVATE|ours|words/);
 });
 
-Deno.test("S16: readCaBundle() finds the certificate behind a key without its end", async () => {
+Deno.test("readCaBundle() finds the certificate behind a key without its end", async () => {
   const { certificates, problems, warnings } = await readCaBundle(`${key.slice(0, 60)}\n${ca}\n`, { now });
   assert.deepEqual(problems, []);
   assert.equal(certificates.length, 1);
@@ -82,7 +82,7 @@ const doubtful = [
   },
 ];
 for (const { name, text, now, says } of doubtful) {
-  Deno.test(`S17: readCaBundle() takes ${name} with a warning`, async () => {
+  Deno.test(`readCaBundle() takes ${name} with a warning`, async () => {
     const { certificates, problems, warnings } = await readCaBundle(text, { now: new Date(now) });
     assert.deepEqual(problems, []);
     assert.equal(certificates.length, 1);
@@ -91,7 +91,7 @@ for (const { name, text, now, says } of doubtful) {
   });
 }
 
-Deno.test("S18: mergedBundle() joins a text without a final newline", async () => {
+Deno.test("mergedBundle() joins a text without a final newline", async () => {
   const user = await readCaBundle(ca, { now });
   const system = await readSystemBundle([testTls.client.cert, testTls.server.cert]);
   const merged = mergedBundle(user.certificates, system);
@@ -102,7 +102,7 @@ Deno.test("S18: mergedBundle() joins a text without a final newline", async () =
   assert.equal(again.certificates.length, 3);
 });
 
-Deno.test("S19: mergedBundle() has a certificate once, the user's first", async () => {
+Deno.test("mergedBundle() has a certificate once, the user's first", async () => {
   const user = await readCaBundle(`${ca}\r\n${ca.replaceAll("\n", "\r\n")}\n`, { now });
   const system = await readSystemBundle([`${testTls.server.cert}\n${testTls.ca}`, "junk", broken]);
   const merged = mergedBundle(user.certificates, system);
@@ -111,7 +111,7 @@ Deno.test("S19: mergedBundle() has a certificate once, the user's first", async 
   assert.ok(merged.text.startsWith(ca));
 });
 
-Deno.test("S22: mergedBundle() of no user's certificates is the system's", async () => {
+Deno.test("mergedBundle() of no user's certificates is the system's", async () => {
   const system = await readSystemBundle([testTls.ca]);
   const merged = mergedBundle([], system);
   assert.deepEqual(merged, { text: testTls.ca, count: 1 });

@@ -7,13 +7,13 @@ function configMap(label: unknown, data?: Record<string, string>) {
 }
 
 for (const label of ["True", "yes", "", "1", true, undefined]) {
-  Deno.test(`I07: bundleInjection() does nothing for the label ${JSON.stringify(label)}`, () => {
+  Deno.test(`bundleInjection() does nothing for the label ${JSON.stringify(label)}`, () => {
     assert.equal(wantsBundle(configMap(label)), false);
     assert.equal(bundleInjection(configMap(label), "bundle"), undefined);
   });
 }
 
-Deno.test("I08: bundleInjection() applies its own key and no other", () => {
+Deno.test("bundleInjection() applies its own key and no other", () => {
   assert.deepEqual(bundleInjection(configMap("true", { other: "x", "ca-bundle.crt": "old" }), "new"), {
     apiVersion: "v1",
     kind: "ConfigMap",
@@ -22,11 +22,11 @@ Deno.test("I08: bundleInjection() applies its own key and no other", () => {
   });
 });
 
-Deno.test("I09: bundleInjection() has nothing to do where the bundle is the same", () => {
+Deno.test("bundleInjection() has nothing to do where the bundle is the same", () => {
   assert.equal(bundleInjection(configMap("true", { "ca-bundle.crt": "same" }), "same"), undefined);
 });
 
-Deno.test("I10: bundleInjection() leaves the key of a map that asks no more", () => {
+Deno.test("bundleInjection() leaves the key of a map that asks no more", () => {
   const { metadata: { labels: _labels, ...metadata }, ...map } = configMap("true", {
     "ca-bundle.crt": "old",
   });

@@ -44,7 +44,7 @@ function envs(object: unknown): Record<string, unknown> {
   return Object.fromEntries(all.map(({ name, env }, index) => [`${index}-${name}`, env ?? []]));
 }
 
-Deno.test("I01: injectProxy() gives variables to the named container only", () => {
+Deno.test("injectProxy() gives variables to the named container only", () => {
   const before = workload("foo", [{ name: "foo", image: "i" }, { name: "bar" }]);
   const { object, isChanged } = injectProxy(before, status);
   assert.ok(isChanged);
@@ -52,7 +52,7 @@ Deno.test("I01: injectProxy() gives variables to the named container only", () =
   assert.deepEqual(envs(before), { "0-foo": [], "1-bar": [] }, "what was given is left as it was");
 });
 
-Deno.test("I02: injectProxy() gives them to an init container of that name too", () => {
+Deno.test("injectProxy() gives them to an init container of that name too", () => {
   const { object } = injectProxy(
     workload("foo", [{ name: "foo" }], [{ name: "foo" }, { name: "x" }]),
     status,
@@ -60,13 +60,13 @@ Deno.test("I02: injectProxy() gives them to an init container of that name too",
   assert.deepEqual(envs(object), { "0-foo": variables, "1-foo": variables, "2-x": [] });
 });
 
-Deno.test("I03: injectProxy() trims the names †", () => {
+Deno.test("injectProxy() trims the names", () => {
   const { object, problems } = injectProxy(workload("foo, bar", [{ name: "foo" }, { name: "bar" }]), status);
   assert.deepEqual(problems, []);
   assert.deepEqual(envs(object), { "0-foo": variables, "1-bar": variables });
 });
 
-Deno.test("I04: injectProxy() refuses an unknown container while there is a proxy, and changes nothing", () => {
+Deno.test("injectProxy() refuses an unknown container while there is a proxy, and changes nothing", () => {
   const before = workload("foo,nowhere", [{ name: "foo" }]);
   const { object, isChanged, problems } = injectProxy(before, status);
   assert.equal(object, before);
@@ -74,14 +74,14 @@ Deno.test("I04: injectProxy() refuses an unknown container while there is a prox
   assert.match(problems.join(), /names "nowhere", which is no container/);
 });
 
-Deno.test("I04: injectProxy() warns of an unknown container while there is none †", () => {
+Deno.test("injectProxy() warns of an unknown container while there is none", () => {
   const { isChanged, problems, warnings } = injectProxy(workload("nowhere", [{ name: "foo" }]), none);
   assert.equal(isChanged, false);
   assert.deepEqual(problems, []);
   assert.equal(warnings.length, 1);
 });
 
-Deno.test("I05: injectProxy() replaces what is there, once, and keeps its place †", () => {
+Deno.test("injectProxy() replaces what is there, once, and keeps its place", () => {
   const env = [
     { name: "A", value: "$(HTTP_PROXY)" },
     { name: "HTTP_PROXY", valueFrom: { secretKeyRef: { name: "s", key: "k" } } },
@@ -92,12 +92,12 @@ Deno.test("I05: injectProxy() replaces what is there, once, and keeps its place 
   assert.deepEqual(envs(object)["0-foo"], [env[0], variables[0], env[2], variables[1], variables[2]]);
 });
 
-Deno.test("I06: injectProxy() leaves an empty variable out †", () => {
+Deno.test("injectProxy() leaves an empty variable out", () => {
   const { object } = injectProxy(workload("foo", [{ name: "foo" }]), { ...status, httpProxy: "" });
   assert.deepEqual(envs(object)["0-foo"], variables.slice(1));
 });
 
-Deno.test("I09: injectProxy() changes nothing the second time", () => {
+Deno.test("injectProxy() changes nothing the second time", () => {
   const first = injectProxy(workload("foo", [{ name: "foo" }]), status);
   const second = injectProxy(first.object, status);
   assert.equal(second.object, first.object);

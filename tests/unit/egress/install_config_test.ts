@@ -20,7 +20,7 @@ Deno.test("readInstallConfig() knows the list before there is a cluster", () => 
       machineNetwork: [{ cidr: "10.0.0.0/16" }, { cidr: "192.168.7.0/24" }, { cidr: "fd00::/64" }],
     },
   });
-  // P02, with the networks that the installer takes by itself.
+  // As in the cluster, with the networks that the installer takes by itself.
   assert.equal(
     mergedNoProxy(spec.noProxy ?? "", automaticNoProxy(facts).entries),
     ".cluster.local,.svc,.us-west-2.compute.internal,10.0.0.0/16,10.128.0.0/14,127.0.0.1,169.254.169.254," +
@@ -46,7 +46,7 @@ for (const [platform, name] of platforms) {
 }
 
 for (const address of ["10.128.0.9", "172.30.0.9", "100.64.0.9", "[fd98::9]"]) {
-  Deno.test(`S12: a proxy at ${address} is inside of the cluster that is to be`, () => {
+  Deno.test(`a proxy at ${address} is inside of the cluster that is to be`, () => {
     const { spec, clusterNetworks } = readInstallConfig({
       ...cluster,
       proxy: { httpProxy: `http://${address}:3128` },

@@ -39,17 +39,17 @@ const proxy = "http://proxy.test:3128";
 const one = { httpProxy: proxy, readinessEndpoints: ["http://a.test/ready?q=1"] };
 
 const answers: readonly { id: string; answer: WebAnswer; ready: boolean; says?: RegExp }[] = [
-  { id: "S24: 204", answer: { status: 204 }, ready: true },
-  { id: "S24: 302 without Location", answer: { status: 302 }, ready: true },
-  { id: "S24: 304", answer: { status: 304 }, ready: true },
-  { id: "S25: 401", answer: { status: 401 }, ready: false, says: /^http:\/\/a\.test\/ready answered 401$/ },
+  { id: "204", answer: { status: 204 }, ready: true },
+  { id: "302 without Location", answer: { status: 302 }, ready: true },
+  { id: "304", answer: { status: 304 }, ready: true },
+  { id: "401", answer: { status: 401 }, ready: false, says: /^http:\/\/a\.test\/ready answered 401$/ },
   {
-    id: "S25: 407",
+    id: "407",
     answer: { status: 407 },
     ready: false,
     says: /answered 407: the proxy wants another user/,
   },
-  { id: "S25: 500", answer: { status: 500 }, ready: false, says: /answered 500$/ },
+  { id: "500", answer: { status: 500 }, ready: false, says: /answered 500$/ },
   {
     id: "a redirect to no web address",
     answer: { status: 302, fields: [["Location", "ftp://a.test/"]] },
@@ -83,7 +83,7 @@ Deno.test("probeEndpoints() tells the proxy the whole URL", async () => {
   assert.equal(request?.fields.get("proxy-authorization"), `Basic ${btoa("me:p@ss")}`);
 });
 
-Deno.test("S25: a redirect that ends in 404 fails, with the last URL and its code", async () => {
+Deno.test("a redirect that ends in 404 fails, with the last URL and its code", async () => {
   await using site = new Site(({ url }) =>
     url.pathname === "/ready" ? { status: 302, fields: [["Location", "/gone"]] } : { status: 404 }
   );
@@ -99,7 +99,7 @@ Deno.test("a proxy that redirects for ever fails after ten of them", async () =>
   assert.equal(site.server.requests.length, 11);
 });
 
-Deno.test("S26: a proxy that accepts and stays silent fails within three times the timeout and two pauses", async () => {
+Deno.test("a proxy that accepts and stays silent fails within three times the timeout and two pauses", async () => {
   await using site = new Site(() => "silent");
   const [result] = await site.probe(one);
   assert.deepEqual([result?.isReady, result?.attempts, result?.ms], [false, 3, 32_000]);
@@ -131,21 +131,21 @@ Deno.test("a proxy that resets in the middle of its answer to CONNECT fails", as
   assert.equal(site.network.open, 0);
 });
 
-Deno.test("S26: a proxy that does not answer at all fails as well", async () => {
+Deno.test("a proxy that does not answer at all fails as well", async () => {
   await using site = new Site(() => ({}));
   site.network.faults.set("192.0.2.1", "silent");
   const [result] = await site.probe(one, { timeout: 2000, attempts: 2 });
   assert.deepEqual([result?.isReady, result?.attempts, result?.ms], [false, 2, 5000]);
 });
 
-Deno.test("S27: two failures, then 200: three attempts, and ready", async () => {
+Deno.test("two failures, then 200: three attempts, and ready", async () => {
   let count = 0;
   await using site = new Site(() => ({ status: ++count < 3 ? 503 : 200 }));
   const [result] = await site.probe(one);
   assert.deepEqual([result?.isReady, result?.attempts, result?.status, result?.ms], [true, 3, 200, 2000]);
 });
 
-Deno.test("S31: every endpoint is asked, and told of in order", async () => {
+Deno.test("every endpoint is asked, and told of in order", async () => {
   await using site = new Site(({ url }) => ({ status: url.hostname.startsWith("bad") ? 500 : 200 }));
   const names = Array.from({ length: 30 }, (_, index) => `${index % 3 === 0 ? "bad" : "good"}${index}.test`);
   const results = await site.probe({
@@ -169,7 +169,7 @@ Deno.test("an endpoint that noProxy lists is asked through the proxy all the sam
   assert.deepEqual(site.server.requests.map(({ url }) => url.hostname).sort(), ["a.test", "localhost"]);
 });
 
-Deno.test("S32: no result holds a password", async () => {
+Deno.test("no result holds a password", async () => {
   await using site = new Site(() => "silent");
   site.network.faults.set(
     "192.0.2.1",

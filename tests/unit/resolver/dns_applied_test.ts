@@ -135,7 +135,7 @@ Deno.test("cleanUp() removes files that lead to nobody, and no others", async ()
   assert.deepEqual(await cleanUp(world, { signal }), { written: [], removed: [dropIn] });
 });
 
-Deno.test("repairDns() mends what an earlier door has left, and says what to run where it may not (F27)", async () => {
+Deno.test("repairDns() mends what an earlier door has left, and says what to run where it may not", async () => {
   const { world } = machine();
   const log = recordingLog();
   const repair = (wish: Parameters<typeof repairDns>[1]) => repairDns(world, wish, { log, signal });

@@ -42,7 +42,7 @@ function applied(
 const http = "http://127.0.0.1:12000";
 const noProxy = "localhost,127.0.0.1,::1,corp.test";
 
-Deno.test("environmentFor() sets both cases of every variable (E01)", () => {
+Deno.test("environmentFor() sets both cases of every variable", () => {
   assert.deepEqual(applied({}, plan().changes), {
     http_proxy: http,
     HTTP_PROXY: http,
@@ -110,7 +110,7 @@ Deno.test("environmentFor() encodes credentials", () => {
   assert.equal(after["all_proxy"], "socks5h://me%40x:p%3A%2F'%22@127.0.0.1:12000");
 });
 
-Deno.test("environmentFor() keeps former values unprinted and shows how to make them an upstream (E07)", () => {
+Deno.test("environmentFor() keeps former values unprinted and shows how to make them an upstream", () => {
   const before = {
     HTTPS_PROXY: "http://me:secret@corp.example:3128",
     http_proxy: "corp.example:3128",
@@ -132,7 +132,7 @@ Deno.test("environmentFor() keeps former values unprinted and shows how to make 
 });
 
 for (const own of [http, "http://localhost:12000/", "127.0.0.1:12000", "socks5h://[::1]:12000"]) {
-  Deno.test(`environmentFor() takes ${own} for no upstream of its own door (E07)`, () => {
+  Deno.test(`environmentFor() takes ${own} for no upstream of its own door`, () => {
     const before = { HTTP_PROXY: own };
     const { changes, notes } = plan(before);
     assert.match(notes.join("\n"), /HTTP_PROXY points to this door already/);
@@ -148,7 +148,7 @@ const environments: { name: string; before: Record<string, string> }[] = [
   { name: "a proxy of the company", before: { HTTPS_PROXY: "http://corp.example:3128", no_proxy: "a,b" } },
 ];
 for (const { name, before } of environments) {
-  Deno.test(`undoEnvironment() gives back ${name} (E08)`, () => {
+  Deno.test(`undoEnvironment() gives back ${name}`, () => {
     let after = applied(before, plan(before).changes);
     for (const client of [undefined, "go", "java", undefined] as const) {
       after = applied(after, plan(after, client && { client }).changes);

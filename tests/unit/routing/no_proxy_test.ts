@@ -4,12 +4,12 @@ import { rulesOf } from "../../support/rules.ts";
 
 const lists: { name: string; direct: string[]; client?: Client; items: string[]; notes?: RegExp[] }[] = [
   {
-    name: "puts loopback first and sorts the rest (E05)",
+    name: "puts loopback first and sorts the rest",
     direct: ["b.test", "A.test.", "127.0.0.1", "localhost", "10.0.0.5", "a.test"],
     items: ["localhost", "127.0.0.1", "::1", "10.0.0.5", "a.test", "b.test"],
   },
   {
-    name: "writes *.corp.example as corp.example (E03)",
+    name: "writes *.corp.example as corp.example",
     direct: ["*.corp.example", ".x.test"],
     items: ["localhost", "127.0.0.1", "::1", "corp.example", "x.test"],
     notes: [
@@ -24,7 +24,7 @@ const lists: { name: string; direct: string[]; client?: Client; items: string[];
     notes: [/what is below one\.test goes direct too/],
   },
   {
-    name: "refuses a port (E04)",
+    name: "refuses a port",
     direct: ["corp.example:8443"],
     items: ["localhost", "127.0.0.1", "::1"],
     notes: [/^"corp\.example:8443" is left out: a port is fully understood only by Go, partly by Python/],
@@ -195,7 +195,7 @@ const routed: { name: string; rules: string[]; fallback?: string; kept?: string[
 ];
 
 for (const { name, rules, fallback = "direct", kept = [], left = [] } of routed) {
-  Deno.test(`noProxyFor() leaves out what postern routes: ${name} (E02)`, () => {
+  Deno.test(`noProxyFor() leaves out what postern routes: ${name}`, () => {
     const tables = new Map([["lab", {
       services: new Set(["web", "web.shop"]),
       addresses: new Set(["10.96.0.1"]),

@@ -77,7 +77,7 @@ const verdicts: Record<string, "door" | "DIRECT"> = {
 };
 
 for (const [url, verdict] of Object.entries(verdicts)) {
-  Deno.test(`pacFile() sends ${url} ${verdict === "door" ? "to the door" : "direct"} (F16)`, () => {
+  Deno.test(`pacFile() sends ${url} ${verdict === "door" ? "to the door" : "direct"}`, () => {
     assert.equal(ask(router, url), verdict === "door" ? `SOCKS5 ${listener}` : "DIRECT");
   });
 }
@@ -137,7 +137,7 @@ Deno.test("pacFile() uses no function of the sandbox and no newer syntax", () =>
   assert.doesNotMatch(text, /=>|`|\b(?:let|const|class|of)\s|\.\.\./);
 });
 
-Deno.test("pacFile() escapes everything (F17)", () => {
+Deno.test("pacFile() escapes everything", () => {
   const text = pacFile(router, { listener });
   assert.doesNotMatch(text, /[^\n\x20-\x7e]/);
   assert.doesNotMatch(text, /<\/?script/i);

@@ -38,7 +38,7 @@ const table: { name: string; rules: string[]; expected: Record<string, string> }
     },
   },
   {
-    name: "the longest suffix, and an exclusion of the file over both (F21)",
+    name: "the longest suffix, and an exclusion of the file over both",
     rules: ["routes: a.b > one", "routes: x.a.b > two", "direct: y.x.a.b > direct"],
     expected: { "z.a.b:1": "one", "x.a.b:1": "two", "y.x.a.b:1": "direct", "z.y.x.a.b:1": "direct" },
   },

@@ -31,8 +31,7 @@ const texts = {
 };
 
 for (const shell of ["sh", "fish", "powershell", "json"] as const) {
-  Deno.test(`shellLines() quotes for ${shell} (E01)`, () =>
-    assert.equal(shellLines(changes, shell), texts[shell]));
+  Deno.test(`shellLines() quotes for ${shell}`, () => assert.equal(shellLines(changes, shell), texts[shell]));
 }
 
 const odd = 'it\'s \\ \\\\ $HOME `id` "q" \u2019 !! %x% ; rm -rf / # & | \n second line \t ~ *';

@@ -45,6 +45,7 @@ const loadedLater = [
   "src/ssh/session/open_ssh_session.ts",
   "src/start/mod.ts",
   "src/transports/dialer_through_proxy.ts",
+  "src/wire/spdy/spdy_session.ts",
   "ssh2/lib/keygen.js",
   "ssh2/lib/protocol/Protocol.js",
   "ssh2/lib/protocol/constants.js",
@@ -73,6 +74,30 @@ Deno.test("bundleProgram() gives each dynamic import a chunk of its own", async 
     await t.step("little is read before the command is known: `postern version` reads no more", async () => {
       const size = await sizeWithImports(directory, bundleEntry);
       assert.ok(size < 40_000, `${size} bytes`);
+    });
+    await t.step("of packages it has those of the program, and none that only tests use", async () => {
+      const packages = new Set<string>();
+      for (const file of files) {
+        const text = await Deno.readTextFile(`${directory}/${file}`);
+        for (
+          const [, name = ""] of text.matchAll(/^\/\/ \S*node_modules\/((?:@[^/\s]+\/)?[^./\s][^/\s]*)\//gm)
+        ) {
+          packages.add(name);
+        }
+      }
+      assert.deepEqual([...packages].sort(), [
+        ...[
+          "@optique/core",
+          "asn1",
+          "bcrypt-pbkdf",
+          "oauth4webapi",
+          "openpgp",
+          "pako",
+          "safer-buffer",
+          "ssh2",
+        ],
+        ...["tlds", "tweetnacl", "yaml"],
+      ]);
     });
     await t.step("only OpenPGP loads what node needs for a `require` of its own", async () => {
       const loading = [];

@@ -13,6 +13,7 @@ Deno.test("billOfMaterials() has the packages that the program imports and what 
     "bcrypt-pbkdf",
     "oauth4webapi",
     "openpgp",
+    "pako",
     "safer-buffer",
     "ssh2",
     "tlds",
@@ -29,6 +30,11 @@ Deno.test("billOfMaterials() has the packages that the program imports and what 
   }
   const ssh2 = bill.dependencies.find(({ ref }) => ref.startsWith("pkg:npm/ssh2@"));
   assert.equal(ssh2?.dependsOn.length, 2);
+});
+
+Deno.test("billOfMaterials() writes several licenses as an expression", async () => {
+  const bill = await billOfMaterials({ readPackage: () => Promise.resolve({ license: "(MIT AND Zlib)" }) });
+  assert.deepEqual(bill.components[0]?.licenses, [{ expression: "(MIT AND Zlib)" }]);
 });
 
 Deno.test("billOfMaterials() fails where a package does not tell its license", async () => {

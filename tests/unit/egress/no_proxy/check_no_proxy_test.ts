@@ -1,35 +1,35 @@
 import assert from "node:assert/strict";
 import { checkNoProxy } from "../../../../src/egress/mod.ts";
 
-type Row = readonly [id: string, valid: boolean, items: readonly string[]];
+type Row = readonly [valid: boolean, items: readonly string[]];
 
 const rows: readonly Row[] = [
-  ["N01", true, ["example.com", ".example.com", "example.com.", ".example.com."]],
-  ["N02", true, ["*"]],
-  ["N03", false, [" *", "*,example.com"]],
-  ["N04", false, ["*.example.com"]],
-  ["N05", false, ["example.com,", ",example.com", "a.com,,b.com"]],
-  ["N06", true, ["a.com, b.com", "a.com,\tb.com", "\na.com\n,b.com"]],
-  ["N07", false, ["a.com b.com", "a.com;b.com"]],
-  ["N08", false, ["EXAMPLE.com"]],
-  ["N09", false, ["foo_bar.com", "a-.com", "-a.com", "a..b", ".", "..", "..a"]],
-  ["N10", false, ["example.com:8080", "10.0.0.1:80"]],
-  ["N11", true, ["10.0.0.1", "10.0.0.0/16", "10.0.0.5/16"]],
-  ["N12", false, ["10.0.0.0/33"]],
-  ["N13", true, ["999.999.999.999", "123.10", "1", "10.", "010.0.0.1", "10.0.0.1-10.0.0.9"]],
-  ["N14", false, ["10.0.*"]],
-  ["N15", true, ["2001:db8::1", "2001:db8::/32", "::", "::/0", "::ffff:10.0.0.1"]],
-  ["N16", false, ["[2001:db8::1]", "fe80::1%eth0"]],
-  ["N17", true, ["0.0.0.0/0"]],
-  ["N18", false, ["http://example.com"]],
-  ["N19", true, ["xn--mnchen-3ya.de"]],
-  ["N19", false, ["münchen.de"]],
-  ["N20", false, ["a".repeat(254)]],
-  ["N20", true, ["a".repeat(253), `.${"a".repeat(253)}.`]],
+  [true, ["example.com", ".example.com", "example.com.", ".example.com."]],
+  [true, ["*"]],
+  [false, [" *", "*,example.com"]],
+  [false, ["*.example.com"]],
+  [false, ["example.com,", ",example.com", "a.com,,b.com"]],
+  [true, ["a.com, b.com", "a.com,\tb.com", "\na.com\n,b.com"]],
+  [false, ["a.com b.com", "a.com;b.com"]],
+  [false, ["EXAMPLE.com"]],
+  [false, ["foo_bar.com", "a-.com", "-a.com", "a..b", ".", "..", "..a"]],
+  [false, ["example.com:8080", "10.0.0.1:80"]],
+  [true, ["10.0.0.1", "10.0.0.0/16", "10.0.0.5/16"]],
+  [false, ["10.0.0.0/33"]],
+  [true, ["999.999.999.999", "123.10", "1", "10.", "010.0.0.1", "10.0.0.1-10.0.0.9"]],
+  [false, ["10.0.*"]],
+  [true, ["2001:db8::1", "2001:db8::/32", "::", "::/0", "::ffff:10.0.0.1"]],
+  [false, ["[2001:db8::1]", "fe80::1%eth0"]],
+  [true, ["0.0.0.0/0"]],
+  [false, ["http://example.com"]],
+  [true, ["xn--mnchen-3ya.de"]],
+  [false, ["münchen.de"]],
+  [false, ["a".repeat(254)]],
+  [true, ["a".repeat(253), `.${"a".repeat(253)}.`]],
 ];
 
-for (const [id, valid, lists] of rows) {
-  Deno.test(`${id}: checkNoProxy() ${valid ? "accepts" : "refuses"} ${lists.map((text) => JSON.stringify(text.slice(0, 40))).join(" ")}`, () => {
+for (const [valid, lists] of rows) {
+  Deno.test(`checkNoProxy() ${valid ? "accepts" : "refuses"} ${lists.map((text) => JSON.stringify(text.slice(0, 40))).join(" ")}`, () => {
     for (const list of lists) {
       const { problems } = checkNoProxy(list);
       assert.equal(problems.length === 0, valid, `${JSON.stringify(list)}: ${JSON.stringify(problems)}`);
@@ -38,7 +38,7 @@ for (const [id, valid, lists] of rows) {
   });
 }
 
-Deno.test("N05: checkNoProxy() names every empty item", () => {
+Deno.test("checkNoProxy() names every empty item", () => {
   const { problems } = checkNoProxy(",a.com,,b.com,");
   assert.deepEqual(problems.map(({ message }) => message.slice(0, 15)), [
     "item 1 is empty",
@@ -48,7 +48,7 @@ Deno.test("N05: checkNoProxy() names every empty item", () => {
 });
 
 for (const item of ["999.999.999.999", "123.10", "1", "10.", "010.0.0.1", "10.0.0.1-10.0.0.9"]) {
-  Deno.test(`N13, S10: checkNoProxy() warns that ${item} matches nothing`, () => {
+  Deno.test(`checkNoProxy() warns that ${item} matches nothing`, () => {
     const { problems, warnings } = checkNoProxy(`good.test,${item}`);
     assert.deepEqual(problems, []);
     assert.deepEqual(warnings.map(({ reason }) => reason), ["MatchesNothing"]);
@@ -85,7 +85,7 @@ for (const [list, says] of explained) {
   });
 }
 
-Deno.test("S32: checkNoProxy() quotes no password", () => {
+Deno.test("checkNoProxy() quotes no password", () => {
   const { problems } = checkNoProxy("http://me:hunter2@proxy.test/");
   assert.equal(problems.length, 1);
   assert.doesNotMatch(JSON.stringify(problems), /hunter2/);

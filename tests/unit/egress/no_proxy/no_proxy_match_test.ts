@@ -3,8 +3,8 @@ import { goNoProxy, noProxyVerdicts } from "../../../../src/egress/mod.ts";
 import { requestTarget } from "../../../../src/egress/no_proxy/request_target.ts";
 import { noProxyTable } from "../../../support/no_proxy_table.ts";
 
-for (const { id, list, url, verdicts, newerCurl } of noProxyTable) {
-  Deno.test(`${id}: noProxyVerdicts() of ${url} with ${JSON.stringify(list)}`, () => {
+for (const { list, url, verdicts, newerCurl } of noProxyTable) {
+  Deno.test(`noProxyVerdicts() of ${url} with ${JSON.stringify(list)}`, () => {
     const [go, curl, deno, urllib, requests] = [...verdicts].map(verdict);
     assert.deepEqual(noProxyVerdicts(list, url), {
       "go": go,

@@ -108,7 +108,6 @@ for (
     { name: "example", is: "notOurs" },
     { name: "", is: "notOurs" },
     { name: "com", is: "notOurs" },
-    // F25, F26
     { name: `web.shop.${svc}`, is: `web.shop.${svc} A 10.96.0.7` },
     { name: `web.shop.${svc}`, type: "AAAA", is: "nodata cluster.local" },
     { name: `no.shop.${svc}`, is: "unknown cluster.local" },

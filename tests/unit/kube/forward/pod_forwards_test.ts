@@ -23,10 +23,11 @@ Deno.test("PodForwards tells that nothing is left when a further session could n
     connect: (port) => forms.open({ ...web, port }, { signal }),
     onEmpty: () => void left++,
     onBroken: () => {},
-    makeSession: ({ form, conn }, handlers) =>
+    makeSession: ({ form, conn, spdy }, handlers) =>
       new ForwardSession(conn, {
         clock,
         pod: web,
+        spdy,
         isWebSocket: form === "websocket",
         halfClose: "pass",
         pulse: usualForwardLimits,

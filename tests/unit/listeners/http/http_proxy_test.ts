@@ -34,7 +34,7 @@ async function leave({ client, served }: ServedClient): Promise<void> {
   await served;
 }
 
-Deno.test("CONNECT relays, and loses no early byte in either direction (K18)", async () => {
+Deno.test("CONNECT relays, and loses no early byte in either direction", async () => {
   const world = serveClient(serveMixed);
   const { client, dials } = world;
   await send(client, `CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n${"e".repeat(200)}`);
@@ -66,7 +66,7 @@ Deno.test("CONNECT that fails leaves what came after it unread: it was for the t
   }
 });
 
-Deno.test("CONNECT reaches an IPv6 address, one byte at a time (F08)", async () => {
+Deno.test("CONNECT reaches an IPv6 address, one byte at a time", async () => {
   const world = serveClient(serveMixed);
   for (const byte of bytesOf("CONNECT [2001:db8::1]:22 HTTP/1.0\r\n\r\nhello")) {
     await world.client.write(Uint8Array.of(byte));
@@ -80,7 +80,7 @@ Deno.test("CONNECT reaches an IPv6 address, one byte at a time (F08)", async () 
 
 const refusals = [
   {
-    name: "CONNECT without a port (F10)",
+    name: "CONNECT without a port",
     request: "CONNECT a.example HTTP/1.1\r\n\r\n",
     status: 400,
     text: "no port",
@@ -110,7 +110,7 @@ const refusals = [
     text: "ftp",
   },
   {
-    name: "a request for no proxy (F12)",
+    name: "a request for no proxy",
     request: "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
     status: 400,
     text: "proxy",
@@ -176,7 +176,7 @@ for (const { error, status } of errors) {
       "GET http://a:1/ HTTP/1.1\r\nHost: a:1\r\n\r\n",
     ]
   ) {
-    Deno.test(`${request.slice(0, 3)} answers a dial that fails with ${error.code} by ${status}, never 407 (F14)`, async () => {
+    Deno.test(`${request.slice(0, 3)} answers a dial that fails with ${error.code} by ${status}, never 407`, async () => {
       const world = serveClient(serveMixed);
       world.dials.failure = error;
       await send(world.client, request);
@@ -199,7 +199,7 @@ for (const { error, status } of errors) {
   }
 }
 
-Deno.test("a request in absolute form goes on with Host from its URL and without hop-by-hop fields (F11)", async () => {
+Deno.test("a request in absolute form goes on with Host from its URL and without hop-by-hop fields", async () => {
   const world = serveClient(serveMixed);
   await send(
     world.client,
@@ -231,7 +231,7 @@ Deno.test("a request in absolute form goes on with Host from its URL and without
   assert.equal(dial.outcome, "done");
 });
 
-Deno.test("requests one after another, and pipelined ones, use one connection to the same origin (F11)", async () => {
+Deno.test("requests one after another, and pipelined ones, use one connection to the same origin", async () => {
   const world = serveClient(serveMixed);
   const get = (path: string) => `GET http://a/${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
   await send(world.client, get("1"));
@@ -254,7 +254,7 @@ Deno.test("requests one after another, and pipelined ones, use one connection to
   assert.equal(world.dials.made.length, 2);
 });
 
-Deno.test("a request after a reload is dialled anew, although the origin's connection was kept (F19)", async () => {
+Deno.test("a request after a reload is dialled anew, although the origin's connection was kept", async () => {
   const world = serveClient(serveMixed);
   const get = "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n";
   const answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
@@ -592,7 +592,7 @@ for (const { method, status } of [{ method: "OPTIONS", status: 200 }, { method: 
 
 const strangeAnswers = [
   {
-    name: "407, which only a proxy may say (F14)",
+    name: "407, which only a proxy may say",
     answer: "HTTP/1.1 407 Sign In\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n",
   },
   { name: "101 unasked", answer: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n" },
@@ -725,7 +725,7 @@ for (const how of ["abort", "end"] as const) {
   });
 }
 
-Deno.test("a client that ends its side after the request gets the answer (K19)", async () => {
+Deno.test("a client that ends its side after the request gets the answer", async () => {
   const world = serveClient(serveMixed);
   await send(world.client, "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n");
   await world.client.closeWrite();
@@ -791,7 +791,7 @@ for (const how of ["abort", "end"] as const) {
   });
 }
 
-Deno.test("a client that has ended its side gets the answer for as long as it goes on (K19)", async () => {
+Deno.test("a client that has ended its side gets the answer for as long as it goes on", async () => {
   const world = serveClient(serveMixed);
   await send(world.client, "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n");
   await world.client.closeWrite();
@@ -809,7 +809,7 @@ Deno.test("a client that has ended its side gets the answer for as long as it go
   assert.equal(dial.outcome, "done");
 });
 
-Deno.test("a client that has ended its side may take its time to read the answer (K19)", async () => {
+Deno.test("a client that has ended its side may take its time to read the answer", async () => {
   const world = serveClient(serveMixed, { capacity: 1000 });
   await send(world.client, "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n");
   await world.client.closeWrite();
@@ -872,7 +872,7 @@ for (const value of ["Basic bWU6d3Jvbmc=", "Basic !!!", "Basic bm9jb2xvbg==", "B
   });
 }
 
-Deno.test("pages and proxied requests share a connection (F12)", async () => {
+Deno.test("pages and proxied requests share a connection", async () => {
   const world = serveClient(serveMixed, {
     pages: ({ path }) => Promise.resolve({ status: 200, fields: [], body: `page ${path}` }),
   });
@@ -891,7 +891,7 @@ Deno.test("pages and proxied requests share a connection (F12)", async () => {
   assert.equal(world.dials.made.length, 1);
 });
 
-Deno.test("a connection without a request is closed after a minute, one with half a request sooner (F01)", async () => {
+Deno.test("a connection without a request is closed after a minute, one with half a request sooner", async () => {
   for (const [sent, ms] of [["", 60_000], ["GET http://a/ HT", 10_000]] as const) {
     const world = serveClient(serveMixed);
     await send(world.client, "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n");

@@ -64,7 +64,7 @@ for (
     "127.0.0.1@evil",
   ]
 ) {
-  Deno.test(`createPages() tells Host "${host}" nothing but health (F15)`, async () => {
+  Deno.test(`createPages() tells Host "${host}" nothing but health`, async () => {
     const fields = [["Host", host], withToken] as [string, string][];
     for (
       const path of [
@@ -94,7 +94,7 @@ const foreign: [string, string][] = [
   ["Sec-Fetch-Site", "same-site"],
 ];
 for (const field of foreign) {
-  Deno.test(`createPages() refuses a request with ${field.join(": ")} (F23)`, async () => {
+  Deno.test(`createPages() refuses a request with ${field.join(": ")}`, async () => {
     const source = fakePageSource();
     const fields = [localHost, withToken, field];
     for (const path of ["/connections/7/close", "/reload"]) {

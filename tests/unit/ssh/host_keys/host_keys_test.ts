@@ -145,7 +145,7 @@ const cases: readonly Case[] = [
     is: "has changed",
   },
   {
-    name: "an alias, whatever the port (kharon's row 28)",
+    name: "an alias, whatever the port",
     files: { [mine]: `lab ${ed()}\n` },
     host: { port: 2222, hostKeyAlias: "LAB" },
     is: `${mine}:1`,
@@ -429,7 +429,7 @@ const orders: readonly {
   is: readonly string[];
 }[] = [
   { name: "nothing", known: [], is: supported },
-  { name: "ed25519 (kharon's row 27)", known: [["ed25519", 1]], is: supported },
+  { name: "ed25519", known: [["ed25519", 1]], is: supported },
   {
     name: "one curve",
     known: [["ecdsa384", 1]],

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { adler32, Inflate } from "../../../../src/wire/spdy/inflate.ts";
+import { deflate } from "pako";
+import { Inflate } from "../../../../src/wire/spdy/inflate.ts";
 import { spdyDictionary } from "../../../../src/wire/spdy/spdy_dictionary.ts";
 
 const hex = (text: string) => Uint8Array.from(text.match(/[0-9a-f]{2}/g) ?? [], (pair) => parseInt(pair, 16));
@@ -7,7 +8,8 @@ const inflate = (limit = 64 * 1024) => new Inflate({ dictionary: spdyDictionary(
 
 Deno.test("spdyDictionary() is the one of SPDY/3, by its checksum", () => {
   assert.equal(spdyDictionary().length, 1423);
-  assert.equal(adler32(spdyDictionary()), 0xe3c6a7c2);
+  const begin = deflate(new Uint8Array(0), { dictionary: spdyDictionary() });
+  assert.deepEqual(begin.subarray(2, 6), hex("e3c6a7c2"));
 });
 
 /** One stream that zlib 1.2.13 wrote at level 9 with the dictionary of SPDY, flushed after each piece. */
@@ -75,6 +77,13 @@ for (const { name, bytes } of refused) {
     assert.throws(() => inflate().take(hex(bytes)), { code: "protocol" });
   });
 }
+
+Deno.test("Inflate refuses what comes after the end of its stream", () => {
+  const stream = inflate();
+  const whole = deflate(new TextEncoder().encode("all"), { dictionary: spdyDictionary() });
+  assert.equal(new TextDecoder().decode(stream.take(whole)), "all");
+  assert.throws(() => stream.take(hex("0000ffff")), { code: "protocol", message: /after its end/ });
+});
 
 Deno.test("Inflate makes no more of a piece than it may", () => {
   const stream = inflate(500);

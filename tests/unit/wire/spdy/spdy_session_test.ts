@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as spdy from "../../../../src/wire/spdy/spdy_frames.ts";
-import { type SpdyEffect, SpdySession } from "../../../../src/wire/mod.ts";
 import { SpdyReader } from "../../../../src/wire/spdy/spdy_reader.ts";
+import { type SpdyEffect, SpdySession } from "../../../../src/wire/spdy/spdy_session.ts";
 
 const hex = (text: string) => Uint8Array.from(text.match(/[0-9a-f]{2}/g) ?? [], (pair) => parseInt(pair, 16));
 const bytes = (text: string) => new TextEncoder().encode(text);

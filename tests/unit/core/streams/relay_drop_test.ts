@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { relay } from "../../../src/core/mod.ts";
-import { FakeClock } from "../../support/fake_clock.ts";
-import { memoryPair } from "../../support/memory_conn.ts";
+import { relay } from "../../../../src/core/mod.ts";
+import { FakeClock } from "../../../support/fake_clock.ts";
+import { memoryPair } from "../../../support/memory_conn.ts";
 
 const cases = [
   { dropped: "client", outcome: "client_gone" },

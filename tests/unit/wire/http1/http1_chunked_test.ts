@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { ChunkedDecoder, encodeChunk, encodeLastChunk, Http1Problem } from "../../../src/wire/mod.ts";
-import { latin1Bytes } from "../../../src/wire/http1/http1_text.ts";
+import { ChunkedDecoder, encodeChunk, encodeLastChunk, Http1Problem } from "../../../../src/wire/mod.ts";
+import { latin1Bytes } from "../../../../src/wire/http1/http1_text.ts";
 
 const decoder = new TextDecoder();
 

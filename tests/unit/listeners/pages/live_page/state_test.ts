@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { chosen, seen } from "../../../../src/listeners/pages/live_page/rows.js";
-import { State, wayTo } from "../../../../src/listeners/pages/live_page/state.js";
-import type { LoggedLine, WatchedStep } from "../../../../src/control/mod.ts";
-import { sampleConnection, sampleWhole } from "../../../support/page_source.ts";
+import { chosen, seen } from "../../../../../src/listeners/pages/live_page/rows.js";
+import { State, wayTo } from "../../../../../src/listeners/pages/live_page/state.js";
+import type { LoggedLine, WatchedStep } from "../../../../../src/control/mod.ts";
+import { sampleConnection, sampleWhole } from "../../../../support/page_source.ts";
 
 const counts = {
   connections: { open: 1, total: 1, failed: 0 },

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { peerTest } from "../../support/peers.ts";
-import { type AtTerminal, atTerminal, type TerminalSession } from "../../support/pseudo_terminal.ts";
+import { peerTest } from "../../../support/peers.ts";
+import { type AtTerminal, atTerminal, type TerminalSession } from "../../../support/pseudo_terminal.ts";
 
-const source = new URL("../../../src/runtime/", import.meta.url);
+const source = new URL("../../../../src/runtime/terminal/", import.meta.url);
 
 /** Asks at a terminal of its own and says what came of it. */
 function ask(

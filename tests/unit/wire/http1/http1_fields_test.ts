@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Fields } from "../../../src/wire/mod.ts";
+import { Fields } from "../../../../src/wire/mod.ts";
 
 const fields = new Fields([["Accept", "a"], ["X-One", "1"], ["accept", "B, c ,,"], ["Connection", "Close"]]);
 

@@ -1,0 +1,281 @@
+import assert from "node:assert/strict";
+import { normalize } from "node:path";
+import { type Conn, relay, Tasks } from "../../src/core/mod.ts";
+import { readKubeConfig } from "../../src/kube/api/kube_config.ts";
+import type { KubeContext, PemSource } from "../../src/kube/api/kube_context.ts";
+import { writtenKubeconfig } from "../../src/kube/mod.ts";
+import { createNetwork } from "../../src/runtime/network/network.ts";
+import { createFiles } from "../../src/runtime/files/files.ts";
+import { systemClock } from "../../src/runtime/system_clock.ts";
+import { encodeResponseHead } from "../../src/wire/mod.ts";
+import { PosternError } from "../../src/words/mod.ts";
+import type { ReadContext, ReadFile, ReadPem } from "../support/client_node_program.ts";
+import { FakeKubeApi, FakeWatch } from "../support/fake_kube_api.ts";
+import { ForwardStandIn } from "../support/forward_stand_in.ts";
+import { KubeCluster } from "../support/kube_cluster.ts";
+import { memoryPair } from "../support/memory_conn.ts";
+import { pod, service } from "../support/kube_objects.ts";
+import { kubeconfigOf } from "../support/kube_world.ts";
+import { kubeconfigs, refusedKubeconfigs } from "../support/kubeconfig_cases.ts";
+import { runPeer } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import { Household } from "../support/postern_process.ts";
+import { echoServer } from "../support/target_server.ts";
+
+// `@kubernetes/client-node` as one more real client: its reader of kubeconfigs beside ours, and its watches and forwards
+// through a real door, and at the stand-ins that our own client is tested with.
+
+/** What it says, line by line; a failure tells what it said of it. */
+async function clientNode(args: readonly string[], stdin = ""): Promise<readonly string[]> {
+  const program = new URL("../support/client_node_program.ts", import.meta.url).href;
+  const flags = ["--no-prompt", "--no-lock", "--no-check", "--cached-only", "--quiet"];
+  const rights = ["--allow-net=127.0.0.1", "--allow-read", "--allow-env", "--allow-sys"];
+  const cache = JSON.parse((await runPeer(Deno.execPath(), ["info", "--json"])).stdout) as {
+    denoDir: string;
+  };
+  const { code, stdout, stderr } = await runPeer(
+    Deno.execPath(),
+    ["run", ...flags, ...rights, program, ...args],
+    { stdin, env: { DENO_DIR: cache.denoDir, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" } },
+  );
+  assert.equal(code, 0, stderr);
+  return stdout.split("\n").slice(0, -1);
+}
+
+const v1 = "client.authentication.k8s.io/v1";
+
+/** Further kubeconfigs than those that the tests of our reader have. */
+const more: Readonly<Record<string, string>> = {
+  "a plugin": kubeconfigOf({
+    user: {
+      exec: {
+        ...{ apiVersion: v1, command: "kubelogin", args: ["get-token"], interactiveMode: "Never" },
+        env: [{ name: "A", value: "b" }, { name: "EMPTY" }],
+      },
+    },
+  }),
+  "a name and a password": kubeconfigOf({ user: { username: "me", password: "a b" } }),
+  "a plain server with a path": kubeconfigOf({ server: "http://127.0.0.1:8001/k8s/clusters/c-1" }),
+  "what postern writes": await writtenKubeconfig({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{
+      name: "c-a",
+      cluster: {
+        server: "https://api.c-a.example.net:6443",
+        "certificate-authority-data": btoa("PEM"),
+        "proxy-url": "socks5://127.0.0.1:12000",
+      },
+    }],
+    contexts: [{ name: "c-a", context: { cluster: "c-a", user: "c-a" } }],
+    users: [{
+      name: "c-a",
+      user: {
+        exec: {
+          apiVersion: v1,
+          command: "/bin/postern",
+          args: ["exec-credential"],
+          interactiveMode: "Never",
+        },
+      },
+    }],
+    "current-context": "c-a",
+  }),
+};
+
+const fixtures = [
+  ...["../fuzz/corpus/kubeconfig/json", "../fuzz/corpus/kubeconfig/aliases"],
+  ...["../fuzz/corpus/kubeconfig/kubectl-config", "../earlier/0.0.9/.kube/config"],
+];
+
+/** Ours refuses as kubectl does, and client-node does not look. */
+const unchecked = [
+  ...["what is no mapping", "contexts that are no list", "an unknown user", "a server that is none"],
+  ...["a proxy that is none", "an authority that is not to be checked", "a certificate without a key"],
+  ...["an auth-provider", "a plugin of an old version", "a plugin of v1 without interactiveMode"],
+  ...[
+    "groups without a user",
+    "../fuzz/corpus/kubeconfig/aliases",
+    "../fuzz/corpus/kubeconfig/kubectl-config",
+  ],
+];
+
+/** Ours reads as kubectl does, and client-node refuses: keys that stand twice, and entries without a name. */
+const tooMuchForIt = ["merged", "nameless"];
+
+Deno.test("client-node reads the kubeconfigs of our tests as we do, or both refuse them", async (t) => {
+  const directory = await Deno.makeTempDir({ prefix: "kubeconfigs-" });
+  try {
+    const cases = new Map([
+      ...Object.entries(kubeconfigs),
+      ...refusedKubeconfigs.map(({ name, text }) => [name, text] as const),
+      ...Object.entries(more),
+    ]);
+    for (const path of fixtures) cases.set(path, await Deno.readTextFile(new URL(path, import.meta.url)));
+    const paths = [...cases.keys()].map((_, at) => `${directory}/${at}`);
+    for (const [at, text] of [...cases.values()].entries()) await Deno.writeTextFile(paths[at] ?? "", text);
+    const lines = await clientNode(["read", ...paths]);
+    assert.equal(lines.length, cases.size);
+    for (const [at, name] of [...cases.keys()].entries()) {
+      await t.step(name, async () => {
+        const [ours, theirs]: [ReadFile, ReadFile] = [
+          await read(paths[at] ?? ""),
+          JSON.parse(lines[at] ?? ""),
+        ];
+        const isRefused = { ours: "refused" in ours, theirs: "refused" in theirs };
+        if (unchecked.includes(name)) assert.deepEqual(isRefused, { ours: true, theirs: false });
+        else if (tooMuchForIt.includes(name)) assert.deepEqual(isRefused, { ours: false, theirs: true });
+        else if (isRefused.ours) assert.ok(isRefused.theirs);
+        else assert.deepEqual(theirs, ours);
+      });
+    }
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+/** What ours makes of a kubeconfig, in the words of both. */
+async function read(path: string): Promise<ReadFile> {
+  try {
+    const config = await readKubeConfig(createFiles(systemClock), [path]);
+    const contexts = config.contextNames.map((name) => [name, readContext(config.context(name))]);
+    return { current: config.currentContext ?? null, contexts: Object.fromEntries(contexts) };
+  } catch (error) {
+    if (!(error instanceof PosternError)) throw error;
+    return { refused: error.message };
+  }
+}
+
+function readContext({ cluster, user, namespace }: KubeContext): ReadContext {
+  const { exec } = user;
+  return {
+    server: cluster.server.href,
+    ca: pem(cluster.ca),
+    isUnverified: cluster.isUnverified,
+    tlsServerName: cluster.tlsServerName ?? null,
+    proxy: cluster.proxyUrl?.href ?? null,
+    namespace,
+    certificate: pem(user.certificate),
+    key: pem(user.key),
+    token: user.token ?? null,
+    username: user.username ?? null,
+    password: user.password ?? null,
+    exec: exec
+      ? { apiVersion: exec.apiVersion, command: exec.command, args: exec.args, env: exec.env }
+      : null,
+    as: user.impersonate?.user ?? null,
+  };
+}
+
+function pem(source: PemSource | undefined): ReadPem {
+  if (!source) return null;
+  return "file" in source ? { file: normalize(source.file) } : source;
+}
+
+peerTest(
+  "client-node lists, watches and forwards through a door, at a real API server",
+  ["kubernetes"],
+  async ({ kubernetes }, t) => {
+    await using cluster = await KubeCluster.start(kubernetes, { linger: "none" });
+    await using home = await Household.open();
+    await using echo = echoServer();
+    await cluster.apply(
+      pod({ name: "echo", labels: { app: "echo" }, targets: { 7: echo.address } }),
+      service({ name: "echo", selector: { app: "echo" }, ports: [{ port: 7 }] }),
+    );
+    await cluster.untilReady("default", "echo");
+    await home.configure("default: direct\n");
+    await using instance = await home.instance();
+    const door = await instance.address();
+    for (const [scheme, protocol] of [["http", "connect"], ["socks5", "socks5"]] as const) {
+      await t.step(`by ${scheme}`, async () => {
+        const kubeconfig = await cluster.writeKubeconfig({ cluster: { "proxy-url": `${scheme}://${door}` } });
+        assert.deepEqual(await clientNode(["services", kubeconfig, "default"]), ["echo", "kubernetes"]);
+        const watched = ["watch", kubeconfig, "/api/v1/namespaces/default/services", "2"];
+        assert.deepEqual((await clientNode(watched)).toSorted(), ["ADDED echo", "ADDED kubernetes"]);
+        const text = "over the door\n".repeat(20_000);
+        const said = await clientNode(["forward", kubeconfig, "default", "echo", "7"], text);
+        assert.ok(`${said.join("\n")}\n` === text, `${said.length} lines`);
+        // The door has seen all three.
+        for (let count = 1; count <= 3; count++) {
+          await instance.says(new RegExp(`(?:conn\\.done .*protocol=${protocol} [^]*){${count}}`));
+        }
+      });
+    }
+  },
+);
+
+Deno.test("client-node watches and forwards at the stand-ins that our own client is tested with", async (t) => {
+  await using tasks = new Tasks(undefined, (error) => {
+    throw error;
+  });
+  const forwards = new ForwardStandIn({
+    forms: ["v4"],
+    connect: () => {
+      const [inside, outside] = memoryPair();
+      tasks.spawn(() =>
+        assert.rejects(outside.readable.pipeTo(outside.writable), /The peer reset the connection/)
+      );
+      return inside;
+    },
+  });
+  const watched = new FakeWatch(
+    { type: "ADDED", object: { metadata: { name: "web", namespace: "shop" } } },
+    { type: "DELETED", object: { metadata: { name: "web", namespace: "shop" } } },
+  );
+  watched.end();
+  await using api = new FakeKubeApi(async ({ path, fields, target, conn }) => {
+    if (!path.endsWith("/portforward")) return watched;
+    // It knows five protocols; a server takes one of them.
+    assert.ok(fields.tokens("Sec-WebSocket-Protocol").includes("v4.channel.k8s.io"));
+    const asked = [
+      ["Sec-WebSocket-Key", fields.get("Sec-WebSocket-Key") ?? ""],
+      ["Sec-WebSocket-Protocol", "v4.channel.k8s.io"],
+    ] as const;
+    const upgrade = await forwards.upgrade({ path: target, fields: asked }, { signal: tasks.signal });
+    if (!upgrade.conn) return { status: upgrade.status };
+    const answer = [["Connection", "Upgrade"], ...upgrade.fields] as const;
+    await conn.write(encodeResponseHead({ status: 101, fields: answer }));
+    await joined(conn, upgrade.conn);
+    return "close";
+  });
+  await using front = createNetwork().listen({ host: "127.0.0.1", port: 0 });
+  tasks.spawn(async (signal) => {
+    for (let client = await front.accept(); client; client = await front.accept()) {
+      const near = client;
+      tasks.spawn(async () =>
+        void await joined(near, await api.dial({ host: "kube", port: 80 }, { signal }))
+      );
+    }
+  });
+  const kubeconfig = await Deno.makeTempFile({ prefix: "kubeconfig-" });
+  try {
+    assert.ok("port" in front.endpoint);
+    const server = `http://127.0.0.1:${front.endpoint.port}`;
+    // Without that it takes no server without TLS.
+    const cluster = { "insecure-skip-tls-verify": true };
+    await Deno.writeTextFile(kubeconfig, kubeconfigOf({ server, cluster, user: { token: "secret" } }));
+    await t.step("a watch that the server ends", async () => {
+      const said = await clientNode(["watch", kubeconfig, "/api/v1/namespaces/shop/services"]);
+      assert.deepEqual(said, ["ADDED web", "DELETED web"]);
+      const [request] = api.requests;
+      assert.deepEqual([request?.fields.get("Authorization"), request?.query.get("watch")], [
+        "Bearer secret",
+        "true",
+      ]);
+    });
+    await t.step("a forward, each in a WebSocket of its own", async () => {
+      const said = await clientNode(["forward", kubeconfig, "shop", "web-0", "80"], "hello\n".repeat(1000));
+      assert.deepEqual(said, Array(1000).fill("hello"));
+      assert.deepEqual(forwards.requests, [
+        "GET /api/v1/namespaces/shop/pods/web-0/portforward?ports=80 v4.channel.k8s.io",
+      ]);
+    });
+  } finally {
+    await Deno.remove(kubeconfig);
+  }
+});
+
+async function joined(client: Conn, target: Conn): Promise<void> {
+  await relay(client, target, { clock: systemClock, tally: { up: 0, down: 0 }, halfCloseLinger: 1000 });
+}

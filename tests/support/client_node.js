@@ -1,0 +1,2 @@
+// @ts-self-types="./client_node.d.ts"
+export { CoreV1Api, KubeConfig, PortForward, Watch } from "@kubernetes/client-node";
