@@ -29,17 +29,16 @@ import { ProxyServer, type ProxyServerOptions } from "../support/proxy_server.ts
 import { recordingLog } from "../support/recording_log.ts";
 import { sshHost } from "../support/ssh_host.ts";
 import { memoryCipher, MemorySshServer } from "../support/ssh_server.ts";
-import type { TransportPromise, TransportSetting, TransportTried } from "./transport_contract.ts";
-
-/** A transport that keeps nothing between dials leaves each connection to whoever dialled it. */
-const keepsNothing: TransportTried["cannot"] = {
-  "drops its connections when it is disposed": "its connections belong to those who dialled",
-};
-/** One that keeps nothing at all besides cannot be closed. */
-const isNeverClosed: TransportTried["cannot"] = {
-  ...keepsNothing,
-  "dials no more once it is disposed": "it holds nothing that could be closed",
-};
+import {
+  isNeverClosed,
+  keepsNothing,
+  sharesSessions,
+  sum,
+  type TransportSetting,
+  type TransportTried,
+  without,
+  withoutHalfClose,
+} from "./transport_contract.ts";
 
 /** Every kind of transport, in memory. `tests/unit/scripts/contracts_test.ts` fails for one that is missing here. */
 export const transportsTried: readonly TransportTried[] = [
@@ -241,10 +240,6 @@ function reject(): TransportTried {
   };
 }
 
-function without(list: readonly TransportPromise[], why: string): TransportTried["cannot"] {
-  return Object.fromEntries(list.map((promise) => [promise, why]));
-}
-
 /** A transport through proxies, with the first proxy server at `192.0.2.100` and the next at `192.0.2.101`. */
 export function proxySetting(
   settings: TransportsSettings,
@@ -442,14 +437,9 @@ function ssh(): TransportTried {
       });
       return setting;
     },
-    cannot: {
-      "drops its connections when it is disposed":
-        "its sessions are shared with other transports, and stay until their last connection has ended",
-    },
+    cannot: sharesSessions,
   };
 }
-
-const sum = (numbers: readonly number[] = []): number => numbers.reduce((all, one) => all + one, 0);
 
 /** The slice of a Service with one pod, `NAME-0`. */
 function slice(name: string, version: number): unknown {
@@ -551,14 +541,10 @@ function kubernetes(): readonly TransportTried[] {
       ...cannot,
     },
   });
-  const v4 = "one WebSocket ends both directions";
   return [
     tried("SPDY over a WebSocket", "websocket"),
     tried("SPDY", "spdy"),
-    tried("v4.channel.k8s.io", "v4", {
-      "keeps a half-close: the target answers after it": v4,
-      "keeps a half-close of the target, which still hears": v4,
-    }),
+    tried("v4.channel.k8s.io", "v4", withoutHalfClose("one WebSocket ends both directions")),
   ];
 }
 
