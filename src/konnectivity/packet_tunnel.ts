@@ -28,6 +28,8 @@ export class PacketTunnel extends StreamedConn implements Conn {
   #mayRead: (() => void) | undefined;
   #credit = windowSize;
   #mayWrite: (() => void) | undefined;
+  /** Fails the write whose packet waits for the stream. */
+  #failWrite: ((why: unknown) => void) | undefined;
   #stall: Disposable | undefined;
   /** Whether nobody is behind the stream any more, so that nobody else gives up on a reader that takes nothing. */
   #isLeft = false;
@@ -68,11 +70,19 @@ export class PacketTunnel extends StreamedConn implements Conn {
       at += data.length;
       if (stream.isPostern) this.#credit -= data.length;
       try {
-        await stream.send({ type: "data", connectId: this.connectId, error: "", data });
+        await this.#sent(stream.send({ type: "data", connectId: this.connectId, error: "", data }));
       } catch (error) {
         throw this.#failure ?? error;
       }
     }
+  }
+
+  /** An abort does not wait for a stream that stands still. */
+  #sent(sending: Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#failWrite = reject;
+      sending.then(resolve, reject);
+    });
   }
 
   async closeWrite(): Promise<void> {
@@ -160,6 +170,7 @@ export class PacketTunnel extends StreamedConn implements Conn {
     this.#isClosed = true;
     this.#inbox.failWith(() => this.#failure ?? gone(this.peer));
     this.#wakeWriter();
+    this.#failWrite?.(this.#failure ?? gone(this.peer));
     this.#mayRead?.();
     if (this.#peerClosed) return;
     const { stream, side } = this.#host;

@@ -361,16 +361,32 @@ async function forward(form: ForwardForm, { piece }: { piece?: number } = {}): P
 function inPackets(): readonly ConnKind[] {
   const asking = { of: "PacketTunnel", madeBy: ["src/konnectivity/packet_dialer.ts"] };
   const answering = { of: "PacketTunnel", madeBy: ["src/konnectivity/packet_answerer.ts"] };
+  const cannot = withoutHalfClose("Kubernetes' packets close both directions at once");
+  const [ours, theirs] = [{ isPostern: true }, { isPostern: false }];
   return [
-    {
-      ...asking,
-      name: "a tunnel of Konnectivity, from the asking side,",
-      open: () => tunnel({ isPostern: true }),
-    },
+    { ...asking, name: "a tunnel of Konnectivity, from the asking side,", open: () => tunnel(ours) },
     {
       ...answering,
       name: "a tunnel of Konnectivity, from the answering side,",
-      open: () => swapped(tunnel({ isPostern: true })),
+      open: () => swapped(tunnel(ours)),
+    },
+    {
+      ...asking,
+      name: "a tunnel of another Konnectivity, from the asking side,",
+      open: () => tunnel(theirs),
+      cannot,
+    },
+    {
+      ...answering,
+      name: "a tunnel of another Konnectivity, from the answering side,",
+      open: () => swapped(tunnel(theirs)),
+      cannot,
+    },
+    {
+      ...asking,
+      name: "a tunnel of another Konnectivity, on a stream of its own,",
+      open: () => tunnel({ ...theirs, isShared: false }),
+      cannot,
     },
   ];
 }
@@ -400,7 +416,16 @@ async function swapped(pair: Promise<Pair>): Promise<Pair> {
   return { near: far, far: near, ...(close && { close }) };
 }
 
-/** What a carrier cannot promise on which the end of the peer ends both directions. */
+/** What no carrier can promise whose directions end together. */
+function withoutHalfClose(why: string): Readonly<Partial<Record<ConnPromise, string>>> {
+  return {
+    ...withoutOwnEnd(why),
+    "reads null at the peer's end, and again after it": why,
+    "gives every byte before the end to a reader that is slow and comes late": why,
+  };
+}
+
+/** The same where the end of the peer is told, and ends both directions. */
 function withoutOwnEnd(why: string): Readonly<Partial<Record<ConnPromise, string>>> {
   return {
     "shows the peer its end, and again after it": why,
