@@ -313,6 +313,35 @@ export function connContract(
   }
 }
 
+/** The same pair from its other side. */
+export async function swapped(pair: Promise<Pair>): Promise<Pair> {
+  const { near, far, close } = await pair;
+  return { near: far, far: near, ...(close && { close }) };
+}
+
+/** What no carrier can promise whose directions end together. */
+export function withoutHalfClose(why: string): Readonly<Partial<Record<ConnPromise, string>>> {
+  return {
+    ...withoutOwnEnd(why),
+    "reads null at the peer's end, and again after it": why,
+    "gives every byte before the end to a reader that is slow and comes late": why,
+  };
+}
+
+/** The same where the end of the peer is told, and ends both directions. */
+export function withoutOwnEnd(why: string): Readonly<Partial<Record<ConnPromise, string>>> {
+  return {
+    "shows the peer its end, and again after it": why,
+    "sends every byte before the end": why,
+    "sends every byte before the end to a reader that is slow and comes late": why,
+    "ends after its last byte, though the peer ends meanwhile and reads late": why,
+    "reads on after its own half-close": why,
+    "writes on after the peer's half-close": why,
+    "does not close the socket when `writable` is closed": why,
+    "does not close the socket when `readable` has ended": why,
+  };
+}
+
 async function readSome(conn: Conn, into: Uint8Array<ArrayBuffer>): Promise<number> {
   const count = await conn.read(into) ?? assert.fail("ended");
   assert.ok(count > 0, "read nothing into a buffer with room");

@@ -1,4 +1,4 @@
 import { connContract } from "./conn_contract.ts";
-import { connKinds } from "./conn_kinds.ts";
+import { connKinds, slowConnKinds } from "./conn_kinds.ts";
 
-for (const kind of connKinds) connContract(kind);
+for (const kind of connKinds) if (!slowConnKinds.includes(kind)) connContract(kind);

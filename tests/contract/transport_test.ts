@@ -11,7 +11,8 @@ import { patternBytes } from "../support/pattern_bytes.ts";
 import { ProxyServer } from "../support/proxy_server.ts";
 import { recordingLog } from "../support/recording_log.ts";
 import { transportContract } from "./transport_contract.ts";
-import { proxySetting, transportsTried, upstream } from "./transport_kinds.ts";
+import { transportsTried } from "./transport_kinds.ts";
+import { proxySetting, upstream } from "./transports/proxies.ts";
 
 const { signal } = new AbortController();
 
