@@ -78,7 +78,10 @@ export const keepsNothing: TransportTried["cannot"] = {
 /** One that keeps nothing at all besides cannot be closed. */
 export const isNeverClosed: TransportTried["cannot"] = {
   ...keepsNothing,
-  "dials no more once it is disposed": "it holds nothing that could be closed",
+  ...without([
+    "dials no more once it is disposed",
+    "dials no more once it is disposed, though it has dialled before",
+  ], "it holds nothing that could be closed"),
 };
 
 /** Sessions of ssh outlive a transport. */
@@ -265,6 +268,14 @@ const promises = {
   },
 
   async "dials no more once it is disposed"(trial) {
+    await trial.transport[Symbol.asyncDispose]();
+    const failure = await failureOf(trial, trial.targets.address);
+    assert.equal(failure.code, "cancelled", failure.message);
+  },
+
+  async "dials no more once it is disposed, though it has dialled before"(trial) {
+    const [near] = await joined(trial);
+    await near[Symbol.asyncDispose]();
     await trial.transport[Symbol.asyncDispose]();
     const failure = await failureOf(trial, trial.targets.address);
     assert.equal(failure.code, "cancelled", failure.message);

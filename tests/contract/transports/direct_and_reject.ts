@@ -47,6 +47,7 @@ export function reject(): TransportTried {
       "lets a connection live when the signal of its dial ends after it",
       "drops its connections when it is disposed",
       "dials no more once it is disposed",
+      "dials no more once it is disposed, though it has dialled before",
     ], refuses),
   };
 }
