@@ -96,7 +96,7 @@ export function testGroups(place: TestPlace): TestGroup[] {
     "--allow-sys=uid",
   ];
   return [
-    group("pure", ["unit/core", "unit/world", "unit/wire", "unit/config", "unit/egress"], [
+    group("pure", ["unit/words", "unit/core", "unit/world", "unit/wire", "unit/config", "unit/egress"], [
       env(parserEnv),
       `--allow-read=${root}`,
     ]),
@@ -112,7 +112,11 @@ export function testGroups(place: TestPlace): TestGroup[] {
       "unit/emergency",
       "unit/konnectivity",
       "unit/listeners",
+      "unit/dns",
       "unit/transports",
+      "unit/plan",
+      "unit/instances",
+      "unit/resolver",
       "unit/instance",
       "unit/fleet",
       "unit/roles",
@@ -120,8 +124,6 @@ export function testGroups(place: TestPlace): TestGroup[] {
       "unit/doctor",
       "unit/programs",
       "unit/cli",
-      "unit/demo",
-      "unit/support",
     ], [
       env(parserEnv),
     ]),

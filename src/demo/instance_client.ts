@@ -21,7 +21,10 @@ export class InstanceClient {
     const settings = { instance: { kind: "proxy", settings: { scheme, host, port } } };
     // The door's own network refuses to go to the door.
     const { network } = this.#stage.world;
-    const { byName } = buildTransports(settings, { ...this.#stage.instance.instance.buildDeps, network });
+    const { byName } = buildTransports(settings, {
+      ...this.#stage.instance.instance.transports.deps,
+      network,
+    });
     const transport = byName.get("instance")?.transport;
     if (!transport) throw new Error("the demo has no client");
     return await transport.dial(target, { signal });

@@ -2,7 +2,7 @@ import { asPosternError, describe, isPosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import { listenerKinds } from "../listeners/mod.ts";
 import type { Status } from "../control/mod.ts";
-import { type ConfigReport, type ConfigSource, listenOf, readConfig } from "../plan/mod.ts";
+import { type ConfigReport, type ConfigSource, listenOf, readConfig, Transports } from "../plan/mod.ts";
 import { clusterFindings } from "./doctor_clusters.ts";
 import { dnsFileFindings, dnsPortFindings } from "./doctor_dns.ts";
 import { proxyFindings, proxyWayFindings } from "./doctor_proxy.ts";
@@ -38,8 +38,11 @@ export async function* doctor(
   yield* configFindings(report);
   const config = isReport(report) ? report : undefined;
   yield await directoryFinding(world);
-  if (config?.loaded) yield* sshFindings(world, config.loaded, { signal });
-  if (config?.loaded) yield* clusterFindings(world, config.loaded, { signal });
+  if (config?.loaded) {
+    await using transports = new Transports(world, config.loaded);
+    yield* sshFindings(world, transports, { signal });
+    yield* clusterFindings(transports, { signal });
+  }
   const status = await runningInstance(world, id, signal);
   const known = Object.keys(config?.loaded?.settings.transports ?? {});
   yield* instanceFindings(id, status, { known, version });

@@ -1,19 +1,15 @@
-import type { World } from "../world/mod.ts";
 import { overlaps } from "../routing/mod.ts";
-import { closedInstance } from "../instance/mod.ts";
-import type { LoadedConfig } from "../plan/mod.ts";
+import type { Transports } from "../plan/mod.ts";
 import type { Finding } from "./doctor.ts";
 
 /** Clusters whose networks overlap, as far as postern has learned them: an address there could be of either. */
 export async function* clusterFindings(
-  world: World,
-  loaded: LoadedConfig,
+  transports: Transports,
   { signal }: { signal: AbortSignal },
 ): AsyncGenerator<Finding> {
-  await using instance = closedInstance(world, loaded);
   for (
     const { transports: [one, other], networks: [ours, theirs] } of overlaps(
-      await instance.learned({ signal }),
+      await transports.learned({ signal }),
     )
   ) {
     yield {

@@ -2,8 +2,7 @@ import { PosternError } from "../words/mod.ts";
 import { within } from "../core/mod.ts";
 import type { World } from "../world/mod.ts";
 import { inspectSsh, resolveChain, type SshHost } from "../ssh/mod.ts";
-import { closedInstance, type Instance } from "../instance/mod.ts";
-import { type LoadedConfig, transportReports } from "../plan/mod.ts";
+import { transportReports, type Transports } from "../plan/mod.ts";
 import type { Finding } from "./doctor.ts";
 
 /** How long the ssh program may take to say its version, in ms. */
@@ -12,17 +11,16 @@ const answersWithin = 10_000;
 /** Looks at what the ssh transports of a configuration need on this machine; connects to no host. */
 export async function* sshFindings(
   world: World,
-  loaded: LoadedConfig,
+  transports: Transports,
   { signal }: { readonly signal: AbortSignal },
 ): AsyncGenerator<Finding> {
-  await using instance = closedInstance(world, loaded);
-  for (const { name: transport, isUsable, notes } of await transportReports(instance.plan)) {
+  for (const { name: transport, isUsable, notes } of await transportReports(transports.plan)) {
     const name = `transport "${transport}"`;
     for (const { severity, text, hint } of notes) {
       const state = severity === "blocking" ? "failed" : "warning";
       yield { name, state, detail: text, ...(hint !== undefined && { hint }) };
     }
-    const detail = instance.plan.transports.byName.get(transport)?.transport.status?.().detail;
+    const detail = transports.plan.transports.byName.get(transport)?.transport.status?.().detail;
     if (isUsable) yield { name, state: "ok", detail: typeof detail === "string" ? detail : "it can be used" };
   }
   const around = {
@@ -42,16 +40,16 @@ export async function* sshFindings(
       );
     },
   };
-  yield* inspectSsh(await hostsOf(instance), around, { signal });
+  yield* inspectSsh(await hostsOf(transports), around, { signal });
 }
 
 /** Every host on the way of a transport that can be used, or that the ssh program is to serve; each once. */
-async function hostsOf({ plan, buildDeps }: Instance): Promise<SshHost[]> {
+async function hostsOf({ plan, ssh }: Transports): Promise<SshHost[]> {
   const hosts = new Map<string, SshHost>();
   for (const { type, settings, transport } of plan.transports.byName.values()) {
     if (type !== "ssh" || typeof settings !== "string") continue;
     const isUsable = transport.status?.().state !== "unusable";
-    for (const host of await resolveChain(settings, buildDeps.ssh.read).catch(() => [])) {
+    for (const host of await resolveChain(settings, ssh.read).catch(() => [])) {
       if (!isUsable && host.engine !== "openssh") continue;
       hosts.set(JSON.stringify([host.alias, host.user, host.hostName, host.port]), host);
     }

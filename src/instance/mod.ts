@@ -1,11 +1,11 @@
 export { checkedWish, dnsWishFromFiles, dnsWishOf } from "./dns/dns_wish.ts";
-export { closedInstance } from "./closed_instance.ts";
 export { Instance } from "./instance.ts";
 export { addressText } from "./listening/listener_set.ts";
-export { demandRoutes, type FleetRefresh, type FleetRefreshOptions, runInstance } from "./run_instance.ts";
+export { demandRoutes } from "./demand_routes.ts";
+export type { FleetRefresh } from "./config_follower.ts";
+export { type FleetRefreshOptions, runInstance } from "./run_instance.ts";
 export { instanceSource } from "./watching/instance_source.ts";
 export type { OnDemand } from "./listening/handed_over.ts";
-export { forgetLearned } from "./clusters/learned_directory.ts";
 export { listenAnywhere } from "./listening/listen_anywhere.ts";
 export { environmentOfProgram, listenerOf, renderEnvironment } from "./environment/environment_text.ts";
 export {

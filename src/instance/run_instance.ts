@@ -1,5 +1,5 @@
 import { Deadlines, type Log, Tasks, whenAborted } from "../core/mod.ts";
-import { describe, formatTarget, PosternError } from "../words/mod.ts";
+import { describe, PosternError } from "../words/mod.ts";
 import type { Listening, SignalName, World } from "../world/mod.ts";
 import {
   createControl,
@@ -9,30 +9,17 @@ import {
   serveControl,
   serveListener,
 } from "../listeners/mod.ts";
-import type { ReloadReport } from "../control/mod.ts";
-import {
-  type ConfigReport,
-  type ConfigSource,
-  ConfigWatch,
-  demandLoaded,
-  type LoadedConfig,
-  type Overrides,
-  readConfig,
-  type WatchedContents,
-} from "../plan/mod.ts";
+import { type ConfigReading, type ConfigSource, type Overrides, tryConfig } from "../plan/mod.ts";
 import { clustersOf, InstanceLock, withOwner } from "../instances/mod.ts";
 import { repairDns } from "../resolver/mod.ts";
-import { Instance } from "./instance.ts";
 import { needsOfConfig } from "./care/plan_needs.ts";
+import { ConfigFollower, type FleetRefresh } from "./config_follower.ts";
+import { demandRoutes } from "./demand_routes.ts";
+import { Instance } from "./instance.ts";
+import { ReadyFile } from "./ready_file.ts";
 import { instanceSource } from "./watching/instance_source.ts";
 import { type OnDemand, takeHandedOver } from "./listening/handed_over.ts";
 import { isTransient, removeLeftKubeconfigs } from "./environment/transient_kubeconfig.ts";
-
-/** Fetches catalogues again while an instance runs, as often as its configuration says. */
-export interface FleetRefresh extends Disposable {
-  /** Goes by another configuration from now on. */
-  follow(config: LoadedConfig): void;
-}
 
 export interface FleetRefreshOptions {
   readonly log: Log;
@@ -82,20 +69,13 @@ class InstanceRun implements AsyncDisposable {
   /** What is given back at the end, the last one first. */
   readonly #held = new AsyncDisposableStack();
   readonly #tasks: Tasks;
-  /** A reload that has not begun: whoever asks for another one meanwhile gets this. */
-  #nextReload: Promise<ReloadReport> | undefined;
+  readonly #readyFile: ReadyFile;
   #instance: Instance | undefined;
-  #watch: ConfigWatch | undefined;
-  #refresh: FleetRefresh | undefined;
-  /** The files as they were read last, whether they could be used, or read, or not. */
-  #texts: ConfigReport["texts"] = new Map();
-  /** The ready file as long as it is there, and what settles when it is written. */
-  #readyFile: string | undefined;
-  #telling: Promise<unknown> = Promise.resolve();
 
   constructor(world: World, options: RunInstanceOptions) {
     this.#world = world;
     this.#options = options;
+    this.#readyFile = new ReadyFile(world.files, options.readyFile);
     this.#tasks = this.#held.use(
       new Tasks(undefined, (error) => options.log.error("door.task_failed", { reason: describe(error) })),
     );
@@ -103,42 +83,43 @@ class InstanceRun implements AsyncDisposable {
 
   /** Whether the door is ready; it is not where it was told to end before. */
   async start(): Promise<boolean> {
-    const { id, log, version, readyFile, onReady } = this.#options;
-    const config = await this.#load();
+    const { id, log, version, onReady } = this.#options;
+    const reading = await tryConfig(this.#world, this.#source);
+    if ("error" in reading) throw reading.error;
+    const { config } = reading;
     demandRoutes(config);
     this.#world.process.keepOnly(needsOfConfig(config));
     const lock = this.#held.use(await InstanceLock.take(this.#world, id));
     await this.#holdKubeconfig();
     const handedOver = await this.#takeHandedOver();
     let source: PageSource | undefined;
-    const instance = this.#held.use(
+    const stop = (drain?: number) =>
+      this.#stop.resolve({ why: "asked over the control socket", ...(drain !== undefined && { drain }) });
+    const instance: Instance = this.#held.use(
       new Instance(this.#world, config, {
         version,
         id,
         log,
         handedOver,
-        pages: (instance) => createPages(source = instanceSource(instance, this.#actions())),
+        pages: (instance) =>
+          createPages(source = instanceSource(instance, { reload: () => follower.reload(), stop })),
       }),
     );
     this.#instance = instance;
+    const follower: ConfigFollower = this.#held.use(this.#followerOf(instance, reading));
     for (const warning of config.warnings) this.#log.warn("config.warning", { warning });
-    this.#listenForSignals();
+    this.#listenForSignals(follower);
     try {
       if (!await this.#opened(instance)) return false;
     } catch (error) {
       throw await withOwner(this.#world, error).catch(() => error);
     }
     // Before the control socket says that it is ready: who waits for that may read the file.
-    const addresses = await this.#tellAddresses(instance);
-    // What stands there when it cannot be written is not ours.
-    this.#readyFile = readyFile;
-    this.#held.defer(() => this.#untell());
+    const { addresses } = instance;
+    await this.#readyFile.write(addresses);
+    this.#held.defer(() => this.#readyFile.remove());
     if (source) await this.#serveControl(lock, source);
-    this.#watch = this.#held.use(new ConfigWatch(this.#world, log, () => this.#reloadAndForget("file")));
-    const spawn = (work: (signal: AbortSignal) => Promise<void>) => this.#tasks.spawn(work);
-    this.#refresh = this.#options.refresh &&
-      this.#held.use(this.#options.refresh(this.#world, { log, source: this.#source, spawn }));
-    await this.#follow(instance);
+    await follower.follow();
     this.#tasks.spawn((signal) => this.#settle(instance, signal));
     const clusters = clustersOf(instance.status()).join("; ");
     this.#log.info("door.ready", {
@@ -149,6 +130,20 @@ class InstanceRun implements AsyncDisposable {
     });
     await onReady(addresses);
     return true;
+  }
+
+  #followerOf(instance: Instance, { texts }: ConfigReading): ConfigFollower {
+    const { log, refresh } = this.#options;
+    const source = this.#source;
+    const spawn = (work: (signal: AbortSignal) => Promise<void>) => this.#tasks.spawn(work);
+    return new ConfigFollower(this.#world, instance, {
+      log,
+      source,
+      texts,
+      tasks: this.#tasks,
+      refresh: refresh && this.#held.use(refresh(this.#world, { log, source, spawn })),
+      reloaded: () => this.#readyFile.write(instance.addresses),
+    });
   }
 
   /** Repairs what an earlier instance left, and then gives up what only that needed, and programs that no cluster names. */
@@ -190,36 +185,12 @@ class InstanceRun implements AsyncDisposable {
     return handedOver;
   }
 
-  /** Writes the ready file where one is wanted. */
-  async #tellAddresses(instance: Instance): Promise<string[]> {
-    const { readyFile } = this.#options;
-    const addresses = [
-      ...instance.listeners.filter(({ kind }) => kind !== "admin").map(({ address }) => address),
-      ...instance.dnsEndpoints.map((endpoint) => `dns:${formatTarget(endpoint)}`),
-    ];
-    if (readyFile !== undefined) {
-      const text = addresses.map((address) => `${address}\n`).join("");
-      const telling = this.#world.files.replace(readyFile, text);
-      this.#telling = Promise.allSettled([this.#telling, telling]);
-      await telling;
-    }
-    return addresses;
-  }
-
-  /** The ready file says that the door takes clients. */
-  async #untell(): Promise<void> {
-    const readyFile = this.#readyFile;
-    this.#readyFile = undefined;
-    await this.#telling;
-    if (readyFile !== undefined) await this.#world.files.remove(readyFile);
-  }
-
   async untilStopped(signal: AbortSignal): Promise<void> {
     using _interrupted = whenAborted(signal, () => this.#stop.resolve({ why: "interrupted" }));
     if (this.#options.idleExit) this.#exitWhenIdle(this.#options.idleExit);
     const { why, drain } = await this.#stop.promise;
     this.#log.info("door.stopping", { why });
-    await this.#untell();
+    await this.#readyFile.remove();
     await this.#instance?.drain(drain);
     this.#log.info("door.stopped");
   }
@@ -238,80 +209,6 @@ class InstanceRun implements AsyncDisposable {
     return { ...(config !== undefined && { config }), ...(overrides && { overrides }) };
   }
 
-  async #load(): Promise<LoadedConfig> {
-    const texts = new Map<string, string | undefined>();
-    try {
-      return demandLoaded(await readConfig(this.#world, this.#source, texts));
-    } finally {
-      this.#texts = texts;
-    }
-  }
-
-  #actions() {
-    return {
-      reload: () => this.#reload(),
-      stop: (drain?: number) =>
-        this.#stop.resolve({ why: "asked over the control socket", ...(drain !== undefined && { drain }) }),
-    };
-  }
-
-  #reload(): Promise<ReloadReport> {
-    const instance = this.#instance;
-    if (!instance) {
-      throw new PosternError("cancelled", "Cannot reload: the door is starting", { detail: "starting" });
-    }
-    return this.#nextReload ??= this.#reloadOnce(instance);
-  }
-
-  async #reloadOnce(instance: Instance): Promise<ReloadReport> {
-    try {
-      const report = await instance.reload(() => {
-        this.#nextReload = undefined;
-        return this.#loadAgain(instance);
-      });
-      // One that closes meanwhile has taken its ready file away.
-      if (this.#readyFile !== undefined) await this.#tellAddresses(instance);
-      return report;
-    } finally {
-      await this.#follow(instance);
-    }
-  }
-
-  /** Watches what the configuration was read from; which files of ssh that are is known a little later. */
-  async #follow(instance: Instance): Promise<void> {
-    this.#refresh?.follow(instance.plan.config);
-    await this.#watch?.follow(this.#contents(instance));
-    this.#tasks.spawn(async () => {
-      await instance.prepared();
-      await this.#watch?.follow(this.#contents(instance));
-    });
-  }
-
-  #contents({ sshContents }: Instance): WatchedContents {
-    return {
-      texts: new Map([...sshContents?.texts ?? [], ...this.#texts]),
-      listings: sshContents?.listings,
-    };
-  }
-
-  /** A file that has gone is no empty configuration: an editor may be about to write it anew. */
-  async #loadAgain({ plan }: Instance): Promise<LoadedConfig> {
-    const config = await this.#load();
-    const { path } = plan.config;
-    if (path === undefined || config.path !== undefined) return config;
-    throw new PosternError("config", `Cannot use "${path}": the file has gone`, {
-      hint: "write it again; to run without it, start the door anew",
-    });
-  }
-
-  /** For reloads that nobody waits for: the door has logged what went wrong. */
-  #reloadAndForget(why: string): void {
-    this.#tasks.spawn(async () => {
-      this.#log.info("config.reloading", { why });
-      await this.#reload().catch(() => {});
-    });
-  }
-
   async #serveControl(lock: InstanceLock, source: PageSource): Promise<void> {
     const { log } = this.#options;
     const { listening, token } = await lock.listen();
@@ -328,10 +225,10 @@ class InstanceRun implements AsyncDisposable {
     this.#tasks.spawn((signal) => serveListener(listening, serveControl(pages), deps, { signal }));
   }
 
-  #listenForSignals(): void {
+  #listenForSignals(follower: ConfigFollower): void {
     const { process } = this.#world;
     const on = (name: SignalName, heard: () => void) => this.#held.use(process.on(name, heard));
-    on("SIGHUP", () => this.#reloadAndForget("SIGHUP"));
+    on("SIGHUP", () => follower.reloadUnasked("SIGHUP"));
     let isStopping = false;
     for (const name of ["SIGTERM", "SIGINT"] as const) {
       on(name, () => {
@@ -363,22 +260,3 @@ class InstanceRun implements AsyncDisposable {
 
 /** A timer takes no more than 31 bits. */
 const longestWait = 2 ** 31 - 1;
-
-/** A door that would send everything direct has been started by mistake. */
-export function demandRoutes({ path, rules, settings, catalogues }: LoadedConfig): void {
-  if (rules.length > 0 || settings.default !== "direct") return;
-  if (settings.catalogues?.length && catalogues.every(({ fetchedAt }) => fetchedAt === undefined)) {
-    throw new PosternError("config", "Cannot start: no catalogue is stored, so nothing would be routed", {
-      hint: "fetch it: postern update",
-    });
-  }
-  if (path !== undefined || catalogues.length > 0) return;
-  throw new PosternError(
-    "config",
-    "Cannot start: there is no configuration, no --route and no catalogue, so nothing would be routed",
-    {
-      hint: "fetch a catalogue: postern update; write a configuration: postern config init; or try: " +
-        "postern proxy --route .corp.example=proxy:http://127.0.0.1:3128",
-    },
-  );
-}

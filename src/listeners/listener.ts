@@ -18,6 +18,8 @@ export interface ListenerLimits {
 /** What every way in is given. It knows no router: `dial` does. */
 export interface ListenerDeps {
   readonly dial: Dial;
+  /** The generation of the plan that `dial` goes by; absent where it never changes. */
+  readonly generation?: (() => number) | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly deadlines: Deadlines;

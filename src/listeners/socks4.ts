@@ -1,7 +1,7 @@
 import type { Conn, Messages } from "../core/mod.ts";
 import { describe, PosternError } from "../words/mod.ts";
 import { socks4 } from "../wire/mod.ts";
-import { dialFor } from "./dial_for.ts";
+import { dialForClient } from "./dial_for_client.ts";
 import { lastWords } from "./http/last_words.ts";
 import { handshakeDeadline, type ListenerDeps, type ServeOptions } from "./listener.ts";
 import { tunnel } from "./http/tunnel.ts";
@@ -34,7 +34,7 @@ export async function serveSocks4(
   let dialed;
   try {
     const wanted = { target: request.target, client: client.peer, protocol: "socks4" };
-    dialed = await dialFor(client, messages, wanted, { deps, signal });
+    dialed = await dialForClient(client, messages, wanted, { deps, signal });
   } catch {
     // The protocol knows one refusal; the reason is in the record of the dial.
     return await lastWords(client, messages, refused, { deps });

@@ -1,7 +1,7 @@
 import type { Conn, Messages } from "../core/mod.ts";
 import { describe, PosternError, socks5Reply } from "../words/mod.ts";
 import { socks5 } from "../wire/mod.ts";
-import { dialFor } from "./dial_for.ts";
+import { dialForClient } from "./dial_for_client.ts";
 import { lastWords } from "./http/last_words.ts";
 import { handshakeDeadline, type ListenerDeps, type ServeOptions } from "./listener.ts";
 import { tunnel } from "./http/tunnel.ts";
@@ -41,7 +41,7 @@ export async function serveSocks5(
   let dialed;
   try {
     const request = { ...asked, client: client.peer, protocol: "socks5" };
-    dialed = await dialFor(client, messages, request, { deps, signal });
+    dialed = await dialForClient(client, messages, request, { deps, signal });
   } catch (error) {
     return await lastWords(client, messages, socks5.encodeReply(socks5Reply(error)), { deps });
   }

@@ -22,7 +22,8 @@ import {
   wayLines,
   wayProblems,
 } from "./config_checks.ts";
-import { onlyProblems, readPasswords } from "./listener_checks.ts";
+import { ConfigFiles } from "./config_files.ts";
+import { onlyProblems, passwordProblems } from "./listener_checks.ts";
 import { instanceKubeconfigs } from "./kubeconfigs.ts";
 import { overridden, type Overrides } from "./overrides.ts";
 import { listenOf, type Settings, settingsSchemaFor } from "./settings.ts";
@@ -52,6 +53,11 @@ export interface LoadedConfig {
   readonly warnings: readonly string[];
 }
 
+/** A configuration that an instance has read, or why it cannot be used. */
+export type ConfigReading =
+  & { readonly texts: ConfigReport["texts"] }
+  & ({ readonly config: LoadedConfig } | { readonly error: unknown });
+
 /** What reading a configuration gave: everything that is wrong, and the configuration where nothing is. */
 export interface ConfigReport {
   /** Where the file is, or would be. */
@@ -67,9 +73,6 @@ export interface ConfigReport {
   /** `FILE:LINE:COLUMN` of something in the file. */
   readonly place: (path: Path) => string;
 }
-
-/** A long list may be larger than a document: it is read line by line. */
-const listLimit = 64 * 1024 * 1024;
 
 /** Where the configuration is, or would be. */
 export function configPath(world: World, named?: string): string {
@@ -92,20 +95,25 @@ export function demandLoaded({ loaded, errors, path }: ConfigReport): LoadedConf
     : configError(`"${path}"`, errors);
 }
 
-/**
- * Reads the configuration and reports every problem; only a file that cannot be read at all is an error. `texts` takes up
- * the files as they are read: after such an error too somebody may want to wait for them.
- */
-export async function readConfig(
-  world: World,
-  source: ConfigSource,
-  texts = new Map<string, string | undefined>(),
-): Promise<ConfigReport> {
+/** Reads the configuration for an instance that runs: also after a failure it watches the files that were read. */
+export async function tryConfig(world: World, source: ConfigSource): Promise<ConfigReading> {
+  const files = new ConfigFiles(world);
+  try {
+    return { texts: files.texts, config: demandLoaded(await reportOf(world, source, files)) };
+  } catch (error) {
+    return { texts: files.texts, error };
+  }
+}
+
+/** Reads the configuration and reports every problem; only a file that cannot be read at all is an error. */
+export function readConfig(world: World, source: ConfigSource): Promise<ConfigReport> {
+  return reportOf(world, source, new ConfigFiles(world));
+}
+
+async function reportOf(world: World, source: ConfigSource, files: ConfigFiles): Promise<ConfigReport> {
   const path = source.text === undefined ? configPath(world, source.config) : "the configuration";
   const isNamed = source.config !== undefined || Boolean(world.process.env("POSTERN_CONFIG"));
-  texts.set(path, undefined);
-  const text = source.text ?? await documentText(world, path);
-  texts.set(path, text);
+  const text = await files.read(path, () => source.text ?? documentText(world, path));
   if (text === undefined && isNamed) throw noSuchFile(path);
   const document = await parseDocument(text ?? "", { name: path });
   const { value, transports: ofOptions, fileRoutes, optionAt } = overridden(
@@ -113,7 +121,7 @@ export async function readConfig(
     source.overrides ?? {},
   );
   const parsed = document.value === undefined ? undefined : await parseSettings(world, value, path);
-  const lists = await readLists(world, parsed?.settings?.routesFrom ?? []);
+  const lists = await readLists(files, parsed?.settings?.routesFrom ?? []);
   const problems = [
     ...document.problems,
     ...parsed?.problems ?? [],
@@ -122,7 +130,6 @@ export async function readConfig(
     ...lists.problems,
   ];
   const lines = [...lists.errors];
-  for (const [file, text] of lists.texts) texts.set(file, text);
   let rules: readonly Rule[] = [];
   if (parsed?.settings) {
     const { settings } = parsed;
@@ -132,13 +139,12 @@ export async function readConfig(
     });
     const own = commandLineRules(fileRules, settings, fileRoutes);
     rules = [...own, ...fileRules.filter((rule) => !own.includes(rule)), ...lists.rules];
-    const passwords = await readPasswords(world.files, listenOf(settings), value);
-    for (const [file, text] of passwords.texts) texts.set(file, text);
+    const passwords = await passwordProblems(files, listenOf(settings), value);
     problems.push(
       ...ownListenerProblems(settings),
       ...dnsProblems(settings),
       ...tableProblems(settings),
-      ...passwords.problems,
+      ...passwords,
       ...await missingFiles(world.files, settings),
     );
     lines.push(...wayLines(settings, lists.rules), ...conflictLines(rules.slice(own.length)));
@@ -157,7 +163,7 @@ export async function readConfig(
     const position = document.locate(at);
     return position ? `${path}:${position.line}:${position.column}` : path;
   };
-  const report = { path, isThere: text !== undefined, errors, warnings, value, texts, place };
+  const report = { path, isThere: text !== undefined, errors, warnings, value, texts: files.texts, place };
   if (!parsed?.settings || errors.length > 0) return report;
   const { settings } = parsed;
   const config = {
@@ -176,7 +182,7 @@ export async function readConfig(
   }
   const fleet = mappingFile === undefined
     ? await storedFleet(world, settings)
-    : await fleetOfFile(world, mappingFile, { transports: settings.transports, texts });
+    : await fleetOfFile(world, mappingFile, { transports: settings.transports, files });
   const loaded = withFleet(config, fleet);
   return { ...report, warnings: loaded.warnings, loaded };
 }
@@ -197,18 +203,12 @@ function withFleet(
 
 /** The file is watched as those of the configuration are. */
 async function fleetOfFile(
-  { files, clock, process }: World,
+  { process }: World,
   named: string,
-  { transports, texts }: {
-    readonly transports: Settings["transports"];
-    readonly texts: Map<string, string | undefined>;
-  },
+  { transports, files }: { readonly transports: Settings["transports"]; readonly files: ConfigFiles },
 ): Promise<StoredFleet> {
   const path = absoluteFrom(process.directory, named);
-  texts.set(path, undefined);
-  const text = await readSettled(path, { files, clock }, () => files.readText(path, { limit: listLimit }));
-  texts.set(path, text);
-  return await fleetOfMapping(text, { path, transports });
+  return await fleetOfMapping(await files.list(path), { path, transports });
 }
 
 async function documentText({ files, clock }: World, path: string): Promise<string | undefined> {
@@ -252,22 +252,19 @@ interface Lists {
   /** What is wrong in their lines. */
   readonly errors: string[];
   readonly warnings: string[];
-  readonly texts: Map<string, string | undefined>;
 }
 
-async function readLists(world: World, files: readonly string[]): Promise<Lists> {
-  const lists: Lists = { rules: [], problems: [], errors: [], warnings: [], texts: new Map() };
-  for (const [index, file] of files.entries()) {
-    lists.texts.set(file, undefined);
+async function readLists(files: ConfigFiles, paths: readonly string[]): Promise<Lists> {
+  const lists: Lists = { rules: [], problems: [], errors: [], warnings: [] };
+  for (const [index, file] of paths.entries()) {
     let text: string;
     try {
       // Half a list would send the names of the other half another way.
-      text = await readSettled(file, world, () => world.files.readText(file, { limit: listLimit }));
+      text = await files.list(file);
     } catch (error) {
       lists.problems.push({ path: ["routesFrom", index], message: describe(error) });
       continue;
     }
-    lists.texts.set(file, text);
     const { rules, problems } = parseRouteLines(text, { name: fileNameOf(file), path: file });
     for (const rule of rules) lists.rules.push(rule);
     for (const { line, message, severity } of problems) {

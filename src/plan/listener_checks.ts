@@ -1,9 +1,9 @@
 import { isMapping, type Path, type Problem } from "../config/mod.ts";
 import { describe } from "../words/mod.ts";
-import type { Files } from "../world/mod.ts";
 import { type AuthSettings, listenerKinds, type ListenSettings } from "../listeners/mod.ts";
 import { parsePattern } from "../routing/mod.ts";
-import { passwordIn, readPasswordFile } from "./users.ts";
+import type { ConfigFiles } from "./config_files.ts";
+import { passwordIn } from "./users.ts";
 
 /**
  * What is wrong with the patterns of `only`. It is looked for here, since listeners know no routing; and in what was
@@ -28,34 +28,30 @@ export function onlyProblems(value: unknown): Problem[] {
   return problems;
 }
 
-/** Password files of listeners: those that cannot be used, and the text of each, undefined where it cannot be read. */
-export async function readPasswords(
-  files: Files,
+/** What is wrong with the password files of listeners. */
+export async function passwordProblems(
+  files: ConfigFiles,
   settings: ListenSettings,
   value: unknown,
-): Promise<{ readonly problems: Problem[]; readonly texts: Map<string, string | undefined> }> {
+): Promise<readonly Problem[]> {
   const problems: Problem[] = [];
-  const texts = new Map<string, string | undefined>();
-  const read = async (auth: AuthSettings | undefined, path: Path) => {
+  const check = async (auth: AuthSettings | undefined, path: Path) => {
     for (const [index, user] of (auth?.users ?? []).entries()) {
-      texts.set(user.passwordFile, undefined);
       try {
-        const text = await readPasswordFile(files, user);
-        texts.set(user.passwordFile, text);
-        passwordIn(text, user);
+        passwordIn(await files.password(user), user);
       } catch (error) {
         problems.push({ path: [...path, "auth", "users", index, "passwordFile"], message: describe(error) });
       }
     }
   };
-  await read(settings.auth, ["listen"]);
+  await check(settings.auth, ["listen"]);
   for (const kind of listenerKinds) {
     const places = items(partOf(partOf(value, "listen"), kind), ["listen", kind]);
     for (const [index, { auth }] of (settings[kind] ?? []).entries()) {
-      await read(auth, places[index]?.path ?? ["listen", kind]);
+      await check(auth, places[index]?.path ?? ["listen", kind]);
     }
   }
-  return { problems, texts };
+  return problems;
 }
 
 /** The items of a list that may be written as its only item, with their places. */

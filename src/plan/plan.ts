@@ -1,15 +1,22 @@
 import { PosternError, type Target } from "../words/mod.ts";
 import type { ListenerSettings } from "../listeners/mod.ts";
 import { parsePattern, type Route, Router, type Rule, type Tier } from "../routing/mod.ts";
-import { type BuildDeps, buildTransports, type BuiltTransport, type Transports } from "../transports/mod.ts";
+import {
+  type BuildDeps,
+  buildTransports,
+  type BuiltTransport,
+  type BuiltTransports,
+} from "../transports/mod.ts";
 import type { LoadedConfig } from "./config_file.ts";
 import { type Limits, limitsOf } from "./settings.ts";
 
 /** Everything that decides where a connection goes. A reload makes a new one beside it and swaps. */
 export interface Plan {
+  /** Counts the plans: another number says that targets may go elsewhere now. */
+  readonly generation: number;
   readonly config: LoadedConfig;
   readonly router: Router;
-  readonly transports: Transports;
+  readonly transports: BuiltTransports;
   readonly limits: Limits;
   readonly loadedAt: Date;
 }
@@ -17,6 +24,7 @@ export interface Plan {
 /** Builds a plan without any I/O; transports that did not change come along from the previous one. */
 export function makePlan(config: LoadedConfig, deps: BuildDeps, previous?: Plan): Plan {
   return {
+    generation: (previous?.generation ?? 0) + 1,
     config,
     router: new Router({
       rules: config.rules,
@@ -36,7 +44,7 @@ function rejectingOf(transports: LoadedConfig["settings"]["transports"]): Readon
 }
 
 /** The transport of a route. */
-export function transportOf({ transports }: Plan, { transport }: Route): BuiltTransport {
+export function transportOf({ transports }: Plan, { transport }: Pick<Route, "transport">): BuiltTransport {
   const built = transports.byName.get(transport);
   if (built) return built;
   throw new PosternError("internal", `Cannot find the transport "${transport}"`);
@@ -72,6 +80,12 @@ export function allowedBy({ only }: ListenerSettings): ((target: Target) => bool
   });
   const router = new Router({ rules, fallback: "no" });
   return (target) => router.route(target).transport === "yes";
+}
+
+/** The transports of a plan that the one before does not have. */
+export function addedTransports(before: Plan, after: Plan): BuiltTransport[] {
+  const known = new Set(before.transports.byName.values());
+  return [...after.transports.byName.values()].filter((built) => !known.has(built));
 }
 
 /** What is different between two plans, a line each. */

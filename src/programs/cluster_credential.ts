@@ -3,8 +3,7 @@ import type { Dialer, World } from "../world/mod.ts";
 import { isPosternError, PosternError } from "../words/mod.ts";
 import type { Log } from "../core/mod.ts";
 import { dialerThroughProxy } from "../transports/mod.ts";
-import { closedInstance } from "../instance/mod.ts";
-import { type ConfigSource, loadConfig, routedDialer } from "../plan/mod.ts";
+import { type ConfigSource, loadConfig, Transports } from "../plan/mod.ts";
 import { connectInstance } from "../instances/mod.ts";
 
 export interface CredentialRequest {
@@ -81,8 +80,7 @@ class Way implements AsyncDisposable {
     const proxyUrl = this.#request.cluster.proxyUrl ?? await this.#runningInstance(signal);
     if (proxyUrl !== undefined) return dialerThroughProxy(proxyUrl, { name: "door", world: this.#world });
     const config = await loadConfig(this.#world, this.#request.source);
-    const instance = this.#held.use(closedInstance(this.#world, config, this.#request.log));
-    return routedDialer(instance.plan);
+    return this.#held.use(new Transports(this.#world, config, { log: this.#request.log })).dial;
   }
 
   async #runningInstance(signal: AbortSignal): Promise<string | undefined> {

@@ -3,8 +3,7 @@ import type { HttpClient } from "../http/mod.ts";
 import { asPosternError, PosternError } from "../words/mod.ts";
 import { counted, type Log } from "../core/mod.ts";
 import type { World } from "../world/mod.ts";
-import { closedInstance } from "../instance/mod.ts";
-import { type ConfigSource, loadConfig, routedDialer } from "../plan/mod.ts";
+import { type ConfigSource, loadConfig, Transports } from "../plan/mod.ts";
 import { type EmergencyPlace, placesOf, placesOfPassbolt } from "./emergency_places.ts";
 import { EmergencyKey, type KeySources } from "./emergency_key.ts";
 
@@ -40,8 +39,7 @@ export async function emergencyCredentials(
       hint: "write into the configuration: emergency: { buckets: [{ endpoint: …, bucket: … }] }",
     });
   }
-  await using instance = closedInstance(world, config, log);
-  const dial = routedDialer(instance.plan);
+  await using transports = new Transports(world, config, { log });
   const { HttpClient } = await import("../http/mod.ts");
   const search = new Search(world, emergency, {
     clusterId,
@@ -49,7 +47,7 @@ export async function emergencyCredentials(
     say,
     key: new EmergencyKey(world, emergency, { privateKeyFile, passphraseFile, say }),
     clientFor: (ca) =>
-      new HttpClient({ clock: world.clock, network: world.network, dial }, {
+      new HttpClient({ clock: world.clock, network: world.network, dial: transports.dial }, {
         timeout,
         ...(ca !== undefined && { ca }),
       }),

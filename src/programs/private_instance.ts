@@ -3,7 +3,7 @@ import { PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import { createPages } from "../listeners/mod.ts";
 import type { ReloadReport } from "../control/mod.ts";
-import { type ConfigSource, listenOf, loadConfig, type LoadedConfig } from "../plan/mod.ts";
+import { type ConfigSource, listenOf, loadConfig, type LoadedConfig, tryConfig } from "../plan/mod.ts";
 import { Instance, instanceSource } from "../instance/mod.ts";
 
 export interface PrivateInstanceOptions {
@@ -61,7 +61,7 @@ export class PrivateInstance implements AsyncDisposable {
   }
 
   reload(config: string): Promise<ReloadReport> {
-    return this.instance.reload(() => loadConfig(this.#world, { text: config }));
+    return this.instance.reload(async (apply) => await apply(await tryConfig(this.#world, { text: config })));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -39,7 +39,7 @@ export interface BuiltTransport {
 }
 
 /** All transports of one configuration. */
-export interface Transports {
+export interface BuiltTransports {
   /** By name, the built-in `direct` and `reject` among them. */
   readonly byName: ReadonlyMap<string, BuiltTransport>;
   /** Those of the previous set that did not come along: whoever swaps the sets disposes them once they are unused. */
@@ -53,8 +53,8 @@ export interface Transports {
 export function buildTransportsOf(
   kinds: readonly TransportKind[],
   settings: TransportsSettings,
-  { deps, previous }: { readonly deps: BuildDeps; readonly previous?: Transports | undefined },
-): Transports {
+  { deps, previous }: { readonly deps: BuildDeps; readonly previous?: BuiltTransports | undefined },
+): BuiltTransports {
   const builder = new Builder(kinds, settings, { deps, previous: previous?.byName ?? new Map() });
   for (const name of ["direct", "reject", ...Object.keys(settings)]) builder.build(name);
   const kept = new Set(builder.built.values());

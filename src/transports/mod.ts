@@ -1,4 +1,4 @@
-export type { BuildDeps, BuiltTransport, Transports } from "./build_transports.ts";
+export type { BuildDeps, BuiltTransport, BuiltTransports } from "./build_transports.ts";
 export { ClusterProxy } from "./cluster_proxy.ts";
 export { dialerThroughProxy } from "./dialer_through_proxy.ts";
 export { Direct } from "./direct.ts";

@@ -1,5 +1,5 @@
 import type { Schema } from "../config/mod.ts";
-import { type BuildDeps, buildTransportsOf, type Transports } from "./build_transports.ts";
+import { type BuildDeps, buildTransportsOf, type BuiltTransports } from "./build_transports.ts";
 import type { TransportKind } from "./define_transport.ts";
 import kubernetes from "./kubernetes.ts";
 import konnectivity from "./konnectivity.ts";
@@ -20,7 +20,7 @@ export function transportsSchema(): Schema<TransportsSettings> {
 export function buildTransports(
   settings: TransportsSettings,
   deps: BuildDeps,
-  previous?: Transports,
-): Transports {
+  previous?: BuiltTransports,
+): BuiltTransports {
   return buildTransportsOf(transportKinds, settings, { deps, previous });
 }

@@ -26,7 +26,7 @@ export default defineCommand({
   }),
   async run({ learned }, world, { signal }) {
     const { cleanUp } = await import("../../resolver/mod.ts");
-    const { forgetLearned } = await import("../../instance/mod.ts");
+    const { forgetLearned } = await import("../../plan/mod.ts");
     if (learned) {
       const count = await forgetLearned(world);
       await world.terminal.err(`postern: forgot ${counted(count, "cluster")}\n`);

@@ -4,8 +4,7 @@ import type { SignedIn, SignInOptions, SignInParts } from "../../signin/mod.ts";
 import type { Dialer, World } from "../../world/mod.ts";
 import type { Log } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
-import { closedInstance } from "../../instance/mod.ts";
-import { type ConfigSource, loadConfig, type LoadedConfig } from "../../plan/mod.ts";
+import { type ConfigSource, loadConfig, type LoadedConfig, transportOf, Transports } from "../../plan/mod.ts";
 
 /** How a person may be asked to sign in. */
 export interface SignInWay {
@@ -109,15 +108,16 @@ export class CatalogueAccess implements AsyncDisposable {
   ): Promise<CatalogueAccess> {
     const { HttpClient } = await import("../../http/mod.ts");
     await using held = new AsyncDisposableStack();
-    const ways = new Map<string, Dialer>();
+    let transports: Transports | undefined;
+    const through = (via: string): Dialer => {
+      transports ??= held.use(new Transports(world, config, { log: way.log }));
+      const { transport } = transportOf(transports.plan, { transport: via });
+      return (target, options) => transport.dial(target, options);
+    };
     const reach = async ({ ca, via }: { ca?: string | undefined; via?: string | undefined }) => {
-      const dial = via === undefined
-        ? undefined
-        : ways.get(via) ?? dialerThrough(via, { world, config, way, held });
-      if (via !== undefined && dial) ways.set(via, dial);
       return {
         ...(ca !== undefined && { ca: await world.files.readText(ca) }),
-        ...(dial && { dial }),
+        ...(via !== undefined && { dial: through(via) }),
       };
     };
     const { ca, via, oidc } = settings;
@@ -237,19 +237,3 @@ const lost: ReadonlySet<PosternError["code"]> = new Set([
   "timeout",
   "unreachable",
 ]);
-
-/** Dials through a transport of the configuration. */
-function dialerThrough(
-  name: string,
-  { world, config, way, held }: {
-    readonly world: World;
-    readonly config: LoadedConfig;
-    readonly way: SignInWay;
-    readonly held: AsyncDisposableStack;
-  },
-): Dialer {
-  const instance = held.use(closedInstance(world, config, way.log));
-  const built = instance.plan.transports.byName.get(name);
-  if (!built) throw new PosternError("internal", `Cannot find the transport "${name}"`);
-  return (target, options) => built.transport.dial(target, options);
-}

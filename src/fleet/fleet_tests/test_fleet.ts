@@ -2,8 +2,8 @@ import type { Dialer, World } from "../../world/mod.ts";
 import { isPosternError } from "../../words/mod.ts";
 import type { Log } from "../../core/mod.ts";
 import { dialerThroughProxy } from "../../transports/mod.ts";
-import { closedInstance, listenerOf } from "../../instance/mod.ts";
-import { type ConfigSource, loadConfig, routedDialer } from "../../plan/mod.ts";
+import { listenerOf } from "../../instance/mod.ts";
+import { type ConfigSource, loadConfig, Transports } from "../../plan/mod.ts";
 import { testEndpoint } from "./endpoint_tests.ts";
 import { type Fleet, readFleet } from "../catalogue/fleet.ts";
 import { connectInstance } from "../../instances/mod.ts";
@@ -46,8 +46,8 @@ export async function testFleet(
   { patterns, exclude, selectors, limit, parallel, id, isAlone, log, ...source }: TestOptions,
   { signal, look }: { readonly signal: AbortSignal; readonly look: (run: TestRun) => Promise<void> },
 ): Promise<void> {
-  await using instance = closedInstance(world, await loadConfig(world, source), log);
-  const { plan } = instance;
+  await using transports = new Transports(world, await loadConfig(world, source), { log });
+  const { plan } = transports;
   for (const { transport } of plan.transports.byName.values()) {
     if (transport.connect) await transport.prepare?.();
   }
@@ -59,7 +59,7 @@ export async function testFleet(
   const ending = new AbortController();
   const over = AbortSignal.any([signal, ending.signal]);
   const tests = testsOf(world, chosen, {
-    dial: through ?? routedDialer(plan),
+    dial: through ?? transports.dial,
     ...(limit !== undefined && { limit }),
     signal: over,
   });

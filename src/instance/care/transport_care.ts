@@ -1,7 +1,7 @@
 import type { Clock, Log } from "../../core/mod.ts";
 import type { Network } from "../../world/mod.ts";
 import { PosternError } from "../../words/mod.ts";
-import type { BuiltTransport, Transports } from "../../transports/mod.ts";
+import type { BuiltTransport, BuiltTransports } from "../../transports/mod.ts";
 import { WakeWatch } from "./wake_watch.ts";
 
 export interface TransportCareOptions {
@@ -11,7 +11,7 @@ export interface TransportCareOptions {
 }
 
 /** Who names a way out in the command itself wants to hear at once that it cannot be used: `config`. */
-export async function demandUsable({ byName }: Transports, names: readonly string[]): Promise<void> {
+export async function demandUsable({ byName }: BuiltTransports, names: readonly string[]): Promise<void> {
   for (const name of names) {
     const notes = await byName.get(name)?.transport.prepare?.() ?? [];
     const blocking = notes.find(({ severity }) => severity === "blocking");
@@ -33,7 +33,7 @@ export class TransportCare implements Disposable {
   }
 
   /** Takes care of these instead of those before. What they say goes into the log; gives why which cannot be used. */
-  tend({ byName }: Transports): Promise<readonly string[]> {
+  tend({ byName }: BuiltTransports): Promise<readonly string[]> {
     const transports = this.#transports = [...byName.values()];
     this.#followWake();
     const preparing = this.#preparing.then(async () =>

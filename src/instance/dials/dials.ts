@@ -1,30 +1,19 @@
-import {
-  type Clock,
-  Deadlines,
-  type Dial,
-  type Dialed,
-  type DialRequest,
-  whenAborted,
-} from "../../core/mod.ts";
-import { formatTarget, PosternError, type Target } from "../../words/mod.ts";
-import { errorInfo, type ExplanationInfo, type TransportState } from "../../control/mod.ts";
+import { type Clock, Deadlines, type Dial, type Dialed, type DialRequest } from "../../core/mod.ts";
+import { formatTarget, PosternError } from "../../words/mod.ts";
+import type { TransportState } from "../../control/mod.ts";
 import type { ListenerSettings } from "../../listeners/mod.ts";
 import type { BuiltTransport } from "../../transports/mod.ts";
-import type { ClusterTables } from "../clusters/cluster_tables.ts";
+import { allowedBy, dialTimeout, transportOf, type Transports } from "../../plan/mod.ts";
 import type { DnsHelper } from "../dns/dns_helper.ts";
-import { allowedBy, explanationOf, type Plan, transportOf } from "../../plan/mod.ts";
-import type { ConnectionTable, TakenRoute } from "./connection_table.ts";
+import { becauseAsked } from "../dns/meaning.ts";
+import type { ConnectionTable } from "./connection_table.ts";
 import { DialCounts } from "./dial_counts.ts";
-import { dialTimeout, tryDial } from "./try_dial.ts";
 
 export interface DialsParts {
   readonly clock: Clock;
   readonly connections: ConnectionTable;
   readonly dns: DnsHelper;
-  readonly tables: ClusterTables;
-  /** The plan in force. */
-  readonly plan: () => Plan;
-  readonly hasOpened: () => boolean;
+  readonly transports: Transports;
 }
 
 /** What clients of a door ask for: which way it goes, and the connection there. */
@@ -48,7 +37,7 @@ export class Dials implements Disposable {
   }
 
   /** How the clients of a listener dial: some serve certain targets only. */
-  dialFor(listener: ListenerSettings): Dial {
+  dialOf(listener: ListenerSettings): Dial {
     const allows = allowedBy(listener);
     if (!allows) return (request, options) => this.dial(request, options);
     return (request, options) => {
@@ -67,13 +56,15 @@ export class Dials implements Disposable {
     request: DialRequest,
     { signal }: { signal: AbortSignal },
   ): Promise<Dialed> {
-    const { connections, dns, tables } = this.#parts;
-    const { target, by, error: meaningless } = dns.meaningOf(request.target);
+    const { connections, dns, transports } = this.#parts;
+    const meaning = dns.meaningOf(request.target);
+    const { target, error: meaningless } = meaning;
     if (meaningless) throw this.#refused(request, { because: "dns.fakeRange", error: meaningless });
-    let plan = this.#parts.plan();
+    let { plan } = transports;
     let route = plan.router.route(target);
+    const taken = () => ({ transport: route.transport, because: becauseAsked(route.because, meaning) });
     const wayOf = (): BuiltTransport | undefined => plan.transports.byName.get(route.transport);
-    const record = connections.begin({ ...request, target }, asAsked(route, by), wayOf());
+    const record = connections.begin({ ...request, target }, taken(), wayOf());
     const { dialling } = record;
     const cancel = () => dialling.abort(signal.reason);
     if (signal.aborted) cancel();
@@ -81,11 +72,11 @@ export class Dials implements Disposable {
     const { dial: limit } = plan.limits;
     const deadline = this.#deadlines.add(limit, () => dialling.abort(dialTimeout(target, limit)));
     try {
-      if (tables.needsLook(target, route)) {
-        route = await tables.route(target, () => (plan = this.#parts.plan()).router, dialling);
-        record.takes(asAsked(route, by), wayOf());
+      if (transports.tables.needsLook(target, route)) {
+        ({ plan, route } = await transports.routed(target, dialling));
+        record.takes(taken(), wayOf());
         signal.throwIfAborted();
-        if (route.held) throw tables.refusal(target, route.held);
+        if (route.held) throw transports.tables.refusal(target, route.held);
       }
       const { transport } = transportOf(plan, route);
       const conn = await transport.dial(target, { signal: dialling.signal });
@@ -106,54 +97,9 @@ export class Dials implements Disposable {
     }
   }
 
-  /** What a target means: a door that is not opened looks into the file of one that was. */
-  async meaningOf(target: Target): Promise<ReturnType<DnsHelper["meaningOf"]>> {
-    const { dns, plan, hasOpened } = this.#parts;
-    if (!hasOpened()) await dns.look(plan().config.settings);
-    return dns.meaningOf(target);
-  }
-
-  /** Where a target would go, and with `dial` whether it can be reached. */
-  async explain(
-    target: Target,
-    { dial, signal }: { dial: boolean; signal: AbortSignal },
-  ): Promise<ExplanationInfo> {
-    signal.throwIfAborted();
-    const { clock, tables } = this.#parts;
-    const { target: meant, by, error } = await this.meaningOf(target);
-    let plan = this.#parts.plan();
-    if (error) throw error;
-    const { dial: limit } = plan.limits;
-    const begun = clock.now();
-    const patience = new AbortController();
-    using _stop = whenAborted(signal, () => patience.abort(signal.reason));
-    using _deadline = clock.after(limit, () => patience.abort(dialTimeout(meant, limit)));
-    const route = await tables.route(meant, () => (plan = this.#parts.plan()).router, patience);
-    signal.throwIfAborted();
-    const explained = explanationOf(plan, meant, route);
-    const explanation = { ...explained, because: asAsked(explained, by).because };
-    if (route.held) {
-      const held = errorInfo(tables.refusal(meant, route.held));
-      return {
-        ...explanation,
-        held,
-        ...(dial && { dial: { ms: clock.now() - begun, steps: [], error: held } }),
-      };
-    }
-    if (!dial) return explanation;
-    const { transport } = transportOf(plan, route);
-    const report = await tryDial(transport, meant, { clock, limit, signal });
-    return { ...explanation, dial: report };
-  }
-
   /** Leaves the line in the log of a request that is not dialled. */
   #refused(request: DialRequest, { because, error }: { because: string; error: PosternError }): PosternError {
     this.#parts.connections.begin(request, { transport: "reject", because }).failed(error);
     return error;
   }
-}
-
-/** A route with the address that was asked for, where it stands for a name. */
-function asAsked({ transport, because }: TakenRoute, by: string | undefined): TakenRoute {
-  return { transport, because: by === undefined ? because : `${because}, asked for as ${by}` };
 }

@@ -1,5 +1,5 @@
 import { type Clock, Counter, type Log, type Metric } from "../../core/mod.ts";
-import { describe, PosternError, type Target } from "../../words/mod.ts";
+import { describe, type Target } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { DnsInfo } from "../../control/mod.ts";
 import type { DnsReply, FakeRange } from "../../dns/mod.ts";
@@ -8,6 +8,7 @@ import { DnsNames } from "./dns_names.ts";
 import { type DnsSocket, DnsSockets } from "./dns_sockets.ts";
 import { dnsDomains } from "./dns_domains.ts";
 import { FakeAddresses, fakeAddressFile } from "./fake_addresses.ts";
+import { type Meaning, meaningOf } from "./meaning.ts";
 import type { Plan, Settings } from "../../plan/mod.ts";
 
 export interface DnsHelperDeps {
@@ -21,15 +22,6 @@ export interface DnsHelperDeps {
 export interface PreparedDns {
   readonly sockets: readonly DnsSocket[];
   readonly fakes: FakeAddresses | undefined;
-}
-
-/** What a target means: itself, or the name that its address stands for. */
-export interface Meaning {
-  readonly target: Target;
-  /** The address it was asked for by. */
-  readonly by?: string;
-  /** Why it can mean nothing. */
-  readonly error?: PosternError;
 }
 
 /** The part of a door that answers DNS, and that knows which addresses stand for names. */
@@ -90,23 +82,9 @@ export class DnsHelper implements AsyncDisposable {
     if (before && before !== fakes) this.#sockets.spawn(() => before[Symbol.asyncDispose]());
   }
 
-  /** Looks at what was given out before, for a door that is not opened. */
-  async look(settings: Settings): Promise<void> {
-    const range = settings.dns?.fakeRange;
-    if (!range || this.#fakes) return;
-    const { world, log, id } = this.#deps;
-    this.#fakes = await FakeAddresses.read(world, fakeAddressFile(world, id), { range, log });
-  }
-
   /** What a client means that asks for a target. */
   meaningOf(target: Target): Meaning {
-    const name = this.#fakes?.nameOf(target.host);
-    if (name === undefined) return { target };
-    if (name !== "") return { target: { host: name, port: target.port }, by: target.host };
-    const error = new PosternError("name_not_found", `Cannot reach ${target.host}: it stands for no name`, {
-      hint: "look the name up again: addresses of dns.fakeRange are given out by this door's DNS",
-    });
-    return { target, error };
+    return meaningOf(target, this.#fakes);
   }
 
   /** What `status` shows; undefined where no DNS is answered. */

@@ -1,8 +1,7 @@
 import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { Status } from "../../control/mod.ts";
-import { closedInstance } from "../closed_instance.ts";
-import { type ConfigSource, loadConfig } from "../../plan/mod.ts";
+import { type ConfigSource, loadConfig, Transports } from "../../plan/mod.ts";
 import type { DnsWish } from "../../resolver/mod.ts";
 import { dnsDomains } from "./dns_domains.ts";
 
@@ -22,7 +21,7 @@ export function dnsWishOf({ id, dns }: Pick<Status, "id" | "dns">): DnsWish {
 /** The same by the configuration alone. */
 export async function dnsWishFromFiles(world: World, source: ConfigSource): Promise<DnsWish> {
   const config = await loadConfig(world, source);
-  await using instance = closedInstance(world, config);
+  await using transports = new Transports(world, config);
   const sockets = (config.settings.listen?.dns ?? []).flatMap(({ address }) => address.sockets);
   const endpoints = sockets.flatMap(({ endpoint }) => "port" in endpoint ? [endpoint] : []);
   const [server] = endpoints;
@@ -36,7 +35,7 @@ export async function dnsWishFromFiles(world: World, source: ConfigSource): Prom
       hint: "give listen.dns a port that stays the same",
     });
   }
-  return checkedWish({ server, domains: dnsDomains(instance.plan) });
+  return checkedWish({ server, domains: dnsDomains(transports.plan) });
 }
 
 /** That there is something to ask for, and not too much. */

@@ -1,10 +1,9 @@
 import { formatPath, masked } from "../../config/mod.ts";
 import { PosternError, type Target } from "../../words/mod.ts";
-import { silentLog } from "../../core/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { ExplanationInfo, ProxyEnvironment } from "../../control/mod.ts";
 import { ownedInside, pacFile } from "../../routing/mod.ts";
-import { closedInstance } from "../closed_instance.ts";
+import { explainMeant, storedMeaningOf } from "../dns/meaning.ts";
 import {
   type ConfigSource,
   demandLoaded,
@@ -16,6 +15,7 @@ import {
   settingsSchemaFor,
   type TransportReport,
   transportReports,
+  Transports,
 } from "../../plan/mod.ts";
 import {
   proxyEnvironment,
@@ -41,9 +41,9 @@ export async function checkConfig(world: World, source: ConfigSource): Promise<C
   const checked = { ...(isThere && { path }), errors, warnings, transports: [] };
   if (!loaded) return checked;
   // What can only be seen by building: nothing is started.
-  await using instance = closedInstance(world, loaded);
-  const transports = await transportReports(instance.plan);
-  const told = transports.flatMap(({ name, notes }) =>
+  await using transports = new Transports(world, loaded);
+  const reports = await transportReports(transports.plan);
+  const told = reports.flatMap(({ name, notes }) =>
     notes.map(({ severity, text, hint }) => {
       const at = ["transports", name];
       const what = severity === "blocking" ? " cannot be used" : "";
@@ -51,8 +51,8 @@ export async function checkConfig(world: World, source: ConfigSource): Promise<C
       return `${place(at)}: warning: ${formatPath(at)}${what}: ${text}${more}`;
     })
   );
-  const owned = ownedInside(loaded.rules, await instance.learned({ signal: new AbortController().signal }));
-  return { ...checked, warnings: [...warnings, ...told, ...owned], transports };
+  const owned = ownedInside(loaded.rules, await transports.learned({ signal: new AbortController().signal }));
+  return { ...checked, warnings: [...warnings, ...told, ...owned], transports: reports };
 }
 
 /** The configuration in force as it was written, without its secrets. */
@@ -62,15 +62,22 @@ export async function showConfig(world: World, source: ConfigSource): Promise<un
   return masked(report.value, await settingsSchemaFor(report.value));
 }
 
-/** What `Door.explain` answers, without a running door. */
+/** What `Instance.explain` answers, without a running instance. */
 export async function explainFromFiles(
   world: World,
   source: ConfigSource,
-  { target, dial, id, signal }: { target: Target; dial: boolean; id?: string; signal: AbortSignal },
+  { target, dial, id = "default", signal }: {
+    target: Target;
+    dial: boolean;
+    id?: string;
+    signal: AbortSignal;
+  },
 ): Promise<ExplanationInfo> {
-  await using instance = closedInstance(world, await loadConfig(world, source), silentLog, id);
-  await prepareWay(instance.plan, (await instance.meaningOf(target)).target);
-  return await instance.explain(target, { dial, signal });
+  const config = await loadConfig(world, source);
+  await using transports = new Transports(world, config);
+  const meaning = await storedMeaningOf(target, { world, settings: config.settings, id });
+  await prepareWay(transports.plan, meaning.target);
+  return await explainMeant(transports, meaning, { dial, signal });
 }
 
 /** The PAC file of a door with this configuration. */
@@ -80,10 +87,10 @@ export async function pacFromFiles(
   { authority }: { authority?: string } = {},
 ): Promise<string> {
   const config = await loadConfig(world, source);
-  await using instance = closedInstance(world, config);
-  await instance.learned({ signal: new AbortController().signal });
+  await using transports = new Transports(world, config);
+  await transports.learned({ signal: new AbortController().signal });
   const { address, kind, user } = await configuredListener(world, config);
-  return pacFile(instance.plan.router, {
+  return pacFile(transports.plan.router, {
     listener: authority ?? address,
     hasAuth: user !== undefined,
     isHttpOnly: kind === "http",
@@ -97,9 +104,9 @@ export async function environmentFromFiles(
   options: ProxyEnvironmentOptions,
 ): Promise<ProxyEnvironment> {
   const config = await loadConfig(world, source);
-  await using instance = closedInstance(world, config);
-  await instance.learned({ signal: new AbortController().signal });
-  return proxyEnvironment(instance.plan, await configuredListener(world, config), options);
+  await using transports = new Transports(world, config);
+  await transports.learned({ signal: new AbortController().signal });
+  return proxyEnvironment(transports.plan, await configuredListener(world, config), options);
 }
 
 /** The address that the configuration names; its port is what a door would bind. */

@@ -19,7 +19,7 @@ import {
 } from "../../listeners/mod.ts";
 import { withHandedOver } from "./handed_over.ts";
 import { isWildcard } from "../../plan/mod.ts";
-import { LiveDeps } from "../live_deps.ts";
+import { LiveDeps } from "./live_deps.ts";
 import { removeStaleSocket } from "./stale_socket.ts";
 
 /** One bound place, as `status` shows it. */
@@ -43,7 +43,9 @@ export interface ListenerSetDeps {
   readonly log: Log;
   readonly pages: Pages;
   /** The dial of one listener: `only` confines what it reaches. */
-  readonly dialFor: (listener: ListenerSettings) => Dial;
+  readonly dialOf: (listener: ListenerSettings) => Dial;
+  /** The generation of the plan in force. */
+  readonly generation: () => number;
   /** Reads the users' passwords; a missing file is a `config` error. */
   readonly usersOf: (listener: ListenerSettings, settings: ListenSettings) => Promise<readonly User[]>;
 }
@@ -176,7 +178,7 @@ export class ListenerSet implements AsyncDisposable {
   ): Promise<{ wanted: Wanted[]; authenticators: Map<string, Authenticator> }> {
     const wanted: Wanted[] = [];
     const authenticators = new Map<string, Authenticator>();
-    const { clock, log, pages } = this.#world;
+    const { clock, log, pages, generation } = this.#world;
     for (const kind of [...listenerKinds, "admin"] as const) {
       for (const listener of settings[kind] ?? []) {
         const users = kind === "admin" ? [] : await this.#world.usersOf(listener, settings);
@@ -185,7 +187,8 @@ export class ListenerSet implements AsyncDisposable {
           this.#authenticators.get(whose) ?? new Authenticator(users, clock);
         if (auth) authenticators.set(whose, auth);
         const deps: ListenerDeps = {
-          dial: this.#world.dialFor(listener),
+          dial: this.#world.dialOf(listener),
+          generation,
           clock,
           log,
           deadlines: this.#deadlines,

@@ -1,11 +1,11 @@
-import { type Decode, type Dial, type Dialed, Messages } from "../../core/mod.ts";
+import { type Decode, type Dialed, Messages } from "../../core/mod.ts";
 
 /** A connection to the server that a client's requests are for; it is kept from one request to the next. */
 export class Origin {
   /** The target and the user it was dialled for. */
   readonly key: string;
-  /** What it was dialled with: a reload brings another dial, which may lead elsewhere or nowhere. */
-  readonly dial: Dial;
+  /** The generation of the plan it was dialled by: another plan may lead elsewhere or nowhere. */
+  readonly generation: number | undefined;
   readonly dialed: Dialed;
   readonly messages: Messages;
   /** Whether it has served a request before: then it may be stale. */
@@ -13,10 +13,10 @@ export class Origin {
   #isOver = false;
   #isResting = false;
 
-  constructor(key: string, dialed: Dialed, dial: Dial) {
+  constructor(key: string, dialed: Dialed, generation: number | undefined) {
     this.key = key;
     this.dialed = dialed;
-    this.dial = dial;
+    this.generation = generation;
     this.messages = new Messages(dialed.conn, { initial: 2048 });
   }
 

@@ -8,7 +8,7 @@ import {
   type RequestHead,
   requestTarget,
 } from "../../wire/mod.ts";
-import { dialFor } from "../dial_for.ts";
+import { dialForClient } from "../dial_for_client.ts";
 import { joined } from "../../http/mod.ts";
 import { lastStation, passwordPage } from "./http_answer.ts";
 import { HttpClient } from "./http_client.ts";
@@ -183,19 +183,20 @@ class HttpSession {
 
   async #originFor(target: Target, user: string | undefined): Promise<Origin> {
     const key = `${user ?? ""}@${formatTarget(target)}`;
-    const { dial } = this.#deps;
-    if (this.#origin?.key === key && this.#origin.dial === dial && this.#origin.isUsable) {
+    // Read before the dial: a reload meanwhile is a reason to dial again.
+    const generation = this.#deps.generation?.();
+    if (this.#origin?.key === key && this.#origin.generation === generation && this.#origin.isUsable) {
       this.#origin.wake();
       return this.#origin;
     }
     this.dropOrigin("done");
-    return this.#origin = new Origin(key, await this.#dial(target, user, "http"), dial);
+    return this.#origin = new Origin(key, await this.#dial(target, user, "http"), generation);
   }
 
   #dial(target: Target, user: string | undefined, protocol: string): Promise<Dialed> {
     const { conn, messages } = this.#client;
     const request = { target, client: conn.peer, protocol, ...(user !== undefined && { user }) };
-    return dialFor(conn, messages, request, { deps: this.#deps, signal: this.#options.signal });
+    return dialForClient(conn, messages, request, { deps: this.#deps, signal: this.#options.signal });
   }
 
   #tunnel(dialed: Dialed, reply: Uint8Array<ArrayBuffer>): Promise<void> {

@@ -2,7 +2,7 @@ import { type Log, whenAborted } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { loadKonnectivity } from "../../konnectivity/mod.ts";
-import { ConfigWatch, loadConfig } from "../../plan/mod.ts";
+import { ConfigWatch, loadConfig, tryConfig } from "../../plan/mod.ts";
 import { Instance } from "../../instance/mod.ts";
 import { sidecarConfig, type SidecarSettings } from "./sidecar_config.ts";
 
@@ -42,7 +42,7 @@ export async function runKonnectivitySidecar(
   // The operator of the guest cluster swaps a kubeconfig; a reload reads what it says then.
   using watch = new ConfigWatch(world, log, () => {
     // A reload that fails is told in the log.
-    instance.reload(() => loadConfig(world, { text })).catch(() => {});
+    instance.reload(async (apply) => await apply(await tryConfig(world, { text }))).catch(() => {});
   });
   if (settings.kubeconfigs !== undefined) await follow(watch, settings.kubeconfigs, world);
   const addresses = instance.listeners.map(({ address }) => address);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { loadConfig, type LoadedConfig } from "../../../src/plan/mod.ts";
+import { loadConfig, tryConfig } from "../../../src/plan/mod.ts";
 import { Instance } from "../../../src/instance/mod.ts";
 import type { Conn, Dialed } from "../../../src/core/mod.ts";
 import type { Needs } from "../../../src/world/mod.ts";
@@ -15,11 +15,17 @@ const { signal } = new AbortController();
 const basic = "listen: { mixed: 127.0.0.1:1 }\n";
 
 async function instanceOf(text = basic, world = new MemoryWorld()) {
-  const load = (text: string): Promise<LoadedConfig> => loadConfig(world, { text });
   const log = recordingLog();
   const pages = () => () => Promise.resolve({ status: 404, fields: [], body: "" });
-  const instance = new Instance(world, await load(text), { version: "1", id: "x", log, pages });
-  return { instance, world, log, reload: (text: string) => instance.reload(() => load(text)) };
+  const instance = new Instance(world, await loadConfig(world, { text }), {
+    version: "1",
+    id: "x",
+    log,
+    pages,
+  });
+  const reload = (text: string) =>
+    instance.reload(async (apply) => await apply(await tryConfig(world, { text })));
+  return { instance, world, log, reload };
 }
 
 Deno.test("Door.dial() counts while a connection lives and after it", async () => {
@@ -146,14 +152,15 @@ Deno.test("Door.reload() runs one after the other", async () => {
   await instance.open();
   const order: string[] = [];
   const gate = Promise.withResolvers<void>();
-  const loading = (name: string, wait: Promise<void>) => async () => {
-    order.push(`${name} begins`);
-    await wait;
-    order.push(`${name} ends`);
-    return await loadConfig(world, { text: `${basic}default: ${name}\n` });
-  };
-  const first = instance.reload(loading("reject", gate.promise));
-  const second = instance.reload(loading("direct", Promise.resolve()));
+  const reload = (name: string, wait: Promise<void>) =>
+    instance.reload(async (apply) => {
+      order.push(`${name} begins`);
+      await wait;
+      order.push(`${name} ends`);
+      return await apply(await tryConfig(world, { text: `${basic}default: ${name}\n` }));
+    });
+  const first = reload("reject", gate.promise);
+  const second = reload("direct", Promise.resolve());
   await settle();
   gate.resolve();
   await Promise.all([first, second]);
@@ -193,7 +200,7 @@ Deno.test("Door.reload() reads nothing once the door closes", async () => {
   await assert.rejects(instance.reload(load), {
     code: "refused",
     exit: 3,
-    message: "Cannot reload: the door is closing",
+    message: "Cannot reload: the instance is closing",
   });
   assert.equal(isAsked, false);
   assert.equal(instance.status().config.problem, undefined);
@@ -285,8 +292,29 @@ Deno.test("Door.reload() that fails with another range leaves the addresses that
     await assert.rejects(reload(text), { detail: "in_use" });
     assert.match(await world.files.readText(file), /^198\.18\.0\.7 early\.example$/m, text);
   }
-  const { target } = await instance.meaningOf({ host: "198.18.0.7", port: 80 });
-  assert.equal(target.host, "early.example");
+  const { target } = await instance.explain({ host: "198.18.0.7", port: 80 }, { dial: false, signal });
+  assert.equal(target, "early.example:80");
+});
+
+Deno.test("Instance.reload() sends the next request of an HTTP client by the new plan", async () => {
+  const { instance, world, reload } = await instanceOf();
+  await using _instance = instance;
+  await instance.open();
+  const accepted = world.network.listen(target).accept();
+  await using client: Conn = await world.network.connect({ host: "127.0.0.1", port: 1 }, { signal });
+  const into = new Uint8Array(1000);
+  const text = (bytes: number | null) => new TextDecoder().decode(into.subarray(0, bytes ?? 0));
+  const status = async () => text(await client.read(into)).slice(9, 12);
+  const get = new TextEncoder().encode("GET http://192.0.2.1/ HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n");
+  await client.write(get);
+  const origin = await accepted;
+  assert.ok(origin);
+  await origin.read(into);
+  await origin.write(new TextEncoder().encode("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
+  assert.equal(await status(), "200");
+  await reload(`${basic}routes: [{ to: 192.0.2.1, via: reject }]\n`);
+  await client.write(get);
+  assert.equal(await status(), "403");
 });
 
 Deno.test("Door confines a listener with only to what it names", async () => {

@@ -157,6 +157,32 @@ Deno.test("runDoor() makes one reload of a storm of signals", async () => {
   await instance.ended;
 });
 
+Deno.test("runInstance() makes one more reload of all signals that come while it reloads", async () => {
+  const world = worldWith();
+  const instance = await startInstance(world);
+  const gate = Promise.withResolvers<void>();
+  const readTextIfThere = world.files.readTextIfThere.bind(world.files);
+  let reads = 0;
+  world.files.readTextIfThere = async (file, options) => {
+    const text = await readTextIfThere(file, options);
+    if (file === path && options !== undefined && ++reads === 1) await gate.promise;
+    return text;
+  };
+  world.kill("SIGHUP");
+  await until(() => reads === 1);
+  world.files.put(path, `${basic}default: reject\n`);
+  for (let count = 0; count < 5; count++) world.kill("SIGHUP");
+  await settle();
+  assert.equal(events(instance.lines, "config.reloaded").length, 0);
+  gate.resolve();
+  await until(() => events(instance.lines, "config.reloaded").length === 2);
+  await settle();
+  assert.deepEqual(events(instance.lines, "config.reloaded").map(({ changes }) => changes), [0, 1]);
+  assert.equal((await askSocks5(world.network, 1, target)).code, 2);
+  world.kill("SIGTERM");
+  await instance.ended;
+});
+
 Deno.test("runDoor() reloads when a list changes, and when a missing one appears", async () => {
   const text = `${basic}routesFrom: /lists/big.txt\n`;
   const world = worldWith(text);
@@ -335,7 +361,7 @@ Deno.test("runDoor() tells who has it reload that it closes meanwhile", async ()
     code: "refused",
     detail: "closing",
     exit: 3,
-    message: "Cannot reload: the door is closing",
+    message: "Cannot reload: the instance is closing",
   });
   await settle();
   world.kill("SIGTERM");

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { loadConfig, type Plan } from "../../../../src/plan/mod.ts";
-import { Instance } from "../../../../src/instance/mod.ts";
+import { loadConfig, type Plan, Transports } from "../../../../src/plan/mod.ts";
 import { DnsNames } from "../../../../src/instance/dns/dns_names.ts";
 import { dnsDomains } from "../../../../src/instance/dns/dns_domains.ts";
 import { FakeAddresses } from "../../../../src/instance/dns/fake_addresses.ts";
@@ -43,10 +42,9 @@ async function dnsOf(config = text) {
   const world = new MemoryWorld();
   const log = recordingLog();
   const loaded = await loadConfig(world, { text: config });
-  const pages = () => () => Promise.resolve({ status: 404, fields: [], body: "" });
-  const instance = new Instance(world, loaded, { version: "1", id: "x", log, pages });
+  const transports = new Transports(world, loaded, { log });
   // The transport "lab" stands for one that goes into a cluster.
-  const byName = new Map(instance.plan.transports.byName);
+  const byName = new Map(transports.plan.transports.byName);
   const lab = byName.get("lab");
   if (lab) {
     byName.set("lab", {
@@ -55,7 +53,7 @@ async function dnsOf(config = text) {
       transport: Object.assign(Object.create(lab.transport), { names }),
     });
   }
-  const plan: Plan = { ...instance.plan, transports: { ...instance.plan.transports, byName } };
+  const plan: Plan = { ...transports.plan, transports: { ...transports.plan.transports, byName } };
   const range = loaded.settings.dns?.fakeRange;
   const fakes = range && await FakeAddresses.open(world, "/state/dns/x.addresses", { range, log });
   const dns = new DnsNames(() => ({ plan, fakes }));
@@ -65,7 +63,7 @@ async function dnsOf(config = text) {
       await dns.answer({ name, type }, { signal }),
     async [Symbol.asyncDispose]() {
       await fakes?.[Symbol.asyncDispose]();
-      await instance[Symbol.asyncDispose]();
+      await transports[Symbol.asyncDispose]();
     },
   };
 }

@@ -31,7 +31,8 @@ function setOf(network = new MemoryNetwork(), more: Partial<ListenerSetDeps> = {
     clock,
     log,
     pages: () => Promise.resolve({ status: 404, fields: [], body: "" }),
-    dialFor: () => () => Promise.reject(new PosternError("no_route", "Cannot go anywhere")),
+    generation: () => 1,
+    dialOf: () => () => Promise.reject(new PosternError("no_route", "Cannot go anywhere")),
     usersOf: ({ auth }) => Promise.resolve((auth?.users ?? []).map(({ name }) => ({ ...me, name }))),
     ...more,
   });

@@ -254,26 +254,43 @@ Deno.test("requests one after another, and pipelined ones, use one connection to
   assert.equal(world.dials.made.length, 2);
 });
 
-Deno.test("a request after a reload is dialled anew, although the origin's connection was kept", async () => {
-  const world = serveClient(serveMixed);
-  const get = "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n";
-  const answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-  await send(world.client, get);
-  const before = await world.dials.nth(0);
-  await headOf(before);
-  await send(before.target, answer);
-  await readUntil(world.client, "\r\n\r\n");
-  const reloaded = new FakeDial();
-  world.deps.dial = reloaded.dial;
-  await send(world.client, get);
-  const after = await reloaded.nth(0);
-  assert.equal(before.outcome, "done");
-  assert.match(await headOf(after), /^GET \/ /);
-  await send(after.target, answer);
-  await readUntil(world.client, "\r\n\r\n");
-  await leave(world);
-  assert.equal(world.dials.made.length, 1);
-});
+const swaps = [
+  { name: "after a reload", reloadDuringDial: false },
+  { name: "after a reload that came while the last request was dialled", reloadDuringDial: true },
+];
+for (const { name, reloadDuringDial } of swaps) {
+  Deno.test(`a request ${name} is dialled anew, although the origin's connection was kept`, async () => {
+    let generation = 1;
+    const dials = new FakeDial();
+    const world = serveClient(serveMixed, {
+      generation: () => generation,
+      dial: (request, options) => {
+        if (reloadDuringDial && dials.made.length === 0) generation++;
+        return dials.dial(request, options);
+      },
+    });
+    const get = "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n";
+    const answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    await send(world.client, get);
+    const before = await dials.nth(0);
+    await headOf(before);
+    await send(before.target, answer);
+    await readUntil(world.client, "\r\n\r\n");
+    if (!reloadDuringDial) generation++;
+    await send(world.client, get);
+    const after = await dials.nth(1);
+    assert.equal(before.outcome, "done");
+    assert.match(await headOf(after), /^GET \/ /);
+    await send(after.target, answer);
+    await readUntil(world.client, "\r\n\r\n");
+    await send(world.client, get);
+    assert.match(await headOf(after), /^GET \/ /);
+    await send(after.target, answer);
+    await readUntil(world.client, "\r\n\r\n");
+    await leave(world);
+    assert.equal(dials.made.length, 2, "the third request goes by the same plan");
+  });
+}
 
 Deno.test("a new connection is made when the origin closed the last one, for a POST too", async () => {
   const world = serveClient(serveMixed);

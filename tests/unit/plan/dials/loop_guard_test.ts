@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { withoutLoops } from "../../../../src/instance/dials/loop_guard.ts";
+import { withoutLoops } from "../../../../src/plan/dials/loop_guard.ts";
 import type { Conn } from "../../../../src/core/mod.ts";
 import type { Endpoint } from "../../../../src/words/mod.ts";
 import { type MemoryConn, memoryPair } from "../../../support/memory_conn.ts";

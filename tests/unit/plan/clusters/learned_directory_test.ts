@@ -4,9 +4,9 @@ import {
   checkConfig,
   environmentFromFiles,
   explainFromFiles,
-  forgetLearned,
   pacFromFiles,
 } from "../../../../src/instance/mod.ts";
+import { forgetLearned } from "../../../../src/plan/mod.ts";
 import { kubeconfigOf } from "../../../support/kube_world.ts";
 import { learnedFile } from "../../../support/learned_file.ts";
 import { MemoryWorld } from "../../../support/memory_world.ts";

@@ -10,7 +10,7 @@ import {
   unmapped,
 } from "../../words/mod.ts";
 import type { Network } from "../../world/mod.ts";
-import { isWildcard } from "../../plan/mod.ts";
+import { isWildcard } from "../own_addresses.ts";
 
 /**
  * A network that never connects the door to itself. A name, `0.0.0.0` or another spelling of our own address

@@ -12,7 +12,7 @@ const mostAhead = 16 * 1024;
  * that it has left: it may have sent all that it wants to say. What it sends meanwhile stays in `messages`, where a read
  * may go on running: `messages.goOn()` continues there.
  */
-export async function dialFor(
+export async function dialForClient(
   client: Conn,
   messages: Messages,
   request: DialRequest,

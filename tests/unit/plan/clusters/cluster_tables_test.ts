@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { ClusterTables } from "../../../../src/instance/clusters/cluster_tables.ts";
-import { Surroundings } from "../../../../src/instance/clusters/surroundings.ts";
+import { ClusterTables } from "../../../../src/plan/clusters/cluster_tables.ts";
+import { Surroundings } from "../../../../src/plan/clusters/surroundings.ts";
 import { type ErrorCode, parseIp, PosternError } from "../../../../src/words/mod.ts";
 import { type FarDomain, type FarTable, type FarTables, unlessAborted } from "../../../../src/core/mod.ts";
 import { parseRouteLines, type Route, Router } from "../../../../src/routing/mod.ts";

@@ -10,7 +10,7 @@ import {
   type Router,
   type Tables,
 } from "../../routing/mod.ts";
-import type { Transports } from "../../transports/mod.ts";
+import type { BuiltTransports } from "../../transports/mod.ts";
 import { heldError, signingIn, unknownBecause } from "./held_target.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -65,7 +65,7 @@ export class ClusterTables implements AsyncDisposable {
    */
   follow(
     router: Router,
-    { byName }: Pick<Transports, "byName">,
+    { byName }: Pick<BuiltTransports, "byName">,
     { guards }: { readonly guards: boolean },
   ): Router {
     const names = new Set(

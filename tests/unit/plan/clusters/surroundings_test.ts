@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Surroundings } from "../../../../src/instance/clusters/surroundings.ts";
+import { Surroundings } from "../../../../src/plan/clusters/surroundings.ts";
 import type { AttachedNetwork } from "../../../../src/world/mod.ts";
 import { PosternError } from "../../../../src/words/mod.ts";
 import { MemoryFiles } from "../../../support/memory_files.ts";

@@ -1,5 +1,5 @@
-import type { Clock, Deadlines, Dial, Log } from "../core/mod.ts";
-import type { Authenticator, ListenerDeps, ListenerLimits, Pages, Serve } from "../listeners/mod.ts";
+import type { Clock, Deadlines, Dial, Log } from "../../core/mod.ts";
+import type { Authenticator, ListenerDeps, ListenerLimits, Pages, Serve } from "../../listeners/mod.ts";
 
 /** What a socket's clients are given, by the settings of now: a reload reaches a socket that stays bound. */
 export class LiveDeps implements ListenerDeps {
@@ -11,6 +11,10 @@ export class LiveDeps implements ListenerDeps {
 
   get dial(): Dial {
     return this.now.deps.dial;
+  }
+
+  get generation(): (() => number) | undefined {
+    return this.now.deps.generation;
   }
 
   get clock(): Clock {
