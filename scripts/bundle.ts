@@ -1,5 +1,5 @@
 import { copyTree } from "./copy_tree.ts";
-import { compiledFlags } from "../src/permissions/permissions.ts";
+import { compiledFlags } from "../src/permissions/flags.ts";
 import { runtimeFlags } from "../src/permissions/runtime_flags.ts";
 
 /** Optional native parts of ssh2: it tries them, and goes on without. */

@@ -61,7 +61,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   doctor: parts,
   programs,
   demo: [...cli, "runtime"],
-  cli: [...cli, "demo"],
+  cli: [...cli, "demo", "permissions"],
   start: ["permissions", "core", "world", "runtime", "cli"],
 };
 

@@ -1,7 +1,10 @@
 import { exitCode, PosternError } from "../src/words/mod.ts";
 import type { Places } from "../src/world/mod.ts";
 import { checkOwned } from "../src/runtime/files/ownership.ts";
-import { flagsFor, isControlClient, programsVariable, sourceFacts } from "../src/permissions/permissions.ts";
+import { readCommandLine } from "../src/permissions/command_line.ts";
+import { flagsFor } from "../src/permissions/flags.ts";
+import { isControlClient } from "../src/permissions/needs.ts";
+import { programsVariable, sourceFacts } from "../src/permissions/source_facts.ts";
 import { places } from "./directories.ts";
 import { runtimeFlags } from "../src/permissions/runtime_flags.ts";
 
@@ -25,7 +28,7 @@ async function runFromSource(words: readonly string[]): Promise<number> {
   const directories = places();
   const flaw = distrust(directories.runtime);
   // The command itself may not look at what is above its directories; all others can, and say so.
-  if (flaw && isControlClient(args)) {
+  if (flaw && isControlClient(readCommandLine(args))) {
     console.error(`postern: error: ${flaw.message}`);
     if (flaw.hint !== undefined) console.error(`postern: hint: ${flaw.hint}`);
     return exitCode(flaw);
@@ -55,7 +58,7 @@ export function sourceCommand(
   const sockets = [...socketsIn(directories.runtime), ...(former?.isOurs ? socketsIn(former.path) : [])];
   const { os: platform } = Deno.build;
   const facts = sourceFacts({ directories, sockets, former, self: Deno.execPath(), platform }, env);
-  return ["run", ...runtimeFlags, "--quiet", "--config", config, ...flagsFor(args, facts)];
+  return ["run", ...runtimeFlags, "--quiet", "--config", config, ...flagsFor(readCommandLine(args), facts)];
 }
 
 /** The control sockets there are: Deno grants each by its path. None of a directory that is not ours alone. */

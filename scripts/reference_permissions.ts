@@ -1,10 +1,7 @@
-import {
-  commandGrants,
-  compiledFlags,
-  type Grant,
-  kindsFor,
-  permissionKinds,
-} from "../src/permissions/permissions.ts";
+import { commandGrants, type Grant, permissionKinds } from "../src/permissions/command_grants.ts";
+import { readCommandLine } from "../src/permissions/command_line.ts";
+import { compiledFlags } from "../src/permissions/flags.ts";
+import { kindsFor } from "../src/permissions/needs.ts";
 import { madeOf, table } from "./reference_page.ts";
 
 /** What the words in braces stand for. */
@@ -39,11 +36,11 @@ export function permissionsPage(): string {
   ]);
   const given = Object.keys(commandGrants).map((command) => [
     `\`${command}\``,
-    kindsFor([command, "--background"], { usesSsh: true }).filter((kind) => kind !== "env")
+    kindsFor(readCommandLine([command, "--background"]), { usesSsh: true }).filter((kind) => kind !== "env")
       .map((kind) => `\`${kind}\``).join(" "),
   ]);
   return [
-    madeOf("src/permissions/permissions.ts"),
+    madeOf("src/permissions/command_grants.ts"),
     "# Permissions",
     "Deno stops a program at anything that it was not started with the permission for. postern never asks for more\n" +
     "at run time, never loads native code, and reads nothing of `/proc`; of `/dev` it opens `/dev/null` only.",
@@ -55,7 +52,7 @@ export function permissionsPage(): string {
     "- Options that name a file to be written (`--ready-file`, `--log-file`, `--listen-unix`, `--file`, and\n" +
     "  `--config` of `config`) add the directory of that file, and nothing else.\n" +
     "- On Windows a door is controlled over `127.0.0.1` and not by a socket file.\n" +
-    "- `env` counts the environment variables that the command may read; `src/permissions/permissions.ts` names\n" +
+    "- `env` counts the environment variables that the command may read; `src/permissions/command_grants.ts` names\n" +
     "  them.\n" +
     "- `--allow-run=PROGRAM` before the command adds a program, such as a credential plugin that is not in the\n" +
     "  table: `deno task postern --allow-run=our-login proxy`. An instance in the background and a service get it\n" +

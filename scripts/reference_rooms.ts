@@ -33,7 +33,7 @@ const holds: Readonly<Record<string, string>> = {
   service: "systemd and launchd",
   doctor: "checks of the surroundings",
   programs: "commands in clusters, kubeconfigs, emergency credentials",
-  permissions: "what each command may do",
+  permissions: "what each command may do; reads the command line before the parser is loaded",
   cli: "one file for each command; all output, all exit codes",
   start: "gives up permissions, then runs `cli`",
   demo: "the self-contained simulation of `postern demo`",

@@ -1,18 +1,16 @@
+export { commandGrants, isDependedOn, plugin, startsInstances, writesKubeconfigs } from "./command_grants.ts";
 export {
-  commandGrants,
-  commandOf,
-  configNamed,
-  flagsFor,
-  isConfinable,
-  isDependedOn,
-  kindsFor,
-  mayNeed,
-  needsTable,
-  plugin,
-  sourceFacts,
-  startsInstances,
+  clusterForm,
+  type CommandLine,
+  parsedWords,
+  readCommandLine,
+  splitAtDashes,
+  valueOf,
   wantsTraces,
-  workerPermissions,
-  writesKubeconfigs,
-} from "./permissions.ts";
+  withEmptyValues,
+} from "./command_line.ts";
+export { flagsFor, workerPermissions } from "./flags.ts";
+export { isConfinable, kindsFor, mayNeed, needsTable } from "./needs.ts";
+export { clusterVerbs, logOptions, optionNames, switches } from "./option_table.ts";
 export { runtimeFlags } from "./runtime_flags.ts";
+export { sourceFacts } from "./source_facts.ts";

@@ -1,4 +1,4 @@
-import { isDependedOn, wantsTraces } from "../permissions/mod.ts";
+import { type CommandLine, isDependedOn, wantsTraces } from "../permissions/mod.ts";
 
 /** What no code has caught: a fault of postern itself. */
 export class Faults {
@@ -6,9 +6,9 @@ export class Faults {
   /** A mishap of one client must not end the connections of all others: such a process says so and goes on. */
   readonly #outlives: boolean;
 
-  constructor(args: readonly string[]) {
-    this.#wantsTraces = wantsTraces(args);
-    this.#outlives = isDependedOn(args);
+  constructor(line: CommandLine) {
+    this.#wantsTraces = wantsTraces(line);
+    this.#outlives = isDependedOn(line.command);
   }
 
   /** From now on faults are told, and traces are made only where they are shown: to note them costs more than many a dial. */

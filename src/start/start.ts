@@ -1,17 +1,19 @@
 import type { Places, World } from "../world/mod.ts";
 import {
   commandGrants,
-  commandOf,
-  configNamed,
+  type CommandLine,
   flagsFor,
   isConfinable,
   kindsFor,
   mayNeed,
   needsTable,
+  optionNames,
   plugin,
+  readCommandLine,
   runtimeFlags,
   sourceFacts,
   startsInstances,
+  valueOf,
   workerPermissions,
   writesKubeconfigs,
 } from "../permissions/mod.ts";
@@ -28,9 +30,10 @@ export interface Program {
 export async function start(args: readonly string[], program: Program): Promise<void> {
   // A library of node's world asks for the directory of its own file while it loads, which a bundle does not have.
   Object.assign(globalThis, { __dirname: "/" });
-  const faults = new Faults(args);
+  const line = readCommandLine(args);
+  const faults = new Faults(line);
   faults.catchAll();
-  const code = await main(args, program).catch((reason: unknown) => {
+  const code = await main(line, program).catch((reason: unknown) => {
     faults.tell(reason);
     // A failure ends also a process that outlives the faults of its clients: nothing of it is left.
     return 1;
@@ -41,8 +44,8 @@ export async function start(args: readonly string[], program: Program): Promise<
 }
 
 /** Gives up what the command does not need before anything foreign is loaded, then runs it. */
-async function main(args: readonly string[], { version, main }: Program): Promise<number> {
-  const command = commandOf(args);
+async function main(line: CommandLine, { version, main }: Program): Promise<number> {
+  const { command } = line;
   const runtime = await import("../runtime/mod.ts");
   const { createWorld, writeStderr } = runtime;
   const grants = commandGrants[command];
@@ -53,21 +56,21 @@ async function main(args: readonly string[], { version, main }: Program): Promis
     { directories, self: Deno.execPath(), directory: () => world.process.directory, platform: Deno.build.os },
     (name) => grants?.env === "any" || grants?.env?.includes(name) ? world.process.env(name) : undefined,
   );
-  const table = facts && needsTable(args, facts);
+  const table = facts && needsTable(line, facts);
   const rights = new runtime.Rights(table);
   // Commands that could run what an ssh configuration names give that up where there is none.
-  const text = grants?.run && await configText(world, args);
-  const needs = mayNeed(args, text, {
+  const text = grants?.run && await configText(world, line);
+  const needs = mayNeed(line, text, {
     hasCatalogue: grants?.run !== undefined && await hasCatalogue(world),
     hasResolverFiles: await hasFiles(world, table?.resolver ?? []),
   });
   rights.keepOnly(needs);
   // Compiled, only a worker can have lists in the place of grants without one.
-  if (facts && world.process.isCompiled && !runtime.isConfined && isConfinable(args, needs, text)) {
-    return await runtime.runConfined(main, workerPermissions(args, facts, needs));
+  if (facts && world.process.isCompiled && !runtime.isConfined && isConfinable(line, needs, text)) {
+    return await runtime.runConfined(main, workerPermissions(line, facts, needs));
   }
   runtime.hideEnvironment();
-  runtime.keepOnly(kindsFor(args, { platform: Deno.build.os, usesSsh: needs.ssh }));
+  runtime.keepOnly(kindsFor(line, { platform: Deno.build.os, usesSsh: needs.ssh }));
   const { LineWriter } = await import("../core/mod.ts");
   // One write for many lines: a busy door has thousands of them a second.
   const gather = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
@@ -79,22 +82,25 @@ async function main(args: readonly string[], { version, main }: Program): Promis
   // Deno would write a line into the log for each program that may be run and is not there.
   const flags = !facts || !handsOn ? [] : [
     ...[...runtimeFlags, "--quiet"],
-    ...flagsFor(command === "proxy" ? args : [writesKubeconfigs(command) ? plugin : "proxy"], facts),
+    ...flagsFor(
+      command === "proxy" ? line : readCommandLine([writesKubeconfigs(command) ? plugin : "proxy"]),
+      facts,
+    ),
   ];
   world = createWorld({ main, flags, rights });
   const flushLog = () => log.flush();
   try {
-    return await run(args, world, { version, writeLogLine: log.write, flushLog });
+    return await run(line, world, { version, writeLogLine: log.write, flushLog });
   } finally {
     await flushLog();
   }
 }
 
 /** The configuration as it is written, where it can be read: whoever needs it says what is wrong with it. */
-async function configText(world: World, args: readonly string[]): Promise<string | undefined> {
+async function configText(world: World, line: CommandLine): Promise<string | undefined> {
   const { files, process } = world;
   // As configPath() has it: a variable that is empty names none.
-  const named = configNamed(args) ?? (process.env("POSTERN_CONFIG") || undefined);
+  const named = valueOf(line, optionNames.config) ?? (process.env("POSTERN_CONFIG") || undefined);
   const directory = placesOf(world)?.config;
   const path = named ?? (directory && `${directory}/config.yaml`);
   return path && await files.readTextIfThere(path, { limit: 2_000_000 }).catch(() => undefined);

@@ -32,6 +32,7 @@ peerTest(
         args: ["clusters", "lab-1", "kubectl", "get", "-n", "a b", "--help"],
         says: "<kubectl><get><-n><a b><--help>\n",
       },
+      { args: ["clusters", "lab-1", "kubectl", "get", "--each"], says: "<kubectl><get><--each>\n" },
       { args: ["clusters", "lab-1", "oc", "--", "--", "-o", ""], says: "<oc><--><--><-o><>\n" },
       { args: ["kubectl", "lab-1", "--config", "x", "--each"], says: "<kubectl><--config><x><--each>\n" },
       { args: ["oc", "--id", "default", "lab-1", "--version"], says: "<oc><--version>\n" },

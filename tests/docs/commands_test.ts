@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { parseSync } from "@optique/core/parser";
 import { commandGroups } from "../../src/cli/line/all_commands.ts";
 import { find } from "../../src/cli/line/command_line.ts";
-import { blocksOf, readPages } from "./blocks.ts";
+import { readPages } from "./blocks.ts";
+import { commandLinesOf, wordsOfLine } from "./command_lines.ts";
 
 /** What is no whole command line: its words are left out, or stand for others. */
 const unfinished: readonly string[] = [
@@ -32,26 +33,9 @@ Deno.test("isTaken() knows commands and options", () => {
   assert.ok(!isTaken("postern explian HOST:PORT"));
 });
 
-/** Those in the sentences and tables of a page, and those of blocks that nothing runs. */
-function commandLinesOf(page: string): string[] {
-  const prose = page.replace(/^ *```.*?^ *```$/gms, "");
-  const spans = [...prose.matchAll(/`(postern [^`]+)`/g)].map(([, span = ""]) =>
-    span.replaceAll(/\s+/g, " ")
-  );
-  const blocks = blocksOf(page).filter(({ language, words }) => language === "sh" && words.length === 0);
-  const lines = blocks.flatMap(({ text }) => text.replaceAll(/\\\n\s*/g, "").split("\n"))
-    .filter((line) => line.startsWith("postern ")).map((line) => line.replace("… ", ""));
-  const jobs = blocksOf(page).filter(({ language }) => language === "yaml").flatMap(({ text }) =>
-    [...text.matchAll(/(?:run: |- |\[)(postern [^\]\n]+)/g)].map(([, line = ""]) => line)
-  );
-  return [...spans, ...lines, ...jobs];
-}
-
 /** Whether the command is there and its parser takes the words. */
 function isTaken(line: string): boolean {
-  const words = [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)];
-  const [name = "", ...rest] = words.map(([, single, double, plain]) => single ?? double ?? plain ?? "")
-    .slice(1);
+  const [name = "", ...rest] = wordsOfLine(line);
   const isCommand = commandGroups.some(({ commands }) => commands.some((command) => command.name === name));
   return isCommand &&
     [rest, withEmptyValues(rest)].some((words) => parseSync(find(commandGroups, name).parser, words).success);

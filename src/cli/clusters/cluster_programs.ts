@@ -13,8 +13,6 @@ import { SignalGuard, wrapping } from "../line/wrapping.ts";
 export interface ClusterCommand {
   readonly alone: Command;
   readonly ofCluster: Command;
-  /** Whether all that stands behind it is its own, also what looks like an option of ours. */
-  readonly takesAll: boolean;
 }
 
 const exitCodes =
@@ -38,28 +36,16 @@ export const oc: ClusterCommand = wrapped("oc", ["whoami", "get clusterversion"]
 export const shell: ClusterCommand = {
   alone: withEach(shellNamed("shell", "shell NAME")),
   ofCluster: shellNamed("clusters NAME shell", "clusters NAME shell"),
-  takesAll: false,
 };
 
 function wrapped(program: string, examples: readonly string[]): ClusterCommand {
-  const alone = programNamed(program, program, examples.map((args) => `postern ${program} c-lab ${args}`));
   return {
-    alone: {
-      ...alone,
-      takesWordsAsTheyAre: true,
-      start(args, world, context) {
-        const at = nameIn(args);
-        const before = args.slice(0, at + 1);
-        if (before.some((word) => word === "--help" || word === "-h")) return help(alone, world);
-        return alone.start([...before, "--", ...args.slice(at + 1)], world, context);
-      },
-    },
+    alone: programNamed(program, program, examples.map((args) => `postern ${program} c-lab ${args}`)),
     ofCluster: programNamed(
       `clusters NAME ${program}`,
       program,
       examples.map((args) => `postern clusters c-lab ${program} ${args}`),
     ),
-    takesAll: true,
   };
 }
 
@@ -109,10 +95,7 @@ function shellNamed(name: string, form: string): Command {
 function withEach(command: Command): Command {
   return {
     ...command,
-    start: (args, world, context) =>
-      isForEach(args)
-        ? eachCluster("shell").start(args, world, context)
-        : command.start(args, world, context),
+    form: (args) => ({ command: isForEach(args, "shell") ? eachCluster("shell") : command, args }),
   };
 }
 
@@ -142,19 +125,6 @@ async function runIn(
 
 function programWords(about: string) {
   return multiple(argument(string({ metavar: "ARGUMENT" }), { description: words(about) }));
-}
-
-/** Where the first word is that is no option of ours. */
-function nameIn(args: readonly string[]): number {
-  const valued = ["--config", "--log-level", "--log-format", "--id"];
-  let at = 0;
-  while (args[at]?.startsWith("-") && args[at] !== "--") at += valued.includes(args[at] ?? "") ? 2 : 1;
-  return at;
-}
-
-async function help(command: Command, { terminal }: World): Promise<number> {
-  await terminal.out(command.help(Math.max(40, terminal.columns)));
-  return 0;
 }
 
 function usualShell({ process }: World): string {

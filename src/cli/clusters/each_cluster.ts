@@ -5,6 +5,7 @@ import type { ClusterPrograms } from "../../programs/mod.ts";
 import type { KnownCluster } from "../../clusters/mod.ts";
 import { asPosternError, asUnstarted, describe, isPosternError, PosternError } from "../../words/mod.ts";
 import { counted } from "../../core/mod.ts";
+import { splitAtDashes } from "../../permissions/mod.ts";
 import type { World } from "../../world/mod.ts";
 import {
   chosenClusters,
@@ -23,8 +24,8 @@ import { SignalGuard, wrapping } from "../line/wrapping.ts";
 const outputLimit = 64 * 1024 * 1024;
 
 /** Whether the words before `--` ask for a command in each cluster. */
-export function isForEach(args: readonly string[]): boolean {
-  return beforeDashes(args).some((word) => word === "--each");
+export function isForEach(args: readonly string[], name: "clusters" | "shell"): boolean {
+  return splitAtDashes(args, name).options.has("--each");
 }
 
 /** `postern clusters [PATTERN…] --each [--parallel N] -- CMD…`; what stands behind `--` is the command. */
@@ -33,8 +34,8 @@ export function eachCluster(name: string): Command {
   return wrapping({
     ...form([]),
     start(args, world, context) {
-      const own = beforeDashes(args);
-      return form(args.slice(own.length + 1)).start(own, world, context);
+      const { own, rest } = splitAtDashes(args, name);
+      return form(rest).start(own, world, context);
     },
   });
 }
@@ -159,9 +160,4 @@ class Runs {
       return 125;
     }
   }
-}
-
-function beforeDashes(args: readonly string[]): readonly string[] {
-  const at = args.indexOf("--");
-  return at < 0 ? args : args.slice(0, at);
 }

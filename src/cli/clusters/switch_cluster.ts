@@ -80,10 +80,10 @@ const kubeloginAlone = defineCommand({
 /** `postern kubelogin`, as kharon has it. */
 export const kubelogin: Command = wrapping({
   ...kubeloginAlone,
-  takesWordsAsTheyAre: true,
   async start(args, world) {
+    // All words are its own, and stand behind `--`.
     const { signal } = new AbortController();
-    return await world.process.attached(["kubelogin", ...args], { signal });
+    return await world.process.attached(["kubelogin", ...args.slice(1)], { signal });
   },
 });
 

@@ -4,7 +4,7 @@ import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
 import { PosternError } from "../../words/mod.ts";
 import { type Command, defineCommand, type RunContext } from "../line/command.ts";
-import { pathValue, words } from "../line/options.ts";
+import { instanceOption, pathValue, words } from "../line/options.ts";
 import proxy from "./proxy.ts";
 import stop from "./stop.ts";
 
@@ -63,9 +63,7 @@ export const connect = defineCommand({
     listen: optional(option("--socks-listen", address, {
       description: words("Where SOCKS is spoken (default: 127.0.0.1:1080)."),
     })),
-    id: optional(option("--id", string({ metavar: "ID" }), {
-      description: words("The name of this instance (default: default)."),
-    })),
+    id: instanceOption("The name of this instance (default: default)."),
     ...cluster,
   }),
   async run({ socks, listen = "127.0.0.1:1080", id, ...cluster }, world, context) {

@@ -109,7 +109,6 @@ export default defineCommand({
     ["postern proxy --background --id work", "in the background; postern stop work ends it"],
   ],
   parser: options,
-  optionalValues: ["--kubernetes"],
   handlesSignals: true,
   logLevel: "info",
   async run(options, world, context) {

@@ -4,9 +4,8 @@ import { defineCommand } from "../line/command.ts";
 import { agentOptions, runAgent } from "./konnectivity_agent.ts";
 import { certsOptions, runCerts } from "./konnectivity_certs.ts";
 import { dialOptions, runDial } from "./konnectivity_dial.ts";
-import { konnectivitySwitches } from "./konnectivity_options.ts";
 import { runServer, serverOptions } from "./konnectivity_server.ts";
-import { httpsOptions, runSidecar, sidecarFlags, socks5Options } from "./konnectivity_sidecar.ts";
+import { httpsOptions, runSidecar, socks5Options } from "./konnectivity_sidecar.ts";
 import { words } from "../line/options.ts";
 
 /** `postern konnectivity server|agent|dial|certs|socks5|https`. */
@@ -45,7 +44,6 @@ export default defineCommand({
   ],
   handlesSignals: true,
   logLevel: "info",
-  optionalValues: [...konnectivitySwitches, ...sidecarFlags],
   parser: or(
     command("server", serverOptions, {
       brief: words("Serves clients on one side and agents on the other."),

@@ -4,6 +4,7 @@ import { message, text } from "@optique/core/message";
 import { option } from "@optique/core/primitives";
 import { string, type ValueParser } from "@optique/core/valueparser";
 import { PosternError } from "../../words/mod.ts";
+import { logOptions, type switches } from "../../permissions/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { ArgumentParser } from "../line/command.ts";
 import { pathValue, wholeNumber, words } from "../line/options.ts";
@@ -51,52 +52,14 @@ export function textOption(
   return optional(option(name, string({ metavar }), { description: words(about) }));
 }
 
-/** A switch as Go has it: `--on`, `--on=true`, `--on=false`. Its name stands in `konnectivitySwitches` too. */
+/** A switch as Go has it: `--on`, `--on=true`, `--on=false`. */
 export function switchOption(
-  name: typeof konnectivitySwitches[number],
+  name: typeof switches[number],
   about: string,
   standard = false,
 ): ArgumentParser<boolean> {
   return withDefault(option(name, switchValue(), { description: words(about) }), standard);
 }
-
-/** Those of how upstream's programs are told to log. */
-const logSwitches = [
-  "--logtostderr",
-  "--alsologtostderr",
-  "--one_output",
-  "--skip_headers",
-  "--skip_log_headers",
-  "--add_dir_header",
-  "--legacy_stderr_threshold_behavior",
-] as const;
-
-/** The switches of upstream's programs and ours: they may stand without a value. */
-export const konnectivitySwitches = [
-  "--enable-lease-controller",
-  "--count-server-leases",
-  "--sync-forever",
-  "--delete-existing-uds-file",
-  "--enable-profiling",
-  "--enable-contention-profiling",
-  "--warn-on-channel-limit",
-  "--close-idle-conn",
-  "--cluster-proxy",
-  "--enable-http2-healthchecks",
-  ...logSwitches,
-] as const;
-
-/** How upstream's programs are told to log. */
-const logOptions = [
-  "--v",
-  "--vmodule",
-  ...logSwitches,
-  "--stderrthreshold",
-  "--log_dir",
-  "--log_file",
-  "--log_file_max_size",
-  "--log_backtrace_at",
-] as const;
 
 /**
  * Options of upstream's programs that tune what works otherwise here, and those of their log: taken, so that a command

@@ -4,20 +4,12 @@ import { argument, constant, option } from "@optique/core/primitives";
 import { choice, string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
 import { formatTarget, isLoopbackHost, parseIp, PosternError } from "../../words/mod.ts";
+import type { switches } from "../../permissions/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { SidecarSettings } from "../../roles/mod.ts";
 import type { ArgumentParser, RunContext } from "../line/command.ts";
 import { fileOption, listenPort, switchValue, untilSignals } from "./konnectivity_options.ts";
 import { durationValue, pathValue, words } from "../line/options.ts";
-
-/** Flags of Go that may stand alone: `--x`, `--x=true`, `--x=false`. */
-export const sidecarFlags = [
-  "--connect-directly-to-cloud-apis",
-  "--resolve-from-guest-cluster-dns",
-  "--resolve-from-management-cluster-dns",
-  "--disable-resolver",
-  "--prefer-ipv4",
-] as const;
 
 const common = {
   // HyperShift's Deployments call the program so; it means nothing.
@@ -223,7 +215,7 @@ function proxyOption(name: `--${string}`, about: string): ArgumentParser<string 
   return optional(option(name, string({ metavar: "URL" }), { description: words(about) }));
 }
 
-function flag(name: typeof sidecarFlags[number], standard: boolean, about: string): ArgumentParser<boolean> {
+function flag(name: typeof switches[number], standard: boolean, about: string): ArgumentParser<boolean> {
   const description = words(standard ? `${about.replace(/\.$/, "")} (default: true).` : about);
   return withDefault(option(name, switchValue(), { description }), standard);
 }

@@ -5,6 +5,7 @@ import { getDocPageSync, type Parser, parseSync } from "@optique/core/parser";
 import { formatUsage, type Usage } from "@optique/core/usage";
 import type { Log } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
+import { withEmptyValues } from "../../permissions/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { globalOptions, type Globals } from "./global_options.ts";
 
@@ -37,8 +38,8 @@ export interface Command {
   /** Completes the sentence "postern NAME …" in a list of commands. */
   readonly summary: string;
   readonly parser: ArgumentParser;
-  /** True where `--help` among the arguments is not meant for this command (`completion`). */
-  readonly takesWordsAsTheyAre?: boolean;
+  /** The form that these words ask for, where the command has several (`clusters NAME shell`). */
+  form?(args: readonly string[]): CommandForm;
   /** What completes the words so far, where that is not the parser alone. */
   readonly completing?: (words: readonly string[]) => Completing;
   /** The first word after the command may choose a part of it (`config check`). */
@@ -46,6 +47,12 @@ export interface Command {
   usage(width: number): string;
   /** Reads the arguments and does the work; the answer is the exit code. */
   start(args: readonly string[], world: World, context: Context): Promise<number>;
+}
+
+/** One form of a command, and the words that it parses. */
+export interface CommandForm {
+  readonly command: Command;
+  readonly args: readonly string[];
 }
 
 /** Who knows what may follow. */
@@ -65,8 +72,6 @@ export interface Definition<T> {
   readonly description: string;
   readonly examples: readonly Example[];
   readonly parser: ArgumentParser<T>;
-  /** Options that may stand without their value, which is empty then. */
-  readonly optionalValues?: readonly string[];
   /** True where the command itself decides what an interrupt means. */
   readonly handlesSignals?: boolean;
   /** The least severe level logged where the person names none. */
@@ -90,7 +95,7 @@ export function defineCommand<T>(definition: Definition<T>): Command {
     help: (width, words = []) => helpPage({ ...definition, program, full }, width, words),
     usage: (width) => usageText(program, parser.usage, width),
     async start(args, world, context) {
-      const parsed = parseSync(full, withEmptyValues(args, definition.optionalValues));
+      const parsed = parseSync(full, withEmptyValues(args, name));
       if (!parsed.success) {
         if (!isAboutValue(parsed.error)) await world.terminal.err(`${this.usage(world.terminal.columns)}\n`);
         throw usageError(program, parsed.error);
@@ -117,21 +122,15 @@ export function defineCommand<T>(definition: Definition<T>): Command {
   };
 }
 
-/** Options without a value that may have none are given an empty one: the parser knows only always and never. */
-function withEmptyValues(args: readonly string[], names: readonly string[] = []): readonly string[] {
-  return args.map((word, at) =>
-    names.includes(word) && (args[at + 1] ?? "-").startsWith("-") ? `${word}=` : word
-  );
-}
-
 function helpPage<T>(
   { program, summary, description, examples, parser, full }: Definition<T> & {
     program: string;
     full: ArgumentParser;
   },
   width: number,
-  words: readonly string[],
+  asked: readonly string[],
 ): string {
+  const words = asked.filter((word) => partsOf(parser.usage).includes(word));
   const page = getDocPageSync(full, words) ?? { sections: [] };
   const usage = words.length === 0 ? parser.usage : getDocPageSync(parser, words)?.usage ?? parser.usage;
   const { brief: _summary, ...told } = page;
@@ -147,6 +146,15 @@ function helpPage<T>(
     doc.replace(/ +$/gm, "").replace(/^\n+/, "").trimEnd(),
     ...(shown.length > 0 ? [`Examples:\n${shown.join("\n")}`] : []),
   ].join("\n\n") + "\n";
+}
+
+/** The words that choose a part of a command. */
+function partsOf(usage: Usage): readonly string[] {
+  return usage.flatMap((term) => {
+    if (term.type === "command") return [term.name];
+    if (term.type === "exclusive") return term.terms.flatMap(partsOf);
+    return term.type === "optional" ? partsOf(term.terms) : [];
+  });
 }
 
 /** The usage line, broken between options only. */

@@ -3,7 +3,8 @@ import { formatDocPage } from "@optique/core/doc";
 import { closest } from "../../config/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
-import type { Command, Context, Example } from "./command.ts";
+import { type CommandLine, parsedWords, wantsTraces } from "../../permissions/mod.ts";
+import type { Command, CommandForm, Context, Example } from "./command.ts";
 import { globalOptions } from "./global_options.ts";
 import { reportError } from "../output/report_error.ts";
 
@@ -13,37 +14,28 @@ export interface CommandGroup {
   readonly commands: readonly Command[];
 }
 
-export interface CommandLineParts {
-  /** Global options that came before the command. */
-  readonly before: readonly string[];
-  readonly name: string | undefined;
-  readonly after: readonly string[];
-}
-
-const valuedOptions = ["--config", "--log-level", "--log-format"];
-
 /** Runs one command line to its end; failures are told on stderr, and the answer is the exit code. */
 export async function runCommandLine(
-  args: readonly string[],
+  line: CommandLine,
   world: World,
   context: Context & { readonly groups: readonly CommandGroup[] },
 ): Promise<number> {
   try {
-    return await dispatch(args, world, context);
+    return await dispatch(line, world, context);
   } catch (error) {
-    return await reportError(error, world, { showStack: asksForDebug(args) });
+    return await reportError(error, world, { showStack: wantsTraces(line) });
   }
 }
 
 async function dispatch(
-  args: readonly string[],
+  line: CommandLine,
   world: World,
   { groups, ...context }: Context & { readonly groups: readonly CommandGroup[] },
 ): Promise<number> {
-  const { before, name, after } = splitCommandLine(args);
+  const { name, own } = line;
   const width = Math.max(40, world.terminal.columns);
   if (name === undefined) {
-    const asked = before.find((word) => isHelp(word) || word === "--version");
+    const asked = own.find((word) => isHelp(word) || word === "--version");
     if (asked === "--version") {
       await world.terminal.out(`postern ${context.version}\n`);
       return 0;
@@ -55,17 +47,19 @@ async function dispatch(
     await world.terminal.err(`${overview(groups, width)}\n`);
     throw new PosternError("usage", "Cannot tell what to do: no command", { hint: "postern help" });
   }
-  // kharon's first form: the door, and nothing but a file that says where things go.
-  if (isMappingFile(name) && after.length === 0) {
-    return await find(groups, "proxy").start([...before, "--mapping-file", name], world, context);
-  }
-  const command = await known(groups, name, world);
-  demandNoLevel(command.takesWordsAsTheyAre ? before : [...before, ...beforeDashes(after)], name);
-  if (!command.takesWordsAsTheyAre && [...before, ...beforeDashes(after)].some(isHelp)) {
-    await world.terminal.out(command.help(width, after.filter((word) => !word.startsWith("-")).slice(0, 1)));
+  const { command, args } = formOf(await known(groups, name, world), line);
+  demandNoLevel(own, name);
+  if (own.some(isHelp)) {
+    await world.terminal.out(command.help(width, line.words.slice(0, 1)));
     return 0;
   }
-  return await command.start([...before, ...after], world, context);
+  return await command.start(args, world, context);
+}
+
+/** The form of a command that a line asks for, and the words that it parses. */
+export function formOf(command: Command, line: CommandLine): CommandForm {
+  const args = parsedWords(line);
+  return command.form?.(args) ?? { command, args };
 }
 
 async function known(groups: readonly CommandGroup[], name: string, { terminal }: World): Promise<Command> {
@@ -75,20 +69,6 @@ async function known(groups: readonly CommandGroup[], name: string, { terminal }
     await terminal.err(`${usageLine}\n`);
     throw error;
   }
-}
-
-/** Finds the command's word behind the global options. */
-export function splitCommandLine(args: readonly string[]): CommandLineParts {
-  let at = 0;
-  while (args[at]?.startsWith("-")) at += valuedOptions.includes(args[at] ?? "") ? 2 : 1;
-  return { before: args.slice(0, at), name: args[at], after: args.slice(at + 1) };
-}
-
-/** Whether the last of these words is an option whose value is still to come. */
-export function expectsValue(before: readonly string[]): boolean {
-  let at = 0;
-  while (at < before.length) at += valuedOptions.includes(before[at] ?? "") ? 2 : 1;
-  return at > before.length;
 }
 
 /** The command of this name; else an error that says which one was meant. */
@@ -153,21 +133,6 @@ function isNumber(word: string): boolean {
   return /^-?[0-9]+$/.test(word);
 }
 
-function isMappingFile(word: string): boolean {
-  return /[^/\\]\.json$/.test(word);
-}
-
 function isHelp(word: string): boolean {
   return word === "--help" || word === "-h";
-}
-
-function beforeDashes(words: readonly string[]): readonly string[] {
-  const at = words.indexOf("--");
-  return at < 0 ? words : words.slice(0, at);
-}
-
-function asksForDebug(args: readonly string[]): boolean {
-  return args.some((word, at) =>
-    word === "--log-level=debug" || (word === "--log-level" && args[at + 1] === "debug")
-  );
 }

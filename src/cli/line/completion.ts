@@ -3,9 +3,10 @@ import { argument } from "@optique/core/primitives";
 import { type Suggestion, suggestSync } from "@optique/core/parser";
 import { choice } from "@optique/core/valueparser";
 import { PosternError } from "../../words/mod.ts";
+import { parsedWords, readCommandLine } from "../../permissions/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { type Command, defineCommand } from "./command.ts";
-import { type CommandGroup, expectsValue, splitCommandLine } from "./command_line.ts";
+import type { CommandGroup } from "./command_line.ts";
 import { globalOptions } from "./global_options.ts";
 import { words } from "./options.ts";
 
@@ -37,13 +38,10 @@ export function completionCommand(groups: () => readonly CommandGroup[]): Comman
   });
   return {
     ...printsScript,
-    takesWordsAsTheyAre: true,
     async start(args, world, context) {
-      const [shell = "", ...typed] = args;
-      const isScript = typed.length === 0 || shell.startsWith("-");
-      if (shell === "--help" || shell === "-h") await world.terminal.out(this.help(world.terminal.columns));
-      else if (isScript) return await printsScript.start(args, world, context);
-      else await suggest(shell, typed, world, groups());
+      const [shell = "", dashes, ...typed] = args;
+      if (dashes !== "--") return await printsScript.start(args, world, context);
+      await suggest(shell, typed, world, groups());
       return 0;
     },
   };
@@ -69,16 +67,17 @@ async function suggest(
 function suggestions(typed: readonly string[], groups: readonly CommandGroup[]): readonly Suggestion[] {
   const commands = groups.flatMap((group) => group.commands);
   const current = typed.at(-1) ?? "";
-  const { before, name, after } = splitCommandLine(typed.slice(0, -1));
+  const line = readCommandLine(typed.slice(0, -1));
+  const { name, own } = line;
   if (name !== undefined) {
     const command = commands.find((candidate) => candidate.name === name);
     if (!command) return [];
-    const all = [...before, ...after];
+    const all = parsedWords(line);
     const { parser, words, besides } = command.completing?.(all) ?? { ...command, words: all, besides: [] };
     return [...startingWith(current, besides), ...suggestSync(parser, nonEmpty(words, current))];
   }
-  const options = suggestSync(globalOptions, nonEmpty(before, current));
-  if (expectsValue(before)) return options;
+  const options = suggestSync(globalOptions, nonEmpty(own, current));
+  if (line.awaitsValue) return options;
   return [...startingWith(current, commands), ...options];
 }
 

@@ -4,6 +4,7 @@ import { message } from "@optique/core/message";
 import { flag, option } from "@optique/core/primitives";
 import { choice } from "@optique/core/valueparser";
 import { createLog, type Log, type LogLevel, logLevels } from "../../core/mod.ts";
+import { optionNames } from "../../permissions/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { pathValue } from "./options.ts";
 
@@ -23,18 +24,18 @@ export const globalOptions = group(
   "Global options",
   map(
     object({
-      config: optional(option("--config", pathValue("FILE"), {
+      config: optional(option(optionNames.config, pathValue("FILE"), {
         description: message`The configuration file (else POSTERN_CONFIG, else the usual place).`,
       })),
       logLevel: optional(
-        option("--log-level", choice(["debug", "info", "warn", "error"], { metavar: "LEVEL" }), {
+        option(optionNames.logLevel, choice(["debug", "info", "warn", "error"], { metavar: "LEVEL" }), {
           description: message`The least severe lines to log: debug, info, warn or error.`,
         }),
       ),
-      logFormat: optional(option("--log-format", choice(["text", "json"], { metavar: "FORMAT" }), {
+      logFormat: optional(option(optionNames.logFormat, choice(["text", "json"], { metavar: "FORMAT" }), {
         description: message`How to write log lines: text or json.`,
       })),
-      verbose: multiple(flag("-v", "--verbose", { description: message`Log more; may be repeated.` })),
+      verbose: multiple(flag(...optionNames.verbose, { description: message`Log more; may be repeated.` })),
     }),
     ({ config, logLevel, logFormat = "text", verbose }): Globals => ({
       config,

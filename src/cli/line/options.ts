@@ -3,6 +3,7 @@ import { optional, withDefault } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
 import { choice, integer, string, type ValueParser } from "@optique/core/valueparser";
 import { parseDuration } from "../../config/mod.ts";
+import { optionNames } from "../../permissions/mod.ts";
 import type { ArgumentParser } from "./command.ts";
 
 /** How a list is written: for people, or for programs. */
@@ -12,7 +13,7 @@ export type OutputFormat = "table" | "json" | "yaml";
 export function instanceOption(
   about = "The instance (default: default).",
 ): ArgumentParser<string | undefined> {
-  return optional(option("--id", string({ metavar: "ID" }), { description: words(about) }));
+  return optional(option(optionNames.id, string({ metavar: "ID" }), { description: words(about) }));
 }
 
 /** `-o`, `--output`: how to write a list. */

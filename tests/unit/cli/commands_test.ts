@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { getDocPageSync } from "@optique/core/parser";
-import { commandGrants } from "../../../src/permissions/permissions.ts";
-import { runCommandLine, splitCommandLine } from "../../../src/cli/line/command_line.ts";
+import { commandGrants } from "../../../src/permissions/command_grants.ts";
+import { runCommandLine } from "../../../src/cli/line/command_line.ts";
+import { readCommandLine } from "../../../src/permissions/mod.ts";
 import { commandGroups } from "../../../src/cli/line/all_commands.ts";
 import { RecordingWorld } from "./recording_world.ts";
 
@@ -46,7 +47,7 @@ const shells = ["bash", "zsh", "fish", "powershell", "pwsh", "nu"];
 for (const shell of shells) {
   Deno.test(`completion prints a script for ${shell} that asks postern`, async () => {
     const world = new RecordingWorld();
-    assert.equal(await runCommandLine(["completion", shell], world, context), 0);
+    assert.equal(await runCommandLine(readCommandLine(["completion", shell]), world, context), 0);
     assert.match(world.out, /postern/);
     assert.match(world.out, new RegExp(`completion.{1,5}${shell}`));
     assert.equal(world.err, "");
@@ -82,7 +83,7 @@ const completions: readonly (readonly [string[], string[]])[] = [
 for (const [typed, expected] of completions) {
   Deno.test(`completion after "${typed.join(" ")}"`, async () => {
     const world = new RecordingWorld();
-    assert.equal(await runCommandLine(["completion", "bash", ...typed], world, context), 0);
+    assert.equal(await runCommandLine(readCommandLine(["completion", "bash", ...typed]), world, context), 0);
     assert.deepEqual(world.out.split("\n").filter((line) => line !== ""), expected);
   });
 }
@@ -115,7 +116,7 @@ const wrong: readonly (readonly [string[], RegExp])[] = [
 for (const [args, message] of wrong) {
   Deno.test(`"postern ${args.join(" ")}" is wrong usage`, async () => {
     const world = new RecordingWorld();
-    assert.equal(await runCommandLine(args, world, context), 2);
+    assert.equal(await runCommandLine(readCommandLine(args), world, context), 2);
     assert.match(world.err, message);
     assert.equal(world.out, "");
   });
@@ -123,7 +124,7 @@ for (const [args, message] of wrong) {
 
 Deno.test("version tells programs more", async () => {
   const world = new RecordingWorld();
-  await runCommandLine(["version", "-o", "json"], world, context);
+  await runCommandLine(readCommandLine(["version", "-o", "json"]), world, context);
   assert.deepEqual(JSON.parse(world.out), {
     version: "1.2.3",
     platform: "linux",
@@ -131,7 +132,7 @@ Deno.test("version tells programs more", async () => {
     isCompiled: false,
   });
   const yaml = new RecordingWorld();
-  await runCommandLine(["version", "-o", "yaml"], yaml, context);
+  await runCommandLine(readCommandLine(["version", "-o", "yaml"]), yaml, context);
   assert.equal(yaml.out, "version: 1.2.3\nplatform: linux\narch: x86_64\nisCompiled: false\n");
 });
 
@@ -144,21 +145,12 @@ for (
 ) {
   Deno.test(`"${args.join(" ")}" refuses to show credentials on a terminal`, async () => {
     const world = new RecordingWorld({ isTerminal: true });
-    assert.equal(await runCommandLine(args, world, context), 2);
+    assert.equal(await runCommandLine(readCommandLine(args), world, context), 2);
     assert.match(world.err, /Cannot show credentials on a terminal\n.*hint: .*--show/);
   });
 }
 
-Deno.test("splitCommandLine() and the permissions agree on which word is the command", async () => {
-  const { commandOf } = await import("../../../src/permissions/permissions.ts");
-  for (
-    const args of [["--config", "env", "status"], ["-v", "proxy", "stop"], ["--log-format=json", "pac"], [
-      "--log-level",
-      "debug",
-      "explain",
-      "x",
-    ]]
-  ) {
-    assert.equal(splitCommandLine(args).name, commandOf(args));
-  }
+Deno.test("help takes the value of an option for no part of a command", () => {
+  const page = commands.find(({ name }) => name === "status")?.help(80, ["work"]);
+  assert.match(page ?? "", /^Shows /);
 });

@@ -103,3 +103,20 @@ function messages(file: string, source: string): string[] {
   const path = new URL(`../../../${file}`, import.meta.url).pathname;
   return Deno.lint.runPlugin(plugin, path, source).map((found) => found.message);
 }
+
+Deno.test("no file of the project allows everything", async () => {
+  const found: string[] = [];
+  for await (const path of textFiles(new URL("../../../", import.meta.url))) {
+    if ((await Deno.readTextFile(path)).includes(allowAll)) found.push(path.pathname);
+  }
+  assert.deepEqual(found, []);
+});
+
+async function* textFiles(directory: URL): AsyncGenerator<URL> {
+  for await (const entry of Deno.readDir(directory)) {
+    if ([".git", "dist", "node_modules"].includes(entry.name)) continue;
+    const path = new URL(encodeURIComponent(entry.name) + (entry.isDirectory ? "/" : ""), directory);
+    if (entry.isDirectory) yield* textFiles(path);
+    else if (entry.isFile) yield path;
+  }
+}

@@ -9,6 +9,7 @@ import {
 import type { ServiceOptions } from "../../../src/service/service_plan.ts";
 import { commandGroups } from "../../../src/cli/line/all_commands.ts";
 import { runCommandLine } from "../../../src/cli/line/command_line.ts";
+import { readCommandLine } from "../../../src/permissions/mod.ts";
 import { PosternError } from "../../../src/words/mod.ts";
 import type { RunResult } from "../../../src/world/mod.ts";
 import { MemoryWorld, type MemoryWorldOptions } from "../../support/memory_world.ts";
@@ -138,12 +139,12 @@ Deno.test("postern service-install --print shows what would stand in the place o
   const { world } = machine();
   world.files.put(service, "[Service]\nExecStart=/opt/other\n");
   const context = { groups: commandGroups, version: "1", writeLogLine: () => {} };
-  assert.equal(await runCommandLine(["service-install", "--print"], world, context), 0);
+  assert.equal(await runCommandLine(readCommandLine(["service-install", "--print"]), world, context), 0);
   assert.match(
     world.out,
     /^# \/home\/me\/\.config\/systemd\/user\/postern\.service\n[^]*ExecStart=\/opt\/postern proxy/,
   );
-  assert.equal(await runCommandLine(["service-install", "--yes"], world, context), 1);
+  assert.equal(await runCommandLine(readCommandLine(["service-install", "--yes"]), world, context), 1);
   assert.equal(await world.files.readText(service), "[Service]\nExecStart=/opt/other\n");
 });
 

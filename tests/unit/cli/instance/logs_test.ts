@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { commandGroups } from "../../../../src/cli/line/all_commands.ts";
 import { runCommandLine } from "../../../../src/cli/line/command_line.ts";
+import { readCommandLine } from "../../../../src/permissions/mod.ts";
 import { settle } from "../../../support/fake_clock.ts";
 import { MemoryWorld } from "../../../support/memory_world.ts";
 
@@ -15,7 +16,7 @@ Deno.test("postern logs --follow goes on over a log that is removed, with the on
     printed.resolve();
     return Promise.resolve();
   };
-  const running = runCommandLine(["logs", "--follow"], world, context);
+  const running = runCommandLine(readCommandLine(["logs", "--follow"]), world, context);
   await printed.promise;
   await settle();
   await world.files.remove(path);

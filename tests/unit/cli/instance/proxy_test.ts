@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { commandGroups } from "../../../../src/cli/line/all_commands.ts";
 import { runCommandLine } from "../../../../src/cli/line/command_line.ts";
+import { readCommandLine } from "../../../../src/permissions/mod.ts";
 import type { SignalName } from "../../../../src/world/mod.ts";
 import { settle } from "../../../support/fake_clock.ts";
 import { MemoryWorld } from "../../../support/memory_world.ts";
@@ -28,7 +29,7 @@ for (const { args, signal, code } of interruptions) {
       begun.resolve();
       return Promise.resolve({ pid: 4712, ended: ending.promise, release: () => {} });
     };
-    const running = runCommandLine(args, world, context);
+    const running = runCommandLine(readCommandLine(args), world, context);
     await begun.promise;
     await settle();
     assert.ok(world.listening > 0, "nobody listens for the signal");

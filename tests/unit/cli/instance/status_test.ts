@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { runCommandLine } from "../../../../src/cli/line/command_line.ts";
+import { readCommandLine } from "../../../../src/permissions/mod.ts";
 import { commandGroups } from "../../../../src/cli/line/all_commands.ts";
 import { startInstance } from "../../../support/memory_instance.ts";
 import { MemoryWorld } from "../../../support/memory_world.ts";
@@ -24,7 +25,7 @@ Deno.test("status shows the others when one door is of a newer postern", async (
   await using _server = server;
   world.files.put("/run/me/work.lock", "");
   const instance = await startInstance(world, { id: "work", config: "/c.yaml" });
-  assert.equal(await runCommandLine(["status", "-o", "json"], world, context), 0);
+  assert.equal(await runCommandLine(readCommandLine(["status", "-o", "json"]), world, context), 0);
   assert.deepEqual(JSON.parse(world.out).map(({ id }: { id: string }) => id), ["work"]);
   assert.match(said(), /^postern: the door "later" does not answer: .* newer postern \(9\.0\.0\)\n$/);
   world.kill("SIGTERM");
@@ -34,9 +35,9 @@ Deno.test("status shows the others when one door is of a newer postern", async (
 Deno.test("status fails when the only door there is cannot be asked", async () => {
   const { world, server, said } = withNewerInstance();
   await using _server = server;
-  assert.equal(await runCommandLine(["status"], world, context), 6);
+  assert.equal(await runCommandLine(readCommandLine(["status"]), world, context), 6);
   assert.match(said(), /no door answers/);
-  assert.equal(await runCommandLine(["status", "--id", "later"], world, context), 1);
+  assert.equal(await runCommandLine(readCommandLine(["status", "--id", "later"]), world, context), 1);
 });
 
 Deno.test("status connects to no socket that is not ours alone, and says why", async () => {
@@ -45,7 +46,7 @@ Deno.test("status connects to no socket that is not ours alone, and says why", a
   world.files.put("/run/me/work.lock", "");
   world.files.distrusted.set("/run/me/later.sock", "it belongs to another user (65534)");
   const instance = await startInstance(world, { id: "work", config: "/c.yaml" });
-  assert.equal(await runCommandLine(["status", "-o", "json"], world, context), 0);
+  assert.equal(await runCommandLine(readCommandLine(["status", "-o", "json"]), world, context), 0);
   assert.deepEqual(JSON.parse(world.out).map(({ id }: { id: string }) => id), ["work"]);
   assert.equal(
     said(),
@@ -53,7 +54,7 @@ Deno.test("status connects to no socket that is not ours alone, and says why", a
   );
   world.kill("SIGTERM");
   await instance.ended;
-  assert.equal(await runCommandLine(["status"], world, context), 4);
+  assert.equal(await runCommandLine(readCommandLine(["status"]), world, context), 4);
   assert.match(
     said(),
     /error: Cannot trust the socket .*\npostern: hint: remove it: rm "\/run\/me\/later\.sock"\n$/,
@@ -70,12 +71,12 @@ Deno.test("status says that another user has made the place of an earlier poster
   Object.assign(world.places, { formerRuntime: "/tmp/postern-1000" });
   world.files.distrusted.set("/tmp/postern-1000", "it is a symbolic link");
   world.files.remove("/run/me/later.lock");
-  assert.equal(await runCommandLine(["status"], world, context), 3);
+  assert.equal(await runCommandLine(readCommandLine(["status"]), world, context), 3);
   assert.match(
     said(),
     /^postern: Cannot trust the directory "\/tmp\/postern-1000": it is a symbolic link\n/,
   );
-  assert.equal(await runCommandLine(["env"], world, context), 0);
+  assert.equal(await runCommandLine(readCommandLine(["env"]), world, context), 0);
   assert.match(world.out, /^export http_proxy='http:\/\/127\.0\.0\.1:7'$/m);
   assert.match(
     said(),

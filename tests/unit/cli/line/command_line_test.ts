@@ -1,28 +1,16 @@
 import assert from "node:assert/strict";
 import { object } from "@optique/core/constructs";
-import { option } from "@optique/core/primitives";
+import { multiple } from "@optique/core/modifiers";
+import { argument, option } from "@optique/core/primitives";
+import { string } from "@optique/core/valueparser";
 import { pause } from "../../../../src/core/mod.ts";
 import { PosternError } from "../../../../src/words/mod.ts";
 import { type Context, defineCommand } from "../../../../src/cli/line/command.ts";
-import { runCommandLine, splitCommandLine } from "../../../../src/cli/line/command_line.ts";
+import { runCommandLine } from "../../../../src/cli/line/command_line.ts";
+import { readCommandLine } from "../../../../src/permissions/mod.ts";
 import { words } from "../../../../src/cli/line/options.ts";
 import { settle } from "../../../support/fake_clock.ts";
 import { RecordingWorld } from "../recording_world.ts";
-
-const splits: readonly (readonly [string[], string[], string | undefined, string[]])[] = [
-  [[], [], undefined, []],
-  [["status"], [], "status", []],
-  [["--config", "status", "reload", "-v"], ["--config", "status"], "reload", ["-v"]],
-  [["--config=a", "-v", "proxy", "--listen", "x"], ["--config=a", "-v"], "proxy", ["--listen", "x"]],
-  [["--log-level", "debug", "--help"], ["--log-level", "debug", "--help"], undefined, []],
-  [["--config"], ["--config"], undefined, []],
-];
-
-for (const [args, before, name, after] of splits) {
-  Deno.test(`splitCommandLine() finds the command in "${args.join(" ")}"`, () => {
-    assert.deepEqual(splitCommandLine(args), { before, name, after });
-  });
-}
 
 const wait = defineCommand({
   name: "wait",
@@ -48,7 +36,10 @@ function start(world: RecordingWorld, args: readonly string[], lines: string[] =
     version: "1.2.3",
     writeLogLine: (line) => lines.push(line),
   };
-  return runCommandLine(args, world, { ...context, groups: [{ title: "Waiting", commands: [wait] }] });
+  return runCommandLine(readCommandLine(args), world, {
+    ...context,
+    groups: [{ title: "Waiting", commands: [wait] }],
+  });
 }
 
 const usage = "Usage: postern [GLOBAL OPTIONS] COMMAND [ARGUMENTS]\n";
@@ -142,11 +133,33 @@ Deno.test("runCommandLine() shows where an error came from at --log-level debug 
   const quiet = new RecordingWorld();
   await start(quiet, ["wait", "--fail"]);
   assert.doesNotMatch(quiet.err, /command_line_test\.ts/);
-  for (const args of [["--log-level", "debug", "wait", "--fail"], ["wait", "--fail", "--log-level=debug"]]) {
+  for (const args of [["--log-level", "debug", "wait", "--fail"], ["wait", "--log-level=debug", "--fail"]]) {
     const world = new RecordingWorld();
     await start(world, args);
     assert.match(world.err, /Error: no cable\n\s+at .*command_line_test\.ts/);
   }
+});
+
+Deno.test("runCommandLine() shows no trace where another program is to log debug", async () => {
+  const world = new RecordingWorld();
+  const kubectl = defineCommand({
+    name: "kubectl",
+    summary: "fails",
+    description: "It fails.",
+    examples: [],
+    parser: object({ words: multiple(argument(string())) }),
+    run: () => Promise.reject(new PosternError("unreachable", "Cannot reach db")),
+  });
+  const context = {
+    version: "1.2.3",
+    writeLogLine: () => {},
+    groups: [{ title: "All", commands: [kubectl] }],
+  };
+  assert.equal(
+    await runCommandLine(readCommandLine(["kubectl", "lab", "get", "--log-level", "debug"]), world, context),
+    6,
+  );
+  assert.equal(world.err, "postern: error: Cannot reach db\n");
 });
 
 const levels: readonly (readonly [string[], boolean])[] = [
