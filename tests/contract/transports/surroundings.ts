@@ -113,7 +113,6 @@ export class Surroundings {
       ...parts,
       process: noPrograms,
       ssh,
-      noProxy: () => () => false,
     });
     this.before(async () => {
       for (const { transport } of byName.values()) await transport[Symbol.asyncDispose]();
