@@ -11,7 +11,7 @@ const holds: Readonly<Record<string, string>> = {
   routing: "patterns, rules, the router, the PAC file, the environment; pure",
   runtime: "the only room that touches `Deno.*`: adapters without decisions",
   http: "HTTP/1.1 as a client: connections, bodies, CONNECT, dialing by name",
-  mux: "many streams on one connection: HTTP/2, gRPC",
+  mux: "many streams on one connection: what they share, HTTP/2, gRPC, the pulse",
   control: "the control protocol: state, events, answers, client",
   clusters: "what a cluster is: facts, endpoints, selection",
   signin: "OpenID Connect, OpenShift, tokens, the browser",

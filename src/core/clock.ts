@@ -18,20 +18,18 @@ export interface Clock {
  */
 export const leastStall = 250;
 
-/** Resolves after `ms`, or fails with the signal's reason. */
-export function pause(clock: Clock, ms: number, { signal }: { signal: AbortSignal }): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    const timer = clock.after(ms, () => {
-      signal.removeEventListener("abort", stop);
-      resolve();
-    });
-    const stop = () => {
-      timer[Symbol.dispose]();
-      reject(signal.reason);
-    };
-    signal.addEventListener("abort", stop, { once: true });
-  });
+/** Resolves after `ms`, or once `until` has settled; fails with the signal's reason. */
+export async function pause(
+  clock: Clock,
+  ms: number,
+  { signal, until }: { readonly signal?: AbortSignal; readonly until?: Promise<unknown> },
+): Promise<void> {
+  signal?.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  using _timer = clock.after(ms, resolve);
+  using _stop = whenAborted(signal, () => reject(signal?.reason));
+  until?.then(() => resolve(), () => resolve());
+  await promise;
 }
 
 /** Runs `work` with a signal that ends with `signal`, or with `error()` after `ms` as `limitTime` counts them. */

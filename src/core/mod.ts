@@ -1,3 +1,4 @@
+export { backoff } from "./backoff.ts";
 export type { Bytes } from "./bytes.ts";
 export { type Clock, Deadlines, leastStall, limitTime, pause, within } from "./clock.ts";
 export type {
@@ -41,5 +42,6 @@ export { Ring } from "./streams/ring.ts";
 export { bufferSizes, giveBuffer, takeAtMost, takeBuffer } from "./streams/spare_buffers.ts";
 export { StreamedConn } from "./streams/streamed_conn.ts";
 export { Tasks } from "./tasks.ts";
+export { transportClosed } from "./transport_closed.ts";
 export { Turns, unlessAborted } from "./turns.ts";
 export { whenAborted } from "./when_aborted.ts";

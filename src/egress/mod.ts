@@ -1,3 +1,4 @@
+export { AcceptedProxy } from "./accepted_proxy.ts";
 export {
   acceptedStatus,
   automaticNoProxy,

@@ -1,3 +1,5 @@
+export { dialerThroughProxy } from "./dialer_through_proxy.ts";
+export { directDialer, type DirectDialerParts } from "./direct_dialer.ts";
 export { type Connect, firstConnected, type FirstConnectedOptions, interleaved } from "./happy_eyeballs.ts";
 export { readAnswerBody } from "./http_answer_body.ts";
 export { copyBody, joined, readBody } from "./http_body.ts";
@@ -5,3 +7,5 @@ export { type HttpAnswer, HttpClient, type HttpClientParts, placeOf } from "./ht
 export { httpConnect } from "./http_connect.ts";
 export { fetchWith } from "./http_fetch.ts";
 export { type Asking, noAnswer } from "./proxy_asking.ts";
+export { type ProxySettings, readProxy, type WrittenProxy } from "./proxy_url.ts";
+export { UpstreamProxy, type UpstreamProxyDeps } from "./upstream_proxy.ts";

@@ -96,9 +96,9 @@ export class PacketAnswerer implements TunnelHost {
         return tunnel ? tunnel.takeData(packet.data) : this.#refuse(packet.connectId);
       }
       case "window":
-        return this.#tunnels.get(packet.connectId)?.takeWindow(packet.bytes);
+        return this.#tunnels.get(packet.connectId)?.onWindow(packet.bytes);
       case "end":
-        return this.#tunnels.get(packet.connectId)?.takeEnd();
+        return this.#tunnels.get(packet.connectId)?.onEnd();
       case "closeRequest": {
         const tunnel = this.#tunnels.get(packet.connectId);
         tunnel?.takeClose("");

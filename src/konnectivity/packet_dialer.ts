@@ -109,9 +109,9 @@ export class PacketDialer implements TunnelHost {
       case "data":
         return this.#tunnels.get(packet.connectId)?.takeData(packet.data);
       case "window":
-        return this.#tunnels.get(packet.connectId)?.takeWindow(packet.bytes);
+        return this.#tunnels.get(packet.connectId)?.onWindow(packet.bytes);
       case "end":
-        return this.#tunnels.get(packet.connectId)?.takeEnd();
+        return this.#tunnels.get(packet.connectId)?.onEnd();
       case "closeResponse":
       case "closeRequest":
         return this.#tunnels.get(packet.connectId)?.takeClose(

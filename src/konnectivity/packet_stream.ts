@@ -68,6 +68,11 @@ export class PacketStream {
     }
   }
 
+  /** Ends the stream at once, with all that goes through it. */
+  reset(reason: unknown): void {
+    this.grpc.exchange.reset(reason);
+  }
+
   /** Waits for whoever has to make room before the next packet is taken. */
   async whileFull(room: Promise<void>): Promise<void> {
     this.#count?.full(true);

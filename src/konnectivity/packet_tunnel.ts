@@ -1,10 +1,11 @@
-import { type Bytes, type Clock, type Conn, Inbox, limitTime, StreamedConn } from "../core/mod.ts";
+import { type Bytes, type Clock, limitTime } from "../core/mod.ts";
+import { MuxStream, type StreamEnd } from "../mux/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import type { PacketStream } from "./packet_stream.ts";
 
 /** What a tunnel needs of whoever keeps the tunnels of a stream. */
 export interface TunnelHost {
-  readonly stream: PacketStream;
+  readonly stream: Pick<PacketStream, "isPostern" | "isSending" | "reset" | "send">;
   readonly clock: Clock;
   /** Who asked for the connection says that it should be closed, who made it says that it is. */
   readonly side: "dialing" | "answering";
@@ -14,34 +15,23 @@ export interface TunnelHost {
 }
 
 /** One connection among the packets of a stream. Between two posterns it has a window and a half-close of its own. */
-export class PacketTunnel extends StreamedConn implements Conn {
-  onAbort: ((reason: unknown) => void) | undefined = undefined;
+export class PacketTunnel extends MuxStream {
   /** Called once when it is closed both ways, by whichever side. */
   onClosed: (() => void) | undefined = undefined;
-  readonly isSocket = true;
-  readonly peer: string;
   readonly connectId: bigint;
   readonly #host: TunnelHost;
-  readonly #inbox = new Inbox((count) => this.#used(count));
   /** Bytes that were read and not yet told to a peer that keeps to a window. */
   #untold = 0;
   #mayRead: (() => void) | undefined;
-  #credit = windowSize;
-  #mayWrite: (() => void) | undefined;
-  /** Fails the write whose packet waits for the stream. */
-  #failWrite: ((why: unknown) => void) | undefined;
   #stall: Disposable | undefined;
   /** Whether nobody is behind the stream any more, so that nobody else gives up on a reader that takes nothing. */
   #isLeft = false;
   #peerClosed = false;
-  #isClosed = false;
-  #failure: unknown;
 
   constructor(connectId: bigint, host: TunnelHost, peer: string) {
-    super();
+    super({ peer, pieceSize, window: windowSize });
     this.connectId = connectId;
     this.#host = host;
-    this.peer = peer;
   }
 
   /** Also false once the peer has closed it both ways: then its end is no half-close. */
@@ -49,101 +39,51 @@ export class PacketTunnel extends StreamedConn implements Conn {
     return this.#host.stream.isPostern && !this.#peerClosed;
   }
 
-  read(into: Bytes): Promise<number | null> {
-    return this.#inbox.read(into);
-  }
-
   whenReadable(): Promise<void> {
-    return this.#inbox.whenReadable();
+    return this.inbox.whenReadable();
   }
 
-  async write(bytes: Bytes): Promise<void> {
-    const { stream } = this.#host;
-    for (let at = 0; at < bytes.length;) {
-      if (this.#failure !== undefined) throw this.#failure;
-      if (this.#peerClosed || this.#isClosed) throw gone(this.peer);
-      if (this.#credit === 0) {
-        await new Promise<void>((resolve) => this.#mayWrite = resolve);
-        continue;
-      }
-      const data = bytes.subarray(at, at + Math.min(pieceSize, this.#credit));
-      at += data.length;
-      if (stream.isPostern) this.#credit -= data.length;
-      try {
-        await this.#sent(stream.send({ type: "data", connectId: this.connectId, error: "", data }));
-      } catch (error) {
-        throw this.#failure ?? error;
-      }
-    }
+  /** A packet may wait for others of its stream. */
+  override write(bytes: Bytes): Promise<void> {
+    return this.writeInPieces(bytes);
   }
 
-  /** An abort does not wait for a stream that stands still. */
-  #sent(sending: Promise<void>): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#failWrite = reject;
-      sending.then(resolve, reject);
-    });
+  override closeWrite(): Promise<void> {
+    return this.carriesHalfClose ? super.closeWrite() : Promise.resolve();
   }
 
-  async closeWrite(): Promise<void> {
-    if (!this.carriesHalfClose || this.#isClosed || this.#peerClosed) return;
-    await this.#host.stream.send({ type: "end", connectId: this.connectId });
-  }
-
-  abort(reason: unknown = new DOMException("The connection was dropped", "AbortError")): void {
-    this.#failure ??= reason;
-    this.#inbox.fail(this.#failure);
+  override abort(reason?: unknown): void {
     const { stream, side, isShared } = this.#host;
     const isStuck = stream.isSending;
-    this.#close();
+    super.abort(reason);
     // Behind what the other side may never take, nobody hears that: a stream of this one connection ends at once.
-    if (isStuck && side === "dialing" && !isShared) stream.grpc.exchange.reset(this.#failure);
-    this.#inbox.clear();
-    const tell = this.onAbort;
-    this.onAbort = undefined;
-    tell?.(reason);
+    if (isStuck && side === "dialing" && !isShared) stream.reset(this.failure);
   }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    this.#close();
-    return Promise.resolve();
-  }
-
-  // What the stream brings.
 
   /** Keeps the data for the reader. Where many share the stream without windows, it may take until there is room. */
   takeData(bytes: Bytes): void | Promise<void> {
-    if (this.#isClosed || this.#inbox.hasEnded) return;
-    this.#inbox.put(bytes);
+    if (!this.takesData) return;
+    this.onData(bytes);
     const { isPostern } = this.#host.stream;
-    if (this.#inbox.length <= (isPostern ? 2 * windowSize : this.#mostKept)) return;
+    if (this.held <= (isPostern ? 2 * windowSize : this.#mostKept)) return;
     if (isPostern) {
       return this.abort(new PosternError("protocol", `${this.peer} sends more than its window has`));
     }
     return this.#waitForReader();
   }
 
-  takeWindow(bytes: number): void {
-    this.#credit = Math.min(this.#credit + Math.max(0, bytes), 2 ** 31);
-    this.#wakeWriter();
-  }
-
-  /** The peer says no more. */
-  takeEnd(): void {
-    this.#inbox.end();
+  /** A peer may only take more, never less. */
+  override onWindow(amount: number): void {
+    super.onWindow(Math.max(0, amount));
   }
 
   /** The peer has closed it both ways. */
   takeClose(error: string): void {
     this.#peerClosed = true;
-    if (error !== "") {
-      this.#failure ??= new PosternError("unreachable", `${this.peer} broke off: ${error.slice(0, 200)}`, {
-        detail: "reset",
-      });
-      this.#inbox.fail(this.#failure);
-    } else this.takeEnd();
-    this.#wakeWriter();
-    this.#forget();
+    if (this.isOver) return this.#forget();
+    if (error === "") return this.onClose();
+    const said = `${this.peer} broke off: ${error.slice(0, 200)}`;
+    this.onFailure(new PosternError("unreachable", said, { detail: "reset" }));
   }
 
   /** Nobody is behind the stream any more, though it has more to read. */
@@ -155,24 +95,28 @@ export class PacketTunnel extends StreamedConn implements Conn {
   /** The stream is no more. */
   takeFailure(why: unknown): void {
     this.#peerClosed = true;
-    this.#failure ??= why;
-    this.#inbox.fail(why);
-    this.#wakeWriter();
-    this.#mayRead?.();
-    this.#forget();
-    const tell = this.onAbort;
-    this.onAbort = undefined;
-    tell?.(why);
+    if (this.isOver) return this.#forget();
+    this.onFailure(why);
+    this.tellAbort(why);
   }
 
-  #close(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    this.#inbox.failWith(() => this.#failure ?? gone(this.peer));
-    this.#wakeWriter();
-    this.#failWrite?.(this.#failure ?? gone(this.peer));
+  protected override send(data: Bytes): Promise<void> {
+    const { stream } = this.#host;
+    // Others know no windows: what is sent never counts.
+    if (!stream.isPostern) this.onWindow(data.length);
+    return stream.send({ type: "data", connectId: this.connectId, error: "", data });
+  }
+
+  protected override sendEnd(): Promise<void> {
+    return this.#host.stream.send({ type: "end", connectId: this.connectId });
+  }
+
+  /** It counts as a connection until its owner has read all and closes it: an agent that drains waits for that. */
+  protected override onBothEnded(): void {}
+
+  protected override onOver(how: StreamEnd): void {
     this.#mayRead?.();
-    if (this.#peerClosed) return;
+    if (how !== "dropped") return this.#forget();
     const { stream, side } = this.#host;
     const { connectId } = this;
     const type = side === "dialing" ? "closeRequest" : "closeResponse";
@@ -189,21 +133,15 @@ export class PacketTunnel extends StreamedConn implements Conn {
     tell?.();
   }
 
-  #wakeWriter(): void {
-    const wake = this.#mayWrite;
-    this.#mayWrite = undefined;
-    wake?.();
-  }
-
-  #used(count: number): void {
+  protected override onTaken(count: number): void {
     const { stream } = this.#host;
     if (!stream.isPostern) {
-      if (this.#mayRead && this.#inbox.length <= this.#mostKept / 2) this.#mayRead();
+      if (this.#mayRead && this.held <= this.#mostKept / 2) this.#mayRead();
       else if (this.#mayRead) this.#watchReader();
       return;
     }
     this.#untold += count;
-    if (this.#untold < windowSize / 2 || this.#isClosed || this.#peerClosed) return;
+    if (this.#untold < windowSize / 2 || this.isOver) return;
     const bytes = this.#untold;
     this.#untold = 0;
     stream.send({ type: "window", connectId: this.connectId, bytes }).catch(() => {});
@@ -235,10 +173,6 @@ export class PacketTunnel extends StreamedConn implements Conn {
       this.abort(new PosternError("timeout", `Its reader takes nothing ${when}`, { detail: "reset" }));
     });
   }
-}
-
-function gone(peer: string): PosternError {
-  return new PosternError("unreachable", `The connection through ${peer} was closed`, { detail: "reset" });
 }
 
 /** How much may be on its way for one connection between two posterns. */

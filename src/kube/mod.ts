@@ -26,9 +26,6 @@ export {
   type SignInRules,
 } from "./config/kubeconfig.ts";
 export { mergeKubeconfigFile, writeKubeconfigFile, writtenKubeconfig } from "./config/kubeconfig_file.ts";
-export type { ClusterLink } from "./forward/cluster_link.ts";
-export { ClusterNames } from "./forward/cluster_names.ts";
-export type { ClusterSet } from "./forward/cluster_set.ts";
+export { KubeClusters } from "./forward/kube_clusters.ts";
 export type { KubernetesSettings } from "./forward/kubernetes_settings.ts";
-export { openClusters, pluginsOf, readContexts } from "./forward/open_clusters.ts";
 export { acceptFor } from "./forward/web_socket_upgrade.ts";

@@ -1,4 +1,4 @@
-import { type Clock, pause } from "../core/mod.ts";
+import { backoff, type Clock, pause } from "../core/mod.ts";
 import { parseIp, unmapped } from "../words/mod.ts";
 
 /** Someone who may use the door. */
@@ -55,7 +55,7 @@ export class Authenticator {
   #delayOf(address: string): number {
     const known = this.#failures.get(address);
     if (!known || this.#clock.now() - known.at > forgetAfter) return 0;
-    return Math.min(longestDelay, firstDelay * 2 ** (known.count - 1));
+    return backoff(known.count - 1, { first: firstDelay, most: longestDelay });
   }
 
   #remember(address: string): void {

@@ -182,9 +182,8 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
 
   /** What was said last should arrive, if that takes no time. */
   async #flushed(ms: number): Promise<void> {
-    const late = Promise.withResolvers<void>();
-    using _timer = this.#clock.after(ms, late.resolve);
-    await Promise.race([this.#lastWords ?? this.#writing, late.promise]);
+    const until = this.#lastWords ?? this.#writing;
+    if (until) await pause(this.#clock, ms, { until });
   }
 
   // For the exchanges.

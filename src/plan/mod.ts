@@ -14,7 +14,6 @@ export { dialTimeout } from "./dials/try_dial.ts";
 export { prepareWay } from "./explanation.ts";
 export { forgetLearned } from "./clusters/learned_directory.ts";
 export { keptKubeconfigs, namedKubeconfigs, usualKubeconfigs, writtenKubeconfigs } from "./kubeconfigs.ts";
-export { noProxy } from "./no_proxy.ts";
 export type { Overrides } from "./overrides.ts";
 export { isAmong, isWildcard } from "./own_addresses.ts";
 export {

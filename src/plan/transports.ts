@@ -12,7 +12,6 @@ import type { LoadedConfig } from "./config_file.ts";
 import { withoutLoops } from "./dials/loop_guard.ts";
 import { dialTimeout, tryDial } from "./dials/try_dial.ts";
 import { explanationOf, prepareWay } from "./explanation.ts";
-import { noProxy } from "./no_proxy.ts";
 import { isAmong, listenAddresses } from "./own_addresses.ts";
 import { configuredRoute, makePlan, type Plan, transportOf } from "./plan.ts";
 
@@ -69,7 +68,6 @@ export class Transports implements AsyncDisposable {
       ssh: this.ssh,
       isOwnListener: (target) =>
         isAmong(target, [...listenAddresses(this.#plan.config.settings), ...endpoints()]),
-      noProxy,
       learned: learnedDirectory(places),
     };
     this.tables = new ClusterTables({

@@ -1,7 +1,7 @@
 import type { KnownCluster } from "../clusters/mod.ts";
 import { describe, PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
-import { dialerThroughProxy } from "../transports/mod.ts";
+import { dialerThroughProxy } from "../http/mod.ts";
 
 export interface AuthoritiesRequest {
   /** The door through which API servers are asked. */

@@ -2,7 +2,7 @@ import type { ClusterToken, ExecCluster } from "../signin/mod.ts";
 import type { Dialer, World } from "../world/mod.ts";
 import { isPosternError, PosternError } from "../words/mod.ts";
 import type { Log } from "../core/mod.ts";
-import { dialerThroughProxy } from "../transports/mod.ts";
+import { dialerThroughProxy } from "../http/mod.ts";
 import { type ConfigSource, loadConfig, Transports } from "../plan/mod.ts";
 import { connectInstance } from "../instances/mod.ts";
 

@@ -1,7 +1,8 @@
 import type { KubeApi } from "../kube/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
-import { dialerThroughProxy, Direct } from "../transports/mod.ts";
+import { dialerThroughProxy } from "../http/mod.ts";
+import { Direct } from "../transports/mod.ts";
 
 /** The API of the cluster that a program of ours works for. */
 export interface ClusterOfProgram extends AsyncDisposable {

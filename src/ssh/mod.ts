@@ -1,11 +1,8 @@
-export { reachingThrough, type ReachSshHost } from "./hops/reach_ssh_host.ts";
-export { demandUsable, resolveChain } from "./hops/ssh_chain.ts";
-export type { SshHopStatus } from "./hops/ssh_hop.ts";
+export { resolveChain } from "./hops/ssh_chain.ts";
+export { SshPath } from "./hops/ssh_path.ts";
 export type { SshHost } from "./config/ssh_host.ts";
 export { sshLabel } from "./ssh_label.ts";
-export { sshNotes } from "./sign_in/ssh_notes.ts";
 export { sshOfPerson, type SshPerson } from "./ssh_of_person.ts";
-export type { HeldChain, SshStation } from "./hops/ssh_pool.ts";
 export { type SshSection, sshSection } from "./config/ssh_section.ts";
 export { SshServices, type SshServicesOptions } from "./ssh_services.ts";
 export { inspectSsh, type SshFinding, type SshSurroundings } from "./config/ssh_surroundings.ts";

@@ -1,7 +1,7 @@
 import type { Clock, Log, Transport } from "../core/mod.ts";
 import type { Dialer, Files, Network, Process } from "../world/mod.ts";
 import { PosternError, type Target } from "../words/mod.ts";
-import type { NoProxyReader, TransportKind } from "./define_transport.ts";
+import type { TransportKind } from "./define_transport.ts";
 import { Direct } from "./direct.ts";
 import { Reject } from "./reject.ts";
 import { sameSettings } from "../config/mod.ts";
@@ -19,8 +19,6 @@ export interface BuildDeps {
   readonly ssh: SshServices;
   /** Whether an address is one of the door itself, now and by its settings. */
   readonly isOwnListener?: (target: Target) => boolean;
-  /** What goes past a cluster's proxy. */
-  readonly noProxy?: NoProxyReader;
   /** The directory of what is learned of clusters; nothing is stored where it is absent. */
   readonly learned?: string;
 }

@@ -1,7 +1,7 @@
 import type { Path, Schema } from "../config/mod.ts";
 import type { Clock, Log, Transport } from "../core/mod.ts";
 import type { Dialer, Files, Network, Process } from "../world/mod.ts";
-import { PosternError, type Target } from "../words/mod.ts";
+import type { Target } from "../words/mod.ts";
 import type { SshServices } from "../ssh/mod.ts";
 
 /** What every transport is made with. */
@@ -24,14 +24,9 @@ export interface TransportDeps {
   readonly isOwnListener?: (target: Target) => boolean;
   /** Another transport of the same configuration by its name; for those that the settings refer to. */
   readonly sibling?: (name: string) => Transport | undefined;
-  /** What goes past a cluster's proxy, by the list that it has accepted. */
-  readonly noProxy?: NoProxyReader;
   /** The directory of what is learned of clusters; nothing is stored where it is absent. */
   readonly learned?: string;
 }
-
-/** Reads a list of what goes past a proxy, as clients of clusters do. */
-export type NoProxyReader = (list: string) => (target: Target) => boolean;
 
 /** A transport that the settings of another one name, for what it knows and not as a way. */
 export interface TransportReference {
@@ -56,9 +51,4 @@ export interface TransportKind<T = unknown> {
 /** Ties a kind's `create` to its schema by type. */
 export function defineTransport<T>(kind: TransportKind<T>): TransportKind<T> {
   return kind;
-}
-
-/** Why a transport that was disposed dials nothing. */
-export function transportClosed(name: string): PosternError {
-  return new PosternError("cancelled", `The transport "${name}" was closed`);
 }

@@ -1,17 +1,15 @@
-import type { Conn, DialOptions, Transport, TransportStatus } from "../core/mod.ts";
-import { describe, formatTarget, isPosternError, PosternError, type Target } from "../words/mod.ts";
+import {
+  type Conn,
+  type DialOptions,
+  type Transport,
+  transportClosed,
+  type TransportStatus,
+} from "../core/mod.ts";
+import { formatTarget, type Target } from "../words/mod.ts";
 import type { Dialer } from "../world/mod.ts";
-import { isMapping } from "../config/mod.ts";
-import { defineTransport, transportClosed, type TransportDeps } from "./define_transport.ts";
-import { Direct } from "./direct.ts";
-import { firstConnected } from "../http/mod.ts";
-import type {
-  FrontendReach,
-  GrpcFrontend,
-  KonnectivitySettings,
-  TargetNames,
-  Way,
-} from "../konnectivity/mod.ts";
+import { defineTransport, type TransportDeps } from "./define_transport.ts";
+import type { KonnectivityClient, KonnectivitySettings } from "../konnectivity/mod.ts";
+import { clusterProblem } from "./kubernetes.ts";
 import { konnectivitySettings } from "./konnectivity_settings.ts";
 
 export type KonnectivityDeps = Pick<
@@ -24,11 +22,8 @@ export class Konnectivity implements Transport {
   readonly name: string;
   readonly #settings: KonnectivitySettings;
   readonly #deps: KonnectivityDeps;
-  #reach: FrontendReach | undefined;
-  #grpc: Promise<GrpcFrontend> | undefined;
-  #ready: GrpcFrontend | undefined;
-  #names: Promise<TargetNames> | undefined;
-  #state: TransportStatus = { state: "idle" };
+  /** From the first dial on: until then nothing of all this is loaded. */
+  #client: KonnectivityClient | undefined;
   #isDisposed = false;
 
   constructor(settings: KonnectivitySettings, deps: KonnectivityDeps) {
@@ -38,89 +33,30 @@ export class Konnectivity implements Transport {
   }
 
   async dial(target: Target, options: DialOptions): Promise<Conn> {
-    if (this.#isDisposed) throw transportClosed(this.name);
-    if (this.#settings.names === undefined) return await this.#dialFar(target, options);
-    const names = await (this.#names ??= this.#loadNames());
-    return await this.#dialWay(target, await names.way(target, options), options);
+    return await (await this.#opened()).dial(target, options);
   }
 
   /** Names are then the agent's. */
-  readonly dialUnasked: Dialer = (target, options) => this.#dialFar(target, options);
-
-  async #dialWay({ host: name, port }: Target, { from, hosts }: Way, options: DialOptions): Promise<Conn> {
-    const { clock, network } = this.#deps;
-    if (hosts === undefined) return await new Direct({ network, clock }).dial({ host: name, port }, options);
-    const [only] = hosts;
-    if (only === name && from === "agent") return await this.#dialFar({ host: only, port }, options);
-    const connect: Dialer = from === "agent"
-      ? (target, options) => this.#dialFar(target, options)
-      : (target, options) => network.connect(target, options);
-    return await firstConnected(hosts, (host, options) => connect({ host, port }, options), {
-      clock,
-      signal: options.signal,
-      name,
-      port,
-    });
-  }
-
-  async #dialFar(target: Target, options: DialOptions): Promise<Conn> {
-    if (this.#isDisposed) throw transportClosed(this.name);
-    try {
-      const conn = await this.#dial(target, options);
-      this.#state = { state: "ready" };
-      return conn;
-    } catch (error) {
-      if (options.signal.aborted) throw options.signal.reason;
-      this.#state = isOfTarget(error) ? { state: "ready" } : { state: "failing", lastError: describe(error) };
-      throw error;
-    }
-  }
+  readonly dialUnasked: Dialer = async (target, options) =>
+    await (await this.#opened()).dialFar(target, options);
 
   status(): TransportStatus {
     const { server, mode } = this.#settings;
     const where = "path" in server ? server.path : formatTarget(server.target);
-    return { ...this.#state, server: where, mode, ...this.#ready?.counts };
+    const { state, lastError, ...counts } = this.#client?.status() ?? { state: "idle" };
+    return { state, ...(lastError !== undefined && { lastError }), server: where, mode, ...counts };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true;
-    (await this.#names)?.[Symbol.dispose]();
-    await (await this.#grpc)?.[Symbol.asyncDispose]();
+    await this.#client?.[Symbol.asyncDispose]();
   }
 
-  async #dial(target: Target, options: DialOptions): Promise<Conn> {
-    if (this.#settings.mode === "http-connect") {
-      const { dialByConnect, FrontendReach } = await import("../konnectivity/mod.ts");
-      this.#reach ??= new FrontendReach(this.#settings, this.#deps);
-      return await dialByConnect(this.#reach, target, options);
-    }
-    const grpc = this.#ready ?? await (this.#grpc ??= this.#load());
-    return await grpc.dial(target, options);
+  async #opened(): Promise<KonnectivityClient> {
+    const { KonnectivityClient } = await import("../konnectivity/mod.ts");
+    if (this.#isDisposed) throw transportClosed(this.name);
+    return this.#client ??= new KonnectivityClient(this.#settings, this.#deps);
   }
-
-  async #loadNames(): Promise<TargetNames> {
-    const { names } = this.#settings;
-    if (!names) throw new PosternError("internal", "There are no names to be resolved");
-    const { TargetNames } = await import("../konnectivity/mod.ts");
-    const { network, clock, sibling } = this.#deps;
-    return new TargetNames(names, {
-      network,
-      clock,
-      services: () => names.services === undefined ? undefined : sibling?.(names.services),
-      dialAddress: (target, options) => this.#dialFar(target, options),
-    });
-  }
-
-  async #load(): Promise<GrpcFrontend> {
-    const { FrontendReach, GrpcFrontend } = await import("../konnectivity/mod.ts");
-    this.#reach ??= new FrontendReach(this.#settings, this.#deps);
-    return this.#ready = new GrpcFrontend(this.#reach, this.#deps);
-  }
-}
-
-/** What says something of the target is no failure of the way there. */
-function isOfTarget(error: unknown): error is PosternError {
-  return isPosternError(error, "refused") || isPosternError(error, "name_not_found");
 }
 
 /** `konnectivity: { server }`: through a Konnectivity server and its agents. */
@@ -131,11 +67,7 @@ export default defineTransport({
     names?.services === undefined ? [] : [{
       name: names.services,
       path: ["names", "services"],
-      problem: ({ kind, settings }) => {
-        if (kind !== "kubernetes") return "must name a transport of kind kubernetes";
-        const isOne = isMapping(settings) && settings["contexts"] === undefined;
-        return isOne ? undefined : "must name a transport with one context";
-      },
+      problem: clusterProblem,
     }],
   create: (settings, deps) => new Konnectivity(settings, deps),
 });

@@ -1,7 +1,75 @@
-import { clusterProblem, proxyOfTransport } from "./cluster_proxy.ts";
-import { defineTransport } from "./define_transport.ts";
-import { proxySettings } from "./proxy_settings.ts";
-import { Proxy } from "./upstream_proxy.ts";
+import {
+  type Conn,
+  type DialOptions,
+  type Transport,
+  transportClosed,
+  type TransportStatus,
+} from "../core/mod.ts";
+import type { AcceptedProxy } from "../egress/mod.ts";
+import { UpstreamProxy } from "../http/mod.ts";
+import { PosternError, type Target } from "../words/mod.ts";
+import { defineTransport, type TransportDeps } from "./define_transport.ts";
+import { clusterProblem, Kubernetes } from "./kubernetes.ts";
+import { type ClusterProxySettings, proxySettings } from "./proxy_settings.ts";
+
+export type ClusterProxyDeps = ConstructorParameters<typeof AcceptedProxy>[0];
+
+/**
+ * Goes where the proxy that a cluster has accepted leads; its no-proxy list goes straight. Port 80 counts as http, every
+ * other one as https.
+ */
+export class ClusterProxy implements Transport {
+  readonly name: string;
+  readonly #deps: ClusterProxyDeps;
+  /** From the first dial on: until then nothing of all this is loaded. */
+  #accepted: AcceptedProxy | undefined;
+  #isDisposed = false;
+
+  constructor(deps: ClusterProxyDeps) {
+    this.name = deps.name;
+    this.#deps = deps;
+  }
+
+  async dial(target: Target, options: DialOptions): Promise<Conn> {
+    const accepted = this.#accepted ?? await this.#loaded();
+    // Nothing is watched any more then, so that a dial would wait for ever.
+    if (this.#isDisposed) throw transportClosed(this.name);
+    const { http, https, isDirect } = await accepted.known(options.signal);
+    const proxy = target.port === 80 ? http : https;
+    if (proxy && !isDirect(target)) return await proxy.dial(target, options);
+    const why = proxy ? "its no-proxy list has it" : "it has no proxy for that";
+    options.onStep?.(`the cluster's proxy is passed: ${why}`);
+    return await this.#deps.dialer(target, options);
+  }
+
+  status(): TransportStatus {
+    return this.#accepted?.status() ?? { state: "idle" };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
+    await this.#accepted?.[Symbol.asyncDispose]();
+  }
+
+  async #loaded(): Promise<AcceptedProxy> {
+    const { AcceptedProxy } = await import("../egress/mod.ts");
+    if (this.#isDisposed) throw transportClosed(this.name);
+    return this.#accepted ??= new AcceptedProxy(this.#deps);
+  }
+}
+
+/** The proxy of the cluster that a transport of the same configuration leads into. */
+function proxyOfTransport({ cluster }: ClusterProxySettings, deps: TransportDeps): ClusterProxy {
+  const { name, sibling } = deps;
+  const api: ClusterProxyDeps["api"] = async (options) => {
+    const used = sibling?.(cluster);
+    if (used instanceof Kubernetes) return await used.api(options);
+    throw new PosternError("config", `Cannot use the transport "${name}": "${cluster}" is no cluster`, {
+      hint: "name a transport of kind kubernetes",
+    });
+  };
+  return new ClusterProxy({ ...deps, api });
+}
 
 /** `proxy: { url }`: another HTTP or SOCKS5 proxy, or the one of a cluster. */
 export default defineTransport({
@@ -10,5 +78,5 @@ export default defineTransport({
   references: (settings) =>
     "cluster" in settings ? [{ name: settings.cluster, path: ["cluster"], problem: clusterProblem }] : [],
   create: (settings, deps) =>
-    "cluster" in settings ? proxyOfTransport(settings, deps) : new Proxy(settings, deps),
+    "cluster" in settings ? proxyOfTransport(settings, deps) : new UpstreamProxy(settings, deps),
 });

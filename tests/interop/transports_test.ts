@@ -116,7 +116,7 @@ for (const { name, scheme, codes, cannot, start } of proxies) {
       await tryTransport({
         name: `proxy (${name})`,
         kind: "proxy",
-        of: "Proxy",
+        of: "UpstreamProxy",
         codes,
         open: () => Promise.resolve(real({ it: { kind: "proxy", settings } }, { silent })),
         cannot: {

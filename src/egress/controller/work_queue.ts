@@ -1,4 +1,4 @@
-import { type Clock, Tasks } from "../../core/mod.ts";
+import { backoff, type Clock, Tasks } from "../../core/mod.ts";
 import { isPosternError } from "../../words/mod.ts";
 
 export interface WorkQueueOptions {
@@ -128,6 +128,6 @@ export class WorkQueue implements AsyncDisposable {
   }
 
   #pause(failures: number, longest: number): number {
-    return Math.min(longest, firstPause * 2 ** failures) * (0.5 + this.#options.random());
+    return backoff(failures, { first: firstPause, most: longest }) * (0.5 + this.#options.random());
   }
 }

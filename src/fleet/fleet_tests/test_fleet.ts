@@ -1,7 +1,7 @@
 import type { Dialer, World } from "../../world/mod.ts";
 import { isPosternError } from "../../words/mod.ts";
 import type { Log } from "../../core/mod.ts";
-import { dialerThroughProxy } from "../../transports/mod.ts";
+import { dialerThroughProxy } from "../../http/mod.ts";
 import { listenerOf } from "../../instance/mod.ts";
 import { type ConfigSource, loadConfig, Transports } from "../../plan/mod.ts";
 import { testEndpoint } from "./endpoint_tests.ts";

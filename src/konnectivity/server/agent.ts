@@ -1,4 +1,5 @@
 import {
+  backoff,
   type Clock,
   type Conn,
   type Dial,
@@ -95,13 +96,14 @@ export class KonnectivityAgent {
   async run({ signal }: { signal: AbortSignal }): Promise<void> {
     const { clock, log, retry, random, count, looksForever = false } = this.#options;
     await using tasks = new Tasks(signal, (error) => log.error("agent.failed", { reason: describe(error) }));
-    let wait = retry.first;
+    let failures = 0;
+    const wait = () => backoff(failures, { ...retry, factor: 1.5 });
     while (!signal.aborted) {
       try {
         if (!this.#isDraining && (looksForever || this.#links.size < this.wanted)) {
           const link = await this.#join({ signal });
           const isTaken = this.#drops < manyDrops;
-          if (!link || isTaken) wait = retry.first;
+          if (!link || isTaken) failures = 0;
           if (link) tasks.spawn((signal) => this.#serve(link, { signal }));
           if (link && isTaken) continue;
         } else {
@@ -112,10 +114,10 @@ export class KonnectivityAgent {
         if (signal.aborted) break;
         // What is wrong here from the beginning does not mend itself.
         if (!this.#hasJoined && isPosternError(error, "config")) throw error;
-        log.warn("server.unreachable", { reason: describe(error), retry_ms: Math.round(wait) });
+        log.warn("server.unreachable", { reason: describe(error), retry_ms: Math.round(wait()) });
       }
-      await pause(clock, wait * (1 + 0.1 * random()), { signal }).catch(() => {});
-      wait = Math.min(retry.most, wait * 1.5);
+      await pause(clock, wait() * (1 + 0.1 * random()), { signal }).catch(() => {});
+      failures++;
     }
     signal.throwIfAborted();
   }
@@ -198,8 +200,7 @@ export class KonnectivityAgent {
   ): Promise<void> {
     const { log, clock, retry } = this.#options;
     const began = clock.now();
-    const stop = () => connection.abort(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
+    using _stop = whenAborted(signal, () => connection.abort(signal.reason));
     try {
       // That it failed is told by its end.
       const watching = connection.keepAlive({ ...pulse, signal }).catch(() => {});
@@ -211,7 +212,6 @@ export class KonnectivityAgent {
       if (signal.aborted) log.info("server.left", { server: serverId });
       else log.warn("server.lost", { server: serverId, reason: describe(error) });
     } finally {
-      signal.removeEventListener("abort", stop);
       this.#links.delete(serverId);
       this.#drops = clock.now() - began < retry.first ? this.#drops + 1 : 0;
       connection.abort();

@@ -1,4 +1,4 @@
-import type { Clock, Conn, Log } from "../../core/mod.ts";
+import { type Clock, type Conn, type Log, whenAborted } from "../../core/mod.ts";
 import { describe, isPosternError } from "../../words/mod.ts";
 import { grpcAnswer, grpcRefusal, GrpcStream, Http2Connection, type Http2Exchange } from "../../mux/mod.ts";
 import { isMarked, type PacketCount, PacketStream, posternMark } from "../packet_stream.ts";
@@ -38,12 +38,10 @@ export async function serveAgent(
       serving.add(served);
     },
   });
-  const stop = () => connection.abort(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
+  using _stop = whenAborted(signal, () => connection.abort(signal.reason));
   try {
     await Promise.race([connection.ended, watch(connection, deps, signal)]);
   } finally {
-    signal.removeEventListener("abort", stop);
     connection.abort(signal.aborted ? signal.reason : undefined);
     await Promise.all(serving);
   }

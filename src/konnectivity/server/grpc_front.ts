@@ -1,5 +1,5 @@
 import { asPosternError, describe } from "../../words/mod.ts";
-import { type Conn, relay } from "../../core/mod.ts";
+import { type Conn, relay, whenAborted } from "../../core/mod.ts";
 import { grpcAnswer, grpcRefusal, GrpcStream, Http2Connection, type Http2Exchange } from "../../mux/mod.ts";
 import { isMarked, type PacketCount, PacketStream, posternMark } from "../packet_stream.ts";
 import { PacketAnswerer } from "../packet_answerer.ts";
@@ -32,19 +32,14 @@ export async function serveGrpcFront(
       serving.add(served);
     },
   });
-  const stop = () => connection.abort(signal.reason);
-  const drain = () => void connection.drain({ signal }).catch(() => {});
-  signal.addEventListener("abort", stop, { once: true });
-  draining?.addEventListener("abort", drain, { once: true });
-  if (draining?.aborted) drain();
+  using _stop = whenAborted(signal, () => connection.abort(signal.reason));
+  using _drain = draining && whenAborted(draining, () => void connection.drain({ signal }).catch(() => {}));
   // That it failed is told by its end.
   const watching = every && connection.keepAlive({ every, deadAfter, signal }).catch(() => {});
   try {
     await connection.ended;
     await watching;
   } finally {
-    signal.removeEventListener("abort", stop);
-    draining?.removeEventListener("abort", drain);
     await Promise.all(serving);
   }
 }

@@ -1,3 +1,5 @@
+import { backoff } from "../../core/mod.ts";
+
 /** How often a request is tried again after a server in trouble, and how long that may take each time, in ms. */
 const mostAttempts = 3;
 const longestDelay = 10_000;
@@ -21,5 +23,5 @@ export function retryDelay({ status, retryAfter, attempt, random }: RetryQuestio
     return asked > longestDelay ? undefined : asked + random() * firstDelay;
   }
   // A 500 without a word of trying again is an answer more often than an accident.
-  return firstDelay * 2 ** attempt * (0.5 + random());
+  return backoff(attempt, { first: firstDelay }) * (0.5 + random());
 }

@@ -1,4 +1,4 @@
-import { type Clock, limitTime, pause, whenAborted } from "../../core/mod.ts";
+import { backoff, type Clock, limitTime, pause, whenAborted } from "../../core/mod.ts";
 import { describe, isPosternError, PosternError } from "../../words/mod.ts";
 import type { WatchStatus } from "./cluster_view.ts";
 import type { KubeApi } from "./kube_api.ts";
@@ -110,7 +110,7 @@ export class KubeWatch {
           continue;
         }
       }
-      const ms = Math.min(longestPause, firstPause * 2 ** Math.max(0, failures - 1));
+      const ms = backoff(Math.max(0, failures - 1), { first: firstPause, most: longestPause });
       await this.#pause(Math.max(this.#asked, ms * (0.5 + this.#parts.random())), signal);
       this.#asked = 0;
     }
@@ -262,14 +262,10 @@ export class KubeWatch {
   }
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
-    const own = new AbortController();
-    using _stop = whenAborted(signal, () => own.abort(signal.reason));
-    const hurried = new Error("somebody waits");
-    this.#hurry = () => own.abort(hurried);
+    const { promise: until, resolve } = Promise.withResolvers<void>();
+    this.#hurry = resolve;
     try {
-      await pause(this.#parts.clock, ms, { signal: own.signal });
-    } catch (error) {
-      if (error !== hurried) throw error;
+      await pause(this.#parts.clock, ms, { signal, until });
     } finally {
       this.#hurry = undefined;
     }

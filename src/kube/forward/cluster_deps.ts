@@ -19,6 +19,4 @@ export interface ClusterDeps {
   readonly isOwnListener?: ((target: Target) => boolean) | undefined;
   /** The directory of what is learned of clusters; nothing is stored where it is absent. */
   readonly learned?: string | undefined;
-  /** Dials through the proxy that a kubeconfig names, which is itself reached by `dialer`. */
-  readonly through: (url: string, options: { readonly name: string; readonly dialer: Dialer }) => Dialer;
 }

@@ -1,5 +1,4 @@
 import type { ClusterView, ServiceRecord } from "../api/cluster_view.ts";
-import { findPlaces } from "../services/service_targets.ts";
 import type { KubeApi } from "../api/kube_api.ts";
 import { parseServiceName, type ServiceNameOptions } from "../services/service_names.ts";
 import { placesOf, type PodPlace } from "../services/service_ports.ts";
@@ -11,6 +10,7 @@ import { ClusterTries } from "./cluster_tries.ts";
 import type { HalfClose } from "./forward_api.ts";
 import { ForwardPool } from "./forward_pool.ts";
 import type { LearnedStore } from "./learned_store.ts";
+import { UseCount } from "./use_count.ts";
 
 export interface ClusterLinkOptions {
   readonly clock: Clock;
@@ -39,8 +39,8 @@ export class ClusterLink implements AsyncDisposable {
   readonly table: ClusterTable;
   readonly #options: ClusterLinkOptions;
   readonly #ended = new AbortController();
-  /** How many ways into it are being looked for. */
-  #looking = 0;
+  /** The dials under way. */
+  readonly #uses = new UseCount();
 
   constructor(options: ClusterLinkOptions) {
     const { api, view, clock, log, halfClose, names: { namespace }, podNetworks = [] } = options;
@@ -66,7 +66,7 @@ export class ClusterLink implements AsyncDisposable {
 
   /** Whether anything goes through it, or is about to. */
   get isInUse(): boolean {
-    return this.#looking > 0 || this.forwards.status().streams > 0;
+    return !this.#uses.isZero || this.forwards.status().streams > 0;
   }
 
   /** Holds the namespace of names without one, as the first dial does. */
@@ -76,25 +76,21 @@ export class ClusterLink implements AsyncDisposable {
   }
 
   /** Connects to what a host, without its context, and a port mean in this cluster. */
-  dial(target: Target, options: DialOptions): Promise<Conn> {
-    return this.#inUse(() => this.#dial(target, options));
-  }
-
-  async #dial(target: Target, options: DialOptions): Promise<Conn> {
-    const { names, view, outside } = this.#options;
-    const cluster = this.api.name;
+  async dial(target: Target, options: DialOptions): Promise<Conn> {
+    using _use = this.#uses.begin();
+    const { clock, log, names, random, outside } = this.#options;
+    const { api, view, forwards } = this;
+    const cluster = api.name;
     const { signal, onStep } = options;
     const name = parseServiceName(target.host, names);
     if (!name) throw noSuchName(target, cluster);
-    this.api.allowSignIn();
-    const find = () =>
-      findPlaces(name, target.port, {
-        view,
-        cluster,
-        namespace: names.namespace,
-        signal: this.#ended.signal,
-      });
-    const found = await findPlaces(name, target.port, { view, cluster, namespace: names.namespace, signal });
+    api.allowSignIn();
+    const tries = new ClusterTries({ target, name }, {
+      ...{ clock, log, api, view, forwards, random, uses: this.#uses },
+      namespace: names.namespace,
+      ended: this.#ended.signal,
+    });
+    const found = await tries.find(signal);
     if ("externalName" in found) {
       const { namespace, name: service } = found.service;
       const what =
@@ -108,22 +104,7 @@ export class ClusterLink implements AsyncDisposable {
       });
     }
     onStep?.(foundText(found, cluster));
-    const tries = new ClusterTries(target, {
-      ...this.#options,
-      find,
-      ended: this.#ended.signal,
-      inUse: (work) => this.#inUse(work),
-    });
-    return await tries.open(found.places, this.forwards, options);
-  }
-
-  async #inUse<T>(work: () => Promise<T>): Promise<T> {
-    this.#looking++;
-    try {
-      return await work();
-    } finally {
-      this.#looking--;
-    }
+    return await tries.open(found.places, options);
   }
 
   /** Where a target would end, by what is held now: nobody is asked. */

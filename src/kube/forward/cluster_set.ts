@@ -1,26 +1,17 @@
 import { findContext } from "../config/context_names.ts";
 import type { KubeConfig } from "../api/kube_config.ts";
-import type { KubeContext } from "../api/kube_context.ts";
 import type { Clock, Conn, DialOptions } from "../../core/mod.ts";
 import { formatTarget, PosternError, type Target } from "../../words/mod.ts";
 import type { KubernetesSettings } from "./kubernetes_settings.ts";
 import type { ClusterLink } from "./cluster_link.ts";
-
-/** What names mean in one context. */
-export interface ContextUse {
-  readonly context: KubeContext;
-  readonly namespace: string;
-  /** Absent where several contexts share one: it was taken off with the context's name. */
-  readonly suffix?: string | undefined;
-}
+import type { ClusterLinks } from "./cluster_links.ts";
 
 export interface ClusterSetOptions {
   readonly settings: KubernetesSettings;
   readonly clock: Clock;
   /** What the kubeconfig says now. */
   readonly config: KubeConfig;
-  /** Makes what a context is used by; dials nothing. */
-  readonly link: (use: ContextUse) => ClusterLink;
+  readonly links: Pick<ClusterLinks, "make">;
 }
 
 interface Held {
@@ -119,7 +110,7 @@ export class ClusterSet implements AsyncDisposable {
     if (held) return held.link;
     const { settings } = this.#options;
     const context = this.#config.context(name);
-    const link = this.#options.link({
+    const link = this.#options.links.make({
       context,
       namespace: settings.namespace ?? context.namespace,
       ...(settings.contexts === undefined && { suffix: settings.suffix }),

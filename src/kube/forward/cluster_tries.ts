@@ -1,5 +1,6 @@
 import type { ClusterView } from "../api/cluster_view.ts";
-import type { findPlaces } from "../services/service_targets.ts";
+import { type ClusterPlaces, findPlaces } from "../services/service_targets.ts";
+import type { ClusterName } from "../services/service_names.ts";
 import type { KubeApi } from "../api/kube_api.ts";
 import type { PodPlace } from "../services/service_ports.ts";
 import { type Clock, type Conn, type DialOptions, type Log, pause } from "../../core/mod.ts";
@@ -8,24 +9,27 @@ import { podName } from "./forward_api.ts";
 import { neverReachedPod } from "./forward_failure.ts";
 import type { ForwardPool } from "./forward_pool.ts";
 import { RetriedConn } from "./retried_conn.ts";
+import type { UseCount } from "./use_count.ts";
 
 export interface ClusterTriesParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly api: Pick<KubeApi, "name">;
   readonly view: ClusterView;
+  readonly forwards: ForwardPool;
+  /** The namespace of names without one. */
+  readonly namespace: string;
   /** From 0 up to 1, for the choice between endpoints. */
-  readonly random?: () => number;
-  /** Looks again. */
-  readonly find: () => ReturnType<typeof findPlaces>;
+  readonly random?: (() => number) | undefined;
   readonly ended: AbortSignal;
   /** Keeps the cluster while something is looked for. */
-  readonly inUse: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly uses: UseCount;
 }
 
 /** The attempts of one dial: a pod that refuses or is gone is followed by another one, so many times each. */
 export class ClusterTries {
   readonly #target: Target;
+  readonly #name: ClusterName;
   readonly #parts: ClusterTriesParts;
   readonly #tried = new Set<string>();
   /** Pods that a session called gone, which may be older than they are: each is asked once more, in a new session. */
@@ -34,13 +38,23 @@ export class ClusterTries {
   #last: PodPlace | undefined;
   readonly #left = { refused: 2, vanished: 8 };
 
-  constructor(target: Target, parts: ClusterTriesParts) {
+  constructor(
+    { target, name }: { readonly target: Target; readonly name: ClusterName },
+    parts: ClusterTriesParts,
+  ) {
     this.#target = target;
+    this.#name = name;
     this.#parts = parts;
   }
 
-  async open(places: readonly PodPlace[], forwards: ForwardPool, options: DialOptions): Promise<Conn> {
-    const { onStep, signal } = options;
+  /** Where the name leads now. */
+  find(signal: AbortSignal): Promise<ClusterPlaces> {
+    const { view, api, namespace } = this.#parts;
+    return findPlaces(this.#name, this.#target.port, { view, cluster: api.name, namespace, signal });
+  }
+
+  async open(places: readonly PodPlace[], { onStep, signal }: DialOptions): Promise<Conn> {
+    const { forwards } = this.#parts;
     let next: PodPlace | undefined = this.#choose(places);
     while (true) {
       if (!next) {
@@ -54,8 +68,7 @@ export class ClusterTries {
         onStep?.(`forwards to port ${place.port} of the pod ${podName(place)}`);
         return new RetriedConn({
           first,
-          next: (error, { signal }) =>
-            this.#parts.inUse(() => this.#following(error, this.#last ?? place, { forwards, signal })),
+          next: (error, { signal }) => this.#following(error, this.#last ?? place, signal),
         });
       } catch (error) {
         if (signal.aborted) throw error;
@@ -69,9 +82,11 @@ export class ClusterTries {
   async #following(
     error: unknown,
     failed: PodPlace,
-    { forwards, signal: wanted }: { readonly forwards: ForwardPool; readonly signal: AbortSignal },
+    wanted: AbortSignal,
   ): Promise<Conn | undefined> {
-    const signal = AbortSignal.any([this.#parts.ended, wanted]);
+    const { forwards, uses, ended } = this.#parts;
+    using _use = uses.begin();
+    const signal = AbortSignal.any([ended, wanted]);
     let place: PodPlace | undefined = failed;
     let reason = error;
     const isDoubtful = neverReachedPod(error) === "vanished" && !this.#doubted.has(textOf(failed));
@@ -123,13 +138,7 @@ export class ClusterTries {
       if (next || !hasVanished || clock.now() >= end) return next;
       const { promise, resolve } = Promise.withResolvers<void>();
       using _changed = view.onChange(resolve);
-      const waiting = new AbortController();
-      await Promise.race([
-        promise,
-        pause(clock, Math.max(1, end - clock.now()), { signal: AbortSignal.any([signal, waiting.signal]) })
-          .catch(() => signal.throwIfAborted()),
-      ]);
-      waiting.abort();
+      await pause(clock, Math.max(1, end - clock.now()), { signal, until: promise });
     }
   }
 
@@ -147,7 +156,7 @@ export class ClusterTries {
 
   async #look(): Promise<readonly PodPlace[]> {
     try {
-      const found = await this.#parts.find();
+      const found = await this.find(this.#parts.ended);
       return "places" in found ? found.places : [];
     } catch (error) {
       // There is none now, which the first failure says better.

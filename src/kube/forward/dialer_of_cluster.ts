@@ -1,3 +1,4 @@
+import { dialerThroughProxy } from "../../http/mod.ts";
 import type { Dialer } from "../../world/mod.ts";
 import { formatTarget, PosternError, type Target } from "../../words/mod.ts";
 import type { ClusterDeps } from "./cluster_deps.ts";
@@ -10,7 +11,7 @@ import type { ClusterDeps } from "./cluster_deps.ts";
 export function dialerOfCluster(proxy: URL | undefined, deps: ClusterDeps): Dialer {
   const { via, dialer, name } = deps;
   if (!proxy) return dialer;
-  const through = deps.through(proxy.href, { name: `the proxy-url of ${name}`, dialer });
+  const through = dialerThroughProxy(proxy.href, { name: `the proxy-url of ${name}`, world: deps, dialer });
   // Where the door listens may change while the cluster is in use.
   return (target, options) => {
     if (!isOwn(proxy, deps)) return through(target, options);

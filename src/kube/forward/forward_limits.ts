@@ -1,3 +1,5 @@
+import type { PulseTimes } from "../../mux/mod.ts";
+
 /** What bounds the sessions of a pool. Times in milliseconds. */
 export interface ForwardLimits {
   /** Without a byte, after something was said, until the server is asked. */
@@ -20,6 +22,11 @@ export interface ForwardLimits {
   readonly streams: number;
   /** Connections for one pod where each forward has its own. */
   readonly connections: number;
+}
+
+/** After a sleep, as often as there is one, the answer to the last question may not have been heard. */
+export function pulseTimes({ quiet, patience, keepalive }: ForwardLimits): PulseTimes {
+  return { quiet, patience, keepalive, stall: quiet, repeats: Infinity };
 }
 
 /** What is usual. */

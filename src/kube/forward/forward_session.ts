@@ -1,4 +1,5 @@
 import { type Clock, type Conn, limitTime } from "../../core/mod.ts";
+import { Pulse, type PulseTimes } from "../../mux/mod.ts";
 import { describe, PosternError } from "../../words/mod.ts";
 import type { SpdyEffect, SpdySession } from "../../wire/mod.ts";
 import { type HalfClose, podName, type PodPort } from "./forward_api.ts";
@@ -7,10 +8,17 @@ import { type ForwardFraming, plainFraming, WebSocketFraming } from "./forward_f
 import { ForwardLanes } from "./forward_lanes.ts";
 import { ForwardOutput } from "./forward_output.ts";
 import { ForwardPair } from "./forward_pair.ts";
-import { ForwardPulse } from "./forward_pulse.ts";
 import { ForwardStream } from "./forward_stream.ts";
 
-export interface ForwardSessionOptions {
+/** What a session tells. */
+export interface SessionHandlers {
+  /** Called when the number of its streams falls, or when it can or cannot take more. */
+  readonly onChange: () => void;
+  /** Called once when it is over, with the error where it broke, and how many forwards it carried. */
+  readonly onOver: (error: unknown, carried: number) => void;
+}
+
+export interface ForwardSessionOptions extends SessionHandlers {
   readonly clock: Clock;
   readonly pod: Pick<PodPort, "namespace" | "pod">;
   /** New, for this connection. */
@@ -18,12 +26,7 @@ export interface ForwardSessionOptions {
   /** Whether SPDY goes in the messages of a WebSocket. */
   readonly isWebSocket: boolean;
   readonly halfClose: HalfClose;
-  /** Milliseconds; see `ForwardPulse`. */
-  readonly pulse: { readonly quiet: number; readonly patience: number; readonly keepalive: number };
-  /** Told when the number of its streams falls, or when it can or cannot take more. */
-  readonly onChange: () => void;
-  /** Told once that it is over, with the error where it broke, and how many forwards it carried. */
-  readonly onOver: (error: unknown, carried: number) => void;
+  readonly pulse: PulseTimes;
 }
 
 /**
@@ -37,7 +40,7 @@ export class ForwardSession implements AsyncDisposable {
   readonly #spdy: SpdySession;
   readonly #framing: ForwardFraming;
   readonly #output: ForwardOutput;
-  readonly #pulse: ForwardPulse;
+  readonly #pulse: Pulse;
   readonly #crowd: ForwardCrowd;
   readonly #lanes: ForwardLanes;
   /** By the numbers of both streams. */
@@ -65,7 +68,7 @@ export class ForwardSession implements AsyncDisposable {
       isWebSocket,
       onFailure: (error) => this.#break(error),
     });
-    this.#pulse = new ForwardPulse({
+    this.#pulse = new Pulse({
       clock,
       ...options.pulse,
       ask: () => this.#lanes.ping(),
@@ -96,6 +99,7 @@ export class ForwardSession implements AsyncDisposable {
         else onChange();
       },
     });
+    this.#pulse.start();
     this.#reading = this.#read();
   }
 

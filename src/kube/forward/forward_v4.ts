@@ -1,15 +1,15 @@
 import type { Clock, Conn } from "../../core/mod.ts";
+import { Pulse, type PulseTimes } from "../../mux/mod.ts";
 import { describe, PosternError } from "../../words/mod.ts";
 import { PortForwardV4, v4Data, webSocket } from "../../wire/mod.ts";
 import { podName, type PodPort } from "./forward_api.ts";
 import { forwardFailure } from "./forward_failure.ts";
-import { ForwardPulse } from "./forward_pulse.ts";
 import { ForwardStream } from "./forward_stream.ts";
 
 export interface ForwardV4Options {
   readonly clock: Clock;
   readonly target: PodPort;
-  readonly pulse: { readonly quiet: number; readonly patience: number; readonly keepalive: number };
+  readonly pulse: PulseTimes;
   readonly onOver: () => void;
 }
 
@@ -23,7 +23,7 @@ export class ForwardV4 {
   readonly #options: ForwardV4Options;
   readonly #webSocket = new webSocket.WebSocketReader("client");
   readonly #forward = new PortForwardV4();
-  readonly #pulse: ForwardPulse;
+  readonly #pulse: Pulse;
   #said = "";
   #writing: Promise<void> = Promise.resolve();
   #waiting = 0;
@@ -42,12 +42,13 @@ export class ForwardV4 {
       onTaken: () => this.#resume?.(),
       onOver: () => this.#over(undefined),
     }, { peer: `${podName(target)}:${target.port}`, carriesHalfClose: false });
-    this.#pulse = new ForwardPulse({
+    this.#pulse = new Pulse({
       clock,
       ...options.pulse,
       ask: () => this.#write(webSocket.clientFrame(webSocket.opcodes.ping, 0, () => {})),
       onDead: (silence) => this.#fail(new Error(`nothing was heard for ${Math.round(silence / 1000)} s`)),
     });
+    this.#pulse.start();
     this.#read();
   }
 

@@ -1,29 +1,22 @@
 import { type Clock, type Conn, unlessAborted } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
+import type { PodPort } from "./forward_api.ts";
 import type { OpenedForm } from "./forward_forms.ts";
 import type { ForwardLimits } from "./forward_limits.ts";
+import type { ForwardOpener } from "./forward_opener.ts";
 import type { ForwardSession } from "./forward_session.ts";
 
 export interface PodForwardsOptions {
   readonly clock: Clock;
   readonly limits: ForwardLimits;
-  /** Whether each forward has a connection of its own. */
-  readonly isSingle: () => boolean;
-  /** A new connection; where each forward has its own, it is for that port. */
-  readonly connect: (port: number) => Promise<OpenedForm>;
-  readonly makeSession: (opened: OpenedForm, handlers: SessionHandlers) => ForwardSession;
-  readonly makeSingle: (opened: OpenedForm, port: number, onOver: () => void) => Conn;
+  readonly pod: Pick<PodPort, "namespace" | "pod">;
+  readonly opener: Pick<ForwardOpener, "connect" | "form" | "session" | "single">;
   /** Sessions of all pods that carry nothing, the one that has done so for longest first. */
   readonly idle: Set<ForwardSession>;
   /** Told when nothing is left of it. */
   readonly onEmpty: () => void;
   /** Told of a session that broke while it carried forwards. */
   readonly onBroken: (error: unknown) => void;
-}
-
-export interface SessionHandlers {
-  readonly onChange: () => void;
-  readonly onOver: (error: unknown, carried: number) => void;
 }
 
 /**
@@ -113,8 +106,9 @@ export class PodForwards implements AsyncDisposable {
 
   /** Waits until there may be a session; or a connection for this forward alone. */
   async #openFor(port: number, signal: AbortSignal): Promise<Conn | undefined> {
-    const { limits, isSingle } = this.#options;
-    if (isSingle()) {
+    const { limits, opener } = this.#options;
+    // Each forward has a connection of its own.
+    if (opener.form === "v4") {
       if (this.#singles >= limits.connections) return await this.#untilChanged(signal);
       return this.#unlessGivenUp(await this.#openSingle(port), signal);
     }
@@ -147,13 +141,14 @@ export class PodForwards implements AsyncDisposable {
   }
 
   async #connect(port: number): Promise<Conn | undefined> {
-    const opened = await this.#options.connect(port);
+    const { opener, pod } = this.#options;
+    const opened = await opener.connect({ ...pod, port });
     if (this.#isClosed) {
       opened.conn.abort();
       return undefined;
     }
     if (opened.form === "v4") return this.#addSingle(opened, port);
-    const session: ForwardSession = this.#options.makeSession(opened, {
+    const session: ForwardSession = opener.session(opened, pod, {
       onChange: () => this.#onChange(session),
       onOver: (error, carried) => this.#onOver(session, error, carried),
     });
@@ -174,7 +169,8 @@ export class PodForwards implements AsyncDisposable {
 
   #addSingle(opened: OpenedForm, port: number): Conn {
     this.#singles++;
-    const conn = this.#options.makeSingle(opened, port, () => {
+    const { opener, pod } = this.#options;
+    const conn = opener.single(opened, { ...pod, port }, () => {
       this.#singles--;
       this.#single.delete(conn);
       this.#changed();

@@ -1,4 +1,4 @@
-import { type Conn, type Dialed, type Messages, relay } from "../../core/mod.ts";
+import { type Conn, type Dialed, type Messages, relay, whenAborted } from "../../core/mod.ts";
 import type { ListenerDeps } from "../listener.ts";
 
 export interface TunnelOptions {
@@ -24,14 +24,12 @@ export async function tunnel(
     if (early.length === 0) {
       await client.write(reply);
     } else {
-      const drop = () => target.abort(signal.reason);
-      signal.addEventListener("abort", drop, { once: true });
+      using _drop = whenAborted(signal, () => target.abort(signal.reason));
       const sent = target.write(early).catch((error) => {
         failed = "target_gone";
         throw error;
       });
-      await Promise.all([reply.length > 0 ? client.write(reply) : undefined, sent])
-        .finally(() => signal.removeEventListener("abort", drop));
+      await Promise.all([reply.length > 0 ? client.write(reply) : undefined, sent]);
       tally.up += early.length;
     }
   } catch (error) {

@@ -1,4 +1,4 @@
-import { type Clock, type FarTables, type Log, Tasks, whenAborted, within } from "../../core/mod.ts";
+import { backoff, type Clock, type FarTables, type Log, Tasks, whenAborted, within } from "../../core/mod.ts";
 import { describe, isPosternError, parseIp, PosternError, type Target } from "../../words/mod.ts";
 import type { TableState } from "../../control/mod.ts";
 import {
@@ -32,9 +32,10 @@ interface Followed {
   asking: { readonly ended: Promise<void>; readonly soon: Promise<void> } | undefined;
   isLate: boolean;
   failure: PosternError | undefined;
-  /** When the cluster may be asked again, and how long after the next failure it may. */
+  /** When the cluster may be asked again. */
   notBefore: number;
-  pause: number;
+  /** How often it has failed in a row. */
+  failures: number;
   retry: Disposable | undefined;
   /** When a target needed the table last. */
   wantedAt: number;
@@ -81,7 +82,7 @@ export class ClusterTables implements AsyncDisposable {
       const followed = kept ?? this.#new(name, tables);
       // A reload is a reason to ask again at once.
       followed.notBefore = -Infinity;
-      followed.pause = firstPause;
+      followed.failures = 0;
       followed.failure = undefined;
       return [followed];
     });
@@ -101,7 +102,7 @@ export class ClusterTables implements AsyncDisposable {
       isLate: false,
       failure: undefined,
       notBefore: -Infinity,
-      pause: firstPause,
+      failures: 0,
       retry: undefined,
       wantedAt: -Infinity,
     };
@@ -280,7 +281,7 @@ export class ClusterTables implements AsyncDisposable {
           (signal) => one.tables.follow({ signal, learns: this.#guards }),
         );
         one.failure = undefined;
-        one.pause = firstPause;
+        one.failures = 0;
       } catch (error) {
         if (signal.aborted) return;
         const failure = error instanceof PosternError ? error : undefined;
@@ -309,13 +310,13 @@ export class ClusterTables implements AsyncDisposable {
   #rest(one: Followed): void {
     const { clock } = this.#options;
     // A sign-in that goes on outlasts single requests: what it is for is asked again almost at once.
-    const pause = one.tables.signingInWith === undefined ? one.pause : whileSigningIn;
+    const pause = one.tables.signingInWith === undefined ? backoff(one.failures, pauses) : whileSigningIn;
     one.notBefore = clock.now() + pause;
     one.retry = clock.after(pause, () => {
       one.retry = undefined;
       if (clock.now() - one.wantedAt < wantedFor) this.#ask(one);
     });
-    one.pause = Math.min(longestPause, one.pause * 2);
+    one.failures++;
   }
 
   #gather(): void {
@@ -344,8 +345,7 @@ const patience = 6_000;
 /** How long it may take until a table is known, in ms. */
 const longest = 60_000;
 /** How long after a failure a cluster is asked again, in ms: twice as long after each further one. */
-const firstPause = 5_000;
-const longestPause = 60_000;
+const pauses = { first: 5_000, most: 60_000 };
 const whileSigningIn = 1_000;
 /** How long after the last target that needed a table a cluster is asked for it, in ms. */
 const wantedFor = 10 * 60_000;

@@ -1,4 +1,4 @@
-import { type Clock, type Log, pause, within } from "../../core/mod.ts";
+import { backoff, type Clock, type Log, pause, within } from "../../core/mod.ts";
 import { describe, isPosternError, PosternError } from "../../words/mod.ts";
 import type { Lease, Leases } from "../../kube/mod.ts";
 
@@ -50,7 +50,9 @@ export class ServerLease {
         failures++;
         log.warn("lease.failed", { lease: this.#name, reason: describe(error) });
       }
-      const wait = failures === 0 ? renewEvery : Math.min(renewEvery, firstPause * 2 ** (failures - 1));
+      const wait = failures === 0
+        ? renewEvery
+        : backoff(failures - 1, { first: firstPause, most: renewEvery });
       await pause(clock, wait * (1 + 0.04 * random()), { signal });
     }
   }

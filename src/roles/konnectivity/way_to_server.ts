@@ -2,7 +2,6 @@ import type { Transport } from "../../core/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { ClusterProxy, Direct } from "../../transports/mod.ts";
 import { openClusterOfProgram } from "../cluster_of_program.ts";
-import { noProxy } from "../../plan/mod.ts";
 
 /** Whose accepted Proxy leads to the server: the cluster of a kubeconfig, or the one it runs in. */
 export interface ClusterProxyChoice {
@@ -16,7 +15,7 @@ export async function wayToServer(choice: ClusterProxyChoice | undefined, world:
   if (!choice) return direct;
   const cluster = await openClusterOfProgram(choice.kubeconfig, world);
   const proxy = new ClusterProxy({
-    ...{ name: "the cluster's proxy", network, files, clock, noProxy },
+    ...{ name: "the cluster's proxy", network, files, clock },
     dialer: (target, options) => direct.dial(target, options),
     api: () => Promise.resolve(cluster.api),
   });

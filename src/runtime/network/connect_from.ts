@@ -1,4 +1,4 @@
-import { type Conn, DuplexConn } from "../../core/mod.ts";
+import { type Conn, DuplexConn, whenAborted } from "../../core/mod.ts";
 import { formatTarget, type Target } from "../../words/mod.ts";
 import { socketError } from "./socket_error.ts";
 
@@ -14,8 +14,7 @@ export async function connectFrom(
   signal.throwIfAborted();
   const socket = connect({ host, port, localAddress: local, allowHalfOpen: true, noDelay: true });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const stop = () => reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
+  using _stop = whenAborted(signal, () => reject(signal.reason));
   socket.once("connect", resolve).once("error", reject);
   try {
     await promise;
@@ -24,7 +23,6 @@ export async function connectFrom(
     if (signal.aborted) throw signal.reason;
     throw socketError(error, `${what} from ${local}`);
   } finally {
-    signal.removeEventListener("abort", stop);
     socket.off("error", reject);
   }
   const { localAddress: from = local, localPort = 0 } = socket;

@@ -1,4 +1,4 @@
-import { type Clock, type Conn, StreamedConn } from "../../core/mod.ts";
+import { type Clock, type Conn, StreamedConn, whenAborted } from "../../core/mod.ts";
 import type { EndedProgram, PipedProgram, PipeOptions } from "../../world/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import { ProgramEnd } from "./program_end.ts";
@@ -34,9 +34,8 @@ export async function pipeProgram(
     ended,
     end: (reason) => ending.abort(reason),
   });
-  const stop = () => conn.abort(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  void ended.then(() => signal.removeEventListener("abort", stop));
+  const ear = whenAborted(signal, () => conn.abort(signal.reason));
+  void ended.then(() => ear[Symbol.dispose]());
   return await Promise.resolve({ conn, ended });
 }
 

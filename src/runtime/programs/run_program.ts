@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/mod.ts";
+import { type Clock, whenAborted } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import type { RunOptions, RunResult } from "../../world/mod.ts";
 import { ProgramEnd } from "./program_end.ts";
@@ -23,8 +23,7 @@ export async function runProgram(
   });
   const ending = new AbortController();
   const stop = (reason: unknown) => ending.abort(reason);
-  const pass = () => stop(signal.reason);
-  signal.addEventListener("abort", pass, { once: true });
+  using _pass = whenAborted(signal, () => stop(signal.reason));
   const collect = (stream: ReadableStream<Uint8Array>) =>
     collectText(stream, { signal: ending.signal, limit }).catch((error) => {
       stop(error);
@@ -47,7 +46,6 @@ export async function runProgram(
     // Nobody may outlive us unseen, not even after a failure.
     await child.status;
     killing[Symbol.dispose]();
-    signal.removeEventListener("abort", pass);
   }
 }
 
@@ -71,9 +69,7 @@ async function collectText(
   { signal, limit }: { signal: AbortSignal; limit: number },
 ): Promise<string> {
   const reader = stream.getReader();
-  const stop = () => void reader.cancel(signal.reason);
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
+  using _stop = whenAborted(signal, () => void reader.cancel(signal.reason));
   const decoder = new TextDecoder();
   let text = "";
   let length = 0;
@@ -88,7 +84,6 @@ async function collectText(
       text += decoder.decode(value, { stream: true });
     }
   } finally {
-    signal.removeEventListener("abort", stop);
     // After the end this does nothing; before it, it closes our end of the pipe.
     await reader.cancel();
   }

@@ -1,4 +1,4 @@
-import { type Clock, type Conn, type DialOptions, StreamedConn } from "../../core/mod.ts";
+import { type Clock, type Conn, type DialOptions, StreamedConn, whenAborted } from "../../core/mod.ts";
 import type { EndedProgram, PipedProgram, Process } from "../../world/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import { foreignText } from "../sign_in/foreign_text.ts";
@@ -20,22 +20,17 @@ export async function runProxyCommand(
   const shell = process.env("SHELL") || "/bin/sh";
   // Whoever gives up the dial ends the command; once it is done, the command lives as long as the connection.
   const own = new AbortController();
-  const pass = () => own.abort(signal.reason);
   signal.throwIfAborted();
-  signal.addEventListener("abort", pass, { once: true });
+  using _pass = whenAborted(signal, () => own.abort(signal.reason));
+  const program = await process.pipe([shell, "-c", `exec ${command}`], { signal: own.signal });
+  const conn = new CommandConn(program, command);
   try {
-    const program = await process.pipe([shell, "-c", `exec ${command}`], { signal: own.signal });
-    const conn = new CommandConn(program, command);
-    try {
-      await begunOr(conn, clock);
-      own.signal.throwIfAborted();
-      return conn;
-    } catch (error) {
-      await conn[Symbol.asyncDispose]();
-      throw own.signal.aborted ? own.signal.reason : error;
-    }
-  } finally {
-    signal.removeEventListener("abort", pass);
+    await begunOr(conn, clock);
+    own.signal.throwIfAborted();
+    return conn;
+  } catch (error) {
+    await conn[Symbol.asyncDispose]();
+    throw own.signal.aborted ? own.signal.reason : error;
   }
 }
 

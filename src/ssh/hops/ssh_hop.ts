@@ -1,4 +1,5 @@
 import {
+  backoff,
   type Clock,
   type Conn,
   Deadlines,
@@ -7,6 +8,7 @@ import {
   type Log,
   pause,
   Tasks,
+  unlessAborted,
 } from "../../core/mod.ts";
 import {
   describe,
@@ -184,11 +186,7 @@ export class SshHop implements AsyncDisposable {
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#tasks.signal.aborted) return Promise.reject(this.#tasks.signal.reason);
     const attempt = this.#attempt ??= this.#startAttempt(onStep);
-    const { promise, resolve, reject } = Promise.withResolvers<HopSession>();
-    const stop = () => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-    attempt.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-    return promise;
+    return unlessAborted(attempt, signal);
   }
 
   #startAttempt(onStep: DialOptions["onStep"]): Promise<HopSession> {
@@ -249,9 +247,8 @@ export class SshHop implements AsyncDisposable {
     this.#isRebuilding = true;
     const { clock } = this.#deps;
     try {
-      const first = this.#lostSoon < 2 ? 0 : firstWait * 2 ** Math.min(10, this.#lostSoon - 2);
-      for (let wait = Math.min(longestWait, first); !this.#usable(); wait = longer(wait)) {
-        if (wait > 0) await pause(clock, wait, { signal });
+      for (let again = Math.max(-1, this.#lostSoon - 2); !this.#usable(); again++) {
+        if (again >= 0) await pause(clock, backoff(again, waits), { signal });
         if (clock.now() - this.#usedAt > inUse) return;
         try {
           await this.#connected({ signal });
@@ -307,9 +304,4 @@ const inUse = 5 * 60_000;
 const spareTime = 60_000;
 /** Who loses a session that lived as long connects again at once. */
 const longLife = 30_000;
-const firstWait = 250;
-const longestWait = 30_000;
-
-function longer(wait: number): number {
-  return Math.min(longestWait, Math.max(firstWait, wait * 2));
-}
+const waits = { first: 250, most: 30_000 };

@@ -1,4 +1,4 @@
-import { type Clock, type Conn, type Decode, Messages, within } from "../../core/mod.ts";
+import { type Clock, type Conn, type Decode, Messages, whenAborted, within } from "../../core/mod.ts";
 import type { Network } from "../../world/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import { SshReader, SshWriter } from "../session/ssh_writer.ts";
@@ -72,16 +72,11 @@ export class SshAgent {
 
   async #ask(message: Uint8Array, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
     await using conn = await this.#connect(signal);
-    const drop = () => conn.abort(signal.reason);
-    signal.addEventListener("abort", drop, { once: true });
-    try {
-      await conn.write(new SshWriter().string(message).bytes());
-      const answer = await new Messages(conn, { limit: mostBytes }).read(decodeMessage);
-      if (!answer) throw this.#nonsense("it closed the connection");
-      return answer;
-    } finally {
-      signal.removeEventListener("abort", drop);
-    }
+    using _drop = whenAborted(signal, () => conn.abort(signal.reason));
+    await conn.write(new SshWriter().string(message).bytes());
+    const answer = await new Messages(conn, { limit: mostBytes }).read(decodeMessage);
+    if (!answer) throw this.#nonsense("it closed the connection");
+    return answer;
   }
 
   async #connect(signal: AbortSignal): Promise<Conn> {

@@ -1,4 +1,4 @@
-import { type Clock, type Log, Messages, within } from "../../core/mod.ts";
+import { type Clock, type Log, Messages, whenAborted, within } from "../../core/mod.ts";
 import { describe, PosternError } from "../../words/mod.ts";
 import type { Files, Network, Process } from "../../world/mod.ts";
 import { sshMux } from "../../wire/mod.ts";
@@ -106,8 +106,7 @@ export class OpensshDirectory implements AsyncDisposable {
     try {
       await within({ clock, ms: patience, signal, error }, async (signal) => {
         await using conn = await network.connect({ path: socket }, { signal });
-        const stop = () => conn.abort(signal.reason);
-        signal.addEventListener("abort", stop, { once: true });
+        using _stop = whenAborted(signal, () => conn.abort(signal.reason));
         const messages = new Messages(conn);
         await conn.write(sshMux.encodeHello());
         await conn.write(sshMux.encodeRequest("terminate"));

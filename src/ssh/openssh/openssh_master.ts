@@ -1,4 +1,4 @@
-import { type Clock, type Conn, type Log, Messages, pause } from "../../core/mod.ts";
+import { backoff, type Clock, type Conn, type Log, Messages, pause, whenAborted } from "../../core/mod.ts";
 import type { EndedProgram, Files, Network, PipedProgram, Process } from "../../world/mod.ts";
 import { isPosternError, PosternError } from "../../words/mod.ts";
 import { sshMux } from "../../wire/mod.ts";
@@ -130,8 +130,7 @@ interface Waiting {
 async function controlOf(program: PipedProgram, waiting: Waiting): Promise<Conn> {
   const { target, signal } = waiting;
   const own = new AbortController();
-  const pass = () => own.abort(signal.reason);
-  signal.addEventListener("abort", pass, { once: true });
+  using _pass = whenAborted(signal, () => own.abort(signal.reason));
   void program.ended.then((ended) => own.abort(signInFailure(target.alias, ended)));
   try {
     signal.throwIfAborted();
@@ -141,27 +140,24 @@ async function controlOf(program: PipedProgram, waiting: Waiting): Promise<Conn>
     });
   } catch (error) {
     // A socket that broke says less than the program that ended.
-    if (!own.signal.aborted) await endedSoon(program, waiting.deps.clock);
+    if (!own.signal.aborted) await pause(waiting.deps.clock, 300, { until: program.ended });
     throw own.signal.aborted ? own.signal.reason : error;
-  } finally {
-    signal.removeEventListener("abort", pass);
   }
 }
 
 async function connected({ socket, deps: { network, clock }, signal }: Waiting): Promise<Conn> {
-  for (let wait = 5;; wait = Math.min(25, wait * 1.5)) {
+  for (let tries = 0;; tries++) {
     try {
       return await network.connect({ path: socket }, { signal });
     } catch (error) {
       if (!isPosternError(error, "refused")) throw error;
     }
-    await pause(clock, wait, { signal });
+    await pause(clock, backoff(tries, { first: 5, most: 25, factor: 1.5 }), { signal });
   }
 }
 
 async function proxied(conn: Conn, { target: { alias }, signal }: Waiting): Promise<Conn> {
-  const stop = () => conn.abort(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
+  using _stop = whenAborted(signal, () => conn.abort(signal.reason));
   try {
     const messages = new Messages(conn);
     await conn.write(sshMux.encodeHello());
@@ -177,17 +173,5 @@ async function proxied(conn: Conn, { target: { alias }, signal }: Waiting): Prom
   } catch (error) {
     await conn[Symbol.asyncDispose]();
     throw error;
-  } finally {
-    signal.removeEventListener("abort", stop);
   }
-}
-
-function endedSoon({ ended }: PipedProgram, clock: Clock): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = clock.after(300, resolve);
-  void ended.then(() => {
-    timer[Symbol.dispose]();
-    resolve();
-  });
-  return promise;
 }

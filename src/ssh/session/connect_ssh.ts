@@ -1,4 +1,4 @@
-import type { Conn, DialOptions, Log } from "../../core/mod.ts";
+import { type Conn, type DialOptions, type Log, whenAborted } from "../../core/mod.ts";
 import { formatTarget, isPosternError, PosternError, type Target } from "../../words/mod.ts";
 import type { OpenSshSessionDeps } from "./open_ssh_session.ts";
 import { SshDeadline } from "./ssh_deadline.ts";
@@ -36,14 +36,9 @@ export async function connectSsh(way: SshWay, { signal, onStep }: DialOptions): 
     onStep?.(step);
   };
   const own = new AbortController();
-  const pass = () => own.abort(signal.reason);
-  signal.addEventListener("abort", pass, { once: true });
+  using _pass = whenAborted(signal, () => own.abort(signal.reason));
   using deadline = new SshDeadline(ms, { clock, onPassed: () => own.abort(tooSlow(host, ms, last)) });
-  try {
-    return await signedIn(way, { deadline, signal: own.signal, onStep: note });
-  } finally {
-    signal.removeEventListener("abort", pass);
-  }
+  return await signedIn(way, { deadline, signal: own.signal, onStep: note });
 }
 
 async function signedIn(

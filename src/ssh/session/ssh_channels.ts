@@ -85,7 +85,7 @@ export class SshChannels {
     this.#channels.clear();
     this.#open = 0;
     for (const entry of channels) {
-      if ("channel" in entry) entry.channel.onLost(error);
+      if ("channel" in entry) entry.channel.onFailure(error);
       else {
         entry.settled();
         entry.reject(error);

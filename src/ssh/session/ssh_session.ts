@@ -1,9 +1,10 @@
-import { type Clock, type Conn, GatheredOutput } from "../../core/mod.ts";
+import { type Clock, type Conn, GatheredOutput, whenAborted } from "../../core/mod.ts";
+import { Pulse } from "../../mux/mod.ts";
 import { PosternError, type Target } from "../../words/mod.ts";
 import { SshChannels } from "./ssh_channels.ts";
 import { type SshAlgorithms, SshEngine, type SshMessageHandlers } from "../hops/ssh_engine.ts";
 import { closedByServer, disconnected, lostConnection, protocolFailure } from "./ssh_session_failure.ts";
-import { SshPulse } from "./ssh_pulse.ts";
+import { RoundTrips } from "./round_trips.ts";
 import { type SignInLink, SshSignIn } from "../sign_in/ssh_sign_in.ts";
 
 export interface SshSessionOptions {
@@ -29,7 +30,8 @@ export class SshSession implements AsyncDisposable {
   readonly #conn: Conn;
   readonly #options: SshSessionOptions;
   readonly #output: GatheredOutput;
-  readonly #pulse: SshPulse;
+  readonly #pulse: Pulse;
+  readonly #roundTrips: RoundTrips;
   readonly #signIn: SshSignIn;
   readonly #end = Promise.withResolvers<void>();
   readonly #keysExchanged = Promise.withResolvers<void>();
@@ -54,11 +56,18 @@ export class SshSession implements AsyncDisposable {
       (method, message) => this.#speaking().sendSignIn(method, message),
       () => this.#speaking().sessionId,
     );
-    this.#pulse = new SshPulse({
+    this.#roundTrips = new RoundTrips(clock);
+    this.#pulse = new Pulse({
       clock,
       keepalive,
       deadAfter,
-      ask: () => this.#engine?.sendPing(),
+      // What a question has for its answer, also when we asked late: after a sleep the silence says nothing.
+      patience: Math.max(deadAfter - keepalive, keepalive / 2),
+      beat: keepalive / 2,
+      ask: () => {
+        this.#roundTrips.onAsked();
+        this.#engine?.sendPing();
+      },
       onDead: (ms) =>
         this.#fail(
           new PosternError("timeout", `Cannot go on with ${label}: nothing heard for ${Math.round(ms)} ms`),
@@ -69,7 +78,7 @@ export class SshSession implements AsyncDisposable {
       engine: () => this.isOver ? undefined : this.#engine,
       room: () => this.#output.room(),
       now: () => clock.now(),
-      roundTrip: () => this.#pulse.shortestRoundTrip,
+      roundTrip: () => this.#roundTrips.shortest,
     });
     // Whoever waits is told by `open`; a session that fails before is nobody's surprise.
     this.#keysExchanged.promise.catch(() => {});
@@ -82,8 +91,7 @@ export class SshSession implements AsyncDisposable {
   ): Promise<SshSession> {
     const { signal } = options;
     const session = new SshSession(conn, options);
-    const stop = () => session.#fail(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
+    using _stop = whenAborted(signal, () => session.#fail(signal.reason));
     try {
       signal.throwIfAborted();
       await session.#start();
@@ -91,8 +99,6 @@ export class SshSession implements AsyncDisposable {
     } catch (error) {
       session.#fail(error);
       throw session.#reason;
-    } finally {
-      signal.removeEventListener("abort", stop);
     }
   }
 
@@ -117,17 +123,17 @@ export class SshSession implements AsyncDisposable {
 
   /** Milliseconds of the last answer to a question. */
   get roundTrip(): number | undefined {
-    return this.#pulse.lastRoundTrip;
+    return this.#roundTrips.last;
   }
 
   /** For how many milliseconds a question has been without its answer. */
   get waiting(): number {
-    return this.#pulse.waiting;
+    return this.#roundTrips.waiting;
   }
 
   /** Whether there is an answer to a question that was asked then or later. */
   hasAnsweredSince(time: number): boolean {
-    return this.#pulse.hasAnsweredSince(time);
+    return this.#roundTrips.hasAnsweredSince(time);
   }
 
   /** Asks the server now whether it is there: after sleep, or when the network changed. */
@@ -172,7 +178,8 @@ export class SshSession implements AsyncDisposable {
     await signIn(this.#signIn);
     if (this.isOver) throw this.#reason;
     onStep?.(`signed in to ${label}`);
-    this.#pulse.start();
+    // At once: the answer tells how long the way is.
+    this.#pulse.check();
   }
 
   /** ssh2 keeps parts of what it reads until the first keys are exchanged; after that a buffer serves again. */
@@ -240,8 +247,8 @@ export class SshSession implements AsyncDisposable {
       USERAUTH_PASSWD_CHANGEREQ: () => signIn.onAnswer({ kind: "password_expired" }),
       USERAUTH_INFO_REQUEST: (_, name, instructions, questions) =>
         signIn.onAnswer({ kind: "questions", name, instructions, questions }),
-      REQUEST_SUCCESS: () => this.#pulse.onAnswer(),
-      REQUEST_FAILURE: () => this.#pulse.onAnswer(),
+      REQUEST_SUCCESS: () => this.#roundTrips.onAnswer(),
+      REQUEST_FAILURE: () => this.#roundTrips.onAnswer(),
       GLOBAL_REQUEST: (_, _name, wantsReply) => void (wantsReply && this.#engine?.refuseRequest()),
       ...this.#channels.handlers,
     };

@@ -43,7 +43,7 @@ export function proxies(): readonly TransportTried[] {
   ): TransportTried => ({
     name: `proxy (${name})`,
     kind: "proxy",
-    of: "Proxy",
+    of: "UpstreamProxy",
     codes,
     open: () => Promise.resolve(proxySetting(settings, servers)),
     cannot: isNeverClosed,

@@ -30,6 +30,19 @@ Deno.test("pause() fails with the signal's reason, before and meanwhile", async 
   assert.equal(clock.waiting, 0);
 });
 
+Deno.test("pause() ends early when what it waits beside settles, and leaves nothing behind", async () => {
+  const clock = new FakeClock();
+  const { signal } = new AbortController();
+  for (const settle of ["resolve", "reject"] as const) {
+    const { promise: until, ...settling } = Promise.withResolvers<void>();
+    const paused = pause(clock, 100, { signal, until });
+    assert.equal(clock.waiting, 1);
+    settling[settle]();
+    await paused;
+    assert.equal(clock.waiting, 0);
+  }
+});
+
 Deno.test("within() gives what the work gives and leaves nothing behind", async () => {
   const clock = new FakeClock();
   const { signal } = new AbortController();

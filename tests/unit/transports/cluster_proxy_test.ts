@@ -54,6 +54,17 @@ Deno.test("ClusterProxy leaves no watch behind where it may not see all it needs
   assert.ok(world.api.open <= 2, `${world.api.open} connections to the API server`);
 });
 
+Deno.test("ClusterProxy dials nothing once it was disposed, whether it was used before or not", async () => {
+  await using world = await kubeWorld({ answer: answerOf("proxy.example.net") });
+  for (const isUsed of [false, true]) {
+    const { proxy, dialled } = proxyOf(() => world.client, world.clock);
+    if (isUsed) await assert.rejects(proxy.dial(target, { signal }), { code: "unreachable" });
+    await proxy[Symbol.asyncDispose]();
+    await assert.rejects(proxy.dial(target, { signal }), { code: "cancelled" });
+    assert.equal(dialled.length, Number(isUsed));
+  }
+});
+
 Deno.test("ClusterProxy goes on with the API that its cluster has now", async () => {
   const former = await kubeWorld({ answer: answerOf("old.example.net") });
   await using world = await kubeWorld({ answer: answerOf("new.example.net") });

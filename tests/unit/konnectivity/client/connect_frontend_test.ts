@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { dialByConnect, type FrontendReach } from "../../../../src/konnectivity/mod.ts";
+import { dialByConnect } from "../../../../src/konnectivity/client/connect_frontend.ts";
+import type { FrontendReach } from "../../../../src/konnectivity/client/reach_frontend.ts";
 import { settle } from "../../../support/fake_clock.ts";
 import { memoryPair } from "../../../support/memory_conn.ts";
 

@@ -9,7 +9,8 @@ import {
 } from "../../../../src/mux/mod.ts";
 import { PacketAnswerer } from "../../../../src/konnectivity/packet_answerer.ts";
 import { PacketStream } from "../../../../src/konnectivity/packet_stream.ts";
-import { type FrontendReach, GrpcFrontend } from "../../../../src/konnectivity/mod.ts";
+import { GrpcFrontend } from "../../../../src/konnectivity/client/grpc_frontend.ts";
+import type { FrontendReach } from "../../../../src/konnectivity/client/reach_frontend.ts";
 import { grpcCodes, grpcTrailers, http2Codes } from "../../../../src/wire/mod.ts";
 import { frameTypes } from "../../../../src/wire/http2/http2_frames.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { FrontendReach } from "../../../../src/konnectivity/mod.ts";
+import { FrontendReach } from "../../../../src/konnectivity/client/reach_frontend.ts";
 import { MemoryFiles } from "../../../support/memory_files.ts";
 import { MemoryNetwork } from "../../../support/memory_network.ts";
 

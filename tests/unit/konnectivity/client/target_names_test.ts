@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { FarName, FarNames, FarTables, Transport } from "../../../../src/core/mod.ts";
 import { PosternError } from "../../../../src/words/mod.ts";
 import type { NamesSettings } from "../../../../src/konnectivity/client/konnectivity_settings.ts";
-import { TargetNames, type Way } from "../../../../src/konnectivity/mod.ts";
+import { TargetNames, type Way } from "../../../../src/konnectivity/client/target_names.ts";
 import { DnsServer } from "../../../support/dns_server.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { MemoryNetwork } from "../../../support/memory_network.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { readKubeConfig } from "../../../../src/kube/api/kube_config.ts";
 import { PosternError } from "../../../../src/words/mod.ts";
-import { ClusterSet, type ContextUse } from "../../../../src/kube/forward/cluster_set.ts";
+import type { ContextUse } from "../../../../src/kube/forward/cluster_links.ts";
+import { ClusterSet } from "../../../../src/kube/forward/cluster_set.ts";
 import type { KubernetesSettings } from "../../../../src/kube/mod.ts";
 import { FakeClock, settle } from "../../../support/fake_clock.ts";
 import { serviceRecord, sliceRecord } from "../../../support/fake_cluster_view.ts";
@@ -48,16 +49,18 @@ async function made(
     settings,
     clock,
     config: await configOf(contexts),
-    link: (use) => {
-      uses.push(use);
-      const made = standInLink({
-        parts,
-        connect: pod.connect,
-        name: use.context.name,
-        ...(isGone && { isGone }),
-      });
-      links.push(made);
-      return made.link;
+    links: {
+      make: (use) => {
+        uses.push(use);
+        const made = standInLink({
+          parts,
+          connect: pod.connect,
+          name: use.context.name,
+          ...(isGone && { isGone }),
+        });
+        links.push(made);
+        return made.link;
+      },
     },
   });
   return { set, clock, uses, links };

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
-import type { Dialer } from "../../../../src/world/mod.ts";
 import { formatTarget, PosternError, type Target } from "../../../../src/words/mod.ts";
 import { dialerOfCluster, expectWay } from "../../../../src/kube/forward/dialer_of_cluster.ts";
-import { dialerThroughProxy } from "../../../../src/transports/mod.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { MemoryFiles } from "../../../support/memory_files.ts";
 import { MemoryNetwork } from "../../../support/memory_network.ts";
@@ -31,8 +29,6 @@ function depsWith(via: string | undefined) {
       asked.push(formatTarget(target));
       return Promise.reject(new PosternError("refused", "Refused"));
     },
-    through: (url: string, options: { readonly name: string; readonly dialer: Dialer }) =>
-      dialerThroughProxy(url, { ...options, world: parts }),
     ...(via !== undefined && { via }),
   };
   return { deps, asked };

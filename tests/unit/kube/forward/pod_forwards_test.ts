@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ForwardForms } from "../../../../src/kube/forward/forward_forms.ts";
 import { usualForwardLimits } from "../../../../src/kube/forward/forward_limits.ts";
-import { ForwardSession } from "../../../../src/kube/forward/forward_session.ts";
+import { ForwardOpener } from "../../../../src/kube/forward/forward_opener.ts";
 import { PodForwards } from "../../../../src/kube/forward/pod_forwards.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { ForwardStandIn, PodEnds } from "../../../support/forward_stand_in.ts";
@@ -13,27 +12,16 @@ const web = { namespace: "shop", pod: "web-0" };
 Deno.test("PodForwards tells that nothing is left when a further session could not be opened", async () => {
   const clock = new FakeClock();
   const api = new ForwardStandIn({ connect: new PodEnds().connect });
-  const forms = new ForwardForms(api, { onRefused: () => {} });
+  using opener = new ForwardOpener({ clock, api, halfClose: "pass", limits: usualForwardLimits });
   let left = 0;
   const forwards = new PodForwards({
     clock,
     limits: usualForwardLimits,
     idle: new Set(),
-    isSingle: () => false,
-    connect: (port) => forms.open({ ...web, port }, { signal }),
+    pod: web,
+    opener,
     onEmpty: () => void left++,
     onBroken: () => {},
-    makeSession: ({ form, conn, spdy }, handlers) =>
-      new ForwardSession(conn, {
-        clock,
-        pod: web,
-        spdy,
-        isWebSocket: form === "websocket",
-        halfClose: "pass",
-        pulse: usualForwardLimits,
-        ...handlers,
-      }),
-    makeSingle: () => assert.fail("no forward has a connection of its own"),
   });
   for (let count = 0; count < 32; count++) await forwards.open(80, { signal });
   const further = Promise.withResolvers<never>();

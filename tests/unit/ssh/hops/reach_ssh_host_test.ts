@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Conn } from "../../../../src/core/mod.ts";
 import type { Dialer } from "../../../../src/world/mod.ts";
 import { PosternError } from "../../../../src/words/mod.ts";
-import { reachingThrough } from "../../../../src/ssh/mod.ts";
+import { reachingThrough } from "../../../../src/ssh/hops/reach_ssh_host.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { memoryPair } from "../../../support/memory_conn.ts";
 import { sshHost } from "../../../support/ssh_host.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { demandUsable, resolveChain, type SshHost } from "../../../../src/ssh/mod.ts";
+import { demandUsable, resolveChain } from "../../../../src/ssh/hops/ssh_chain.ts";
+import type { SshHost } from "../../../../src/ssh/mod.ts";
 import type { JumpSpec } from "../../../../src/ssh/config/ssh_host.ts";
 import { sshHost } from "../../../support/ssh_host.ts";
 

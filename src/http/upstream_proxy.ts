@@ -6,30 +6,35 @@ import {
   whenAborted,
 } from "../core/mod.ts";
 import { describe, formatTarget, PosternError, type Target } from "../words/mod.ts";
-import type { TransportDeps } from "./define_transport.ts";
-import { FreshText } from "../world/mod.ts";
-import { type Asking, httpConnect } from "../http/mod.ts";
-import type { ProxySettings } from "./proxy_settings.ts";
+import { type Dialer, type Files, FreshText, type Network } from "../world/mod.ts";
+import { httpConnect } from "./http_connect.ts";
+import type { Asking } from "./proxy_asking.ts";
+import type { ProxySettings } from "./proxy_url.ts";
 import { socks5Connect } from "./socks5_connect.ts";
 
-/** What it needs of what every transport is made with. */
-export type ProxyDeps = Pick<TransportDeps, "name" | "network" | "dialer" | "files"> & {
+export interface UpstreamProxyDeps {
+  /** How sentences name it. */
+  readonly name: string;
+  readonly network: Pick<Network, "secure">;
+  /** How the proxy itself is reached. */
+  readonly dialer: Dialer;
+  readonly files: Files;
   /** PEM certificates that a TLS proxy may have, where they are in no file. */
   readonly caText?: string | undefined;
-};
+}
 
 /** Dials through another proxy: HTTP CONNECT, over TLS or not, or SOCKS5. */
-export class Proxy implements Transport {
+export class UpstreamProxy implements Transport {
   readonly name: string;
   readonly #settings: ProxySettings;
-  readonly #deps: ProxyDeps;
+  readonly #deps: UpstreamProxyDeps;
   /** How sentences name it. */
   readonly #label: string;
   readonly #passwordFile: FreshText | undefined;
   readonly #ca: FreshText | undefined;
   #state: TransportStatus = { state: "idle" };
 
-  constructor(settings: ProxySettings, deps: ProxyDeps) {
+  constructor(settings: ProxySettings, deps: UpstreamProxyDeps) {
     const { host, port, passwordFile, ca } = settings;
     this.name = deps.name;
     this.#settings = settings;

@@ -1,7 +1,7 @@
 import { type Conn, type Decode, Messages } from "../core/mod.ts";
 import { type ErrorCode, type ErrorDetail, formatTarget, PosternError, type Target } from "../words/mod.ts";
 import { socks5 } from "../wire/mod.ts";
-import { type Asking, noAnswer } from "../http/mod.ts";
+import { type Asking, noAnswer } from "./proxy_asking.ts";
 
 /** Asks a SOCKS5 proxy for a connection to the target (RFC 1928), names as names: the tunnel, or why there is none. */
 export async function socks5Connect(

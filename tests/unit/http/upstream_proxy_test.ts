@@ -3,8 +3,7 @@ import { type Conn, Messages, Tasks } from "../../../src/core/mod.ts";
 import { type ErrorCode, PosternError } from "../../../src/words/mod.ts";
 import { decodeRequestHead, socks5 } from "../../../src/wire/mod.ts";
 import { Direct } from "../../../src/transports/mod.ts";
-import { Proxy } from "../../../src/transports/upstream_proxy.ts";
-import type { ProxySettings } from "../../../src/transports/proxy_settings.ts";
+import { type ProxySettings, UpstreamProxy } from "../../../src/http/mod.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { readAll } from "../../support/memory_conn.ts";
 import { MemoryFiles } from "../../support/memory_files.ts";
@@ -22,10 +21,10 @@ function proxyOver(
   network: MemoryNetwork,
   settings: Partial<ProxySettings> = {},
   files = new MemoryFiles(),
-): Proxy {
+): UpstreamProxy {
   const parts = { network, clock: new FakeClock(), files };
   const direct = new Direct(parts);
-  return new Proxy({ scheme: "http", ...address, ...settings }, {
+  return new UpstreamProxy({ scheme: "http", ...address, ...settings }, {
     ...parts,
     name: "corp",
     dialer: (target, options) => direct.dial(target, options),

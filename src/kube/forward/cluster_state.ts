@@ -1,5 +1,5 @@
 import type { ClusterStatus } from "../../core/mod.ts";
-import type { ClusterLink } from "../../kube/mod.ts";
+import type { ClusterLink } from "./cluster_link.ts";
 
 /** How a cluster in use is. */
 export function clusterState({ api, view, forwards }: ClusterLink): ClusterStatus {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { FarTable, FarTables } from "../../../../src/core/mod.ts";
-import { PosternError } from "../../../../src/words/mod.ts";
-import { LateTables } from "../../../../src/transports/kubernetes/late_tables.ts";
+import type { FarTable, FarTables } from "../../../src/core/mod.ts";
+import { PosternError } from "../../../src/words/mod.ts";
+import { LateTables } from "../../../src/transports/late_tables.ts";
 
 const { signal } = new AbortController();
 

@@ -1,8 +1,15 @@
-import type { Dialer, World } from "../world/mod.ts";
+import type { Clock } from "../core/mod.ts";
+import type { Dialer, Files, Network } from "../world/mod.ts";
 import { PosternError } from "../words/mod.ts";
-import { Direct } from "./direct.ts";
-import { Proxy } from "./upstream_proxy.ts";
-import { proxySettingsOf } from "./proxy_settings.ts";
+import { directDialer } from "./direct_dialer.ts";
+import { proxyOfUrl } from "./proxy_url.ts";
+import { UpstreamProxy } from "./upstream_proxy.ts";
+
+export interface ProxyWorld {
+  readonly clock: Clock;
+  readonly files: Files;
+  readonly network: Network;
+}
 
 /**
  * Dials through a proxy that is known by its URL only, as a kubeconfig names one; `name` is for messages. The proxy is
@@ -10,25 +17,18 @@ import { proxySettingsOf } from "./proxy_settings.ts";
  */
 export function dialerThroughProxy(
   url: string,
-  { name, world, dialer }: {
+  { name, world: { clock, files, network }, dialer = directDialer({ clock, network }) }: {
     readonly name: string;
-    readonly world: Pick<World, "clock" | "files" | "network">;
+    readonly world: ProxyWorld;
     readonly dialer?: Dialer;
   },
 ): Dialer {
-  const settings = proxySettingsOf(url);
+  const settings = proxyOfUrl(url);
   if (!settings) {
     throw new PosternError("config", `Cannot use "${name}": its URL is not that of a proxy`, {
       hint: "write it as socks5://HOST:PORT, http://HOST:PORT or https://HOST:PORT",
     });
   }
-  const { clock, files, network } = world;
-  const direct = new Direct({ clock, network });
-  const proxy = new Proxy(settings, {
-    name,
-    files,
-    network,
-    dialer: dialer ?? ((target, options) => direct.dial(target, options)),
-  });
+  const proxy = new UpstreamProxy(settings, { name, files, network, dialer });
   return (target, options) => proxy.dial(target, options);
 }

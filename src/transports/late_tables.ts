@@ -1,5 +1,5 @@
-import type { FarDomain, FarTable, FarTables } from "../../core/mod.ts";
-import { PosternError } from "../../words/mod.ts";
+import type { FarDomain, FarTable, FarTables } from "../core/mod.ts";
+import { PosternError } from "../words/mod.ts";
 
 /** The tables of a cluster that nobody has used yet: the first who follows them has it used. */
 export class LateTables implements FarTables, Disposable {

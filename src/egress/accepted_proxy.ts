@@ -1,28 +1,20 @@
 import { isMapping } from "../config/mod.ts";
-import {
-  type Conn,
-  type DialOptions,
-  Tasks,
-  type Transport,
-  type TransportStatus,
-  unlessAborted,
-} from "../core/mod.ts";
-import { describe, normalHost, PosternError, type Target } from "../words/mod.ts";
+import { type Clock, Tasks, type TransportStatus, unlessAborted } from "../core/mod.ts";
+import { type ProxySettings, UpstreamProxy, type UpstreamProxyDeps } from "../http/mod.ts";
 import type { KubeApi } from "../kube/mod.ts";
-import { transportClosed, type TransportDeps } from "./define_transport.ts";
-import { Kubernetes } from "./kubernetes.ts";
-import { Proxy } from "./upstream_proxy.ts";
-import type { ClusterProxySettings, ProxySettings } from "./proxy_settings.ts";
+import { describe, normalHost, PosternError, type Target } from "../words/mod.ts";
+import { goNoProxy } from "./no_proxy/no_proxy_match_go.ts";
 
-/** What it needs of what every transport is made with, and the API of the cluster. */
-export type ClusterProxyDeps =
-  & Pick<TransportDeps, "name" | "network" | "dialer" | "files" | "clock" | "noProxy">
-  & { readonly api: (options: { readonly signal: AbortSignal }) => Promise<KubeApi> };
+export interface AcceptedProxyDeps extends UpstreamProxyDeps {
+  readonly clock: Clock;
+  /** The API of the cluster: another one where its kubeconfig has changed. */
+  readonly api: (options: { readonly signal: AbortSignal }) => Promise<KubeApi>;
+}
 
 /** What a cluster has accepted, as far as dials need it. */
-interface AcceptedProxy {
-  readonly http: Proxy | undefined;
-  readonly https: Proxy | undefined;
+export interface AcceptedProxies {
+  readonly http: UpstreamProxy | undefined;
+  readonly https: UpstreamProxy | undefined;
   readonly isDirect: (target: Target) => boolean;
 }
 
@@ -40,37 +32,17 @@ interface Told {
   readonly bundle?: string;
 }
 
-/**
- * Goes where the proxy that a cluster has accepted leads: its status is watched, its no-proxy list goes straight, and
- * its bundle is trusted for a proxy that speaks TLS. Port 80 counts as http, every other one as https.
- */
-export class ClusterProxy implements Transport {
-  readonly name: string;
-  readonly #deps: ClusterProxyDeps;
+/** Follows the proxy that a cluster has accepted: its status, and the bundle that is trusted where it speaks TLS. */
+export class AcceptedProxy implements AsyncDisposable {
+  readonly #deps: AcceptedProxyDeps;
   readonly #tasks = new Tasks(undefined, () => {});
   #told: Told = {};
-  #accepted: AcceptedProxy | undefined;
+  #accepted: AcceptedProxies | undefined;
   #watching: Watching | undefined;
   #state: TransportStatus = { state: "idle" };
-  #isDisposed = false;
 
-  constructor(deps: ClusterProxyDeps) {
-    this.name = deps.name;
+  constructor(deps: AcceptedProxyDeps) {
     this.#deps = deps;
-  }
-
-  async dial(target: Target, options: DialOptions): Promise<Conn> {
-    // Nothing is watched any more, so that a dial would wait for ever.
-    if (this.#isDisposed) throw transportClosed(this.name);
-    const { dialer } = this.#deps;
-    const { http, https, isDirect } = await this.#known(options.signal);
-    const proxy = target.port === 80 ? http : https;
-    if (!proxy || isDirect(target)) {
-      const why = proxy ? "its no-proxy list has it" : "it has no proxy for that";
-      options.onStep?.(`the cluster's proxy is passed: ${why}`);
-      return await dialer(target, options);
-    }
-    return await proxy.dial(target, options);
   }
 
   /** It works as far as the proxies do that it leads to. */
@@ -85,12 +57,11 @@ export class ClusterProxy implements Transport {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isDisposed = true;
     await this.#tasks[Symbol.asyncDispose]();
   }
 
   /** What is accepted now. */
-  async #known(signal: AbortSignal): Promise<AcceptedProxy> {
+  async known(signal: AbortSignal): Promise<AcceptedProxies> {
     try {
       await this.#ready(signal);
       const accepted = this.#accepted ??= this.#accept();
@@ -189,18 +160,17 @@ export class ClusterProxy implements Transport {
     await watch.synced;
   }
 
-  #accept(): AcceptedProxy {
-    const { noProxy } = this.#deps;
+  #accept(): AcceptedProxies {
     const { status = {}, bundle } = this.#told;
     const text = (key: string): string => {
       const value = status[key];
       return typeof value === "string" ? value : "";
     };
-    const proxyOf = (key: string): Proxy | undefined => {
+    const proxyOf = (key: string): UpstreamProxy | undefined => {
       const url = text(key);
       if (url === "") return undefined;
       const settings = settingsOf(url);
-      if (settings) return new Proxy(settings, { ...this.#deps, caText: bundle });
+      if (settings) return new UpstreamProxy(settings, { ...this.#deps, caText: bundle });
       // Not quoted: it may hold a password.
       throw new PosternError(
         "config",
@@ -211,31 +181,21 @@ export class ClusterProxy implements Transport {
     return {
       http: proxyOf("httpProxy"),
       https: proxyOf("httpsProxy"),
-      isDirect: noProxy?.(text("noProxy")) ?? (() => false),
+      isDirect: directBy(text("noProxy")),
     };
   }
 }
 
-/** The proxy of the cluster that a transport of the same configuration leads into. */
-export function proxyOfTransport({ cluster }: ClusterProxySettings, deps: TransportDeps): ClusterProxy {
-  const { name, sibling } = deps;
-  const api: ClusterProxyDeps["api"] = (options) => {
-    const used = sibling?.(cluster);
-    if (used instanceof Kubernetes) return used.api(options);
-    throw new PosternError("config", `Cannot use the transport "${name}": "${cluster}" is no cluster`, {
-      hint: "name a transport of kind kubernetes",
+/** Reads a cluster's no-proxy list as its consumers do, by Go's rules. */
+function directBy(list: string): (target: Target) => boolean {
+  const isDirect = goNoProxy(list);
+  return ({ host, port }) =>
+    isDirect({
+      scheme: port === 80 ? "http" : "https",
+      host,
+      isBracketed: host.includes(":"),
+      port: String(port),
     });
-  };
-  return new ClusterProxy({ ...deps, api: async (options) => await api(options) });
-}
-
-/** What is wrong with a transport that is named as the cluster. */
-export function clusterProblem(
-  { kind, settings }: { readonly kind: string; readonly settings: unknown },
-): string | undefined {
-  if (kind !== "kubernetes") return "must name a transport of kind kubernetes";
-  const isOne = isMapping(settings) && settings["contexts"] === undefined;
-  return isOne ? undefined : "must name a transport with one context";
 }
 
 /** An accepted URL may have a path, which means nothing, and a user without a password, or a password alone. */

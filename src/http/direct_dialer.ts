@@ -1,0 +1,78 @@
+import type { Clock } from "../core/mod.ts";
+import {
+  endsInNumber,
+  formatIp,
+  formatTarget,
+  parseIPv4,
+  parseIPv6,
+  PosternError,
+  type Target,
+  unmapped,
+} from "../words/mod.ts";
+import type { Dialer, Network } from "../world/mod.ts";
+import { firstConnected, interleaved } from "./happy_eyeballs.ts";
+
+export interface DirectDialerParts {
+  readonly network: Pick<Network, "connect" | "lookup">;
+  readonly clock: Clock;
+}
+
+/** Connects from this machine: addresses at once, names by the system's resolver and a race of what it answers. */
+export function directDialer({ network, clock }: DirectDialerParts): Dialer {
+  const dialName: Dialer = async ({ host: name, port }, { signal, onStep }) => {
+    if (!isName(name)) {
+      throw new PosternError("name_not_found", `Cannot find ${JSON.stringify(name)}: not a host name`);
+    }
+    const addresses = await network.lookup(name, { signal });
+    onStep?.(`found ${name}: ${addresses.join(", ")}`);
+    const connect = (host: string, options: { signal: AbortSignal }) =>
+      network.connect({ host, port }, options);
+    return await firstConnected(interleaved(addresses), connect, { clock, signal, name, port });
+  };
+  // Not async: for an address, the network's own promise is the whole cost.
+  return (target, options) => {
+    const { host, port } = target;
+    if (port < 1 || port > 65535) {
+      return Promise.reject(unreachable(target, `port ${port} cannot be dialled`));
+    }
+    if (!host.includes(":")) {
+      return parseIPv4(host) ? network.connect(target, options) : dialName(target, options);
+    }
+    const address = dialableIPv6(target);
+    return address instanceof PosternError
+      ? Promise.reject(address)
+      : network.connect({ host: address, port }, options);
+  };
+}
+
+function dialableIPv6(target: Target): string | PosternError {
+  const bytes = parseIPv6(target.host);
+  if (!bytes) {
+    return unreachable(
+      target,
+      target.host.includes("%")
+        ? "an address with a zone belongs to one machine's interface"
+        : "not an address",
+    );
+  }
+  // fe80::/10 is a different network on each interface, and a client has no way to name one of ours.
+  if (bytes[0] === 0xfe && ((bytes[1] ?? 0) & 0xc0) === 0x80) {
+    return unreachable(target, "a link-local address needs an interface");
+  }
+  return formatIp(unmapped(bytes));
+}
+
+/**
+ * What the resolver may be asked. A last label that is a number is refused: the C library would read `127.1` and
+ * `0x7f.1` as addresses, behind the back of the rules that took them for names.
+ */
+function isName(name: string): boolean {
+  return name !== "" && name.length <= 255 && !/[\p{Cc}\s]/u.test(name) &&
+    !endsInNumber(name);
+}
+
+function unreachable(target: Target, reason: string): PosternError {
+  return new PosternError("unreachable", `Cannot reach ${formatTarget(target)}: ${reason}`, {
+    detail: "host",
+  });
+}
