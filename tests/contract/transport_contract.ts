@@ -289,8 +289,8 @@ export function transportContract(tried: TransportTried): void {
 
 /** The same as steps of one test, for transports whose surroundings take long to begin. */
 export async function tryTransport(tried: TransportTried, t: Deno.TestContext): Promise<void> {
-  // What the surroundings do meanwhile is no leak; the test around the steps finds those.
-  const options = { sanitizeOps: false, sanitizeResources: false };
+  // What the surroundings wait for meanwhile is no leak.
+  const options = { sanitizeOps: false };
   for (const [what, attempt] of attempts(tried)) {
     await t.step({ ...options, name: `${tried.name} ${what}`, fn: attempt });
   }
