@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { normalize } from "node:path";
+import { delimiter, normalize } from "node:path";
 import { type Conn, relay, Tasks } from "../../src/core/mod.ts";
 import { readKubeConfig } from "../../src/kube/api/kube_config.ts";
 import type { KubeContext, PemSource } from "../../src/kube/api/kube_context.ts";
@@ -14,12 +14,13 @@ import { FakeKubeApi, FakeWatch } from "../support/fake_kube_api.ts";
 import { ForwardStandIn } from "../support/forward_stand_in.ts";
 import { KubeCluster } from "../support/kube_cluster.ts";
 import { memoryPair } from "../support/memory_conn.ts";
+import { makeCertificates } from "../support/kube_processes.ts";
 import { pod, service } from "../support/kube_objects.ts";
 import { kubeconfigOf } from "../support/kube_world.ts";
 import { kubeconfigs, refusedKubeconfigs } from "../support/kubeconfig_cases.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
-import { Household } from "../support/postern_process.ts";
+import { denoDirectory, Household } from "../support/postern_process.ts";
 import { echoServer } from "../support/target_server.ts";
 
 // `@kubernetes/client-node` as one more real client: its reader of kubeconfigs beside ours, and its watches and forwards
@@ -29,14 +30,17 @@ import { echoServer } from "../support/target_server.ts";
 async function clientNode(args: readonly string[], stdin = ""): Promise<readonly string[]> {
   const program = new URL("../support/client_node_program.ts", import.meta.url).href;
   const flags = ["--no-prompt", "--no-lock", "--no-check", "--cached-only", "--quiet"];
-  const rights = ["--allow-net=127.0.0.1", "--allow-read", "--allow-env", "--allow-sys"];
-  const cache = JSON.parse((await runPeer(Deno.execPath(), ["info", "--json"])).stdout) as {
-    denoDir: string;
-  };
+  const rights = [
+    "--allow-net=127.0.0.1",
+    "--allow-read",
+    "--allow-env",
+    "--allow-sys",
+    `--allow-run=${Deno.execPath()}`,
+  ];
   const { code, stdout, stderr } = await runPeer(
     Deno.execPath(),
     ["run", ...flags, ...rights, program, ...args],
-    { stdin, env: { DENO_DIR: cache.denoDir, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" } },
+    { stdin, env: { DENO_DIR: await denoDirectory(), DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" } },
   );
   assert.equal(code, 0, stderr);
   return stdout.split("\n").slice(0, -1);
@@ -103,6 +107,24 @@ const unchecked = [
 /** Ours reads as kubectl does, and client-node refuses: keys that stand twice, and entries without a name. */
 const tooMuchForIt = ["merged", "nameless"];
 
+Deno.test("client-node merges kubeconfigs as we do, each with paths of its own", async () => {
+  const directory = await Deno.makeTempDir({ prefix: "kubeconfigs-" });
+  try {
+    const files = [`${directory}/one/config`, `${directory}/two/config`];
+    // It refuses names that stand in both, of which kubectl and we take the first.
+    const other = kubeconfigOf({ user: { "client-certificate": "crt", "client-key": "key" } });
+    for (const name of ["one", "two"]) await Deno.mkdir(`${directory}/${name}`);
+    await Deno.writeTextFile(files[0] ?? "", kubeconfigs.dataAndFiles);
+    await Deno.writeTextFile(files[1] ?? "", other.replaceAll(/"(c|u|lab)"/g, '"other-$1"'));
+    const [line = ""] = await clientNode(["read", files.join(delimiter)]);
+    const theirs: ReadFile = JSON.parse(line);
+    assert.deepEqual(theirs, await read(...files));
+    assert.deepEqual("contexts" in theirs && Object.keys(theirs.contexts), ["lab", "other-lab"]);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
 Deno.test("client-node reads the kubeconfigs of our tests as we do, or both refuse them", async (t) => {
   const directory = await Deno.makeTempDir({ prefix: "kubeconfigs-" });
   try {
@@ -135,9 +157,9 @@ Deno.test("client-node reads the kubeconfigs of our tests as we do, or both refu
 });
 
 /** What ours makes of a kubeconfig, in the words of both. */
-async function read(path: string): Promise<ReadFile> {
+async function read(...paths: readonly string[]): Promise<ReadFile> {
   try {
-    const config = await readKubeConfig(createFiles(systemClock), [path]);
+    const config = await readKubeConfig(createFiles(systemClock), paths);
     const contexts = config.contextNames.map((name) => [name, readContext(config.context(name))]);
     return { current: config.currentContext ?? null, contexts: Object.fromEntries(contexts) };
   } catch (error) {
@@ -187,6 +209,36 @@ peerTest(
     await home.configure("default: direct\n");
     await using instance = await home.instance();
     const door = await instance.address();
+    await makeCertificates(kubernetes, cluster.directory, [
+      { name: "person", commonName: "admin", organization: ["system:masters"] },
+    ]);
+    const file = (name: string) => `${cluster.directory}/${name}`;
+    const data = async (name: string) => btoa(await Deno.readTextFile(file(name)));
+    const credential = { apiVersion: v1, kind: "ExecCredential", status: { token: cluster.token("admin") } };
+    const users = {
+      "a certificate in files": {
+        "client-certificate": file("person.crt"),
+        "client-key": file("person.key"),
+      },
+      "a certificate": {
+        "client-certificate-data": await data("person.crt"),
+        "client-key-data": await data("person.key"),
+      },
+      "a plugin": {
+        exec: {
+          apiVersion: v1,
+          command: Deno.execPath(),
+          args: ["eval", `console.log(${JSON.stringify(JSON.stringify(credential))})`],
+          interactiveMode: "Never",
+        },
+      },
+    };
+    for (const [name, user] of Object.entries(users)) {
+      await t.step(`signed in with ${name}`, async () => {
+        const kubeconfig = await cluster.writeKubeconfig({ name: "user", user });
+        assert.deepEqual(await clientNode(["services", kubeconfig, "default"]), ["echo", "kubernetes"]);
+      });
+    }
     for (const [scheme, protocol] of [["http", "connect"], ["socks5", "socks5"]] as const) {
       await t.step(`by ${scheme}`, async () => {
         const kubeconfig = await cluster.writeKubeconfig({ cluster: { "proxy-url": `${scheme}://${door}` } });
@@ -197,9 +249,7 @@ peerTest(
         const said = await clientNode(["forward", kubeconfig, "default", "echo", "7"], text);
         assert.ok(`${said.join("\n")}\n` === text, `${said.length} lines`);
         // The door has seen all three.
-        for (let count = 1; count <= 3; count++) {
-          await instance.says(new RegExp(`(?:conn\\.done .*protocol=${protocol} [^]*){${count}}`));
-        }
+        await instance.says(new RegExp(`(?:conn\\.done .*protocol=${protocol} [^]*){3}`));
       });
     }
   },

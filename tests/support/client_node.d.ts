@@ -4,6 +4,8 @@ import type { PassThrough } from "node:stream";
 
 export class KubeConfig {
   loadFromFile(file: string): void;
+  /** As the environment has it; the current context is that of the last file, or of the first one, as kubectl has it. */
+  loadFromDefault(options: undefined, contextFromStartingConfig: boolean): void;
   getContexts(): readonly { readonly name: string }[];
   getCurrentContext(): string | undefined;
   getContextObject(name: string): Context | null;

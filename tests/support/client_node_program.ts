@@ -1,3 +1,4 @@
+import { delimiter } from "node:path";
 import process from "node:process";
 import { PassThrough } from "node:stream";
 import { CoreV1Api, KubeConfig, PortForward, Watch } from "./client_node.js";
@@ -39,6 +40,7 @@ export type ReadFile =
 
 if (import.meta.main) {
   const [verb, ...args] = Deno.args;
+  // Several files of one list have a colon between them.
   if (verb === "read") { for (const path of args) console.log(JSON.stringify(read(path))); }
   else if (verb === "services") await listServices(...args);
   else if (verb === "watch") await watch(...args);
@@ -145,8 +147,12 @@ async function forward(path = "", namespace = "", pod = "", port = ""): Promise<
   await new Blob(answer).stream().pipeTo(Deno.stdout.writable);
 }
 
+/** One kubeconfig, or a list of them as `KUBECONFIG` has it. */
 function opened(path: string): KubeConfig {
   const config = new KubeConfig();
-  config.loadFromFile(path);
+  if (path.includes(delimiter)) {
+    process.env["KUBECONFIG"] = path;
+    config.loadFromDefault(undefined, true);
+  } else config.loadFromFile(path);
   return config;
 }

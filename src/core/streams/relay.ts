@@ -23,7 +23,7 @@ export interface RelayEnd {
 
 /**
  * Joins two connections until both directions have ended, and drops both.
- * Sockets are joined by a loop over buffers that grow with use, everything else by chunks.
+ * Sockets are joined by a loop over buffers that grow with use, everything else by `pipeTo`.
  */
 export function relay(client: Conn, target: Conn, options: RelayOptions): Promise<RelayEnd> {
   return new Joint(client, target, options).done;
@@ -64,8 +64,8 @@ class Joint {
       this.#moveBuffers(client, target);
       this.#moveBuffers(target, client);
     } else {
-      this.#moveChunks(client, target);
-      this.#moveChunks(target, client);
+      this.#pipe(client, target);
+      this.#pipe(target, client);
     }
   }
 
@@ -99,26 +99,26 @@ class Joint {
     this.#returned();
   }
 
-  /** The general form: `readable.pipeTo(writable)` with a count between. */
-  async #moveChunks(from: Conn, to: Conn): Promise<void> {
-    const reader = from.readable.getReader();
+  /** The general form, for all that is no socket (docs/decisions/streams.md has the numbers). */
+  async #pipe(from: Conn, to: Conn): Promise<void> {
     let failing = from;
-    try {
-      while (true) {
-        failing = from;
-        const { done, value } = await reader.read();
-        if (done) break;
+    const counted = new WritableStream<Uint8Array<ArrayBuffer>>({
+      write: async (bytes) => {
         failing = to;
-        await to.write(value);
-        this.#count(from, value.length);
-      }
-      failing = to;
-      const closing = this.#passEnd(from, to);
-      if (closing) await closing;
+        await to.write(bytes);
+        failing = from;
+        this.#count(from, bytes.length);
+      },
+      close: () => {
+        failing = to;
+        return this.#passEnd(from, to);
+      },
+    });
+    try {
+      // What cannot be passed on must not end `from`: the other direction may still write to it.
+      await from.readable.pipeTo(counted, { preventCancel: true });
     } catch (error) {
       this.#fail(failing, error, { isWriting: failing === to });
-    } finally {
-      reader.releaseLock();
     }
     this.#returned();
   }

@@ -22,8 +22,8 @@ export async function startBackground(
     file[Symbol.dispose]();
     throw error;
   }
-  const reader = child.stderr.getReader();
-  const copied = copy(reader, file);
+  const released = new AbortController();
+  const copied = copy(child.stderr, file, released.signal);
   const end = new ProgramEnd(child, signal, clock);
   return {
     pid: child.pid,
@@ -33,22 +33,30 @@ export async function startBackground(
     }),
     release() {
       end[Symbol.dispose]();
-      void reader.cancel();
+      released.abort();
       child.unref();
     },
   };
 }
 
-/** Never fails: a log that takes nothing more must not stop the program from saying it. */
-async function copy(reader: ReadableStreamDefaultReader<Uint8Array>, file: AppendFile): Promise<void> {
+/** Until its end or the signal; a log that takes nothing more must not stop the program from saying it. */
+async function copy(
+  stream: ReadableStream<Uint8Array>,
+  file: AppendFile,
+  signal: AbortSignal,
+): Promise<void> {
   using _file = file;
   const decoder = new TextDecoder();
   let isWritable = true;
-  while (true) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    if (isWritable) {
-      isWritable = await file.write(decoder.decode(value, { stream: true })).then(() => true, () => false);
-    }
+  const into = new WritableStream<Uint8Array>({
+    async write(bytes) {
+      if (!isWritable) return;
+      isWritable = await file.write(decoder.decode(bytes, { stream: true })).then(() => true, () => false);
+    },
+  });
+  try {
+    await stream.pipeTo(into, { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
   }
 }

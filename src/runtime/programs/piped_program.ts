@@ -41,36 +41,28 @@ export async function pipeProgram(
 
 async function endOf(child: Deno.ChildProcess, ending: AbortSignal, clock: Clock): Promise<EndedProgram> {
   using _end = new ProgramEnd(child, ending, clock);
-  const tail = new Tail(child.stderr);
+  const late = new AbortController();
+  const stderr = tailOf(child.stderr, late.signal);
   const { code } = await child.status;
-  using _late = clock.after(ending.aborted ? 0 : lastWords, () => tail.stop());
-  return { code, stderr: await tail.text };
+  using _late = clock.after(ending.aborted ? 0 : lastWords, () => late.abort());
+  return { code, stderr: await stderr };
 }
 
-/** The last that is said on a stream. */
-class Tail {
-  /** Resolves at its end, or when it is stopped. */
-  readonly text: Promise<string>;
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-
-  constructor(stream: ReadableStream<Uint8Array>) {
-    this.#reader = stream.getReader();
-    this.text = this.#read();
+/** The last that is said on a stream, until its end or the signal. */
+async function tailOf(stream: ReadableStream<Uint8Array>, signal: AbortSignal): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  const into = new WritableStream<Uint8Array>({
+    write(bytes) {
+      text = (text + decoder.decode(bytes, { stream: true })).slice(-tailLimit);
+    },
+  });
+  try {
+    await stream.pipeTo(into, { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
   }
-
-  stop(): void {
-    void this.#reader.cancel();
-  }
-
-  async #read(): Promise<string> {
-    const decoder = new TextDecoder();
-    let text = "";
-    while (true) {
-      const { done, value } = await this.#reader.read();
-      if (done) return text + decoder.decode();
-      text = (text + decoder.decode(value, { stream: true })).slice(-tailLimit);
-    }
-  }
+  return text + decoder.decode();
 }
 
 interface PipeConnOptions {

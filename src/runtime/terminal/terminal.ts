@@ -1,5 +1,6 @@
 import { PosternError } from "../../words/mod.ts";
 import type { Terminal } from "../../world/mod.ts";
+import { collectText } from "../collect_text.ts";
 import { fileError } from "../files/file_error.ts";
 import { TerminalScreen } from "./terminal_screen.ts";
 import { TerminalQuestions } from "./terminal_question.ts";
@@ -97,20 +98,12 @@ function columns(): number {
   }
 }
 
-async function readInput(limit: number): Promise<string> {
-  const decoder = new TextDecoder();
-  const chunk = new Uint8Array(16 * 1024);
-  let text = "";
-  let length = 0;
-  while (true) {
-    const count = await Deno.stdin.read(chunk);
-    if (count === null) return text + decoder.decode();
-    length += count;
-    if (length > limit) {
-      throw new PosternError("usage", `Cannot read the standard input: it has more than ${limit} bytes`, {
+function readInput(limit: number): Promise<string> {
+  return collectText(Deno.stdin.readable, {
+    limit,
+    tooMuch: () =>
+      new PosternError("usage", `Cannot read the standard input: it has more than ${limit} bytes`, {
         hint: "give it in a file, or less of it",
-      });
-    }
-    text += decoder.decode(chunk.subarray(0, count), { stream: true });
-  }
+      }),
+  });
 }
