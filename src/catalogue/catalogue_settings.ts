@@ -26,7 +26,7 @@ const secureUrl = () =>
   refine(
     url({ schemes: ["https", "http"] }),
     ({ protocol, hostname }) =>
-      protocol === "https:" || isLoopbackHost(hostname.replace(/^\[(.*)\]$/, "$1"))
+      protocol === "https:" || isLoopbackHost(hostname)
         ? undefined
         : "must begin with https://: without TLS only this machine itself is asked",
   );

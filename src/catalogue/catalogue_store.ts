@@ -207,9 +207,5 @@ export class CatalogueStore {
 
 function withHint(error: unknown): unknown {
   if (!(error instanceof PosternError) || error.hint !== undefined) return error;
-  return new PosternError(error.code, error.message, {
-    cause: error.cause,
-    ...(error.detail !== undefined && { detail: error.detail }),
-    hint: "postern update sets it aside and fetches the catalogue anew",
-  });
+  return error.with({ hint: "postern update sets it aside and fetches the catalogue anew" });
 }

@@ -2,7 +2,7 @@ import { isMapping } from "../config/mod.ts";
 import { type Clock, jsonIn } from "../core/mod.ts";
 import { isLoopbackHost, PosternError } from "../words/mod.ts";
 import type { Catalogue, FactWarning } from "../clusters/mod.ts";
-import { type HttpAnswer, type HttpClient, placeOf } from "../http/mod.ts";
+import { type HttpAnswer, type HttpClient, jsonBody, placeOf } from "../http/mod.ts";
 import { TokenRefusal } from "../signin/mod.ts";
 import { readClusters } from "./read_clusters.ts";
 
@@ -100,7 +100,7 @@ function demandSafe(url: URL, token: string, what: string): void {
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new TokenRefusal(`Cannot read ${what}: the token is not one word`);
   }
-  if (url.protocol === "https:" || isLoopbackHost(url.hostname.replace(/^\[(.*)\]$/, "$1"))) return;
+  if (url.protocol === "https:" || isLoopbackHost(url.hostname)) return;
   throw new PosternError("not_allowed", `Cannot read ${what}: a token is never sent without TLS`, {
     hint: "write the address with https://",
   });
@@ -108,12 +108,10 @@ function demandSafe(url: URL, token: string, what: string): void {
 
 function jsonOf(answer: HttpAnswer, what: string): unknown {
   if (answer.status < 200 || answer.status > 299) throw failureOf(answer, what);
-  const value = jsonIn(answer.body);
-  if (value !== undefined) return value;
   if (/^\s*</.test(new TextDecoder().decode(answer.body))) {
     throw notLieutenant(what, "it answered a web page");
   }
-  throw new PosternError("protocol", `Cannot read ${what}: it did not answer JSON`);
+  return jsonBody(answer.body, `Cannot read ${what}`);
 }
 
 function notLieutenant(what: string, why: string): PosternError {

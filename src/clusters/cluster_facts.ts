@@ -51,6 +51,6 @@ function secureUrl(value: unknown): URL | undefined {
 /** Whether credentials may be sent to a web address. */
 export function mayHaveCredentials({ protocol, username, password, hostname }: URL): boolean {
   if (username !== "" || password !== "") return false;
-  const isLocal = isLoopbackHost(hostname.replace(/^\[(.*)\]$/, "$1"));
+  const isLocal = isLoopbackHost(hostname);
   return protocol === "https:" || (protocol === "http:" && isLocal);
 }

@@ -12,6 +12,7 @@ import {
   text,
   transformed,
 } from "../config/mod.ts";
+import { jsonIn } from "../core/mod.ts";
 import { isErrorCode, PosternError } from "../words/mod.ts";
 
 // What an instance may answer on its control socket. Another process says it, so it is checked as any input is; fields
@@ -208,12 +209,8 @@ export function readAnswer<S extends Schema<unknown>>(
         `it may be of another version than this postern: end it with postern stop ${id}, and start it again`,
     });
   if (isTooDeep(written)) throw refuse(`it is nested more than ${deepest} levels deep`);
-  let value: unknown;
-  try {
-    value = JSON.parse(written);
-  } catch {
-    throw refuse("it is not JSON");
-  }
+  const value = jsonIn(written);
+  if (value === undefined) throw refuse("it is not JSON");
   const context = rootContext({ base: "/" });
   const read = schema.parse(value, context);
   const [problem] = context.problems;

@@ -1,7 +1,7 @@
 import type { Infer, Schema } from "../config/mod.ts";
 import { type Clock, type Conn, jsonIn, limitTime, Messages, whenAborted, within } from "../core/mod.ts";
 import { formatTarget, isErrorCode, PosternError, type Target } from "../words/mod.ts";
-import { decodeResponseHead, encodeRequestHead, responseFraming, type ResponseHead } from "../wire/mod.ts";
+import { encodeRequestHead, responseFraming, type ResponseHead } from "../wire/mod.ts";
 import { answers, mostAnswer, readAnswer } from "./control_answers.ts";
 import type {
   ConnectionInfo,
@@ -14,7 +14,7 @@ import type {
   Watched,
 } from "./instance_state.ts";
 import { EventReader } from "./event_reader.ts";
-import { copyBody, readBody } from "../http/mod.ts";
+import { abortable, copyBody, readBody, readFinalHead } from "../http/mod.ts";
 import { checkPac, checkPage, checkProxies, type IsOwn } from "./control_proxies.ts";
 import { errorFromInfo } from "./error_info.ts";
 
@@ -74,7 +74,7 @@ export class ControlClient {
       const { messages, head } = await this.#ask(conn, "GET", "/v1/watch");
       const framing = responseFraming(head, "GET");
       if (head.status !== 200) {
-        throw failureOf(head, await readBody(messages, framing, { status: 502, limit: mostAnswer }));
+        throw failureOf(head, await readBody(messages, framing, { from: this.#name, limit: mostAnswer }));
       }
       const reader = new EventReader();
       await copyBody(messages, framing, async (bytes) => {
@@ -83,7 +83,7 @@ export class ControlClient {
           deadline = limitTime(clock, mostSilence, late);
           await told(this.#watched(text));
         }
-      }, { status: 502 });
+      }, { from: this.#name });
     } finally {
       deadline[Symbol.dispose]();
     }
@@ -176,16 +176,14 @@ export class ControlClient {
       });
     return await within({ clock, ms: timeout, signal, error }, async (signal) => {
       await using conn = await this.#connect(signal);
-      signal.throwIfAborted();
-      using _drop = whenAborted(signal, () => conn.abort(signal.reason));
-      return await this.#exchange(conn, method, path);
+      return await abortable(conn, signal, () => this.#exchange(conn, method, path));
     });
   }
 
   async #exchange(conn: Conn, method: string, path: string): Promise<Uint8Array<ArrayBuffer>> {
     const { messages, head } = await this.#ask(conn, method, path);
     const framing = responseFraming(head, method);
-    const body = await readBody(messages, framing, { status: 502, limit: mostAnswer });
+    const body = await readBody(messages, framing, { from: this.#name, limit: mostAnswer });
     if (head.status < 200 || head.status > 299) throw failureOf(head, body);
     return body;
   }
@@ -200,14 +198,11 @@ export class ControlClient {
     if (token !== undefined) fields.push(["Authorization", `Bearer ${token}`]);
     await conn.write(encodeRequestHead({ method, target: path, fields }));
     const messages = new Messages(conn);
-    const head = await messages.read(decodeResponseHead);
-    if (!head) {
-      // As a door does that is just ending, where it does not reset the connection.
-      throw new PosternError("unreachable", "Cannot read the door's answer: it closed the connection", {
-        detail: "reset",
-      });
-    }
-    return { messages, head };
+    return { messages, head: await readFinalHead(messages, { from: this.#name }) };
+  }
+
+  get #name(): string {
+    return `the instance "${this.#options.id}"`;
   }
 }
 

@@ -1,4 +1,12 @@
-import { formatTarget, isLoopback, parseIp, parseTarget, PosternError, type Target } from "../words/mod.ts";
+import {
+  formatTarget,
+  isLoopback,
+  parseIp,
+  parseTarget,
+  PosternError,
+  type Target,
+  targetOf,
+} from "../words/mod.ts";
 import type { ProxyEnvironment } from "./instance_state.ts";
 
 /** Whether our own configuration listens at an address. */
@@ -19,7 +27,7 @@ export async function checkProxies(
     const isProxy = url !== null && /^(?:http|socks5h?):$/.test(url.protocol) &&
       /^\/?$/.test(url.pathname) && url.search === "" && url.hash === "";
     if (!isProxy) throw refused(asked, "a proxy that it names is no URL of one");
-    await demandOwn(addressOf(url), asked);
+    await demandOwn(targetOf(url), asked);
   }
 }
 
@@ -29,7 +37,7 @@ export async function checkPage(text: string, asked: Asked): Promise<void> {
   const isPage = url?.protocol === "http:" && url.username === "" && url.pathname === "/" &&
     url.search === "" && /^#token=[A-Za-z0-9%._~-]*$/.test(url.hash);
   if (!url || !isPage) throw refused(asked, "the page that it names is none of an instance");
-  await demandOwn(addressOf(url), asked);
+  await demandOwn(targetOf(url), asked);
 }
 
 /** A PAC file is a program: all that can be checked are the proxies that its texts name, and that it is plain text. */
@@ -43,7 +51,7 @@ export async function checkPac(
   for (const [, double, single] of text.matchAll(/"([^"\n]*)"|'([^'\n]*)'/g)) {
     for (const way of (double ?? single ?? "").split(";")) {
       const [, words] = /^\s*(?:PROXY|SOCKS[45]?|HTTPS?)\s+(\S+)\s*$/i.exec(way) ?? [];
-      if (words !== undefined && words !== authority) await demandOwn(targetOf(words, asked), asked);
+      if (words !== undefined && words !== authority) await demandOwn(targetIn(words, asked), asked);
     }
   }
 }
@@ -59,15 +67,7 @@ async function demandOwn(address: Target, asked: Asked): Promise<void> {
   );
 }
 
-function addressOf({ hostname, port, protocol }: URL): Target {
-  // A URL leaves out the usual port of its scheme.
-  return {
-    host: hostname.replace(/^\[(.*)\]$/, "$1"),
-    port: Number(port) || (protocol === "http:" ? 80 : 1080),
-  };
-}
-
-function targetOf(words: string, asked: Asked): Target {
+function targetIn(words: string, asked: Asked): Target {
   try {
     return parseTarget(words);
   } catch {

@@ -1,7 +1,6 @@
 import { type Conn, Messages } from "../core/mod.ts";
-import { PosternError } from "../words/mod.ts";
-import { copyBody, joined } from "../http/mod.ts";
-import { decodeResponseHead, encodeRequestHead, Fields, responseFraming } from "../wire/mod.ts";
+import { copyBody, joined, readFinalHead } from "../http/mod.ts";
+import { encodeRequestHead, Fields, responseFraming } from "../wire/mod.ts";
 
 /** What a site answered. */
 export interface Answer {
@@ -34,8 +33,7 @@ export async function ask(
   await conn.write(encodeRequestHead({ method: "GET", target, fields }));
   if (endsFirst) await conn.closeWrite();
   const messages = new Messages(conn);
-  const head = await messages.read(decodeResponseHead);
-  if (!head) throw new PosternError("protocol", "Cannot read an answer: there was none");
+  const head = await readFinalHead(messages, { from: host });
   const chunks: Uint8Array[] = [];
   let size = 0;
   await copyBody(messages, responseFraming(head, "GET"), (bytes) => {
@@ -43,6 +41,6 @@ export async function ask(
     size += bytes.length;
     chunks.push(bytes.slice());
     return Promise.resolve();
-  }, { status: 502 });
+  }, { from: host });
   return { status: head.status, text: new TextDecoder().decode(joined(chunks, size)) };
 }

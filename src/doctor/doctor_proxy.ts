@@ -1,5 +1,5 @@
 import { maskedUrl } from "../config/mod.ts";
-import { type Endpoint, parseTarget } from "../words/mod.ts";
+import { type Endpoint, parseTarget, targetOf } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import { fourWays } from "../egress/mod.ts";
 import { isAmong } from "../plan/mod.ts";
@@ -75,10 +75,4 @@ export function* proxyFindings({ process }: World, own: readonly string[]): Gene
       };
     }
   }
-}
-
-/** A URL leaves out the usual port of its scheme. */
-function targetOf({ hostname, port, protocol }: URL): { host: string; port: number } {
-  const usual = protocol === "https:" ? 443 : protocol === "http:" ? 80 : 1080;
-  return { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(port || usual) };
 }

@@ -1,8 +1,8 @@
 import { isMapping } from "../config/mod.ts";
 import { type Clock, Tasks, type TransportStatus, unlessAborted } from "../core/mod.ts";
-import { type ProxySettings, UpstreamProxy, type UpstreamProxyDeps } from "../http/mod.ts";
+import { type ProxySettings, proxyTarget, UpstreamProxy, type UpstreamProxyDeps } from "../http/mod.ts";
 import type { KubeApi } from "../kube/mod.ts";
-import { describe, normalHost, PosternError, type Target } from "../words/mod.ts";
+import { describe, PosternError, type Target } from "../words/mod.ts";
 import { goNoProxy } from "./no_proxy/no_proxy_match_go.ts";
 
 export interface AcceptedProxyDeps extends UpstreamProxyDeps {
@@ -203,11 +203,10 @@ function settingsOf(text: string): ProxySettings | undefined {
   const url = URL.parse(text);
   const scheme = url?.protocol === "http:" ? "http" : url?.protocol === "https:" ? "https" : undefined;
   if (!url || !scheme || url.hostname === "") return undefined;
-  const { username, password, port } = url;
+  const { username, password } = url;
   return {
     scheme,
-    host: normalHost(url.hostname),
-    port: port === "" ? (scheme === "https" ? 443 : 80) : Number(port),
+    ...proxyTarget(url),
     ...((username !== "" || password !== "") && { user: decoded(username), password: decoded(password) }),
   };
 }

@@ -1,6 +1,6 @@
 import type { HttpClientParts } from "../http/mod.ts";
 import { maskedUrl } from "../config/mod.ts";
-import { describe } from "../words/mod.ts";
+import { reasonOf } from "../words/mod.ts";
 import { proxyPlace } from "./check_proxy_url.ts";
 import { goNoProxy } from "./no_proxy/no_proxy_match_go.ts";
 import type { ProxyStatus } from "./proxy_spec.ts";
@@ -53,7 +53,7 @@ export async function fourWays(
       return { isReached: status >= 200 && status < 300, says: `it answered ${status}` };
     } catch (error) {
       signal.throwIfAborted();
-      return { isReached: false, says: describe(error).replaceAll(url, maskedUrl(url)) };
+      return { isReached: false, says: reasonOf(error).replaceAll(url, maskedUrl(url)) };
     }
   };
   const [direct, proxied] = await Promise.all([ask({}), ask({ proxy })]);

@@ -110,5 +110,5 @@ export function bucketName(): Schema<string> {
 }
 
 function isSecure({ protocol, hostname }: URL): boolean {
-  return protocol === "https:" || isLoopbackHost(hostname.replace(/^\[(.*)\]$/, "$1"));
+  return protocol === "https:" || isLoopbackHost(hostname);
 }

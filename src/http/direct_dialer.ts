@@ -72,7 +72,5 @@ function isName(name: string): boolean {
 }
 
 function unreachable(target: Target, reason: string): PosternError {
-  return new PosternError("unreachable", `Cannot reach ${formatTarget(target)}: ${reason}`, {
-    detail: "host",
-  });
+  return new PosternError("unreachable", `Cannot reach ${formatTarget(target)}`, { reason, detail: "host" });
 }

@@ -1,5 +1,5 @@
 import type { Clock, Conn } from "../core/mod.ts";
-import { type ErrorCode, formatTarget, PosternError } from "../words/mod.ts";
+import { type ErrorCode, formatTarget, isLoopbackHost, PosternError, reasonOf } from "../words/mod.ts";
 
 /** The pause before the next address is tried beside those that have not answered (RFC 8305, section 5). */
 const connectionAttemptDelay = 250;
@@ -145,30 +145,35 @@ function noneAnswered(
   const loop = all.find((error) => error instanceof PosternError && error.detail === "loop");
   if (loop instanceof PosternError) return loop;
   const best = all.reduce((a, b) => rank(b) < rank(a) ? b : a);
-  const said = [...failures].slice(0, mostNamed).map(([address, error]) => `${address} ${saidOf(error)}`);
-  if (failures.size > mostNamed) said.push(`and ${failures.size - mostNamed} more`);
-  const { detail = undefined, hint = undefined } = best instanceof PosternError ? best : {};
-  return new PosternError(
-    best instanceof PosternError ? best.code : "unreachable",
-    `Cannot reach ${formatTarget({ host: name, port })}: ${said.join(", ")}`,
-    { cause: best, ...(detail && { detail }), ...(hint !== undefined && { hint }) },
-  );
+  const { code = "unreachable", detail = undefined, hint = undefined } = best instanceof PosternError
+    ? best
+    : {};
+  return new PosternError(code, `Cannot reach ${formatTarget({ host: name, port })}`, {
+    cause: best,
+    reason: sharedReason(name, all) ?? saidOfAll(failures),
+    detail,
+    hint,
+  });
 }
 
-function saidOf(error: unknown): string {
-  if (!(error instanceof PosternError)) {
-    return `failed (${error instanceof Error ? error.message : String(error)})`;
+/** Which address of this machine it was says nothing where all of them failed alike. */
+function sharedReason(name: string, failures: readonly unknown[]): string | undefined {
+  const [first] = failures;
+  if (!isLoopbackHost(name) || !(first instanceof PosternError)) return undefined;
+  const isShared = failures.every((error) => error instanceof PosternError && error.reason === first.reason);
+  return isShared ? first.reason : undefined;
+}
+
+/** Each reason with the addresses that gave it. */
+function saidOfAll(failures: ReadonlyMap<string, unknown>): string {
+  const said = new Map<string, string[]>();
+  for (const [address, error] of [...failures].slice(0, mostNamed)) {
+    const reason = reasonOf(error);
+    said.set(reason, [...said.get(reason) ?? [], address]);
   }
-  switch (error.code) {
-    case "refused":
-      return "refused the connection";
-    case "unreachable":
-      return "is unreachable";
-    case "timeout":
-      return "did not answer";
-    default:
-      return `failed (${error.message})`;
-  }
+  const texts = [...said].map(([reason, addresses]) => `${reason} (${addresses.join(", ")})`);
+  if (failures.size > mostNamed) texts.push(`and ${failures.size - mostNamed} more`);
+  return texts.join(", ");
 }
 
 function familyOf(address: string): 4 | 6 {

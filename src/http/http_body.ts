@@ -1,64 +1,123 @@
-import type { Messages } from "../core/mod.ts";
+import type { Bytes, Messages } from "../core/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import { ChunkedDecoder, Fields, type Framing, Http1Problem } from "../wire/mod.ts";
 
-const noFields = new Fields();
+export interface BodyOptions {
+  /** Who sends it, where it is an answer; a request's body when absent. */
+  readonly from?: string | undefined;
+  /** What a body that ends early is; `protocol` when absent. */
+  readonly endedEarly?: "protocol" | "unreachable" | undefined;
+}
 
-export interface ReadBodyOptions extends Partial<CopyBodyOptions> {
+export interface ReadBodyOptions extends BodyOptions {
   /** In bytes. */
   readonly limit?: number;
 }
 
-export interface CopyBodyOptions {
-  /** What answers a malformed body: 400 for a request's, 502 for a response's. */
-  readonly status: 400 | 502;
+/**
+ * Reads a body out of its framing. The pieces are views, valid until the next one is taken. Its reader waits by
+ * `messages.fill()` where none has arrived, so that a piece that is there costs no wait.
+ */
+export class HttpBody {
+  readonly #messages: Messages;
+  readonly #options: BodyOptions;
+  readonly #chunks: ChunkedDecoder | undefined;
+  readonly #endsWithConnection: boolean;
+  #left: number;
+  #trailers = noFields;
+
+  constructor(messages: Messages, framing: Framing, options: BodyOptions = {}) {
+    this.#messages = messages;
+    this.#options = options;
+    this.#endsWithConnection = framing.kind === "close";
+    this.#chunks = framing.kind === "chunked"
+      ? new ChunkedDecoder(options.from === undefined ? 400 : 502)
+      : undefined;
+    this.#left = framing.kind === "none" ? 0 : framing.kind === "length" ? framing.length : Infinity;
+  }
+
+  get isEnded(): boolean {
+    return this.#left === 0;
+  }
+
+  /** Those of a chunked body, once it has ended. */
+  get trailers(): Fields {
+    return this.#trailers;
+  }
+
+  /** What has arrived of it; undefined at the end, and where more must come first. */
+  take(): Bytes | undefined {
+    if (this.isEnded) return undefined;
+    if (this.#chunks) return this.#takeChunk(this.#chunks);
+    const bytes = this.#messages.take(this.#left);
+    this.#left -= bytes.length;
+    return bytes.length > 0 ? bytes : undefined;
+  }
+
+  /** Notes that the connection has ended; fails where the body has not. */
+  end(): void {
+    const { from, endedEarly = "protocol" } = this.#options;
+    if (!this.#endsWithConnection) {
+      const what = from === undefined
+        ? "Cannot read the whole body"
+        : `Cannot read the whole answer of ${from}`;
+      throw new PosternError(endedEarly, what, { reason: "the connection ended early" });
+    }
+    this.#left = 0;
+  }
+
+  #takeChunk(chunks: ChunkedDecoder): Bytes | undefined {
+    const { pending } = this.#messages;
+    const part = pending.length > 0 ? chunks.next(pending) : undefined;
+    if (!part) return undefined;
+    this.#messages.take(part.used);
+    if (part.value.kind === "data") return part.value.bytes;
+    this.#left = 0;
+    this.#trailers = part.value.trailers;
+    return undefined;
+  }
 }
 
 /**
  * Hands a body on as it comes, without its framing, and answers its trailers. The next piece is read when `write` has
- * taken the last one; the pieces are views that are valid until then.
+ * taken the last one.
  */
 export async function copyBody(
   messages: Messages,
   framing: Framing,
-  write: (bytes: Uint8Array<ArrayBuffer>) => Promise<void>,
-  { status }: CopyBodyOptions = { status: 400 },
+  write: (bytes: Bytes) => Promise<void>,
+  options?: BodyOptions,
 ): Promise<Fields> {
-  if (framing.kind === "chunked") return await copyChunks(messages, write, status);
-  let left = framing.kind === "length" ? framing.length : framing.kind === "close" ? Infinity : 0;
-  while (left > 0) {
-    const bytes = messages.take(left);
-    if (bytes.length > 0) {
-      left -= bytes.length;
-      await write(bytes);
-    } else if (!await messages.fill()) {
-      if (framing.kind === "close") return noFields;
-      throw new PosternError("protocol", `Cannot read the whole body: the peer ended ${left} bytes early`);
-    }
+  const body = new HttpBody(messages, framing, options);
+  while (true) {
+    const bytes = body.take();
+    if (bytes) await write(bytes);
+    else if (body.isEnded) return body.trailers;
+    else if (!await messages.fill()) body.end();
   }
-  return noFields;
 }
 
-/** A whole body, refused with 413 as soon as it is known to be over `limit` bytes. */
+/** A whole body, refused as soon as it is known to be over `limit` bytes: a request's with 413. */
 export async function readBody(
   messages: Messages,
   framing: Framing,
-  { limit = Infinity, status = 400 }: ReadBodyOptions = {},
-): Promise<Uint8Array<ArrayBuffer>> {
-  if (framing.kind === "length" && framing.length > limit) throw tooLarge(limit);
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  { limit = Infinity, ...options }: ReadBodyOptions = {},
+): Promise<Bytes> {
+  const { from } = options;
+  if (framing.kind === "length" && framing.length > limit) throw tooLarge(limit, from);
+  const chunks: Bytes[] = [];
   let size = 0;
   await copyBody(messages, framing, (bytes) => {
     size += bytes.length;
-    if (size > limit) return Promise.reject(tooLarge(limit));
+    if (size > limit) return Promise.reject(tooLarge(limit, from));
     chunks.push(bytes.slice());
     return Promise.resolve();
-  }, { status });
+  }, options);
   return joined(chunks, size);
 }
 
 /** Pieces as one. */
-export function joined(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+export function joined(chunks: readonly Uint8Array[], size: number): Bytes {
   const whole = new Uint8Array(size);
   let at = 0;
   for (const chunk of chunks) {
@@ -68,23 +127,12 @@ export function joined(chunks: readonly Uint8Array[], size: number): Uint8Array<
   return whole;
 }
 
-async function copyChunks(
-  messages: Messages,
-  write: (bytes: Uint8Array<ArrayBuffer>) => Promise<void>,
-  status: 400 | 502,
-): Promise<Fields> {
-  const decoder = new ChunkedDecoder(status);
-  const next = decoder.next.bind(decoder);
-  while (true) {
-    const part = await messages.read(next);
-    if (!part) {
-      throw new PosternError("protocol", "Cannot read the whole body: the peer ended before the last chunk");
-    }
-    if (part.kind === "end") return part.trailers;
-    await write(part.bytes);
-  }
+function tooLarge(limit: number, from: string | undefined): PosternError {
+  if (from === undefined) return new Http1Problem(413, `Cannot take a body of more than ${limit} bytes`);
+  return new PosternError("protocol", `Cannot take the answer of ${from}`, {
+    reason: `more than ${limit} bytes`,
+    detail: "too_large",
+  });
 }
 
-function tooLarge(limit: number): Http1Problem {
-  return new Http1Problem(413, `Cannot take a body of more than ${limit} bytes`);
-}
+const noFields = new Fields();

@@ -1,16 +1,27 @@
-import { type Clock, type Conn, Messages, whenAborted, within } from "../core/mod.ts";
+import { type Bytes, type Clock, type Conn, within } from "../core/mod.ts";
 import type { Dialer, Network } from "../world/mod.ts";
-import { formatTarget, PosternError, type Target } from "../words/mod.ts";
-import { encodeRequestHead, type Fields, finalHeadDecoder, responseFraming } from "../wire/mod.ts";
-import { readAnswerBody } from "./http_answer_body.ts";
-import { type HttpProxy, openTunnel, proxyAuthorization } from "./http_proxy_tunnel.ts";
-import { straightDialer } from "./straight_dialer.ts";
+import { formatTarget, PosternError, type Target, targetOf } from "../words/mod.ts";
+import type { BasicCredentials, Fields } from "../wire/mod.ts";
+import { directDialer } from "./direct_dialer.ts";
+import { httpConnect, proxyAuthorization } from "./http_connect.ts";
+import { HttpConnection } from "./http_connection.ts";
+import { encodeRequest } from "./http_request.ts";
+import { abortable, orDrop } from "./abortable.ts";
 
 export interface HttpClientParts {
   readonly clock: Clock;
   readonly network: Pick<Network, "connect" | "lookup" | "secure">;
-  /** How its connections are made: the system's resolver, and each address in turn, unless told. */
+  /** How its connections are made; from this machine when absent. */
   readonly dial?: Dialer;
+}
+
+/** A proxy that an `HttpClient` goes through. */
+export interface HttpProxy {
+  /** Whether TLS is spoken with the proxy itself. */
+  readonly scheme: "http" | "https";
+  readonly host: string;
+  readonly port: number;
+  readonly credentials?: BasicCredentials;
 }
 
 export interface HttpClientOptions {
@@ -29,7 +40,7 @@ export interface HttpRequest {
   /** GET unless told. */
   readonly method?: string;
   readonly fields?: Iterable<readonly [name: string, value: string]>;
-  readonly body?: string | Uint8Array<ArrayBuffer>;
+  readonly body?: string | Bytes;
   /** How many redirects may be followed; none unless told. Only GET and HEAD are asked again. */
   readonly redirects?: number;
   /** In place of the client's own. */
@@ -43,7 +54,7 @@ export interface HttpAnswer {
   readonly url: URL;
   readonly status: number;
   readonly fields: Fields;
-  readonly body: Uint8Array<ArrayBuffer>;
+  readonly body: Bytes;
 }
 
 /**
@@ -58,7 +69,7 @@ export class HttpClient {
   readonly #options: HttpClientOptions;
 
   constructor(
-    { clock, network, dial = straightDialer({ clock, network }) }: HttpClientParts,
+    { clock, network, dial = directDialer({ clock, network }) }: HttpClientParts,
     options: HttpClientOptions = {},
   ) {
     this.#clock = clock;
@@ -89,32 +100,31 @@ export class HttpClient {
         },
       );
     return await within({ clock: this.#clock, ms, signal, error }, async (signal) => {
-      signal.throwIfAborted();
-      await using conn = await this.#connect(request.url, signal);
-      using _drop = whenAborted(signal, () => conn.abort(signal.reason));
-      try {
-        return await this.#exchange(conn, request);
-      } catch (error) {
-        signal.throwIfAborted();
-        throw error;
-      }
+      const { url } = request;
+      const conn = await this.#connect(url, signal);
+      await using connection = new HttpConnection(conn, { from: placeOf(url), closed: "protocol" });
+      return await abortable(connection, signal, () => this.#exchange(connection, request));
     });
   }
 
   async #connect(url: URL, signal: AbortSignal): Promise<Conn> {
     const { proxy } = this.#options;
-    const target = targetOf(url);
+    const target = webTarget(url);
     const isSecure = url.protocol === "https:";
+    signal.throwIfAborted();
     if (!proxy) {
       return await this.#secured(await this.#dial(target, { signal }), target, { isSecure, signal });
     }
     const plain = await this.#dial(proxy, { signal });
     const conn = await this.#secured(plain, proxy, { isSecure: proxy.scheme === "https", signal });
     if (!isSecure) return conn;
-    return await this.#secured(await openTunnel(conn, { proxy, target, signal }), target, {
-      isSecure,
-      signal,
-    });
+    const asking = { target, proxy: `the proxy ${formatTarget(proxy)}`, credentials: proxy.credentials };
+    const tunnel = await orDrop(conn, signal, () => httpConnect(conn, asking));
+    if (tunnel instanceof PosternError) {
+      conn.abort(tunnel);
+      throw tunnel;
+    }
+    return await this.#secured(tunnel, target, { isSecure, signal });
   }
 
   async #secured(
@@ -128,26 +138,13 @@ export class HttpClient {
     return await this.#network.secure(conn, options);
   }
 
-  async #exchange(conn: Conn, request: HttpRequest): Promise<HttpAnswer> {
-    const { url, method = "GET" } = request;
-    await conn.write(requestBytes(request, this.#options.proxy));
-    const messages = new Messages(conn);
-    const head = await messages.read(finalHeadDecoder());
-    if (!head) {
-      throw new PosternError(
-        "protocol",
-        `Cannot read the answer of ${placeOf(url)}: it closed the connection`,
-      );
-    }
-    if (request.isHeadEnough) {
-      return { url, status: head.status, fields: head.fields, body: new Uint8Array() };
-    }
-    const limit = request.limit ?? this.#options.limit ?? 1024 * 1024;
-    const body = await readAnswerBody(messages, responseFraming(head, method), {
-      limit,
-      from: placeOf(url),
-    });
-    return { url, status: head.status, fields: head.fields, body };
+  async #exchange(connection: HttpConnection, request: HttpRequest): Promise<HttpAnswer> {
+    const { url, method = "GET", limit = this.#options.limit ?? 1024 * 1024 } = request;
+    const { status, fields, ...head } = await connection.ask(requestBytes(request, this.#options.proxy));
+    const body = request.isHeadEnough
+      ? new Uint8Array()
+      : await connection.body({ status, fields, ...head }, method, limit);
+    return { url, status, fields, body };
   }
 }
 
@@ -156,41 +153,24 @@ export function placeOf(url: URL): string {
   return `${url.protocol}//${url.host}${url.pathname}`;
 }
 
-function targetOf(url: URL): Target {
-  if (url.protocol !== "https:" && url.protocol !== "http:") {
-    throw new PosternError("config", `Cannot ask ${placeOf(url)}: it is no web address`, {
-      hint: "write a URL that begins with https://",
-    });
-  }
-  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
-  return { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port };
+function webTarget(url: URL): Target {
+  if (url.protocol === "https:" || url.protocol === "http:") return targetOf(url);
+  throw new PosternError("config", `Cannot ask ${placeOf(url)}: it is no web address`, {
+    hint: "write a URL that begins with https://",
+  });
 }
 
-function requestBytes(
-  { url, method = "GET", fields = [], body }: HttpRequest,
-  proxy: HttpProxy | undefined,
-): Uint8Array<ArrayBuffer> {
+function requestBytes({ url, method, fields = [], body }: HttpRequest, proxy: HttpProxy | undefined): Bytes {
   const asked = url.protocol === "http:" ? proxy : undefined;
   const path = `${url.pathname}${url.search}`;
-  const content = typeof body === "string" ? new TextEncoder().encode(body) : body;
-  const head = encodeRequestHead({
+  return encodeRequest({
     method,
     // A proxy is told whom to ask (RFC 9112, section 3.2.2).
     target: asked ? `http://${url.host}${path}` : path,
-    fields: [
-      ["Host", url.host],
-      ["User-Agent", "postern"],
-      ["Connection", "close"],
-      ...(asked ? proxyAuthorization(asked) : []),
-      ...fields,
-      ...(content ? [["Content-Length", String(content.length)] as const] : []),
-    ],
+    host: url.host,
+    fields: [["Connection", "close"], ...proxyAuthorization(asked?.credentials), ...fields],
+    body,
   });
-  if (!content) return head;
-  const bytes = new Uint8Array(head.length + content.length);
-  bytes.set(head);
-  bytes.set(content, head.length);
-  return bytes;
 }
 
 /** The request that an answer asks for instead; undefined when it asks for none that we would make. */
@@ -206,7 +186,8 @@ function redirected(request: HttpRequest, { status, fields, url }: HttpAnswer): 
       `Cannot follow the redirect of ${placeOf(url)}: it leads to no https:// address`,
     );
   }
-  const isOther = formatTarget(targetOf(to)) !== formatTarget(targetOf(url)) || to.protocol !== url.protocol;
+  const isOther = formatTarget(webTarget(to)) !== formatTarget(webTarget(url)) ||
+    to.protocol !== url.protocol;
   const kept = [...request.fields ?? []].filter(([name]) => !isOther || !personal.has(name.toLowerCase()));
   return { ...request, url: to, fields: kept };
 }

@@ -1,4 +1,4 @@
-import { normalHost } from "../words/mod.ts";
+import { normalHost, type Target, targetOf } from "../words/mod.ts";
 
 /** How postern speaks to an upstream proxy; names travel as names with each of them. */
 export type ProxyScheme = "http" | "https" | "socks5";
@@ -28,8 +28,6 @@ export interface WrittenProxy {
 export interface ProxyProblems {
   readonly wrong: readonly (readonly [key: keyof WrittenProxy, message: string])[];
 }
-
-const defaultPorts: Readonly<Record<ProxyScheme, number>> = { http: 80, https: 443, socks5: 1080 };
 
 /** Reads a proxy, or says what is wrong with it and where. */
 export function readProxy(
@@ -69,13 +67,18 @@ export function readProxy(
   if (wrong.length > 0) return { wrong };
   return {
     scheme,
-    host: normalHost(url.hostname),
-    port: url.port === "" ? defaultPorts[scheme] : Number(url.port),
+    ...proxyTarget(url),
     ...(user && { user }),
     ...(password && { password }),
     ...(passwordFile !== undefined && { passwordFile }),
     ...(ca !== undefined && { ca }),
   };
+}
+
+/** Where a proxy is, its host in the form in which hosts are compared. */
+export function proxyTarget(url: URL): Target {
+  const { host, port } = targetOf(url);
+  return { host: normalHost(host), port };
 }
 
 function schemeOf({ protocol }: URL): ProxyScheme {

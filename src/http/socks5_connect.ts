@@ -1,36 +1,33 @@
 import { type Conn, type Decode, Messages } from "../core/mod.ts";
 import { type ErrorCode, type ErrorDetail, formatTarget, PosternError, type Target } from "../words/mod.ts";
 import { socks5 } from "../wire/mod.ts";
-import { type Asking, noAnswer } from "./proxy_asking.ts";
+import { noAnswer } from "./final_head.ts";
+import { type Asking, signInFailure } from "./proxy_asking.ts";
 
 /** Asks a SOCKS5 proxy for a connection to the target (RFC 1928), names as names: the tunnel, or why there is none. */
 export async function socks5Connect(
   conn: Conn,
-  { target, proxy, credentials }: Asking,
+  asking: Asking,
 ): Promise<Conn | PosternError> {
+  const { target, proxy, credentials } = asking;
   const { methods, commands } = socks5;
   const messages = new Messages(conn, { limit: 1024, initial: 128 });
   const offered = credentials ? [methods.none, methods.password] : [methods.none];
   await conn.write(socks5.encodeGreeting({ methods: offered }));
-  const chosen = await answer(messages, socks5.decodeChoice);
+  const chosen = await answer(messages, socks5.decodeChoice, proxy);
   if (chosen === methods.password && credentials) {
     await conn.write(socks5.encodeCredentials(credentials));
-    if (!await answer(messages, socks5.decodeVerdict)) {
-      throw new PosternError("auth", `Cannot sign in at ${proxy}: it refused the user name or the password`, {
-        hint: "correct user and passwordFile beside its url; they are not those of the door",
-      });
-    }
+    if (!await answer(messages, socks5.decodeVerdict, proxy)) throw signInFailure(asking);
   } else if (chosen !== methods.none) {
-    throw new PosternError(
-      "auth",
-      `Cannot sign in at ${proxy}: it wants ${
-        credentials ? "another way to sign in" : "a user name and a password"
-      }`,
-      credentials ? {} : { hint: "set user and passwordFile beside its url" },
-    );
+    throw asking.credentials
+      ? new PosternError("auth", `Cannot sign in at ${asking.proxy}`, {
+        reason: "it wants another way to sign in",
+        hint: "have it accept a user name and a password",
+      })
+      : signInFailure(asking);
   }
   await conn.write(socks5.encodeRequest({ command: commands.connect, target }));
-  const code = await answer(messages, decodeOutcome);
+  const code = await answer(messages, decodeOutcome, proxy);
   if (code !== 0) return refusal(code, target, proxy);
   return messages.goOn();
 }
@@ -43,9 +40,9 @@ const decodeOutcome: Decode<number> = (bytes) => {
   return reply && { value: reply.value.code, used: reply.used };
 };
 
-async function answer<T>(messages: Messages, decode: Decode<T>): Promise<T> {
+async function answer<T>(messages: Messages, decode: Decode<T>, proxy: string): Promise<T> {
   const value = await messages.read(decode);
-  if (value === undefined) throw noAnswer();
+  if (value === undefined) throw noAnswer(proxy);
   return value;
 }
 

@@ -1,12 +1,7 @@
-import {
-  type Conn,
-  type DialOptions,
-  type Transport,
-  type TransportStatus,
-  whenAborted,
-} from "../core/mod.ts";
-import { describe, formatTarget, PosternError, type Target } from "../words/mod.ts";
+import type { Conn, DialOptions, Transport, TransportStatus } from "../core/mod.ts";
+import { describe, formatTarget, pathFailure, PosternError, type Target } from "../words/mod.ts";
 import { type Dialer, type Files, FreshText, type Network } from "../world/mod.ts";
+import { orDrop } from "./abortable.ts";
 import { httpConnect } from "./http_connect.ts";
 import type { Asking } from "./proxy_asking.ts";
 import type { ProxySettings } from "./proxy_url.ts";
@@ -71,20 +66,14 @@ export class UpstreamProxy implements Transport {
   /** The tunnel, or why the proxy gives none; throws when it is the proxy that fails. */
   async #answer(target: Target, { signal, onStep }: DialOptions): Promise<Conn | PosternError> {
     const asking = { target, proxy: this.#label, credentials: await this.#credentials() };
-    let conn = await this.#reach({ signal, ...(onStep && { onStep }) });
-    using _drop = whenAborted(signal, () => conn.abort(signal.reason));
-    try {
-      signal.throwIfAborted();
-      conn = await this.#secured(conn, signal);
+    const reached = await this.#reach({ signal, ...(onStep && { onStep }) });
+    const conn = await orDrop(reached, signal, () => this.#secured(reached, signal));
+    return await orDrop(conn, signal, async () => {
       onStep?.(`reached ${this.#label}`);
       const answer = await this.#asked(conn, asking);
-      signal.throwIfAborted();
       if (answer instanceof PosternError) conn.abort(answer);
       return answer;
-    } catch (error) {
-      conn.abort(error);
-      throw error;
-    }
+    });
   }
 
   async #credentials(): Promise<Asking["credentials"]> {
@@ -105,7 +94,7 @@ export class UpstreamProxy implements Transport {
     try {
       return await this.#deps.dialer(this.#settings, options);
     } catch (error) {
-      throw error instanceof PosternError ? this.#named(error, "Cannot reach") : error;
+      throw error instanceof PosternError ? pathFailure(`Cannot reach ${this.#label}`, error) : error;
     }
   }
 
@@ -117,7 +106,7 @@ export class UpstreamProxy implements Transport {
     try {
       return await this.#deps.network.secure(conn, options);
     } catch (error) {
-      throw error instanceof PosternError ? this.#named(error, "Cannot go on with") : error;
+      throw error instanceof PosternError ? this.#broken(error) : error;
     }
   }
 
@@ -126,27 +115,14 @@ export class UpstreamProxy implements Transport {
       return await (this.#settings.scheme === "socks5" ? socks5Connect : httpConnect)(conn, asking);
     } catch (error) {
       if (!(error instanceof PosternError)) throw error;
-      if (error.code !== "auth") throw this.#named(error, "Cannot go on with");
+      if (error.code !== "auth") throw this.#broken(error);
       this.#passwordFile?.forget();
       throw error;
     }
   }
 
-  /** An error from below, which knows addresses only, with the proxy's name. */
-  #named(error: PosternError, verb: string): PosternError {
-    const said = `Cannot reach ${formatTarget(this.#settings)}: `;
-    const why = error.message.startsWith(said) ? error.message.slice(said.length) : error.message;
-    // "refused" and "unknown name" would be taken for an answer about the target.
-    const isOfProxy = error.code === "refused" || error.code === "name_not_found";
-    return new PosternError(
-      isOfProxy ? "unreachable" : error.code,
-      `${verb} ${this.#label}: ${why}`,
-      {
-        cause: error,
-        ...(error.detail && { detail: error.detail }),
-        ...(error.hint !== undefined && { hint: error.hint }),
-      },
-    );
+  #broken(error: PosternError): PosternError {
+    return pathFailure(`Cannot go on with ${this.#label}`, error);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -11,10 +11,7 @@ export async function withOwner(world: World, error: unknown): Promise<unknown> 
   for (const { id, pid } of await instances(world, { signal, unanswered: () => {} })) {
     const listeners = await listenersOf(world, id, { signal }).catch(() => []);
     if (!listeners.some(({ address }) => error.message.includes(` ${address}:`))) continue;
-    return new PosternError(error.code, error.message, {
-      cause: error.cause,
-      detail: error.detail,
-      ...(error.exit !== undefined && { exit: error.exit }),
+    return error.with({
       hint: `the door "${id}" (pid ${pid}) has it: postern status --id ${id}; postern stop ${id}`,
     });
   }

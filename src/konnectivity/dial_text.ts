@@ -1,4 +1,6 @@
+import { dialCode } from "../http/mod.ts";
 import {
+  asCause,
   asPosternError,
   type ErrorCode,
   type ErrorDetail,
@@ -12,13 +14,10 @@ export function dialAddress(target: Target): string {
   return formatTarget(target);
 }
 
-/**
- * How a failed dial ended, from the text that is all the protocol has for it. The words are those of Go's programs,
- * which others look for too.
- */
+/** How a failed dial ended, from the text that is all the protocol has for it. */
 export function dialFailure(text: string, peer: string): PosternError {
-  const code = words.find(([, pattern]) => pattern.test(text))?.[0] ?? "unreachable";
-  return new PosternError(code, `Cannot connect through ${peer}: ${text.slice(0, 300)}`);
+  const code = dialCode(text) ?? (/given up/i.test(text) ? "cancelled" : "unreachable");
+  return new PosternError(code, `Cannot connect through ${peer}: ${asCause(text.slice(0, 300))}`);
 }
 
 /** A failed dial as Go's programs tell it. */
@@ -27,14 +26,6 @@ export function dialFailureText(address: string, error: unknown): string {
   const known = code === "unreachable" ? unreachable.get(detail) : spoken.get(code);
   return known === undefined ? message : `dial tcp ${address}: ${known}`;
 }
-
-const words: readonly (readonly [ErrorCode, RegExp])[] = [
-  ["refused", /connection refused/i],
-  ["name_not_found", /no such host|server misbehaving|name or service not known|cannot be resolved/i],
-  ["timeout", /i\/o timeout|timed? ?out|deadline exceeded/i],
-  ["not_allowed", /not allowed|not permitted|not supported/i],
-  ["cancelled", /given up/i],
-];
 
 const spoken = new Map<ErrorCode, string>([
   ["refused", "connect: connection refused"],

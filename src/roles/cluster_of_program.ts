@@ -1,8 +1,7 @@
 import type { KubeApi } from "../kube/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
-import { dialerThroughProxy } from "../http/mod.ts";
-import { Direct } from "../transports/mod.ts";
+import { dialerThroughProxy, directDialer } from "../http/mod.ts";
 
 /** The API of the cluster that a program of ours works for. */
 export interface ClusterOfProgram extends AsyncDisposable {
@@ -43,7 +42,6 @@ export async function openClusterOfProgram(
   const context = kubeconfig === undefined
     ? await inClusterContext({ files, process })
     : await contextIn(kubeconfig);
-  const direct = new Direct({ network, clock });
   const { proxyUrl } = context.cluster;
   const api = new KubeClient(context, {
     clock,
@@ -54,7 +52,7 @@ export async function openClusterOfProgram(
     ...(most !== undefined && { most }),
     dial: proxyUrl
       ? dialerThroughProxy(proxyUrl.href, { name: `the proxy-url of ${context.name}`, world })
-      : (target, options) => direct.dial(target, options),
+      : directDialer({ network, clock }),
     ...(kubeconfig !== undefined && { reread: async () => (await contextIn(kubeconfig)).user }),
   });
   return {
@@ -62,7 +60,6 @@ export async function openClusterOfProgram(
     namespace: context.namespace,
     async [Symbol.asyncDispose]() {
       await api[Symbol.asyncDispose]();
-      await direct[Symbol.asyncDispose]();
     },
   };
 }

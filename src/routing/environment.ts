@@ -1,4 +1,4 @@
-import { formatTarget, isLoopbackHost, parseTarget } from "../words/mod.ts";
+import { formatTarget, isLoopbackHost, parseTarget, targetOf } from "../words/mod.ts";
 import type { Client } from "./no_proxy.ts";
 import type { EnvironmentChange } from "./shell_lines.ts";
 
@@ -136,9 +136,10 @@ function authorityOf(listener: string): string {
 function isListener(value: string, listener: string): boolean {
   const url = URL.parse(value.includes("://") ? value : `http://${value}`);
   if (!url) return false;
-  const { host, port } = parseTarget(listener);
-  const isSameHost = url.hostname === host || (isLoopbackHost(url.hostname) && isLoopbackHost(host));
-  return isSameHost && Number(url.port || (url.protocol === "https:" ? 443 : 80)) === port;
+  const own = parseTarget(listener);
+  const { host, port } = targetOf(url);
+  const isSameHost = host === own.host || (isLoopbackHost(host) && isLoopbackHost(own.host));
+  return isSameHost && port === own.port;
 }
 
 /** The lines that would make a former proxy a transport; a password is left to a file. */

@@ -1,5 +1,5 @@
 import { directoryOf, type World } from "../world/mod.ts";
-import { PosternError } from "../words/mod.ts";
+import { asCause, PosternError } from "../words/mod.ts";
 import {
   domain,
   type ManagerCommand,
@@ -40,7 +40,7 @@ export async function installService(
   }
   const failure = await runAll(world, plan.after, { signal, tell });
   if (failure === undefined) return;
-  throw new PosternError("internal", `Cannot start the service: ${failure}`, {
+  throw new PosternError("internal", `Cannot start the service: ${asCause(failure)}`, {
     exit: 1,
     hint: `the files are written; when that is mended, run: ${
       plan.after.map((command) => command.join(" ")).join("; ")

@@ -73,8 +73,5 @@ const withoutSecret: ClientAuth = (_server, { client_id: id }, body, headers) =>
 /** The next thing to try is another one than for the sign-in of a catalogue. */
 function refused(error: unknown): unknown {
   if (!(error instanceof PosternError) || error.code !== "auth") return error;
-  return new PosternError("auth", error.message, {
-    cause: error,
-    hint: "run the command again, and sign in as somebody who may use this cluster",
-  });
+  return error.with({ hint: "run the command again, and sign in as somebody who may use this cluster" });
 }

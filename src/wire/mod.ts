@@ -18,7 +18,6 @@ export {
   decodeResponseHead,
   encodeRequestHead,
   encodeResponseHead,
-  finalHeadDecoder,
   type HttpVersion,
   isPersistent,
   mostHead,

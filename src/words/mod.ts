@@ -13,6 +13,7 @@ export { asciiName } from "./ascii_name.ts";
 export { canonicalHost } from "./canonical_host.ts";
 export type { Endpoint } from "./endpoint.ts";
 export {
+  asCause,
   asPosternError,
   asUnstarted,
   describe,
@@ -21,9 +22,13 @@ export {
   exitCode,
   httpStatus,
   isErrorCode,
+  isOfTarget,
   isPosternError,
+  pathFailure,
   PosternError,
+  reasonOf,
   socks5Reply,
+  withContext,
 } from "./errors.ts";
 export { endsInNumber, parseAnyIPv4 } from "./numeric_host.ts";
-export { formatTarget, normalHost, parseTarget, type Target } from "./target.ts";
+export { formatTarget, normalHost, parseTarget, type Target, targetOf, toldOf } from "./target.ts";

@@ -1,6 +1,6 @@
 import { formatIp, parseIp, parseIPv6 } from "./address.ts";
 import { canonicalHost } from "./canonical_host.ts";
-import { PosternError } from "./errors.ts";
+import { asCause, PosternError } from "./errors.ts";
 import { parseAnyIPv4 } from "./numeric_host.ts";
 
 /** What a client asks for: a host as `canonicalHost` writes it (IPv6 without brackets), and a port. */
@@ -48,6 +48,23 @@ export function parseTarget(text: string, defaultPort?: number): Target {
   }
   return { host, port };
 }
+
+/** What another program says of a target that we name ourselves: it may be a sentence of another postern. */
+export function toldOf(target: Target, sentence: string): string {
+  const said = `Cannot reach ${formatTarget(target)}: `;
+  return sentence.startsWith(said) ? sentence.slice(said.length) : asCause(sentence);
+}
+
+/** Where a URL leads; one without a port leads to the usual one of its scheme. */
+export function targetOf({ protocol, hostname, port }: Pick<URL, "protocol" | "hostname" | "port">): Target {
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: port === "" ? usualPorts[protocol] ?? 1080 : Number(port),
+  };
+}
+
+/** Of a scheme that is missing here the usual one is that of SOCKS. */
+const usualPorts: Readonly<Record<string, number>> = { "http:": 80, "ws:": 80, "https:": 443, "wss:": 443 };
 
 function unreadable(text: string, why: string, hint: string): PosternError {
   return new PosternError("usage", `Cannot read "${text.slice(0, 300)}" as HOST:PORT${why}`, { hint });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { KubeClient } from "../../src/kube/api/kube_client.ts";
 import { KubeView } from "../../src/kube/api/kube_view.ts";
 import { readKubeConfig } from "../../src/kube/api/kube_config.ts";
-import { straightDialer } from "../../src/http/straight_dialer.ts";
+import { directDialer } from "../../src/http/mod.ts";
 import { createWorld } from "../../src/runtime/mod.ts";
 import { KubeCluster } from "../support/kube_cluster.ts";
 import { makeCrowd } from "../support/kube_crowd.ts";
@@ -32,7 +32,7 @@ peerTest(
       ]
     ) {
       await t.step(scope === undefined ? "of the whole cluster" : "of one namespace", async () => {
-        const dial = straightDialer({ clock, network });
+        const dial = directDialer({ clock, network });
         await using client = new KubeClient(context, { clock, files, network, process, dial });
         await using view = new KubeView({ api: client, clock });
         const before = Deno.memoryUsage().rss;

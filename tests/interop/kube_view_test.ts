@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { KubeClient } from "../../src/kube/api/kube_client.ts";
 import { KubeView } from "../../src/kube/api/kube_view.ts";
 import { readKubeConfig } from "../../src/kube/api/kube_config.ts";
-import { straightDialer } from "../../src/http/straight_dialer.ts";
+import { directDialer } from "../../src/http/mod.ts";
 import type { Dialer } from "../../src/world/mod.ts";
 import type { PosternError } from "../../src/words/mod.ts";
 import { createWorld } from "../../src/runtime/mod.ts";
@@ -18,7 +18,7 @@ const { clock, files, network, process } = createWorld({ main: import.meta.url, 
 /** A client of a kubeconfig's context, and how often it has dialled. */
 async function clientOf(path: string): Promise<KubeClient & { readonly dials: number }> {
   const context = (await readKubeConfig(files, [path])).context("lab");
-  const straight = straightDialer({ clock, network });
+  const straight = directDialer({ clock, network });
   let dials = 0;
   const dial: Dialer = (target, options) => {
     dials++;

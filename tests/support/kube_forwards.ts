@@ -1,6 +1,6 @@
 import { KubeClient } from "../../src/kube/api/kube_client.ts";
 import { readKubeConfig } from "../../src/kube/api/kube_config.ts";
-import { straightDialer } from "../../src/http/straight_dialer.ts";
+import { directDialer } from "../../src/http/mod.ts";
 import { createNetwork } from "../../src/runtime/network/network.ts";
 import { createFiles } from "../../src/runtime/files/files.ts";
 import { systemClock } from "../../src/runtime/system_clock.ts";
@@ -44,7 +44,7 @@ export class KubeForwards implements AsyncDisposable {
     const client = new KubeClient(config.context(config.currentContext ?? ""), {
       clock: systemClock,
       network,
-      dial: straightDialer({ clock: systemClock, network }),
+      dial: directDialer({ clock: systemClock, network }),
       files: createFiles(systemClock),
       process: { run: () => Promise.reject(new Error("no plugins here")) },
     });

@@ -69,7 +69,9 @@ export class MemoryNetwork implements Network {
     // A connect is never done in the turn it was asked for.
     await Promise.resolve();
     signal.throwIfAborted();
-    if (!listening) throw new PosternError("refused", `Cannot reach ${key}: connection refused`);
+    if (!listening) {
+      throw new PosternError("refused", `Cannot reach ${key}`, { reason: "connection refused" });
+    }
     const [near, far] = memoryPair({ isSocket: this.#isSocket });
     this.conns.push(near);
     this.#addresses.set(near, key);
@@ -121,7 +123,9 @@ export class MemoryNetwork implements Network {
     await Promise.resolve();
     signal.throwIfAborted();
     const addresses = this.names.get(name);
-    if (!addresses) throw new PosternError("name_not_found", `Cannot find "${name}": no such name`);
+    if (!addresses) {
+      throw new PosternError("name_not_found", `Cannot find "${name}"`, { reason: "no such name" });
+    }
     return addresses;
   }
 

@@ -1,6 +1,7 @@
 import { sourceCommand } from "../../scripts/postern.ts";
 import { placesFor } from "../../src/runtime/files/places.ts";
 import type { Places } from "../../src/world/mod.ts";
+import { repeatsCannot } from "./one_cause.ts";
 
 /** What a command that has ended leaves behind. */
 export interface Ended {
@@ -71,7 +72,10 @@ export class Household implements AsyncDisposable, ProgramRuns {
     this.#hasBackground ||= args.includes("--background");
     const { code, stdout, stderr } = await this.#command(args, options).output();
     const text = new TextDecoder();
-    return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
+    const said = text.decode(stderr);
+    const error = said.split("\n").find((line) => line.startsWith("postern: error:") && repeatsCannot(line));
+    if (error !== undefined) throw new Error(`one failure is told twice: ${error}`);
+    return { code, stdout: text.decode(stdout), stderr: said };
   }
 
   /** Starts a door in the foreground on a free port of loopback and resolves when it is ready. */

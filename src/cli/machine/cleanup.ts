@@ -1,7 +1,7 @@
 import { object } from "@optique/core/constructs";
 import { option } from "@optique/core/primitives";
 import { counted } from "../../core/mod.ts";
-import { isPosternError, PosternError } from "../../words/mod.ts";
+import { isPosternError } from "../../words/mod.ts";
 import { defineCommand } from "../line/command.ts";
 import { tellDnsChange } from "./dns_change.ts";
 import { words } from "../line/options.ts";
@@ -36,10 +36,7 @@ export default defineCommand({
       await tellDnsChange(world, await cleanUp(world, { signal }));
     } catch (error) {
       if (!isPosternError(error, "not_allowed")) throw error;
-      throw new PosternError("not_allowed", error.message, {
-        cause: error,
-        hint: "run as root: sudo postern cleanup",
-      });
+      throw error.with({ hint: "run as root: sudo postern cleanup" });
     }
   },
 });

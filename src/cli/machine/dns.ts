@@ -128,6 +128,6 @@ async function asRoot<T>(work: () => Promise<T>, command: string): Promise<T> {
     return await work();
   } catch (error) {
     if (!isPosternError(error, "not_allowed")) throw error;
-    throw new PosternError("not_allowed", error.message, { cause: error, hint: `run as root: ${command}` });
+    throw error.with({ hint: `run as root: ${command}` });
   }
 }

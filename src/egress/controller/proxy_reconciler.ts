@@ -1,7 +1,7 @@
 import { isMapping } from "../../config/mod.ts";
 import type { KubeObject, ObjectKind, ObjectPlace } from "../../kube/mod.ts";
 import type { Clock, Log } from "../../core/mod.ts";
-import { describe, isPosternError, PosternError } from "../../words/mod.ts";
+import { isPosternError, PosternError, reasonOf } from "../../words/mod.ts";
 import type { AutomaticSettings } from "../no_proxy/automatic_no_proxy.ts";
 import { bundleKey, type CaCertificate } from "../ca_bundle.ts";
 import { isWithoutProxy, type ProxySpec, type ProxyStatus } from "../proxy_spec.ts";
@@ -240,7 +240,7 @@ export class ProxyReconciler {
       return { reason: "BundleNotWritten", message: `the ${where} cannot be written: ${written.why}` };
     } catch (error) {
       if (isOutage(error) || !(error instanceof PosternError)) throw error;
-      return { reason: "BundleNotWritten", message: `the ${where} cannot be written: ${describe(error)}` };
+      return { reason: "BundleNotWritten", message: `the ${where} cannot be written: ${reasonOf(error)}` };
     }
   }
 

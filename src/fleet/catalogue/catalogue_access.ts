@@ -175,13 +175,9 @@ export class CatalogueAccess implements AsyncDisposable {
       return await work();
     } catch (error) {
       if (!(error instanceof PosternError) || error.hint !== undefined || !lost.has(error.code)) throw error;
-      const { code, message, cause, detail, exit } = error;
-      throw new PosternError(code, message, {
-        cause,
+      throw error.with({
         hint:
           `check the address of the catalogue "${this.settings.name}", and whether a transport leads there: via`,
-        ...(detail !== undefined && { detail }),
-        ...(exit !== undefined && { exit }),
       });
     }
   }

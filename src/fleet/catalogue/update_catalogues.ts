@@ -264,13 +264,7 @@ function failureOf(thrown: unknown, stored: string | undefined): PosternError {
   const error = asPosternError(thrown);
   if (stored === undefined) return error;
   const kept = `the catalogue of ${stored} ago is kept`;
-  const { code, detail, exit, hint } = error;
-  return new PosternError(code, error.message, {
-    cause: thrown,
-    hint: hint === undefined ? kept : `${hint}; ${kept}`,
-    ...(detail !== undefined && { detail }),
-    ...(exit !== undefined && { exit }),
-  });
+  return error.with({ hint: error.hint === undefined ? kept : `${error.hint}; ${kept}` });
 }
 
 /** What is of tomorrow was stored while the clock was wrong, and tells nothing. */

@@ -1,5 +1,5 @@
 import type { ClusterEndpoint, KnownCluster } from "../../clusters/mod.ts";
-import { PosternError, type Target } from "../../words/mod.ts";
+import { PosternError, targetOf } from "../../words/mod.ts";
 import type { BuiltTransport } from "../../transports/mod.ts";
 import { configuredRoute, hopsOf, type Plan } from "../../plan/mod.ts";
 
@@ -71,9 +71,8 @@ function namesOf({ name, settings, transport }: BuiltTransport): readonly string
   ];
 }
 
-function wayTo(plan: Plan, { hostname, port }: URL): readonly BuiltTransport[] {
-  const target: Target = { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(port || 443) };
-  return hopsOf(plan, configuredRoute(plan, target));
+function wayTo(plan: Plan, url: URL): readonly BuiltTransport[] {
+  return hopsOf(plan, configuredRoute(plan, targetOf(url)));
 }
 
 /** `*` is any text, `?` any character. */

@@ -1,3 +1,4 @@
+import { formatTarget, targetOf } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { ProxyEnvironment } from "../../control/mod.ts";
 import {
@@ -64,9 +65,12 @@ function planOf(
 export function listenerOf(
   { http, socks }: Pick<ProxyEnvironment, "http" | "socks">,
 ): Pick<EnvironmentOptions, "listener" | "speaks"> {
-  const { hostname, port, protocol } = new URL(http);
-  // A URL leaves out the usual port of its scheme.
-  const listener = `${hostname}:${port || "80"}`;
-  const speaks = protocol !== "http:" ? "socks" : new URL(socks).protocol === "http:" ? "http" : undefined;
+  const url = new URL(http);
+  const listener = formatTarget(targetOf(url));
+  const speaks = url.protocol !== "http:"
+    ? "socks"
+    : new URL(socks).protocol === "http:"
+    ? "http"
+    : undefined;
   return { listener, ...(speaks && { speaks }) };
 }

@@ -1,5 +1,5 @@
 import { type Clock, type Conn, Messages, unlessAborted, whenAborted, within } from "../../core/mod.ts";
-import { describe, isPosternError, PosternError } from "../../words/mod.ts";
+import { PosternError, withContext } from "../../words/mod.ts";
 import type { Dialer } from "../../world/mod.ts";
 import { dns } from "../../wire/mod.ts";
 import { firstConnected } from "../../http/mod.ts";
@@ -92,11 +92,8 @@ export class GuestDns implements Disposable {
     } catch (error) {
       signal.throwIfAborted();
       // That the server is not found says nothing of the name.
-      const code = isPosternError(error, "name_not_found") ? "unreachable" : undefined;
-      if (error instanceof PosternError && code === undefined) throw error;
-      throw new PosternError(code ?? "unreachable", `Cannot ask the cluster's DNS: ${describe(error)}`, {
-        cause: error,
-      });
+      if (error instanceof PosternError && error.code !== "name_not_found") throw error;
+      throw withContext("Cannot ask the cluster's DNS", error, { code: "unreachable" });
     }
   }
 

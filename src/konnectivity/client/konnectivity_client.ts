@@ -1,6 +1,6 @@
 import type { Clock, Conn, DialOptions, Transport, TransportStatus } from "../../core/mod.ts";
 import { directDialer, firstConnected } from "../../http/mod.ts";
-import { describe, isPosternError, type PosternError, type Target } from "../../words/mod.ts";
+import { describe, isOfTarget, PosternError, type Target } from "../../words/mod.ts";
 import type { Dialer, Files, Network } from "../../world/mod.ts";
 import { dialByConnect } from "./connect_frontend.ts";
 import { GrpcFrontend } from "./grpc_frontend.ts";
@@ -58,7 +58,9 @@ export class KonnectivityClient implements AsyncDisposable {
       return conn;
     } catch (error) {
       if (options.signal.aborted) throw options.signal.reason;
-      this.#state = isOfTarget(error) ? { state: "ready" } : { state: "failing", lastError: describe(error) };
+      this.#state = error instanceof PosternError && isOfTarget(error)
+        ? { state: "ready" }
+        : { state: "failing", lastError: describe(error) };
       throw error;
     }
   }
@@ -87,9 +89,4 @@ export class KonnectivityClient implements AsyncDisposable {
     this.#names?.[Symbol.dispose]();
     await this.#grpc?.[Symbol.asyncDispose]();
   }
-}
-
-/** What says something of the target is no failure of the way there. */
-function isOfTarget(error: unknown): error is PosternError {
-  return isPosternError(error, "refused") || isPosternError(error, "name_not_found");
 }

@@ -1,7 +1,8 @@
-import { type Conn, type DialOptions, whenAborted } from "../../core/mod.ts";
+import type { Conn, DialOptions } from "../../core/mod.ts";
 import { type Dialer, type Files, FreshText, type Network } from "../../world/mod.ts";
-import { formatTarget, PosternError, type Target } from "../../words/mod.ts";
+import { formatTarget, pathFailure, PosternError, type Target } from "../../words/mod.ts";
 import { sameSettings } from "../../config/mod.ts";
+import { orDrop } from "../../http/mod.ts";
 import type { KonnectivitySettings } from "./konnectivity_settings.ts";
 
 /** What stands in the files of TLS. */
@@ -71,7 +72,7 @@ export class FrontendReach {
       return await this.#secured(conn, server.target, { alpn, signal: options.signal });
     } catch (error) {
       options.signal.throwIfAborted();
-      throw error instanceof PosternError ? this.#named(error) : error;
+      throw error instanceof PosternError ? pathFailure(`Cannot reach ${this.label}`, error) : error;
     }
   }
 
@@ -80,8 +81,7 @@ export class FrontendReach {
     { host }: Target,
     { alpn, signal }: { alpn: readonly string[]; signal: AbortSignal },
   ): Promise<Conn> {
-    using _drop = whenAborted(signal, () => conn.abort(signal.reason));
-    try {
+    return await orDrop(conn, signal, async () => {
       const texts = await this.#texts();
       return await this.#deps.network.secure(conn, {
         serverName: this.#settings.serverName ?? host,
@@ -91,10 +91,7 @@ export class FrontendReach {
         ...(alpn.length > 0 && { alpn }),
         signal,
       });
-    } catch (error) {
-      conn.abort(error);
-      throw error;
-    }
+    });
   }
 
   /**
@@ -117,15 +114,5 @@ export class FrontendReach {
       ...(cert !== undefined && { cert }),
       ...(key !== undefined && { key }),
     };
-  }
-
-  /** "Refused" and "unknown name" would be taken for an answer about the target. */
-  #named(error: PosternError): PosternError {
-    const code = error.code === "refused" || error.code === "name_not_found" ? "unreachable" : error.code;
-    return new PosternError(code, `Cannot reach ${this.label}: ${error.message}`, {
-      cause: error,
-      ...(error.detail && { detail: error.detail }),
-      ...(error.hint !== undefined && { hint: error.hint }),
-    });
   }
 }

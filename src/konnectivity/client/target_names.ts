@@ -1,11 +1,13 @@
 import { type Clock, type DialOptions, type FarName, type Transport, within } from "../../core/mod.ts";
 import {
+  asCause,
   describe,
   isPosternError,
   normalHost,
   parseIp,
   parseIPv4,
   PosternError,
+  reasonOf,
   type Target,
 } from "../../words/mod.ts";
 import type { Dialer, Network } from "../../world/mod.ts";
@@ -237,13 +239,19 @@ function unknown(
   decisive: unknown = failures.at(-1),
 ): PosternError {
   if (failures.length === 0) return notFound(host, "the cluster has no such Service");
-  const why = [...new Set(failures.map((failure) => describe(failure)))].join("; ");
+  const why = [...new Set(failures.map((failure) => saidOf(host, failure)))].join("; ");
   const hint = failures.flatMap((failure) => failure instanceof PosternError ? failure.hint ?? [] : [])[0];
   const code = isPosternError(decisive, "name_not_found") ? "name_not_found" : "unreachable";
   return new PosternError(code, `Cannot find "${host}": ${why}`, {
     cause: decisive,
     ...(hint !== undefined && { hint }),
   });
+}
+
+/** A failure of something else than the name keeps its name. */
+function saidOf(host: string, failure: unknown): string {
+  const isOfName = failure instanceof PosternError && failure.message.includes(`"${host}"`);
+  return isOfName ? reasonOf(failure) : asCause(describe(failure));
 }
 
 /** Whether a name can be nothing but a cluster's own. */

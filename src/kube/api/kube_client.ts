@@ -1,6 +1,7 @@
-import { describe, formatTarget, PosternError, type Target } from "../../words/mod.ts";
+import { describe, formatTarget, PosternError, type Target, targetOf } from "../../words/mod.ts";
 import { pause, Tasks, whenAborted, within } from "../../core/mod.ts";
 import type { ResponseHead } from "../../wire/mod.ts";
+import { abortable, jsonBody } from "../../http/mod.ts";
 import type {
   KubeAnswer,
   KubeApi,
@@ -11,8 +12,8 @@ import type {
   KubeUpgrade,
 } from "./kube_api.ts";
 import type { KubeContext } from "./kube_context.ts";
-import { aborting, type Answered, KubeExchange, type KubeExchangeParts } from "./kube_exchange.ts";
-import { serverLabel, serverTarget } from "./kube_opening.ts";
+import { type Answered, KubeExchange, type KubeExchangeParts } from "./kube_exchange.ts";
+import { serverLabel } from "./kube_opening.ts";
 import { retryDelay } from "./kube_retry.ts";
 
 export interface KubeClientParts extends KubeExchangeParts {
@@ -44,7 +45,7 @@ export class KubeClient implements KubeApi {
     this.#parts = parts;
     this.#exchange = new KubeExchange(context, parts);
     this.#mayAskVersion = parts.asksVersion === true;
-    this.#target = serverTarget(context.cluster.server);
+    this.#target = targetOf(context.cluster.server);
   }
 
   async request(request: KubeRequest, { signal }: { readonly signal: AbortSignal }): Promise<KubeAnswer> {
@@ -61,13 +62,7 @@ export class KubeClient implements KubeApi {
     const { status, body } = await this.request(request, { signal });
     const text = new TextDecoder().decode(body);
     if (status < 200 || status > 299) throw this.#exchange.refused(request, status, text);
-    try {
-      return JSON.parse(text);
-    } catch (error) {
-      throw new PosternError("protocol", `Cannot read the answer of ${this.#label}: it is no JSON`, {
-        cause: error,
-      });
-    }
+    return jsonBody(text, `Cannot read the answer of ${this.#label}`);
   }
 
   async stream(
@@ -96,7 +91,7 @@ export class KubeClient implements KubeApi {
         (signal) =>
           within(
             { clock: this.#parts.clock, ms: silence, signal, error },
-            (signal) => aborting(connection, signal, next),
+            (signal) => abortable(connection, signal, next),
           ),
       );
       isRead = piece === undefined;
@@ -202,7 +197,7 @@ export class KubeClient implements KubeApi {
   ): Promise<Uint8Array<ArrayBuffer>> {
     const { connection, head } = answered;
     try {
-      const body = await aborting(connection, signal, () => connection.body(head, method, limit));
+      const body = await abortable(connection, signal, () => connection.body(head, method, limit));
       await this.#exchange.giveBack(answered);
       return body;
     } catch (error) {

@@ -1,6 +1,7 @@
 import { type Clock, unlessAborted } from "../../core/mod.ts";
 import type { Files, Process } from "../../world/mod.ts";
 import { PosternError } from "../../words/mod.ts";
+import { encodeBasic } from "../../wire/mod.ts";
 import { mayHaveCredentials } from "../../clusters/mod.ts";
 import type { KubeContext, PemSource } from "./kube_context.ts";
 import { type PluginCredentials, runPlugin } from "./kube_plugin.ts";
@@ -183,7 +184,7 @@ function authorizationOf(
 ): string | undefined {
   if (token !== undefined) return `Bearer ${token}`;
   if (username === undefined) return undefined;
-  return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${username}:${password}`)))}`;
+  return encodeBasic({ user: username, password });
 }
 
 /** As the API server reads them: the key of an extra is percent-encoded, what is not Latin stays as UTF-8. */

@@ -1,13 +1,11 @@
 import type { Dialer, Network } from "../../world/mod.ts";
 import type { PosternError } from "../../words/mod.ts";
-import { whenAborted } from "../../core/mod.ts";
 import type { ResponseHead } from "../../wire/mod.ts";
+import { abortable, type HttpConnection, HttpPool } from "../../http/mod.ts";
 import type { KubeRequest } from "./kube_api.ts";
-import type { KubeConnection } from "./kube_connection.ts";
 import type { KubeContext } from "./kube_context.ts";
-import { type CredentialParts, KubeCredentials } from "./kube_credentials.ts";
+import { type CredentialParts, type Credentials, KubeCredentials } from "./kube_credentials.ts";
 import { openConnection } from "./kube_opening.ts";
-import { KubePool } from "./kube_pool.ts";
 import { refusalError } from "./kube_refusal.ts";
 import { requestBytes } from "./kube_request_bytes.ts";
 
@@ -21,7 +19,7 @@ export interface KubeExchangeParts extends CredentialParts {
 
 /** An answer of which the head has come. Its connection is the caller's, to be given back or let go. */
 export interface Answered {
-  readonly connection: KubeConnection;
+  readonly connection: HttpConnection;
   readonly head: ResponseHead;
 }
 
@@ -29,9 +27,10 @@ export interface Answered {
 export class KubeExchange implements AsyncDisposable {
   readonly #context: KubeContext;
   readonly #credentials: KubeCredentials;
-  readonly #pool: KubePool;
+  readonly #pool: HttpPool;
+  readonly #open: (credentials: Credentials, signal: AbortSignal) => Promise<HttpConnection>;
   /** Connections that are not idle. */
-  readonly #busy = new Set<KubeConnection>();
+  readonly #busy = new Set<HttpConnection>();
   #requests = 0;
   /** Why the last request that failed did. */
   failure: unknown;
@@ -39,14 +38,14 @@ export class KubeExchange implements AsyncDisposable {
   constructor(context: KubeContext, parts: KubeExchangeParts) {
     this.#context = context;
     this.#credentials = new KubeCredentials(context, parts);
-    this.#pool = new KubePool({
+    this.#pool = new HttpPool({
       clock: parts.clock,
       ...(parts.most !== undefined && { most: parts.most }),
-      open: async (credentials, signal) => {
-        const ca = await this.#credentials.ca();
-        return await openConnection({ ...parts, context, credentials, ca, signal });
-      },
     });
+    this.#open = async (credentials, signal) => {
+      const ca = await this.#credentials.ca();
+      return await openConnection({ ...parts, context, credentials, ca, signal });
+    };
   }
 
   /** Answered so far. */
@@ -74,11 +73,15 @@ export class KubeExchange implements AsyncDisposable {
     let isRenewed = false;
     while (true) {
       const credentials = await this.#credentials.current({ signal });
-      const connection = await this.#pool.take(credentials, { signal, isFresh });
+      const connection = await this.#pool.take(
+        credentials.identity,
+        () => this.#open(credentials, signal),
+        { isFresh },
+      );
       this.#busy.add(connection);
       try {
         const bytes = requestBytes(request, { server: this.#context.cluster.server, credentials });
-        const head = await aborting(connection, signal, () => connection.ask(bytes));
+        const head = await abortable(connection, signal, () => connection.ask(bytes));
         this.#requests++;
         this.#note(head.status, request);
         if (head.status < 500 && head.status !== 401) this.#credentials.accepted(credentials);
@@ -106,13 +109,13 @@ export class KubeExchange implements AsyncDisposable {
     this.#pool.giveBack(connection);
   }
 
-  async drop(connection: KubeConnection): Promise<void> {
+  async drop(connection: HttpConnection): Promise<void> {
     this.letGo(connection);
     await connection[Symbol.asyncDispose]();
   }
 
   /** The connection is somebody else's from here on. */
-  letGo(connection: KubeConnection): void {
+  letGo(connection: HttpConnection): void {
     this.#busy.delete(connection);
   }
 
@@ -138,21 +141,5 @@ export class KubeExchange implements AsyncDisposable {
   #note(status: number, request: KubeRequest): void {
     const isTrouble = status === 401 || status === 429 || status >= 500;
     this.failure = isTrouble ? this.refused(request, status, "") : undefined;
-  }
-}
-
-/** Drops a connection when the signal ends while something waits for it. */
-export async function aborting<T>(
-  connection: KubeConnection,
-  signal: AbortSignal,
-  work: () => Promise<T>,
-): Promise<T> {
-  signal.throwIfAborted();
-  using _drop = whenAborted(signal, () => connection.abort(signal.reason));
-  try {
-    return await work();
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { jsonIn } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 
 /** The most characters of one line: etcd takes no object that comes near it. */
@@ -39,9 +40,7 @@ export class KubeLines {
 }
 
 function valueIn(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch (error) {
-    throw new PosternError("protocol", "Cannot read the watch: a line is no JSON", { cause: error });
-  }
+  const value = jsonIn(line);
+  if (value !== undefined) return value;
+  throw new PosternError("protocol", "Cannot read the watch: a line is not JSON");
 }

@@ -1,7 +1,7 @@
 import { isMapping } from "../../config/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import type { KubeApi, KubeRequest } from "./kube_api.ts";
-import { refusalError, statusMessage } from "./kube_refusal.ts";
+import { statusMessage, valueOf } from "./kube_refusal.ts";
 import { apiRoot } from "./watch_question.ts";
 
 /** A kind of objects, as paths and bodies name it. */
@@ -127,15 +127,7 @@ export class KubeObjects {
   }
 
   #object(status: number, text: string, what: string): KubeObject {
-    if (status < 200 || status > 299) throw refusalError({ status, text, what, cluster: this.#api.name });
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch (cause) {
-      throw new PosternError("protocol", `Cannot ${what} of the cluster "${this.#api.name}": no JSON`, {
-        cause,
-      });
-    }
+    const value = valueOf({ status, text, what, cluster: this.#api.name });
     if (isMapping(value)) return value;
     throw new PosternError("protocol", `Cannot ${what} of the cluster "${this.#api.name}": no object`);
   }

@@ -1,6 +1,7 @@
 import { isMapping } from "../../config/mod.ts";
 import { jsonIn } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
+import { jsonBody } from "../../http/mod.ts";
 
 /** An answer that is not what was asked for. */
 export interface Refusal {
@@ -45,6 +46,13 @@ export function refusalError({ status, text, what, cluster }: Refusal): PosternE
     });
   }
   return new PosternError("protocol", `${begin}: ${why}`);
+}
+
+/** The value of an answer; throws its refusal where it is none. */
+export function valueOf(answer: Refusal): unknown {
+  const { status, text, what, cluster } = answer;
+  if (status < 200 || status > 299) throw refusalError(answer);
+  return jsonBody(text, `Cannot ${what} of the cluster "${cluster}"`);
 }
 
 /** What a `Status` says, or else the begin of a plain text; on one line and short. */

@@ -1,4 +1,5 @@
-import { encodeRequestHead } from "../../wire/mod.ts";
+import type { Bytes } from "../../core/mod.ts";
+import { encodeRequest } from "../../http/mod.ts";
 import type { KubeRequest } from "./kube_api.ts";
 import type { Credentials } from "./kube_credentials.ts";
 
@@ -6,27 +7,17 @@ import type { Credentials } from "./kube_credentials.ts";
 export function requestBytes(
   { method = "GET", path, fields = [], body }: KubeRequest,
   { server, credentials }: { readonly server: URL; readonly credentials: Credentials },
-): Uint8Array<ArrayBuffer> {
-  const content = body === undefined ? undefined : new TextEncoder().encode(JSON.stringify(body));
+): Bytes {
+  const content = body === undefined ? undefined : JSON.stringify(body);
   const given = [...fields];
   const usual: (readonly [string, string])[] = [["Accept", "application/json"]];
-  if (content) usual.push(["Content-Type", "application/json"]);
-  if (content || method !== "GET") usual.push(["Content-Length", String(content?.length ?? 0)]);
+  if (content !== undefined) usual.push(["Content-Type", "application/json"]);
   const names = new Set(given.map(([name]) => name.toLowerCase()));
-  const head = encodeRequestHead({
+  return encodeRequest({
     method,
     target: `${server.pathname.replace(/\/$/, "")}${path}`,
-    fields: [
-      ["Host", server.host],
-      ["User-Agent", "postern"],
-      ...usual.filter(([name]) => !names.has(name.toLowerCase())),
-      ...given,
-      ...credentials.fields,
-    ],
+    host: server.host,
+    fields: [...usual.filter(([name]) => !names.has(name.toLowerCase())), ...given, ...credentials.fields],
+    body: content ?? (method === "GET" ? undefined : ""),
   });
-  if (!content) return head;
-  const bytes = new Uint8Array(head.length + content.length);
-  bytes.set(head);
-  bytes.set(content, head.length);
-  return bytes;
 }

@@ -3,6 +3,7 @@ import { describe, isPosternError, PosternError } from "../../words/mod.ts";
 import type { WatchStatus } from "./cluster_view.ts";
 import type { KubeApi } from "./kube_api.ts";
 import { KubeLines } from "./kube_lines.ts";
+import { jsonBody } from "../../http/mod.ts";
 import { refusalError } from "./kube_refusal.ts";
 import { listPath, subjectText, watchPath, type WatchSubject } from "./watch_question.ts";
 import { type WatchSink, WatchState } from "./watch_state.ts";
@@ -173,7 +174,7 @@ export class KubeWatch {
       const text = new TextDecoder().decode(body);
       if (status === 410) throw this.#lost();
       if (status < 200 || status > 299) throw this.#refused("list", status, text);
-      next = this.#state.page(jsonIn(text));
+      next = this.#state.page(jsonBody(text, "Cannot read the list"));
     } while (next !== undefined);
     this.#hasListed();
   }
@@ -292,12 +293,4 @@ export class KubeWatch {
 function isSettled(error: unknown): boolean {
   if (!(error instanceof PosternError)) return false;
   return ["not_allowed", "auth", "config"].includes(error.code) || error.detail === "sign_in";
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new PosternError("protocol", "Cannot read the list: it is no JSON", { cause: error });
-  }
 }

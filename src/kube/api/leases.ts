@@ -2,7 +2,7 @@ import { isMapping } from "../../config/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import type { KubeApi } from "./kube_api.ts";
 import { metaOf } from "./kube_records.ts";
-import { refusalError } from "./kube_refusal.ts";
+import { valueOf } from "./kube_refusal.ts";
 
 type Mapping = Readonly<Record<string, unknown>>;
 
@@ -108,16 +108,7 @@ export class Leases {
 
   #object(verb: string, status: number, text: string): unknown {
     const what = `${verb} leases in the namespace "${this.#namespace}"`;
-    if (status < 200 || status > 299) {
-      throw refusalError({ status, text, what, cluster: this.#api.name });
-    }
-    try {
-      return JSON.parse(text);
-    } catch (cause) {
-      throw new PosternError("protocol", `Cannot ${what} of the cluster "${this.#api.name}": no JSON`, {
-        cause,
-      });
-    }
+    return valueOf({ status, text, what, cluster: this.#api.name });
   }
 
   #path(name?: string): string {

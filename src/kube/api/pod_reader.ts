@@ -1,9 +1,9 @@
 import { type Clock, unlessAborted } from "../../core/mod.ts";
-import { isPosternError, normalHost, PosternError } from "../../words/mod.ts";
+import { isPosternError, normalHost } from "../../words/mod.ts";
 import type { PodRecord } from "./cluster_view.ts";
 import type { KubeApi } from "./kube_api.ts";
 import { podRecord } from "./kube_records.ts";
-import { refusalError } from "./kube_refusal.ts";
+import { valueOf } from "./kube_refusal.ts";
 import { isMapping } from "../../config/mod.ts";
 
 export interface PodReaderParts {
@@ -122,19 +122,7 @@ export class PodReader {
   /** What was asked for; something on the way may answer in the place of the API server. */
   #read(what: string, status: number, body: Uint8Array<ArrayBuffer>): unknown {
     const text = new TextDecoder().decode(body);
-    const cluster = this.#parts.api.name;
-    if (status < 200 || status > 299) throw refusalError({ status, text, what, cluster });
-    try {
-      return JSON.parse(text);
-    } catch (cause) {
-      throw new PosternError(
-        "protocol",
-        `Cannot ${what} of the cluster "${cluster}": the answer is no JSON`,
-        {
-          cause,
-        },
-      );
-    }
+    return valueOf({ status, text, what, cluster: this.#parts.api.name });
   }
 }
 

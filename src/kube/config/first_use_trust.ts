@@ -1,5 +1,5 @@
 import { type Conn, hexText, within } from "../../core/mod.ts";
-import { describe, PosternError } from "../../words/mod.ts";
+import { PosternError, targetOf, withContext } from "../../words/mod.ts";
 import type { Dialer, SecureOptions, ShownCertificate, World } from "../../world/mod.ts";
 
 export interface FirstUseParts {
@@ -93,24 +93,22 @@ async function isTrusted(shake: () => Promise<void>, signal: AbortSignal): Promi
 }
 
 async function shakeHands(
-  { hostname, port }: URL,
+  api: URL,
   { world, dial, options }: FirstUseParts & { readonly options: Partial<SecureOptions> },
   signal: AbortSignal,
 ): Promise<void> {
-  const host = hostname.replace(/^\[(.*)\]$/, "$1");
-  const conn: Conn = await dial({ host, port: port === "" ? 443 : Number(port) }, { signal });
-  await using _secured = await world.network.secure(conn, { serverName: host, ...options, signal });
+  const target = targetOf(api);
+  const conn: Conn = await dial(target, { signal });
+  await using _secured = await world.network.secure(conn, { serverName: target.host, ...options, signal });
 }
 
 function changed(cause: unknown, api: URL, path: string): unknown {
   if (!(cause instanceof PosternError) || cause.code !== "auth") return cause;
-  return new PosternError(
-    "auth",
-    `Cannot trust ${api.host}: it is not signed by the authority that it had when it was first used: ${
-      describe(cause)
-    }`,
-    { cause, hint: `where that is as it should be, forget the former one: remove "${path}"` },
-  );
+  const what =
+    `Cannot trust ${api.host}: it is not signed by the authority that it had when it was first used`;
+  return withContext(what, cause, {
+    hint: `where that is as it should be, forget the former one: remove "${path}"`,
+  });
 }
 
 /** A name that a person can read and remove. */

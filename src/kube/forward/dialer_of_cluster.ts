@@ -1,6 +1,6 @@
 import { dialerThroughProxy } from "../../http/mod.ts";
 import type { Dialer } from "../../world/mod.ts";
-import { formatTarget, PosternError, type Target } from "../../words/mod.ts";
+import { formatTarget, PosternError, targetOf } from "../../words/mod.ts";
 import type { ClusterDeps } from "./cluster_deps.ts";
 
 /**
@@ -35,19 +35,14 @@ export function isReachedDirectly(proxy: URL | undefined, deps: ClusterDeps): bo
 }
 
 function isOwn(proxy: URL, { isOwnListener }: Pick<ClusterDeps, "isOwnListener">): boolean {
-  return isOwnListener?.(addressOf(proxy)) ?? false;
-}
-
-function addressOf({ hostname, port, protocol }: URL): Target {
-  const usual = protocol === "https:" ? 443 : protocol === "http:" ? 80 : 1080;
-  return { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: port === "" ? usual : Number(port) };
+  return isOwnListener?.(targetOf(proxy)) ?? false;
 }
 
 function ownListener(proxy: URL, name: string): PosternError {
   return new PosternError(
     "config",
     `Cannot reach the API server of "${name}": the proxy-url of its kubeconfig, ${
-      formatTarget(addressOf(proxy))
+      formatTarget(targetOf(proxy))
     }, is this door itself`,
     { hint: `say how it is reached with "via": the name of a transport, or direct` },
   );

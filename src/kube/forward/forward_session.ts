@@ -1,6 +1,6 @@
 import { type Clock, type Conn, limitTime } from "../../core/mod.ts";
 import { Pulse, type PulseTimes } from "../../mux/mod.ts";
-import { describe, PosternError } from "../../words/mod.ts";
+import { PosternError, withContext } from "../../words/mod.ts";
 import type { SpdyEffect, SpdySession } from "../../wire/mod.ts";
 import { type HalfClose, podName, type PodPort } from "./forward_api.ts";
 import { ForwardCrowd } from "./forward_crowd.ts";
@@ -304,11 +304,13 @@ export class ForwardSession implements AsyncDisposable {
   #break(error: unknown): void {
     if (this.#isOver) return;
     const { pod } = this.#options;
-    const failure = error instanceof PosternError && error.detail === "reset" ? error : new PosternError(
-      error instanceof PosternError ? error.code : "unreachable",
-      `Cannot go on with the pod "${podName(pod)}": ${describe(error)}`,
-      { detail: "reset", cause: error },
-    );
+    const isOurs = error instanceof PosternError;
+    const failure = isOurs && error.detail === "reset"
+      ? error
+      : withContext(`Cannot go on with the pod "${podName(pod)}"`, error, {
+        code: isOurs ? error.code : "unreachable",
+        detail: "reset",
+      });
     const carried = this.streams;
     this.#over(failure);
     this.#output.close();

@@ -1,6 +1,6 @@
 import type { Clock, Conn } from "../../core/mod.ts";
 import { Pulse, type PulseTimes } from "../../mux/mod.ts";
-import { describe, PosternError } from "../../words/mod.ts";
+import { PosternError, withContext } from "../../words/mod.ts";
 import { PortForwardV4, v4Data, webSocket } from "../../wire/mod.ts";
 import { podName, type PodPort } from "./forward_api.ts";
 import { forwardFailure } from "./forward_failure.ts";
@@ -123,10 +123,7 @@ export class ForwardV4 {
     const hasBegun = this.stream.received > 0;
     const failure = this.#said !== ""
       ? forwardFailure(target, this.#said, { hasBegun })
-      : new PosternError("unreachable", `Cannot go on with ${this.stream.peer}: ${describe(error)}`, {
-        detail: "reset",
-        cause: error,
-      });
+      : withContext(`Cannot go on with ${this.stream.peer}`, error, { code: "unreachable", detail: "reset" });
     this.#over(failure);
   }
 

@@ -1,20 +1,18 @@
 import type { Conn, Messages } from "../../core/mod.ts";
 import { isPosternError, PosternError } from "../../words/mod.ts";
 import {
-  decodeResponseHead,
   encodeChunk,
   encodeLastChunk,
   encodeRequestHead,
   encodeResponseHead,
   type Framing,
   Http1Problem,
-  InterimCount,
   isPersistent,
   type RequestHead,
   responseFraming,
   type ResponseHead,
 } from "../../wire/mod.ts";
-import { copyBody, joined } from "../../http/mod.ts";
+import { copyBody, joined, readFinalHead } from "../../http/mod.ts";
 import {
   framingFor,
   interimFields,
@@ -111,10 +109,12 @@ export class Exchange {
     let head: ResponseHead;
     let framing: Framing;
     try {
-      head = await this.#finalHead();
-      framing = responseFraming(head, this.#request.head.method);
+      const { authority: from, head: { method } } = this.#request;
+      head = await readFinalHead(this.#origin.messages, { from, onInterim: this.#passInterim });
+      this.#demandPassable(head);
+      framing = responseFraming(head, method);
     } catch (error) {
-      return { kind: "unanswered", error: this.#clientError ?? error, mayRepeat: this.#mayRepeat(error) };
+      return this.#unanswered(error);
     }
     if (head.status === 101) {
       return {
@@ -123,6 +123,14 @@ export class Exchange {
       };
     }
     return await this.#passOn(head, framing);
+  }
+
+  #unanswered(failure: unknown): ExchangeEnd {
+    const { isEnded, pending } = this.#origin.messages;
+    const hasOnlyClosed = isEnded && pending.length === 0 && !(failure instanceof Http1Problem);
+    // Why it took no request says more.
+    const error = (hasOnlyClosed ? this.#originWriteError : undefined) ?? failure;
+    return { kind: "unanswered", error: this.#clientError ?? error, mayRepeat: this.#mayRepeat(error) };
   }
 
   /** Whether the origin closed a connection at rest just when this request was on its way, and may get it again. */
@@ -148,7 +156,7 @@ export class Exchange {
         left -= bytes.length;
         if (left === 0) this.#isRead = true;
         return this.#send(isChunked ? encodeChunk(bytes) : bytes);
-      }, { status: 400 });
+      });
       this.#isRead = true;
       if (isChunked) await this.#send(encodeLastChunk(passedTrailers(trailers)));
     } catch (error) {
@@ -203,40 +211,25 @@ export class Exchange {
     }
   }
 
-  /** The response's head, after passing on those of interim responses. */
-  async #finalHead(): Promise<ResponseHead> {
-    const interim = new InterimCount();
-    while (true) {
-      const head = await this.#origin.read(decodeResponseHead);
-      if (!head) {
-        throw this.#originWriteError ??
-          new PosternError(
-            "unreachable",
-            `Cannot get an answer of ${this.#request.authority}: it closed the connection`,
-          );
-      }
-      const { status } = head;
-      if (status === 101 && this.#upgrade !== undefined) return head;
-      if (status === 101) {
-        throw new Http1Problem(
-          502,
-          `Cannot pass on the answer of ${this.#request.authority}: it changes the protocol unasked`,
-        );
-      }
-      if (status === 407) {
-        throw new Http1Problem(
-          502,
-          `Cannot pass on the answer of ${this.#request.authority}: it is 407, a proxy's`,
-          {
-            hint: "an upstream proxy wants a password: give it to the transport, not to the client",
-          },
-        );
-      }
-      if (status >= 200) return head;
-      const passed = encodeResponseHead({ ...head, version: "1.1", fields: interimFields(head) });
-      interim.add(passed.length);
-      if (this.#request.head.version !== "1.0") await this.#toClient(passed);
+  readonly #passInterim = async (head: ResponseHead): Promise<void> => {
+    if (this.#request.head.version === "1.0") return;
+    await this.#toClient(encodeResponseHead({ ...head, version: "1.1", fields: interimFields(head) }));
+  };
+
+  #demandPassable({ status }: ResponseHead): void {
+    if (status === 101 && this.#upgrade === undefined) {
+      throw this.#impassable("it changes the protocol unasked");
     }
+    if (status === 407) {
+      throw this.#impassable("it is 407, a proxy's", {
+        hint: "an upstream proxy wants a password: give it to the transport, not to the client",
+      });
+    }
+  }
+
+  #impassable(reason: string, options: { readonly hint?: string } = {}): Http1Problem {
+    const { authority } = this.#request;
+    return new Http1Problem(502, `Cannot pass on the answer of ${authority}`, { reason, ...options });
   }
 
   async #passOn(head: ResponseHead, framing: Framing): Promise<ExchangeEnd> {
@@ -267,7 +260,7 @@ export class Exchange {
         this.#origin.messages,
         framing,
         (bytes) => write(isChunked ? encodeChunk(bytes) : bytes),
-        { status: 502 },
+        { from: this.#request.authority },
       );
       if (isChunked) await write(encodeLastChunk(passedTrailers(trailers)));
       else if (first) await write(none);

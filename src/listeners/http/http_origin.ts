@@ -1,4 +1,4 @@
-import { type Decode, type Dialed, Messages } from "../../core/mod.ts";
+import { type Dialed, Messages } from "../../core/mod.ts";
 
 /** A connection to the server that a client's requests are for; it is kept from one request to the next. */
 export class Origin {
@@ -40,11 +40,6 @@ export class Origin {
   /** Ends the rest: what comes from now on is an answer. */
   wake(): void {
     this.#isResting = false;
-  }
-
-  /** The next message of the server; undefined at its end. */
-  read<T>(decode: Decode<T>): Promise<T | undefined> {
-    return this.messages.read(decode);
   }
 
   async write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {

@@ -11,7 +11,7 @@ import {
 import { dialForClient } from "../dial_for_client.ts";
 import { joined } from "../../http/mod.ts";
 import { lastStation, passwordPage } from "./http_answer.ts";
-import { HttpClient } from "./http_client.ts";
+import { ServedConnection } from "./served_connection.ts";
 import { Exchange, type ForwardedRequest } from "./http_exchange.ts";
 import { maxForwards } from "./http_forwarding.ts";
 import { Origin } from "./http_origin.ts";
@@ -29,7 +29,7 @@ export async function serveHttpProxy(
   deps: ListenerDeps,
   options: ServeOptions,
 ): Promise<void> {
-  const session = new HttpSession(new HttpClient(client, messages, deps, options), deps, options);
+  const session = new HttpSession(new ServedConnection(client, messages, deps, options), deps, options);
   try {
     await session.run(options.deadline);
   } catch (error) {
@@ -50,13 +50,13 @@ export async function serveHttpProxy(
 const connected = encodeResponseHead({ status: 200, reason: "Connection established", fields: [] });
 
 class HttpSession {
-  readonly #client: HttpClient;
+  readonly #client: ServedConnection;
   readonly #deps: ListenerDeps;
   readonly #options: ServeOptions;
   /** The connection that the last request went to. */
   #origin: Origin | undefined;
 
-  constructor(client: HttpClient, deps: ListenerDeps, options: ServeOptions) {
+  constructor(client: ServedConnection, deps: ListenerDeps, options: ServeOptions) {
     this.#client = client;
     this.#deps = deps;
     this.#options = options;

@@ -1,5 +1,5 @@
 import type { Conn, Messages } from "../../core/mod.ts";
-import { PosternError } from "../../words/mod.ts";
+import { formatTarget, PosternError, targetOf } from "../../words/mod.ts";
 import type { Hello } from "../../control/mod.ts";
 import { eventsPage } from "./event_stream.ts";
 import { type PageDeps, serveOnlyPages, type ServePagesOptions } from "../http/http_server.ts";
@@ -100,10 +100,9 @@ function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
   ];
 }
 
-/** Where browsers of this machine reach the door. A URL leaves out the usual port of its scheme. */
+/** Where browsers of this machine reach the door. */
 function authorityOf(source: PageSource): string {
-  const { hostname, port } = new URL(source.env({ credentials: false }).http);
-  return `${hostname}:${port || "80"}`;
+  return formatTarget(targetOf(new URL(source.env({ credentials: false }).http)));
 }
 
 /** A door for SOCKS only has no page that a browser could show. */

@@ -11,7 +11,7 @@ import {
   type Tables,
 } from "../../routing/mod.ts";
 import type { BuiltTransports } from "../../transports/mod.ts";
-import { heldError, signingIn, unknownBecause } from "./held_target.ts";
+import { heldError, signingIn } from "./held_target.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 export interface ClusterTablesOptions {
@@ -162,7 +162,7 @@ export class ClusterTables implements AsyncDisposable {
     return {
       state: asking ? "asking" : "unknown",
       ...(failure &&
-        { reason: unknownBecause(failure), ...(failure.hint !== undefined && { hint: failure.hint }) }),
+        { reason: describe(failure), ...(failure.hint !== undefined && { hint: failure.hint }) }),
     };
   }
 

@@ -1,4 +1,4 @@
-import { describe, formatTarget, parseIp, PosternError, type Target } from "../../words/mod.ts";
+import { asCause, describe, formatTarget, parseIp, PosternError, type Target } from "../../words/mod.ts";
 import type { Held } from "../../routing/mod.ts";
 
 /** What is known of the cluster behind a transport, and why not more. */
@@ -67,16 +67,11 @@ function absence(host: string, transport: string): string {
     : `"${transport}" has no Service ${first} in the namespace ${second}`;
 }
 
-/** Why a cluster cannot be asked. What dials a server names its address: the failure of the dial would say it again. */
-export function unknownBecause(failure: PosternError): string {
-  return describe(failure).replace(/: Cannot reach \S+: (?=[^:]+$)/, ": ");
-}
-
 /** The same without its own "Cannot …" where the rest says enough. */
 function reason(failure: PosternError): string {
-  const text = unknownBecause(failure);
+  const text = describe(failure);
   // Of a plugin that failed only the whole sentence says which one.
   const isPlain = (failure.code === "auth" || failure.code === "not_allowed") && failure.detail !== "sign_in";
   const [, rest] = isPlain ? /^Cannot [^:]*: (.+)$/s.exec(text) ?? [] : [];
-  return rest ?? text;
+  return rest ?? asCause(text);
 }

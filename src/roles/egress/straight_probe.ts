@@ -1,14 +1,11 @@
 import type { World } from "../../world/mod.ts";
 import { type EndpointReport, type Probe, probeEndpoints } from "../../egress/mod.ts";
-import { Direct } from "../../transports/mod.ts";
 
 /** Asks readiness endpoints through the proxies of a spec, which are reached straight from here. */
 export function straightProbe({ clock, network }: Pick<World, "clock" | "network">, timeout: number): Probe {
-  const direct = new Direct({ clock, network });
   return async (spec, bundle, { signal }) => {
-    const parts = { clock, network, dial: direct.dial.bind(direct) };
     const trusted = bundle === "" ? {} : { ca: bundle };
-    const results = await probeEndpoints(spec, parts, { signal, timeout, ...trusted });
+    const results = await probeEndpoints(spec, { clock, network }, { signal, timeout, ...trusted });
     return results.map(({ endpoint, isReady, attempts, status, answeredBy, failure }): EndpointReport => ({
       url: endpoint,
       isReady,

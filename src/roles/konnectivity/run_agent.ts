@@ -3,7 +3,7 @@ import { describe, type Endpoint, formatTarget, PosternError, type Target } from
 import type { Dialer, World } from "../../world/mod.ts";
 import { loadKonnectivity } from "../../konnectivity/mod.ts";
 import { serveAdminAt, serveListener } from "../../listeners/mod.ts";
-import { Direct } from "../../transports/mod.ts";
+import { directDialer } from "../../http/mod.ts";
 import { listenAnywhere } from "../../instance/mod.ts";
 import { AllowedTargets } from "./allowed_targets.ts";
 import { openLeaseCount } from "./lease_count.ts";
@@ -61,9 +61,8 @@ export async function runKonnectivityAgent(
 ): Promise<void> {
   const { clock, network, files } = world;
   const { adminPages, healthPages, KonnectivityAgent } = await loadKonnectivity();
-  await using direct = new Direct({ network, clock });
   await using way = await wayToServer(settings.clusterProxy, world);
-  const dialer: Dialer = (target, options) => direct.dial(target, options);
+  const dialer = directDialer({ network, clock });
   const allowed = new AllowedTargets(settings.allowed);
   const record = new TunnelRecord({
     clock,

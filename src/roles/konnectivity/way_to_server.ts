@@ -1,5 +1,6 @@
 import type { Transport } from "../../core/mod.ts";
 import type { World } from "../../world/mod.ts";
+import { directDialer } from "../../http/mod.ts";
 import { ClusterProxy, Direct } from "../../transports/mod.ts";
 import { openClusterOfProgram } from "../cluster_of_program.ts";
 
@@ -11,12 +12,11 @@ export interface ClusterProxyChoice {
 /** How an agent reaches its server: straight, or as a cluster's accepted Proxy says. Dials nothing yet. */
 export async function wayToServer(choice: ClusterProxyChoice | undefined, world: World): Promise<Transport> {
   const { clock, network, files } = world;
-  const direct = new Direct({ network, clock });
-  if (!choice) return direct;
+  if (!choice) return new Direct({ network, clock });
   const cluster = await openClusterOfProgram(choice.kubeconfig, world);
   const proxy = new ClusterProxy({
     ...{ name: "the cluster's proxy", network, files, clock },
-    dialer: (target, options) => direct.dial(target, options),
+    dialer: directDialer({ network, clock }),
     api: () => Promise.resolve(cluster.api),
   });
   return {
@@ -25,7 +25,6 @@ export async function wayToServer(choice: ClusterProxyChoice | undefined, world:
     async [Symbol.asyncDispose]() {
       await proxy[Symbol.asyncDispose]();
       await cluster[Symbol.asyncDispose]();
-      await direct[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,5 +1,5 @@
 import { type Conn, DuplexConn, whenAborted } from "../../core/mod.ts";
-import { formatTarget, type Target } from "../../words/mod.ts";
+import { formatTarget, PosternError, reasonOf, type Target } from "../../words/mod.ts";
 import { socketError } from "./socket_error.ts";
 
 /** Connects from one of this machine's own addresses, with node's sockets because Deno's cannot choose. */
@@ -21,7 +21,10 @@ export async function connectFrom(
   } catch (error) {
     socket.on("error", () => {}).destroy();
     if (signal.aborted) throw signal.reason;
-    throw socketError(error, `${what} from ${local}`);
+    const failure = socketError(error, what);
+    if (!(failure instanceof PosternError)) throw failure;
+    // Where from belongs to the reason: a caller names the target in its own words.
+    throw failure.with({ reason: `${reasonOf(failure)} (from ${local})` });
   } finally {
     socket.off("error", reject);
   }

@@ -165,12 +165,14 @@ async function lookup(name: string, { signal }: { signal: AbortSignal }): Promis
 function lookupError(error: Error, name: string): PosternError {
   const code = (error as { code?: unknown }).code;
   if (code === "EAI_AGAIN" || code === "ETIMEOUT") {
-    return new PosternError("timeout", `Cannot resolve "${name}": the resolver did not answer`, {
+    return new PosternError("timeout", `Cannot resolve "${name}"`, {
       cause: error,
+      reason: "the resolver did not answer",
     });
   }
-  return new PosternError("name_not_found", `Cannot resolve "${name}": no such name here`, {
+  return new PosternError("name_not_found", `Cannot resolve "${name}"`, {
     cause: error,
+    reason: "no such name here",
     hint:
       "a name that only another network knows needs a route there: postern explain shows which one it takes",
   });

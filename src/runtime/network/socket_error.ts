@@ -1,15 +1,16 @@
-import { PosternError } from "../../words/mod.ts";
+import { PosternError, withContext } from "../../words/mod.ts";
 import { tooManyFiles } from "./spare_descriptors.ts";
 
 /** What the system says of a socket, as one of ours. `what` is the thing that failed, for the sentence. */
 export function socketError(error: unknown, what: string): unknown {
   if (!(error instanceof Error) || error instanceof PosternError) return error;
   const code = (error as { code?: unknown }).code;
-  const unreachable = (why: string, detail: "network" | "host" | "overloaded") =>
-    new PosternError("unreachable", `Cannot reach ${what}: ${why}`, { cause: error, detail });
+  const reaching = `Cannot reach ${what}`;
+  const unreachable = (reason: string, detail: "network" | "host" | "overloaded") =>
+    new PosternError("unreachable", reaching, { cause: error, reason, detail });
   switch (code) {
     case "ECONNREFUSED":
-      return new PosternError("refused", `Cannot reach ${what}: connection refused`, { cause: error });
+      return new PosternError("refused", reaching, { cause: error, reason: "connection refused" });
     case "ENETUNREACH":
     case "EADDRNOTAVAIL":
     case "EAFNOSUPPORT":
@@ -18,16 +19,17 @@ export function socketError(error: unknown, what: string): unknown {
     case "EHOSTDOWN":
       return unreachable("no way to that host", "host");
     case "ETIMEDOUT":
-      return new PosternError("timeout", `Cannot reach ${what}: no answer`, { cause: error });
+      return new PosternError("timeout", reaching, { cause: error, reason: "no answer" });
     // Of a unix socket: TCP would wait.
     case "EAGAIN":
       return unreachable("too many wait there already", "overloaded");
     case "ENOENT":
-      return new PosternError("refused", `Cannot reach ${what}: no such socket`, { cause: error });
+      return new PosternError("refused", reaching, { cause: error, reason: "no such socket" });
     case "EACCES":
     case "EPERM":
-      return new PosternError("not_allowed", `Cannot reach ${what}: the system does not allow it`, {
+      return new PosternError("not_allowed", reaching, {
         cause: error,
+        reason: "the system does not allow it",
         hint: "see the rights of that socket, and the firewall of this machine",
       });
     case "EINVAL":
@@ -39,23 +41,24 @@ export function socketError(error: unknown, what: string): unknown {
     case "ECONNABORTED":
     case "EPIPE":
     case "ENOTCONN":
-      return new PosternError("unreachable", `Cannot go on with ${what}: it was reset`, {
+      return new PosternError("unreachable", `Cannot go on with ${what}`, {
         cause: error,
+        reason: "it was reset",
         detail: "reset",
       });
   }
   if (error instanceof Deno.errors.NotCapable) {
-    return new PosternError(
-      "not_allowed",
-      `Cannot reach ${what}: postern runs without the permission for it`,
-      {
-        cause: error,
-        hint: "add --allow-net to its flags",
-      },
-    );
+    return new PosternError("not_allowed", reaching, {
+      cause: error,
+      reason: "postern runs without the permission for it",
+      hint: "add --allow-net to its flags",
+    });
   }
   if (error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted) {
-    return new PosternError("cancelled", `Cannot go on with ${what}: it was closed here`, { cause: error });
+    return new PosternError("cancelled", `Cannot go on with ${what}`, {
+      cause: error,
+      reason: "it was closed here",
+    });
   }
-  return new PosternError("internal", `Cannot go on with ${what}: ${error.message}`, { cause: error });
+  return withContext(`Cannot go on with ${what}`, error);
 }

@@ -66,8 +66,9 @@ export class SpareDescriptors {
 
 /** The failure to open one more. */
 export function tooManyFiles(what: string, cause?: unknown): PosternError {
-  return new PosternError("internal", `Cannot open ${what}: too many open files`, {
+  return new PosternError("internal", `Cannot open ${what}`, {
     cause,
+    reason: "too many open files",
     detail: "overloaded",
     hint: "raise the limit of open files: ulimit -n",
   });

@@ -1,4 +1,4 @@
-import { PosternError } from "../../words/mod.ts";
+import { PosternError, withContext } from "../../words/mod.ts";
 
 /** What node's TLS says, as one of ours; an error of the connection below is kept as it is. */
 export function tlsError(error: unknown, serverName: string): unknown {
@@ -12,25 +12,28 @@ export function tlsError(error: unknown, serverName: string): unknown {
     });
   }
   if (expired.has(code)) {
-    return new PosternError("auth", `${what}: its certificate is not valid at this time`, {
+    return new PosternError("auth", what, {
       cause: error,
+      reason: "its certificate is not valid at this time",
       hint: "check the clock of this machine, then renew that certificate",
     });
   }
   if (untrusted.has(code)) {
-    return new PosternError("auth", `${what}: no CA that is trusted here has signed its certificate`, {
+    return new PosternError("auth", what, {
       cause: error,
+      reason: "no CA that is trusted here has signed its certificate",
       hint: "name its CA with ca: FILE, or in SSL_CERT_FILE",
     });
   }
   if (/alert/i.test(error.message) && /certificate|unknown.?ca|access.?denied/i.test(error.message)) {
-    return new PosternError("auth", `Cannot sign in to "${serverName}": it refuses our certificate`, {
+    return new PosternError("auth", `Cannot sign in to "${serverName}"`, {
       cause: error,
+      reason: "it refuses our certificate",
       hint: "check cert and key: it may want a client certificate, or another one",
     });
   }
-  return new PosternError("protocol", `Cannot speak TLS with "${serverName}": ${error.message}`, {
-    cause: error,
+  return withContext(`Cannot speak TLS with "${serverName}"`, error, {
+    code: "protocol",
     hint: "check that this port speaks TLS",
   });
 }

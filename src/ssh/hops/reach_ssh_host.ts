@@ -1,7 +1,7 @@
 import type { Conn, DialOptions } from "../../core/mod.ts";
 import type { Dialer, Network } from "../../world/mod.ts";
-import { parseIp, PosternError } from "../../words/mod.ts";
-import { type Connect, firstConnected, type FirstConnectedOptions } from "../../http/mod.ts";
+import { parseIp, PosternError, withContext } from "../../words/mod.ts";
+import { firstConnected } from "../../http/mod.ts";
 import type { SshHost } from "../config/ssh_host.ts";
 import type { SshServices } from "../ssh_services.ts";
 
@@ -46,9 +46,12 @@ async function reachSshHost(host: SshHost, { dialer, options, ...reaching }: Rea
   if (bindAddress !== undefined && isStraight) {
     const from = parseIp(bindAddress)
       ? bindAddress
-      : await firstAddress(bindAddress, host, { network, options });
+      : await firstAddress(bindAddress, host, { network, options }).catch((error: unknown) => {
+        if (!(error instanceof PosternError)) throw error;
+        throw withContext(`Cannot use BindAddress ${bindAddress}`, error);
+      });
     const wanted = from.includes(":") ? "inet6" : "inet";
-    return await toAny(
+    return await firstConnected(
       await addressesOf(hostName, { family: wanted, network, options }),
       (address, { signal }) => network.connect({ host: address, port }, { signal, from }),
       to,
@@ -59,7 +62,7 @@ async function reachSshHost(host: SshHost, { dialer, options, ...reaching }: Rea
     return await dialer({ host: hostName, port }, options);
   }
   const addresses = await addressesOf(hostName, { family, network, options });
-  return await toAny(
+  return await firstConnected(
     addresses,
     (address, { signal }) => dialer({ host: address, port }, { ...options, signal }),
     to,
@@ -91,11 +94,4 @@ async function addressesOf(
   throw new PosternError("name_not_found", `Cannot reach ${name}: it has no ${kind} address`, {
     hint: "see AddressFamily and BindAddress of this host in the ssh configuration",
   });
-}
-
-/** The first one that answers: an address that says nothing must not keep those after it waiting. */
-function toAny(addresses: readonly string[], connect: Connect, to: FirstConnectedOptions): Promise<Conn> {
-  const [only] = addresses;
-  if (only !== undefined && addresses.length === 1) return connect(only, { signal: to.signal });
-  return firstConnected(addresses, connect, to);
 }

@@ -1,5 +1,12 @@
 import { type Conn, type DialOptions, type Log, whenAborted } from "../../core/mod.ts";
-import { formatTarget, isPosternError, PosternError, type Target } from "../../words/mod.ts";
+import {
+  formatTarget,
+  isOfTarget,
+  isPosternError,
+  pathFailure,
+  PosternError,
+  type Target,
+} from "../../words/mod.ts";
 import type { OpenSshSessionDeps } from "./open_ssh_session.ts";
 import { SshDeadline } from "./ssh_deadline.ts";
 import type { SshHost } from "../config/ssh_host.ts";
@@ -74,24 +81,12 @@ async function reached({ host, below, reach }: SshWay, options: DialOptions): Pr
   }
 }
 
-/** "Refused" and "unknown name" would be taken for an answer about the target. */
 function named(host: SshHost, error: PosternError): PosternError {
   const address = formatTarget({ host: host.hostName, port: host.port });
-  const said = `Cannot reach ${address}`;
-  const why = error.message.startsWith(said)
-    ? error.message.slice(said.length).replace(/^:? /, "")
-    : error.message;
-  const isOfHost = error.code === "refused" || error.code === "name_not_found";
-  const detail = isOfHost ? "host" : error.detail;
-  return new PosternError(
-    isOfHost ? "unreachable" : error.code,
-    `Cannot reach ${sshLabel(host)} (${address}): ${why}`,
-    {
-      cause: error,
-      ...(detail && { detail }),
-      hint: error.hint ?? `see what ssh does: ssh -v ${host.alias}`,
-    },
-  );
+  return pathFailure(`Cannot reach ${sshLabel(host)} (${address})`, error, {
+    hint: error.hint ?? `see what ssh does: ssh -v ${host.alias}`,
+    ...(isOfTarget(error) && { detail: "host" }),
+  });
 }
 
 function tooSlow(host: SshHost, ms: number, last: string | undefined): PosternError {

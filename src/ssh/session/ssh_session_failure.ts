@@ -1,4 +1,4 @@
-import { isPosternError, PosternError } from "../../words/mod.ts";
+import { isPosternError, PosternError, withContext } from "../../words/mod.ts";
 import { plainText } from "../../core/mod.ts";
 
 /** The server has ended the connection without a word. */
@@ -36,8 +36,8 @@ export function disconnected(
 export function protocolFailure(label: string, error: unknown): PosternError {
   const says = error instanceof Error ? error.message : String(error);
   const list = /no matching (.+)$/i.exec(says)?.[1];
-  return new PosternError("protocol", `Cannot go on with ${label}: ${says}`, {
-    cause: error,
+  return withContext(`Cannot go on with ${label}`, error, {
+    code: "protocol",
     ...(list !== undefined && {
       hint: `the server and postern share no ${list}: see Ciphers, MACs, KexAlgorithms and HostKeyAlgorithms`,
     }),

@@ -1,4 +1,4 @@
-import { describe, PosternError } from "../../words/mod.ts";
+import { asCause, PosternError, reasonOf } from "../../words/mod.ts";
 import type { Question } from "../../world/mod.ts";
 import { foreignText } from "./foreign_text.ts";
 import { signatureAlgorithm } from "../keys/signature_algorithm.ts";
@@ -263,8 +263,8 @@ class SignIn {
     const tried = this.#tried.length > 0
       ? `it refused ${this.#tried.join(", ")}`
       : "there is no key to offer";
-    const all = [`it takes ${allowed.join(", ") || "no way to sign in"}`, tried, ...notes];
-    all.push(...this.#failures.map(describe));
+    const all = [`it takes ${allowed.join(", ") || "no way to sign in"}`, tried, ...notes.map(asCause)];
+    all.push(...this.#failures.map(reasonOf));
     const hint = this.#hints[0] ??
       (this.#tried.length === 0
         ? "start an ssh agent and add a key to it, or name an IdentityFile"

@@ -1,7 +1,6 @@
 import type { Decode } from "../../core/mod.ts";
 import { Fields } from "./fields.ts";
 import { Http1Problem } from "./http1_problem.ts";
-import { InterimCount } from "./interim_count.ts";
 import {
   formatFields,
   isFieldValue,
@@ -71,26 +70,6 @@ export function decodeResponseHead(bytes: Uint8Array<ArrayBuffer>): ReturnType<D
   }
   const fields = parseFields(lines, end + 2, 502);
   return { value: { version, status: Number(match[1]), reason: match[2] ?? "", fields }, used };
-}
-
-/**
- * Reads the head of one final response behind the interim ones (RFC 9110, section 15.2). A response that changes the
- * protocol is the last one of this protocol (section 15.2.2). No head is taken before all are there, so that the limit
- * of the reader holds for all of them together.
- */
-export function finalHeadDecoder(): Decode<ResponseHead> {
-  const interim = new InterimCount();
-  let start = 0;
-  return (bytes) => {
-    while (true) {
-      const head = decodeResponseHead(bytes.subarray(start));
-      if (!head) return undefined;
-      const { value, used } = head;
-      start += used;
-      if (value.status >= 200 || value.status === 101) return { value, used: start };
-      interim.add(used);
-    }
-  };
 }
 
 /** Writes the head of a request; the version is 1.1 unless told. */

@@ -4,7 +4,11 @@ import { asPosternError, httpStatus, isPosternError, PosternError } from "../../
 export class Http1Problem extends PosternError {
   readonly status: number;
 
-  constructor(status: number, message: string, options: { hint?: string; cause?: unknown } = {}) {
+  constructor(
+    status: number,
+    message: string,
+    options: { reason?: string; hint?: string; cause?: unknown } = {},
+  ) {
     super("protocol", message, options);
     this.status = status;
   }

@@ -15,6 +15,6 @@ export class InterimCount {
   add(bytes: number): void {
     this.#bytes += bytes;
     if (++this.#count <= mostInterim && this.#bytes <= mostBytes) return;
-    throw new Http1Problem(502, "Cannot read the answer: too many 1xx responses");
+    throw new Http1Problem(502, "Cannot read the answer", { reason: "too many 1xx responses" });
   }
 }

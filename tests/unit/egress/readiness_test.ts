@@ -193,7 +193,7 @@ Deno.test("an https endpoint goes through httpsProxy, with TLS to the proxy and 
   }, { ca: "PEM", attempts: 1 });
   assert.match(
     result?.failure ?? "",
-    /^Cannot reach a\.test:8443 through the proxy proxy\.test:3128: it answered 407 No/,
+    /^Cannot sign in at the proxy proxy\.test:3128: it refused the user name or the password \(407\)/,
   );
   assert.deepEqual(site.network.secured.map(({ serverName, ca }) => [serverName, ca]), [[
     "proxy.test",

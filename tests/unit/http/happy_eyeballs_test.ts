@@ -37,6 +37,12 @@ for (
   Deno.test(`interleaved() gives ${name}`, () => assert.deepEqual(interleaved(given), wanted));
 }
 
+const reasons: Partial<Record<ErrorCode, string>> = {
+  refused: "connection refused",
+  unreachable: "unreachable",
+  timeout: "no answer",
+};
+
 /** A race whose attempts a test answers one by one. */
 class Arena {
   readonly clock = new FakeClock();
@@ -66,7 +72,9 @@ class Arena {
   }
 
   async fail(address: string, code: ErrorCode): Promise<void> {
-    this.#answers.get(address)?.reject(new PosternError(code, `Cannot reach ${address}`));
+    this.#answers.get(address)?.reject(
+      new PosternError(code, `Cannot reach ${address}`, { reason: reasons[code] }),
+    );
     await settle();
   }
 }
@@ -163,29 +171,28 @@ const failures: { codes: ErrorCode[]; code: ErrorCode; says: string }[] = [
   {
     codes: ["refused", "refused"],
     code: "refused",
-    says: "Cannot reach example.com:443: a::1 refused the connection, b2 refused the connection",
+    says: "Cannot reach example.com:443: connection refused (a::1, b2)",
   },
   {
     codes: ["unreachable", "refused"],
     code: "refused",
-    says: "Cannot reach example.com:443: a::1 is unreachable, b2 refused the connection",
+    says: "Cannot reach example.com:443: unreachable (a::1), connection refused (b2)",
   },
   {
     codes: ["timeout", "unreachable"],
     code: "unreachable",
-    says: "Cannot reach example.com:443: a::1 did not answer, b2 is unreachable",
+    says: "Cannot reach example.com:443: no answer (a::1), unreachable (b2)",
   },
-  { codes: ["timeout"], code: "timeout", says: "Cannot reach example.com:443: a::1 did not answer" },
+  { codes: ["timeout"], code: "timeout", says: "Cannot reach example.com:443: no answer (a::1)" },
   {
     codes: ["internal", "timeout"],
     code: "timeout",
-    says: "Cannot reach example.com:443: a::1 failed (Cannot reach a::1), b2 did not answer",
+    says: "Cannot reach example.com:443: cannot reach a::1 (a::1), no answer (b2)",
   },
   {
     codes: ["refused", "refused", "refused", "refused", "refused", "refused"],
     code: "refused",
-    says: "Cannot reach example.com:443: a::1 refused the connection, b2 refused the connection, " +
-      "b3 refused the connection, b4 refused the connection, and 2 more",
+    says: "Cannot reach example.com:443: connection refused (a::1, b2, b3, b4), and 2 more",
   },
 ];
 for (const { codes, code, says } of failures) {
@@ -220,5 +227,29 @@ Deno.test("firstConnected() keeps the hint of the failure it tells", async () =>
   const options = { clock: new FakeClock(), signal, name: "localhost", port: 1 };
   await assert.rejects(firstConnected(["a::1"], () => Promise.reject(failure), options), {
     hint: "allow it",
+  });
+});
+
+Deno.test("firstConnected() names no address of this machine where all of them failed alike", async () => {
+  const { signal } = new AbortController();
+  const reached = (name: string, reasons: Readonly<Record<string, string>>) =>
+    firstConnected(
+      Object.keys(reasons),
+      (address) =>
+        Promise.reject(
+          new PosternError("refused", `Cannot reach ${address}:1`, { reason: reasons[address] }),
+        ),
+      { clock: new FakeClock(), signal, name, port: 1 },
+    );
+  const alike = { "127.0.0.1": "connection refused", "::1": "connection refused" };
+  await assert.rejects(reached("localhost", alike), {
+    message: "Cannot reach localhost:1: connection refused",
+    reason: "connection refused",
+  });
+  await assert.rejects(reached("host.example", alike), {
+    message: "Cannot reach host.example:1: connection refused (127.0.0.1, ::1)",
+  });
+  await assert.rejects(reached("localhost", { ...alike, "::1": "no way to that network" }), {
+    message: "Cannot reach localhost:1: connection refused (127.0.0.1), no way to that network (::1)",
   });
 });

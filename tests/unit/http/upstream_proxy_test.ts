@@ -119,7 +119,12 @@ const httpAnswers: { answer: string; code: ErrorCode; says: RegExp }[] = [
   {
     answer: "502 Bad Gateway\r\nPostern-Error: refused; Cannot reach it: connection refused\r\n",
     code: "refused",
-    says: /Cannot reach it: connection refused$/,
+    says: /\): cannot reach it: connection refused$/,
+  },
+  {
+    answer: "502 No\r\nPostern-Error: refused; Cannot reach web.example:443: connection refused\r\n",
+    code: "refused",
+    says: /^Cannot reach web\.example:443 through the proxy "corp" \([^)]*\): connection refused$/,
   },
   {
     answer: "502 Bad Gateway\r\nPostern-Error: internal; oops\r\n",
@@ -152,7 +157,7 @@ const replies: { reply: number[]; code: ErrorCode; detail?: string }[] = [
   { reply: [5, 5, 0, 0, 0, 0], code: "refused" },
   { reply: [4, 0], code: "protocol" },
   { reply: [5, 0, 0, 1, 0, 0], code: "protocol" },
-  { reply: [], code: "unreachable" },
+  { reply: [], code: "unreachable", detail: "reset" },
 ];
 for (const { reply, code, detail } of replies) {
   Deno.test(`Proxy.dial() makes ${code} of the SOCKS5 reply ${reply.join(" ") || "that never comes"}`, async () => {
@@ -184,7 +189,7 @@ Deno.test("Proxy.dial() does not follow interim answers for ever", async () => {
   await using _server = answering(network, "HTTP/1.1 100 Continue\r\n\r\n".repeat(100));
   await assert.rejects(proxyOver(network).dial(target, { signal }), {
     code: "protocol",
-    message: /Cannot read the answer: too many 1xx responses$/,
+    message: /^Cannot go on with the proxy .*: too many 1xx responses$/,
   });
 });
 

@@ -6,8 +6,10 @@ import {
   exitCode,
   httpStatus,
   isPosternError,
+  pathFailure,
   PosternError,
   socks5Reply,
+  withContext,
 } from "../../../src/words/mod.ts";
 
 // The table of the design, word for word.
@@ -98,4 +100,93 @@ Deno.test("describe() ends on causes that go in a circle", () => {
   const error = new Error("a");
   error.cause = new Error("b", { cause: error });
   assert.equal(describe(error), "a: b");
+});
+
+Deno.test("withContext() keeps code, detail, hint and exit, and takes the reason alone", () => {
+  const inner = new PosternError("refused", "Cannot reach 127.0.0.1:80", {
+    reason: "connection refused",
+    detail: "host",
+    hint: "start it",
+    exit: 7,
+  });
+  const { code, message, detail, hint, exit, reason, cause } = withContext("Cannot reach the site", inner);
+  assert.deepEqual([code, message, detail, hint, exit, reason, cause], [
+    "refused",
+    "Cannot reach the site: connection refused",
+    "host",
+    "start it",
+    7,
+    undefined,
+    inner,
+  ]);
+});
+
+const contexts = [
+  {
+    name: "the whole message of an error without a reason",
+    error: new PosternError("config", 'Cannot read "/ca.pem": no such file'),
+    message: 'Cannot reach it: cannot read "/ca.pem": no such file',
+    code: "config",
+  },
+  {
+    name: "the words of an error that is none of ours",
+    error: new TypeError("boom"),
+    message: "Cannot reach it: boom",
+    code: "internal",
+  },
+  {
+    name: "what was put before a reason already",
+    error: withContext(
+      "Cannot reach the proxy",
+      new PosternError("timeout", "Cannot", { reason: "no answer" }),
+    ),
+    message: "Cannot reach it: cannot reach the proxy: no answer",
+    code: "timeout",
+  },
+];
+for (const { name, error, message, code } of contexts) {
+  Deno.test(`withContext() takes ${name}`, () => {
+    const made = withContext("Cannot reach it", error);
+    assert.deepEqual([made.message, made.code, describe(made)], [message, code, message]);
+  });
+}
+
+for (
+  const [code, made] of [["refused", "unreachable"], ["name_not_found", "unreachable"], [
+    "auth",
+    "auth",
+  ]] as const
+) {
+  Deno.test(`pathFailure() makes ${made} of ${code}`, () => {
+    assert.equal(pathFailure("Cannot reach the proxy", new PosternError(code, "Cannot")).code, made);
+  });
+}
+
+Deno.test("PosternError.with() changes the hint and nothing else", () => {
+  for (const reason of [undefined, "no answer"]) {
+    const error = new PosternError("timeout", "Cannot reach it", {
+      reason,
+      detail: "host",
+      exit: 3,
+      hint: "a",
+    });
+    const made = error.with({ hint: "b" });
+    assert.deepEqual([made.message, made.reason, made.detail, made.exit, made.hint], [
+      error.message,
+      reason,
+      "host",
+      3,
+      "b",
+    ]);
+    assert.equal(describe(made), error.message);
+  }
+});
+
+Deno.test("describe() does not add the system's words to a reason, which says them in ours", () => {
+  const cause = new Error("Network is unreachable (os error 101)");
+  const error = new PosternError("unreachable", "Cannot reach a", {
+    reason: "no way to that network",
+    cause,
+  });
+  assert.equal(describe(error), "Cannot reach a: no way to that network");
 });

@@ -393,7 +393,7 @@ Deno.test("TargetNames says that it cannot ask, where the cluster's DNS is away 
   lab.services.delete("dns-default.openshift-dns.svc");
   await assert.rejects(lab.way("db.internal"), {
     code: "unreachable",
-    message: /Cannot find the Service openshift-dns\/dns-default/,
+    message: /: cannot find the Service openshift-dns\/dns-default/,
   });
 });
 

@@ -152,7 +152,12 @@ const failures: readonly {
     message: /pods "x" not found/,
   },
   { name: "409", answer: { status: 409 }, code: "protocol", message: /answers 409/ },
-  { name: "what is no JSON", answer: { status: 200, body: "<html>" }, code: "protocol", message: /no JSON/ },
+  {
+    name: "what is no JSON",
+    answer: { status: 200, body: "<html>" },
+    code: "protocol",
+    message: /the answer is not JSON/,
+  },
   {
     name: "429 that asks for too long",
     answer: { status: 429, fields: [["Retry-After", "3600"]] },

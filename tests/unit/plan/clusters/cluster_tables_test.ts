@@ -194,14 +194,13 @@ const failures: readonly { code: ErrorCode; message: string; says: RegExp }[] = 
   },
   {
     code: "unreachable",
-    message:
-      'Cannot reach the API server of "lab" (127.0.0.1:1): Cannot reach 127.0.0.1:1: connection refused',
-    says: /unknown: Cannot reach the API server of "lab" \(127\.0\.0\.1:1\): connection refused$/,
+    message: 'Cannot reach the API server of "lab" (127.0.0.1:1): connection refused',
+    says: /unknown: cannot reach the API server of "lab" \(127\.0\.0\.1:1\): connection refused$/,
   },
   {
     code: "unreachable",
     message: "Cannot reach 127.0.0.1:6443: connection refused",
-    says: /: Cannot reach 127\.0\.0\.1:6443: connection refused$/,
+    says: /: cannot reach 127\.0\.0\.1:6443: connection refused$/,
   },
 ];
 

@@ -42,11 +42,12 @@ Deno.test("reachingThrough() tries a host's next address of the family beside on
 
 Deno.test("reachingThrough() tells what each address of the family said", async () => {
   const { signal } = new AbortController();
-  const { reach } = reachingBy(() => Promise.reject(new PosternError("refused", "Refused")));
+  const { reach } = reachingBy(() =>
+    Promise.reject(new PosternError("refused", "Cannot", { reason: "connection refused" }))
+  );
   await assert.rejects(reach(host, { signal }), {
     code: "refused",
-    message:
-      "Cannot reach jump.example.net:22: 192.0.2.1 refused the connection, 192.0.2.2 refused the connection",
+    message: "Cannot reach jump.example.net:22: connection refused (192.0.2.1, 192.0.2.2)",
   });
 });
 
@@ -59,4 +60,22 @@ Deno.test("reachingThrough() leaves a host's name to the transport that it is re
   }, { isStraight: false });
   (await reach(host, { signal })).abort();
   assert.deepEqual([tried, lookups], [["jump.example.net"], []]);
+});
+
+Deno.test("reachingThrough() says that it is the name in BindAddress which is unknown", async () => {
+  const { signal } = new AbortController();
+  const network = {
+    lookup: (name: string) =>
+      Promise.reject(
+        new PosternError("name_not_found", `Cannot resolve "${name}"`, { reason: "no such name here" }),
+      ),
+    connect: () => Promise.reject(new Error("there is nowhere to connect from")),
+  };
+  const services = { clock: new FakeClock(), runCommand: undefined };
+  const dialer = () => Promise.reject(new Error("no other way is asked for"));
+  const reach = reachingThrough(dialer, { network, services, isStraight: true });
+  await assert.rejects(reach(sshHost("jump", { bindAddress: "wlan.test" }), { signal }), {
+    code: "name_not_found",
+    message: "Cannot use BindAddress wlan.test: no such name here",
+  });
 });

@@ -4,7 +4,6 @@ import {
   decodeResponseHead,
   encodeRequestHead,
   encodeResponseHead,
-  finalHeadDecoder,
   Http1Problem,
   isPersistent,
 } from "../../../../src/wire/mod.ts";
@@ -23,42 +22,6 @@ Deno.test("decodeRequestHead() keeps order and case of the fields and leaves the
     "",
   ]]);
 });
-
-const hint = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
-const final = "HTTP/1.1 204 No Content\r\n\r\n";
-const switching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n";
-for (
-  const [name, text, status] of [
-    ["alone", final, 204],
-    ["behind one interim response", hint + final, 204],
-    ["behind as many as there may be", hint.repeat(16) + final, 204],
-    ["that changes the protocol", hint + switching, 101],
-  ] as const
-) {
-  Deno.test(`finalHeadDecoder() reads a final head ${name}, asking for more at every cut`, () => {
-    const decode = finalHeadDecoder();
-    for (let cut = 0; cut < text.length; cut++) assert.equal(decode(bytes(text.slice(0, cut))), undefined);
-    const decoded = decode(bytes(`${text}rest`));
-    assert.deepEqual([decoded?.value.status, decoded?.used], [status, text.length]);
-  });
-}
-
-for (
-  const [name, text] of [
-    ["17 interim responses", hint.repeat(17)],
-    [
-      "interim responses of more than 64 KiB",
-      `HTTP/1.1 103 A\r\nLink: ${"x".repeat(33_000)}\r\n\r\n`.repeat(2),
-    ],
-  ] as const
-) {
-  Deno.test(`finalHeadDecoder() refuses ${name}`, () => {
-    assert.throws(() => finalHeadDecoder()(bytes(text + final)), {
-      status: 502,
-      message: "Cannot read the answer: too many 1xx responses",
-    });
-  });
-}
 
 Deno.test("decodeRequestHead() passes over empty lines before the request line", () => {
   const text = "\r\n\r\nGET / HTTP/1.0\r\n\r\n";

@@ -1,10 +1,8 @@
-import { type Clock, whenAborted } from "../../core/mod.ts";
-import type { Credentials } from "./kube_credentials.ts";
-import type { KubeConnection } from "./kube_connection.ts";
+import { type Clock, whenAborted } from "../core/mod.ts";
+import type { HttpConnection } from "./http_connection.ts";
 
-export interface KubePoolParts {
+export interface HttpPoolParts {
   readonly clock: Clock;
-  readonly open: (credentials: Credentials, signal: AbortSignal) => Promise<KubeConnection>;
   /** How many requests may run at once; a watch and what was upgraded do not count. 4 unless told. */
   readonly most?: number;
 }
@@ -16,20 +14,20 @@ const idleShare = 0.5;
 const idleFor = 30_000;
 
 interface Idle {
-  readonly connection: KubeConnection;
+  readonly connection: HttpConnection;
   readonly timer: Disposable;
 }
 
-/** The connections to one API server that are kept for the next request, and who waits for one. */
-export class KubePool implements AsyncDisposable {
-  readonly #parts: KubePoolParts;
+/** The connections to one server that are kept for the next request, and who waits for one. */
+export class HttpPool implements AsyncDisposable {
+  readonly #parts: HttpPoolParts;
   readonly #idle: Idle[] = [];
   readonly #waiting: (() => void)[] = [];
   readonly #closing = new Set<Promise<void>>();
   #requests = 0;
   #isClosed = false;
 
-  constructor(parts: KubePoolParts) {
+  constructor(parts: HttpPoolParts) {
     this.#parts = parts;
   }
 
@@ -67,23 +65,24 @@ export class KubePool implements AsyncDisposable {
     };
   }
 
-  /** A connection that shows these credentials: an idle one unless it must be fresh. */
+  /** An idle connection with this key; a new one where there is none, or where it must be fresh. */
   async take(
-    credentials: Credentials,
-    { signal, isFresh = false }: { readonly signal: AbortSignal; readonly isFresh?: boolean },
-  ): Promise<KubeConnection> {
+    key: string,
+    open: () => Promise<HttpConnection>,
+    { isFresh = false }: { readonly isFresh?: boolean } = {},
+  ): Promise<HttpConnection> {
     while (!isFresh) {
       const idle = this.#idle.pop();
       if (!idle) break;
       idle.timer[Symbol.dispose]();
-      if (idle.connection.identity === credentials.identity) return idle.connection;
+      if (idle.connection.key === key) return idle.connection;
       this.#close(idle.connection);
     }
-    return await this.#parts.open(credentials, signal);
+    return await open();
   }
 
   /** Takes back a connection that may carry another request. */
-  giveBack(connection: KubeConnection): void {
+  giveBack(connection: HttpConnection): void {
     if (this.#isClosed || this.#idle.length >= this.#most * idleShare) return this.#close(connection);
     const drop = () => {
       const at = this.#idle.findIndex((idle) => idle.connection === connection);
@@ -109,7 +108,7 @@ export class KubePool implements AsyncDisposable {
     await Promise.all(this.#closing);
   }
 
-  #close(connection: KubeConnection): void {
+  #close(connection: HttpConnection): void {
     const closing = connection[Symbol.asyncDispose]().finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }

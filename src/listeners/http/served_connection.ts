@@ -17,7 +17,7 @@ export interface AnswerOptions {
 }
 
 /** The client's side of an HTTP connection: its requests one by one, and the answers that the door gives itself. */
-export class HttpClient {
+export class ServedConnection {
   readonly conn: Conn;
   readonly messages: Messages;
   readonly #deps: ListenerDeps;

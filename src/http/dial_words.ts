@@ -1,0 +1,16 @@
+import type { ErrorCode } from "../words/mod.ts";
+
+/**
+ * How a failed dial ended, from the text that is all some protocols have for it. The words are those of Go's programs,
+ * which others look for too.
+ */
+export function dialCode(text: string): ErrorCode | undefined {
+  return words.find(([, pattern]) => pattern.test(text))?.[0];
+}
+
+const words: readonly (readonly [ErrorCode, RegExp])[] = [
+  ["refused", /connection refused/i],
+  ["name_not_found", /no such host|server misbehaving|name or service not known|cannot be resolved/i],
+  ["timeout", /i\/o timeout|timed? ?out|deadline/i],
+  ["not_allowed", /not allowed|not permitted|not supported/i],
+];

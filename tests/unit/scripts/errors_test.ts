@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+
+/** Messages that are put together from another error, which `withContext`, `pathFailure` and `reasonOf` do. */
+const byHand = [
+  /["`](?:Cannot|cannot) [^"`]*\$\{[^}`]*(?:\bdescribe\(|\b\w*(?:[eE]rror|[cC]ause|[fF]ailure)\w*\.message)/,
+  /new PosternError\(\s*[^,]+,\s*\w+\.message,/,
+];
+
+Deno.test("no message is put together from another error by hand", async () => {
+  const found: string[] = [];
+  let files = 0;
+  for await (const [path, text] of sources(new URL("../../../src/", import.meta.url))) {
+    files++;
+    if (isByHand(text)) found.push(path);
+  }
+  assert.ok(files > 500, `${files} files`);
+  assert.deepEqual(found, []);
+});
+
+const wrong = [
+  "new PosternError(code, `Cannot reach ${label}: ${error.message}`, { cause: error })",
+  "`Cannot ask the cluster's DNS: ${describe(error)}`",
+  "`Cannot go on with ${this.peer}: ${\n  plain(describe(cause))\n}`",
+  "new PosternError(error.code, error.message, { hint })",
+];
+for (const text of wrong) {
+  Deno.test(`${JSON.stringify(text)} counts as put together by hand`, () => assert.ok(isByHand(text)));
+}
+
+function isByHand(text: string): boolean {
+  return byHand.some((pattern) => pattern.test(text));
+}
+
+async function* sources(directory: URL): AsyncGenerator<[path: string, text: string]> {
+  for await (const { name, isDirectory } of Deno.readDir(directory)) {
+    const url = new URL(name + (isDirectory ? "/" : ""), directory);
+    if (isDirectory) yield* sources(url);
+    else if (name.endsWith(".ts")) yield [url.pathname, await Deno.readTextFile(url)];
+  }
+}
