@@ -95,9 +95,9 @@ export class ServerChannel extends DuplexConn {
     return Promise.resolve();
   }
 
-  /** ssh2 says "close" only to who has read a channel to the end: nobody waits for that. */
+  /** ssh2 emits "close" only once a channel has been read to its end, so there is nothing to wait for. */
   override [Symbol.asyncDispose](): Promise<void> {
-    this.abort();
+    this.drop(new Error("The connection was closed"));
     return Promise.resolve();
   }
 }

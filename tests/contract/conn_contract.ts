@@ -4,75 +4,89 @@ import { skippedName } from "../../scripts/test_outcome.ts";
 import type { Conn } from "../../src/core/mod.ts";
 import { readAll } from "../support/memory_conn.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";
+import { inTime, isKept } from "./kept_promise.ts";
 
-/** Two ends of one connection; whatever else it needs is given back by `close`. */
+/** Two ends of one connection; `close` gives back what else the pair needs. */
 export interface Pair {
   readonly near: Conn;
   readonly far: Conn;
   readonly close?: () => Promise<void>;
 }
 
+/** A connection that postern makes. */
+export interface ConnKind {
+  readonly name: string;
+  /** The class of the near end, which is the one that is tested. */
+  readonly of: string;
+  /** The files that make such a connection with `new`. */
+  readonly madeBy: readonly string[];
+  readonly open: () => Promise<Pair>;
+  /** The promises that the carrier cannot keep, each with the reason. */
+  readonly cannot?: Readonly<Partial<Record<ConnPromise, string>>> | undefined;
+  /** Why it says that it carries no half-close, though this pair of ours keeps one. */
+  readonly deniesHalfClose?: string | undefined;
+  /** Why the kind cannot be tried on this machine. */
+  readonly skipped?: string | undefined;
+}
+
+export type ConnPromise = keyof typeof promises;
+
 const bytes = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 const text = (data: Uint8Array): string => new TextDecoder().decode(data);
 
-/** What every `Conn` promises; `skipped` says why that cannot be tried here. */
-export function connContract(
-  name: string,
-  makePair: () => Promise<Pair>,
-  { skipped }: { readonly skipped?: string | undefined } = {},
-): void {
-  const check = (promise: string, body: (near: Conn, far: Conn) => Promise<void>) =>
-    Deno.test({
-      name: skipped === undefined ? `${name} ${promise}` : skippedName(`${name} ${promise}`, skipped),
-      ignore: skipped !== undefined,
-      fn: async () => {
-        const { near, far, close } = await makePair();
-        try {
-          await body(near, far);
-        } finally {
-          await near[Symbol.asyncDispose]();
-          await far[Symbol.asyncDispose]();
-          await close?.();
-        }
-      },
-    });
-
-  check("fills the front of a buffer and leaves the rest alone", async (near, far) => {
-    await near.write(bytes("abc"));
+/** What every `Conn` promises. */
+const promises = {
+  async "fills the front of a buffer and leaves the rest alone"(near, far) {
+    await far.write(bytes("abc"));
     const into = new Uint8Array(8).fill(1);
-    assert.equal(await far.read(into), 3);
+    let count = 0;
+    while (count < 3) count += await readSome(near, into.subarray(count));
     assert.deepEqual([...into], [97, 98, 99, 1, 1, 1, 1, 1]);
-  });
+  },
 
-  check("gives what does not fit with the next read", async (near, far) => {
-    await near.write(bytes("abcde"));
+  async "gives what does not fit with the next read"(near, far) {
+    await far.write(bytes("abcde"));
     const into = new Uint8Array(2);
     let seen = "";
-    while (seen.length < 5) seen += text(into.subarray(0, await far.read(into) ?? assert.fail("ended")));
+    while (seen.length < 5) seen += text(into.subarray(0, await readSome(near, into)));
     assert.equal(seen, "abcde");
-  });
+  },
 
-  check("reads null at the peer's end, and again after it", async (near, far) => {
+  async "shows the peer its end, and again after it"(near, far) {
     await near.closeWrite();
     assert.equal(await far.read(new Uint8Array(1)), null);
     assert.equal(await far.read(new Uint8Array(1)), null);
-  });
+  },
 
-  check("gives every byte before the end", async (near, far) => {
+  async "reads null at the peer's end, and again after it"(near, far) {
+    await far.closeWrite();
+    assert.equal(await near.read(new Uint8Array(1)), null);
+    assert.equal(await near.read(new Uint8Array(1)), null);
+  },
+
+  async "sends every byte before the end"(near, far) {
     await near.write(bytes("last words"));
     await near.closeWrite();
     assert.equal(text(await readAll(far)), "last words");
-  });
+  },
 
-  check("gives every byte before the end to a reader that is slow and comes late", async (near, far) => {
+  async "sends every byte before the end to a reader that is slow and comes late"(near, far) {
     const sent = patternBytes(300_000);
     const writing = near.write(sent).then(() => near.closeWrite());
     for (let turn = 0; turn < 20; turn++) await nextTurn();
     assert.deepEqual(await readSlowly(far), sent);
     await writing;
-  });
+  },
 
-  check("ends after its last byte, though the peer ends meanwhile and reads late", async (near, far) => {
+  async "gives every byte before the end to a reader that is slow and comes late"(near, far) {
+    const sent = patternBytes(300_000);
+    const writing = far.write(sent).then(() => far.closeWrite());
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
+    assert.deepEqual(await readSlowly(near), sent);
+    await writing;
+  },
+
+  async "ends after its last byte, though the peer ends meanwhile and reads late"(near, far) {
     // So much that one write below is still under way.
     const sent = patternBytes(30_000);
     await far.write(bytes("?"));
@@ -82,18 +96,33 @@ export function connContract(
     for (let turn = 0; turn < 20; turn++) await nextTurn();
     assert.deepEqual(await readSlowly(far), sent);
     await writing;
-  });
+  },
 
-  check("reads on after its own half-close", async (near, far) => {
+  async "reads on after its own half-close"(near, far) {
     await near.write(bytes("question"));
     await near.closeWrite();
     assert.equal(text(await readAll(far)), "question");
     await far.write(bytes("answer"));
     await far.closeWrite();
     assert.equal(text(await readAll(near)), "answer");
-  });
+  },
 
-  check("does not close the socket when `writable` is closed", async (near, far) => {
+  async "writes on after the peer's half-close"(near, far) {
+    await far.closeWrite();
+    assert.equal(await near.read(new Uint8Array(1)), null);
+    await near.write(bytes("still here"));
+    assert.equal(text(await readExactly(far, 10)), "still here");
+  },
+
+  async "loses no direction by `closeWrite`, whether it carries a half-close or not"(near, far) {
+    await near.write(bytes("question"));
+    await near.closeWrite();
+    assert.equal(text(await readExactly(far, 8)), "question");
+    await far.write(bytes("answer"));
+    assert.equal(text(await readExactly(near, 6)), "answer");
+  },
+
+  async "does not close the socket when `writable` is closed"(near, far) {
     const writer = near.writable.getWriter();
     await writer.write(bytes("question"));
     await writer.close();
@@ -101,24 +130,36 @@ export function connContract(
     await far.write(bytes("answer"));
     await far.closeWrite();
     assert.equal(text(await readAll(near)), "answer");
-  });
+  },
 
-  check("does not close the socket when `readable` has ended", async (near, far) => {
+  async "does not close the socket when `readable` has ended"(near, far) {
     await far.write(bytes("hello"));
     await far.closeWrite();
     assert.equal(text(new Uint8Array(await new Response(near.readable).arrayBuffer())), "hello");
     await near.write(bytes("still here"));
     await near.closeWrite();
     assert.equal(text(await readAll(far)), "still here");
-  });
+  },
 
-  check("gives the same streams each time", (near) => {
+  "gives the same streams each time"(near) {
     assert.equal(near.readable, near.readable);
     assert.equal(near.writable, near.writable);
     return Promise.resolve();
-  });
+  },
 
-  check("fails a pending read, later reads and writes with the reason of an abort", async (near) => {
+  async "says when it is readable, if it can say so"(near, far) {
+    if (!near.whenReadable) return;
+    const waiting = near.whenReadable();
+    await far.write(bytes("abc"));
+    await waiting;
+    await near.whenReadable();
+    assert.equal(text(await readExactly(near, 3)), "abc");
+    const dropped = near.whenReadable();
+    near.abort(new Error("enough"));
+    await dropped;
+  },
+
+  async "fails a pending read, later reads and writes with the reason of an abort"(near) {
     const reason = new Error("enough");
     const pending = assert.rejects(near.read(new Uint8Array(1)), reason);
     near.abort(reason);
@@ -126,16 +167,16 @@ export function connContract(
     await pending;
     await assert.rejects(near.read(new Uint8Array(1)), reason);
     await assert.rejects(near.write(bytes("x")), reason);
-  });
+  },
 
-  check("fails a pending write with the reason of an abort", async (near) => {
+  async "fails a pending write with the reason of an abort"(near) {
     const reason = new Error("enough");
     const pending = assert.rejects(writeForever(near), reason);
     near.abort(reason);
     await pending;
-  });
+  },
 
-  check("tells once that it is aborted, if it tells", (near) => {
+  "tells once that it is aborted, if it tells"(near) {
     if (!("onAbort" in near)) return Promise.resolve();
     const told: unknown[] = [];
     near.onAbort = (reason) => told.push(reason);
@@ -144,31 +185,36 @@ export function connContract(
     near.abort(new Error("the second one counts for nothing"));
     assert.deepEqual(told, [reason]);
     return Promise.resolve();
-  });
+  },
 
-  check("does not tell of an abort when it is only closed", async (near) => {
+  async "does not tell of an abort when it is only closed"(near) {
     const told: unknown[] = [];
     if ("onAbort" in near) near.onAbort = (reason) => told.push(reason);
     await near[Symbol.asyncDispose]();
     assert.deepEqual(told, []);
-  });
+  },
 
-  check("does not hand out early bytes after an abort", async (near, far) => {
+  async "does not hand out early bytes after an abort"(near, far) {
     await far.write(bytes("abcdef"));
-    await near.read(new Uint8Array(2));
+    await readSome(near, new Uint8Array(2));
     near.abort(new Error("enough"));
     await assert.rejects(near.read(new Uint8Array(2)), /enough/);
-  });
+  },
 
-  check("can be disposed twice, and the peer sees it", async (near, far) => {
+  async "can be disposed twice, and the peer sees it"(near, far) {
     const pending = assert.rejects(near.read(new Uint8Array(1)));
     await near[Symbol.asyncDispose]();
     await near[Symbol.asyncDispose]();
     await pending;
     assert.equal(await far.read(new Uint8Array(1)).catch(() => null), null);
-  });
+  },
 
-  check("makes a writer wait while nobody reads", async (near, far) => {
+  async "can be aborted, and the peer sees it"(near, far) {
+    near.abort(new Error("enough"));
+    assert.equal(await far.read(new Uint8Array(1)).catch(() => null), null);
+  },
+
+  async "makes a writer wait while nobody reads"(near, far) {
     let written = 0;
     const writing = writeForever(near, (count) => written += count);
     const settled = writing.then(() => "done", () => "failed");
@@ -183,33 +229,129 @@ export function connContract(
     assert.ok(written < most, `wrote ${written} bytes to nobody`);
     near.abort(new Error("enough"));
     assert.equal(await settled, "failed");
-  });
+  },
 
-  check("carries a megabyte each way at once unchanged", async (near, far) => {
+  async "makes its peer wait while it is not read"(near, far) {
+    let written = 0;
+    const settled = writeForever(far, (count) => written += count).then(() => "done", () => "failed");
+    const into = new Uint8Array(64 * 1024);
+    assert.notEqual(await near.read(into), null);
+    let before = -1;
+    while (before !== written && written < most) {
+      before = written;
+      for (let turn = 0; turn < 50; turn++) await nextTurn();
+    }
+    assert.ok(written < most, `held ${written} bytes that nobody reads`);
+    far.abort(new Error("enough"));
+    assert.equal(await settled, "failed");
+  },
+
+  async "carries a megabyte each way at once unchanged"(near, far) {
     const up = patternBytes(1 << 20, 1);
     const down = patternBytes(1 << 20, 2);
     const [atFar, atNear] = await Promise.all([
-      readAll(far),
-      readAll(near),
-      near.write(up).then(() => near.closeWrite()),
-      far.write(down).then(() => far.closeWrite()),
+      readExactly(far, up.length),
+      readExactly(near, down.length),
+      near.write(up),
+      far.write(down),
     ]);
     assert.deepEqual(atFar, up);
     assert.deepEqual(atNear, down);
-  });
+  },
 
-  check("lets a buffer be used again once its write has resolved", async (near, far) => {
+  async "lets a buffer be used again once its write has resolved"(near, far) {
     const buffer = bytes("first");
     await near.write(buffer);
     buffer.set(bytes("xxxxx"));
-    await near.closeWrite();
-    assert.equal(text(await readAll(far)), "first");
-  });
+    assert.equal(text(await readExactly(far, 5)), "first");
+  },
 
-  check("tells who the peer is", (near) => {
+  "tells who the peer is"(near) {
     assert.notEqual(near.peer, "");
     return Promise.resolve();
+  },
+} as const satisfies Readonly<Record<string, (near: Conn, far: Conn) => Promise<void>>>;
+
+/** Tries every promise on one kind of connection, and that it breaks those that it says it cannot keep. */
+export function connContract(
+  { name, of, open, cannot = {}, deniesHalfClose, skipped }: ConnKind,
+): void {
+  const check = (what: string, body: (near: Conn, far: Conn) => Promise<void>) =>
+    Deno.test({
+      name: skipped === undefined ? `${name} ${what}` : skippedName(`${name} ${what}`, skipped),
+      ignore: skipped !== undefined,
+      fn: async () => {
+        const { near, far, close } = await open();
+        try {
+          await inTime(body(near, far));
+        } finally {
+          await near[Symbol.asyncDispose]();
+          await far[Symbol.asyncDispose]();
+          await close?.();
+        }
+      },
+    });
+
+  check(`is a ${of}`, (near) => Promise.resolve(assert.equal(near.constructor.name, of)));
+  const carries = deniesHalfClose === undefined && !("shows the peer its end, and again after it" in cannot);
+  check(`says that it ${carries ? "carries a" : "may not carry a"} half-close`, (near) => {
+    assert.equal(near.carriesHalfClose !== false, carries);
+    return Promise.resolve();
   });
+  for (const [promise, keep] of Object.entries(promises) as [ConnPromise, typeof promises[ConnPromise]][]) {
+    const why = cannot[promise];
+    if (why === undefined) check(promise, keep);
+    else {
+      check(`does not promise this, because ${why}: ${promise}`, async (near, far) => {
+        const drop = async () => {
+          await near[Symbol.asyncDispose]();
+          await far[Symbol.asyncDispose]();
+        };
+        assert.equal(await isKept(keep(near, far), drop), false, "it can: strike it off what it cannot");
+      });
+    }
+  }
+}
+
+/** The same pair from its other side. */
+export async function swapped(pair: Promise<Pair>): Promise<Pair> {
+  const { near, far, close } = await pair;
+  return { near: far, far: near, ...(close && { close }) };
+}
+
+/** What no carrier can promise whose directions end together. */
+export function withoutHalfClose(why: string): Readonly<Partial<Record<ConnPromise, string>>> {
+  return {
+    ...withoutOwnEnd(why),
+    "reads null at the peer's end, and again after it": why,
+    "gives every byte before the end to a reader that is slow and comes late": why,
+  };
+}
+
+/** The same where the end of the peer is told, and ends both directions. */
+export function withoutOwnEnd(why: string): Readonly<Partial<Record<ConnPromise, string>>> {
+  return {
+    "shows the peer its end, and again after it": why,
+    "sends every byte before the end": why,
+    "sends every byte before the end to a reader that is slow and comes late": why,
+    "ends after its last byte, though the peer ends meanwhile and reads late": why,
+    "reads on after its own half-close": why,
+    "writes on after the peer's half-close": why,
+    "does not close the socket when `writable` is closed": why,
+    "does not close the socket when `readable` has ended": why,
+  };
+}
+
+async function readSome(conn: Conn, into: Uint8Array<ArrayBuffer>): Promise<number> {
+  const count = await conn.read(into) ?? assert.fail("ended");
+  assert.ok(count > 0, "read nothing into a buffer with room");
+  return count;
+}
+
+async function readExactly(conn: Conn, length: number): Promise<Uint8Array<ArrayBuffer>> {
+  const into = new Uint8Array(length);
+  for (let at = 0; at < length;) at += await readSome(conn, into.subarray(at));
+  return into;
 }
 
 /** Reads to the end in odd pieces, with a pause before each. */

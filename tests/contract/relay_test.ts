@@ -4,6 +4,7 @@ import type { RelayEnd } from "../../src/core/streams/relay.ts";
 import { createNetwork } from "../../src/runtime/network/network.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { memoryPair, readAll } from "../support/memory_conn.ts";
+import { MemorySsh } from "../support/ssh_server.ts";
 import { patternBytes, randomNumbers } from "../support/pattern_bytes.ts";
 
 /** A relay in the middle: the far ends of its two connections, and what came of it. */
@@ -289,3 +290,22 @@ Deno.test("relay() holds the client back while the target does not read", async 
   await end;
   await assertGone(target);
 });
+
+for (const side of ["client", "target"] as const) {
+  Deno.test(`relay() with an SshChannel needs no signal to end when the ${side} is dropped`, async () => {
+    await using ssh = await MemorySsh.open();
+    const target = await ssh.session.connect({ host: "target.example", port: 1 }, {
+      signal: new AbortController().signal,
+    });
+    const [outer, client] = memoryPair();
+    const relayed = relay(client, target, {
+      clock: new FakeClock(),
+      tally: { up: 0, down: 0 },
+      halfCloseLinger: 30_000,
+    });
+    const reason = new Error("enough");
+    ({ client, target })[side].abort(reason);
+    assert.deepEqual(await relayed, { outcome: `${side}_gone`, error: reason });
+    await outer[Symbol.asyncDispose]();
+  });
+}

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { agentCommand } from "../support/konnectivity_commands.ts";
+import { FullTarget } from "../support/full_target.ts";
 import { frontends, KonnectivityLab, konnectivityPeers } from "../support/konnectivity_lab.ts";
 import { konnectivityClient, OurServer } from "../support/konnectivity_programs.ts";
 import { connectFront } from "../support/konnectivity_raw.ts";
@@ -13,46 +14,6 @@ const [, grpc, , connect] = frontends;
 assert.ok(grpc && connect);
 /** How long, in ms, a dial may take that an agent gives up after five seconds. */
 const mostWait = isLongRun() ? 7000 : 45_000;
-
-/** A target that accepts nobody, and whose queue of those who wait is full. */
-class FullTarget implements AsyncDisposable {
-  readonly port: number;
-  readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  readonly #waiting: Deno.Conn[] = [];
-  #last: Promise<void> | undefined;
-
-  private constructor() {
-    this.port = (this.#listener.addr as Deno.NetAddr).port;
-  }
-
-  static async create(): Promise<FullTarget> {
-    const target = new FullTarget();
-    while (await target.#takesOneMore());
-    return target;
-  }
-
-  async #takesOneMore(): Promise<boolean> {
-    assert.ok(this.#waiting.length < 10_000, "the queue has no end");
-    const connecting = Deno.connect({ hostname: "127.0.0.1", port: this.port }).then(
-      (conn) => void this.#waiting.push(conn),
-    );
-    this.#last = connecting;
-    const { promise: late, resolve } = Promise.withResolvers<boolean>();
-    const timer = setTimeout(resolve, 2000, false);
-    try {
-      return await Promise.race([connecting.then(() => true), late]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#listener.close();
-    // The one that still tries is refused now.
-    await this.#last?.catch(() => {});
-    for (const conn of this.#waiting) conn.close();
-  }
-}
 
 for (const whose of ["postern", "Go"] as const) {
   peerTest(

@@ -1,5 +1,5 @@
-import { type Conn, Messages } from "../../src/core/mod.ts";
-import type { Dialer } from "../../src/world/mod.ts";
+import { type Conn, Messages, relay } from "../../src/core/mod.ts";
+import type { Dialer, Listening } from "../../src/world/mod.ts";
 import {
   decodeRequestHead,
   encodeChunk,
@@ -7,6 +7,7 @@ import {
   encodeResponseHead,
   type RequestHead,
 } from "../../src/wire/mod.ts";
+import { FakeClock } from "./fake_clock.ts";
 import { type MemoryConn, memoryPair } from "./memory_conn.ts";
 
 /** A request that came to the stand-in. */
@@ -30,6 +31,8 @@ export type FakeAnswer =
   | FakeWatch
   /** Bytes as they are; the connection stays open. */
   | { readonly raw: string }
+  /** Another protocol from here on, which goes over a connection of its own. */
+  | { readonly upgrade: Conn; readonly fields: readonly (readonly [string, string])[] }
   | "silent"
   | "close";
 
@@ -57,6 +60,13 @@ export class FakeKubeApi implements AsyncDisposable {
     this.#serving.push(this.#serve(far).catch(() => {}));
     return Promise.resolve(near);
   };
+
+  /** Takes its clients from a listener too, until that is closed. */
+  async listen(listening: Listening): Promise<void> {
+    for (let conn = await listening.accept(); conn; conn = await listening.accept()) {
+      this.#serving.push(this.#serve(conn).catch(() => {}));
+    }
+  }
 
   /** How many connections the client has not closed. */
   get open(): number {
@@ -100,6 +110,14 @@ export class FakeKubeApi implements AsyncDisposable {
       if (answer instanceof FakeWatch) {
         await this.#watch(conn, answer);
         if (answer.isCut) return;
+      } else if ("upgrade" in answer) {
+        await this.#write(conn, encodeResponseHead({ status: 101, fields: answer.fields }));
+        const tally = { up: 0, down: 0 };
+        return void await relay(messages.goOn(), answer.upgrade, {
+          clock: new FakeClock(),
+          tally,
+          halfCloseLinger: 1000,
+        });
       } else if ("raw" in answer) await this.#write(conn, new TextEncoder().encode(answer.raw));
       else await this.#respond(conn, answer);
     }
@@ -107,7 +125,10 @@ export class FakeKubeApi implements AsyncDisposable {
 
   async #respond(
     conn: Conn,
-    { status, body, fields = [] }: Exclude<FakeAnswer, string | FakeWatch | { raw: string }>,
+    { status, body, fields = [] }: Exclude<
+      FakeAnswer,
+      string | FakeWatch | { raw: string } | { upgrade: Conn }
+    >,
   ) {
     const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body);
     const bytes = new TextEncoder().encode(text);

@@ -27,6 +27,8 @@ export class MemoryNetwork implements Network {
   readonly secured: SecureOptions[] = [];
   /** The client's ends of all connections made. */
   readonly conns: MemoryConn[] = [];
+  /** Where each of them leads. */
+  readonly #addresses = new Map<MemoryConn, string>();
   /** What was handed over, by its descriptor. */
   readonly handedOver = new Map<number, Endpoint>();
   /** What the machine's own addresses are. */
@@ -45,6 +47,11 @@ export class MemoryNetwork implements Network {
   /** How many connections have not been closed on the client's side. */
   get open(): number {
     return this.conns.filter((conn) => !conn.isClosed).length;
+  }
+
+  /** The same of those to some addresses. */
+  openTo(isCounted: (address: string) => boolean): number {
+    return this.conns.filter((conn) => !conn.isClosed && isCounted(this.#addresses.get(conn) ?? "")).length;
   }
 
   addresses(): readonly string[] {
@@ -67,6 +74,7 @@ export class MemoryNetwork implements Network {
     }
     const [near, far] = memoryPair({ isSocket: this.#isSocket });
     this.conns.push(near);
+    this.#addresses.set(near, key);
     listening.offer(far);
     return near;
   }

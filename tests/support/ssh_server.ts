@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
-import { type Clock, type Conn, duplex, DuplexConn, type DuplexConnOptions } from "../../src/core/mod.ts";
+import { type Clock, type Conn, duplex } from "../../src/core/mod.ts";
+import { ServerChannel, type Ssh2Channel, type Ssh2KeyPair } from "../../src/demo/ssh2_server.ts";
 import { SshSession } from "../../src/ssh/session/ssh_session.ts";
 import { SshWriter } from "../../src/ssh/session/ssh_writer.ts";
 import { FakeClock } from "./fake_clock.ts";
@@ -19,6 +20,8 @@ export interface MemorySshServerOptions {
 
 /** ssh2's server in memory. */
 export class MemorySshServer implements AsyncDisposable {
+  /** Of its host key, as known_hosts has it behind the host. */
+  readonly publicKey: string;
   /** Its ends of channels that were opened, in order. */
   readonly far: Conn[] = [];
   /** Its ends of the connections to it. */
@@ -30,14 +33,16 @@ export class MemorySshServer implements AsyncDisposable {
     { Server, utils }: Ssh2,
     { onChannel = () => "accept", channels }: MemorySshServerOptions,
   ) {
-    this.#server = new Server({ hostKeys: [hostKey(utils)] }, (client) => {
+    const key = hostKey(utils);
+    this.publicKey = key.public.trim();
+    this.#server = new Server({ hostKeys: [key.private] }, (client) => {
       this.#clients.push(client);
       client.on("authentication", (attempt) => attempt.accept());
       // The other side went away: some tests are about that.
       client.on("error", () => {});
       client.on("tcpip", (accept, reject, { destIP, destPort }) => {
         const answer = onChannel(`${destIP}:${destPort}`);
-        if (answer === "accept") this.far.push(new FarChannel(accept(), { peer: "ssh2" }));
+        if (answer === "accept") this.far.push(new ServerChannel(accept(), { peer: "ssh2" }));
         else if (answer === "refuse") reject();
       });
       if (channels !== undefined) limitChannels(client, channels);
@@ -52,9 +57,14 @@ export class MemorySshServer implements AsyncDisposable {
   /** A connection to it. */
   async connect(): Promise<Conn> {
     const [near, there] = memoryPair({ capacity: 256 * 1024 });
-    this.sessions.push(there);
-    this.#server.injectSocket(await duplex(there));
+    await this.take(there);
     return near;
+  }
+
+  /** Serves a client that has connected. */
+  async take(conn: Conn): Promise<void> {
+    this.sessions.push(conn);
+    this.#server.injectSocket(await duplex(conn));
   }
 
   /** Opens a channel to the client, as servers do for `ssh -R` and `ssh -X`; gives the refusal. */
@@ -137,36 +147,16 @@ export class MemorySsh implements AsyncDisposable {
 /** What to speak with ssh2's server: its chacha20 would leave ciphers behind. */
 export const memoryCipher = "aes128-gcm@openssh.com";
 
-/** ssh2's channels say "close" only to who has read them to the end, and an `end` of the server's closes both sides. */
-class FarChannel extends DuplexConn {
-  readonly #channel: Ssh2Channel;
-
-  constructor(channel: Ssh2Channel, options: DuplexConnOptions) {
-    super(channel, options);
-    this.#channel = channel;
-  }
-
-  override closeWrite(): Promise<void> {
-    this.#channel.eof();
-    return Promise.resolve();
-  }
-
-  override [Symbol.asyncDispose](): Promise<void> {
-    this.abort();
-    return Promise.resolve();
-  }
-}
-
 /** One of some hundred keys that ssh2 makes is one that it cannot read. */
-function hostKey(utils: Ssh2Utils): string {
+function hostKey(utils: Ssh2Utils): Ssh2KeyPair {
   while (true) {
-    const key = utils.generateKeyPairSync("ed25519").private;
-    if (!(utils.parseKey(key) instanceof Error)) return key;
+    const pair = utils.generateKeyPairSync("ed25519");
+    if (!(utils.parseKey(pair.private) instanceof Error)) return pair;
   }
 }
 
 interface Ssh2Utils {
-  generateKeyPairSync(type: string): { private: string };
+  generateKeyPairSync(type: string): Ssh2KeyPair;
   parseKey(text: string): unknown;
 }
 
@@ -177,10 +167,6 @@ interface Ssh2Server {
 interface Ssh2 {
   readonly Server: new (options: object, onClient: (client: Ssh2Client) => void) => Ssh2Server;
   readonly utils: Ssh2Utils;
-}
-
-interface Ssh2Channel extends Duplex {
-  eof(): void;
 }
 
 type Opened = (error: Error | undefined) => void;

@@ -66,6 +66,8 @@ export class DuplexConn extends StreamedConn implements Conn {
   #isAborted = false;
   #error: unknown;
   #wake: (() => void) | undefined;
+  /** Fail the calls that still wait for the stream. */
+  readonly #pending = new Set<() => void>();
 
   constructor(
     stream: Duplex,
@@ -90,7 +92,7 @@ export class DuplexConn extends StreamedConn implements Conn {
     });
     stream.on("close", () => {
       if (!this.#ended) this.#error ??= new Error("The connection was closed");
-      wake();
+      this.#failPending();
     });
   }
 
@@ -133,10 +135,17 @@ export class DuplexConn extends StreamedConn implements Conn {
 
   abort(reason?: unknown): void {
     if (this.#isAborted) return;
-    this.#isAborted = true;
-    this.#error = reason ?? new DOMException("The connection was dropped", "AbortError");
-    this.#stream.destroy();
+    this.drop(reason ?? new DOMException("The connection was dropped", "AbortError"));
     this.onAbort?.(this.#error);
+  }
+
+  /** As `abort`, but tells no one. Pending calls fail at once: some streams never say that they are closed. */
+  protected drop(reason: unknown): void {
+    if (this.#isAborted) return;
+    this.#isAborted = true;
+    this.#error = reason;
+    this.#stream.destroy();
+    this.#failPending();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -147,16 +156,21 @@ export class DuplexConn extends StreamedConn implements Conn {
     });
   }
 
+  #failPending(): void {
+    this.#wake?.();
+    for (const fail of this.#pending) fail();
+  }
+
   /** A node callback that never comes after a destroy must not hang the caller: the close answers for it. */
   #settle(start: (done: (error?: Error | null) => void) => void): Promise<void> {
     return new Promise((resolve, reject) => {
-      const closed = () => finish(this.#error ?? new Error("The connection was closed"));
+      const fail = () => finish(this.#error ?? new Error("The connection was closed"));
       const finish = (error?: unknown) => {
-        this.#stream.off("close", closed);
+        this.#pending.delete(fail);
         if (error === undefined || error === null) resolve();
         else reject(this.#error ?? this.#failure(error));
       };
-      this.#stream.once("close", closed);
+      this.#pending.add(fail);
       start(finish);
     });
   }
