@@ -1,5 +1,5 @@
 import type { World } from "../../../src/world/mod.ts";
-import { wayToServer } from "../../../src/roles/konnectivity/way_to_server.ts";
+import { serverTransport } from "../../../src/roles/konnectivity/server_transport.ts";
 import { FakeWatch } from "../../support/fake_kube_api.ts";
 import { bookmark, event } from "../../support/kube_answers.ts";
 import { MemoryWorld } from "../../support/memory_world.ts";
@@ -30,12 +30,12 @@ export function clusterProxies(): readonly TransportTried[] {
       ...tried("by its proxy", "http://192.0.2.100:3128"),
       name: "the way of an agent to its server",
       of: "Object",
-      madeBy: ["src/roles/konnectivity/way_to_server.ts"],
+      madeBy: ["src/roles/konnectivity/server_transport.ts"],
       open: async () => {
         const { all, lab: _, ...around } = proxyCluster("http://192.0.2.100:3128");
         const { network, clock, files } = all;
         const world: World = { ...new MemoryWorld(), network, clock, files };
-        return all.around(await wayToServer({ kubeconfig: "/config" }, world), around);
+        return all.around(await serverTransport({ kubeconfig: "/config" }, world), around);
       },
     },
   ];
