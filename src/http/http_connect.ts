@@ -3,7 +3,7 @@ import { type ErrorCode, formatTarget, PosternError, type Target, toldOf } from 
 import { type BasicCredentials, encodeBasic, encodeRequestHead, type ResponseHead } from "../wire/mod.ts";
 import { dialCode } from "./dial_words.ts";
 import { noAnswer, readFinalHead } from "./final_head.ts";
-import { type Asking, signInFailure } from "./proxy_asking.ts";
+import { type Asking, proxySignInFailure } from "./proxy_asking.ts";
 
 export interface ConnectAsking extends Asking {
   /**
@@ -46,7 +46,7 @@ function refusal(head: ResponseHead, asking: Asking, words: string): PosternErro
   if (status === 407 || status === 401) {
     const offered = fields.all("proxy-authenticate").map((value) => plainText(value.split(/[\s,]/)[0] ?? ""));
     const takesBasic = offered.length === 0 || offered.some((scheme) => scheme.toLowerCase() === "basic");
-    if (takesBasic || status === 401) throw signInFailure(asking, String(status));
+    if (takesBasic || status === 401) throw proxySignInFailure(asking, String(status));
     throw new PosternError("auth", `Cannot sign in at ${asking.proxy}`, {
       reason: `it wants ${offered.join(" or ")}, not Basic`,
       hint: "have a proxy stand before it that signs in this way, such as cntlm or px",

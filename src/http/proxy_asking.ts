@@ -10,7 +10,7 @@ export interface Asking {
 }
 
 /** The error for a proxy that takes a user and a password, and not what we gave; `said` is its own answer. */
-export function signInFailure({ proxy, credentials }: Asking, said?: string): PosternError {
+export function proxySignInFailure({ proxy, credentials }: Asking, said?: string): PosternError {
   const what = `Cannot sign in at ${proxy}`;
   const answer = said === undefined ? "" : ` (${said})`;
   return credentials

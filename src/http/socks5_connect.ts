@@ -11,7 +11,7 @@ import {
   socks5Methods,
 } from "../wire/mod.ts";
 import { noAnswer } from "./final_head.ts";
-import { type Asking, signInFailure } from "./proxy_asking.ts";
+import { type Asking, proxySignInFailure } from "./proxy_asking.ts";
 
 /** Asks a SOCKS5 proxy for a connection to the target (RFC 1928), names as names: the tunnel, or why there is none. */
 export async function socks5Connect(
@@ -25,14 +25,14 @@ export async function socks5Connect(
   const chosen = await answer(messages, decodeSocks5Choice, proxy);
   if (chosen === socks5Methods.password && credentials) {
     await conn.write(encodeSocks5Credentials(credentials));
-    if (!await answer(messages, decodeSocks5Verdict, proxy)) throw signInFailure(asking);
+    if (!await answer(messages, decodeSocks5Verdict, proxy)) throw proxySignInFailure(asking);
   } else if (chosen !== socks5Methods.none) {
     throw asking.credentials
       ? new PosternError("auth", `Cannot sign in at ${asking.proxy}`, {
         reason: "it wants another way to sign in",
         hint: "have it accept a user name and a password",
       })
-      : signInFailure(asking);
+      : proxySignInFailure(asking);
   }
   await conn.write(encodeSocks5Request({ command: socks5Commands.connect, target }));
   const code = await answer(messages, decodeOutcome, proxy);

@@ -10,7 +10,7 @@ import { createTerminal } from "./terminal/terminal.ts";
 
 export { exit, isConfined, runConfined, type WorkerPermissions } from "./confined.ts";
 export { copyEnvironment, hideEnvironment } from "./programs/environment.ts";
-export { keepOnly, missingFlag, type NeedsTable, type PermissionKind, Rights } from "./permissions.ts";
+export { type DenoPermission, keepOnly, missingFlag, type NeedsTable, Rights } from "./permissions.ts";
 export { writeStderr } from "./terminal/terminal.ts";
 
 export interface WorldOptions {

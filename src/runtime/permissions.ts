@@ -2,12 +2,12 @@
 import type { Needs } from "../world/mod.ts";
 
 /** The kinds of permission that Deno knows. */
-export type PermissionKind = "read" | "write" | "net" | "env" | "sys" | "run" | "ffi" | "import";
+export type DenoPermission = "read" | "write" | "net" | "env" | "sys" | "run" | "ffi" | "import";
 
-const allKinds: readonly PermissionKind[] = ["read", "write", "net", "env", "sys", "run", "ffi", "import"];
+const allKinds: readonly DenoPermission[] = ["read", "write", "net", "env", "sys", "run", "ffi", "import"];
 
 /** Gives back, for good, every permission of a kind that is not in `kinds`. */
-export function keepOnly(kinds: readonly PermissionKind[]): void {
+export function keepOnly(kinds: readonly DenoPermission[]): void {
   for (const name of allKinds) {
     if (!kinds.includes(name)) Deno.permissions.revokeSync({ name });
   }

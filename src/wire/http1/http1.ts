@@ -89,7 +89,7 @@ export function encodeRequestHead(
 
 /** Writes the head of a response; the version is 1.1 unless told, the reason the usual one. */
 export function encodeResponseHead(
-  { version = "1.1", status, reason = reasonOf(status), fields }: {
+  { version = "1.1", status, reason = reasonPhrase(status), fields }: {
     readonly version?: HttpVersion;
     readonly status: number;
     readonly reason?: string;
@@ -103,7 +103,7 @@ export function encodeResponseHead(
 }
 
 /** The usual words for a status. */
-export function reasonOf(status: number): string {
+export function reasonPhrase(status: number): string {
   return reasons[status] ?? "";
 }
 

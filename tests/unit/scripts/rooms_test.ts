@@ -63,11 +63,8 @@ Deno.test("an exported name is declared in one file", async () => {
     }
   }
   assert.ok(files.size > 1500);
-  assert.deepEqual([...files].filter(([name, paths]) => paths.length > 1 && !twice.includes(name)), []);
+  assert.deepEqual([...files].filter(([, paths]) => paths.length > 1), []);
 });
-
-/** Names that still mean two things. */
-const twice = ["HttpClient", "PermissionKind"];
 
 async function* sources(directory: URL): AsyncGenerator<readonly [path: string, text: string]> {
   for await (const { name, isDirectory } of Deno.readDir(directory)) {

@@ -1,4 +1,4 @@
-/** @typedef {import("../../../control/instance_state.ts").Watched} Watched */
+/** @typedef {import("../../../control/instance_state.ts").WatchUpdate} Watched */
 /** @typedef {import("../../../control/instance_state.ts").WatchedWhole} Whole */
 /** @typedef {import("../../../control/instance_state.ts").WatchedStep} Step */
 /** @typedef {import("../../../control/instance_state.ts").Status} Status */
