@@ -1,3 +1,4 @@
+import { wildcardPattern } from "../core/mod.ts";
 import { closest } from "../config/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import { type Cluster, factOf } from "./cluster.ts";
@@ -76,8 +77,7 @@ function ambiguous(name: string, found: readonly KnownCluster[]): PosternError {
 function matcher(pattern: string): (known: KnownCluster) => boolean {
   const wanted = pattern.toLowerCase();
   if (!/[*?]/.test(wanted)) return (known) => textsOf(known).some((text) => text.includes(wanted));
-  const source = wanted.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*+/g, ".*").replaceAll("?", ".");
-  const whole = new RegExp(`^${source}$`, "s");
+  const whole = wildcardPattern(wanted);
   return (known) => textsOf(known).some((text) => whole.test(text));
 }
 

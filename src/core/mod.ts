@@ -49,3 +49,4 @@ export { Tasks } from "./tasks.ts";
 export { transportClosed } from "./transport_closed.ts";
 export { Turns, unlessAborted } from "./turns.ts";
 export { whenAborted } from "./when_aborted.ts";
+export { wildcardPattern } from "./wildcards.ts";

@@ -1,5 +1,5 @@
-import { type Conn, Messages } from "../core/mod.ts";
-import { copyBody, joined, readFinalHead } from "../http/mod.ts";
+import { type Conn, joinBytes, Messages } from "../core/mod.ts";
+import { copyBody, readFinalHead } from "../http/mod.ts";
 import { encodeRequestHead, Fields, responseFraming } from "../wire/mod.ts";
 
 /** What a site answered. */
@@ -35,12 +35,10 @@ export async function ask(
   const messages = new Messages(conn);
   const head = await readFinalHead(messages, { from: host });
   const chunks: Uint8Array[] = [];
-  let size = 0;
   await copyBody(messages, responseFraming(head, "GET"), (bytes) => {
-    if (size === 0) onBody?.();
-    size += bytes.length;
+    if (chunks.length === 0) onBody?.();
     chunks.push(bytes.slice());
     return Promise.resolve();
   }, { from: host });
-  return { status: head.status, text: new TextDecoder().decode(joined(chunks, size)) };
+  return { status: head.status, text: new TextDecoder().decode(joinBytes(chunks)) };
 }

@@ -1,4 +1,4 @@
-import type { Bytes, Messages } from "../core/mod.ts";
+import { type Bytes, joinBytes, type Messages } from "../core/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import { ChunkedDecoder, Fields, type Framing, Http1Problem } from "../wire/mod.ts";
 
@@ -113,18 +113,7 @@ export async function readBody(
     chunks.push(bytes.slice());
     return Promise.resolve();
   }, options);
-  return joined(chunks, size);
-}
-
-/** Pieces as one. */
-export function joined(chunks: readonly Uint8Array[], size: number): Bytes {
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
+  return joinBytes(chunks);
 }
 
 function tooLarge(limit: number, from: string | undefined): PosternError {

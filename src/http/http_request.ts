@@ -1,6 +1,5 @@
-import type { Bytes } from "../core/mod.ts";
+import { type Bytes, joinBytes } from "../core/mod.ts";
 import { encodeRequestHead } from "../wire/mod.ts";
-import { joined } from "./http_body.ts";
 
 export interface EncodedRequest {
   /** GET when absent. */
@@ -25,5 +24,5 @@ export function encodeRequest({ method = "GET", target, host, fields = [], body 
       ...(content ? [["Content-Length", String(content.length)] as const] : []),
     ],
   });
-  return content ? joined([head, content], head.length + content.length) : head;
+  return content ? joinBytes([head, content]) : head;
 }

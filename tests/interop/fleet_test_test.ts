@@ -193,7 +193,7 @@ fleetTest(
     const dead = tests.find(({ name }: { name: string }) => name === "c-dead");
     // The door's own reason, which a number of SOCKS would not tell.
     assert.equal(dead.error.code, "refused");
-    assert.match(dead.error.message, /"the door" \(\S+\): Cannot reach c-dead\S+ through ssh jump1/);
+    assert.match(dead.error.message, /"the door" \(\S+\): cannot reach c-dead\S+ through ssh jump1/);
     await instance.says(/conn\.done .*target=c-good\.apps\.example\.net:\d+ .*transport=jump2 /);
     const [{ connections: { total } }] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
     assert.equal((await test("c-good", "--own-sessions")).code, 0);

@@ -1,5 +1,6 @@
 import { type Conn, Messages } from "../../src/core/mod.ts";
-import { copyBody, joined } from "../../src/http/mod.ts";
+import { joinBytes } from "../../src/core/mod.ts";
+import { copyBody } from "../../src/http/mod.ts";
 import { decodeResponseHead, type Fields, responseFraming } from "../../src/wire/mod.ts";
 
 export interface Answer {
@@ -27,13 +28,11 @@ export class PageClient {
     const head = await this.#messages.read(decodeResponseHead);
     if (!head) return undefined;
     const chunks: Uint8Array[] = [];
-    let size = 0;
     await copyBody(this.#messages, responseFraming(head, method), (bytes) => {
       chunks.push(bytes.slice());
-      size += bytes.length;
       return Promise.resolve();
     });
-    return { status: head.status, fields: head.fields, text: new TextDecoder().decode(joined(chunks, size)) };
+    return { status: head.status, fields: head.fields, text: new TextDecoder().decode(joinBytes(chunks)) };
   }
 
   /** What answers `lines`, each without its line end. */

@@ -1,3 +1,4 @@
+import { wildcardPattern } from "../../core/mod.ts";
 import type { ClusterEndpoint, KnownCluster } from "../../clusters/mod.ts";
 import { PosternError, targetOf } from "../../words/mod.ts";
 import type { BuiltTransport } from "../../transports/mod.ts";
@@ -27,7 +28,9 @@ export async function chosenTests(
   const { patterns, exclude, selectors } = words;
   const jumpHosts = [...plan.transports.byName.values()].filter(({ transport }) => transport.connect);
   const named = patterns.map((pattern) => ({
-    jumpHosts: jumpHosts.filter((one) => namesOf(one).some((name) => globOf(pattern).test(name))),
+    jumpHosts: jumpHosts.filter((one) =>
+      namesOf(one).some((name) => wildcardPattern(pattern, "is").test(name))
+    ),
     clusters: selectClusters(clusters, { patterns: [pattern] }),
     pattern,
   }));
@@ -43,7 +46,8 @@ export async function chosenTests(
       ...chosen.flatMap(({ endpoint }) => "url" in endpoint ? pathTo(plan, endpoint.url) : []),
     ],
   );
-  const isExcluded = (one: BuiltTransport) => exclude.some((pattern) => globOf(pattern).test(one.name));
+  const isExcluded = (one: BuiltTransport) =>
+    exclude.some((pattern) => wildcardPattern(pattern, "is").test(one.name));
   return { jumpHosts: jumpHosts.filter((one) => wanted.has(one) && !isExcluded(one)), endpoints: chosen };
 }
 
@@ -73,10 +77,4 @@ function namesOf({ name, settings, transport }: BuiltTransport): readonly string
 
 function pathTo(plan: Plan, url: URL): readonly BuiltTransport[] {
   return hopsOf(plan, configuredRoute(plan, targetOf(url)));
-}
-
-/** `*` is any text, `?` any character. */
-function globOf(pattern: string): RegExp {
-  const source = pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*+/g, ".*").replaceAll("?", ".");
-  return new RegExp(`^${source}$`, "is");
 }

@@ -1,7 +1,6 @@
 import { asPosternError, describe } from "../../words/mod.ts";
-import { type Conn, type Dialed, Messages } from "../../core/mod.ts";
+import { type Conn, type Dialed, joinBytes, Messages } from "../../core/mod.ts";
 import { decodeRequestHead, encodeResponseHead, mostHead, parseAuthority } from "../../wire/mod.ts";
-import { joined } from "../../http/mod.ts";
 import { handshakeDeadline, type ListenerDeps, type ServeOptions, tunnel } from "../../listeners/mod.ts";
 
 /** Serves a client of the HTTP CONNECT frontend: one tunnel a connection, as upstream's server does. */
@@ -56,6 +55,6 @@ async function answer(client: Conn, status: number, text: string): Promise<void>
       ["Connection", "close"],
     ],
   });
-  await client.write(joined([head, body], head.length + body.length));
+  await client.write(joinBytes([head, body]));
   await client.closeWrite();
 }

@@ -1,6 +1,6 @@
 import { PosternError } from "../../words/mod.ts";
 import { encodeResponseHead, Http1Problem, type RequestHead } from "../../wire/mod.ts";
-import { joined } from "../../http/mod.ts";
+import { joinBytes } from "../../core/mod.ts";
 import { errorPage, type PageResponse, type WholePage } from "../pages/page.ts";
 
 export interface ResponseOptions {
@@ -17,7 +17,7 @@ export function answerBytes(page: WholePage, options: ResponseOptions): Uint8Arr
   const bytes = typeof body === "string" ? encoder.encode(body) : body;
   const isEmpty = status === 204 || status === 304;
   const head = answerHead(page, isEmpty ? [] : [["Content-Length", String(bytes.length)]], options);
-  return isEmpty || options.method === "HEAD" ? head : joined([head, bytes], head.length + bytes.length);
+  return isEmpty || options.method === "HEAD" ? head : joinBytes([head, bytes]);
 }
 
 /** The head alone, with the fields that tell how long the body is. */

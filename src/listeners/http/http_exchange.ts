@@ -1,4 +1,4 @@
-import type { Conn, Messages } from "../../core/mod.ts";
+import { type Conn, joinBytes, type Messages } from "../../core/mod.ts";
 import { isPosternError, PosternError } from "../../words/mod.ts";
 import {
   encodeChunk,
@@ -12,7 +12,7 @@ import {
   responseFraming,
   type ResponseHead,
 } from "../../wire/mod.ts";
-import { copyBody, joined, readFinalHead } from "../../http/mod.ts";
+import { copyBody, readFinalHead } from "../../http/mod.ts";
 import {
   framingFor,
   interimFields,
@@ -245,9 +245,7 @@ export class Exchange {
       const fields = responseFields(head, receiver, toClient);
       first = encodeResponseHead({ ...head, version: "1.1", fields });
       const write = async (bytes: Uint8Array<ArrayBuffer>) => {
-        const whole = first && bytes.length <= smallBody
-          ? joined([first, bytes], first.length + bytes.length)
-          : bytes;
+        const whole = first && bytes.length <= smallBody ? joinBytes([first, bytes]) : bytes;
         outcome = "client_gone";
         if (first && whole === bytes) await this.#toClient(first);
         first = undefined;

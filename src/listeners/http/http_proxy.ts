@@ -1,5 +1,5 @@
 import { asPosternError, describe, formatTarget, type Target } from "../../words/mod.ts";
-import type { Conn, Dialed, Messages } from "../../core/mod.ts";
+import { type Conn, type Dialed, joinBytes, type Messages } from "../../core/mod.ts";
 import {
   decodeBasic,
   encodeResponseHead,
@@ -9,7 +9,6 @@ import {
   requestTarget,
 } from "../../wire/mod.ts";
 import { dialForClient } from "../dial_for_client.ts";
-import { joined } from "../../http/mod.ts";
 import { lastStation, passwordPage } from "./http_answer.ts";
 import { ServedConnection } from "./served_connection.ts";
 import { Exchange, type ForwardedRequest } from "./http_exchange.ts";
@@ -175,7 +174,7 @@ class HttpSession {
     const { dialed } = origin;
     const early = origin.messages.rest();
     dialed.tally.down += early.length;
-    const reply = joined([head, early], head.length + early.length);
+    const reply = joinBytes([head, early]);
     this.#origin = undefined;
     await this.#tunnel(dialed, reply);
     return false;

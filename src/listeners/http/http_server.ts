@@ -1,5 +1,5 @@
 import { asPosternError, describe, PosternError } from "../../words/mod.ts";
-import type { Clock, Conn, Deadlines, Log, Messages } from "../../core/mod.ts";
+import { type Clock, type Conn, type Deadlines, joinBytes, type Log, type Messages } from "../../core/mod.ts";
 import {
   decodeRequestHead,
   encodeChunk,
@@ -11,7 +11,7 @@ import {
   type RequestHead,
 } from "../../wire/mod.ts";
 import { answerBytes, answerHead, serverWide } from "./http_answer.ts";
-import { joined, readBody } from "../../http/mod.ts";
+import { readBody } from "../../http/mod.ts";
 import type { Unheard } from "../listener.ts";
 import { lastWords } from "./last_words.ts";
 import { isAskedAgain } from "./next_request.ts";
@@ -219,7 +219,7 @@ class PageServer {
     try {
       for await (const piece of { [Symbol.asyncIterator]: () => pieces }) {
         if (piece.length > 0) {
-          await this.#write(isChunked ? encodeChunk(piece) : joined([piece], piece.length));
+          await this.#write(isChunked ? encodeChunk(piece) : joinBytes([piece]));
         }
       }
     } catch (error) {

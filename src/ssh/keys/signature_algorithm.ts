@@ -1,3 +1,4 @@
+import { wildcardPattern } from "../../core/mod.ts";
 import { isCertificateType, plainType } from "./ssh_certificate.ts";
 
 /** What both sides say of the algorithms that sign-ins are signed with. */
@@ -32,6 +33,5 @@ const rsaAlgorithms = ["rsa-sha2-512", "rsa-sha2-256", "ssh-rsa"];
 /** Names of algorithms, with `*` and `?` as ssh's lists have them. */
 function matches(pattern: string, name: string): boolean {
   if (!/[*?]/.test(pattern)) return pattern === name;
-  const source = pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*").replace(/\?/g, ".");
-  return new RegExp(`^${source}$`).test(name);
+  return wildcardPattern(pattern).test(name);
 }
