@@ -7,11 +7,11 @@ import type { ExecPlugin } from "./kube_user.ts";
 
 /** What a credential plugin gave. */
 export interface PluginCredentials {
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** PEM. */
   readonly certificate?: string;
   readonly key?: string;
-  readonly expires?: Date;
+  readonly expires?: Date | undefined;
 }
 
 export interface PluginRun {
@@ -57,7 +57,7 @@ export async function runPlugin(plugin: ExecPlugin, run: PluginRun): Promise<Plu
     if (!isRefused && !isPosternError(error, "config")) throw error;
     throw new PosternError(error.code, `${error.message}, which the kubeconfig names to sign in`, {
       cause: error,
-      ...(error.detail && { detail: error.detail }),
+      detail: error.detail,
       hint: (isRefused ? undefined : plugin.installHint) ?? error.hint ?? "install it",
     });
   });
@@ -116,9 +116,9 @@ function credentialsIn(stdout: string, { apiVersion }: ExecPlugin, what: string)
   const expires = expiryIn(status["expirationTimestamp"]);
   if (expires === "unreadable") throw wrong("its expirationTimestamp is no time");
   return {
-    ...(token !== undefined && { token }),
+    token,
     ...(certificate !== undefined && key !== undefined && { certificate, key }),
-    ...(expires && { expires }),
+    expires,
   };
 }
 
