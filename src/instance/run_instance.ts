@@ -211,7 +211,7 @@ class InstanceRun implements AsyncDisposable {
   async #serveControl(lock: InstanceLock, source: PageSource): Promise<void> {
     const { log } = this.#options;
     const { listening, token } = await lock.listen();
-    const pages = createControl(source, token === undefined ? {} : { token });
+    const pages = createControl(source, { token });
     const { clock } = this.#world;
     const deps: ListenerDeps = {
       dial: () => Promise.reject(new PosternError("not_allowed", "The control socket is no proxy")),

@@ -31,7 +31,6 @@ const limit = 1024 * 1024;
 /** Runs a credential plugin, which cannot ask at a terminal, and reads the ExecCredential that it prints. */
 export async function runPlugin(plugin: ExecPlugin, run: PluginRun): Promise<PluginCredentials> {
   const what = `the credential plugin "${plugin.command}"`;
-  const hint = plugin.installHint === undefined ? {} : { hint: plugin.installHint };
   if (plugin.interactiveMode === "Always") {
     throw new PosternError("auth", `Cannot use ${what}: it wants to ask at a terminal, and there is none`, {
       hint: 'set interactiveMode: "IfAvailable" in the kubeconfig if it can do without',
@@ -65,7 +64,7 @@ export async function runPlugin(plugin: ExecPlugin, run: PluginRun): Promise<Plu
     throw new PosternError(
       "auth",
       `Cannot sign in with ${what}: it ended with ${ended.code}${last(ended)}`,
-      { detail: "sign_in", ...hint },
+      { detail: "sign_in", hint: plugin.installHint },
     );
   }
   return credentialsIn(ended.stdout, plugin, what);
