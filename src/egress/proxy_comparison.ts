@@ -46,7 +46,7 @@ export async function compareWithProxy(
   const ask = async (by: { proxy?: typeof proxy }): Promise<PathResult> => {
     const { signal, ca, timeout = 5000 } = options;
     try {
-      const client = new HttpClient(parts, { ...by, timeout, ...(ca !== undefined && { ca }) });
+      const client = new HttpClient(parts, { ...by, timeout, ca });
       const { status } = await client.ask({ url: new URL(url), isHeadEnough: true, redirects: 0 }, {
         signal,
       });

@@ -101,11 +101,7 @@ async function attemptOnce(
   try {
     let url = new URL(endpoint);
     for (let redirects = 0;; redirects++) {
-      const client = new HttpClient(parts, {
-        proxy: place,
-        timeout: deadline.left(),
-        ...(ca !== undefined && { ca }),
-      });
+      const client = new HttpClient(parts, { proxy: place, timeout: deadline.left(), ca });
       const fields = authorization(url);
       const { status, fields: answered } = await client.ask({ url, fields, isHeadEnough: true }, { signal });
       const next = nextUrl(url, status, answered.get("location"));

@@ -183,7 +183,5 @@ function unusable(
   why: string,
   { hint }: { readonly hint?: string } = {},
 ): PosternError {
-  return new PosternError("protocol", `Cannot use the emergency credentials of ${name}: ${why}`, {
-    ...(hint !== undefined && { hint }),
-  });
+  return new PosternError("protocol", `Cannot use the emergency credentials of ${name}: ${why}`, { hint });
 }

@@ -12,7 +12,7 @@ export interface HttpClientParts {
   readonly clock: Clock;
   readonly network: Pick<Network, "connect" | "lookup" | "secure">;
   /** How its connections are made; from this machine when absent. */
-  readonly dial?: Dialer;
+  readonly dial?: Dialer | undefined;
 }
 
 /** A proxy that an `HttpClient` goes through. */
@@ -26,11 +26,11 @@ export interface HttpProxy {
 
 export interface HttpClientOptions {
   /** PEM certificates trusted besides the system's. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** A proxy to go through: by a tunnel for https, by the whole URL for http. Nothing goes past it. */
   readonly proxy?: HttpProxy;
   /** How long one exchange may take, in ms; 30 s unless told. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
   /** The most bytes of an answer; 1 MiB unless told. */
   readonly limit?: number;
 }
@@ -134,7 +134,7 @@ export class HttpClient {
   ): Promise<Conn> {
     if (!isSecure) return conn;
     const { ca } = this.#options;
-    const options = { serverName: host, alpn: ["http/1.1"], ...(ca !== undefined && { ca }), signal };
+    const options = { serverName: host, alpn: ["http/1.1"], ca, signal };
     return await this.#network.secure(conn, options);
   }
 

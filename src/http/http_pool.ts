@@ -4,7 +4,7 @@ import type { HttpConnection } from "./http_connection.ts";
 export interface HttpPoolParts {
   readonly clock: Clock;
   /** How many requests may run at once; a watch and what was upgraded do not count. 4 unless told. */
-  readonly most?: number;
+  readonly most?: number | undefined;
 }
 
 const usualRequests = 4;

@@ -75,6 +75,6 @@ const meanings: Readonly<Record<number, Meaning>> = {
 function refusal(reply: number, target: Target, proxy: string): PosternError {
   const { code, says, detail } = meanings[reply] ?? { code: "protocol", says: `unknown reply ${reply}` };
   return new PosternError(code, `Cannot reach ${formatTarget(target)} through ${proxy}: ${says}`, {
-    ...(detail && { detail }),
+    detail,
   });
 }

@@ -42,7 +42,7 @@ export class UpstreamProxy implements Transport {
   async dial(target: Target, { signal, onStep }: DialOptions): Promise<Conn> {
     let answer: Conn | PosternError;
     try {
-      answer = await this.#answer(target, { signal, ...(onStep && { onStep }) });
+      answer = await this.#answer(target, { signal, onStep });
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       this.#state = { state: "failing", lastError: describe(error) };
@@ -66,7 +66,7 @@ export class UpstreamProxy implements Transport {
   /** The tunnel, or why the proxy gives none; throws when it is the proxy that fails. */
   async #answer(target: Target, { signal, onStep }: DialOptions): Promise<Conn | PosternError> {
     const asking = { target, proxy: this.#label, credentials: await this.#credentials() };
-    const reached = await this.#reach({ signal, ...(onStep && { onStep }) });
+    const reached = await this.#reach({ signal, onStep });
     const conn = await orDrop(reached, signal, () => this.#secured(reached, signal));
     return await orDrop(conn, signal, async () => {
       onStep?.(`reached ${this.#label}`);
@@ -102,7 +102,7 @@ export class UpstreamProxy implements Transport {
     const { scheme, host } = this.#settings;
     if (scheme !== "https") return conn;
     const ca = await this.#ca?.read() ?? this.#deps.caText;
-    const options = { serverName: host, ...(ca !== undefined && { ca }), signal };
+    const options = { serverName: host, ca, signal };
     try {
       return await this.#deps.network.secure(conn, options);
     } catch (error) {

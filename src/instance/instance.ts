@@ -92,7 +92,7 @@ export class Instance implements AsyncDisposable {
     this.#listeners = new ListenerSet({
       network: world.network,
       files: world.files,
-      ...(options.handedOver && { handedOver: options.handedOver }),
+      handedOver: options.handedOver,
       clock,
       log,
       pages: options.pages(this),
@@ -147,7 +147,7 @@ export class Instance implements AsyncDisposable {
     if (!chosen) return undefined;
     const [user] = chosen.users;
     const { endpoint, kind } = chosen;
-    return { address: reachableAt(endpoint), kind, ...(user && { user }) };
+    return { address: reachableAt(endpoint), kind, user };
   }
 
   /** Binds; after it the instance accepts clients. */

@@ -59,7 +59,7 @@ export async function runInstance(
 
 interface Stop {
   readonly why: string;
-  readonly drain?: number;
+  readonly drain?: number | undefined;
 }
 
 class InstanceRun implements AsyncDisposable {
@@ -93,8 +93,7 @@ class InstanceRun implements AsyncDisposable {
     await this.#holdKubeconfig();
     const handedOver = await this.#takeHandedOver();
     let source: PageSource | undefined;
-    const stop = (drain?: number) =>
-      this.#stop.resolve({ why: "asked over the control socket", ...(drain !== undefined && { drain }) });
+    const stop = (drain?: number) => this.#stop.resolve({ why: "asked over the control socket", drain });
     const instance: Instance = this.#held.use(
       new Instance(this.#world, config, {
         version,
@@ -206,13 +205,13 @@ class InstanceRun implements AsyncDisposable {
 
   get #source(): ConfigSource {
     const { config, overrides } = this.#options;
-    return { ...(config !== undefined && { config }), ...(overrides && { overrides }) };
+    return { config, overrides };
   }
 
   async #serveControl(lock: InstanceLock, source: PageSource): Promise<void> {
     const { log } = this.#options;
     const { listening, token } = await lock.listen();
-    const pages = createControl(source, token === undefined ? {} : { token });
+    const pages = createControl(source, { token });
     const { clock } = this.#world;
     const deps: ListenerDeps = {
       dial: () => Promise.reject(new PosternError("not_allowed", "The control socket is no proxy")),

@@ -140,8 +140,8 @@ class ListenerClients {
       deadlines,
       dial: () => Promise.reject(overloaded(limits.connections)),
       limits: { ...limits, handshake: turnAwayWithin, keepAlive: turnAwayWithin },
-      ...(auth && { auth }),
-      ...(pages && { pages }),
+      auth,
+      pages,
     };
   }
 

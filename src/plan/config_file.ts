@@ -32,7 +32,7 @@ import { fleetOfMapping, type StoredFleet, storedFleet } from "./stored_fleet.ts
 export interface ConfigSource {
   /** The file; where the environment or the platform says when absent. */
   readonly config?: string | undefined;
-  readonly overrides?: Overrides;
+  readonly overrides?: Overrides | undefined;
   /** The configuration itself, in the place of a file. */
   readonly text?: string;
   /** Leaves out what the catalogues add, for whoever needs none or is about to fetch them anew. */

@@ -47,10 +47,7 @@ export async function fetchEmergencyCredentials(
     say,
     key: new EmergencyKey(world, emergency, { privateKeyFile, passphraseFile, say }),
     clientFor: (ca) =>
-      new HttpClient({ clock: world.clock, network: world.network, dial: transports.dial }, {
-        timeout,
-        ...(ca !== undefined && { ca }),
-      }),
+      new HttpClient({ clock: world.clock, network: world.network, dial: transports.dial }, { timeout, ca }),
     signal,
   });
   return await search.run();
@@ -169,7 +166,7 @@ class Search {
       `Cannot get the emergency credentials of ${clusterId}: ${counted(told.length, "place")} asked\n${
         told.join("\n")
       }`,
-      { cause: failure, ...(failure.hint !== undefined && { hint: failure.hint }) },
+      { cause: failure, hint: failure.hint },
     );
   }
 }

@@ -49,7 +49,7 @@ export async function openClusterOfProgram(
     files,
     process,
     isUnattended: true,
-    ...(most !== undefined && { most }),
+    most,
     dial: proxyUrl
       ? dialerThroughProxy(proxyUrl.href, { name: `the proxy-url of ${context.name}`, world })
       : directDialer({ network, clock }),

@@ -11,7 +11,7 @@ export interface EnvironmentOptions {
   readonly credentials?: { readonly name: string; readonly password: string };
   /** What need not go through the door, as `noProxyFor` writes it for the same client. */
   readonly noProxy: readonly string[];
-  readonly client?: Client;
+  readonly client?: Client | undefined;
   /** The environment that the lines will be evaluated in. */
   readonly current: (name: string) => string | undefined;
 }

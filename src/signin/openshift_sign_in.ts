@@ -169,10 +169,7 @@ class OpenShiftSignIn {
   #client(timeout?: number): HttpClient {
     const { ca } = this.#options;
     const { world: { clock, network }, dial } = this.#parts;
-    return new HttpClient({ clock, network, ...(dial && { dial }) }, {
-      ...(ca !== undefined && { ca }),
-      ...(timeout !== undefined && { timeout }),
-    });
+    return new HttpClient({ clock, network, dial }, { ca, timeout });
   }
 }
 

@@ -132,10 +132,7 @@ async function discover(
   { signal, timeout }: { signal: AbortSignal; timeout?: number },
 ): Promise<OidcProvider> {
   const { ca } = options;
-  const client = new HttpClient({ clock, network, ...(dial && { dial }) }, {
-    ...(ca !== undefined && { ca }),
-    ...(timeout !== undefined && { timeout }),
-  });
+  const client = new HttpClient({ clock, network, dial }, { ca, timeout });
   return await OidcProvider.discover(options, { clock, client }, { signal });
 }
 

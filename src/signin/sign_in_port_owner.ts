@@ -22,7 +22,7 @@ export async function portTaken(
     {
       cause: error,
       detail: error.detail,
-      ...(error.exit !== undefined && { exit: error.exit }),
+      exit: error.exit,
       hint: owner
         ? "finish that sign-in or end that program, then try again; or sign in with --device"
         : `${error.hint ?? "see who has it"}; or sign in with --device`,

@@ -44,10 +44,10 @@ export function sshOfPerson(person: SshPerson, section: SshSection | undefined):
         deps: { process, network, files, clock, log, directory, times },
       }),
     directory,
-    ...(prompt && { prompt }),
+    prompt,
   }, section);
 }
 
 function targetOf({ alias, asked, jumps }: SshHost, config: string | undefined) {
-  return { ...asked, alias, jumps, ...(config !== undefined && { config }) };
+  return { ...asked, alias, jumps, config };
 }

@@ -18,7 +18,7 @@ export interface SshServicesOptions {
   readonly log: Log;
   /** Begins to read the ssh configuration, as it is from now on. */
   readonly reading: (section: SshSection) => SshReading;
-  readonly prompt?: Prompt;
+  readonly prompt?: Prompt | undefined;
   /** Makes the station of a host for which the person's ssh program is to be used. */
   readonly openSsh?: (
     host: SshHost,
@@ -58,7 +58,7 @@ export class SshServices implements AsyncDisposable {
         const { openSsh = noProgram } = options;
         return openSsh(host, { times, config: this.#section.config });
       },
-      ...(prompt && { prompt }),
+      prompt,
     });
   }
 

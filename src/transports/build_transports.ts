@@ -30,7 +30,7 @@ export interface BuiltTransport {
   readonly type: string;
   readonly settings: unknown;
   /** The transport through which it makes its own connections; none where it makes them straight. */
-  readonly via?: string;
+  readonly via?: string | undefined;
   /** The same as it was built, `direct` among them. */
   readonly below?: BuiltTransport;
   readonly transport: Transport;
@@ -112,7 +112,7 @@ class Builder {
       name,
       type: kind.type,
       settings: wanted.settings,
-      ...(wanted.via !== undefined && { via: wanted.via }),
+      via: wanted.via,
       below,
       transport: kind.create(wanted.settings, {
         ...this.#deps,
@@ -120,7 +120,7 @@ class Builder {
         dialer: this.#isAskedBy(below.name, name) && below.transport.dialUnasked ||
           dialerThrough(below.transport),
         sibling: (other) => this.built.get(other)?.transport,
-        ...(wanted.via !== undefined && { via: wanted.via }),
+        via: wanted.via,
         log: this.#deps.log.with({ transport: name }),
       }),
     };

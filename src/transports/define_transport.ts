@@ -12,7 +12,7 @@ export interface TransportDeps {
   /** For the transport's own connections: straight, or through the transport that its `via` names. */
   readonly dialer: Dialer;
   /** The transport that its `via` names; absent is straight. */
-  readonly via?: string;
+  readonly via?: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly files: Files;

@@ -52,7 +52,7 @@ export interface SecureOptions {
   /** The name to ask for and to check; an IP literal is checked, not sent. */
   readonly serverName: string;
   /** PEM certificates to trust. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /**
    * Who may have signed the peer's certificate: a CA of the system or of `ca` (the default), one of `ca` alone, or
    * anybody at all, whatever name it carries.

@@ -112,7 +112,7 @@ export async function runDial(
     const all = pages.length + failures.length;
     throw new PosternError(code, `${failures.length} of ${all} requests failed, the first one: ${message}`, {
       cause: failure,
-      ...(hint !== undefined && { hint }),
+      hint,
     });
   }
 }

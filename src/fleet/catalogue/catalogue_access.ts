@@ -125,7 +125,7 @@ export class CatalogueAccess implements AsyncDisposable {
     const provider = await reach({ ca: oidc?.ca ?? ca, via: oidc?.via ?? via });
     const { clock, network } = world;
     const { dial, ...trust } = api;
-    const client = new HttpClient({ clock, network, ...(dial && { dial }) }, trust);
+    const client = new HttpClient({ clock, network, dial }, trust);
     return new CatalogueAccess(settings, { client, world, method, provider, held: held.move() });
   }
 

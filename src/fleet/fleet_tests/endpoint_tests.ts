@@ -29,10 +29,7 @@ export async function testEndpoint(
   try {
     // As kubectl has it: what was believed at the first use is the authority of the API server only.
     const ca = endpoint.ca ?? (kind === "api" ? await trustedAuthority(world, url) : undefined);
-    const client = new HttpClient({ clock, network, dial }, {
-      timeout: limit,
-      ...(ca !== undefined && { ca }),
-    });
+    const client = new HttpClient({ clock, network, dial }, { timeout: limit, ca });
     const { status } = await client.ask({ url, method: "HEAD" }, { signal });
     const ms = elapsed(clock, begun);
     if (status < 500 || status === noSuchMethod) return { kind, name, url: shown, outcome: "ok", ms, status };

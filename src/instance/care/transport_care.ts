@@ -17,7 +17,7 @@ export async function demandUsable({ byName }: BuiltTransports, names: readonly 
     const blocking = notes.find(({ severity }) => severity === "blocking");
     if (!blocking) continue;
     const { text, hint } = blocking;
-    throw new PosternError("config", text, hint === undefined ? {} : { hint });
+    throw new PosternError("config", text, { hint });
   }
 }
 

@@ -56,7 +56,7 @@ function planOf(
       credentials: { name: decodeURIComponent(url.username), password: decodeURIComponent(url.password) },
     }),
     noProxy: environment.noProxy,
-    ...(kind !== undefined && { client: kind }),
+    client: kind,
     current,
   });
 }
@@ -72,5 +72,5 @@ export function listenerOf(
     : new URL(socks).protocol === "http:"
     ? "http"
     : undefined;
-  return { listener, ...(speaks && { speaks }) };
+  return { listener, speaks };
 }

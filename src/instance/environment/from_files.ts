@@ -130,5 +130,5 @@ async function configuredListener(
   const [user] = await readUsers(world.files, listener, listen);
   const address = reachableAt(endpoint);
   const kind = listener === listen.mixed?.[0] ? "mixed" : listener === listen.http?.[0] ? "http" : "socks";
-  return { address, kind, ...(user && { user }) };
+  return { address, kind, user };
 }

@@ -11,7 +11,7 @@ export interface EnvironmentListener {
   /** What it speaks; SOCKS and HTTP both when absent. */
   readonly kind?: ListenerKind;
   /** Who may use it; nobody is asked when absent. */
-  readonly user?: { readonly name: string; readonly password: string };
+  readonly user?: { readonly name: string; readonly password: string } | undefined;
 }
 
 /** Where programs of this machine reach a door that is bound to an address or to all of them. */

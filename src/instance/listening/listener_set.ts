@@ -37,7 +37,7 @@ export interface BoundListener {
 export interface ListenerSetDeps {
   readonly network: Network;
   /** Sockets that whoever started us opened, in the place of the mixed door's. */
-  readonly handedOver?: readonly Listening[];
+  readonly handedOver?: readonly Listening[] | undefined;
   readonly files: Files;
   readonly clock: Clock;
   readonly log: Log;
@@ -194,7 +194,7 @@ export class ListenerSet implements AsyncDisposable {
           deadlines: this.#deadlines,
           limits,
           pages,
-          ...(auth && { auth }),
+          auth,
         };
         wanted.push({ kind, listener, users, deps });
         for (const { endpoint } of listener.address.sockets) await this.#makeRoom(endpoint);

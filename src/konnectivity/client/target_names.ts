@@ -244,7 +244,7 @@ function unknown(
   const code = isPosternError(decisive, "name_not_found") ? "name_not_found" : "unreachable";
   return new PosternError(code, `Cannot find "${host}": ${why}`, {
     cause: decisive,
-    ...(hint !== undefined && { hint }),
+    hint,
   });
 }
 

@@ -55,7 +55,7 @@ export interface ServiceRecord {
   /** One without a selector has the endpoints that somebody wrote, and those may be no pods. */
   readonly hasSelector: boolean;
   readonly publishesNotReady: boolean;
-  readonly externalName?: string;
+  readonly externalName?: string | undefined;
   readonly ports: readonly ServicePortRecord[];
 }
 
@@ -91,9 +91,9 @@ export interface EndpointRecord {
   readonly isServing: boolean;
   readonly isTerminating: boolean;
   /** The name of the pod behind it, in the Service's namespace. */
-  readonly pod?: string;
+  readonly pod?: string | undefined;
   /** The first label of its own name below a headless Service. */
-  readonly hostname?: string;
+  readonly hostname?: string | undefined;
 }
 
 /** What is kept of a pod. */

@@ -27,7 +27,7 @@ export interface Credentials {
   /** Tells the certificates of one time from those of another: connections made with others are of no use. */
   readonly identity: string;
   /** What a credential plugin gave, where that is who we are. */
-  readonly plugin?: PluginCredentials;
+  readonly plugin?: PluginCredentials | undefined;
 }
 
 /** How long what a file says is taken for true, in ms. */
@@ -73,7 +73,7 @@ export class KubeCredentials implements Disposable {
       ],
       ...(cert !== undefined && key !== undefined && { certificate: { cert, key } }),
       identity: cert ?? "",
-      ...(plugin && { plugin }),
+      plugin,
     };
   }
 

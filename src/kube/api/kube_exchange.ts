@@ -14,7 +14,7 @@ export interface KubeExchangeParts extends CredentialParts {
   /** How its connections are made: straight, through `via`, or through the cluster's proxy. */
   readonly dial: Dialer;
   /** How many requests may run at once; 4 unless told. */
-  readonly most?: number;
+  readonly most?: number | undefined;
 }
 
 /** An answer of which the head has come. Its connection is the caller's, to be given back or let go. */
@@ -40,7 +40,7 @@ export class KubeExchange implements AsyncDisposable {
     this.#credentials = new KubeCredentials(context, parts);
     this.#pool = new HttpPool({
       clock: parts.clock,
-      ...(parts.most !== undefined && { most: parts.most }),
+      most: parts.most,
     });
     this.#open = async (credentials, signal) => {
       const ca = await this.#credentials.ca();

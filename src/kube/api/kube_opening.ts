@@ -27,7 +27,7 @@ export async function openConnection(opening: Opening): Promise<HttpConnection> 
       conn = await opening.network.secure(conn, {
         serverName: tlsServerName ?? target.host,
         trust: isUnverified ? "anybody" : ca === undefined ? "system" : "ca",
-        ...(ca !== undefined && { ca }),
+        ca,
         ...certificate,
         alpn: ["http/1.1"],
         signal,

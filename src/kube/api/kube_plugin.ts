@@ -7,11 +7,11 @@ import type { ExecPlugin } from "./kube_user.ts";
 
 /** What a credential plugin gave. */
 export interface PluginCredentials {
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** PEM. */
   readonly certificate?: string;
   readonly key?: string;
-  readonly expires?: Date;
+  readonly expires?: Date | undefined;
 }
 
 export interface PluginRun {
@@ -31,7 +31,6 @@ const limit = 1024 * 1024;
 /** Runs a credential plugin, which cannot ask at a terminal, and reads the ExecCredential that it prints. */
 export async function runPlugin(plugin: ExecPlugin, run: PluginRun): Promise<PluginCredentials> {
   const what = `the credential plugin "${plugin.command}"`;
-  const hint = plugin.installHint === undefined ? {} : { hint: plugin.installHint };
   if (plugin.interactiveMode === "Always") {
     throw new PosternError("auth", `Cannot use ${what}: it wants to ask at a terminal, and there is none`, {
       hint: 'set interactiveMode: "IfAvailable" in the kubeconfig if it can do without',
@@ -57,7 +56,7 @@ export async function runPlugin(plugin: ExecPlugin, run: PluginRun): Promise<Plu
     if (!isRefused && !isPosternError(error, "config")) throw error;
     throw new PosternError(error.code, `${error.message}, which the kubeconfig names to sign in`, {
       cause: error,
-      ...(error.detail && { detail: error.detail }),
+      detail: error.detail,
       hint: (isRefused ? undefined : plugin.installHint) ?? error.hint ?? "install it",
     });
   });
@@ -65,7 +64,7 @@ export async function runPlugin(plugin: ExecPlugin, run: PluginRun): Promise<Plu
     throw new PosternError(
       "auth",
       `Cannot sign in with ${what}: it ended with ${ended.code}${last(ended)}`,
-      { detail: "sign_in", ...hint },
+      { detail: "sign_in", hint: plugin.installHint },
     );
   }
   return credentialsIn(ended.stdout, plugin, what);
@@ -116,9 +115,9 @@ function credentialsIn(stdout: string, { apiVersion }: ExecPlugin, what: string)
   const expires = expiryIn(status["expirationTimestamp"]);
   if (expires === "unreadable") throw wrong("its expirationTimestamp is no time");
   return {
-    ...(token !== undefined && { token }),
+    token,
     ...(certificate !== undefined && key !== undefined && { certificate, key }),
-    ...(expires && { expires }),
+    expires,
   };
 }
 

@@ -44,7 +44,7 @@ export function serviceRecord(object: unknown, { namespace, name }: ObjectMeta):
     isHeadless: clusterIp === "None",
     hasSelector: Object.keys(asMapping(spec["selector"])).length > 0,
     publishesNotReady: spec["publishNotReadyAddresses"] === true,
-    ...(externalName !== undefined && { externalName }),
+    externalName,
     ports: asList(spec["ports"]).map(asMapping).flatMap(servicePort),
   };
 }
@@ -97,8 +97,8 @@ function endpointRecord(endpoint: Mapping): EndpointRecord {
     // What a server of old does not tell is as ready is (`EndpointConditions`).
     isServing: typeof conditions["serving"] === "boolean" ? conditions["serving"] : isReady,
     isTerminating: conditions["terminating"] === true,
-    ...(pod !== undefined && { pod }),
-    ...(hostname !== undefined && { hostname }),
+    pod,
+    hostname,
   };
 }
 

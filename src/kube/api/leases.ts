@@ -83,7 +83,7 @@ export class Leases {
     const [name, body] = typeof lease === "string"
       ? [lease, undefined]
       : [lease.name, { preconditions: { resourceVersion: lease.resourceVersion } }];
-    const request = { method: "DELETE", path: this.#path(name), ...(body && { body }) };
+    const request = { method: "DELETE", path: this.#path(name), body };
     const { status, text } = await this.#ask(request, signal);
     if (status === 404 || status === 409) return false;
     this.#object("delete", status, text);

@@ -28,7 +28,7 @@ export interface PageDeps {
   readonly deadlines: Deadlines;
   readonly log: Log;
   /** In ms: how long a request may take to arrive (10 s), and how long a connection may do nothing (60 s). */
-  readonly limits?: { readonly handshake?: number; readonly keepAlive?: number };
+  readonly limits?: { readonly handshake?: number; readonly keepAlive?: number } | undefined;
 }
 
 export interface ServePagesOptions {

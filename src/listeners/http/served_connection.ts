@@ -11,7 +11,7 @@ const keepAlive = 60_000;
 
 export interface AnswerOptions {
   /** Whoever still reads the request's body. */
-  readonly reading?: Promise<void>;
+  readonly reading?: Promise<void> | undefined;
   /** Whether no other request is wanted on this connection. */
   readonly isLast?: boolean;
 }
@@ -59,7 +59,7 @@ export class ServedConnection {
     else if (code === "internal" && !isFull) this.#deps.log.error("client.failed", fields);
     // What follows a CONNECT is for its target, and must never be read as a request.
     const isLast = isFull || head?.method === "CONNECT";
-    return await this.answer(errorPage(error), head, { isLast, ...(reading && { reading }) });
+    return await this.answer(errorPage(error), head, { isLast, reading });
   }
 
   /** Answers for the door itself; whether another request may follow, which nobody can tell without a head. */

@@ -27,7 +27,7 @@ export function serveAdminAt(endpoint: Endpoint): typeof serveAdmin {
     const { clock, deadlines, log, limits, pages } = deps;
     const local: Pages | undefined = pages &&
       (async (request, options) => foreignRefusal(request) ?? await pages(request, options));
-    const parts = { clock, deadlines, log, ...(limits && { limits }), pages: local };
+    const parts = { clock, deadlines, log, limits, pages: local };
     await serveAdmin(client, messages, parts, options);
   };
 }

@@ -14,7 +14,7 @@ export const controlProtocol = 1;
 
 export interface ControlOptions {
   /** Demanded where no directory's mode keeps others away: on loopback TCP. */
-  readonly token?: string;
+  readonly token?: string | undefined;
 }
 
 /** What the command line asks a running door, as JSON under `/v1/`. */

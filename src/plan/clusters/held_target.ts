@@ -44,10 +44,7 @@ export function heldError(
   return new PosternError(
     failure.code,
     `${what}: ${belongs}, and that cluster is unknown: ${reason(failure)}`,
-    {
-      hint,
-      ...(failure.detail !== undefined && { detail: failure.detail }),
-    },
+    { hint, detail: failure.detail },
   );
 }
 

@@ -20,7 +20,7 @@ export interface SshConfigDeps {
   /** This machine's name; asked only where a token needs it. */
   hostname(): string;
   /** The file to read instead of the user's and the system's, as `ssh -F`; it must be there. */
-  readonly userConfig?: string;
+  readonly userConfig?: string | undefined;
   /** The system's file where it is not `/etc/ssh/ssh_config`. */
   readonly systemConfig?: string;
 }

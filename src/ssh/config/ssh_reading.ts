@@ -38,7 +38,7 @@ export function readingOf({ clock, files, process }: Reader): (section: SshSecti
         localUser: name,
         uid: process.uid,
         hostname: () => process.hostName,
-        ...(config !== undefined && { userConfig: config }),
+        userConfig: config,
       });
     };
     return {

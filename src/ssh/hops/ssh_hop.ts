@@ -92,7 +92,7 @@ export class SshHop implements AsyncDisposable {
     this.#lookAtCalendar();
     for (let left = mostAttempts;; left--) {
       const session = this.#usable() ?? this.#empty() ??
-        await this.#connected({ signal, ...(onStep && { onStep }) });
+        await this.#connected({ signal, onStep });
       try {
         return await openFirst(session, {
           target,
@@ -194,7 +194,7 @@ export class SshHop implements AsyncDisposable {
     this.#tasks.spawn(async (signal) => {
       if (this.#sessions.length === 0) this.#enter("connecting");
       try {
-        const session = await this.#connect({ signal, ...(onStep && { onStep }) });
+        const session = await this.#connect({ signal, onStep });
         this.#attempt = undefined;
         this.#adopt(session);
         resolve(session);

@@ -27,10 +27,7 @@ export async function hostKeyFailure(verdict: Refusal, about: HostKeyCase): Prom
   const shown = await describeKey(about.key);
   const { says, hint } = await wordsFor(verdict, { about, shown });
   const cause = about.failures[0];
-  return new PosternError("auth", `Cannot trust the host key of ${hostOf(about)}: ${says}`, {
-    hint,
-    ...(cause && { cause }),
-  });
+  return new PosternError("auth", `Cannot trust the host key of ${hostOf(about)}: ${says}`, { hint, cause });
 }
 
 /** The failure for bytes that are no key, or a key that is too weak to show anything. */

@@ -10,7 +10,7 @@ export type HostKeyVerdict =
     readonly kind: "changed";
     readonly by: readonly KnownHostMatch[];
     /** A certificate could still show that it is the right server. */
-    readonly authority?: KnownHostMatch;
+    readonly authority?: KnownHostMatch | undefined;
   }
   /** Only a certificate could show that it is the right server. */
   | { readonly kind: "authority"; readonly by: KnownHostMatch }
@@ -34,7 +34,7 @@ export function verdictOn(key: SshPublicKey, { own, portless }: KnownLines): Hos
   if (known) return { kind: "known", by: known };
   const others = own.filter(({ kind }) => kind === "trusted");
   const authority = all.find(({ kind }) => kind === "authority");
-  if (others.length > 0) return { kind: "changed", by: others, ...(authority && { authority }) };
+  if (others.length > 0) return { kind: "changed", by: others, authority };
   const elsewhere = same(portless, "trusted");
   if (elsewhere) return { kind: "known", by: elsewhere };
   return authority ? { kind: "authority", by: authority } : { kind: "unknown" };

@@ -13,7 +13,7 @@ export interface Identity {
   /** Where it comes from, for a person. */
   readonly label: string;
   /** The public key or certificate; absent where only the passphrase would tell. */
-  readonly blob?: Uint8Array<ArrayBuffer>;
+  readonly blob?: Uint8Array<ArrayBuffer> | undefined;
   /** There for a file whose passphrase has to be known before it signs. */
   readonly lock?: Lock;
   /** Signs; gives ssh's form. `algorithm` is the plain one, also for a certificate. */
@@ -136,7 +136,7 @@ async function fileIdentities(
         return withoutLock(key, path);
       },
     };
-    return { label: path, ...(blob && { blob }), lock, sign: () => cannotSign(path) };
+    return { label: path, blob, lock, sign: () => cannotSign(path) };
   }));
   return found.filter((identity) => identity !== undefined);
 }

@@ -11,7 +11,7 @@ export interface OpensshTarget {
   /** Jump hosts in the place of those of the configuration. */
   readonly jumps?: readonly JumpSpec[];
   /** The configuration to read, as `ssh -F`. */
-  readonly config?: string;
+  readonly config?: string | undefined;
 }
 
 /** What `ssh -G` prints: options in lower case, the first value of each. */

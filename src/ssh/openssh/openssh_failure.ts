@@ -72,7 +72,7 @@ interface Reach {
 }
 
 function reach(code: "unreachable" | "timeout", { alias, line, hint, detail }: Reach): PosternError {
-  return new PosternError(code, `Cannot reach ssh ${alias}: ${line}`, { hint, ...(detail && { detail }) });
+  return new PosternError(code, `Cannot reach ssh ${alias}: ${line}`, { hint, detail });
 }
 
 /** The line that tells most: which key was known, or that none was. */

@@ -34,7 +34,7 @@ export interface SshReach {
 
 /** Connects and signs in within ConnectTimeout; what the hops before it need is not counted. */
 export async function connectSsh(way: SshReach, { signal, onStep }: DialOptions): Promise<SshSession> {
-  await way.below?.ready({ signal, ...(onStep && { onStep }) });
+  await way.below?.ready({ signal, onStep });
   const { host, deps: { clock, connectTimeout } } = way;
   const ms = host.connectTimeout ?? connectTimeout;
   let last: string | undefined;
@@ -55,7 +55,7 @@ async function signedIn(
   const { prompt } = way.deps;
   const ask: typeof prompt = prompt &&
     ((question, options) => deadline.outside(() => prompt(question, options)));
-  const deps = { ...way.deps, ...(ask && { prompt: ask }) };
+  const deps = { ...way.deps, prompt: ask };
   // Node's own parts, which it needs, take a tenth of a second that a program without ssh need not spend.
   const loading = import("./open_ssh_session.ts");
   loading.catch(() => {});

@@ -16,7 +16,7 @@ export interface OpenSshSessionDeps {
   readonly files: Pick<Files, "readTextIfThere">;
   readonly hostKeys: Pick<HostKeys, "algorithms" | "verify">;
   /** Absent where nobody can be asked. */
-  readonly prompt?: Prompt;
+  readonly prompt?: Prompt | undefined;
   /** Absent where each sign-in asks for passphrases anew. */
   readonly unlocked?: UnlockedKeys;
   /** Milliseconds of silence before a server is asked, and until it counts as gone. */
@@ -35,7 +35,6 @@ export async function openSshSession(
   },
 ): Promise<SshSession> {
   const label = sshLabel(host);
-  const step = { ...(onStep && { onStep }) };
   // Keys are read while the server's are exchanged.
   const identities = collectIdentities(host, deps, { signal });
   identities.catch(() => {});
@@ -51,18 +50,10 @@ export async function openSshSession(
     clock: deps.clock,
     algorithms,
     verifyHostKey: (key) => deps.hostKeys.verify(host, key, { signal }),
-    signIn: (link) =>
-      signInToSsh(link, {
-        host,
-        label,
-        identities,
-        signal,
-        ...(deps.prompt && { prompt: deps.prompt }),
-        ...step,
-      }),
+    signIn: (link) => signInToSsh(link, { host, label, identities, signal, prompt: deps.prompt, onStep }),
     ...lifeOf(host, deps),
     signal,
-    ...step,
+    onStep,
   });
 }
 

@@ -27,7 +27,7 @@ export interface SshSignInOptions {
   readonly label: string;
   readonly identities: Promise<Identities>;
   /** Absent where nobody can be asked. */
-  readonly prompt?: Prompt;
+  readonly prompt?: Prompt | undefined;
   readonly signal: AbortSignal;
   readonly onStep?: ((step: string) => void) | undefined;
 }
