@@ -36,11 +36,12 @@ function hopInfo({ name, type, transport }: BuiltTransport, target: Target | und
   const status: Partial<TransportStatus> = transport.status?.() ?? {};
   const { state, lastError, hint, hops = [] } = status;
   const place = target && transport.locate?.(target);
-  const detail = place === undefined ? status["detail"] : `${status["detail"]}: ${place}`;
+  const { detail: own } = status;
+  const detail = [own, place].filter((text) => typeof text === "string").join(": ");
   return {
     name,
     type,
-    ...(typeof detail === "string" && { detail }),
+    ...(detail !== "" && { detail }),
     ...(hops.length > 0 && { hosts: hops.map(({ host, address }) => ({ host, address })) }),
     ...(state === "unusable" && { problem: lastError ?? state, hint }),
   };

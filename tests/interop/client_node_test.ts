@@ -208,7 +208,7 @@ peerTest(
     await cluster.untilReady("default", "echo");
     await home.configure("default: direct\n");
     await using instance = await home.instance();
-    const door = await instance.address();
+    const address = await instance.address();
     await makeCertificates(kubernetes, cluster.directory, [
       { name: "person", commonName: "admin", organization: ["system:masters"] },
     ]);
@@ -241,7 +241,9 @@ peerTest(
     }
     for (const [scheme, protocol] of [["http", "connect"], ["socks5", "socks5"]] as const) {
       await t.step(`by ${scheme}`, async () => {
-        const kubeconfig = await cluster.writeKubeconfig({ cluster: { "proxy-url": `${scheme}://${door}` } });
+        const kubeconfig = await cluster.writeKubeconfig({
+          cluster: { "proxy-url": `${scheme}://${address}` },
+        });
         assert.deepEqual(await clientNode(["services", kubeconfig, "default"]), ["echo", "kubernetes"]);
         const watched = ["watch", kubeconfig, "/api/v1/namespaces/default/services", "2"];
         assert.deepEqual((await clientNode(watched)).toSorted(), ["ADDED echo", "ADDED kubernetes"]);

@@ -93,7 +93,7 @@ peerTest("signInToSsh() goes on with other keys where an agent refuses to sign",
   const only = { ...settings, identityFiles: [], password: false, kbdInteractive: false };
   await assert.rejects(signIn(lab, sshd, { more: only }), {
     code: "auth",
-    message: /Cannot use a key of the ssh agent at .*: it refused to sign/,
+    message: /cannot use a key of the ssh agent at .*: it refused to sign/,
   });
 });
 

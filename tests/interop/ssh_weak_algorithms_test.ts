@@ -78,7 +78,7 @@ peerTest("RequiredRSASize keeps short keys away, the server's and one's own", ss
   await assert.rejects(signIn(lab, sshd, short), {
     code: "auth",
     message:
-      /there is no key to offer.*Cannot use .*rsa: it has 2048 bits, fewer than 3072.*locked: it has 2048/,
+      /there is no key to offer.*cannot use .*rsa: it has 2048 bits, fewer than 3072.*locked: it has 2048/,
   });
   await signIn(lab, sshd, { ...short, identityFiles: [key, lab.key] });
   await sshd.untilSignIns(2);

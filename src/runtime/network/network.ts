@@ -170,6 +170,14 @@ function lookupError(error: Error, name: string): PosternError {
       reason: "the resolver did not answer",
     });
   }
+  // What node's resolver says where Deno's permission is missing.
+  if (code === "EPERM") {
+    return new PosternError("not_allowed", `Cannot resolve "${name}"`, {
+      cause: error,
+      reason: "postern runs without the permission for it",
+      hint: "add --allow-net to its flags",
+    });
+  }
   return new PosternError("name_not_found", `Cannot resolve "${name}"`, {
     cause: error,
     reason: "no such name here",

@@ -1,6 +1,6 @@
 import { type Clock, type Conn, type Decode, Messages, whenAborted, within } from "../../core/mod.ts";
 import type { Network } from "../../world/mod.ts";
-import { PosternError } from "../../words/mod.ts";
+import { PosternError, withContext } from "../../words/mod.ts";
 import { SshReader, SshWriter } from "../session/ssh_writer.ts";
 
 export interface SshAgentDeps {
@@ -84,8 +84,8 @@ export class SshAgent {
       return await this.#deps.network.connect({ path: this.path }, { signal });
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      throw new PosternError("auth", `Cannot reach the ssh agent at ${this.path}`, {
-        cause: error,
+      throw withContext(`Cannot reach the ssh agent at ${this.path}`, error, {
+        code: "auth",
         hint: "start it again, or name another one: IdentityAgent, SSH_AUTH_SOCK",
       });
     }

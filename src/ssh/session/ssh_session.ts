@@ -98,6 +98,8 @@ export class SshSession implements AsyncDisposable {
       return session;
     } catch (error) {
       session.#fail(error);
+      // The check of a host key has the same signal: nothing of it outlives a dial that was given up.
+      if (signal.aborted) await session.#isVerifying;
       throw session.#reason;
     }
   }

@@ -34,13 +34,13 @@ export interface SshSignInOptions {
 
 /** Signs in by every way that both sides allow (RFC 4252); the error tells what was tried and what would help. */
 export async function signInToSsh(link: SignInLink, options: SshSignInOptions): Promise<void> {
-  await new SshSignIn(link, options).run();
+  await new Authentication(link, options).run();
 }
 
 type Questions = Extract<SignInAnswer, { readonly kind: "questions" }>;
 type Method = "publickey" | "keyboard-interactive" | "password";
 
-class SshSignIn {
+class Authentication {
   readonly #link: SignInLink;
   readonly #options: SshSignInOptions;
   /** Nobody is asked for a session that is over. */

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { PosternError } from "../../../../src/words/mod.ts";
-import { FakeClock } from "../../../support/fake_clock.ts";
+import { FakeClock, settle } from "../../../support/fake_clock.ts";
 import { readAll } from "../../../support/memory_conn.ts";
 import { patternBytes } from "../../../support/pattern_bytes.ts";
-import { MemorySsh } from "../../../support/ssh_server.ts";
+import { SshSession } from "../../../../src/ssh/session/ssh_session.ts";
+import { memoryCipher, MemorySsh, MemorySshServer } from "../../../support/ssh_server.ts";
 
 const signal = new AbortController().signal;
 const target = { host: "target.example", port: 80 };
@@ -113,4 +114,31 @@ Deno.test("SshSession asks a silent server, and knows the length of the way", as
   await clock.advance(6000);
   assert.equal(ssh.session.isOver, true);
   assert.match(String(ssh.session.reason), /nothing heard for/);
+});
+
+Deno.test("SshSession.open() that is given up waits for the check of the host key", async () => {
+  await using server = await MemorySshServer.start();
+  const stop = new AbortController();
+  const [checking, checked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let isOver = false;
+  const opening = SshSession.open(await server.connect(), {
+    label: "ssh memory",
+    clock: new FakeClock(),
+    algorithms: { ciphers: [memoryCipher] },
+    verifyHostKey: () => {
+      checking.resolve();
+      return checked.promise;
+    },
+    signIn: () => Promise.resolve(),
+    keepalive: 3000,
+    deadAfter: 6000,
+    signal: stop.signal,
+  }).finally(() => isOver = true);
+  const failed = assert.rejects(opening, /given up/);
+  await checking.promise;
+  stop.abort(new Error("given up"));
+  await settle();
+  assert.equal(isOver, false);
+  checked.resolve();
+  await failed;
 });
