@@ -6,34 +6,76 @@ interface Step {
   readonly args: readonly string[];
 }
 
-function steps(isAll: boolean): readonly Step[] {
+const checks: readonly Step[] = [
+  { name: "format", args: ["fmt", "--check"] },
+  { name: "lint", args: ["lint"] },
+  { name: "types", args: ["check", "--quiet", "."] },
+  { name: "reference", args: ["task", "--quiet", "reference", "--check"] },
+];
+
+/** Their tests wait for other processes, so they run beside those that only compute. */
+const waiting = ["unit/scripts", "unit/permissions", "unit/runtime", "contract"];
+
+/** Rows of steps that run at the same time. */
+async function rows(isAll: boolean): Promise<readonly (readonly Step[])[]> {
+  if (isAll) {
+    const tests = { name: "tests", args: ["task", "--quiet", "test"] };
+    return [[...checks, tests, { name: "documents", args: ["task", "--quiet", "docs"] }]];
+  }
+  const rooms = (await Array.fromAsync(Deno.readDir("tests/unit"))).map(({ name }) => `unit/${name}`);
+  const test = (name: string, paths: readonly string[]) => ({
+    name,
+    args: ["task", "--quiet", "test", ...paths.toSorted().map((path) => `tests/${path}`)],
+  });
   return [
-    { name: "format", args: ["fmt", "--check"] },
-    { name: "lint", args: ["lint"] },
-    { name: "types", args: ["check", "."] },
-    { name: "reference", args: ["task", "reference", "--check"] },
-    { name: "tests", args: ["task", "test", ...(isAll ? [] : ["tests/unit", "tests/contract"])] },
-    ...(isAll ? [{ name: "documents", args: ["task", "docs"] }] : []),
+    [...checks, test("contracts", waiting)],
+    [test("rooms", rooms.filter((room) => !waiting.includes(room)))],
   ];
 }
 
 /** Every step runs, even after one that failed: a person wants all the news at once. */
 async function ok(isAll: boolean): Promise<number> {
-  const lines: string[] = [];
-  let failed = 0;
   const start = performance.now();
-  for (const { name, args } of steps(isAll)) {
-    const before = performance.now();
-    const { success } = await new Deno.Command(Deno.execPath(), { args: [...args] }).spawn().status;
-    if (!success) failed++;
-    lines.push(`${name.padEnd(10)} ${success ? "ok    " : "FAILED"} ${seconds(before)}`);
+  const all = await rows(isAll);
+  const results = await Promise.all(all.map((row) => runRow(row, { isBeside: all.length > 1 })));
+  const lines = results.flat();
+  lines.push({ name: "all", isOk: lines.every(({ isOk }) => isOk), ms: performance.now() - start });
+  for (const { name, isOk, ms } of lines) {
+    console.log(`${name.padEnd(10)} ${isOk ? "ok    " : "FAILED"} ${(ms / 1000).toFixed(1).padStart(6)} s`);
   }
-  console.log(
-    `\n${lines.join("\n")}\n${"all".padEnd(10)} ${failed === 0 ? "ok    " : "FAILED"} ${seconds(start)}`,
-  );
-  return failed === 0 ? 0 : 1;
+  return lines.every(({ isOk }) => isOk) ? 0 : 1;
 }
 
-function seconds(since: number): string {
-  return `${((performance.now() - since) / 1000).toFixed(1).padStart(6)} s`;
+interface Result {
+  readonly name: string;
+  readonly isOk: boolean;
+  readonly ms: number;
+}
+
+async function runRow(
+  steps: readonly Step[],
+  { isBeside }: { readonly isBeside: boolean },
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const { name, args } of steps) {
+    const start = performance.now();
+    // Of two rows each step's output comes as a whole.
+    const stdout = isBeside ? "piped" : "inherit";
+    const child = new Deno.Command(Deno.execPath(), { args: [...args], stdout, stderr: stdout }).spawn();
+    const { success, output } = await endOf(child, isBeside);
+    if (output.length > 0) {
+      await new Blob([...output]).stream().pipeTo(Deno.stdout.writable, { preventClose: true });
+    }
+    results.push({ name, isOk: success, ms: performance.now() - start });
+  }
+  return results;
+}
+
+async function endOf(
+  child: Deno.ChildProcess,
+  isPiped: boolean,
+): Promise<{ readonly success: boolean; readonly output: readonly Uint8Array<ArrayBuffer>[] }> {
+  if (!isPiped) return { success: (await child.status).success, output: [] };
+  const { success, stdout, stderr } = await child.output();
+  return { success, output: [stdout, stderr] };
 }
