@@ -1,5 +1,4 @@
-/** Runs what a person runs before a commit, or with `--all` everything, and prints how long each step took. */
-if (import.meta.main) Deno.exit(await ok(Deno.args.includes("--all")));
+// Runs what a person runs before a commit, or with `--all` everything, and prints how long each step took.
 
 interface Step {
   readonly name: string;
@@ -79,3 +78,5 @@ async function endOf(
   const { success, stdout, stderr } = await child.output();
   return { success, output: [stdout, stderr] };
 }
+
+if (import.meta.main) Deno.exit(await ok(Deno.args.includes("--all")));
