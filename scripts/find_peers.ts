@@ -35,7 +35,7 @@ export async function findProgram(program: string): Promise<string | undefined> 
 function directoriesOf(peer: Peer): string[] {
   if (peer.python) return [`${peersDirectory()}/python/bin`];
   if (peer.go) return [`${peersDirectory()}/bin`];
-  if (peer.maven) return [peersDirectory()];
+  if (peer.maven || peer.npm) return [peersDirectory()];
   const separator = Deno.build.os === "windows" ? ";" : ":";
   return [
     ...(Deno.env.get("PATH") ?? "").split(separator).filter((path) => path !== ""),

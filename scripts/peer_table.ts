@@ -10,6 +10,8 @@ export interface Peer {
   readonly maven?: { readonly artifact: string; readonly build: readonly string[] };
   /** Whether a machine may do without: its tests are then left out, also where all others must run. */
   readonly isOptional?: true;
+  /** A module of npm: `package.json` and its lock are in the directory of this name in `tests/peers/`. */
+  readonly npm?: string;
   /** Python with these packages, in an environment of its own. */
   readonly python?: readonly string[];
 }
@@ -28,6 +30,10 @@ export const peers = {
   bash: { program: "bash", debian: "bash" },
   busybox: { program: "busybox", debian: "busybox", isOptional: true },
   chromium: { program: "chromium", debian: "chromium" },
+  client_node: {
+    program: "client_node/node_modules/@kubernetes/client-node/dist/index.js",
+    npm: "client_node",
+  },
   curl: { program: "curl", debian: "curl" },
   danted: { program: "danted", debian: "dante-server" },
   dex: { program: "dex", go: "own" },

@@ -21,6 +21,7 @@ async function installPeers(names: readonly string[]): Promise<boolean> {
   // Always: Go knows best what has changed, and is quick when nothing has.
   await buildGo(asked.filter(([, peer]) => peer.go), reasons);
   await installPython(await missingOf(asked.filter(([, peer]) => peer.python)), reasons);
+  await installNpm(await missingOf(asked.filter(([, peer]) => peer.npm)), reasons);
   await installMaven(await missingOf(asked.filter(([, peer]) => peer.maven)), reasons);
   return await report(asked, reasons);
 }
@@ -88,6 +89,27 @@ async function makePython(packages: readonly string[]): Promise<string | undefin
   const failure = await run([python, "-m", "venv", "--clear", directory]) ??
     await run([`${directory}/bin/python3`, "-m", "pip", "install", "--quiet", ...packages]);
   if (failure !== undefined) await Deno.remove(directory, { recursive: true });
+  return failure;
+}
+
+async function installNpm(wanted: readonly Wanted[], reasons: Map<PeerName, string>): Promise<void> {
+  const npm = await findProgram("npm");
+  for (const [name, peer] of wanted) {
+    const failure = npm === undefined ? "no npm here" : await unpackNpm(npm, peer);
+    if (failure !== undefined) reasons.set(name, failure);
+  }
+}
+
+/** Installs what the lock names, and runs no code of it. */
+async function unpackNpm(npm: string, { npm: source = "", program }: Peer): Promise<string | undefined> {
+  const into = `${peersDirectory()}/${source}`;
+  await Deno.mkdir(into, { recursive: true });
+  for (const file of ["package.json", "package-lock.json"]) {
+    await Deno.copyFile(new URL(`../tests/peers/${source}/${file}`, import.meta.url), `${into}/${file}`);
+  }
+  const failure = await run([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: into });
+  // Only what is whole can be found: peers are executable.
+  if (failure === undefined) await Deno.chmod(`${peersDirectory()}/${program}`, 0o755);
   return failure;
 }
 

@@ -27,9 +27,16 @@ import { echoServer } from "../support/target_server.ts";
 // through a real door, and at the stand-ins that our own client is tested with.
 
 /** What it says, line by line; a failure tells what it said of it. */
-async function clientNode(args: readonly string[], stdin = ""): Promise<readonly string[]> {
+async function clientNode(
+  module: string,
+  args: readonly string[],
+  stdin = "",
+): Promise<readonly string[]> {
   const program = new URL("../support/client_node_program.ts", import.meta.url).href;
-  const flags = ["--no-prompt", "--no-lock", "--no-check", "--cached-only", "--quiet"];
+  const flags = [
+    ...["--no-prompt", "--no-config", "--no-lock", "--node-modules-dir=manual"],
+    ...["--no-check", "--cached-only", "--quiet"],
+  ];
   const rights = [
     "--allow-net=127.0.0.1",
     "--allow-read",
@@ -39,7 +46,7 @@ async function clientNode(args: readonly string[], stdin = ""): Promise<readonly
   ];
   const { code, stdout, stderr } = await runPeer(
     Deno.execPath(),
-    ["run", ...flags, ...rights, program, ...args],
+    ["run", ...flags, ...rights, program, module, ...args],
     { stdin, env: { DENO_DIR: await denoDirectory(), DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" } },
   );
   assert.equal(code, 0, stderr);
@@ -107,54 +114,62 @@ const unchecked = [
 /** Ours reads as kubectl does, and client-node refuses: keys that stand twice, and entries without a name. */
 const tooMuchForIt = ["merged", "nameless"];
 
-Deno.test("client-node merges kubeconfigs as we do, each with paths of its own", async () => {
-  const directory = await Deno.makeTempDir({ prefix: "kubeconfigs-" });
-  try {
-    const files = [`${directory}/one/config`, `${directory}/two/config`];
-    // It refuses names that stand in both, of which kubectl and we take the first.
-    const other = kubeconfigOf({ user: { "client-certificate": "crt", "client-key": "key" } });
-    for (const name of ["one", "two"]) await Deno.mkdir(`${directory}/${name}`);
-    await Deno.writeTextFile(files[0] ?? "", kubeconfigs.dataAndFiles);
-    await Deno.writeTextFile(files[1] ?? "", other.replaceAll(/"(c|u|lab)"/g, '"other-$1"'));
-    const [line = ""] = await clientNode(["read", files.join(delimiter)]);
-    const theirs: ReadFile = JSON.parse(line);
-    assert.deepEqual(theirs, await read(...files));
-    assert.deepEqual("contexts" in theirs && Object.keys(theirs.contexts), ["lab", "other-lab"]);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
-});
-
-Deno.test("client-node reads the kubeconfigs of our tests as we do, or both refuse them", async (t) => {
-  const directory = await Deno.makeTempDir({ prefix: "kubeconfigs-" });
-  try {
-    const cases = new Map([
-      ...Object.entries(kubeconfigs),
-      ...refusedKubeconfigs.map(({ name, text }) => [name, text] as const),
-      ...Object.entries(more),
-    ]);
-    for (const path of fixtures) cases.set(path, await Deno.readTextFile(new URL(path, import.meta.url)));
-    const paths = [...cases.keys()].map((_, at) => `${directory}/${at}`);
-    for (const [at, text] of [...cases.values()].entries()) await Deno.writeTextFile(paths[at] ?? "", text);
-    const lines = await clientNode(["read", ...paths]);
-    assert.equal(lines.length, cases.size);
-    for (const [at, name] of [...cases.keys()].entries()) {
-      await t.step(name, async () => {
-        const [ours, theirs]: [ReadFile, ReadFile] = [
-          await read(paths[at] ?? ""),
-          JSON.parse(lines[at] ?? ""),
-        ];
-        const isRefused = { ours: "refused" in ours, theirs: "refused" in theirs };
-        if (unchecked.includes(name)) assert.deepEqual(isRefused, { ours: true, theirs: false });
-        else if (tooMuchForIt.includes(name)) assert.deepEqual(isRefused, { ours: false, theirs: true });
-        else if (isRefused.ours) assert.ok(isRefused.theirs);
-        else assert.deepEqual(theirs, ours);
-      });
+peerTest(
+  "client-node merges kubeconfigs as we do, each with paths of its own",
+  ["client_node"],
+  async (paths) => {
+    const directory = await Deno.makeTempDir({ prefix: "kubeconfigs-" });
+    try {
+      const files = [`${directory}/one/config`, `${directory}/two/config`];
+      // It refuses names that stand in both, of which kubectl and we take the first.
+      const other = kubeconfigOf({ user: { "client-certificate": "crt", "client-key": "key" } });
+      for (const name of ["one", "two"]) await Deno.mkdir(`${directory}/${name}`);
+      await Deno.writeTextFile(files[0] ?? "", kubeconfigs.dataAndFiles);
+      await Deno.writeTextFile(files[1] ?? "", other.replaceAll(/"(c|u|lab)"/g, '"other-$1"'));
+      const [line = ""] = await clientNode(paths.client_node, ["read", files.join(delimiter)]);
+      const theirs: ReadFile = JSON.parse(line);
+      assert.deepEqual(theirs, await read(...files));
+      assert.deepEqual("contexts" in theirs && Object.keys(theirs.contexts), ["lab", "other-lab"]);
+    } finally {
+      await Deno.remove(directory, { recursive: true });
     }
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
-});
+  },
+);
+
+peerTest(
+  "client-node reads the kubeconfigs of our tests as we do, or both refuse them",
+  ["client_node"],
+  async (peers, t) => {
+    const directory = await Deno.makeTempDir({ prefix: "kubeconfigs-" });
+    try {
+      const cases = new Map([
+        ...Object.entries(kubeconfigs),
+        ...refusedKubeconfigs.map(({ name, text }) => [name, text] as const),
+        ...Object.entries(more),
+      ]);
+      for (const path of fixtures) cases.set(path, await Deno.readTextFile(new URL(path, import.meta.url)));
+      const paths = [...cases.keys()].map((_, at) => `${directory}/${at}`);
+      for (const [at, text] of [...cases.values()].entries()) await Deno.writeTextFile(paths[at] ?? "", text);
+      const lines = await clientNode(peers.client_node, ["read", ...paths]);
+      assert.equal(lines.length, cases.size);
+      for (const [at, name] of [...cases.keys()].entries()) {
+        await t.step(name, async () => {
+          const [ours, theirs]: [ReadFile, ReadFile] = [
+            await read(paths[at] ?? ""),
+            JSON.parse(lines[at] ?? ""),
+          ];
+          const isRefused = { ours: "refused" in ours, theirs: "refused" in theirs };
+          if (unchecked.includes(name)) assert.deepEqual(isRefused, { ours: true, theirs: false });
+          else if (tooMuchForIt.includes(name)) assert.deepEqual(isRefused, { ours: false, theirs: true });
+          else if (isRefused.ours) assert.ok(isRefused.theirs);
+          else assert.deepEqual(theirs, ours);
+        });
+      }
+    } finally {
+      await Deno.remove(directory, { recursive: true });
+    }
+  },
+);
 
 /** What ours makes of a kubeconfig, in the words of both. */
 async function read(...paths: readonly string[]): Promise<ReadFile> {
@@ -196,8 +211,8 @@ function pem(source: PemSource | undefined): ReadPem {
 
 peerTest(
   "client-node lists, watches and forwards through a door, at a real API server",
-  ["kubernetes"],
-  async ({ kubernetes }, t) => {
+  ["kubernetes", "client_node"],
+  async ({ kubernetes, client_node }, t) => {
     await using cluster = await KubeCluster.start(kubernetes, { linger: "none" });
     await using home = await Household.open();
     await using echo = echoServer();
@@ -236,7 +251,10 @@ peerTest(
     for (const [name, user] of Object.entries(users)) {
       await t.step(`signed in with ${name}`, async () => {
         const kubeconfig = await cluster.writeKubeconfig({ name: "user", user });
-        assert.deepEqual(await clientNode(["services", kubeconfig, "default"]), ["echo", "kubernetes"]);
+        assert.deepEqual(await clientNode(client_node, ["services", kubeconfig, "default"]), [
+          "echo",
+          "kubernetes",
+        ]);
       });
     }
     for (const [scheme, protocol] of [["http", "connect"], ["socks5", "socks5"]] as const) {
@@ -244,11 +262,17 @@ peerTest(
         const kubeconfig = await cluster.writeKubeconfig({
           cluster: { "proxy-url": `${scheme}://${address}` },
         });
-        assert.deepEqual(await clientNode(["services", kubeconfig, "default"]), ["echo", "kubernetes"]);
+        assert.deepEqual(await clientNode(client_node, ["services", kubeconfig, "default"]), [
+          "echo",
+          "kubernetes",
+        ]);
         const watched = ["watch", kubeconfig, "/api/v1/namespaces/default/services", "2"];
-        assert.deepEqual((await clientNode(watched)).toSorted(), ["ADDED echo", "ADDED kubernetes"]);
+        assert.deepEqual((await clientNode(client_node, watched)).toSorted(), [
+          "ADDED echo",
+          "ADDED kubernetes",
+        ]);
         const text = "over the door\n".repeat(20_000);
-        const said = await clientNode(["forward", kubeconfig, "default", "echo", "7"], text);
+        const said = await clientNode(client_node, ["forward", kubeconfig, "default", "echo", "7"], text);
         assert.ok(`${said.join("\n")}\n` === text, `${said.length} lines`);
         // The door has seen all three.
         await instance.says(new RegExp(`(?:conn\\.done .*protocol=${protocol} [^]*){3}`));
@@ -257,7 +281,9 @@ peerTest(
   },
 );
 
-Deno.test("client-node watches and forwards at the stand-ins that our own client is tested with", async (t) => {
+peerTest("client-node watches and forwards at the stand-ins that our own client is tested with", [
+  "client_node",
+], async ({ client_node }, t) => {
   await using tasks = new Tasks(undefined, (error) => {
     throw error;
   });
@@ -308,7 +334,7 @@ Deno.test("client-node watches and forwards at the stand-ins that our own client
     const cluster = { "insecure-skip-tls-verify": true };
     await Deno.writeTextFile(kubeconfig, kubeconfigOf({ server, cluster, user: { token: "secret" } }));
     await t.step("a watch that the server ends", async () => {
-      const said = await clientNode(["watch", kubeconfig, "/api/v1/namespaces/shop/services"]);
+      const said = await clientNode(client_node, ["watch", kubeconfig, "/api/v1/namespaces/shop/services"]);
       assert.deepEqual(said, ["ADDED web", "DELETED web"]);
       const [request] = api.requests;
       assert.deepEqual([request?.fields.get("Authorization"), request?.query.get("watch")], [
@@ -317,7 +343,11 @@ Deno.test("client-node watches and forwards at the stand-ins that our own client
       ]);
     });
     await t.step("a forward, each in a WebSocket of its own", async () => {
-      const said = await clientNode(["forward", kubeconfig, "shop", "web-0", "80"], "hello\n".repeat(1000));
+      const said = await clientNode(
+        client_node,
+        ["forward", kubeconfig, "shop", "web-0", "80"],
+        "hello\n".repeat(1000),
+      );
       assert.deepEqual(said, Array(1000).fill("hello"));
       assert.deepEqual(forwards.requests, [
         "GET /api/v1/namespaces/shop/pods/web-0/portforward?ports=80 v4.channel.k8s.io",

@@ -1,10 +1,11 @@
 import { delimiter } from "node:path";
 import process from "node:process";
 import { PassThrough } from "node:stream";
-import { CoreV1Api, KubeConfig, PortForward, Watch } from "./client_node.js";
+import { pathToFileURL } from "node:url";
+import type * as ClientNode from "./client_node.d.ts";
 
 // `@kubernetes/client-node` as a program of its own: tests run it as they run curl, so that what it keeps open and what
-// it loads stays out of their process.
+// it loads stays out of their process. The first argument is the module, where `deno task peers` has put it.
 
 /** A context of a kubeconfig, in words that our reader and this one share. */
 export interface ReadContext {
@@ -38,17 +39,19 @@ export type ReadFile =
   | { readonly current: string | null; readonly contexts: Readonly<Record<string, ReadContext>> }
   | { readonly refused: string };
 
-if (import.meta.main) {
-  const [verb, ...args] = Deno.args;
-  // Several files of one list have a colon between them.
-  if (verb === "read") { for (const path of args) console.log(JSON.stringify(read(path))); }
-  else if (verb === "services") await listServices(...args);
-  else if (verb === "watch") await watch(...args);
-  else if (verb === "forward") await forward(...args);
-  else throw new Error(`no such verb: ${verb}`);
-  // It keeps its connections for later requests.
-  process.exit();
-}
+const [module = "", verb, ...args] = Deno.args;
+const { CoreV1Api, KubeConfig, PortForward, Watch }: typeof ClientNode = await import(
+  pathToFileURL(module).href
+);
+
+// Several files of one list have a colon between them.
+if (verb === "read") { for (const path of args) console.log(JSON.stringify(read(path))); }
+else if (verb === "services") await listServices(...args);
+else if (verb === "watch") await watch(...args);
+else if (verb === "forward") await forward(...args);
+else throw new Error(`no such verb: ${verb}`);
+// It keeps its connections for later requests.
+process.exit();
 
 function read(path: string): ReadFile {
   try {
@@ -60,7 +63,7 @@ function read(path: string): ReadFile {
   }
 }
 
-function contextOf(config: KubeConfig, name: string): ReadContext {
+function contextOf(config: ClientNode.KubeConfig, name: string): ReadContext {
   const context = config.getContextObject(name);
   const cluster = config.getCluster(context?.cluster ?? "");
   // What every call of it does then.
@@ -105,7 +108,7 @@ async function listServices(path = "", namespace = ""): Promise<void> {
 async function watch(path = "", watched = "", count = "Infinity"): Promise<void> {
   const over = Promise.withResolvers<void>();
   let left = Number(count);
-  const onEvent: Parameters<Watch["watch"]>[2] = (type, object) => {
+  const onEvent: Parameters<ClientNode.Watch["watch"]>[2] = (type, object) => {
     console.log(type, object.metadata.name);
     if (--left === 0) over.resolve();
   };
@@ -148,7 +151,7 @@ async function forward(path = "", namespace = "", pod = "", port = ""): Promise<
 }
 
 /** One kubeconfig, or a list of them as `KUBECONFIG` has it. */
-function opened(path: string): KubeConfig {
+function opened(path: string): ClientNode.KubeConfig {
   const config = new KubeConfig();
   if (path.includes(delimiter)) {
     process.env["KUBECONFIG"] = path;

@@ -1,2 +1,0 @@
-// @ts-self-types="./client_node.d.ts"
-export { CoreV1Api, KubeConfig, PortForward, Watch } from "@kubernetes/client-node";
