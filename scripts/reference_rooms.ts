@@ -29,7 +29,7 @@ const holds: Readonly<Record<string, string>> = {
   resolver: "points the system's resolver at an instance",
   instance: "one running postern: listeners, reload, drain, status, DNS names",
   fleet: "update and refresh of catalogues, tests of clusters",
-  roles: "what runs besides an instance: Konnectivity's parts, the egress controller",
+  roles: "processes other than an instance: Konnectivity's parts, the egress controller",
   service: "systemd and launchd",
   doctor: "checks of the surroundings",
   programs: "commands in clusters, kubeconfigs, emergency credentials",

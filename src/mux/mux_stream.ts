@@ -152,7 +152,7 @@ export abstract class MuxStream extends StreamedConn implements Conn {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    // What has ended on both sides is over already, without an error that nobody would see.
+    // A stream that ended on both sides is over already and gets no error.
     if (!this.#isOver || this.inbox.length > 0) {
       this.#fail(closedHere, { dropsHeld: true });
       this.#over("dropped");
@@ -226,6 +226,6 @@ function closedByPeer(peer: string): PosternError {
 }
 
 const done: Promise<void> = Promise.resolve();
-/** Made once: connections end often, and nobody reads the stack. */
+/** Made once: connections end often, and the stack is never shown. */
 const dropped = new DOMException("The connection was dropped", "AbortError");
 const closedHere = new PosternError("cancelled", "The connection was closed here");

@@ -8,7 +8,7 @@ export interface PulseTimes {
   readonly quiet?: number;
   /** Silence after a question until the peer is gone. */
   readonly patience: number;
-  /** Silence that is needed for that besides, where a question may come early; none when absent. */
+  /** The least silence before the peer is gone, where a question may come early; none when absent. */
   readonly deadAfter?: number;
   /** Questions fall on multiples of it, never later for that: many sessions then wake the machine as often as one. */
   readonly beat?: number;
@@ -52,7 +52,7 @@ export class Pulse implements Disposable {
     return this.#heardAt;
   }
 
-  /** Whether the peer may be gone: somebody had a reason to ask, or an answer takes long. */
+  /** Whether the peer may be gone: a check was requested, or an answer takes long. */
   get isInDoubt(): boolean {
     if (this.#isChecked) return true;
     return this.#askedAt !== undefined && this.#options.clock.now() - this.#askedAt > doubtful;
@@ -84,7 +84,7 @@ export class Pulse implements Disposable {
     this.#ask();
   }
 
-  /** While nobody listens, silence says nothing. */
+  /** While we do not read, the peer's silence says nothing. */
   deaf(isDeaf: boolean): void {
     if (isDeaf === this.#isDeaf) return;
     this.#isDeaf = isDeaf;

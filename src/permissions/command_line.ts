@@ -60,7 +60,7 @@ function lineOf(name: string, args: readonly string[]): CommandLine {
   };
 }
 
-/** The words that the parser gets: what is another program's stands behind `--`. */
+/** The words that the parser gets, with another program's words after `--`. */
 export function parsedWords({ own, rest }: Pick<CommandLine, "own" | "rest">): readonly string[] {
   return rest.length === 0 ? own : [...own, "--", ...rest];
 }

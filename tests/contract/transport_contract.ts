@@ -75,7 +75,7 @@ export const keepsNothing: TransportTried["cannot"] = {
   "drops its connections when it is disposed": "its connections belong to those who dialled",
 };
 
-/** One that keeps nothing at all besides cannot be closed. */
+/** The same for a transport that also holds nothing to close. */
 export const isNeverClosed: TransportTried["cannot"] = {
   ...keepsNothing,
   ...without([
@@ -171,7 +171,7 @@ const promises = {
       before = written;
       for (let turn = 0; turn < 50; turn++) await nextTurn();
     }
-    assert.ok(written < most, `wrote ${written} bytes to nobody`);
+    assert.ok(written < most, `wrote ${written} bytes without a reader`);
     near.abort(new Error("enough"));
     assert.equal(await writing, "failed");
   },
