@@ -80,7 +80,10 @@ export class Instance implements AsyncDisposable {
     const connections = this.connections = new ConnectionTable({ clock, log, metrics: this.metrics });
     this.watch = new InstanceWatch({ clock, connections, tail, status: () => this.status() });
     this.#retired = new RetiredTransports(this.connections, log);
-    this.#tasks = new Tasks(undefined, (error) => log.error("door.task_failed", { reason: describe(error) }));
+    this.#tasks = new Tasks(
+      undefined,
+      (error) => log.error("instance.task_failed", { reason: describe(error) }),
+    );
     this.#care = new TransportCare({ clock, network: world.network, log });
     this.transports = new Transports(world, config, {
       log,
@@ -241,9 +244,9 @@ export class Instance implements AsyncDisposable {
     const { log } = this;
     // Who watches would keep it open.
     this.watch[Symbol.dispose]();
-    log.info("door.draining", { connections: this.connections.counts.open });
+    log.info("instance.draining", { connections: this.connections.counts.open });
     using _late = this.#world.clock.after(limit, () => {
-      log.warn("door.drain_ended", { connections: this.connections.counts.open });
+      log.warn("instance.drain_ended", { connections: this.connections.counts.open });
       this.dropAll(new PosternError("cancelled", "The door was closed"));
     });
     await Promise.all([this.#listeners.drain(), this.#dns.drain()]);

@@ -77,7 +77,7 @@ class InstanceRun implements AsyncDisposable {
     this.#options = options;
     this.#readyFile = new ReadyFile(world.files, options.readyFile);
     this.#tasks = this.#held.use(
-      new Tasks(undefined, (error) => options.log.error("door.task_failed", { reason: describe(error) })),
+      new Tasks(undefined, (error) => options.log.error("instance.task_failed", { reason: describe(error) })),
     );
   }
 
@@ -121,7 +121,7 @@ class InstanceRun implements AsyncDisposable {
     await follower.follow();
     this.#tasks.spawn((signal) => this.#settle(instance, signal));
     const clusters = clustersOf(instance.status()).join("; ");
-    this.#log.info("door.ready", {
+    this.#log.info("instance.ready", {
       id,
       addresses: addresses.join(" "),
       pid: this.#world.process.pid,
@@ -156,7 +156,7 @@ class InstanceRun implements AsyncDisposable {
     const opening = instance.open().then(() => true);
     if (await Promise.race([opening, this.#stop.promise.then(() => false)])) return true;
     const { why } = await this.#stop.promise;
-    this.#log.info("door.stopping", { why });
+    this.#log.info("instance.stopping", { why });
     return false;
   }
 
@@ -188,10 +188,10 @@ class InstanceRun implements AsyncDisposable {
     using _interrupted = whenAborted(signal, () => this.#stop.resolve({ why: "interrupted" }));
     if (this.#options.idleExit) this.#exitWhenIdle(this.#options.idleExit);
     const { why, drain } = await this.#stop.promise;
-    this.#log.info("door.stopping", { why });
+    this.#log.info("instance.stopping", { why });
     await this.#readyFile.remove();
     await this.#instance?.drain(drain);
-    this.#log.info("door.stopped");
+    this.#log.info("instance.stopped");
   }
 
   [Symbol.asyncDispose](): Promise<void> {

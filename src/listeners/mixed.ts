@@ -53,7 +53,7 @@ function byFirstByte(protocols: { readonly [protocol in FirstByte]?: Serve }): S
     if (serve) return serve(client, messages, deps, { ...options, deadline });
     deadline[Symbol.dispose]();
     if (protocol === "tls") {
-      deps.log.warn("door.tls", {
+      deps.log.warn("instance.tls", {
         client: client.peer,
         reason: "TLS to a plain proxy port",
         hint: "write http:// and not https:// in the proxy's URL",

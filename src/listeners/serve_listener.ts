@@ -149,7 +149,7 @@ class ListenerClients {
     const now = this.#deps.clock.now();
     if (now - this.#saidFullAt < 1000) return;
     this.#saidFullAt = now;
-    this.#deps.log.warn("door.full", { connections: this.#served.size });
+    this.#deps.log.warn("instance.full", { connections: this.#served.size });
   }
 }
 

@@ -36,7 +36,7 @@ export async function* accepting(
       } catch (error) {
         if (clock.now() - saidAt >= 1000) {
           saidAt = clock.now();
-          log.error("door.accept_failed", { reason: describe(error) });
+          log.error("instance.accept_failed", { reason: describe(error) });
         }
         const isFull = error instanceof PosternError && error.detail === "overloaded";
         isSpare = isFull && turnAway !== undefined && turningAway.size < mostOnSpares &&

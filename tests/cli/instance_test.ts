@@ -376,7 +376,7 @@ Deno.test("--log-file takes the log, and stderr stays empty", async () => {
   await end(instance);
   assert.equal(instance.stderr, "");
   const events = (await Deno.readTextFile(path)).trimEnd().split("\n").map((line) => JSON.parse(line).event);
-  assert.ok(events.includes("door.ready") && events.includes("door.stopped"), events.join(" "));
+  assert.ok(events.includes("instance.ready") && events.includes("instance.stopped"), events.join(" "));
 });
 
 Deno.test("--listen-socks alone replaces the mixed door, and --listen beside it keeps it", async () => {

@@ -43,7 +43,7 @@ export class WakeWatch implements Disposable {
     this.#addresses = addresses;
     this.#rest();
     if (Math.abs(slept) < leastSleep && !hasMoved) return;
-    log.debug("door.woke", { slept: Math.round(slept), moved: hasMoved });
+    log.debug("instance.woke", { slept: Math.round(slept), moved: hasMoved });
     stirred();
   };
 
@@ -61,7 +61,7 @@ export class WakeWatch implements Disposable {
       return [...this.#options.network.addresses()].sort().join(" ");
     } catch (error) {
       // Without the permission, or on a system that does not tell: sleep is still seen.
-      if (!this.#isBlind) this.#options.log.warn("door.no_addresses", { reason: describe(error) });
+      if (!this.#isBlind) this.#options.log.warn("instance.no_addresses", { reason: describe(error) });
       this.#isBlind = true;
       return undefined;
     }

@@ -56,7 +56,7 @@ export class ClusterTables implements AsyncDisposable {
     this.#options = options;
     this.#tasks = new Tasks(
       undefined,
-      (error) => options.log.error("door.task_failed", { reason: describe(error) }),
+      (error) => options.log.error("instance.task_failed", { reason: describe(error) }),
     );
   }
 

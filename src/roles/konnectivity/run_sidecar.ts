@@ -47,9 +47,9 @@ export async function runKonnectivitySidecar(
   if (settings.kubeconfigs !== undefined) await follow(watch, settings.kubeconfigs, world);
   const addresses = instance.listeners.map(({ address }) => address);
   if (settings.isOpen && !settings.user) {
-    log.warn("door.open", { reason: "anybody who reaches it may use it" });
+    log.warn("instance.open", { reason: "anybody who reaches it may use it" });
   }
-  log.info("door.ready", { addresses: addresses.join(" "), pid: world.process.pid });
+  log.info("instance.ready", { addresses: addresses.join(" "), pid: world.process.pid });
   await onReady(addresses);
   await new Promise<void>((resolve) => void whenAborted(draining, resolve));
   using _drop = whenAborted(

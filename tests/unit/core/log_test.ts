@@ -28,9 +28,9 @@ Deno.test("createLog() writes JSON that a program can read, one line each", () =
 
 Deno.test("createLog() writes text that a person can read", () => {
   const { log, written } = lines("info", "text");
-  log.warn("door.full", { address: "[::1]:80", why: "two words", empty: "", gone: undefined, count: 0 });
+  log.warn("instance.full", { address: "[::1]:80", why: "two words", empty: "", gone: undefined, count: 0 });
   assert.deepEqual(written, [
-    '2026-01-02T03:04:05.006Z WARN  door.full address=[::1]:80 why="two words" empty="" count=0\n',
+    '2026-01-02T03:04:05.006Z WARN  instance.full address=[::1]:80 why="two words" empty="" count=0\n',
   ]);
 });
 

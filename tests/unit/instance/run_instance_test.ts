@@ -423,7 +423,7 @@ Deno.test("runDoor() ends when it has been idle, counted from the last connectio
   assert.equal(instance.hasEnded(), false);
   await world.clock.advance(1000);
   await until(instance.hasEnded);
-  assert.equal(events(instance.lines, "door.stopping")[0]?.why, "idle for 60 s");
+  assert.equal(events(instance.lines, "instance.stopping")[0]?.why, "idle for 60 s");
 });
 
 const activated = { LISTEN_PID: "4711", LISTEN_FDS: "2", LISTEN_FDNAMES: "postern.socket:postern.socket" };
@@ -512,5 +512,5 @@ Deno.test("runDoor() is ended by a signal while a way that the command names is 
   await until(() => hasEnded);
   await ended;
   assert.deepEqual([isReady, world.network.open, world.listening], [false, 0, 0]);
-  assert.deepEqual(log.lines.map(({ event }) => event), ["door.stopping"]);
+  assert.deepEqual(log.lines.map(({ event }) => event), ["instance.stopping"]);
 });

@@ -75,7 +75,7 @@ Deno.test("serveDoor() answers clients over the limit in their own protocol, and
   await clock.advance(1_100);
   await assert.rejects(silent.read(new Uint8Array(1)));
   assert.equal(
-    log.lines.filter(({ event }) => event === "door.full").length,
+    log.lines.filter(({ event }) => event === "instance.full").length,
     1,
     "said once a second at most",
   );

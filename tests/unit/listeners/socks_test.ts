@@ -248,7 +248,7 @@ Deno.test("serveMixed() closes TLS and says what it was", async () => {
   const { client, served, log } = serveClient(serveMixed);
   await client.write(fromHex("160301020001"));
   await served;
-  assert.equal(log.lines[0]?.event, "door.tls");
+  assert.equal(log.lines[0]?.event, "instance.tls");
   assert.equal(log.lines[0]?.["reason"], "TLS to a plain proxy port");
   await assert.rejects(client.read(new Uint8Array(1)));
 });
@@ -314,7 +314,7 @@ const others = [
   },
   { name: "serveHttp()", serve: serveHttp, bytes: fromHex(`050100${toName}`), event: "client.refused" },
   { name: "serveHttp()", serve: serveHttp, bytes: fromHex("04010050c000020100"), event: "client.refused" },
-  { name: "serveHttp()", serve: serveHttp, bytes: fromHex("160301"), event: "door.tls" },
+  { name: "serveHttp()", serve: serveHttp, bytes: fromHex("160301"), event: "instance.tls" },
 ];
 
 for (const { name, serve, bytes, event } of others) {

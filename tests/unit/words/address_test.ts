@@ -127,7 +127,7 @@ for (const { host, is } of loopbacks) {
 const hosts = [
   { host: "localhost", is: true },
   { host: "LocalHost.", is: true },
-  { host: "door.localhost", is: true },
+  { host: "instance.localhost", is: true },
   { host: "localhost.example", is: false },
   { host: "notlocalhost", is: false },
   { host: "127.1", is: false },

@@ -107,7 +107,10 @@ Deno.test("accepting() survives running out of descriptors and says so once a se
   listening.steps.push(...Array.from({ length: 30 }, full), client);
   const { taken, clock, log, done } = taking(listening);
   await clock.advance(900);
-  assert.deepEqual(log.lines.map(({ event, level }) => [event, level]), [["door.accept_failed", "error"]]);
+  assert.deepEqual(log.lines.map(({ event, level }) => [event, level]), [[
+    "instance.accept_failed",
+    "error",
+  ]]);
   assert.equal(taken.length, 0);
   await clock.advance(700);
   assert.equal(log.lines.length, 2);

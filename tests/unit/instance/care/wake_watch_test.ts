@@ -50,7 +50,7 @@ Deno.test("WakeWatch goes on without addresses, and says so once", async () => {
     throw new PosternError("internal", "Cannot tell the addresses");
   });
   await clock.advance(20_000);
-  assert.equal(log.lines.filter(({ event }) => event === "door.no_addresses").length, 1);
+  assert.equal(log.lines.filter(({ event }) => event === "instance.no_addresses").length, 1);
   clock.jumpDate(60_000);
   await clock.advance(2000);
   assert.equal(times(), 1);

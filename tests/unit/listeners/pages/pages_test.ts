@@ -42,7 +42,7 @@ for (
     ["[::1]:12000"],
     ["[::1]", "[::1]:80"],
     ["127.9.9.9", "127.9.9.9:80"],
-    ["door.localhost:", "door.localhost:80"],
+    ["instance.localhost:", "instance.localhost:80"],
   ] as const
 ) {
   Deno.test(`createPages() serves the PAC file to Host ${host}`, async () => {
