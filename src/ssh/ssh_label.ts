@@ -1,6 +1,6 @@
 import type { SshHost } from "./config/ssh_host.ts";
 
-/** How sentences name a host. */
+/** The name of a host in messages. */
 export function sshLabel({ alias }: Pick<SshHost, "alias">): string {
   return `ssh ${alias}`;
 }

@@ -9,7 +9,7 @@ import { readingOf } from "./config/ssh_reading.ts";
 import type { SshSection } from "./config/ssh_section.ts";
 import { SshServices } from "./ssh_services.ts";
 
-/** A person's machine, as far as ssh has to do with it. */
+/** The user's environment, as far as ssh needs it. */
 export interface SshPerson {
   readonly network: Network;
   readonly clock: Clock;
@@ -17,13 +17,13 @@ export interface SshPerson {
   readonly log: Log;
   readonly process: Process;
   readonly places: Pick<Places, "runtime">;
-  /** Where somebody can be asked; absent where nobody is to be. */
+  /** The terminal for prompts; absent when postern must not prompt. */
   readonly terminal?: Terminal | undefined;
-  /** Nobody waits for what is done: see `SshPromptParts`. */
+  /** Set when no user watches the desktop: see `SshPromptParts`. */
   readonly isUnattended?: boolean | undefined;
 }
 
-/** Ssh as this person has set it up: their configuration, agent, programs, and themselves to be asked. */
+/** Builds the ssh services from the user's own configuration, agent, programs and terminal. */
 export function sshOfPerson(person: SshPerson, section: SshSection | undefined): SshServices {
   const { network, clock, files, log, process, places, terminal, isUnattended } = person;
   const prompt = terminal && sshPrompt({ terminal, process, log, isUnattended });

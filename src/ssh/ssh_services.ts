@@ -16,21 +16,21 @@ export interface SshServicesOptions {
   readonly clock: Clock;
   readonly files: Files;
   readonly log: Log;
-  /** Begins to read the ssh configuration, as it is from now on. */
+  /** Starts a new reading of the ssh configuration. */
   readonly reading: (section: SshSection) => SshReading;
   readonly prompt?: Prompt | undefined;
-  /** Makes the station of a host for which the person's ssh program is to be used. */
+  /** Creates the station of a host that uses the user's ssh program. */
   readonly openSsh?: (
     host: SshHost,
     options: { readonly times: SshTimes; readonly config: string | undefined },
   ) => SshStation;
-  /** Where that program's sockets are; it goes with the services. */
+  /** The directory of that program's sockets; disposed with the services. */
   readonly directory?: AsyncDisposable;
-  /** Runs a ProxyCommand; its standard input and output are the connection. */
+  /** Runs a ProxyCommand; its stdio is the connection. */
   readonly runCommand?: (command: string, options: DialOptions) => Promise<Conn>;
 }
 
-/** What all ssh transports of a program share: sessions, known host keys, and one reading of the configuration. */
+/** What all ssh transports share: sessions, known host keys, and one reading of the configuration. */
 export class SshServices implements AsyncDisposable {
   readonly pool: SshPool;
   readonly clock: Clock;
@@ -66,7 +66,7 @@ export class SshServices implements AsyncDisposable {
     return this.#section;
   }
 
-  /** The files that the answers so far come from, as they were. */
+  /** The contents of the files read so far. */
   get contents(): SshConfigContents | undefined {
     return this.#reading.contents;
   }
@@ -76,7 +76,7 @@ export class SshServices implements AsyncDisposable {
     return this.#section.hosts[alias]?.engine === "openssh" ? { ...host, engine: "openssh", asked } : host;
   };
 
-  /** Reads everything anew from now on. Transports hold what they have until they are prepared again. */
+  /** Starts a new reading of everything. Transports keep their state until they are prepared again. */
   renew(section: SshSection = usualSshSection): void {
     this.#section = section;
     this.#unlocked.forget();
@@ -92,7 +92,7 @@ export class SshServices implements AsyncDisposable {
 }
 
 function noProgram({ alias }: SshHost): never {
-  throw new PosternError("config", `Cannot use ssh ${alias}: no program can be run here`, {
-    hint: "its ssh configuration asks for a program: use a host that the built-in engine can reach",
+  throw new PosternError("config", `Cannot use ssh ${alias}: this instance cannot run programs`, {
+    hint: "use a host whose ssh configuration needs no program",
   });
 }

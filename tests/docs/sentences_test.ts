@@ -42,8 +42,8 @@ const unhinted: Readonly<Record<string, readonly string[]>> = {
     "Cannot use this control port without its token",
   ],
   config: [
-    '"config", `the built-in engine cannot judge the condition "${unjudged}"`',
-    '"config", `the condition "${name}" is unknown`',
+    '"config", `the built-in engine cannot evaluate the condition "${unjudged}"`',
+    '"config", `unknown condition "${name}"`',
     '"config", expanded.fault',
     "Cannot answer DNS on ${text}: it is no port",
     "Cannot ask for ${shownText(name)}: no object can be called so",

@@ -132,7 +132,7 @@ row("no request fails when the session is killed 20 times, none takes over 2 s",
 
 row("no request fails when the session is stopped, none takes over 3 s", async (parts) => {
   await stopping(parts);
-  assert.match(await parts.status(), /nothing heard for \d+ ms/);
+  assert.match(await parts.status(), /no data for \d+ ms/);
 });
 
 for (const [what, run] of [["a kill", killing], ["a stop", stopping]] as const) {

@@ -157,9 +157,9 @@ peerTest("without an agent and without keys the error says what to do", sshPeers
   await using home = await openSshHousehold(lab, { ssh: sshHostLines("b", a), postern: only("b") });
   await using instance = await home.instance();
   await assert.rejects(throughSocks5(await instance.address(), { host: "127.0.0.1", port: 1 }), /reply 2/);
-  await instance.says(/Cannot sign in to ssh b as .*there is no key to offer/);
+  await instance.says(/Cannot sign in to ssh b as .*no key to offer/);
   const { stdout } = await home.run(["status"]);
-  assert.match(stdout.replace(/\s+/g, " "), /there is no key to offer/);
+  assert.match(stdout.replace(/\s+/g, " "), /no key to offer/);
 });
 
 peerTest("an agent that was restarted on the same socket serves", [

@@ -189,7 +189,7 @@ peerTest(
       }
     }
     assert.ok(host.status().reconnects >= 8, `${host.status().reconnects} reconnects`);
-    assert.match(host.status().lastError ?? "", /^Cannot go on with ssh jump1: /);
+    assert.match(host.status().lastError ?? "", /^Cannot keep the session with ssh jump1: /);
   },
 );
 

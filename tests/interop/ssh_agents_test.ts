@@ -73,7 +73,7 @@ peerTest("signInToSsh() does without an agent that is empty", peers, async (path
   await sshd.untilSignIns(1);
   await assert.rejects(signIn(lab, sshd, { more: { identityAgent: agent.path, identityFiles: [] } }), {
     code: "auth",
-    message: /there is no key to offer/,
+    message: /no key to offer/,
     hint: /add a key|ssh-copy-id/,
   });
 });
@@ -93,7 +93,7 @@ peerTest("signInToSsh() goes on with other keys where an agent refuses to sign",
   const only = { ...settings, identityFiles: [], password: false, kbdInteractive: false };
   await assert.rejects(signIn(lab, sshd, { more: only }), {
     code: "auth",
-    message: /cannot use a key of the ssh agent at .*: it refused to sign/,
+    message: /cannot use a key of the ssh agent at .*: the agent refused to sign/,
   });
 });
 

@@ -53,7 +53,7 @@ class BrokenLab implements AsyncDisposable {
       await using conn = await ssh.to("jump1").dial(this.target, { signal });
       await conn.write(new TextEncoder().encode("hello"));
       const count = await conn.read(new Uint8Array(10));
-      if (count !== 5) throw new PosternError("unreachable", `Cannot go on with ssh jump1: read ${count}`);
+      if (count !== 5) throw new PosternError("unreachable", `Cannot keep the session with ssh jump1: read ${count}`);
       return undefined;
     } catch (error) {
       return error;

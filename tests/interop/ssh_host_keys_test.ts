@@ -76,7 +76,7 @@ peerTest(
     const cases = [
       {
         lines: `${name} ${other}\n`,
-        says: /it has changed: it shows ED25519 SHA256:.*:1 has ED25519 SHA256:/,
+        says: /the key has changed: the server shows ED25519 SHA256:.*:1 has ED25519 SHA256:/,
       },
       { lines: "", says: /which is not known/ },
       { lines: `@revoked * ${key}\n${name} ${key}\n`, says: /:1 revokes/ },

@@ -81,7 +81,7 @@ passwordTest(
     assert.equal("code" in error && error.code, "auth");
     assert.match(
       error.message,
-      /Cannot sign in to ssh jump1 as guest: it takes .*password.*refused a password/,
+      /Cannot sign in to ssh jump1 as guest: the server accepts .*password.*refused a password/,
     );
     assert.doesNotMatch(`${error.stack} ${logged}`, /(right|wrong|worse|worst) words/);
   },
@@ -96,7 +96,7 @@ passwordTest(
     assert.equal("code" in (error as object) && (error as { code: string }).code, "auth");
     assert.equal(silent.asked.length, 1);
     const { error: alone } = await signIn(lab, sshd, {});
-    assert.match((alone as { hint: string }).hint, /use a key that needs no question: ssh-copy-id jump1/);
+    assert.match((alone as { hint: string }).hint, /use a key instead of answering questions: ssh-copy-id jump1/);
     const batch = person(password);
     const { error: never } = await signIn(lab, sshd, {
       ...batch,

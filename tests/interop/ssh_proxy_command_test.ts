@@ -88,7 +88,7 @@ peerTest("Ssh says how a ProxyCommand failed", sshPeers, async (paths) => {
   assert.equal(failing.code, "unreachable");
   assert.match(failing.message, /^Cannot reach ssh failing .*with code 4 before .* word: to that host$/);
   assert.match((await failure("missing")).message, /with code 127 .*not found/);
-  assert.match((await failure("garbled")).message, /^Cannot go on with ssh garbled/);
+  assert.match((await failure("garbled")).message, /^Cannot use the connection to ssh garbled/);
   assert.equal((await failure("silent")).code, "timeout");
   await ended();
 });

@@ -171,7 +171,7 @@ peerTest("config check and doctor tell what of ssh cannot be used", sshPeers, as
   assert.match(doctor.stdout, /^failed {2}transport "odd": \S+ssh_config:\d+: KnownHostsCommand/m);
   assert.match(
     doctor.stdout,
-    /^ok {6}ssh host near: \S+ at 127\.0\.0\.1:\d+: 1 key to offer, its own is known$/m,
+    /^ok {6}ssh host near: \S+ at 127\.0\.0\.1:\d+: 1 key to offer, host key known$/m,
   );
   assert.match(
     doctor.stdout,

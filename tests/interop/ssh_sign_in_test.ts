@@ -59,7 +59,7 @@ peerTest("signInToSsh() says that there is no key, and how to get one", sshPeers
   const sshd = await lab.start("jump1");
   await assert.rejects(signIn(lab, sshd, { identityFiles: [`${lab.directory}/missing`] }), {
     code: "auth",
-    message: /Cannot sign in to ssh jump1 as .*there is no key to offer/,
+    message: /Cannot sign in to ssh jump1 as .*no key to offer/,
     hint: /start an ssh agent|ssh-copy-id/,
   });
   await assert.rejects(signIn(lab, sshd, { identityFiles: [], identityAgent: `${lab.directory}/none` }), {

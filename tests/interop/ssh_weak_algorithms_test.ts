@@ -78,13 +78,13 @@ peerTest("RequiredRSASize keeps short keys away, the server's and one's own", ss
   await assert.rejects(signIn(lab, sshd, short), {
     code: "auth",
     message:
-      /there is no key to offer.*cannot use .*rsa: it has 2048 bits, fewer than 3072.*locked: it has 2048/,
+      /no key to offer.*cannot use .*rsa: the key has 2048 bits, but RequiredRSASize is 3072.*locked: the key has 2048/,
   });
   await signIn(lab, sshd, { ...short, identityFiles: [key, lab.key] });
   await sshd.untilSignIns(2);
   await assert.rejects(signIn(lab, sshd, { hostKeyAlgorithms: ["rsa-sha2-512"], requiredRsaSize: 3072 }), {
     code: "auth",
-    message: /Cannot trust the host key .*2048 bits, fewer than 3072/,
+    message: /Cannot trust the host key .*2048 bits, but RequiredRSASize is 3072/,
   });
   await sshd.untilSignIns(2);
 });

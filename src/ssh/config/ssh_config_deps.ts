@@ -1,42 +1,45 @@
 import type { Clock } from "../../core/mod.ts";
 import type { Files, Process } from "../../world/mod.ts";
 
-/** What reading the ssh configuration needs of the world. */
+/** What the reader of the ssh configuration needs from the system. */
 export interface SshConfigDeps {
   readonly files: Pick<Files, "read" | "list" | "info">;
   /** Runs the commands of `Match exec`. */
   readonly run: Process["run"];
   readonly clock: Clock;
-  /** Ends with whoever owns the reader. */
+  /** Aborted when the reader's owner ends. */
   readonly signal: AbortSignal;
   env(name: string): string | undefined;
   /**
-   * What `~` means. ssh asks the user database, and HOME for Include alone; Deno knows no user database. Both agree
-   * unless HOME was changed by hand.
+   * The value of `~`. ssh takes it from the user database, and from HOME for Include only. Deno cannot read
+   * the user database. Both agree unless the user changed HOME.
    */
   readonly home: string;
   readonly localUser: string;
   readonly uid: number | undefined;
-  /** This machine's name; asked only where a token needs it. */
+  /** This machine's name; called only when a token needs it. */
   hostname(): string;
-  /** The file to read instead of the user's and the system's, as `ssh -F`; it must be there. */
+  /** Read instead of the user's and the system's file, as with `ssh -F`; the file must exist. */
   readonly userConfig?: string | undefined;
-  /** The system's file where it is not `/etc/ssh/ssh_config`. */
+  /** The system's file (default: `/etc/ssh/ssh_config`). */
   readonly systemConfig?: string;
 }
 
-/** The files that are read, first one first. */
+/** The files to read, in order. */
 export interface SshConfigPaths {
   readonly user: string;
-  /** Whether the user's file was asked for by name. */
+  /** Whether `userConfig` names the user's file. */
   readonly isUserNamed: boolean;
   readonly system: string | undefined;
-  /** Where relative paths of `Include` begin. */
+  /** The base directory for relative paths of `Include`. */
   readonly userDirectory: string;
   readonly systemDirectory: string;
 }
 
-/** Where the configuration is. A file named by its usual path is the usual one, with the system's file behind it. */
+/**
+ * Returns the configuration's files. If `userConfig` names the usual path, the system's file follows as
+ * usual.
+ */
 export function sshConfigPaths(deps: SshConfigDeps): SshConfigPaths {
   const userDirectory = `${deps.home.replace(/\/$/, "")}/.ssh`;
   const usual = `${userDirectory}/config`;

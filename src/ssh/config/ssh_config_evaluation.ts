@@ -14,7 +14,7 @@ import { sshTokens } from "./ssh_tokens.ts";
 
 /** How deep files may include each other, as in OpenSSH. */
 const depthLimit = 16;
-/** How many files and lines one host may need, so that files that include many others end. */
+/** How many files and lines one host may need. The limit stops files that include many others. */
 const fileCountLimit = 2048;
 const lineCountLimit = 2_000_000;
 
@@ -23,27 +23,30 @@ const knownWords = [
   ...[...sshOptions.values()].map(({ name }) => name),
 ];
 
-/** What a host is asked for by, and what the asker settles beforehand. */
+/** The host to look up, with settings that override the configuration. */
 export interface SshHostQuestion {
   readonly alias: string;
   readonly user?: string;
   readonly port?: number;
 }
 
-/** The file that is being read. */
+/** The file being read. */
 interface Reading {
   readonly file: string;
   readonly depth: number;
   readonly isUsers: boolean;
-  /** Whether it is included where nothing applies, and so read for its faults only. */
+  /** Whether a section that does not apply includes the file; it is then read for its faults only. */
   readonly neverApplies: boolean;
   isActive: boolean;
 }
 
-/** Thrown where going on is pointless; the problem has been told. */
+/** Thrown to stop reading after the problem was recorded. */
 const enough = Symbol("enough");
 
-/** Goes through the configuration for one host, as ssh does: top to bottom, a second time where `Match final` asks. */
+/**
+ * Evaluates the configuration for one host, as ssh does: top to bottom, and a second time if it has `Match
+ * final`.
+ */
 export class SshConfigEvaluation {
   readonly settings = new SshSettings();
   readonly problems = new SshProblems();
@@ -95,22 +98,22 @@ export class SshConfigEvaluation {
 
   async #readFile(reading: Reading, { mustExist, isChecked }: { mustExist: boolean; isChecked: boolean }) {
     const { file } = reading;
-    if (++this.#fileCount > fileCountLimit) this.#giveUp({ file, line: 0 }, "too many files are included");
+    if (++this.#fileCount > fileCountLimit) this.#giveUp({ file, line: 0 }, "too many included files");
     const read = await this.#files.load(file);
     if ("fault" in read) return this.#fileFault("blocking", reading, read.fault);
     if ("isMissing" in read) {
-      return mustExist ? this.#fileFault("blocking", reading, "there is no such file") : undefined;
+      return mustExist ? this.#fileFault("blocking", reading, "the file does not exist") : undefined;
     }
-    // ssh passes over all directories; one in the place of the whole configuration is a mistake.
+    // ssh ignores included directories. A directory as the whole configuration is a mistake.
     if ("isDirectory" in read) {
-      return this.#fileFault(reading.depth === 0 ? "blocking" : "note", reading, "it is a directory");
+      return this.#fileFault(reading.depth === 0 ? "blocking" : "note", reading, "the path is a directory");
     }
     if (isChecked) this.#checkWriters(reading, read.writers);
     for (const line of read.lines) {
       if (++this.#lineCount > lineCountLimit) {
-        this.#giveUp({ file, line: line.line }, "there are too many lines");
+        this.#giveUp({ file, line: line.line }, "too many lines");
       }
-      // Only these two wait, and a file may have many lines.
+      // Only `include` and `match` wait, and a file may have many lines.
       if (line.keyword === "include") await this.#include(line, reading);
       else if (line.keyword === "match") await this.#match(line, reading);
       else if (line.keyword === "host") this.#hostLine(line, reading);
@@ -120,7 +123,7 @@ export class SshConfigEvaluation {
 
   #hostLine(line: SshConfigLine, reading: Reading): void {
     reading.isActive = false;
-    const fault = line.fault ?? (line.arguments.includes("") ? "it has an empty pattern" : undefined);
+    const fault = line.fault ?? (line.arguments.includes("") ? "a pattern is empty" : undefined);
     if (fault !== undefined) return this.#say("blocking", line, reading, fault);
     if (reading.neverApplies) return;
     reading.isActive = matchesSshHostLine(this.#isFinal ? this.#host : this.#alias, line.arguments);
@@ -144,7 +147,7 @@ export class SshConfigEvaluation {
   }
 
   async #include(line: SshConfigLine, reading: Reading): Promise<void> {
-    const fault = line.fault ?? (line.arguments.includes("") ? "it has an empty argument" : undefined);
+    const fault = line.fault ?? (line.arguments.includes("") ? "an argument is empty" : undefined);
     if (fault !== undefined) return this.#say(this.#blockingIf(reading), line, reading, fault);
     for (const argument of line.arguments) {
       const pattern = this.#includePattern(argument, reading);
@@ -155,7 +158,7 @@ export class SshConfigEvaluation {
       if (reading.depth >= depthLimit) {
         this.#giveUp(
           { file: reading.file, line: line.line },
-          `files include each other more than ${depthLimit} deep`,
+          `includes are nested more than ${depthLimit} deep`,
         );
       }
       for (const file of await this.#matching(pattern.text, line, reading)) {
@@ -185,7 +188,7 @@ export class SshConfigEvaluation {
   #includePattern(argument: string, { isUsers }: Reading): Expanded {
     if (argument.startsWith("~") && !isUsers) return { fault: 'the system\'s file cannot use "~"' };
     const { userDirectory, systemDirectory } = sshConfigPaths(this.#deps);
-    // As OpenSSH 9.9 and newer; before, both were plain text.
+    // As in OpenSSH 9.9 and newer; older versions treat both as plain text.
     const { settings } = this;
     const host = this.#hostNow(false);
     const user = settings.value("user") ?? this.#deps.localUser;
@@ -197,7 +200,7 @@ export class SshConfigEvaluation {
     if ("fault" in expanded) return expanded;
     const tilde = expandTilde(expanded.text, this.#deps);
     if ("fault" in tilde || tilde.text.startsWith("/")) return tilde;
-    // Windows has a root for each drive.
+    // Windows has one root per drive.
     if (onDrive.test(userDirectory) && onDrive.test(tilde.text)) return tilde;
     return { text: `${isUsers ? userDirectory : systemDirectory}/${tilde.text}` };
   }
@@ -210,7 +213,7 @@ export class SshConfigEvaluation {
     if ("fault" in value) {
       return this.#say(option.class === "harmless" ? "note" : "blocking", line, reading, value.fault);
     }
-    // To ssh that is the same as not being given, so that a later line holds.
+    // ssh treats "none" like a missing option, so a later line applies.
     if (option.kind === "time" && value.values[0] === "none") return;
     this.settings.give({ option, values: value.values, file: reading.file, line: line.line });
   }
@@ -218,18 +221,18 @@ export class SshConfigEvaluation {
   #unknown(line: SshConfigLine, reading: Reading): void {
     const ignored = this.settings.value("ignoreunknown")?.toLowerCase();
     if (ignored !== undefined && matchesSshPatternList(line.keyword, ignored)) {
-      if (reading.isActive) this.#say("harmless", line, reading, "it is left out, as IgnoreUnknown asks");
+      if (reading.isActive) this.#say("harmless", line, reading, "ignored because of IgnoreUnknown");
       return;
     }
     const meant = closest(line.keyword, knownWords);
-    // What follows a misspelt "Host" belongs to a host that nobody can tell.
+    // We cannot tell which host the lines after a misspelled "Host" belong to.
     const isStructure = meant !== undefined && sshStructureWords.includes(meant);
     const severity = isStructure ? "blocking" : this.#blockingIf(reading);
     const question = meant === undefined ? "" : `, did you mean "${meant}"?`;
     this.#say(severity, line, reading, `unknown option "${line.written.slice(0, 64)}"${question}`);
   }
 
-  /** The host as it is known so far: the alias, or what HostName makes of it. */
+  /** The current host name: the alias, or the value of HostName. */
   #hostNow(isSettled: boolean): string {
     const given = this.settings.given("hostname");
     if (!given || this.#isFinal) return isSettled ? canonical(this.#host) : this.#host;
@@ -264,10 +267,14 @@ export class SshConfigEvaluation {
 
   #checkWriters(reading: Reading, writers: SshConfigWriters): void {
     if (writers === "others") {
-      this.#fileFault("blocking", reading, "others may write it, and ssh refuses such a file: chmod go-w it");
+      this.#fileFault(
+        "blocking",
+        reading,
+        "other users can write to the file, and ssh rejects such files; run chmod go-w on it",
+      );
     } else if (writers === "group") {
-      // Debian's ssh takes it where the group is the user's alone, which cannot be asked from here.
-      this.#fileFault("note", reading, "its group may write it: chmod g-w it");
+      // Debian's ssh accepts a file if only the user is in its group. We cannot check the group's members.
+      this.#fileFault("note", reading, "the file's group can write to it; run chmod g-w on it");
     }
   }
 
@@ -283,7 +290,7 @@ export class SshConfigEvaluation {
 
 const onDrive = /^[A-Za-z]:\//;
 
-/** ssh writes addresses in one form and names in small letters. */
+/** ssh writes each address in one form, and names in lower case. */
 function canonical(host: string): string {
   const address = parseIp(host);
   return address ? formatIp(address) : host.toLowerCase();

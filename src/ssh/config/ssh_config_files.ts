@@ -4,24 +4,27 @@ import { type FileInfo, type Files, readSettled } from "../../world/mod.ts";
 import { parseSshConfig, type SshConfigLine } from "./language/ssh_config_lines.ts";
 import type { SshConfigDeps } from "./ssh_config_deps.ts";
 
-/** The most a file of the ssh configuration may hold. */
+/** The maximum size of a file of the ssh configuration. */
 const fileLimit = 4 * 1024 * 1024;
 
-/** A file of the ssh configuration: its lines, that it is missing, or why it cannot be used. */
+/** A file of the ssh configuration: its lines, or the reason why it cannot be used. */
 export type SshConfigFile =
   | { readonly lines: readonly SshConfigLine[]; readonly writers: SshConfigWriters }
   | { readonly isMissing: true }
   | { readonly isDirectory: true }
   | { readonly fault: string };
 
-/** Who may write a file besides its user and root. */
-export type SshConfigWriters = "nobody" | "group" | "others";
+/** Who can write to a file, other than root. */
+export type SshConfigWriters = "owner" | "group" | "others";
 
-/** What a configuration was when it was read: a change of any of it asks for a reload. What is being read is not in it. */
+/**
+ * The configuration at the time of reading; any difference requires a reload. Excludes files that are still
+ * being read.
+ */
 export interface SshConfigContents {
-  /** Every file that was looked for; those that are missing or cannot be read have no text. */
+  /** Every file that was read or looked for. A missing or unreadable file has no text. */
   readonly texts: ReadonlyMap<string, string | undefined>;
-  /** The names in every directory in which files were looked for by a pattern. */
+  /** The file names in every directory that a pattern of `Include` searched. */
   readonly listings: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -31,9 +34,9 @@ export class SshConfigFiles {
   readonly #clock: Clock;
   readonly #uid: number | undefined;
   readonly #read = new Map<string, Promise<SshConfigFile>>();
-  /** Of the files that have been read. */
+  /** The texts of the files read so far. */
   readonly #texts = new Map<string, string | undefined>();
-  /** Undefined is being read. */
+  /** Undefined while the directory is being read. */
   readonly #listed = new Map<string, readonly string[] | undefined>();
 
   constructor({ files, clock, uid }: Pick<SshConfigDeps, "files" | "clock" | "uid">) {
@@ -42,12 +45,12 @@ export class SshConfigFiles {
     this.#uid = uid;
   }
 
-  /** Every file that was looked for, the missing ones too. */
+  /** Every file that was read or looked for. */
   get paths(): readonly string[] {
     return [...this.#read.keys()];
   }
 
-  /** Every directory in which files were looked for by a pattern. */
+  /** Every directory that a pattern of `Include` searched. */
   get directories(): readonly string[] {
     return [...this.#listed.keys()];
   }
@@ -57,7 +60,7 @@ export class SshConfigFiles {
     return { texts: new Map(this.#texts), listings: new Map(listings) };
   }
 
-  /** Never fails: a file that cannot be read says so. */
+  /** Reads a file; never rejects, but returns the reason for an unreadable file. */
   load(path: string): Promise<SshConfigFile> {
     const before = this.#read.get(path);
     if (before) return before;
@@ -67,7 +70,10 @@ export class SshConfigFiles {
     return loading;
   }
 
-  /** The files that a pattern of `Include` means, in order; as glob(3), without hidden ones unless asked for. */
+  /**
+   * Returns the files that a pattern of `Include` matches, in order. Like glob(3), it skips hidden files
+   * unless the pattern names them.
+   */
   async matching(pattern: string): Promise<readonly string[]> {
     const drive = /^[A-Za-z]:(?=\/)/.exec(pattern)?.[0] ?? "";
     let found = [drive];
@@ -79,7 +85,7 @@ export class SshConfigFiles {
       }
       found = next;
     }
-    // The root alone has no segment.
+    // The root has no segment.
     return found.map((path) => path || "/");
   }
 
@@ -87,19 +93,19 @@ export class SshConfigFiles {
     const info = await this.#files.info(path);
     if (!info) return { isMissing: true };
     if (info.kind === "directory") return { isDirectory: true };
-    // A pipe might never end; this one thing that is no file is what people write for nothing.
-    if (info.kind === "other" && path !== "/dev/null") return { fault: "it is not a file" };
+    // Reading a pipe might never end. /dev/null is allowed: people use it as an empty file.
+    if (info.kind === "other" && path !== "/dev/null") return { fault: "the path is not a regular file" };
     const from = { files: this.#files, clock: this.#clock };
     const bytes = await readSettled(path, from, () => this.#files.read(path, { limit: fileLimit }));
     if (info.kind === "file") this.#texts.set(path, new TextDecoder().decode(bytes));
     const lines = parseSshConfig(decoded(bytes));
-    return { lines, writers: path === "/dev/null" ? "nobody" : this.#writers(info) };
+    return { lines, writers: path === "/dev/null" ? "owner" : this.#writers(info) };
   }
 
   #writers({ owner, mode = 0 }: FileInfo): SshConfigWriters {
     const isForeign = this.#uid !== undefined && owner !== undefined && owner !== 0 && owner !== this.#uid;
     if (isForeign || (mode & 0o002) !== 0) return "others";
-    return (mode & 0o020) === 0 ? "nobody" : "group";
+    return (mode & 0o020) === 0 ? "owner" : "group";
   }
 
   async #namesIn(directory: string, segment: string): Promise<string[]> {
@@ -121,20 +127,20 @@ export class SshConfigFiles {
     } catch (error) {
       this.#listed.set(directory, []);
       const info = await this.#files.info(directory);
-      // A pattern that leads nowhere means no files; a directory that cannot be read may hide some.
+      // A pattern without matches is valid; a directory that cannot be read may hide files.
       if (info?.kind !== "directory") return [];
       throw error;
     }
   }
 }
 
-/** ssh reads bytes: a comment in an old encoding is no reason to fail. */
+/** Decodes without failing: ssh reads bytes, and a comment may have another encoding. */
 function decoded(bytes: Uint8Array<ArrayBuffer>): string {
   const text = new TextDecoder().decode(bytes);
   return text.includes("\uFFFD") ? new TextDecoder("latin1").decode(bytes) : text;
 }
 
-/** A glob(3) pattern of one path segment; undefined is one that matches nothing. */
+/** Translates one path segment of a glob(3) pattern; undefined when the segment matches nothing. */
 function globPattern(segment: string): RegExp | undefined {
   let source = "";
   for (let at = 0; at < segment.length; at++) {
@@ -151,7 +157,7 @@ function globPattern(segment: string): RegExp | undefined {
   try {
     return new RegExp(`^${source}$`, "s");
   } catch {
-    // A range such as [z-a]: glob(3) finds nothing by it either.
+    // An invalid range such as [z-a] matches nothing in glob(3) either.
     return undefined;
   }
 }

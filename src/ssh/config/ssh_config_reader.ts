@@ -6,10 +6,10 @@ import type { SshHost } from "./ssh_host.ts";
 import { sshHostOfSettings } from "./ssh_host_of_settings.ts";
 import { loadSshTokens } from "./ssh_tokens.ts";
 
-/** What an asker settles before the configuration is read, as `ssh -l` and `-p` do. */
+/** Settings that override the configuration, as `ssh -l` and `-p` do. */
 export type SshHostPreset = Omit<SshHostQuestion, "alias">;
 
-/** Reads the ssh configuration as it is when first asked: every file and every host once. A reload makes a new one. */
+/** Reads the ssh configuration on first use, each file and each host once. A reload creates a new reader. */
 export class SshConfigReader {
   readonly #deps: SshConfigDeps;
   readonly #files: SshConfigFiles;
@@ -20,22 +20,22 @@ export class SshConfigReader {
     this.#files = new SshConfigFiles(deps);
   }
 
-  /** Every file that was looked for so far, those that are missing too: a change of any asks for a reload. */
+  /** Every file read or looked for so far. Reload when one of them changes or appears. */
   get files(): readonly string[] {
     return this.#files.paths;
   }
 
-  /** Every directory in which files were looked for by a pattern: a new file there asks for a reload too. */
+  /** Every directory that a pattern searched. Reload when a file appears there. */
   get directories(): readonly string[] {
     return this.#files.directories;
   }
 
-  /** All of them, as they were. */
+  /** The contents of all these files and directories when they were read. */
   get contents(): SshConfigContents {
     return this.#files.contents;
   }
 
-  /** What is configured for a host. What is wrong with that is among its problems; only a bad name or user fails. */
+  /** Returns a host's configuration, with its problems. Rejects only an invalid alias or user. */
   read(alias: string, preset: SshHostPreset = {}): Promise<SshHost> {
     const key = JSON.stringify([alias, preset.user, preset.port]);
     const before = this.#hosts.get(key);
@@ -55,19 +55,22 @@ export class SshConfigReader {
   }
 }
 
-/** Reads one host's configuration afresh. */
+/** Reads one host's configuration without a cache. */
 export function readSshHost(alias: string, preset: SshHostPreset, deps: SshConfigDeps): Promise<SshHost> {
   return new SshConfigReader(deps).read(alias, preset);
 }
 
-/** Names may come from a catalogue, and end in the commands of `Match exec` and `ProxyCommand`. */
+/**
+ * Validates names: they may come from a catalogue, and end up in the commands of `Match exec` and
+ * `ProxyCommand`.
+ */
 function checkHost(alias: string): void {
   if (alias !== "" && alias.length <= 1024 && !/^-|['`"$\\;&<>|(){}\s\p{Cc}]/u.test(alias)) return;
   throw new PosternError(
     "config",
     `Cannot use ${JSON.stringify(alias.slice(0, 64))} as the name of an ssh host`,
     {
-      hint: "write the name of a Host of the ssh configuration, or a host name",
+      hint: "use a Host of the ssh configuration or a host name",
     },
   );
 }
@@ -77,6 +80,6 @@ function checkUser(user: string): void {
   throw new PosternError(
     "config",
     `Cannot use ${JSON.stringify(user.slice(0, 64))} as the name of an ssh user`,
-    { hint: "mend User of that host in the ssh configuration; ssh refuses such names too" },
+    { hint: "correct User of that host in the ssh configuration; ssh rejects such names too" },
   );
 }

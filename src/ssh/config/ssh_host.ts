@@ -1,41 +1,45 @@
-/** What the ssh configuration says about one host: everything that the engines need to get there. */
+/** The ssh configuration of one host: everything that the engines need to connect. */
 export interface SshHost {
-  /** The name it was asked for by. */
+  /** The name that the configuration was looked up by. */
   readonly alias: string;
   readonly hostName: string;
   readonly port: number;
   readonly user: string;
   /**
-   * From ProxyJump or `ssh -W` as ProxyCommand, nearest first; empty is straight. The first one is reached as its own
-   * configuration says, each other one through the one before it.
+   * The jump hosts from ProxyJump, or from `ssh -W` as ProxyCommand, nearest first; empty for a direct
+   * connection. The first one uses its own configuration; ssh reaches each other one through the one before
+   * it.
    */
   readonly jumps: readonly JumpSpec[];
-  /** Any other command whose stdio is the connection, tokens expanded. */
+  /** Any other command; its stdio is the connection. Tokens are expanded. */
   readonly proxyCommand?: string;
   readonly identityFiles: readonly string[];
   readonly certificateFiles: readonly string[];
   readonly identitiesOnly: boolean;
-  /** The agent's socket; absent is none. */
+  /** The agent's socket; absent without an agent. */
   readonly identityAgent?: string;
   readonly userKnownHostsFiles: readonly string[];
   readonly globalKnownHostsFiles: readonly string[];
   readonly hostKeyAlias?: string;
   readonly strictHostKeyChecking: "yes" | "accept-new";
   readonly hashKnownHosts: boolean;
-  /** As `ssh -G` prints them, `+ - ^` applied; absent is the default of the engine, as for the four below. */
+  /**
+   * As `ssh -G` prints them, with `+ - ^` applied; absent for the engine's default, as are the next four
+   * lists.
+   */
   readonly hostKeyAlgorithms?: readonly string[];
   readonly ciphers?: readonly string[];
   readonly macs?: readonly string[];
   readonly kexAlgorithms?: readonly string[];
   readonly pubkeyAcceptedAlgorithms?: readonly string[];
   /**
-   * What the key of a certificate authority may sign with, for certificates of hosts (a user's own are the server's to
-   * judge); the built-in engine takes none of these. Absent is the engine's default.
+   * The algorithms with which a certificate authority may sign host certificates; the server judges a user's
+   * own. The built-in engine accepts no host certificates. Absent for the engine's default.
    */
   readonly caSignatureAlgorithms?: readonly string[];
-  /** The fewest bits of an RSA key, the server's or one's own; absent is 1024. */
+  /** The minimum length in bits of RSA keys, the server's and the user's; absent means 1024. */
   readonly requiredRsaSize?: number;
-  /** Milliseconds, as the next one. */
+  /** In milliseconds, like the next one. */
   readonly connectTimeout?: number;
   readonly serverAliveInterval?: number;
   readonly serverAliveCountMax?: number;
@@ -45,11 +49,13 @@ export interface SshHost {
   readonly kbdInteractive: boolean;
   readonly password: boolean;
   readonly pubkey: boolean;
-  /** The person's ssh program does everything up to this host; absent is the built-in engine. */
+  /**
+   * Set when the user's ssh program makes the whole connection to this host; absent for the built-in engine.
+   */
   readonly engine?: "openssh";
-  /** What that program has to be told besides the name. */
+  /** What to pass to that program in addition to the name. */
   readonly asked?: { readonly user?: string; readonly port?: number };
-  /** What the configuration asks for and the built-in engine does not do; a blocking one makes the host unusable to it. */
+  /** What the built-in engine does not support. A blocking problem keeps it from using the host. */
   readonly problems: readonly SshConfigProblem[];
 }
 
@@ -60,12 +66,15 @@ export interface JumpSpec {
   readonly port?: number;
 }
 
-/** A line of the ssh configuration that a person has to know of. */
+/** A line of the ssh configuration that the user should know about. */
 export interface SshConfigProblem {
-  /** `blocking` may change where one connects or whom one trusts, `note` is worth telling, `harmless` a debug line. */
+  /**
+   * `blocking` may change where ssh connects or which servers it trusts; `note` is worth a report; `harmless`
+   * goes to the debug log.
+   */
   readonly severity: "blocking" | "note" | "harmless";
   readonly file: string;
-  /** From 1; 0 is the file as a whole. */
+  /** Counted from 1; 0 for the file as a whole. */
   readonly line: number;
   readonly option: string;
   readonly message: string;

@@ -7,10 +7,10 @@ import { addOptionProblems } from "./ssh_option_problems.ts";
 import { sshRoute } from "./ssh_route.ts";
 import { sshTokens } from "./ssh_tokens.ts";
 
-/** What ssh looks for where no IdentityFile is given, in its order. */
+/** The keys that ssh tries without IdentityFile, in its order. */
 const usualKeys = ["id_rsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "id_xmss", "id_dsa"];
 
-/** The host that an evaluation arrived at, with ssh's defaults where nothing is given. */
+/** Builds the host from its settings and ssh's defaults. */
 export function sshHostOfSettings(
   alias: string,
   evaluated: SshConfigEvaluation,
@@ -77,12 +77,12 @@ function known(directory: string, name: string): string[] {
   return [`${directory}/${name}`, `${directory}/${name}2`];
 }
 
-/** A property that is there only when it has a value. */
+/** Returns an object with the property, or an empty object for an undefined value. */
 function defined<Name extends string, T>(
   name: Name,
   value: T | undefined,
 ): { readonly [Key in Name]?: T } {
-  // The key is the parameter's type, which TypeScript does not see through a computed name.
+  // The key has the parameter's type, but TypeScript cannot infer that from a computed name.
   return (value === undefined ? {} : { [name]: value }) as { readonly [Key in Name]?: T };
 }
 

@@ -2,14 +2,14 @@ import { expandSshTokens, expandTilde, type SshTokens } from "./language/ssh_con
 import type { SshConfigDeps } from "./ssh_config_deps.ts";
 import type { GivenSshOption, SshProblems } from "./ssh_settings.ts";
 
-/** What expanding a path needs; without tokens only `~` is expanded. */
+/** The values for expanding a path; without tokens, only `~` is expanded. */
 export interface SshPathContext {
   readonly tokens?: SshTokens;
   readonly deps: SshConfigDeps;
   readonly problems: SshProblems;
 }
 
-/** The paths of an option, expanded; `none` is no path, undefined that nothing is given. */
+/** The expanded paths of an option; empty for `none`, undefined when the option is absent. */
 export function expandedSshPaths(
   given: GivenSshOption | undefined,
   context: SshPathContext,
@@ -19,7 +19,7 @@ export function expandedSshPaths(
     .flatMap((value) => expandedPath(value, given, context) ?? []);
 }
 
-/** The agent's socket; undefined is none. */
+/** The agent's socket; undefined without an agent. */
 export function sshAgentSocket(
   given: GivenSshOption | undefined,
   context: SshPathContext & { readonly tokens: SshTokens },
@@ -30,7 +30,7 @@ export function sshAgentSocket(
   if (value.toLowerCase() === "none") return undefined;
   if (/^\$[A-Za-z_]\w*$/.test(value)) return env(value.slice(1)) || undefined;
   if (/^\$(?!\{)/.test(value)) {
-    const message = `"${value}" is no name of a variable`;
+    const message = `"${value}" is not a variable name`;
     context.problems.add("blocking", given, { option: given.option.name, message });
     return undefined;
   }

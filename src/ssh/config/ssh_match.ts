@@ -7,19 +7,19 @@ import type { SshConfigDeps } from "./ssh_config_deps.ts";
 import type { SshSettings } from "./ssh_settings.ts";
 import { sshTokens } from "./ssh_tokens.ts";
 
-/** How long a command of `Match exec` may take. */
+/** The timeout of a `Match exec` command, in milliseconds. */
 const execLimit = 10_000;
 
-/** What a `Match` line is judged by. */
+/** The values that `Match` conditions test. */
 export interface SshMatchState {
   readonly alias: string;
-  /** The name that stands for the host at this point of the configuration. */
+  /** The host name at this point of the configuration. */
   readonly host: string;
   readonly isFinal: boolean;
   readonly settings: SshSettings;
 }
 
-/** Whether a `Match` line holds; failing is a line that cannot be judged, with the reason as its message. */
+/** Whether a `Match` line applies; rejects with the reason when a condition cannot be evaluated. */
 export async function matchesSsh(
   criteria: readonly SshCriterion[],
   state: SshMatchState,
@@ -34,7 +34,7 @@ export async function matchesSsh(
     if (await holds(criterion, state, deps) === criterion.isNegated) return false;
   }
   if (unjudged !== undefined) {
-    throw new PosternError("config", `the built-in engine cannot judge the condition "${unjudged}"`);
+    throw new PosternError("config", `the built-in engine cannot evaluate the condition "${unjudged}"`);
   }
   return true;
 }
@@ -64,7 +64,7 @@ function holds(
     case "exec":
       return succeeds(argument, state, deps);
     default:
-      throw new PosternError("config", `the condition "${name}" is unknown`);
+      throw new PosternError("config", `unknown condition "${name}"`);
   }
 }
 
@@ -88,7 +88,7 @@ async function succeeds(command: string, state: SshMatchState, deps: SshConfigDe
       clock: deps.clock,
       ms: execLimit,
       signal: deps.signal,
-      error: () => new PosternError("timeout", `its command has not ended within ${execLimit / 1000} s`),
+      error: () => new PosternError("timeout", `the command did not end within ${execLimit / 1000} s`),
     },
     (signal) => deps.run([shell, "-c", expanded.text], { signal }),
   );

@@ -4,7 +4,7 @@ import type { GivenSshOption } from "./ssh_settings.ts";
 
 const otherEngine = 'use "engine: openssh" for this host';
 
-/** Tells of every given option what the built-in engine does not do for it. */
+/** Adds a problem for each option that the built-in engine does not support. */
 export function addOptionProblems({ settings, problems }: SshConfigEvaluation, route: SshRoute): void {
   for (const given of settings.all) {
     const { option, values } = given;
@@ -16,14 +16,15 @@ export function addOptionProblems({ settings, problems }: SshConfigEvaluation, r
       if (special !== undefined) add(special.severity, special.message);
     } else if (option.unless?.includes(values[0]?.toLowerCase() ?? "")) continue;
     else if (option.class === "harmless") {
-      add(option.note === undefined ? "harmless" : "note", option.note ?? "it is left out");
+      add(option.note === undefined ? "harmless" : "note", option.note ?? "ignored");
     } else if (name === "RefuseConnection") {
-      add("blocking", `the configuration refuses this host: ${values.join(" ")}`);
+      add("blocking", `the configuration rejects this host: ${values.join(" ")}`);
     } // ssh itself checks addresses only where it connects by itself.
-    else if (name === "CheckHostIP" && !isStraight(route)) add("harmless", "it has no effect behind a proxy");
-    else {add(
+    else if (name === "CheckHostIP" && !isStraight(route)) {
+      add("harmless", "the option has no effect through a proxy");
+    } else {add(
         "blocking",
-        `it changes where ssh connects or whom it trusts, and is not built in: ${otherEngine}`,
+        `the option changes where ssh connects or what it trusts, and the built-in engine does not support it: ${otherEngine}`,
       );}
   }
 }
@@ -36,11 +37,14 @@ function honouredProblem(
   if (option.name === "StrictHostKeyChecking" && (value === "no" || value === "off")) {
     return {
       severity: "note",
-      message: `"${value}" is taken as "accept-new": a new key is accepted, a changed one never`,
+      message: `"${value}" is treated as "accept-new": postern accepts new keys and rejects changed ones`,
     };
   }
   if (option.name === "ProxyUseFdpass" && value === "yes" && route.proxyCommand !== undefined) {
-    return { severity: "blocking", message: `a passed descriptor cannot be taken: ${otherEngine}` };
+    return {
+      severity: "blocking",
+      message: `the built-in engine cannot receive a passed file descriptor: ${otherEngine}`,
+    };
   }
   return undefined;
 }

@@ -6,10 +6,10 @@ import { SshConfigReader } from "./ssh_config_reader.ts";
 import type { SshHost } from "./ssh_host.ts";
 import type { SshSection } from "./ssh_section.ts";
 
-/** What the ssh configuration said when it was first asked. Disposing it ends commands that still run for it. */
+/** The ssh configuration at the time of first use. Disposing it ends the commands that still run for it. */
 export interface SshReading extends Disposable {
   readonly read: ReadSshHost;
-  /** The files that the answers so far come from, as they were. */
+  /** The contents of the files read so far. */
   readonly contents?: SshConfigContents | undefined;
 }
 
@@ -19,7 +19,7 @@ interface Reader {
   readonly process: Pick<Process, "run" | "env" | "uid" | "account" | "hostName">;
 }
 
-/** Reads a person's ssh configuration, with what the section `ssh` says of it. */
+/** Reads the user's ssh configuration and applies the section `ssh` to it. */
 export function readingOf({ clock, files, process }: Reader): (section: SshSection) => SshReading {
   return ({ config, agent }) => {
     const ending = new AbortController();
@@ -47,12 +47,12 @@ export function readingOf({ clock, files, process }: Reader): (section: SshSecti
       },
       read: async (alias, asked) => withAgent(await (await (reader ??= begin())).read(alias, asked), agent),
       [Symbol.dispose]: () =>
-        ending.abort(new DOMException("The ssh configuration is read anew", "AbortError")),
+        ending.abort(new DOMException("The ssh configuration is being reloaded", "AbortError")),
     };
   };
 }
 
-/** A home of Windows with the slashes that patterns of files have: there both mean the same. */
+/** Replaces the backslashes of a Windows home: file patterns use slashes, and Windows accepts both. */
 function slashed(home: string): string {
   return /^[A-Za-z]:\\/.test(home) ? home.replaceAll("\\", "/") : home;
 }
@@ -61,7 +61,7 @@ function namedAgent(agent: string): string | undefined {
   return agent === "none" ? undefined : agent;
 }
 
-/** What postern's own configuration says of the agent counts more than what ssh's says. */
+/** Sets the agent: postern's own configuration overrides ssh's. */
 function withAgent(host: SshHost, agent: string): SshHost {
   if (agent === "auto") return host;
   const { identityAgent: _, ...rest } = host;

@@ -7,12 +7,12 @@ import type { JumpSpec, SshHost } from "./ssh_host.ts";
 import { type GivenSshOption, SshProblems } from "./ssh_settings.ts";
 import { sshRouteTokens, type SshTokenValues } from "./ssh_tokens.ts";
 
-/** How the host is reached: straight, through jump hosts, or through a command. */
+/** The connection to a host: direct, through jump hosts, or through a command. */
 export type SshRoute = Pick<SshHost, "jumps" | "proxyCommand">;
 
 const straight: SshRoute = { jumps: [] };
 
-/** The way to a host that its ProxyJump or ProxyCommand asks for. */
+/** Returns how to reach a host, from its ProxyJump or ProxyCommand. */
 export function sshRoute(
   evaluated: SshConfigEvaluation,
   values: SshTokenValues,

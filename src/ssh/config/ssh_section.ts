@@ -15,7 +15,7 @@ const host = record({
   engine: optional(
     described(
       choice("builtin", "openssh"),
-      "`builtin` speaks ssh itself; `openssh` runs the ssh program, for what the built-in one cannot honour.",
+      "`builtin` implements ssh; `openssh` runs the ssh program, for options that `builtin` does not support.",
     ),
     "builtin",
   ),
@@ -25,38 +25,38 @@ const section = record({
   config: optional(
     described(
       file(),
-      "The ssh configuration to read instead of ~/.ssh/config and the system's, as ssh -F does.",
+      "The ssh configuration to read instead of ~/.ssh/config and the system's file, as with ssh -F.",
     ),
   ),
   agent: optional(
     described(
       either(choice("auto", "none"), file()),
-      "Which agent holds the keys: what the ssh configuration and SSH_AUTH_SOCK say, none, or this socket.",
+      "The ssh agent: `auto` follows the ssh configuration and SSH_AUTH_SOCK, `none` uses no agent; or the path of a socket.",
     ),
     "auto",
   ),
   keepalive: optional(
     described(
       duration({ min: 100 }),
-      "How long a server may be silent before it is asked whether it is there.",
+      "How long a server may be silent before postern sends it a keepalive.",
     ),
     3000,
   ),
   deadAfter: optional(
-    described(duration({ min: 200 }), "How long a server may be silent until it counts as gone."),
+    described(duration({ min: 200 }), "How long a server may be silent before postern closes the session."),
     6000,
   ),
   connectTimeout: optional(
     described(
       duration({ min: 100 }),
-      "How long connecting and signing in to one host may take, where ConnectTimeout says nothing.",
+      "Timeout for connecting and signing in to one host, unless ConnectTimeout is set.",
     ),
     10_000,
   ),
   hosts: optional(
     described(
       dictionary(host, { key: /^[^\s-]\S{0,254}$/, describe: "the name of a Host of the ssh configuration" }),
-      "What is different for single hosts, by the name they are asked for.",
+      "Settings for single hosts, by the name that postern connects to.",
     ),
     {},
   ),
@@ -68,7 +68,7 @@ export type SshSection = Infer<typeof section>;
 /** The schema of the section `ssh`. */
 export const sshSection: Schema<SshSection> = section;
 
-/** What holds where the configuration has no such section. */
+/** The settings without such a section. */
 export const usualSshSection: SshSection = {
   agent: "auto",
   keepalive: 3000,

@@ -3,23 +3,23 @@ import type { SshOption } from "./language/ssh_config_options.ts";
 import { parseSshJumps } from "./language/ssh_config_jump.ts";
 import type { SshConfigProblem } from "./ssh_host.ts";
 
-/** Where something stands. */
+/** A file and line. */
 export interface SshConfigPlace {
   readonly file: string;
   readonly line: number;
 }
 
-/** The value that an option was given, and where. */
+/** An option's values and where they are set. */
 export interface GivenSshOption extends SshConfigPlace {
   readonly option: SshOption;
   readonly values: readonly string[];
 }
 
-/** The options of one host as its configuration gives them: of several values the first one wins, some add up. */
+/** The options of one host. For most options the first value wins; for some the values add up. */
 export class SshSettings {
   readonly #first = new Map<string, GivenSshOption>();
 
-  /** Every option that was given, in order. */
+  /** Every option that is set, in order. */
   get all(): readonly GivenSshOption[] {
     return [...this.#first.values()];
   }
@@ -30,18 +30,18 @@ export class SshSettings {
     if (before === undefined) {
       if (!this.#isOutdone(name)) this.#first.set(name, given);
     } else if (given.option.accumulates) {
-      // What a second pass reads again is there already.
+      // A second pass reads the same values again.
       const values = [...new Set([...before.values, ...given.values])];
       this.#first.set(name, { ...before, values });
     }
   }
 
-  /** An option that is given, by its name in lower case. */
+  /** Returns an option by its lower-case name, if it is set. */
   given(name: string): GivenSshOption | undefined {
     return this.#first.get(name);
   }
 
-  /** The one value of an option. */
+  /** Returns the value of a single-valued option. */
   value(name: string): string | undefined {
     return this.#first.get(name)?.values[0];
   }
@@ -54,7 +54,7 @@ export class SshSettings {
     return this.#first.get(name)?.values;
   }
 
-  /** Whichever of the two ways through another host comes first holds; "ProxyJump none" forbids later jumps only. */
+  /** The first of ProxyJump and ProxyCommand applies; "ProxyJump none" disables later jumps only. */
   #isOutdone(name: string): boolean {
     if (name === "proxyjump") return this.#first.has("proxycommand");
     if (name !== "proxycommand") return false;
@@ -62,7 +62,7 @@ export class SshSettings {
   }
 }
 
-/** What there is to say of a configuration, each thing once. */
+/** Collects the problems of a configuration, each one once. */
 export class SshProblems {
   readonly #problems = new Map<string, SshConfigProblem>();
 

@@ -5,7 +5,7 @@ import { HostKeys } from "../host_keys/host_keys.ts";
 import { SshAgent } from "../keys/ssh_agent.ts";
 import type { SshHost } from "./ssh_host.ts";
 
-/** One thing around ssh that was looked at, and what to do about it. */
+/** The result of one check of the ssh setup, and a fix for a failed one. */
 export interface SshFinding {
   readonly name: string;
   readonly state: "ok" | "warning" | "failed" | "skipped";
@@ -17,11 +17,11 @@ export interface SshSurroundings {
   readonly network: Pick<Network, "connect">;
   readonly clock: Clock;
   readonly files: Files;
-  /** Runs a program and gives what it says. */
+  /** Runs a program and returns its output. */
   readonly run: (command: readonly string[]) => Promise<{ readonly stdout: string; readonly stderr: string }>;
 }
 
-/** Looks at what ssh hosts need on this machine: agents, keys, known hosts, the program; connects to no host. */
+/** Checks the local setup of ssh hosts: agents, keys, known hosts, the ssh program. Connects to no host. */
 export async function* inspectSsh(
   hosts: readonly SshHost[],
   around: SshSurroundings,
@@ -47,7 +47,7 @@ async function programFinding({ run }: SshSurroundings): Promise<SshFinding> {
       name,
       state: "failed",
       detail: describe(error),
-      hint: "engine: openssh needs it: install OpenSSH",
+      hint: "install OpenSSH, which engine: openssh needs",
     };
   }
 }
@@ -60,7 +60,7 @@ async function* agentFindings(
   const name = "ssh agent";
   const paths = new Set(hosts.flatMap(({ identityAgent }) => identityAgent ?? []));
   if (paths.size === 0) {
-    yield { name, state: "skipped", detail: "none is named: neither SSH_AUTH_SOCK nor IdentityAgent is set" };
+    yield { name, state: "skipped", detail: "neither SSH_AUTH_SOCK nor IdentityAgent is set" };
   }
   for (const path of paths) {
     try {
@@ -68,7 +68,7 @@ async function* agentFindings(
       const detail = `${path} holds ${length === 0 ? "no key" : length === 1 ? "1 key" : `${length} keys`}`;
       yield length > 0
         ? { name, state: "ok", detail }
-        : { name, state: "warning", detail, hint: "add one: ssh-add" };
+        : { name, state: "warning", detail, hint: "add a key: ssh-add" };
     } catch (error) {
       signal.throwIfAborted();
       const { hint } = asPosternError(error);
@@ -77,7 +77,10 @@ async function* agentFindings(
   }
 }
 
-/** Private keys that others may read, and those that we may not. Most files that hosts name by default are not there. */
+/**
+ * Reports private keys that other users can read, and keys that we cannot read. Most default key files do not
+ * exist.
+ */
 async function* keyFileFindings(
   hosts: readonly SshHost[],
   { files }: SshSurroundings,
@@ -88,11 +91,11 @@ async function* keyFileFindings(
     try {
       const info = await files.info(path);
       if (!info || !inspectPrivateKey(await files.readText(path, { limit: mostBytes }))) continue;
-      if (((info.mode ?? 0) & 0o077) === 0) yield { name, state: "ok", detail: "only you may read it" };
+      if (((info.mode ?? 0) & 0o077) === 0) yield { name, state: "ok", detail: "only you can read it" };
       else {
         const mode = ((info.mode ?? 0) & 0o777).toString(8);
         const hint = `chmod 600 ${path}`;
-        yield { name, state: "failed", detail: `others may read it (mode ${mode})`, hint };
+        yield { name, state: "failed", detail: `other users can read it (mode ${mode})`, hint };
       }
     } catch (error) {
       yield { name, state: "failed", detail: describe(error), hint: `ls -l ${path}` };
@@ -100,7 +103,7 @@ async function* keyFileFindings(
   }
 }
 
-/** Known hosts files that cannot be read, and lines in them that are broken. */
+/** Reports known_hosts files that cannot be read, and invalid lines. */
 async function* knownHostsFindings(
   hosts: readonly SshHost[],
   hostKeys: HostKeys,
@@ -116,7 +119,7 @@ async function* knownHostsFindings(
   }
 }
 
-/** Whether a host could be signed in to: a key to offer it, and one of its own to know it by. */
+/** Reports whether a sign-in can work: it needs a key to offer, and a known host key. */
 async function* hostFindings(
   host: SshHost,
   { around, hostKeys, signal }: { around: SshSurroundings; hostKeys: HostKeys; signal: AbortSignal },
@@ -128,8 +131,8 @@ async function* hostFindings(
   const open = all.length - locked.length;
   const isKnown = await hostKeys.isKnown(host);
   if (!isKnown && host.strictHostKeyChecking === "yes") {
-    const detail = "no key of it is known, so it would be refused";
-    yield { name, state: "failed", detail, hint: `connect once and compare its key: ssh ${host.alias}` };
+    const detail = "its host key is not known, so postern would reject it";
+    yield { name, state: "failed", detail, hint: `connect once and compare the host key: ssh ${host.alias}` };
   }
   for (const path of new Set(locked)) {
     const detail = `${path} has a passphrase, and no agent holds it`;
@@ -137,14 +140,14 @@ async function* hostFindings(
   }
   if (all.length === 0 && host.pubkey) {
     const hint = "start an ssh agent and add a key to it, or name an IdentityFile";
-    yield { name, state: "warning", detail: "there is no key to offer it", hint };
+    yield { name, state: "warning", detail: "there is no key to offer", hint };
   }
   if (open === 0 || !(isKnown || host.strictHostKeyChecking !== "yes")) return;
   const address = formatTarget({ host: host.hostName, port: host.port });
   const keys = open === 1 ? "1 key" : `${open} keys`;
-  const trust = isKnown ? "its own is known" : "its own will be taken as new";
+  const trust = isKnown ? "host key known" : "host key will be accepted as new";
   yield { name, state: "ok", detail: `${host.user} at ${address}: ${keys} to offer, ${trust}` };
 }
 
-/** No key is as long as this. */
+/** Larger than any key. */
 const mostBytes = 64 * 1024;

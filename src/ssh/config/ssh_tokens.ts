@@ -2,22 +2,22 @@ import type { SshTokens } from "./language/ssh_config_tokens.ts";
 import { parseSshJumps } from "./language/ssh_config_jump.ts";
 import type { SshConfigDeps } from "./ssh_config_deps.ts";
 
-/** What the tokens of ssh_config(5) stand for. */
+/** The values of the tokens of ssh_config(5). */
 export interface SshTokenValues {
   readonly alias: string;
   readonly host: string;
   readonly port: string;
   readonly user: string;
-  /** The name under which the host's key is looked up. */
+  /** The name for looking up the host's key. */
   readonly keyName: string;
-  /** As it is written; absent where none is given. */
+  /** As written; undefined when absent. */
   readonly proxyJump: string | undefined;
 }
 
-/** The tokens that most options take; what costs something is worked out when it is asked for. */
+/** The tokens that most options accept; expensive ones are computed on first use. */
 export function sshTokens(values: SshTokenValues, deps: SshConfigDeps): SshTokens {
   const { alias, host, port, user, keyName, proxyJump = "none" } = values;
-  // The one right before the host, without user and port.
+  // The last jump host, without user and port.
   const jump = parseSshJumps(proxyJump)?.at(-1)?.host ?? "";
   return {
     d: deps.home,
@@ -36,13 +36,16 @@ export function sshTokens(values: SshTokenValues, deps: SshConfigDeps): SshToken
       return deps.hostname().split(".", 1)[0] ?? "";
     },
     get C() {
-      if (!sha1) throw new Error("the hash of tokens is not loaded");
+      if (!sha1) throw new Error("the hash function for tokens is not loaded");
       return sha1(`${deps.hostname()}${host}${port}${user}${jump}`);
     },
   };
 }
 
-/** Loads what `%C` needs: node's own, because tokens are wanted at once. It has to be there before tokens are. */
+/**
+ * Loads node's hash function for `%C`; unlike WebCrypto it is synchronous, as tokens are. Call this before
+ * `sshTokens`.
+ */
 export async function loadSshTokens(): Promise<void> {
   if (sha1) return;
   const { createHash } = await import("node:crypto");
@@ -51,7 +54,7 @@ export async function loadSshTokens(): Promise<void> {
 
 let sha1: ((text: string) => string) | undefined;
 
-/** The few that the commands and names of other hosts take. */
+/** The few tokens that commands and the names of other hosts accept. */
 export function sshRouteTokens({ alias, host, port, user, keyName }: SshTokenValues): SshTokens {
   return { h: host, k: keyName, n: alias, p: port, r: user };
 }

@@ -9,8 +9,8 @@ export interface ProxyCommandDeps {
 }
 
 /**
- * Runs a ProxyCommand as ssh does, in the person's shell, which it replaces; its input and output are the connection.
- * A command that ends before it has brought a byte is a way that fails, and its last words tell why.
+ * Runs a ProxyCommand as ssh does: it replaces the user's shell, and its stdio is the connection. If the
+ * command ends before its first byte, the dial fails with the last lines of the command's output.
  */
 export async function runProxyCommand(
   command: string,
@@ -18,7 +18,7 @@ export async function runProxyCommand(
   { signal }: DialOptions,
 ): Promise<Conn> {
   const shell = process.env("SHELL") || "/bin/sh";
-  // Whoever gives up the dial ends the command; once it is done, the command lives as long as the connection.
+  // Aborting the dial ends the command; after the dial, the command lives until the connection ends.
   const own = new AbortController();
   signal.throwIfAborted();
   using _pass = whenAborted(signal, () => own.abort(signal.reason));
@@ -34,7 +34,9 @@ export async function runProxyCommand(
   }
 }
 
-/** Servers speak first; one that waits for our first word is not waited for. */
+/**
+ * Waits for the first byte of the server, but only briefly: some servers wait for the client to speak first.
+ */
 function begunOr({ begun }: CommandConn, clock: Clock): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const timer = clock.after(patience, resolve);
@@ -45,10 +47,10 @@ function begunOr({ begun }: CommandConn, clock: Clock): Promise<void> {
 const patience = 500;
 const early = 4096;
 
-/** The connection that a command makes; its first read tells when the command has failed. */
+/** The connection to a command; its first read rejects when the command has failed. */
 class CommandConn extends StreamedConn implements Conn {
   readonly isSocket = true;
-  /** Resolves with the first byte, fails with what the command says when it ends before. */
+  /** Resolves with the first byte; rejects with the command's output when the command ends before it. */
   readonly begun: Promise<void>;
   readonly #program: PipedProgram;
   readonly #command: string;
@@ -60,7 +62,7 @@ class CommandConn extends StreamedConn implements Conn {
     this.#program = program;
     this.#command = command;
     this.begun = this.#begin();
-    // Whoever reads is told the same.
+    // The reader gets the same error.
     this.begun.catch(() => {});
   }
 
@@ -111,9 +113,9 @@ function commandFailure(command: string, { code, stderr }: EndedProgram): Poster
   const lines = foreignText(stderr, { limit: 8192 }).split("\n").map((line) => line.trim());
   const last = lines.findLast((line) => line !== "");
   const said = last === undefined ? "" : `: ${last.slice(0, 300)}`;
-  const ends = `it ended with code ${code} before the server said a word${said}`;
+  const ends = `it exited with code ${code} before the server sent any data${said}`;
   return new PosternError("unreachable", `Cannot use the ProxyCommand "${foreignText(command)}": ${ends}`, {
     detail: "host",
-    hint: `run it yourself: ${foreignText(command)}`,
+    hint: `run the command yourself: ${foreignText(command)}`,
   });
 }

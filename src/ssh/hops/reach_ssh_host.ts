@@ -11,13 +11,16 @@ export type ReachSshHost = (host: SshHost, options: DialOptions) => Promise<Conn
 interface Reaching {
   readonly network: Pick<Network, "connect" | "lookup">;
   readonly services: Pick<SshServices, "runCommand" | "clock">;
-  /** No `via` stands between: BindAddress and AddressFamily then have a meaning. */
+  /** True without `via`; only then do BindAddress and AddressFamily apply. */
   readonly isStraight: boolean;
 }
 
 const known = new WeakMap<Dialer, ReachSshHost>();
 
-/** The same function for the same dialer: chains share their first host only if they reach it in the same way. */
+/**
+ * Returns the same function for the same dialer: chains share their first host only when they reach it the
+ * same way.
+ */
 export function reachingThrough(dialer: Dialer, reaching: Reaching): ReachSshHost {
   let reach = known.get(dialer);
   if (!reach) {
@@ -39,7 +42,7 @@ async function reachSshHost(host: SshHost, { dialer, options, ...reaching }: Rea
   const { alias, hostName, port, proxyCommand, bindAddress, addressFamily: family } = host;
   if (proxyCommand !== undefined) {
     if (runCommand) return await runCommand(proxyCommand, options);
-    throw new PosternError("config", `Cannot use ssh ${alias}: its ProxyCommand cannot be run here`, {
+    throw new PosternError("config", `Cannot use ssh ${alias}: this instance cannot run its ProxyCommand`, {
       hint: "use engine: openssh for this host",
     });
   }
@@ -57,7 +60,7 @@ async function reachSshHost(host: SshHost, { dialer, options, ...reaching }: Rea
       to,
     );
   }
-  // What a name means behind a way is found out there.
+  // The transport of `via` resolves the name.
   if (!isStraight || family === "any" || parseIp(hostName)) {
     return await dialer({ host: hostName, port }, options);
   }
@@ -82,7 +85,7 @@ async function firstAddress(
   return addresses[0] ?? name;
 }
 
-/** The addresses of one family; never empty. */
+/** Returns the addresses of one family, at least one. */
 async function addressesOf(
   name: string,
   { family, network, options }: { family: Family; network: Pick<Network, "lookup">; options: DialOptions },
@@ -92,6 +95,6 @@ async function addressesOf(
   if (wanted.length > 0) return wanted;
   const kind = family === "inet6" ? "IPv6" : "IPv4";
   throw new PosternError("name_not_found", `Cannot reach ${name}: it has no ${kind} address`, {
-    hint: "see AddressFamily and BindAddress of this host in the ssh configuration",
+    hint: "check AddressFamily and BindAddress of this host in the ssh configuration",
   });
 }

@@ -1,15 +1,16 @@
 import { PosternError } from "../../words/mod.ts";
 import type { JumpSpec, SshConfigProblem, SshHost } from "../config/ssh_host.ts";
 
-/** Reads what the ssh configuration says of a host. */
+/** Reads the ssh configuration of a host. */
 export type ReadSshHost = (
   alias: string,
   asked: { readonly user?: string; readonly port?: number },
 ) => Promise<SshHost>;
 
 /**
- * The hosts on the way to one, nearest first and itself last, as `ssh -J` goes it: the last jump host gets those
- * before it as its own jumps, and only the first of a list follows its own configuration.
+ * Returns the hosts on the path to a host, nearest first and the host itself last, in the order of `ssh -J`.
+ * The last jump host gets those before it as its own jumps; only the first of a list follows its own
+ * configuration.
  */
 export function resolveChain(alias: string, read: ReadSshHost): Promise<SshHost[]> {
   return chainTo({ host: alias }, { read, above: [] });
@@ -24,10 +25,8 @@ async function chainTo(
   if (above.includes(name) || above.length >= mostHops) {
     throw new PosternError(
       "config",
-      `Cannot use ssh ${above[0] ?? name}: its jump hosts lead back to themselves: ${
-        [...above, name].join(" via ")
-      }`,
-      { hint: "see ProxyJump and ProxyCommand of these hosts" },
+      `Cannot use ssh ${above[0] ?? name}: its jump hosts form a loop: ${[...above, name].join(" via ")}`,
+      { hint: "check ProxyJump and ProxyCommand of these hosts" },
     );
   }
   const found = await read(alias, {
@@ -35,7 +34,8 @@ async function chainTo(
     ...(port !== undefined && { port }),
   });
   const host = jumps ? straightened(found, jumps) : found;
-  // The program finds its own way there; jump hosts that were given it has to be told.
+  // The ssh program reads the configuration itself. Pass it only the jump hosts that come from our
+  // configuration.
   if (host.engine === "openssh") return [{ ...host, jumps: jumps ?? [] }];
   const last = host.jumps.at(-1);
   if (!last) return [host];
@@ -44,20 +44,20 @@ async function chainTo(
   return [...await chainTo(last, way), host];
 }
 
-/** What is given by the chain counts more than what stands in the configuration. */
+/** Applies the jumps of the chain, which override those of the configuration. */
 function straightened(host: SshHost, jumps: readonly JumpSpec[]): SshHost {
   const { proxyCommand: _, ...rest } = host;
   return { ...rest, jumps };
 }
 
-/** The problems that keep the built-in engine from using a chain. */
+/** Returns the problems that keep the built-in engine from using a chain. */
 function blockingProblems(chain: readonly SshHost[]): SshConfigProblem[] {
   return chain.flatMap(({ engine, problems }) =>
     engine === "openssh" ? [] : problems.filter(({ severity }) => severity === "blocking")
   );
 }
 
-/** Fails where a chain needs what the built-in engine does not do, with the line that asks for it. */
+/** Throws when a chain needs an option that the built-in engine does not support; names its line. */
 export function demandUsableChain(chain: readonly SshHost[]): void {
   for (const host of chain) {
     const [problem] = blockingProblems([host]);

@@ -9,7 +9,7 @@ import {
   type Ssh2Protocol,
 } from "../session/ssh2_library.ts";
 
-/** Algorithm names in the order of preference; absent lists are the defaults. */
+/** Algorithm names in order of preference; an absent list means the default. */
 export interface SshAlgorithms {
   readonly kex?: readonly string[] | undefined;
   readonly hostKey?: readonly string[] | undefined;
@@ -17,7 +17,7 @@ export interface SshAlgorithms {
   readonly macs?: readonly string[] | undefined;
 }
 
-/** What ssh2 tells of the messages it has read. The first argument is ssh2's own object. */
+/** The callbacks of ssh2 for the messages that it has read. The first argument is ssh2's own object. */
 export interface SshMessageHandlers {
   DISCONNECT(engine: unknown, reason: number, description: string): void;
   SERVICE_ACCEPT(engine: unknown, name: string): void;
@@ -65,25 +65,26 @@ export interface SshMessageHandlers {
 export interface SshEngineOptions {
   readonly algorithms: SshAlgorithms;
   readonly handlers: SshMessageHandlers;
-  /** Takes bytes for the server; they must be used or copied at once. */
+  /** Receives bytes for the server; must use or copy them before it returns. */
   readonly onOutput: (bytes: Uint8Array) => void;
-  /** Told once, of what ends the conversation. */
+  /** Called once, with the error that ends the connection. */
   readonly onFailure: (error: Error) => void;
   /**
-   * Asked for each key exchange whether the server's key is right; undefined when `decide` tells it later. That is for
-   * the first one only: in a later one, ssh2 would go on sending under the old keys meanwhile.
+   * Called in each key exchange with the server's key; returns whether to trust it. Returns undefined to call
+   * `decide` later, in the first exchange only: in a later one, ssh2 would keep sending under the old keys
+   * while it waits.
    */
   readonly onHostKey: (
     key: Uint8Array<ArrayBuffer>,
     decide: (isRight: boolean) => void,
   ) => boolean | undefined;
-  /** Told after each key exchange. */
+  /** Called after each key exchange. */
   readonly onKeysExchanged: () => void;
 }
 
 /**
- * The ssh protocol as ssh2 speaks it: key exchange, encryption, framing and the reading of messages. Sign-in,
- * channels and time are ours. This file alone knows ssh2's insides; a test fails when they move.
+ * Wraps ssh2's protocol: key exchange, encryption, framing and message parsing. We implement sign-in,
+ * channels and timeouts. Only this file uses ssh2's internals; a test fails when they change.
  */
 export class SshEngine {
   readonly #protocol: Ssh2Protocol;
@@ -98,7 +99,7 @@ export class SshEngine {
     const streams = {
       cipher: pick(algorithms.ciphers, quickFirst(constants.DEFAULT_CIPHER), constants.SUPPORTED_CIPHER),
       mac: pick(algorithms.macs, constants.DEFAULT_MAC, constants.SUPPORTED_MAC),
-      // Compressing what is mostly TLS costs time and gains nothing.
+      // Most data is TLS, which does not compress.
       compress: ["none"],
       lang: [],
     };
@@ -123,12 +124,15 @@ export class SshEngine {
     watchCiphers(this.#protocol, library.tools);
   }
 
-  /** Loads ssh2 where that was not done before. */
+  /** Creates an engine; loads ssh2 on first use. */
   static async create(options: SshEngineOptions): Promise<SshEngine> {
     return new SshEngine(await loadSsh2(), options);
   }
 
-  /** The kinds of host keys it can check, best first; those of `onRequest` only where a person asks for them. */
+  /**
+   * Returns the host key algorithms that ssh2 can verify, best first; those in `onRequest` only if the user
+   * configures them.
+   */
   static async hostKeyAlgorithms(): Promise<
     { readonly usual: readonly string[]; readonly onRequest: readonly string[] }
   > {
@@ -136,7 +140,7 @@ export class SshEngine {
     return { usual: usualHostKeys(constants), onRequest: weakHostKeys };
   }
 
-  /** Names a list of which nothing is known here. */
+  /** Returns the option whose list contains no algorithm that ssh2 knows. */
   static async unknownAlgorithms(algorithms: SshAlgorithms): Promise<string | undefined> {
     const { constants } = await loadSsh2();
     const lists = [
@@ -147,17 +151,20 @@ export class SshEngine {
     return lists.find(([, wanted, known]) => wanted && !wanted.some((name) => known.includes(name)))?.[0];
   }
 
-  /** What the exchange hash of the first key exchange was: signatures are bound to it. */
+  /** The exchange hash of the first key exchange; signatures are bound to it. */
   get sessionId(): Uint8Array {
     return this.#protocol._kex.sessionID;
   }
 
-  /** Says who we are. */
+  /** Sends our version. */
   start(): void {
     this.#protocol.start();
   }
 
-  /** Takes bytes of the server; throws where they make no sense. Not kept once the first keys are exchanged. */
+  /**
+   * Parses bytes from the server; throws on invalid ones. Does not keep the buffer after the first key
+   * exchange.
+   */
   receive({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): void {
     this.#protocol.parse(Buffer.from(buffer, byteOffset, byteLength), 0, byteLength);
   }
@@ -166,13 +173,15 @@ export class SshEngine {
     this.#protocol.service(name);
   }
 
-  /** Sends a whole message of the sign-in; `method` decides how an ambiguous answer is read (RFC 4252, section 5). */
+  /**
+   * Sends a complete sign-in message; `method` decides how to read an ambiguous answer (RFC 4252, section 5).
+   */
   sendSignIn(method: string, payload: Uint8Array): void {
     this.#protocol._authsQueue.push(method);
     this.#send(payload);
   }
 
-  /** Sends a whole message for which no method of ssh2 fits. */
+  /** Sends a complete message for which ssh2 has no method. */
   #send(payload: Uint8Array): void {
     const { write } = this.#protocol._packetRW;
     const at = write.allocStart;
@@ -192,7 +201,7 @@ export class SshEngine {
     this.#protocol.directTcpip(channel, window, packetSize, ends);
   }
 
-  /** Encrypts at once: `bytes` may be reused after. */
+  /** Encrypts immediately: the caller may reuse `bytes`. */
   sendData(channel: number, { buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): void {
     this.#protocol.channelData(channel, Buffer.from(buffer, byteOffset, byteLength));
   }
@@ -209,7 +218,7 @@ export class SshEngine {
     this.#protocol.channelClose(channel);
   }
 
-  /** A request that every server answers, be it with "unknown". */
+  /** Sends a request that every server answers, even if only as unknown. */
   sendPing(): void {
     this.#protocol.ping();
   }
@@ -222,7 +231,7 @@ export class SshEngine {
     this.#protocol.channelFailure(channel);
   }
 
-  /** Refuses a channel that the server wants to open: we asked for none. */
+  /** Refuses a channel that the server opens: we never ask for one. */
   refuseChannel(channel: number): void {
     this.#protocol.channelOpenFail(channel, administrativelyProhibited, "");
   }
@@ -231,7 +240,7 @@ export class SshEngine {
     this.#protocol.disconnect(byApplication);
   }
 
-  /** Ends all use of it. */
+  /** Releases the ciphers' memory. */
   free(): void {
     const { _cipher, _decipher } = this.#protocol;
     this.#protocol.cleanup();
@@ -240,7 +249,7 @@ export class SshEngine {
   }
 }
 
-/** A cipher that lives as long as its keys is the system's until it is told to finish. */
+/** Finishes a cipher: until then the system keeps its memory. */
 function release(
   cipher: Ssh2Cipher | Ssh2Decipher | ChaChaPolyCipher | ChaChaPolyDecipher | undefined,
 ): void {
@@ -252,16 +261,16 @@ function release(
   try {
     running?.final();
   } catch {
-    // Finished already, or in the middle of a packet that will never be whole: released in any case.
+    // The cipher is finished already, or has an incomplete packet; its memory is released in both cases.
   }
 }
 
-/** Deno's AES runs at half the speed of its ChaCha20; as it happens, OpenSSH prefers the same. */
+/** Deno's AES runs at half the speed of its ChaCha20; OpenSSH also prefers ChaCha20. */
 function quickFirst(ciphers: readonly string[]): string[] {
   return ciphers.toSorted((a, b) => Number(b.startsWith("chacha20")) - Number(a.startsWith("chacha20")));
 }
 
-/** Signs with SHA-1. */
+/** Algorithms that sign with SHA-1. */
 const weakHostKeys: readonly string[] = ["ssh-rsa"];
 
 function usualHostKeys({ DEFAULT_SERVER_HOST_KEY }: AlgorithmConstants): string[] {
@@ -271,7 +280,7 @@ function usualHostKeys({ DEFAULT_SERVER_HOST_KEY }: AlgorithmConstants): string[
 const administrativelyProhibited = 1;
 const byApplication = 11;
 
-/** Puts our chacha20-poly1305 in the place of ssh2's own whenever a key exchange makes one, and releases the old. */
+/** Replaces ssh2's chacha20-poly1305 with ours after each key exchange, and releases the old cipher. */
 function watchCiphers(protocol: Ssh2Protocol, tools: ChaChaTools): void {
   let out = protocol._cipher;
   let into = protocol._decipher;

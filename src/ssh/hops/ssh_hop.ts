@@ -24,7 +24,10 @@ import { isShortage } from "../session/ssh_open_failure.ts";
 import { openFirst, patience } from "./ssh_race.ts";
 import type { SshSession } from "../session/ssh_session.ts";
 
-/** What a hop needs of a session, whoever speaks ssh in it; not everyone knows what was answered. */
+/**
+ * What a hop needs from a session of either engine; only the built-in engine can tell which questions were
+ * answered.
+ */
 export type HopSession = Pick<SshSession, Needed> & Partial<Pick<SshSession, "waiting" | "hasAnsweredSince">>;
 type Needed =
   | ("channels" | "connect" | "check" | "ended" | "isOver" | "reason" | "roundTrip")
@@ -34,17 +37,17 @@ export interface SshHopOptions {
   readonly host: SshHost;
   /** Connects and signs in. */
   readonly connect: (options: DialOptions) => Promise<HopSession>;
-  /** Asks the hosts on the way here whether they are there. */
+  /** Sends a keepalive to the hosts before this one. */
   readonly checkWay?: () => void;
   readonly deps: { readonly clock: Clock; readonly log: Log };
 }
 
-/** What `status` shows of a hop. */
+/** The state of a hop in `status`. */
 export type SshHopStatus = HopStatus;
 
 /**
- * One ssh host: connected when first needed, and again by itself when a session that was in use dies. All who wait
- * share one attempt; a second session is made beside the first when that is silent or full.
+ * One ssh host. It connects on first use, and reconnects when a session in use dies. Concurrent dials share
+ * one connection attempt. When the first session is silent or full, the hop adds a second one.
  */
 export class SshHop implements AsyncDisposable {
   readonly host: SshHost;
@@ -54,13 +57,13 @@ export class SshHop implements AsyncDisposable {
   readonly #tasks: Tasks;
   readonly #deadlines: Deadlines;
   #sessions: HopSession[] = [];
-  /** Sessions that left an open unanswered. */
+  /** Sessions that have not answered a channel open. */
   readonly #silent = new Set<HopSession>();
-  /** How many channels a session had when it refused another for want of room. */
+  /** How many channels a session had when the server refused another for lack of room. */
   readonly #full = new Map<HopSession, number>();
   #attempt: Promise<HopSession> | undefined;
   #isRebuilding = false;
-  /** How many sessions in a row were lost soon after they were made. */
+  /** How many sessions in a row died soon after they were made. */
   #lostSoon = 0;
   #usedAt = -Infinity;
   #connects = 0;
@@ -81,12 +84,15 @@ export class SshHop implements AsyncDisposable {
     this.#tasks = new Tasks(undefined, (error) => deps.log.debug("ssh.task", { reason: describe(error) }));
   }
 
-  /** How many connections go through it now. */
+  /** The number of connections through this hop. */
   get channels(): number {
     return this.#sessions.reduce((sum, session) => sum + session.channels, 0);
   }
 
-  /** Connects from this host to a target; names are resolved there. A session that dies meanwhile is made anew. */
+  /**
+   * Connects from this host to a target; the host resolves names. If the session dies meanwhile, the hop
+   * makes a new one.
+   */
   async dial(target: Target, { signal, onStep }: DialOptions): Promise<Conn> {
     this.#usedAt = this.#deps.clock.now();
     this.#lookAtCalendar();
@@ -115,13 +121,12 @@ export class SshHop implements AsyncDisposable {
     }
   }
 
-  /** Waits until it is connected. */
   async ready(options: DialOptions): Promise<void> {
     this.#usedAt = this.#deps.clock.now();
     if (!this.#usable()) await this.#connected(options);
   }
 
-  /** Asks the server whether it is there, after sleep or when the network changed. */
+  /** Sends a keepalive, after sleep or when the network changed. */
   check(): void {
     for (const session of this.#sessions) session.check();
   }
@@ -145,14 +150,14 @@ export class SshHop implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#tasks.abort(
-      new PosternError("cancelled", `The session with ${sshLabel(this.host)} was closed here`),
+      new PosternError("cancelled", `postern closed the session with ${sshLabel(this.host)}`),
     );
     this.#deadlines[Symbol.dispose]();
     await Promise.all(this.#sessions.map((session) => session[Symbol.asyncDispose]()));
     await this.#tasks[Symbol.asyncDispose]();
   }
 
-  /** The session for the next connection: one that answers and has room. */
+  /** Returns the session for the next connection: one that answers and has room. */
   #usable(): HopSession | undefined {
     const roomy = this.#sessions.filter((session) =>
       !session.isOver && session.channels < (this.#full.get(session) ?? Infinity)
@@ -160,13 +165,16 @@ export class SshHop implements AsyncDisposable {
     return roomy.find((session) => !this.#isDoubtful(session)) ?? roomy[0];
   }
 
-  /** Where there are enough sessions, one that had no room and carries nothing is asked again: no other has more. */
+  /**
+   * At the session limit, retries a full session that has no connections left: no other session has more
+   * room.
+   */
   #empty(): HopSession | undefined {
     if (this.#sessions.length < mostSessions) return undefined;
     return this.#sessions.find(({ isOver, channels }) => !isOver && channels === 0);
   }
 
-  /** Whether a session has left an open or a question unanswered. */
+  /** Whether a session has an unanswered channel open or keepalive. */
   #isDoubtful(session: HopSession): boolean {
     const { waiting = 0, roundTrip = 0 } = session;
     return this.#silent.has(session) || waiting > Math.max(longForAnswer, roundTrip * 3);
@@ -181,7 +189,7 @@ export class SshHop implements AsyncDisposable {
     return await this.#connected({ signal: this.#tasks.signal });
   }
 
-  /** Shares one attempt among all who wait; whoever stops waiting does not stop it. */
+  /** Shares one attempt between all callers; aborting one caller does not abort the attempt. */
   #connected({ signal, onStep }: DialOptions): Promise<HopSession> {
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#tasks.signal.aborted) return Promise.reject(this.#tasks.signal.reason);
@@ -239,8 +247,8 @@ export class SshHop implements AsyncDisposable {
   }
 
   /**
-   * Connects again before anybody asks; a server that does not let us in is not asked twice, and one that ends
-   * sessions soon is asked more and more slowly.
+   * Reconnects before the next dial. Does not retry when the server rejects the sign-in, and waits longer
+   * each time when the server keeps ending sessions early.
    */
   async #rebuild(signal: AbortSignal): Promise<void> {
     if (this.#isRebuilding) return;
@@ -254,7 +262,7 @@ export class SshHop implements AsyncDisposable {
           await this.#connected({ signal });
         } catch (error) {
           signal.throwIfAborted();
-          // Nor is a person who was asked and wants no more.
+          // Do not ask the user again after a canceled prompt.
           if (error instanceof PosternError && lasting.has(error.code)) return;
         }
       }
@@ -263,7 +271,7 @@ export class SshHop implements AsyncDisposable {
     }
   }
 
-  /** A session that was made beside another is given back when neither needs it. */
+  /** Closes an additional session when neither session needs it. */
   async #closeSpares(signal: AbortSignal): Promise<void> {
     while (this.#sessions.length > 1) {
       await pause(this.#deps.clock, spareTime, { signal });
@@ -273,7 +281,7 @@ export class SshHop implements AsyncDisposable {
     }
   }
 
-  /** After a sleep the calendar is ahead of the clock that only counts waking hours: then old sessions are doubtful. */
+  /** After sleep, the wall clock is ahead of the monotonic clock; old sessions may then be dead. */
   #lookAtCalendar(): void {
     const offset = this.#calendarOffset();
     if (Math.abs(offset - this.#calendar) > 5000) this.check();
@@ -293,15 +301,18 @@ export class SshHop implements AsyncDisposable {
   }
 }
 
-/** Failures that are the same a moment later. */
+/** Errors that a retry does not fix. */
 const lasting: ReadonlySet<ErrorCode> = new Set(["auth", "config", "cancelled"]);
 const mostAttempts = 3;
-/** A bit less than what a slow open gives the hosts on the way, so that all that are silent are known together. */
+/**
+ * Slightly less than a slow open grants the hosts before this one, so that all silent hosts are known
+ * together.
+ */
 const longForAnswer = patience / 2 - 50;
 const mostSessions = 8;
-/** A session that served in this time is made anew when it dies. */
+/** Reconnect a dead session if it carried a connection within this time. */
 const inUse = 5 * 60_000;
 const spareTime = 60_000;
-/** Who loses a session that lived as long connects again at once. */
+/** After a session that lived this long, reconnect immediately. */
 const longLife = 30_000;
 const waits = { first: 250, most: 30_000 };

@@ -16,26 +16,26 @@ import type { SshHopStatus } from "./ssh_hop.ts";
 import type { HeldChain, SshStation } from "./ssh_pool.ts";
 
 export interface SshPathDeps {
-  /** The name of the transport whose path it is. */
+  /** The name of the transport with this path. */
   readonly name: string;
   readonly network: Pick<Network, "connect" | "lookup">;
   readonly dialer: Dialer;
-  /** The transport through which the first host is reached; absent is straight. */
+  /** The transport that reaches the first host; absent for a direct connection. */
   readonly via?: string | undefined;
   readonly services: SshServices;
 }
 
-/** The hosts on the path to an ssh host: as the ssh configuration has them now, with the sessions that they share. */
+/** The hosts on the path to an ssh host, from the current ssh configuration, with their shared sessions. */
 export class SshPath implements AsyncDisposable {
   readonly name: string;
   readonly #alias: string;
   readonly #reach: ReachSshHost;
   readonly #via: string | undefined;
   readonly #services: SshServices;
-  /** The chain as it was last read, while that is read, and why it cannot be used. */
+  /** The chain from the last reading, the reading in progress, and the error of an unusable chain. */
   #held: HeldChain | undefined;
   #reading: Promise<HeldChain> | undefined;
-  /** How often it was read: what began to read before the last one is out of date. */
+  /** The number of readings; a reading that began before the last one is outdated. */
   #readings = 0;
   #failure: PosternError | undefined;
   #isDisposed = false;
@@ -48,7 +48,7 @@ export class SshPath implements AsyncDisposable {
     this.#services = services;
   }
 
-  /** Reads anew what is configured for every host on the way; sessions of hosts that are the same are kept. */
+  /** Reads the configuration of every host on the path again; keeps the sessions of unchanged hosts. */
   async prepare(): Promise<readonly TransportNote[]> {
     this.#failure = undefined;
     const reading = this.#reading = this.#hold();
@@ -65,7 +65,7 @@ export class SshPath implements AsyncDisposable {
     }
   }
 
-  /** Asks every server on the way whether it is there. */
+  /** Sends a keepalive to every server on the path. */
   check(): void {
     for (const hop of this.#held?.hops ?? []) hop.check();
   }
@@ -96,18 +96,18 @@ export class SshPath implements AsyncDisposable {
     return Promise.resolve();
   }
 
-  /** The hosts that were read last. */
+  /** The hosts from the last reading. */
   protected get hops(): readonly SshStation[] {
     return this.#held?.hops ?? [];
   }
 
-  /** The last host, from which targets are dialled. */
+  /** Returns the last host, which dials the targets. */
   protected async last({ signal }: DialOptions): Promise<SshStation> {
     signal.throwIfAborted();
     const { hops } = this.#held ?? await unlessAborted(this.#reading ??= this.#hold(), signal);
     const last = hops.at(-1);
     if (last) return last;
-    throw new PosternError("internal", `Cannot use ssh ${this.#alias}: it has no host`);
+    throw new PosternError("internal", `Cannot use ssh ${this.#alias}: the chain is empty`);
   }
 
   async #hold(): Promise<HeldChain> {
@@ -117,7 +117,7 @@ export class SshPath implements AsyncDisposable {
     const isNewest = () => number === this.#readings;
     try {
       const chain = await resolveChain(this.#alias, read);
-      // Whoever waits for this may have what was read after it.
+      // A newer reading has started: its result is fine for this caller too.
       if (!isNewest() && this.#reading) return await this.#reading;
       demandUsableChain(chain);
       if (this.#via !== undefined) demandWayThrough(this.#via, chain[0]);
@@ -126,17 +126,17 @@ export class SshPath implements AsyncDisposable {
       else this.#keep(held);
       return held;
     } catch (error) {
-      // Not what was read is wrong then: a reload ends a reading that is under way.
+      // A reload aborts a reading in progress, so this error says nothing about the configuration.
       if (!isNewest() && this.#reading) return await this.#reading;
       if (!isNewest()) throw error;
-      // What the configuration says stays said until it is read again; anything else may be better next time.
+      // A configuration error stays until the next reading; a retry may fix any other error.
       if (isPosternError(error, "config")) this.#failure = error;
       else this.#reading = undefined;
       throw error;
     }
   }
 
-  /** Lets go of the chain that was held before: of the hosts that are in both, the sessions are kept. */
+  /** Replaces the held chain; hosts in both chains keep their sessions. */
   #keep(held: HeldChain | undefined): void {
     const former = this.#held;
     this.#held = held;
@@ -144,19 +144,19 @@ export class SshPath implements AsyncDisposable {
   }
 }
 
-/** Fails where the first host is reached by a program, which goes its own way. */
+/** Throws when a program makes the connection to the first host: it cannot use another transport. */
 function demandWayThrough(via: string, first: SshHost | undefined): void {
   const { alias, engine, proxyCommand } = first ?? {};
   if (engine !== "openssh" && proxyCommand === undefined) return;
   const whose = engine === "openssh" ? "with engine: openssh it" : "its ProxyCommand";
   throw new PosternError("config", `Cannot use ssh ${alias}: ${whose} cannot go via the transport "${via}"`, {
     hint: engine === "openssh"
-      ? "use the built-in engine for this host, or write the way into the ssh configuration as ProxyJump"
-      : "leave out via, or ProxyCommand",
+      ? "use the built-in engine for this host, or configure the jump host as ProxyJump in the ssh configuration"
+      : "remove via or ProxyCommand",
   });
 }
 
-/** `jump1 > jump2`; the address where it is another name. */
+/** `jump1 > jump2`, with the address when it differs from the name. */
 function wayText(alias: string, hops: readonly SshHopStatus[]): string {
   if (hops.length === 0) return alias;
   return hops.map(({ host, address }) => address.startsWith(`${host}:`) ? host : `${host} at ${address}`)

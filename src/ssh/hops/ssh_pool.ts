@@ -5,28 +5,30 @@ import { SshHop, type SshHopStatus } from "./ssh_hop.ts";
 import type { SshHost } from "../config/ssh_host.ts";
 import type { SshSection } from "../config/ssh_section.ts";
 
-/** How long a hop that nobody refers to is kept, so that a reload finds its session again. */
+/** How long to keep an unused hop, so that a reload can reuse its session. */
 const lingering = 30_000;
 
-/** How long things may take, in milliseconds. */
+/** Timeouts in milliseconds. */
 export type SshTimes = Pick<SshSection, "keepalive" | "deadAfter" | "connectTimeout">;
 
 export interface SshPoolDeps extends Omit<SshHopDeps, keyof SshTimes> {
-  /** Makes the station of a host for which the person's ssh program is to be used. */
+  /** Creates the station of a host that uses the user's ssh program. */
   readonly openSsh: (host: SshHost, times: SshTimes) => SshStation;
 }
 
-/** Where a chain begins. */
+/** The start of a chain. */
 export interface SshChainStart {
-  /** Connects to the first host; chains are apart where it is another function, even if their hosts are the same. */
+  /**
+   * Connects to the first host. Chains with different functions share no hop, even if their hosts are equal.
+   */
   readonly reach: (host: SshHost, options: DialOptions) => Promise<Conn>;
   readonly times: SshTimes;
 }
 
-/** One host of a chain, whoever speaks ssh to it. */
+/** One host of a chain, with either engine. */
 export interface SshStation extends AsyncDisposable {
   readonly host: SshHost;
-  /** How many connections go through it now. */
+  /** The number of connections through this host. */
   readonly channels: number;
   dial(target: Target, options: DialOptions): Promise<Conn>;
   ready(options: DialOptions): Promise<void>;
@@ -34,14 +36,14 @@ export interface SshStation extends AsyncDisposable {
   status(): SshHopStatus;
 }
 
-/** A chain that is held: its hops stay until it is given back. */
+/** A chain in use: its hops stay until `release`. */
 export interface HeldChain {
   readonly hops: readonly SshStation[];
-  /** Gives it back; hops that nobody else holds serve what they carry to the end. */
+  /** Releases the chain; unused hops stay until their last connection ends. */
   release(): void;
 }
 
-/** The ssh hosts of all transports: who passes through the same host in the same way shares its session. */
+/** The ssh hosts of all transports. Chains that reach a host the same way share its session. */
 export class SshPool implements AsyncDisposable {
   readonly #deps: SshPoolDeps;
   readonly #entries = new Map<string, Entry>();
@@ -54,7 +56,7 @@ export class SshPool implements AsyncDisposable {
     this.#deps = deps;
   }
 
-  /** Holds the hops of a chain. */
+  /** Acquires the hops of a chain. */
   hold(chain: readonly SshHost[], { reach, times }: SshChainStart): HeldChain {
     const { keepalive, deadAfter, connectTimeout } = times;
     const deps = { ...this.#deps, keepalive, deadAfter, connectTimeout };
@@ -86,14 +88,14 @@ export class SshPool implements AsyncDisposable {
     };
   }
 
-  /** Every hop that there is. */
+  /** All hops. */
   get hops(): readonly SshStation[] {
     return [...this.#entries.values()].map(({ hop }) => hop);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
-    // The last hops first: their sessions are channels of those before.
+    // Close the last hops first: their sessions are channels of the hops before them.
     for (const entry of [...this.#entries.values()].toReversed()) await this.#close(entry);
     await Promise.all(this.#closing);
   }
@@ -141,9 +143,9 @@ interface Entry {
   timer?: Disposable;
 }
 
-/** What makes two hosts the same; by which name they were asked for, and what was noted of it, does not. */
+/** Identifies a host by what affects its connection, but not by its alias or its problems. */
 function keyOf(host: SshHost): string {
   const { alias: _alias, problems: _problems, jumps: _jumps, ...rest } = host;
-  // The program is told the name alone: it reads the configuration itself.
+  // The program reads the configuration itself, by the alias.
   return JSON.stringify(host.engine === "openssh" ? host : rest);
 }

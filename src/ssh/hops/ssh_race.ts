@@ -7,24 +7,28 @@ export interface SshRaceOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  /** Whether it is known already that the session does not answer. */
+  /** Whether the session is known not to answer. */
   readonly isDoubtful: boolean;
-  /** Told when an answer takes long. */
+  /** Called when an answer takes long. */
   readonly onSlow: () => void;
-  /** Another session, for when the first says nothing. */
+  /** Makes another session, for when the first one is silent. */
   readonly another: () => Promise<HopSession>;
-  /** Told that a session leaves a question unanswered, or that it answers. */
+  /** Called when a session leaves a keepalive unanswered, or answers again. */
   readonly onSilent: (session: HopSession) => void;
   readonly onHeard: (session: HopSession) => void;
 }
 
 /**
- * How long an open may go unanswered before a second session is tried beside the first. A server that meanwhile
- * answers a question has read the open too: then it is the target that takes its time, and nobody signs in again.
+ * Milliseconds before an unanswered channel open is also tried on a second session. If the server answers a
+ * keepalive in that time, it has read the open as well: then the target is slow, and a second sign-in would
+ * not help.
  */
 export const patience = 1000;
 
-/** Opens a connection over a session and, when it stays silent, over another beside it: the first answer counts. */
+/**
+ * Opens a connection over a session and, if the session stays silent, also over a second one; the first
+ * answer wins.
+ */
 export function openFirst(session: HopSession, options: SshRaceOptions): Promise<Conn> {
   return new Race(options).run(session);
 }
@@ -75,7 +79,7 @@ class Race {
       (error) => {
         this.#running--;
         if (this.#isOver) return;
-        // A session that died says nothing about the target: another one may still answer.
+        // A dead session says nothing about the target: another session may still answer.
         if (session.isOver && this.#running > 0) return;
         if (!session.isOver) onHeard(session);
         this.#end();
@@ -85,7 +89,7 @@ class Race {
     );
   }
 
-  /** Finds out who does not answer: the server, one on the way to it, or the target. */
+  /** Finds out what is slow: the server, a host before it, or the target. */
   #ask(session: HopSession, startedAt: number): void {
     const { deadlines, onSlow } = this.#options;
     if (!session.waiting) {
@@ -105,7 +109,7 @@ class Race {
       const second = await another();
       if (!this.#isOver) this.#start(second);
     } catch (error) {
-      // The first may still answer; when it has died meanwhile, this is why there is no other.
+      // The first session may still answer. If it died meanwhile, report why there is no second one.
       if (!this.#isOver && this.#running === 1) {
         this.#end();
         this.#result.reject(error);

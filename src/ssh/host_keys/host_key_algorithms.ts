@@ -1,8 +1,9 @@
 import { keyTypeOf } from "../keys/ssh_keys.ts";
 
 /**
- * The algorithms in the order to offer them: first those whose keys are known, else as they were. A server picks
- * the first that it has, and one whose key is not known would be refused (golang/go 29286).
+ * Returns the algorithms in the order to offer them: first those with known keys, then the others in their
+ * order. A server picks the first one that it supports, and postern would reject a key that is not known
+ * (golang/go 29286).
  */
 export function orderedHostKeyAlgorithms(
   knownTypes: ReadonlySet<string>,

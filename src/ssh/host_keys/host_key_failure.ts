@@ -5,16 +5,16 @@ import { algorithmsOf, formatFingerprint, keyLabel, type SshPublicKey } from "..
 import type { HostKeyVerdict } from "./host_key_verdict.ts";
 import type { KnownHostMatch } from "./known_hosts_files.ts";
 
-/** Whom a failure is about. */
+/** The host of a failure. */
 export interface HostKeyCase {
-  /** How a person writes the host: `ssh ALIAS`. */
+  /** The host as in the command `ssh ALIAS`. */
   readonly alias: string;
-  /** What the files were searched for. */
+  /** The name that was looked up in the files. */
   readonly name: string;
   readonly hostName: string;
   readonly port: number;
   readonly key: SshPublicKey;
-  /** The files that were searched, for the message. */
+  /** The files that were searched. */
   readonly files: readonly string[];
   /** Files that could not be read. */
   readonly failures: readonly PosternError[];
@@ -22,7 +22,7 @@ export interface HostKeyCase {
 
 type Refusal = Exclude<HostKeyVerdict, { kind: "known" }>;
 
-/** Why a server is not trusted: file, line and both fingerprints, and what to do about it. */
+/** Explains why a server is not trusted, with file, line and both fingerprints, and how to fix it. */
 export async function hostKeyFailure(verdict: Refusal, about: HostKeyCase): Promise<PosternError> {
   const shown = await describeKey(about.key);
   const { says, hint } = await wordsFor(verdict, { about, shown });
@@ -30,18 +30,18 @@ export async function hostKeyFailure(verdict: Refusal, about: HostKeyCase): Prom
   return new PosternError("auth", `Cannot trust the host key of ${hostOf(about)}: ${says}`, { hint, cause });
 }
 
-/** The failure for bytes that are no key, or a key that is too weak to show anything. */
+/** The error for bytes that are not a key, or for a key too weak to show. */
 export function unusableHostKey(alias: string, cause: unknown): PosternError {
   return new PosternError("auth", `Cannot trust the host key of ssh host "${alias}"`, {
     cause,
-    hint: "update the ssh server there, or use engine: openssh for this host",
+    hint: "update that ssh server, or use engine: openssh for this host",
   });
 }
 
-/** The server's key is of a known kind, and too weak. */
+/** The error for a server key of a known kind that is too weak. */
 export function shortHostKey(alias: string, problem: string): PosternError {
   return new PosternError("auth", `Cannot trust the host key of ssh host "${alias}": ${problem}`, {
-    hint: "ask for another of its keys: HostKeyAlgorithms",
+    hint: "select another of its keys with HostKeyAlgorithms",
   });
 }
 
@@ -59,23 +59,25 @@ async function wordsFor(
       return await changed(verdict, { about, shown });
     case "revoked":
       return {
-        says: `it shows ${shown}, which ${place(verdict.by)} revokes (${await describeKey(verdict.by.key)})`,
-        hint: "do not sign in there: ask whoever revoked this key",
+        says: `the server shows ${shown}, but ${place(verdict.by)} revokes it (${await describeKey(
+          verdict.by.key,
+        )})`,
+        hint: "do not sign in there; ask the server's owner why the key was revoked",
       };
     case "authority":
       return {
-        says: `it shows ${shown}, and only a certificate of ${await describeKey(verdict.by.key)} (${
-          place(verdict.by)
-        }) would be trusted, which this engine cannot check`,
+        says: `the server shows ${shown}, but known_hosts trusts only a certificate of ${await describeKey(
+          verdict.by.key,
+        )} (${place(verdict.by)}), which the built-in engine cannot verify`,
         hint: "use engine: openssh for this host",
       };
     case "unknown":
       return {
-        says: `it shows ${shown}, which is not known: ${searched(about)}`,
+        says: `the server shows ${shown}, which is not known: ${searched(about)}`,
         hint:
-          `compare that with what its owner says, then sign in once: ssh ${about.alias} true (or add what ${
+          `verify the key with the server's owner, then sign in once: ssh ${about.alias} true (or add the output of ${
             scan(about)
-          } prints to known_hosts)`,
+          } to known_hosts)`,
       };
   }
 }
@@ -86,28 +88,28 @@ async function changed(
 ): Promise<{ says: string; hint: string }> {
   const sameType = by.find(({ key }) => key.type === about.key.type);
   const line = sameType ?? by[0];
-  if (!line) throw new TypeError("a key can only have changed from another one");
+  if (!line) throw new TypeError("a changed key needs an old key");
   const known = `but ${place(line)} has ${await describeKey(line.key)}`;
-  const certified = authority ? `; or use engine: openssh, for the authority of ${place(authority)}` : "";
+  const certified = authority
+    ? `; or use engine: openssh, which supports the certificate authority of ${place(authority)}`
+    : "";
   if (sameType) {
     return {
-      says: `it has changed: it shows ${shown}, ${known}`,
-      hint: `somebody may stand in between; if its owner says that the new key is right, remove line ` +
+      says: `the key has changed: the server shows ${shown}, ${known}`,
+      hint: `this may be an attack; if the server's owner confirms the new key, remove line ` +
         `${line.line} of ${line.file} and sign in once: ssh ${about.alias} true${certified}`,
     };
   }
   return {
-    says: `it shows ${shown}, which is not known, ${known}`,
+    says: `the server shows ${shown}, which is not known, ${known}`,
     hint:
-      `if its owner says that this key is right too, add what ${
-        scan(about)
-      } prints to ${line.file}; or let ` +
+      `if the server's owner confirms this key, add the output of ${scan(about)} to ${line.file}; or make ` +
       `HostKeyAlgorithms allow ${algorithmsOf(line.key.type)[0]}${certified}`,
   };
 }
 
 function searched({ name, files, failures }: HostKeyCase): string {
-  if (failures.length > 0) return `no file that can be read has a key for "${name}"`;
+  if (failures.length > 0) return `no readable file has a key for "${name}"`;
   return files.length > 0 ? `no key for "${name}" in ${files.join(", ")}` : "there is no known_hosts file";
 }
 

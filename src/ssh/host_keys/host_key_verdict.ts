@@ -1,29 +1,32 @@
 import { isSameKey, type SshPublicKey } from "../keys/ssh_keys.ts";
 import type { KnownHostMatch } from "./known_hosts_files.ts";
 
-/** What the known hosts files say about the key that a server shows. */
+/** What the known_hosts files say about the key of a server. */
 export type HostKeyVerdict =
   | { readonly kind: "known"; readonly by: KnownHostMatch }
   | { readonly kind: "revoked"; readonly by: KnownHostMatch }
-  /** Other keys are known, and not this one. */
+  /** Other keys are known, but not this one. */
   | {
     readonly kind: "changed";
     readonly by: readonly KnownHostMatch[];
-    /** A certificate could still show that it is the right server. */
+    /** Set when a certificate could prove the server's identity. */
     readonly authority?: KnownHostMatch | undefined;
   }
-  /** Only a certificate could show that it is the right server. */
+  /** Only a certificate could prove the server's identity. */
   | { readonly kind: "authority"; readonly by: KnownHostMatch }
   | { readonly kind: "unknown" };
 
 export interface KnownLines {
-  /** The lines about the name with its port, or about the alias. */
+  /** The lines for the name with its port, or for the alias. */
   readonly own: readonly KnownHostMatch[];
-  /** The lines about the name alone, where the port is not 22: they count when the port has none, as in ssh. */
+  /**
+   * The lines for the name without its port, which is not 22. As in ssh, they count when no line has the
+   * port.
+   */
   readonly portless: readonly KnownHostMatch[];
 }
 
-/** Judges a key as ssh does; a revocation counts wherever it stands. */
+/** Judges a key as ssh does; a revocation applies in every file and line. */
 export function verdictOn(key: SshPublicKey, { own, portless }: KnownLines): HostKeyVerdict {
   const all = [...own, ...portless];
   const same = (lines: readonly KnownHostMatch[], kind: KnownHostMatch["kind"]) =>
@@ -40,7 +43,7 @@ export function verdictOn(key: SshPublicKey, { own, portless }: KnownLines): Hos
   return authority ? { kind: "authority", by: authority } : { kind: "unknown" };
 }
 
-/** The types of key that would be accepted: those to ask the server for. */
+/** The key types that would be accepted, to request from the server. */
 export function trustedTypes({ own, portless }: KnownLines): Set<string> {
   const revoked = [...own, ...portless].filter(({ kind }) => kind === "revoked");
   const typesOf = (lines: readonly KnownHostMatch[]) =>

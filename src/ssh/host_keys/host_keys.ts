@@ -18,7 +18,7 @@ import { rsaSizeProblem } from "../keys/rsa_size.ts";
 import { recordHostKey } from "./record_host_key.ts";
 import type { SshConfigProblem, SshHost } from "../config/ssh_host.ts";
 
-/** What of a host's configuration decides whom to trust. */
+/** The options of a host that affect which keys to trust. */
 export type HostKeySettings = Pick<
   SshHost,
   | "alias"
@@ -33,11 +33,11 @@ export type HostKeySettings = Pick<
   | "requiredRsaSize"
 >;
 
-/** Whether to go on with a server, and why. */
+/** Whether to trust a server, and why. */
 export type HostKeyDecision =
   | {
     readonly isAccepted: true;
-    /** `FILE:LINE`, or that it is new. */
+    /** `FILE:LINE`, or a note that the key is new. */
     readonly because: string;
     /** `ED25519 SHA256:…`. */
     readonly shown: string;
@@ -50,7 +50,7 @@ export interface HostKeysDeps {
   readonly log: Log;
 }
 
-/** Decides about host keys as OpenSSH does, by the known hosts files as they are at that moment. */
+/** Decides about host keys as OpenSSH does, from the current known_hosts files. */
 export class HostKeys {
   readonly #deps: HostKeysDeps;
   readonly #known: KnownHostsFiles;
@@ -60,7 +60,7 @@ export class HostKeys {
     this.#known = new KnownHostsFiles(deps);
   }
 
-  /** Judges the key a server shows; under accept-new a new one is recorded. Fails with nothing but the signal's reason. */
+  /** Judges a server's key; with accept-new, records a new key. Rejects only with the signal's reason. */
   async decide(
     host: HostKeySettings,
     blob: Uint8Array,
@@ -80,13 +80,16 @@ export class HostKeys {
       : decision;
   }
 
-  /** The same for callers that go on or fail: resolves for a key that is accepted, else fails with the reason. */
+  /** Like `decide`, but rejects with the reason when the key is not trusted. */
   async verify(host: HostKeySettings, blob: Uint8Array, options: { signal: AbortSignal }): Promise<void> {
     const decision = await this.decide(host, blob, options);
     if (!decision.isAccepted) throw decision.error;
   }
 
-  /** The algorithms to offer a host, of those the engine can do: known keys first. What is weak has to be asked for. */
+  /**
+   * Returns the algorithms to offer, of those that the engine supports: known keys first. Weak ones need to
+   * be configured.
+   */
   async algorithms(
     host: HostKeySettings,
     usual: readonly string[],
@@ -97,7 +100,7 @@ export class HostKeys {
     if (offered.length === 0) {
       throw new PosternError(
         "config",
-        `Cannot sign in at ssh host "${host.alias}": none of its HostKeyAlgorithms is one of ${
+        `Cannot sign in to ssh host "${host.alias}": the built-in engine supports none of its HostKeyAlgorithms, only ${
           supported.join(", ")
         }`,
         { hint: "use engine: openssh for this host" },
@@ -106,7 +109,7 @@ export class HostKeys {
     return orderedHostKeyAlgorithms(trustedTypes(await this.#linesOf(host)), offered);
   }
 
-  /** What a person should know of a host's files: broken lines, and files that cannot be read. */
+  /** Returns the problems of a host's files: invalid lines, and unreadable files. */
   async problems(host: HostKeySettings): Promise<SshConfigProblem[]> {
     return [
       ...await this.#known.problems(host.userKnownHostsFiles, "UserKnownHostsFile"),
@@ -114,7 +117,7 @@ export class HostKeys {
     ];
   }
 
-  /** Whether a key of the host is known that may be trusted. */
+  /** Whether a trusted key of the host is known. */
   async isKnown(host: HostKeySettings): Promise<boolean> {
     return trustedTypes(await this.#linesOf(host)).size > 0;
   }
@@ -124,7 +127,10 @@ export class HostKeys {
     this.#known.forgetAll();
   }
 
-  /** Where to record it, for a key that accept-new may take: nothing is known of the host, and every file was read. */
+  /**
+   * Sets `recordIn` for a key that accept-new can record: no key of the host is known, and every file was
+   * readable.
+   */
   async #judge(
     host: HostKeySettings,
     key: SshPublicKey,
@@ -138,7 +144,8 @@ export class HostKeys {
         shown: await describeKey(key),
       };
     }
-    // As ssh, nothing new is taken where nothing could be recorded; and who cannot read what is known cannot tell.
+    // As in ssh: accept no new key if it cannot be recorded. An unreadable file may hold another key of the
+    // host.
     const recordIn = recordOf(host);
     if (verdict.kind === "unknown" && recordIn !== undefined && failures.length === 0) return { recordIn };
     const { alias, hostName, port } = host;
@@ -153,7 +160,7 @@ export class HostKeys {
   ): Promise<HostKeyDecision> {
     const { files, clock, log } = this.#deps;
     const shown = await describeKey(key);
-    if (remembersNothing(path)) return { isAccepted: true, because: "new, and recorded nowhere", shown };
+    if (remembersNothing(path)) return { isAccepted: true, because: "new, not recorded", shown };
     let decision: HostKeyDecision = { isAccepted: true, because: `new in ${path}`, shown };
     try {
       const isRecorded = await recordHostKey({
@@ -178,7 +185,7 @@ export class HostKeys {
       return decision;
     } catch (error) {
       if (signal.aborted) throw error;
-      // As ssh: the person asked to go on with new hosts, and is told every time.
+      // As in ssh: accept-new accepts the key, and postern warns each time that it cannot record it.
       const reason = describe(asPosternError(error));
       log.warn("ssh.host_key_not_recorded", { host: host.alias, file: path, key: shown, reason });
       return decision;
@@ -201,13 +208,13 @@ function filesOf({ userKnownHostsFiles, globalKnownHostsFiles }: HostKeySettings
   return [...userKnownHostsFiles, ...globalKnownHostsFiles];
 }
 
-/** Where new keys go, under accept-new. */
+/** Returns the file for new keys, with accept-new. */
 function recordOf({ strictHostKeyChecking, userKnownHostsFiles }: HostKeySettings): string | undefined {
   const [first] = userKnownHostsFiles;
   return strictHostKeyChecking === "yes" || first === "none" ? undefined : first;
 }
 
-/** An alias stands alone, whatever the port. */
+/** An alias is looked up without the port. */
 function nameOf(host: HostKeySettings): string {
   if (host.hostKeyAlias !== undefined) return lowerCaseName(host.hostKeyAlias);
   return knownHostName(hostNameOf(host), host.port);

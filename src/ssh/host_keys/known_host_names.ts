@@ -3,10 +3,10 @@ import { matchesSshPattern } from "../config/language/ssh_config_pattern.ts";
 import { decodePaddedBase64 } from "../keys/ssh_keys.ts";
 import { encodeBase64 } from "../../core/mod.ts";
 
-/** HMAC-SHA1, which this room has not: the caller brings it. */
+/** HMAC-SHA1; the caller provides it because this room has none. */
 export type HmacSha1 = (key: Uint8Array<ArrayBuffer>, message: Uint8Array<ArrayBuffer>) => Uint8Array;
 
-/** The first field of a line of `known_hosts`: one name that is hidden, or a list of patterns. */
+/** The first field of a `known_hosts` line: one hashed name, or a list of patterns. */
 export type KnownHostNames =
   | { readonly salt: Uint8Array<ArrayBuffer>; readonly text: string }
   | { readonly patterns: readonly KnownHostPattern[] };
@@ -17,12 +17,12 @@ export interface KnownHostPattern {
   readonly isNegated: boolean;
 }
 
-/** Under what a host's key is looked up: its name, with the port unless that is 22. */
+/** The name for looking up a host's key; includes the port unless it is 22. */
 export function knownHostName(host: string, port: number): string {
   return port === usualSshPort ? host : `[${host}]:${port}`;
 }
 
-/** Reads the names of a line, given as `bytesAsText` has them; undefined for a hash that cannot be one. */
+/** Reads the names of a line, decoded with `bytesAsText`; undefined for an invalid hash. */
 export function parseKnownHostNames(text: string): KnownHostNames | undefined {
   if (text.startsWith("|")) {
     const match = /^\|1\|([^|]+)\|([^|]+)$/.exec(text);
@@ -33,11 +33,14 @@ export function parseKnownHostNames(text: string): KnownHostNames | undefined {
     const isNegated = part.startsWith("!");
     return { text: lowerCaseName(isNegated ? part.slice(1) : part), isNegated };
   });
-  // A pattern that overflows ssh's buffer makes it give up on the whole list.
+  // ssh ignores the whole list when a pattern overflows its buffer.
   return { patterns: patterns.some(({ text }) => text.length >= 1023) ? [] : patterns };
 }
 
-/** Whether a line is about this name (`knownHostName` or an alias): any pattern matches, and none that is negated. */
+/**
+ * Whether a line applies to this name (from `knownHostName`, or an alias): a pattern matches, and no negated
+ * one does.
+ */
 export function matchesKnownHost(names: KnownHostNames, name: string, hmacSha1: HmacSha1): boolean {
   const bytes = new TextEncoder().encode(lowerCaseName(name));
   if ("salt" in names) return hashedName(bytes, names.salt, hmacSha1) === names.text;
@@ -51,17 +54,17 @@ export function matchesKnownHost(names: KnownHostNames, name: string, hmacSha1: 
   return isMatched;
 }
 
-/** A name as `HashKnownHosts` writes it, so that who steals the file does not learn where one connects. */
+/** Hashes a name as `HashKnownHosts` does, so that a stolen file does not reveal the hosts. */
 export function hashKnownHost(name: string, salt: Uint8Array<ArrayBuffer>, hmacSha1: HmacSha1): string {
   return hashedName(new TextEncoder().encode(lowerCaseName(name)), salt, hmacSha1);
 }
 
-/** Whether a name written plainly would mean itself and nothing else. */
+/** Whether a plainly written name matches itself only. */
 export function isPlainKnownHost(name: string): boolean {
   return name !== "" && !/^[#@|!]|[\s\p{Cc}*?,]/u.test(name);
 }
 
-/** One character for each byte: ssh compares bytes, and such files are not always UTF-8. */
+/** Decodes each byte to one character: ssh compares bytes, and such files are not always UTF-8. */
 export function bytesAsText(bytes: Uint8Array): string {
   return new TextDecoder("latin1").decode(bytes);
 }
@@ -74,7 +77,7 @@ function hashedName(
   return `|1|${encodeBase64(salt)}|${encodeBase64(hmacSha1(salt, name))}`;
 }
 
-/** Lower case as ssh makes it: ASCII only. */
+/** Lowercases ASCII letters only, as ssh does. */
 export function lowerCaseName(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

@@ -13,27 +13,30 @@ import { formatPublicKey, type SshPublicKey } from "../keys/ssh_keys.ts";
 export interface KnownHostEntry {
   /** Counted from 1. */
   readonly line: number;
-  /** `trusted` has no marker; the two others are `@revoked` and `@cert-authority`. */
+  /** `trusted` for a line without marker; the others stand for `@revoked` and `@cert-authority`. */
   readonly kind: "trusted" | "revoked" | "authority";
   readonly names: KnownHostNames;
-  /** For `parsePublicKey`: reading the keys of a thousand other hosts takes longer than finding the line. */
+  /**
+   * Not parsed yet: parsing the keys of a thousand other hosts takes longer than finding the line. See
+   * `parsePublicKey`.
+   */
   readonly type: string;
   readonly base64: string;
 }
 
-/** A line that is ignored, as ssh does, and why. */
+/** An invalid line, which postern ignores as ssh does. */
 export interface KnownHostsProblem {
   readonly line: number;
   readonly message: string;
 }
 
-/** What a file says. */
+/** The contents of a file. */
 export interface KnownHosts {
   readonly entries: readonly KnownHostEntry[];
   readonly problems: readonly KnownHostsProblem[];
 }
 
-/** Reads a whole file but for its keys; takes any bytes. */
+/** Reads a whole file except for its keys; accepts any bytes. */
 export function parseKnownHosts(bytes: Uint8Array<ArrayBuffer>): KnownHosts {
   const entries: KnownHostEntry[] = [];
   const problems: KnownHostsProblem[] = [];
@@ -50,13 +53,13 @@ export function parseKnownHosts(bytes: Uint8Array<ArrayBuffer>): KnownHosts {
 export interface KnownHostLine {
   readonly name: string;
   readonly key: SshPublicKey;
-  /** Hides the name: 20 random bytes, and what to hash with. */
+  /** Hashes the name with 20 random bytes. */
   readonly hash?: { readonly salt: Uint8Array<ArrayBuffer>; readonly hmacSha1: HmacSha1 };
 }
 
-/** Writes a line that trusts a key for exactly one name, with its newline. */
+/** Formats a line that trusts a key for exactly one name, with its newline. */
 export function formatKnownHost({ name, key, hash }: KnownHostLine): string {
-  if (!hash && !isPlainKnownHost(name)) throw new TypeError("only a hash can say this name");
+  if (!hash && !isPlainKnownHost(name)) throw new TypeError("this name must be hashed");
   const names = hash ? hashKnownHost(name, hash.salt, hash.hmacSha1) : lowerCaseName(name);
   return `${names} ${formatPublicKey(key)}\n`;
 }
@@ -66,9 +69,12 @@ const markers: Readonly<Record<string, KnownHostEntry["kind"]>> = {
   "@cert-authority": "authority",
 };
 
-/** `[MARKER] NAMES TYPE KEY [COMMENT]`; a sentence for a broken line, undefined for an empty one or a comment. */
+/**
+ * Parses `[MARKER] NAMES TYPE KEY [COMMENT]`. Returns an error text for an invalid line, undefined for an
+ * empty line or a comment.
+ */
 function parseLine(text: string): Omit<KnownHostEntry, "line"> | string | undefined {
-  // As in C, a zero byte ends the line; and files that were edited elsewhere have carriage returns.
+  // As in C, a zero byte ends the line. Files edited on Windows have carriage returns.
   const words = (text.split("\0")[0] ?? "").replace(/\r+$/, "").split(/[ \t]+/, 6).filter((word) =>
     word !== ""
   );
@@ -82,9 +88,9 @@ function parseLine(text: string): Omit<KnownHostEntry, "line"> | string | undefi
     words.shift();
   }
   const [hosts = "", type, base64] = words;
-  if (hosts.startsWith("@")) return "it has two markers";
-  if (type === undefined || base64 === undefined) return "it has no key";
+  if (hosts.startsWith("@")) return "the line has two markers";
+  if (type === undefined || base64 === undefined) return "the line has no key";
   const names = parseKnownHostNames(hosts);
-  if (!names) return "its hashed name cannot be read";
+  if (!names) return "the hashed name is invalid";
   return { kind, names, type, base64 };
 }

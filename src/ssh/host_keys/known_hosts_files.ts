@@ -11,7 +11,7 @@ import {
 import { parsePublicKey, type SshPublicKey } from "../keys/ssh_keys.ts";
 import type { SshConfigProblem } from "../config/ssh_host.ts";
 
-/** A line about a host, and where it stands. */
+/** A line for a host, with its file. */
 export interface KnownHostMatch {
   readonly file: string;
   readonly line: number;
@@ -19,22 +19,22 @@ export interface KnownHostMatch {
   readonly key: SshPublicKey;
 }
 
-/** What several files say about a name. */
+/** The lines of several files for a name. */
 export interface KnownHostMatches {
-  /** In the order of the files and of their lines. */
+  /** In the order of files and lines. */
   readonly matches: readonly KnownHostMatch[];
-  /** Files that are there and could not be read; a missing one is like an empty one. */
+  /** The errors of files that exist but cannot be read; a missing file counts as empty. */
   readonly failures: readonly PosternError[];
 }
 
 interface Read {
   readonly stamp: string;
   readonly hosts: KnownHosts;
-  /** Hashes are dear, and the same few names are asked for again and again. */
+  /** A cache, because hashing is slow and the same few names are looked up repeatedly. */
   readonly byName: Map<string, readonly KnownHostMatch[]>;
 }
 
-/** Known hosts files as they are now: read on first use, and again when they were modified. */
+/** The known_hosts files: read on first use, and again after a modification. */
 export class KnownHostsFiles {
   readonly #files: Files;
   readonly #clock: Clock;
@@ -60,14 +60,14 @@ export class KnownHostsFiles {
     return { matches, failures };
   }
 
-  /** The lines that are ignored because they are broken, and the files that cannot be read. */
+  /** Returns the invalid lines and the unreadable files. */
   async problems(paths: readonly string[], option: string): Promise<SshConfigProblem[]> {
     const found: SshConfigProblem[] = [];
     for (const file of paths) {
       try {
         const read = await this.#fresh(file);
         for (const { line, message } of read ? problemsOf(read.hosts) : []) {
-          found.push({ severity: "note", file, line, option, message: `this line is ignored: ${message}` });
+          found.push({ severity: "note", file, line, option, message: `ignored line: ${message}` });
         }
       } catch (error) {
         found.push({ severity: "note", file, line: 0, option, message: asPosternError(error).message });
@@ -76,17 +76,17 @@ export class KnownHostsFiles {
     return found;
   }
 
-  /** Reads a file anew next time, whatever its date says. */
+  /** Reads a file again on next use, even if its modification time is unchanged. */
   forget(path: string): void {
     this.#read.delete(path);
   }
 
-  /** Reads every file anew next time. */
+  /** Reads every file again on next use. */
   forgetAll(): void {
     this.#read.clear();
   }
 
-  /** As ssh, only lines about the name have their keys read, and one that cannot be read says nothing. */
+  /** Parses the keys of matching lines only, and skips invalid keys, as ssh does. */
   async #matchesOf(
     { hosts, byName }: Read,
     { path, name, hmacSha1 }: { path: string; name: string; hmacSha1: HmacSha1 },
@@ -114,7 +114,7 @@ export class KnownHostsFiles {
       this.#read.delete(path);
       return undefined;
     }
-    // A pipe would be waited for without end.
+    // Reading a pipe might never end.
     if (info.kind !== "file") {
       throw new PosternError("config", `Cannot read "${path}": it is not a regular file`, {
         hint: "name a file for UserKnownHostsFile and GlobalKnownHostsFile, or none",
@@ -130,18 +130,18 @@ export class KnownHostsFiles {
   }
 }
 
-/** Whether a path stands for no file: `none`, or what is always empty. */
+/** Whether a path means no file: `none`, or a file that is always empty. */
 export function remembersNothing(path: string): boolean {
   return path === "none" || path === "/dev/null";
 }
 
-/** Some 80,000 lines. */
+/** About 80,000 lines. */
 const mostBytes = 16 * 1024 * 1024;
 
-/** How many hashes are made between two turns of the loop: some 10 ms of work. */
+/** How many hashes to compute before yielding to the event loop: about 10 ms of work. */
 const mostHashes = 500;
 
-/** The key of a line; a sentence where there is none to read. */
+/** Parses the key of a line; returns an error text for an invalid key. */
 function keyOf({ type, base64 }: KnownHostEntry): SshPublicKey | string {
   try {
     return parsePublicKey(type, base64);
@@ -158,7 +158,10 @@ function problemsOf({ entries, problems }: KnownHosts): readonly KnownHostsProbl
   return [...problems, ...unreadable].sort((one, other) => one.line - other.line);
 }
 
-/** Node's, because it answers at once: WebCrypto takes a turn of the loop for each of thousands of lines. */
+/**
+ * Loads node's HMAC, which is synchronous: WebCrypto would yield to the event loop for each of thousands of
+ * lines.
+ */
 export async function loadHmacSha1(): Promise<HmacSha1> {
   const { createHmac } = await import("node:crypto");
   return (key, message) => createHmac("sha1", key).update(message).digest();

@@ -10,15 +10,18 @@ export interface RecordHostKeyOptions {
   readonly path: string;
   readonly name: string;
   readonly key: SshPublicKey;
-  /** HashKnownHosts. */
+  /** The value of HashKnownHosts. */
   readonly hashes: boolean;
   readonly files: Files;
   readonly clock: Clock;
-  /** Asked under the lock: another session may have recorded a key of this host meanwhile. */
+  /** Called under the lock: another session may have recorded a key of this host meanwhile. */
   readonly isStillNew: () => Promise<boolean>;
 }
 
-/** Adds a line to a known hosts file, unless the host is in it by now (false): one write, under a lock. */
+/**
+ * Appends a line to a known_hosts file with one write, under a lock; returns false if the host is already in
+ * the file.
+ */
 export async function recordHostKey(
   options: RecordHostKeyOptions,
   { signal }: { signal: AbortSignal },
@@ -28,7 +31,7 @@ export async function recordHostKey(
   using _lock = await locked(options, { signal });
   if (!await isStillNew()) return false;
   const line = await lineFor(options);
-  // An editor may have left the last line without its end.
+  // An editor may have left the last line without a newline.
   const needsEnd = await endsInside(path, files);
   using file = await files.append(path);
   await file.write(needsEnd ? `\n${line}` : line);
@@ -36,20 +39,20 @@ export async function recordHostKey(
 }
 
 async function lineFor({ name, key, hashes }: RecordHostKeyOptions): Promise<string> {
-  // An alias such as "*" would trust the key for every host there is; hashed, it means itself.
+  // A plain alias such as "*" would trust the key for every host; a hashed one matches itself only.
   if (!hashes && isPlainKnownHost(name)) return formatKnownHost({ name, key });
   const salt = crypto.getRandomValues(new Uint8Array(20));
   return formatKnownHost({ name, key, hash: { salt, hmacSha1: await loadHmacSha1() } });
 }
 
-/** One that exists stays as it is, whoever may look into it. */
+/** Creates the directory; keeps the mode of an existing one. */
 async function makeDirectory(path: string, files: Files): Promise<void> {
   const cut = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));
   const directory = path.slice(0, cut);
   if (cut > 0 && !await files.info(directory)) await files.privateDirectory(directory);
 }
 
-/** The lock of the file itself, which this also makes, for us alone: nothing else is left lying around. */
+/** Locks the file itself, and creates it with private permissions; no separate lock file stays behind. */
 async function locked(
   { path, files, clock }: RecordHostKeyOptions,
   { signal }: { signal: AbortSignal },
@@ -59,7 +62,7 @@ async function locked(
     const lock = await files.lock(path, { isTheirs: true });
     if (lock) return lock;
     if (clock.now() >= end) {
-      throw new PosternError("timeout", `Cannot lock "${path}": another program has held it for 2 s`);
+      throw new PosternError("timeout", `Cannot lock "${path}": another program has held the lock for 2 s`);
     }
     await pause(clock, 50, { signal });
   }

@@ -1,10 +1,10 @@
 import { blobType, keyOfCertificate, plainType } from "./ssh_certificate.ts";
 import { SshReader } from "../session/ssh_writer.ts";
 
-/** What OpenSSH asks for where RequiredRSASize is not given. */
+/** OpenSSH's default for RequiredRSASize. */
 const usualSize = 1024;
 
-/** What is wrong with an RSA key, or a certificate about one, with fewer bits than the configuration asks for. */
+/** Returns the problem of an RSA key, or of a certificate for one, that is shorter than RequiredRSASize. */
 export function rsaSizeProblem(
   blob: Uint8Array<ArrayBuffer>,
   { requiredRsaSize = usualSize }: { readonly requiredRsaSize?: number },
@@ -12,10 +12,10 @@ export function rsaSizeProblem(
   const bits = rsaBits(blob);
   return bits === undefined || bits >= requiredRsaSize
     ? undefined
-    : `it has ${bits} bits, fewer than ${requiredRsaSize}, which RequiredRSASize asks for`;
+    : `the key has ${bits} bits, but RequiredRSASize is ${requiredRsaSize}`;
 }
 
-/** The length of an RSA modulus; undefined for keys of other kinds. */
+/** The length in bits of an RSA modulus; undefined for keys of other kinds. */
 export function rsaBits(blob: Uint8Array<ArrayBuffer>): number | undefined {
   const type = blobType(blob) ?? "";
   if (plainType(type) !== "ssh-rsa") return undefined;

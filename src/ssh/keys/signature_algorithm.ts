@@ -1,20 +1,20 @@
 import { wildcardPattern } from "../../core/mod.ts";
 import { isCertificateType, plainType } from "./ssh_certificate.ts";
 
-/** What both sides say of the algorithms that sign-ins are signed with. */
+/** The signature algorithms that each side accepts. */
 export interface SignatureRules {
-  /** PubkeyAcceptedAlgorithms, where it is given. */
+  /** PubkeyAcceptedAlgorithms, if set. */
   readonly accepted: readonly string[] | undefined;
-  /** What the server says that it takes (RFC 8308, section 3.1), where it says so. */
+  /** The algorithms that the server announces (RFC 8308, section 3.1), if it does. */
   readonly server: readonly string[] | undefined;
 }
 
-/** The algorithm to offer a key or certificate with; undefined where the two sides have none in common. */
+/** Returns the algorithm for a key or certificate; undefined when the two sides have none in common. */
 export function signatureAlgorithm(type: string, { accepted, server }: SignatureRules): string | undefined {
   const plain = plainType(type);
   const suffix = isCertificateType(type) ? type.slice(plain.length) : "";
   const known = plain === "ssh-rsa" ? rsaAlgorithms : [plain];
-  // SHA-1 only where a person asks for it by name.
+  // SHA-1 only if the user configures it by name.
   const usable = accepted === undefined
     ? known.filter((name) => name !== "ssh-rsa")
     : accepted.flatMap((wanted) => known.filter((name) => matches(wanted, `${name}${suffix}`)));
@@ -22,7 +22,7 @@ export function signatureAlgorithm(type: string, { accepted, server }: Signature
   return found === undefined ? undefined : `${found}${suffix}`;
 }
 
-/** RFC 8332: a server that does not say what it takes may know nothing but SHA-1; OpenSSH then tries only that. */
+/** RFC 8332: a server that announces no algorithms may support only SHA-1; OpenSSH then tries only SHA-1. */
 function ofRsa(usable: readonly string[], server: readonly string[] | undefined): string | undefined {
   if (server) return usable.find((name) => server.includes(name));
   return usable.includes("ssh-rsa") ? "ssh-rsa" : usable[0];
@@ -30,7 +30,7 @@ function ofRsa(usable: readonly string[], server: readonly string[] | undefined)
 
 const rsaAlgorithms = ["rsa-sha2-512", "rsa-sha2-256", "ssh-rsa"];
 
-/** Names of algorithms, with `*` and `?` as ssh's lists have them. */
+/** Matches algorithm names against `*` and `?`, as in ssh's lists. */
 function matches(pattern: string, name: string): boolean {
   if (!/[*?]/.test(pattern)) return pattern === name;
   return wildcardPattern(pattern).test(name);

@@ -15,8 +15,8 @@ export interface AgentKey {
 }
 
 /**
- * Speaks with an ssh agent (draft-miller-ssh-agent). Each question opens the socket anew: an agent that was
- * restarted, or that has got another key since, is seen as it is now.
+ * A client of an ssh agent (draft-miller-ssh-agent). It opens the socket for each request, so that a
+ * restarted agent or a new key is seen immediately.
  */
 export class SshAgent {
   readonly path: string;
@@ -27,29 +27,28 @@ export class SshAgent {
     this.#deps = deps;
   }
 
-  /** The keys in the agent's order; an agent that hangs is given up after two seconds. */
+  /** Returns the keys in the agent's order; rejects when the agent does not answer within two seconds. */
   async keys({ signal }: { readonly signal: AbortSignal }): Promise<AgentKey[]> {
     const { clock } = this.#deps;
-    const error = () =>
-      new PosternError("timeout", `Cannot ask the ssh agent at ${this.path}: it does not answer`);
+    const error = () => new PosternError("timeout", `Cannot ask the ssh agent at ${this.path}: no answer`);
     const answer = await within(
       { clock, ms: listingTime, signal, error },
       (signal) => this.#ask(Uint8Array.of(requestIdentities), signal),
     );
     const reader = new SshReader(answer);
     const count = reader.byte() === identitiesAnswer ? reader.u32() : undefined;
-    if (count === undefined) throw this.#nonsense("it does not list its keys");
+    if (count === undefined) throw this.#nonsense("the agent does not list its keys");
     const keys: AgentKey[] = [];
     for (let at = 0; at < count; at++) {
       const blob = reader.string();
       const comment = reader.text();
-      if (!blob || comment === undefined) throw this.#nonsense("its list of keys is cut short");
+      if (!blob || comment === undefined) throw this.#nonsense("the agent's list of keys is truncated");
       keys.push({ blob, comment });
     }
     return keys;
   }
 
-  /** Has a key sign; a person may have to confirm it, so that only the signal limits the time. */
+  /** Signs with a key. The agent may ask the user to confirm, so only the signal limits the time. */
   async sign(
     blob: Uint8Array,
     data: Uint8Array,
@@ -61,9 +60,9 @@ export class SshAgent {
     if (!signature) {
       throw new PosternError(
         "auth",
-        `Cannot use a key of the ssh agent at ${this.path}: it refused to sign`,
+        `Cannot use a key of the ssh agent at ${this.path}: the agent refused to sign`,
         {
-          hint: "it may be locked (ssh-add -X), or nobody has confirmed the use of the key (ssh-add -c)",
+          hint: "unlock the agent (ssh-add -X), or confirm the use of the key (ssh-add -c)",
         },
       );
     }
@@ -75,7 +74,7 @@ export class SshAgent {
     using _drop = whenAborted(signal, () => conn.abort(signal.reason));
     await conn.write(new SshWriter().string(message).bytes());
     const answer = await new Messages(conn, { limit: mostBytes }).read(decodeMessage);
-    if (!answer) throw this.#nonsense("it closed the connection");
+    if (!answer) throw this.#nonsense("the agent closed the connection");
     return answer;
   }
 
@@ -86,7 +85,7 @@ export class SshAgent {
       if (signal.aborted) throw signal.reason;
       throw withContext(`Cannot reach the ssh agent at ${this.path}`, error, {
         code: "auth",
-        hint: "start it again, or name another one: IdentityAgent, SSH_AUTH_SOCK",
+        hint: "restart the agent, or select another one with IdentityAgent or SSH_AUTH_SOCK",
       });
     }
   }
@@ -97,7 +96,7 @@ export class SshAgent {
 }
 
 const listingTime = 2000;
-/** OpenSSH's own limit. */
+/** OpenSSH's limit. */
 const mostBytes = 256 * 1024;
 const requestIdentities = 11;
 const identitiesAnswer = 12;
@@ -112,7 +111,9 @@ function flags(algorithm: string): number {
 const decodeMessage: Decode<Uint8Array<ArrayBuffer>> = (bytes) => {
   if (bytes.length < 4) return undefined;
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0);
-  if (length > mostBytes) throw new PosternError("protocol", "Cannot read a message: it is too long");
+  if (length > mostBytes) {
+    throw new PosternError("protocol", "Cannot read a message of the ssh agent: too long");
+  }
   if (bytes.length < 4 + length) return undefined;
   return { value: bytes.slice(4, 4 + length), used: 4 + length };
 };

@@ -3,27 +3,27 @@ import { SshReader, SshWriter } from "../session/ssh_writer.ts";
 
 const suffix = "-cert-v01@openssh.com";
 
-/** The type that a public key or certificate begins with. */
+/** The type at the start of a public key or certificate. */
 export function blobType(blob: Uint8Array<ArrayBuffer>): string | undefined {
   return new SshReader(blob).text();
 }
 
-/** Whether a type is that of a certificate. */
+/** Whether a type is a certificate's. */
 export function isCertificateType(type: string): boolean {
   return type.endsWith(suffix);
 }
 
-/** The type of the key that a certificate is about. */
+/** The type of a certificate's key; other types stay as they are. */
 export function plainType(type: string): string {
   return isCertificateType(type) ? type.slice(0, -suffix.length) : type;
 }
 
-/** The public key inside a certificate (PROTOCOL.certkeys); undefined for kinds that are not known. */
+/** The public key inside a certificate (PROTOCOL.certkeys); undefined for unknown kinds. */
 export function keyOfCertificate(blob: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | undefined {
   const reader = new SshReader(blob);
   const type = reader.text();
   const fields = type === undefined ? undefined : fieldsOf[plainType(type)];
-  // The nonce comes first.
+  // A nonce precedes the key.
   if (type === undefined || !isCertificateType(type) || fields === undefined || !reader.string()) {
     return undefined;
   }

@@ -8,34 +8,34 @@ import type { SshHost } from "../config/ssh_host.ts";
 import type { UnlockedKeys } from "./unlocked_keys.ts";
 import { inspectPrivateKey, openPrivateKey, type PrivateKey } from "./ssh_private_key.ts";
 
-/** One key to sign in with. */
+/** A key for signing in. */
 export interface Identity {
-  /** Where it comes from, for a person. */
+  /** The key's origin, for messages. */
   readonly label: string;
-  /** The public key or certificate; absent where only the passphrase would tell. */
+  /** The public key or certificate; absent when only the passphrase reveals it. */
   readonly blob?: Uint8Array<ArrayBuffer> | undefined;
-  /** There for a file whose passphrase has to be known before it signs. */
+  /** Set for a file that needs its passphrase before it can sign. */
   readonly lock?: Lock;
-  /** Signs; gives ssh's form. `algorithm` is the plain one, also for a certificate. */
+  /** Signs, in ssh's format. `algorithm` is the one of the plain key, also for a certificate. */
   sign(
     data: Uint8Array,
     options: { algorithm: string; signal: AbortSignal },
   ): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** What keeps a key from being used. */
+/** An encrypted key. */
 export interface Lock {
   readonly path: string;
-  /** The key without its lock, where somebody has opened it meanwhile. */
+  /** The opened key, if it was opened meanwhile. */
   opened(): Identity | undefined;
-  /** The key without its lock; a wrong passphrase is `auth`. */
+  /** Opens the key; rejects with `auth` for a wrong passphrase. */
   open(passphrase: string): Promise<Identity>;
 }
 
-/** The keys of a host in the order in which they are offered, and what was wrong on the way. */
+/** The keys of a host in the order to offer them, and the problems found. */
 export interface Identities {
   readonly all: readonly Identity[];
-  /** Sentences about an agent or files that could not be used. */
+  /** Messages about an agent or files that could not be used. */
   readonly notes: readonly string[];
 }
 
@@ -43,13 +43,14 @@ export interface IdentitiesDeps {
   readonly network: Pick<Network, "connect">;
   readonly clock: Clock;
   readonly files: Pick<Files, "readTextIfThere">;
-  /** Absent where each sign-in asks for passphrases anew. */
+  /** Absent when each sign-in asks for passphrases again. */
   readonly unlocked?: UnlockedKeys;
 }
 
 /**
- * Collects keys as OpenSSH orders them: those of the agent that the configuration names, the agent's others (unless
- * IdentitiesOnly), then files that no agent holds. A server counts each offer, so the likely ones come first.
+ * Collects keys in OpenSSH's order: agent keys that the configuration names, other agent keys (unless
+ * IdentitiesOnly), then files whose key is in no agent. Likely keys come first because a server limits the
+ * offers.
  */
 export async function collectIdentities(
   host: SshHost,
@@ -103,11 +104,11 @@ async function fileIdentities(
     const text = await readKey(path, files, note);
     const publicText = await readKey(`${path}.pub`, files, note);
     const inspected = text === undefined ? undefined : inspectPrivateKey(text);
-    // IdentityFile may name a public key: then it only chooses among those of the agent.
+    // If IdentityFile names a public key, it only selects that key in the agent.
     const publicBlob = readPublicLine(publicText ?? "") ?? readPublicLine(text ?? "");
     if (!inspected || text === undefined) {
       if (text !== undefined && !readPublicLine(text)) {
-        note(new Error(`${path} holds no key that is known here`));
+        note(new Error(`${path} holds no key of a known kind`));
       }
       return publicBlob && { label: path, blob: publicBlob, sign: () => cannotSign(path) };
     }
@@ -129,7 +130,7 @@ async function fileIdentities(
         const problem = rsaSizeProblem(key.blob, host);
         if (problem !== undefined) {
           throw new PosternError("auth", `Cannot use ${path}: ${problem}`, {
-            hint: "make a longer key, or an ed25519 one: ssh-keygen -t ed25519",
+            hint: "create a longer key, or an ed25519 key: ssh-keygen -t ed25519",
           });
         }
         unlocked?.keep(text, key);
@@ -146,7 +147,7 @@ function withoutLock({ blob, sign }: PrivateKey, path: string): Identity {
 }
 
 function cannotSign(path: string): Promise<never> {
-  return Promise.reject(new Error(`${path} is not open, and no agent holds it`));
+  return Promise.reject(new Error(`${path} is locked, and no agent holds it`));
 }
 
 async function readKey(
@@ -174,7 +175,7 @@ async function readCertificates(
     .filter((blob) => blob !== undefined);
 }
 
-/** The certificates about a key, each as an identity that the key signs for. */
+/** Returns the certificates of a key as identities that sign with the key. */
 function certified(key: Identity, certificates: readonly Uint8Array<ArrayBuffer>[]): Identity[] {
   return certificates.filter((certificate) => {
     const inside = keyOfCertificate(certificate);

@@ -2,26 +2,26 @@ import { decodeBase64, encodeBase64, isSameBytes, plainText } from "../../core/m
 import { PosternError } from "../../words/mod.ts";
 import { type Cursor, decoder } from "../../wire/mod.ts";
 
-/** A public key as the protocol carries it (RFC 4253, section 6.6), its numbers without needless zeros. */
+/** A public key in ssh's format (RFC 4253, section 6.6), its numbers without unneeded zeros. */
 export interface SshPublicKey {
-  /** `ssh-ed25519`, `ssh-rsa`, `ecdsa-sha2-nistp256` and the like. */
+  /** For example `ssh-ed25519`, `ssh-rsa` or `ecdsa-sha2-nistp256`. */
   readonly type: string;
-  /** Equal keys have equal bytes, however they were written. */
+  /** Equal keys have equal bytes, regardless of their spelling. */
   readonly blob: Uint8Array<ArrayBuffer>;
 }
 
-/** Gives a field in its only form, or throws. */
+/** Returns a field in its canonical form; throws for an invalid one. */
 type Field = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>;
 
 interface KeyKind {
-  /** What OpenSSH calls it in its messages. */
+  /** OpenSSH's name for it in messages. */
   readonly label: string;
   readonly fields: readonly Field[];
-  /** The signature algorithms of RFC 8332 where the key's own name is not the one to ask for. */
+  /** The signature algorithms (RFC 8332), if they differ from the key's type. */
   readonly algorithms?: readonly string[];
 }
 
-/** Certificates are not among them: a host that has only these is for the other engine. */
+/** Excludes certificates: a host that has only certificates needs the openssh engine. */
 const kinds: ReadonlyMap<string, KeyKind> = new Map<string, KeyKind>([
   ["ssh-ed25519", { label: "ED25519", fields: [exactly(32)] }],
   ["ecdsa-sha2-nistp256", { label: "ECDSA", fields: [word("nistp256"), point(32)] }],
@@ -40,54 +40,56 @@ const kinds: ReadonlyMap<string, KeyKind> = new Map<string, KeyKind>([
   }],
 ]);
 
-/** Reads the bytes of one public key; throws `protocol` for what is not one, or for more than one. */
+/** Reads exactly one public key; throws `protocol` for anything else. */
 export function decodePublicKey(bytes: Uint8Array<ArrayBuffer>): SshPublicKey {
   const decoded = decodeKey(bytes);
-  if (!decoded) throw unreadable("it ends too early");
-  if (decoded.used !== bytes.length) throw unreadable("more bytes follow it");
+  if (!decoded) throw unreadable("the key is truncated");
+  if (decoded.used !== bytes.length) throw unreadable("unexpected bytes after the key");
   return decoded.value;
 }
 
-/** Reads a key as files have it, `TYPE BASE64`; `rsa-sha2-256` and `-512` stand there for `ssh-rsa` too. */
+/** Reads a key in the format of files, `TYPE BASE64`; accepts `rsa-sha2-256` and `-512` for `ssh-rsa` too. */
 export function parsePublicKey(type: string, base64: string): SshPublicKey {
   const bytes = decodePaddedBase64(base64);
-  if (!bytes) throw unreadable("it is not base64");
+  if (!bytes) throw unreadable("the key is not base64");
   const key = decodePublicKey(bytes);
-  if (keyTypeOf(type) !== key.type) throw unreadable(`its type is ${key.type}, the line says ${shown(type)}`);
+  if (keyTypeOf(type) !== key.type) {
+    throw unreadable(`the key's type is ${key.type}, but the line says ${shown(type)}`);
+  }
   return key;
 }
 
-/** Writes a key as files have it. */
+/** Formats a key for a file. */
 export function formatPublicKey({ type, blob }: SshPublicKey): string {
   return `${type} ${encodeBase64(blob)}`;
 }
 
-/** Whether two keys are the same one. */
+/** Whether two keys are equal. */
 export function isSameKey(one: SshPublicKey, other: SshPublicKey): boolean {
   return isSameBytes(one.blob, other.blob);
 }
 
-/** `SHA256:…` as ssh shows it, of the SHA-256 of a key's blob. */
+/** Formats the SHA-256 of a key's blob as ssh does: `SHA256:…`. */
 export function formatFingerprint(sha256: Uint8Array): string {
   return `SHA256:${encodeBase64(sha256).replace(/=+$/, "")}`;
 }
 
-/** `ED25519`, `RSA` and so on: what ssh calls a type in front of people. */
+/** ssh's short name for a type in messages: `ED25519`, `RSA` and so on. */
 export function keyLabel(type: string): string {
   return kinds.get(type)?.label ?? type;
 }
 
-/** The host key algorithms that a type of key can sign with, best first. */
+/** The host key algorithms of a key type, best first. */
 export function algorithmsOf(type: string): readonly string[] {
   return kinds.get(type)?.algorithms ?? [type];
 }
 
-/** The type of key that a host key algorithm signs with; undefined for certificates and what is not known. */
+/** The key type of a host key algorithm; undefined for certificates and unknown algorithms. */
 export function keyTypeOf(algorithm: string): string | undefined {
   return [...kinds.keys()].find((type) => algorithmsOf(type).includes(algorithm));
 }
 
-/** Reads padded base64 and nothing else; undefined where it is not. */
+/** Decodes padded base64 strictly; undefined for anything else. */
 export function decodePaddedBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
   return decodeBase64(text);
@@ -97,7 +99,7 @@ const decodeKey = decoder<SshPublicKey>((cursor) => {
   const name = field(cursor);
   const type = new TextDecoder().decode(name);
   const kind = kinds.get(type);
-  if (!kind) throw unreadable(`keys of type ${shown(type)} are not known here`);
+  if (!kind) throw unreadable(`unknown key type ${shown(type)}`);
   const fields = [name, ...kind.fields.map((read) => read(field(cursor)))];
   return { type, blob: joined(fields) };
 });
@@ -108,7 +110,7 @@ function field(cursor: Cursor): Uint8Array<ArrayBuffer> {
   return cursor.take(length);
 }
 
-/** Room for the largest modulus that OpenSSH takes, 16384 bits, and its sign. */
+/** Room for OpenSSH's largest modulus, 16384 bits, and its sign. */
 const mostField = 2049;
 
 function joined(fields: readonly Uint8Array<ArrayBuffer>[]): Uint8Array<ArrayBuffer> {
@@ -141,7 +143,7 @@ function word(expected: string): Field {
   };
 }
 
-/** RFC 5656, section 3.1; OpenSSH takes the uncompressed form only, and so there is one form. */
+/** RFC 5656, section 3.1; OpenSSH accepts the uncompressed form only, so each point has one form. */
 function point(size: number): Field {
   return (bytes) => {
     if (bytes.length === 1 + 2 * size && bytes[0] === 4) return bytes;
@@ -149,7 +151,7 @@ function point(size: number): Field {
   };
 }
 
-/** An mpint of RFC 4251, section 5. A key must not get past a revocation by being written with more zeros. */
+/** An mpint (RFC 4251, section 5). More leading zeros must not hide a key from a revocation. */
 function number(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   if ((bytes[0] ?? 0) & 0x80) throw unreadable("a number is negative");
   let start = 0;
@@ -157,7 +159,7 @@ function number(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return bytes.subarray(start);
 }
 
-/** OpenSSH refuses RSA keys of fewer than 1024 bits everywhere. */
+/** OpenSSH always rejects RSA keys of fewer than 1024 bits. */
 function modulus(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const value = number(bytes);
   const first = value[0] === 0 ? 1 : 0;

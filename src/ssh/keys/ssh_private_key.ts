@@ -8,18 +8,18 @@ import { SshReader, SshWriter } from "../session/ssh_writer.ts";
 /** A private key that can sign. */
 export interface PrivateKey {
   readonly blob: Uint8Array<ArrayBuffer>;
-  /** A signature as ssh writes it: the algorithm's name and the bytes. */
+  /** Signs, in ssh's format: the algorithm's name and the bytes. */
   sign(data: Uint8Array, algorithm: string): Uint8Array<ArrayBuffer>;
 }
 
-/** What is known of a private key file without a passphrase. */
+/** What a private key file reveals without its passphrase. */
 export interface PrivateKeyText {
   readonly isEncrypted: boolean;
-  /** The public part, where it is readable without a passphrase. */
+  /** The public part, if it is readable without a passphrase. */
   readonly blob?: Uint8Array<ArrayBuffer>;
 }
 
-/** Looks at a private key file without opening it; undefined when it is none. */
+/** Inspects a private key file without opening it; undefined when it is not one. */
 export function inspectPrivateKey(text: string): PrivateKeyText | undefined {
   const kind = kindOf(text);
   if (kind === undefined) return undefined;
@@ -38,7 +38,7 @@ export function inspectPrivateKey(text: string): PrivateKeyText | undefined {
   return { isEncrypted: cipher !== "none", blob };
 }
 
-/** Opens a private key: OpenSSH's own format, PEM and PKCS #8. A wrong passphrase is `auth`. */
+/** Opens a private key in OpenSSH's format, PEM or PKCS #8; rejects with `auth` for a wrong passphrase. */
 export async function openPrivateKey(
   text: string,
   { path, passphrase }: { readonly path: string; readonly passphrase?: string },
@@ -89,16 +89,16 @@ const hashes: Readonly<Record<string, string>> = {
 
 const magic = "openssh-key-v1\0";
 
-/** ssh2 opens OpenSSH's container; the system's crypto then takes the key from it. */
+/** Opens OpenSSH's container with ssh2; the system's crypto then reads the key. */
 async function fromOpenSsh(text: string, passphrase: string | undefined): Promise<KeyObject> {
   const { default: { parseKey } }: { default: KeyParser } = await import("ssh2/lib/protocol/keyParser.js");
   const { createPrivateKey } = await import("node:crypto");
   const parsed = parseKey(text, passphrase);
   const key = Array.isArray(parsed) ? parsed[0] : parsed;
-  if (!key || key instanceof Error) throw key ?? new Error("there is no key in it");
+  if (!key || key instanceof Error) throw key ?? new Error("the file has no key");
   const curve = /^ecdsa-sha2-(nistp\d+)$/.exec(key.type)?.[1];
   if (curve === undefined) return createPrivateKey(key.getPrivatePEM());
-  // Its PEM keeps a leading zero of the number, which strict readers refuse.
+  // ssh2's PEM keeps a leading zero of the number, which strict readers reject.
   const jwk = ecKeyOf(key.getPrivatePEM(), {
     curve: curve as EcCurve,
     blob: Uint8Array.from(key.getPublicSSH()),
@@ -112,10 +112,10 @@ async function fromPem(text: string, passphrase: string | undefined): Promise<Ke
   if (!/^Proc-Type: *4, *ENCRYPTED/m.test(text)) {
     return createPrivateKey({ key: text, format: "pem", ...(passphrase !== undefined && { passphrase }) });
   }
-  // RFC 1421 as OpenSSL writes it: the key is the passphrase hashed with the salt, over and over.
+  // RFC 1421 as OpenSSL implements it: repeated hashing of passphrase and salt gives the key.
   const [, bits, salt] = parts ?? [];
   const body = decodeBase64(bodyOf(text));
-  if (bits === undefined || salt === undefined || !body) throw new Error("its encryption is not known");
+  if (bits === undefined || salt === undefined || !body) throw new Error("unknown encryption");
   const iv = Buffer.from(salt, "hex");
   const length = Number(bits) / 8;
   let secret: Buffer = Buffer.alloc(0);
@@ -127,7 +127,7 @@ async function fromPem(text: string, passphrase: string | undefined): Promise<Ke
   return createPrivateKey({ key: der, format: "der", type: kindOf(text) === "EC" ? "sec1" : "pkcs1" });
 }
 
-/** The part of ssh2's public key parser that is used here. */
+/** The part of ssh2's public key parser that we use. */
 interface KeyParser {
   parseKey(text: string, passphrase?: string): ParsedKey | ParsedKey[] | Error;
 }

@@ -1,13 +1,13 @@
 import type { PrivateKey } from "./ssh_private_key.ts";
 
 /**
- * Keys that a person has opened with a passphrase, kept open until the configuration is read again: a session that
- * comes back, or another host with the same key, asks nobody. The passphrases themselves are not kept.
+ * Keys that the user has opened with a passphrase, kept until the next reload. A new session, or another host
+ * with the same key, needs no prompt. The passphrases are not kept.
  */
 export class UnlockedKeys {
   readonly #keys = new Map<string, PrivateKey>();
 
-  /** The key of a file with this text, where it was opened before. */
+  /** Returns the opened key of a file with this text. */
   of(text: string): PrivateKey | undefined {
     return this.#keys.get(text);
   }

@@ -9,13 +9,13 @@ import type { SshHost } from "../config/ssh_host.ts";
 import type { SshStation } from "../hops/ssh_pool.ts";
 
 export interface OpensshOptions {
-  /** What was read of the host, for the names and addresses in what is said of it. */
+  /** The host's configuration, for names and addresses in messages. */
   readonly host: SshHost;
   readonly target: OpensshTarget;
   readonly deps: OpensshDeps;
 }
 
-/** One ssh host, reached with the person's own ssh program and all that it can do. */
+/** One ssh host, reached with the user's own ssh program and all its features. */
 export class Openssh implements SshStation {
   readonly host: SshHost;
   readonly #target: OpensshTarget;
@@ -34,12 +34,11 @@ export class Openssh implements SshStation {
     return this.#hop.channels;
   }
 
-  /** Connects from this host to a target; names are resolved there. */
+  /** Connects from this host to a target; the host resolves names. */
   dial(target: Target, options: DialOptions): Promise<Conn> {
     return this.#hop.dial(target, options);
   }
 
-  /** Waits until it is connected. */
   ready(options: DialOptions): Promise<void> {
     return this.#hop.ready(options);
   }
@@ -60,7 +59,7 @@ export class Openssh implements SshStation {
     const { alias } = this.#target;
     const deps = this.#deps;
     if (deps.process.platform === "windows") {
-      throw new PosternError("config", `Cannot use ssh ${alias}: ssh has no control sockets on Windows`, {
+      throw new PosternError("config", `Cannot use ssh ${alias}: ssh on Windows has no control sockets`, {
         hint: "use the built-in engine for this host",
       });
     }
@@ -72,14 +71,14 @@ export class Openssh implements SshStation {
     const ms = patienceOf(options, deps.times);
     const error = () =>
       new PosternError("timeout", `Cannot reach ssh ${alias}: no session within ${ms / 1000} s`, {
-        hint: "see ConnectTimeout, or whether the host answers",
+        hint: "check whether the host answers, or raise ConnectTimeout",
       });
     const master = await within({ clock: deps.clock, ms, signal, error }, async (signal) => {
       for (let left = mostSignIns;; left--) {
         try {
           return await OpensshMaster.start(this.#target, { ...asked, deps, signal });
         } catch (error) {
-          // A server that is just going away, or whose line broke, deserves another try.
+          // Retry once: the server may have been restarting, or the connection broke.
           if (left <= 1 || signal.aborted || !isPosternError(error, "unreachable")) throw error;
         }
       }

@@ -1,20 +1,20 @@
 import type { SshTimes } from "../hops/ssh_pool.ts";
 import type { JumpSpec } from "../config/ssh_host.ts";
 
-/** Whom the ssh program is to reach. */
+/** The host for the ssh program. */
 export interface OpensshTarget {
   /** A Host of the ssh configuration. */
   readonly alias: string;
-  /** What a jump specification says besides; it counts more than the configuration. */
+  /** The user of a jump specification; it overrides the configuration. */
   readonly user?: string;
   readonly port?: number;
-  /** Jump hosts in the place of those of the configuration. */
+  /** The jump hosts to use instead of the configuration's. */
   readonly jumps?: readonly JumpSpec[];
-  /** The configuration to read, as `ssh -F`. */
+  /** The configuration to read, as with `ssh -F`. */
   readonly config?: string | undefined;
 }
 
-/** What `ssh -G` prints: options in lower case, the first value of each. */
+/** Parses the output of `ssh -G`: option names in lower case, the first value of each. */
 export function readOptions(printed: string): ReadonlyMap<string, string> {
   const options = new Map<string, string>();
   for (const line of printed.split("\n")) {
@@ -24,21 +24,24 @@ export function readOptions(printed: string): ReadonlyMap<string, string> {
   return options;
 }
 
-/** The command that prints what ssh takes from its configuration for a target. */
+/** The command that prints ssh's configuration of a target. */
 export function questionCommand(target: OpensshTarget): string[] {
   return ["ssh", ...whom(target), "-G", "--", target.alias];
 }
 
-/** The command that prints what ssh does where no configuration says anything. */
+/** The command that prints ssh's defaults. */
 export const usualCommand: readonly string[] = ["ssh", "-F", "none", "-G", "--", "localhost"];
 
-/** The arguments of a master: it opens no port and no session, asks nobody, and ends when its server is silent. */
+/**
+ * The arguments of a master: it opens no port and no session, never prompts, and ends when its server is
+ * silent.
+ */
 export function masterArguments(
   target: OpensshTarget,
   { socket, options, usual, times }: {
     readonly socket: string;
     readonly options: ReadonlyMap<string, string>;
-    /** What it would do without a configuration. */
+    /** ssh's defaults. */
     readonly usual: ReadonlyMap<string, string>;
     readonly times: SshTimes;
   },
@@ -50,7 +53,7 @@ export function masterArguments(
     "ExitOnForwardFailure=yes",
     "PermitLocalCommand=no",
     "LogLevel=INFO",
-    // Nobody can be asked; then ssh says which key it does not know.
+    // ssh cannot prompt here; with "yes" it prints the unknown key instead.
     ...options.get("stricthostkeychecking") === "ask" ? ["StrictHostKeyChecking=yes"] : [],
     ...options.get("tunnel") === "false" ? [] : ["Tunnel=no"],
     ...options.get("forkafterauthentication") === "yes" ? ["ForkAfterAuthentication=no"] : [],
@@ -59,13 +62,13 @@ export function masterArguments(
     ...isGiven(options.get("connecttimeout")) ? [] : [`ConnectTimeout=${seconds(times.connectTimeout)}`],
     ...isGiven(options.get("serveraliveinterval")) ? [] : alive(times),
   ];
-  // ssh expands the path of a control socket.
+  // ssh expands tokens in the path of a control socket.
   const path = socket.replaceAll("%", "%%");
   const flags = ["-M", "-N", "-T", "-a", "-x", "-S", path, ...set.flatMap((option) => ["-o", option])];
   return [...whom(target), ...flags, "--", target.alias];
 }
 
-/** Milliseconds that signing in may take: ConnectTimeout for each host on the way, as far as they are told. */
+/** The sign-in timeout in milliseconds: ConnectTimeout for each known host on the path. */
 export function patienceOf(options: ReadonlyMap<string, string>, { connectTimeout }: SshTimes): number {
   const given = options.get("connecttimeout");
   const ms = isGiven(given) ? Number(given) * 1000 : connectTimeout;
@@ -88,7 +91,10 @@ function jumpText({ user, host, port }: JumpSpec): string {
   return `${user === undefined ? "" : `${user}@`}${name}${port === undefined ? "" : `:${port}`}`;
 }
 
-/** AES-GCM costs half of what chacha20-poly1305 does where the processor knows AES, which makes room for our part. */
+/**
+ * Prefers AES-GCM on processors with AES: it costs half as much as chacha20-poly1305, and leaves time for our
+ * work.
+ */
 function quickCiphers(list = ""): string[] {
   const names = list.split(",");
   const quick = names.filter((name) => /^aes\d+-gcm@/.test(name));
@@ -96,7 +102,7 @@ function quickCiphers(list = ""): string[] {
   return [`Ciphers=${[...quick, ...names.filter((name) => !quick.includes(name))].join(",")}`];
 }
 
-/** ssh gives up when so many questions had no answer and the next one is due. */
+/** ssh ends the session when this many keepalives have no answer and the next one is due. */
 function alive({ keepalive, deadAfter }: SshTimes): string[] {
   const interval = seconds(keepalive);
   const count = Math.max(1, Math.round(deadAfter / 1000 / interval) - 1);

@@ -4,7 +4,7 @@ import type { Files, Network, Process } from "../../world/mod.ts";
 import { decodeSshMuxAnswer, encodeSshMuxHello, encodeSshMuxRequest } from "./ssh_mux.ts";
 
 export interface OpensshDirectoryOptions {
-  /** Where directories of this kind are; made if missing, for us alone. */
+  /** The parent of these directories; created with private permissions if missing. */
   readonly parent: string;
   readonly platform: Process["platform"];
   readonly network: Pick<Network, "connect">;
@@ -14,8 +14,9 @@ export interface OpensshDirectoryOptions {
 }
 
 /**
- * Where the control sockets of our masters are: a directory for this process alone, made when it is first needed. A
- * lock beside it tells that we live. What a killed process has left, masters too, is ended and removed then.
+ * The directory for the control sockets of our masters, one per process, created on first use. A lock file
+ * next to it shows that the process lives. Creating it also ends and removes what killed processes left,
+ * including their masters.
  */
 export class OpensshDirectory implements AsyncDisposable {
   readonly #options: OpensshDirectoryOptions;
@@ -26,18 +27,18 @@ export class OpensshDirectory implements AsyncDisposable {
 
   constructor(options: OpensshDirectoryOptions) {
     this.#options = options;
-    // Short, because the path of a socket may have 103 bytes on macOS.
+    // Short, because macOS limits the path of a socket to 103 bytes.
     this.#path = `${options.parent}/${crypto.randomUUID().slice(0, 8)}`;
   }
 
-  /** The path for a new control socket. */
+  /** Returns the path for a new control socket. */
   async socket(): Promise<string> {
-    if (this.#isOver) throw new PosternError("cancelled", "The ssh masters were closed here");
+    if (this.#isOver) throw new PosternError("cancelled", "postern closed the ssh masters");
     const claiming = this.#claiming ??= this.#claim();
     try {
       await claiming;
     } catch (error) {
-      // What is wrong with the place may be mended by the next time.
+      // Retry next time: the user may have fixed the directory by then.
       if (this.#claiming === claiming) this.#claiming = undefined;
       throw error;
     }
@@ -54,9 +55,11 @@ export class OpensshDirectory implements AsyncDisposable {
     const { files, parent, platform } = this.#options;
     demandShort(this.#path, platform);
     await files.privateDirectory(parent);
-    // The lock first: a directory without a held one is nobody's.
+    // Take the lock first: other processes remove a directory whose lock is free.
     const lock = await files.lock(`${this.#path}.lock`);
-    if (!lock) throw new PosternError("internal", `Cannot use "${this.#path}": another process has it`);
+    if (!lock) {
+      throw new PosternError("internal", `Cannot use "${this.#path}": another process has locked it`);
+    }
     try {
       await files.privateDirectory(this.#path);
       await this.#sweep();
@@ -67,7 +70,7 @@ export class OpensshDirectory implements AsyncDisposable {
     }
   }
 
-  /** Removes what former processes have left. */
+  /** Removes the directories of ended processes. */
   async #sweep(): Promise<void> {
     const { files, parent, log } = this.#options;
     const names = (await files.list(parent)).flatMap((name) => /^(?:ssh-)?[0-9a-f]{8}/.exec(name) ?? []);
@@ -98,10 +101,10 @@ export class OpensshDirectory implements AsyncDisposable {
     await files.remove(`${path}.lock`);
   }
 
-  /** Asks a master to end, if there is one. */
+  /** Tells a master to end, if one listens on the socket. */
   async #terminate(socket: string): Promise<void> {
     const { network, clock } = this.#options;
-    const error = () => new PosternError("timeout", `Cannot end the ssh master at "${socket}": no answer`);
+    const error = () => new PosternError("timeout", `Cannot stop the ssh master at "${socket}": no answer`);
     const { signal } = new AbortController();
     try {
       await within({ clock, ms: patience, signal, error }, async (signal) => {
@@ -113,14 +116,14 @@ export class OpensshDirectory implements AsyncDisposable {
         while (await messages.read(decodeSshMuxAnswer));
       });
     } catch (error) {
-      // Nobody is behind most of them; a master that ends may well reset the connection.
+      // Most sockets have no listener any more, and a master that ends may reset the connection.
       if (!(error instanceof PosternError) || error.code === "timeout") throw error;
     }
   }
 }
 
 const patience = 1000;
-/** What our number and the temporary name that ssh binds first (`.` and 16 letters) add to the directory. */
+/** The bytes that our number and ssh's temporary name (`.` and 16 letters) add to the directory. */
 const added = 1 + 5 + 17;
 
 function demandShort(path: string, platform: Process["platform"]): void {
@@ -129,7 +132,7 @@ function demandShort(path: string, platform: Process["platform"]): void {
   if (length <= most) return;
   throw new PosternError(
     "config",
-    `Cannot keep control sockets of ssh in "${path}": it has ${length} bytes, the system allows ${most}`,
+    `Cannot create control sockets of ssh in "${path}": the path has ${length} bytes, the system allows ${most}`,
     { hint: "set XDG_RUNTIME_DIR to a shorter directory; on macOS use the built-in engine for this host" },
   );
 }

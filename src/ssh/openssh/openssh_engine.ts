@@ -6,11 +6,11 @@ import { SshReader, SshWriter } from "../session/ssh_writer.ts";
 export interface OpensshEngineOptions {
   readonly output: GatheredOutput;
   readonly handlers: () => ChannelHandlers;
-  /** The server has answered a ping. */
+  /** Called when the server answers a ping. */
   readonly onPong: () => void;
 }
 
-/** Speaks of channels to a server through the control socket of a master, which sees to all else. */
+/** Manages channels to a server through the control socket of a master; the master does everything else. */
 export class OpensshEngine implements ChannelEngine {
   readonly #options: OpensshEngineOptions;
   #refusals = 0;
@@ -19,7 +19,7 @@ export class OpensshEngine implements ChannelEngine {
     this.#options = options;
   }
 
-  /** How many channels the server has refused: the master remembers each of them until it ends. */
+  /** How many channels the server has refused: the master remembers each one until it ends. */
   get refusals(): number {
     return this.#refusals;
   }
@@ -32,7 +32,7 @@ export class OpensshEngine implements ChannelEngine {
     this.#send(sshMessages.open, terms.string(host).u32(port).string(origin).u32(0));
   }
 
-  /** A kind of channel that no server has: the refusal comes from the server itself. */
+  /** Opens a channel of a kind that no server supports: the refusal comes from the server itself. */
   sendPing(): void {
     this.#send(sshMessages.open, new SshWriter().string("ping@postern").u32(pingChannel).u32(0).u32(0));
   }
@@ -64,13 +64,13 @@ export class OpensshEngine implements ChannelEngine {
     this.#send(sshMessages.openFailure, refusal);
   }
 
-  /** Takes what the master sends, as far as it is whole messages; gives how many bytes that was. */
+  /** Parses the complete messages of the master; returns how many bytes they took. */
   receive(bytes: Uint8Array<ArrayBuffer>): number {
     const handlers = this.#options.handlers();
     return readSshPackets(bytes, (type, payload) => this.#onPacket(type, payload, handlers));
   }
 
-  /** How much room the next message needs, as far as that is known. */
+  /** How much room the next message needs, as far as known. */
   needs(bytes: Uint8Array<ArrayBuffer>): number {
     return sshPacketSize(bytes) ?? 0;
   }

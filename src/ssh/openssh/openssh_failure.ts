@@ -2,11 +2,11 @@ import type { EndedProgram } from "../../world/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import { foreignText } from "../sign_in/foreign_text.ts";
 
-/** Why the ssh program did not sign in to a host, from its last words. */
+/** Explains a failed sign-in of the ssh program from its last output lines. */
 export function signInFailure(alias: string, { code, stderr }: EndedProgram): PosternError {
   const lines = linesOf(stderr);
   if (code === 127 && !lines.some((line) => line.includes("@"))) {
-    return new PosternError("config", `Cannot use ssh ${alias}: no ssh program can be run`, {
+    return new PosternError("config", `Cannot use ssh ${alias}: cannot run the ssh program`, {
       hint: "install OpenSSH, or use the built-in engine for this host",
     });
   }
@@ -14,23 +14,23 @@ export function signInFailure(alias: string, { code, stderr }: EndedProgram): Po
   const found = lines.some((line) => /host key verification failed/i.test(line)) && hostKeyLine(lines);
   if (found) {
     return new PosternError("auth", `Cannot trust the host key of ssh host "${alias}": ${found}`, {
-      hint: `compare that with what its owner says, then sign in once: ssh ${alias} true`,
+      hint: `verify the key with the server's owner, then sign in once: ssh ${alias} true`,
     });
   }
-  // What a jump host said comes before the broken line that it caused.
+  // The message of a jump host precedes the broken connection that it caused.
   const line = lines.findLast((line) => !consequence.test(line)) ?? lines.at(-1) ??
-    `ssh ended with code ${code}`;
+    `ssh exited with code ${code}`;
   for (const [pattern, make] of kinds) {
     if (pattern.test(line)) return make(alias, line, hint);
   }
   return reach("unreachable", { alias, line, hint, detail: "host" });
 }
 
-/** Why the ssh program ended after it had signed in. */
+/** Explains why the ssh program ended after it had signed in. */
 export function lossFailure(alias: string, { code, stderr }: EndedProgram): PosternError {
-  const line = linesOf(stderr).findLast((line) => loss.test(line)) ?? `ssh ended with code ${code}`;
+  const line = linesOf(stderr).findLast((line) => loss.test(line)) ?? `ssh exited with code ${code}`;
   const isTimeout = /^Timeout|timed out/i.test(line);
-  const said = `Cannot go on with ssh ${alias}: ${line}`;
+  const said = `Cannot keep the session with ssh ${alias}: ${line}`;
   return isTimeout
     ? new PosternError("timeout", said)
     : new PosternError("unreachable", said, { detail: "host" });
@@ -44,18 +44,20 @@ const kinds: readonly (readonly [RegExp, Make])[] = [
     (alias, line) =>
       new PosternError("auth", `Cannot sign in to ssh ${alias}: ${line}`, {
         hint:
-          `sign in yourself: ssh ${alias} true; postern cannot be asked for a passphrase here, so such keys ` +
-          "have to be in an agent",
+          `run ssh ${alias} true to test the sign-in; the ssh program cannot prompt here, so add keys with ` +
+          "a passphrase to an agent",
       }),
   ],
   [
     /bad configuration option|configuration options|bad owner or permissions|^command-line|: line \d+|unix_listener|can't open user config/i,
     (alias, line) =>
-      new PosternError("config", `Cannot use ssh ${alias}: ${line}`, { hint: `see: ssh -G ${alias}` }),
+      new PosternError("config", `Cannot use ssh ${alias}: ${line}`, {
+        hint: `check its options: ssh -G ${alias}`,
+      }),
   ],
   [
     /unable to negotiate|no matching/i,
-    (alias, line, hint) => new PosternError("protocol", `Cannot go on with ssh ${alias}: ${line}`, { hint }),
+    (alias, line, hint) => new PosternError("protocol", `Cannot use ssh ${alias}: ${line}`, { hint }),
   ],
   [/timed out|timeout/i, (alias, line, hint) => reach("timeout", { alias, line, hint })],
   [
@@ -75,13 +77,13 @@ function reach(code: "unreachable" | "timeout", { alias, line, hint, detail }: R
   return new PosternError(code, `Cannot reach ssh ${alias}: ${line}`, { hint, detail });
 }
 
-/** The line that tells most: which key was known, or that none was. */
+/** Returns the most specific line: which key was known, or that none was. */
 function hostKeyLine(lines: readonly string[]): string {
   const fingerprint = lines.find((line) => /^SHA256:/.test(line))?.replace(/\.$/, "");
   const known = lines.find((line) => /^Offending /.test(line)) ??
     lines.find((line) => /is known for|revoked/i.test(line))?.replace(/ and you have requested.*$/, "") ??
     "host key verification failed";
-  return fingerprint === undefined ? known : `it shows ${fingerprint}; ${known}`;
+  return fingerprint === undefined ? known : `the server shows ${fingerprint}; ${known}`;
 }
 
 function linesOf(stderr: string): string[] {
@@ -89,7 +91,7 @@ function linesOf(stderr: string): string[] {
   return lines.filter((line) => line !== "" && !/^@+$/.test(line)).map((line) => line.slice(0, 300));
 }
 
-/** What ssh says when the line under it broke, whyever that was. */
+/** ssh's messages when its connection broke for any reason. */
 const consequence =
   /^(kex_exchange_identification: |ssh_exchange_identification: |banner exchange: )?(read: )?connection (closed|reset) |^connection to unknown port|^stdio forwarding failed|^killed by signal/i;
 

@@ -23,13 +23,13 @@ export interface OpensshDeps {
   readonly times: SshTimes;
 }
 
-/** What ssh does for a target, and what it would do without a configuration. */
+/** ssh's options for a target, and its defaults. */
 export interface OpensshConfiguration {
   readonly options: ReadonlyMap<string, string>;
   readonly usual: ReadonlyMap<string, string>;
 }
 
-/** Asks ssh what it takes from its configuration; nothing is connected for it. */
+/** Asks ssh for its configuration; makes no connection. */
 export async function askOptions(
   target: OpensshTarget,
   { process }: Pick<OpensshDeps, "process">,
@@ -41,7 +41,7 @@ export async function askOptions(
     return readOptions(stdout);
   };
   const asked = ask(usualCommand);
-  // Neither program outlives the question.
+  // Neither program outlives this call.
   const settled = asked.then(() => {}, () => {});
   try {
     return { options: await ask(questionCommand(target)), usual: await asked };
@@ -50,7 +50,7 @@ export async function askOptions(
   }
 }
 
-/** The person's ssh, signed in to a host, and a connection over which it carries channels to it. */
+/** The user's ssh program, signed in to a host, with a connection that carries channels to the host. */
 export class OpensshMaster implements AsyncDisposable {
   readonly conn: Conn;
   readonly ended: Promise<EndedProgram>;
@@ -101,19 +101,20 @@ export class OpensshMaster implements AsyncDisposable {
 }
 
 /**
- * ssh must not outlive us, even if we are killed: a guard beside it reads what only we could write, and ends ssh when
- * that pipe closes without a word. `exec` makes ssh the process that we started, and `$$` its number.
+ * ssh must not outlive us, even if we are killed. A guard process reads from a pipe that only we can write,
+ * and kills ssh when the pipe closes without a word. `exec` makes ssh the process that we started, `$$` is
+ * its process id.
  */
 const guarded = `exec 3<&0; { read -r word <&3 || kill $$; } >/dev/null 2>&1 & exec "$@" </dev/null 3<&-`;
 const word = new TextEncoder().encode("end\n");
-/** There is nobody to ask, also for the ssh processes that ssh starts for jump hosts. */
+/** Disables prompts, also in the ssh processes that ssh starts for jump hosts. */
 const quiet = { SSH_ASKPASS_REQUIRE: "never" };
 
 async function stop(
   { conn }: PipedProgram,
   { socket, files }: { socket: string; files: OpensshDeps["files"] },
 ): Promise<void> {
-  // The guard may go; if ssh ended and took it along, there is nobody to tell.
+  // Dismiss the guard. The write fails if ssh has ended with the guard; that is fine.
   await conn.write(word).catch(() => {});
   await conn[Symbol.asyncDispose]();
   await files.remove(socket);
@@ -126,7 +127,10 @@ interface Waiting {
   readonly signal: AbortSignal;
 }
 
-/** The control socket appears when ssh has signed in; then it is asked to hand channels through. */
+/**
+ * Waits for the control socket, which appears after the sign-in; then asks the master to pass channels
+ * through.
+ */
 async function controlOf(program: PipedProgram, waiting: Waiting): Promise<Conn> {
   const { target, signal } = waiting;
   const own = new AbortController();
@@ -139,7 +143,7 @@ async function controlOf(program: PipedProgram, waiting: Waiting): Promise<Conn>
       signal: own.signal,
     });
   } catch (error) {
-    // A socket that broke says less than the program that ended.
+    // The program's exit says more than a broken socket.
     if (!own.signal.aborted) await pause(waiting.deps.clock, 300, { until: program.ended });
     throw own.signal.aborted ? own.signal.reason : error;
   }
@@ -167,9 +171,13 @@ async function proxied(conn: Conn, { target: { alias }, signal }: Waiting): Prom
       if (answer?.type === sshMuxTypes.proxying) return messages.goOn();
       if (answer?.type !== sshMuxTypes.hello) break;
     }
-    throw new PosternError("config", `Cannot use ssh ${alias}: the ssh program hands no channels through`, {
-      hint: "install OpenSSH 7.4 or newer, or use the built-in engine for this host",
-    });
+    throw new PosternError(
+      "config",
+      `Cannot use ssh ${alias}: the ssh program does not support "proxy" mode on its control socket`,
+      {
+        hint: "install OpenSSH 7.4 or newer, or use the built-in engine for this host",
+      },
+    );
   } catch (error) {
     await conn[Symbol.asyncDispose]();
     throw error;

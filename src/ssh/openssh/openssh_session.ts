@@ -11,10 +11,10 @@ export interface OpensshSessionOptions {
   readonly deps: Pick<OpensshDeps, "clock" | "times">;
 }
 
-/** What a session needs of its master. */
+/** The parts of a master that a session uses. */
 type HeldMaster = Pick<OpensshMaster, "conn" | "ended"> & AsyncDisposable;
 
-/** Channels to a server that a master hands through. It ends when its master does, and never comes back. */
+/** The channels to a server through a master. The session ends with its master and cannot be restarted. */
 export class OpensshSession implements HopSession {
   readonly ended: Promise<void>;
   readonly #master: HeldMaster;
@@ -30,10 +30,10 @@ export class OpensshSession implements HopSession {
   #answer: Disposable | undefined;
   #roundTrip: number | undefined;
   #shortest: number | undefined;
-  /** Questions left that are asked for the length of the way alone: one alone may have met a busy moment. */
+  /** How many more pings to send only to measure the round trip: a single one may have met a busy moment. */
   #soundings = 2;
 
-  /** The master is the session's from here on. */
+  /** Takes ownership of the master. */
   constructor(master: HeldMaster, options: OpensshSessionOptions) {
     const { clock } = options.deps;
     this.#master = master;
@@ -73,7 +73,7 @@ export class OpensshSession implements HopSession {
     return this.#roundTrip;
   }
 
-  /** Asks the server now whether it is there; ssh asks by itself in its own time. */
+  /** Sends a ping now; ssh sends its own keepalives at its own interval. */
   check(): void {
     if (this.isOver || this.#answer) return;
     const { clock, times: { keepalive, deadAfter } } = this.#options.deps;
@@ -85,7 +85,7 @@ export class OpensshSession implements HopSession {
 
   connect(target: Target, { signal }: { readonly signal: AbortSignal }): Promise<Conn> {
     if (signal.aborted) return Promise.reject(signal.reason);
-    if (this.isOver) return Promise.reject(this.#reason ?? this.#lost("it is ending"));
+    if (this.isOver) return Promise.reject(this.#reason ?? this.#lost("postern is closing the session"));
     if (this.#engine.refusals >= mostRefusals) return Promise.reject(this.#worn(target));
     return this.#channels.connect(target, { engine: this.#engine, signal });
   }
@@ -93,9 +93,9 @@ export class OpensshSession implements HopSession {
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = new PosternError(
       "cancelled",
-      `The session with ssh ${this.#options.alias} was closed here`,
+      `postern closed the session with ssh ${this.#options.alias}`,
     );
-    // A master that stands still and takes nothing must not hold up our own end.
+    // A stopped master that reads nothing must not delay our own end.
     using _late = limitTime(this.#options.deps.clock, lastWords, () => this.#fail(closed));
     await this.#output.flush();
     this.#fail(closed);
@@ -139,7 +139,7 @@ export class OpensshSession implements HopSession {
     if (this.#soundings-- > 0) this.check();
   }
 
-  /** The connection has gone or is about to: the last words of the program tell why. */
+  /** The connection has ended, or soon will: the program's last output explains why. */
   async #lose(): Promise<void> {
     if (this.isOver) return;
     this.#isLosing = true;
@@ -151,18 +151,22 @@ export class OpensshSession implements HopSession {
   }
 
   #silence(ms: number): PosternError {
-    const says = `nothing heard for ${Math.round(ms)} ms`;
-    return new PosternError("timeout", `Cannot go on with ssh ${this.#options.alias}: ${says}`);
+    const says = `no data for ${Math.round(ms)} ms`;
+    return new PosternError("timeout", `Cannot keep the session with ssh ${this.#options.alias}: ${says}`);
   }
 
   #lost(why: string): PosternError {
-    return new PosternError("unreachable", `Cannot go on with ssh ${this.#options.alias}: ${why}`, {
-      detail: "host",
-    });
+    return new PosternError(
+      "unreachable",
+      `Cannot keep the session with ssh ${this.#options.alias}: ${why}`,
+      {
+        detail: "host",
+      },
+    );
   }
 
   #worn({ host }: Target): PosternError {
-    const says = `its session has had ${mostRefusals} refusals, another one is to be made`;
+    const says = `the session reached its limit of ${mostRefusals} refused channels`;
     return new PosternError(
       "unreachable",
       `Cannot reach ${host} through ssh ${this.#options.alias}: ${says}`,
@@ -187,9 +191,9 @@ const smallestRead = 16 * 1024;
 const largestRead = 256 * 1024;
 const lastWords = 1000;
 /**
- * Milliseconds of a way on which windows stay as they are. The first one keeps it busy, and what is beyond waits in the
- * master, which is slow with much that waits: downloads fell to a fifth.
+ * The round trip in milliseconds up to which windows keep their size. The first window fills such a path.
+ * Data beyond it waits in the master, which is slow with a long queue: downloads fell to a fifth.
  */
 const shortWay = 10;
-/** ssh keeps every channel that was refused until it ends, and looks through all of them for each message. */
+/** ssh remembers every refused channel until it ends, and searches all of them for each message. */
 const mostRefusals = 1000;

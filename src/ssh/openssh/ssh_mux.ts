@@ -1,13 +1,13 @@
 import type { Decode } from "../../core/mod.ts";
 import { decoder, malformed } from "../../wire/mod.ts";
 
-// What is said on the control socket of an OpenSSH master (PROTOCOL.mux of OpenSSH). Every message:
+// Messages on the control socket of an OpenSSH master (PROTOCOL.mux of OpenSSH):
 //
 // +--------+------+---------------+
-// | LENGTH | TYPE | BODY          |   numbers of four bytes; the length is that of all that follows
+// | LENGTH | TYPE | BODY          |   numbers of four bytes; the length counts everything after it
 // +--------+------+---------------+
 
-/** The types of the messages that are used here. */
+/** The message types that we use. */
 export const sshMuxTypes = {
   hello: 0x1,
   terminate: 0x1000_0005,
@@ -18,33 +18,32 @@ export const sshMuxTypes = {
   proxying: 0x8000_000f,
 } as const;
 
-/** The one version of the protocol that there is. */
+/** The only version of the protocol. */
 export const sshMuxVersion = 4;
 
-/** A message of a master; the reason stands in refusals. */
+/** A message of a master; `reason` is set in refusals. */
 export interface SshMuxAnswer {
   readonly type: number;
   readonly reason?: string;
 }
 
-/** Reads a message of a master. */
 export const decodeSshMuxAnswer: Decode<SshMuxAnswer> = decoder((cursor) => {
   const length = cursor.u32();
-  if (length < 4 || length > longest) throw malformed(`a message of a master has ${length} bytes`);
+  if (length < 4 || length > longest) throw malformed(`a message of the ssh master has ${length} bytes`);
   const type = cursor.u32();
   const body = cursor.take(length - 4);
   if (type !== sshMuxTypes.denied && type !== sshMuxTypes.failure) return { type };
-  // After the number of the request.
+  // The reason follows the number of the request.
   const size = body.length >= 8 ? new DataView(body.buffer, body.byteOffset).getUint32(4) : 0;
   return { type, reason: new TextDecoder().decode(body.subarray(8, 8 + size)) };
 });
 
-/** What a client says first. */
+/** The first message of a client. */
 export function encodeSshMuxHello(): Uint8Array<ArrayBuffer> {
   return message([sshMuxTypes.hello, sshMuxVersion]);
 }
 
-/** Asks for the end of the master (`terminate`), or to speak to its server over this socket (`proxy`). */
+/** A request to end the master (`terminate`), or to use this socket for channels (`proxy`). */
 export function encodeSshMuxRequest(what: "terminate" | "proxy"): Uint8Array<ArrayBuffer> {
   return message([sshMuxTypes[what], 0]);
 }

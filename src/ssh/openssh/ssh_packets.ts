@@ -1,7 +1,7 @@
 import { malformed } from "../../wire/mod.ts";
 
-// The connection protocol as a master hands it through once it was asked to (PROTOCOL.mux, "proxy"): without
-// encryption and padding. Numbers have four bytes; the length is that of all that follows.
+// The connection protocol in the form that a master forwards after a "proxy" request (PROTOCOL.mux): without
+// encryption and padding. Numbers have four bytes; the length counts everything after it.
 //
 // +--------+---------+------+---------------+
 // | LENGTH | PADDING | TYPE | PAYLOAD       |   RFC 4253, section 6
@@ -24,15 +24,15 @@ export const sshMessages = {
   failure: 100,
 } as const;
 
-/** What a length, the padding and the type take. */
+/** The size of length, padding and type. */
 const head = 6;
-/** OpenSSH takes no longer ones. */
+/** OpenSSH's limit. */
 const longest = 256 * 1024;
 
-/** Told of each message: its payload is a part of what was read. */
+/** Called for each message; the payload is a view of the buffer. */
 export type OnSshPacket = (type: number, payload: Uint8Array<ArrayBuffer>) => void;
 
-/** Reads every whole message; gives how many bytes they took. */
+/** Reads every complete message; returns how many bytes they took. */
 export function readSshPackets(bytes: Uint8Array<ArrayBuffer>, onPacket: OnSshPacket): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
@@ -42,20 +42,20 @@ export function readSshPackets(bytes: Uint8Array<ArrayBuffer>, onPacket: OnSshPa
     const end = at + 4 + length;
     if (end > bytes.length) break;
     const padding = bytes[at + 4] ?? 0;
-    if (padding > length - 2) throw malformed("an ssh message is nothing but padding");
+    if (padding > length - 2) throw malformed("an ssh message has no type");
     onPacket(bytes[at + 5] ?? 0, bytes.subarray(at + head, end - padding));
     at = end;
   }
   return at;
 }
 
-/** How many bytes the next message takes, once its length is there. */
+/** The size of the next message, once its length is available. */
 export function sshPacketSize(bytes: Uint8Array<ArrayBuffer>): number | undefined {
   if (bytes.length < 4) return undefined;
   return 4 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0);
 }
 
-/** The front of a message that begins with numbers and has `more` bytes after them. */
+/** The start of a message whose numbers `more` bytes follow. */
 export function sshPacketHead(type: number, numbers: readonly number[], more = 0): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(head + numbers.length * 4);
   const view = new DataView(bytes.buffer);

@@ -1,6 +1,6 @@
 /**
- * ChaCha20 (D. J. Bernstein's, 64 bits each of counter and nonce) for short texts: calling the system's cipher costs
- * more than a few blocks of it take here.
+ * ChaCha20 (D. J. Bernstein's, with a counter and a nonce of 64 bits each) for short texts: a call of the
+ * system's cipher costs more than a few blocks here.
  */
 export class ChaCha20 {
   readonly #key: Uint32Array;
@@ -12,7 +12,10 @@ export class ChaCha20 {
     this.#key = new Uint32Array(Uint8Array.from(key).buffer);
   }
 
-  /** 64 bytes of the key stream, valid until the next call. The nonce is a sequence number, high byte first. */
+  /**
+   * Returns 64 bytes of the key stream, valid until the next call. The nonce is a sequence number, high byte
+   * first.
+   */
   block(counter: number, sequence: number): Uint8Array<ArrayBuffer> {
     const [k0 = 0, k1 = 0, k2 = 0, k3 = 0, k4 = 0, k5 = 0, k6 = 0, k7 = 0] = this.#key;
     const nonce = swapped(sequence);
@@ -66,7 +69,7 @@ export class ChaCha20 {
     return this.#bytes;
   }
 
-  /** Encrypts or decrypts in place, from the block `counter` on. */
+  /** Encrypts or decrypts in place, starting at the block `counter`. */
   apply(bytes: Uint8Array, counter: number, sequence: number): void {
     for (let at = 0; at < bytes.length; at += 64, counter++) {
       const stream = this.block(counter, sequence);
@@ -78,7 +81,7 @@ export class ChaCha20 {
   }
 }
 
-/** The four bytes in the other order: the machine reads its words low byte first. */
+/** Swaps the four bytes: the machine is little-endian. */
 function swapped(word: number): number {
   return word << 24 | (word & 0xff00) << 8 | word >>> 8 & 0xff00 | word >>> 24;
 }

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { createCipheriv } from "node:crypto";
 import { ChaCha20 } from "./chacha20.ts";
 
-/** A one-time authenticator over a short and a long text. */
+/** A one-time authenticator over a short and a long part. */
 export type Poly1305 = (head: Uint8Array, body: Uint8Array, key: Uint8Array) => Uint8Array;
 
 export interface ChaChaTools {
@@ -11,12 +11,12 @@ export interface ChaChaTools {
 }
 
 /**
- * chacha20-poly1305@openssh.com (PROTOCOL.chacha20poly1305) in the shape of ssh2's ciphers, which take its place.
- * ssh2's own starts three ciphers of the system for each packet and finishes none, which Deno keeps for ever; and
- * this is the only cipher that Deno's crypto is quick at.
+ * chacha20-poly1305@openssh.com (PROTOCOL.chacha20poly1305) with the interface of ssh2's ciphers, which it
+ * replaces. ssh2's own starts three system ciphers per packet and finishes none, so Deno leaks them. This is
+ * also the only fast cipher in Deno's crypto.
  */
 export class ChaChaPolyCipher {
-  /** Named by ssh2. */
+  /** ssh2's name. */
   outSeqno: number;
   readonly #main: ChaCha20;
   readonly #lengths: ChaCha20;
@@ -25,7 +25,7 @@ export class ChaChaPolyCipher {
   readonly #tools: ChaChaTools;
   readonly #padding = new Uint8Array(4096);
   #paddingUsed = this.#padding.length;
-  /** A packet is filled and encrypted before the next one is thought of: one buffer serves them all. */
+  /** One buffer for all packets: each is filled and encrypted before the next one. */
   #packet = Buffer.allocUnsafeSlow(1024);
   #isFreed = false;
 
@@ -91,16 +91,16 @@ export class ChaChaPolyCipher {
   }
 }
 
-/** The other direction, in the shape of ssh2's deciphers. */
+/** The decipher, with the interface of ssh2's. */
 export class ChaChaPolyDecipher {
-  /** Named by ssh2, as the next one, which a key exchange replaces. */
+  /** ssh2's name, like the next one; a key exchange replaces the deciphers. */
   inSeqno: number;
   _onPayload: (payload: Buffer) => unknown;
   readonly #main: ChaCha20;
   readonly #lengths: ChaCha20;
   readonly #key: Uint8Array;
   readonly #tools: ChaChaTools;
-  /** What has come of a packet that is not whole. */
+  /** The received part of an incomplete packet. */
   #part = new Uint8Array(0);
   #partLength = 0;
   #length = -1;
@@ -126,9 +126,9 @@ export class ChaChaPolyDecipher {
     this.#part = new Uint8Array(0);
   }
 
-  /** Takes what has arrived; as ssh2 has it, tells where to go on when a message wants another decipher. */
+  /** Decrypts received bytes. As in ssh2, returns where to continue when a message changes the decipher. */
   decrypt({ buffer, byteOffset }: Uint8Array<ArrayBuffer>, from: number, end: number): number | undefined {
-    // Not the node Buffer itself: its `slice` is a view, where that of an array is a copy.
+    // Not the node Buffer itself: its `slice` returns a view, that of an array a copy.
     const data = new Uint8Array(buffer, byteOffset, end);
     let at = from;
     while (at < end) {
@@ -141,7 +141,7 @@ export class ChaChaPolyDecipher {
     return undefined;
   }
 
-  /** The next whole packet and how much of the new bytes it took; undefined when bytes are missing. */
+  /** The next complete packet and how many of the new bytes it took; undefined when bytes are missing. */
   #whole(
     data: Uint8Array<ArrayBuffer>,
     from: number,
@@ -179,7 +179,7 @@ export class ChaChaPolyDecipher {
     return length;
   }
 
-  /** Checks a packet and gives its payload. */
+  /** Verifies a packet and returns its payload. */
   #open(packet: Uint8Array<ArrayBuffer>): Buffer {
     const sequence = this.inSeqno;
     const end = packet.length - macLength;
@@ -188,7 +188,7 @@ export class ChaChaPolyDecipher {
     if (!isSame(this.#tools.poly1305(packet.subarray(0, 4), body, polyKey), packet.subarray(end))) {
       throw new Error("Invalid MAC");
     }
-    // A copy: the bytes that came belong to whoever read them.
+    // Copy: the received bytes belong to the reader's buffer.
     const short = body.length <= shortest ? body.slice() : body;
     const plain = apply(short, { cipher: this.#main, key: this.#key, sequence, tools: this.#tools });
     this.inSeqno = sequence + 1 >>> 0;
@@ -196,7 +196,7 @@ export class ChaChaPolyDecipher {
   }
 }
 
-/** The body of a packet, the other way round: short ones in place, long ones by the system. */
+/** Decrypts or encrypts the body of a packet: a short one in place, a long one with the system's cipher. */
 function apply(
   body: Uint8Array<ArrayBuffer>,
   { cipher, key, sequence, tools }: {
@@ -215,12 +215,12 @@ function apply(
   iv.writeUInt32BE(sequence, 12);
   const system = tools.createCipheriv("chacha20", key, iv);
   const { buffer, byteOffset, byteLength } = system.update(body);
-  // Adds nothing to a stream cipher's text, but frees it.
+  // A stream cipher has no final bytes; the call releases its memory.
   system.final();
   return new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength);
 }
 
-/** In the same time whatever differs. */
+/** Compares in constant time. */
 function isSame(a: Uint8Array, b: Uint8Array): boolean {
   let difference = a.length ^ b.length;
   for (let at = 0; at < a.length; at++) difference |= (a[at] ?? 0) ^ (b[at] ?? 0);
@@ -228,7 +228,7 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 const macLength = 16;
-/** As ssh2's. */
+/** As in ssh2. */
 const largest = 35_000;
-/** Up to here the system's cipher takes longer to start than this one to be done. */
+/** Up to this size, starting the system's cipher takes longer than our whole run. */
 const shortest = 512;

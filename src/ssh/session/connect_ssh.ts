@@ -15,11 +15,11 @@ import type { SshSession } from "./ssh_session.ts";
 
 export interface SshHopDeps extends OpenSshSessionDeps {
   readonly log: Log;
-  /** Milliseconds for connecting and signing in, where the host's configuration names none. */
+  /** Timeout in milliseconds for connecting and signing in, unless the host's configuration sets one. */
   readonly connectTimeout: number;
 }
 
-/** How a host is reached: from the hop before it, or as the transport's own connections are made. */
+/** How to connect to a host: from the hop before it, or as the transport connects. */
 export interface SshReach {
   readonly host: SshHost;
   readonly below:
@@ -32,7 +32,7 @@ export interface SshReach {
   readonly deps: SshHopDeps;
 }
 
-/** Connects and signs in within ConnectTimeout; what the hops before it need is not counted. */
+/** Connects and signs in within ConnectTimeout, not counting the time of the hops before it. */
 export async function connectSsh(way: SshReach, { signal, onStep }: DialOptions): Promise<SshSession> {
   await way.below?.ready({ signal, onStep });
   const { host, deps: { clock, connectTimeout } } = way;
@@ -56,7 +56,7 @@ async function signedIn(
   const ask: typeof prompt = prompt &&
     ((question, options) => deadline.outside(() => prompt(question, options)));
   const deps = { ...way.deps, prompt: ask };
-  // Node's own parts, which it needs, take a tenth of a second that a program without ssh need not spend.
+  // The node modules for ssh take 0.1 s to load; a program without ssh does not load them.
   const loading = import("./open_ssh_session.ts");
   loading.catch(() => {});
   for (let left = mostSignIns;; left--) {
@@ -66,7 +66,7 @@ async function signedIn(
     try {
       return await openSshSession(conn, way.host, { deps, ...options });
     } catch (error) {
-      // A server that is just going away, or whose line broke, deserves another try; any answer is an answer.
+      // Retry once when the server was restarting or the connection broke; any answer ends the attempts.
       if (left <= 1 || options.signal.aborted || !isPosternError(error, "unreachable")) throw error;
     }
   }
@@ -93,7 +93,7 @@ function tooSlow(host: SshHost, ms: number, last: string | undefined): PosternEr
   const where = last === undefined ? "" : `, the last step: ${last}`;
   const says = `no session within ${ms / 1000} s${where}`;
   return new PosternError("timeout", `Cannot reach ${sshLabel(host)}: ${says}`, {
-    hint: "see ConnectTimeout, or whether the host answers",
+    hint: "check whether the host answers, or raise ConnectTimeout",
   });
 }
 

@@ -15,16 +15,16 @@ export interface OpenSshSessionDeps {
   readonly clock: Clock;
   readonly files: Pick<Files, "readTextIfThere">;
   readonly hostKeys: Pick<HostKeys, "algorithms" | "verify">;
-  /** Absent where nobody can be asked. */
+  /** Absent when postern cannot prompt the user. */
   readonly prompt?: Prompt | undefined;
-  /** Absent where each sign-in asks for passphrases anew. */
+  /** Absent when each sign-in asks for passphrases again. */
   readonly unlocked?: UnlockedKeys;
-  /** Milliseconds of silence before a server is asked, and until it counts as gone. */
+  /** Milliseconds without data before a keepalive, and before the session ends. */
   readonly keepalive: number;
   readonly deadAfter: number;
 }
 
-/** Signs in to a host over a connection to it, with all that the ssh configuration says of it. */
+/** Signs in to a host over a connection, as its ssh configuration says. */
 export async function openSshSession(
   conn: Conn,
   host: SshHost,
@@ -35,7 +35,7 @@ export async function openSshSession(
   },
 ): Promise<SshSession> {
   const label = sshLabel(host);
-  // Keys are read while the server's are exchanged.
+  // Read the keys during the key exchange.
   const identities = collectIdentities(host, deps, { signal });
   identities.catch(() => {});
   let algorithms: SshAlgorithms;
@@ -63,7 +63,7 @@ async function algorithmsOf(host: SshHost, { hostKeys }: OpenSshSessionDeps): Pr
   if (unknown !== undefined) {
     throw new PosternError(
       "config",
-      `Cannot use ${sshLabel(host)}: none of its ${unknown} is known to the built-in engine`,
+      `Cannot use ${sshLabel(host)}: the built-in engine supports none of its ${unknown}`,
       { hint: "use engine: openssh for this host" },
     );
   }
@@ -71,7 +71,7 @@ async function algorithmsOf(host: SshHost, { hostKeys }: OpenSshSessionDeps): Pr
   return { ...algorithms, hostKey: await hostKeys.algorithms(host, usual, { onRequest }) };
 }
 
-/** What a person set for the host counts; OpenSSH itself asks never unless told. */
+/** The keepalive settings: the host's own, else ours. OpenSSH's default is to send none. */
 function lifeOf(
   { serverAliveInterval, serverAliveCountMax = 3 }: SshHost,
   { keepalive, deadAfter }: OpenSshSessionDeps,

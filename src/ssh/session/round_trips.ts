@@ -1,11 +1,11 @@
 import type { Clock } from "../../core/mod.ts";
 
-/** Measures how long a server takes for the answers to its questions, which come in the order it was asked. */
+/** Measures how long a server takes to answer keepalives; answers arrive in order. */
 export class RoundTrips {
   readonly #clock: Clock;
-  /** When the questions were asked that have no answer yet. */
+  /** When each unanswered keepalive was sent. */
   #asked: number[] = [];
-  /** When the question was asked that was answered last. */
+  /** When the last answered keepalive was sent. */
   #answered = -Infinity;
   #last: number | undefined;
   #shortest: number | undefined;
@@ -22,19 +22,19 @@ export class RoundTrips {
     return this.#shortest;
   }
 
-  /** For how many milliseconds the oldest question has been without its answer. */
+  /** How many milliseconds the oldest keepalive has been unanswered. */
   get waiting(): number {
     const [oldest] = this.#asked;
     return oldest === undefined ? 0 : this.#clock.now() - oldest;
   }
 
-  /** Whether there is an answer to a question that was asked then or later. */
+  /** Whether the server has answered a keepalive sent then or later. */
   hasAnsweredSince(time: number): boolean {
     return this.#answered >= time;
   }
 
   onAsked(): void {
-    // A server that never answers such questions, but speaks, must not make the list grow.
+    // Keep the list short with a server that sends data but never answers keepalives.
     if (this.#asked.length >= mostAsked) this.#asked.shift();
     this.#asked.push(this.#clock.now());
   }

@@ -1,16 +1,16 @@
 import type { Buffer } from "node:buffer";
 import type { ChaChaPolyCipher, ChaChaPolyDecipher, ChaChaTools, Poly1305 } from "./chacha20_poly1305.ts";
 
-/** The part of ssh2's `Protocol` that is used here. */
+/** The part of ssh2's `Protocol` that we use. */
 export interface Ssh2Protocol {
-  /** Private: the session id is needed for signatures that ssh2 cannot make. */
+  /** Private in ssh2: signatures that ssh2 cannot make need the session id. */
   readonly _kex: { readonly sessionID: Uint8Array };
-  /** Private: the running ciphers, which hold memory outside of the isolate. */
+  /** Private in ssh2: the current ciphers, which hold memory outside the isolate. */
   _cipher?: Ssh2Cipher | ChaChaPolyCipher;
   _decipher?: Ssh2Decipher | ChaChaPolyDecipher;
-  /** Private: whose answer comes next. */
+  /** Private in ssh2: the method of the next answer. */
   readonly _authsQueue: string[];
-  /** Private: for messages that ssh2 has no method for. */
+  /** Private in ssh2: for messages that ssh2 has no method for. */
   readonly _packetRW: {
     readonly write: {
       readonly allocStart: number;
@@ -39,7 +39,7 @@ export interface Ssh2Protocol {
   channelOpenFail(channel: number, reason: number, description: string): void;
 }
 
-/** What ssh2's ciphers hold; the keys where the cipher is chacha20-poly1305. */
+/** The state of ssh2's ciphers; the keys are set for chacha20-poly1305. */
 export interface Ssh2Cipher {
   readonly outSeqno: number;
   readonly _onWrite: (bytes: Uint8Array) => void;
@@ -48,7 +48,7 @@ export interface Ssh2Cipher {
   readonly _encKeyPktLen?: Uint8Array;
 }
 
-/** The same for the other direction. */
+/** The state of ssh2's deciphers. */
 export interface Ssh2Decipher {
   readonly inSeqno: number;
   readonly _onPayload: (payload: Buffer) => unknown;
@@ -57,7 +57,7 @@ export interface Ssh2Decipher {
   readonly _decKeyPktLen?: Uint8Array;
 }
 
-/** The names that ssh2 knows, best first. */
+/** The algorithm names that ssh2 knows, best first. */
 export interface AlgorithmConstants {
   readonly DEFAULT_KEX: string[];
   readonly SUPPORTED_KEX: string[];
@@ -69,7 +69,7 @@ export interface AlgorithmConstants {
   readonly SUPPORTED_MAC: string[];
 }
 
-/** What is used of ssh2, and of the system's crypto beside it. */
+/** The parts of ssh2 and of the system's crypto that we use. */
 export interface Ssh2Library {
   readonly Protocol: new (options: object) => Ssh2Protocol;
   readonly constants: AlgorithmConstants;
@@ -79,7 +79,7 @@ export interface Ssh2Library {
 
 let library: Promise<Ssh2Library> | undefined;
 
-/** Loads ssh2 on first use: it takes a tenth of a second that a door without ssh need not spend. */
+/** Loads ssh2 on first use: loading takes 0.1 s, which an instance without ssh saves. */
 export function loadSsh2(): Promise<Ssh2Library> {
   return library ??= importLibrary();
 }
@@ -98,7 +98,7 @@ async function importLibrary(): Promise<Ssh2Library> {
     import("ssh2/lib/protocol/crypto.js"),
     import("ssh2/lib/protocol/crypto/poly1305.js"),
   ]);
-  // Else ssh2 would go on initializing behind the first session.
+  // Without this, ssh2 would keep initializing after the first session.
   await crypto.default.init;
   const system = await import("node:crypto");
   const unusable = unusableWith(system);
@@ -114,7 +114,7 @@ async function importLibrary(): Promise<Ssh2Library> {
   };
 }
 
-/** Poly1305 as ssh2 has it in WebAssembly. */
+/** ssh2's Poly1305 in WebAssembly. */
 interface PolyModule {
   readonly HEAPU8: Uint8Array;
   _malloc(size: number): number;
@@ -131,7 +131,7 @@ interface PolyModule {
 function authenticatorOf(module: PolyModule): Poly1305 {
   const [out, key, head, body] = [16, 32, 4, 40_000].map((size) => module._malloc(size));
   if (out === undefined || key === undefined || head === undefined || body === undefined) {
-    throw new Error("there is no memory for poly1305");
+    throw new Error("no memory for poly1305");
   }
   return (headBytes, bodyBytes, keyBytes) => {
     const heap = module.HEAPU8;
@@ -143,7 +143,10 @@ function authenticatorOf(module: PolyModule): Poly1305 {
   };
 }
 
-/** What ssh2 offers and Deno's crypto does not do; of AES-GCM an older one says so when a message has been read. */
+/**
+ * The algorithms that ssh2 offers but Deno's crypto lacks; older versions fail with AES-GCM only when a
+ * message arrives.
+ */
 function unusableWith(
   { createCipheriv, createDecipheriv }: Pick<
     typeof import("node:crypto"),

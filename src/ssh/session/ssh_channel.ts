@@ -1,43 +1,43 @@
 import { MuxStream, type StreamEnd } from "../../mux/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 
-/** What a channel needs of the session that carries it. */
+/** The parts of a session that a channel uses. */
 export interface ChannelLink {
   sendData(channel: number, bytes: Uint8Array<ArrayBuffer>): void;
   sendWindow(channel: number, amount: number): void;
   sendEnd(channel: number): void;
   sendClose(channel: number): void;
-  /** Waits until the session's socket has taken what was sent; undefined when it has. Never fails. */
+  /** Waits until the session's socket has accepted what was sent; undefined if it has. Never rejects. */
   room(): Promise<void> | undefined;
   now(): number;
-  /** The shortest round trip seen, in ms. */
+  /** The shortest measured round trip, in ms. */
   readonly roundTrip: number | undefined;
 }
 
-/** What both sides agreed on when the channel was opened. */
+/** The parameters of an opened channel. */
 export interface ChannelTerms {
   readonly peer: string;
-  /** The server's number for it. */
+  /** The server's channel number. */
   readonly remote: number;
-  /** How many bytes the server takes now. */
+  /** How many bytes the server accepts now. */
   readonly window: number;
   readonly packetSize: number;
 }
 
-/** How much a channel may receive before it is read, at first. */
+/** How many bytes a channel may initially receive before the reader consumes them. */
 export const firstWindow = 2 * 1024 * 1024;
-/** How much at most, where a long way is kept busy by a reader that keeps up. */
+/** The maximum window, for a path with a long round trip and a fast reader. */
 export const largestWindow = 16 * 1024 * 1024;
 
 /**
- * A connection inside an ssh session. What it holds is bounded by its window, which grows while a quick reader
- * empties all of it within two round trips: then the window, not the way, is what makes it slow.
+ * A connection inside an ssh session. Its window limits how much it buffers. The window grows when a reader
+ * empties all of it within two round trips: then the window, not the network, limits the speed.
  */
 export class SshChannel extends MuxStream {
   readonly #link: ChannelLink;
   readonly #remote: number;
   #window = firstWindow;
-  /** Read, but not yet given back to the server as window. */
+  /** Consumed, but not yet returned to the server as window. */
   #taken = 0;
   #takenSinceCheck = 0;
   #checkedAt: number;
@@ -49,9 +49,9 @@ export class SshChannel extends MuxStream {
     this.#checkedAt = link.now();
   }
 
-  /** Data of the server; it stays ours. */
+  /** Receives data from the server; the caller may reuse the buffer. */
   override onData(data: Uint8Array<ArrayBuffer>): void {
-    // As OpenSSH, which forgives a tenth: else a server could make us hold whatever it likes.
+    // Like OpenSSH, tolerate a tenth more. Without a limit, a server could fill our memory.
     if (this.takesData && this.#taken + this.held + data.length > this.#window * 1.1) {
       return this.abort(this.#floodError());
     }
@@ -77,7 +77,7 @@ export class SshChannel extends MuxStream {
   protected override onTaken(count: number): void {
     this.#taken += count;
     this.#takenSinceCheck += count;
-    // In portions that are small beside the window: at half of it, a long way would stand still meanwhile.
+    // Return the window in small portions: at half of it, a path with a long round trip would stall.
     if (this.#taken < this.#window >> 4 || this.inbox.hasEnded || this.isOver) return;
     const grown = this.#grown();
     this.#link.sendWindow(this.#remote, this.#taken + grown);
@@ -98,6 +98,9 @@ export class SshChannel extends MuxStream {
   }
 
   #floodError(): PosternError {
-    return new PosternError("protocol", `Cannot go on with ${this.peer}: the server sends more than it may`);
+    return new PosternError(
+      "protocol",
+      `Cannot keep the connection to ${this.peer}: the server exceeded the window`,
+    );
   }
 }

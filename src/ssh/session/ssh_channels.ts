@@ -4,7 +4,7 @@ import { type ChannelLink, firstWindow, SshChannel } from "./ssh_channel.ts";
 import type { SshEngine, SshMessageHandlers } from "../hops/ssh_engine.ts";
 import { openFailure } from "./ssh_open_failure.ts";
 
-/** What speaks of channels to the server. */
+/** The parts of an engine that manage channels. */
 export type ChannelEngine = Pick<
   SshEngine,
   | "openTcp"
@@ -17,22 +17,22 @@ export type ChannelEngine = Pick<
 >;
 
 export interface SshChannelsOptions {
-  /** How sentences name the server. */
+  /** The server's name in messages. */
   readonly label: string;
-  /** Undefined once the session is over. */
+  /** Undefined after the session has ended. */
   readonly engine: () => ChannelEngine | undefined;
   readonly room: () => Promise<void> | undefined;
   readonly now: () => number;
   readonly roundTrip: () => number | undefined;
 }
 
-/** What the server says of channels. */
+/** The server's messages about channels. */
 export type ChannelHandlers = Pick<
   SshMessageHandlers,
   Extract<keyof SshMessageHandlers, `CHANNEL_${string}`>
 >;
 
-/** The channels of a session (RFC 4254, section 5): those that are open, and those that were asked for. */
+/** The channels of a session (RFC 4254, section 5): the open ones and the requested ones. */
 export class SshChannels {
   readonly handlers: ChannelHandlers;
   readonly #options: SshChannelsOptions;
@@ -47,12 +47,12 @@ export class SshChannels {
     this.handlers = this.#makeHandlers();
   }
 
-  /** How many are open. */
+  /** The number of open channels. */
   get open(): number {
     return this.#open;
   }
 
-  /** Asks the server for a connection to a target. */
+  /** Opens a channel to a target. */
   connect(target: Target, { engine, signal }: { engine: ChannelEngine; signal: AbortSignal }): Promise<Conn> {
     const { promise, resolve, reject } = Promise.withResolvers<Conn>();
     const giveUp = () => {
@@ -79,7 +79,7 @@ export class SshChannels {
     return promise;
   }
 
-  /** Ends all with one error that they share: a thousand channels would make a thousand stacks. */
+  /** Ends all channels with one shared error: separate errors would record a thousand stacks. */
   fail(error: unknown): void {
     const channels = [...this.#channels.values()];
     this.#channels.clear();
@@ -100,7 +100,7 @@ export class SshChannels {
       CHANNEL_OPEN_CONFIRMATION: (_, terms) => this.#onOpened(terms),
       CHANNEL_OPEN_FAILURE: (_, id, reason, description) => this.#onRefused(id, { reason, description }),
       CHANNEL_DATA: (_, id, data) => this.#at(id)?.channel.onData(data),
-      // A TCP connection has no second stream.
+      // A TCP connection has no second data stream.
       CHANNEL_EXTENDED_DATA: () => {},
       CHANNEL_WINDOW_ADJUST: (_, id, amount) => this.#at(id)?.channel.onWindow(amount),
       CHANNEL_EOF: (_, id) => this.#at(id)?.channel.onEnd(),
@@ -173,7 +173,7 @@ function linkOf({ engine, room, now, roundTrip }: SshChannelsOptions): ChannelLi
 
 interface Open {
   readonly channel: SshChannel;
-  /** The server's number for it. */
+  /** The server's channel number. */
   readonly remote: number;
 }
 
@@ -187,5 +187,5 @@ interface Opening {
 
 type Confirmation = Parameters<SshMessageHandlers["CHANNEL_OPEN_CONFIRMATION"]>[1];
 
-/** ssh2 takes no larger packets (RFC 4253, section 6.1 asks for 35000 bytes in all). */
+/** ssh2's limit (RFC 4253, section 6.1 requires 35000 bytes in total). */
 const largestPacket = 32 * 1024;

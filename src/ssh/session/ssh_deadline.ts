@@ -1,6 +1,6 @@
 import { type Clock, limitTime } from "../../core/mod.ts";
 
-/** A limit of time that stands still while a person is asked. */
+/** A timeout that pauses while postern prompts the user. */
 export class SshDeadline implements Disposable {
   readonly #clock: Clock;
   readonly #onPassed: () => void;
@@ -15,7 +15,7 @@ export class SshDeadline implements Disposable {
     this.#run();
   }
 
-  /** Runs `work` without its time being counted. */
+  /** Runs `work` while the timeout is paused. */
   async outside<T>(work: () => Promise<T>): Promise<T> {
     this[Symbol.dispose]();
     this.#left -= this.#clock.now() - this.#startedAt;

@@ -1,7 +1,7 @@
 import { formatTarget, PosternError, type Target } from "../../words/mod.ts";
 import { plainText } from "../../core/mod.ts";
 
-/** What the server's refusal to open a channel says of the target (RFC 4254, section 5.1). */
+/** Translates the server's refusal of a channel into a failure of the target (RFC 4254, section 5.1). */
 export function openFailure(
   { reason, description }: { readonly reason: number; readonly description: string },
   { target, through }: { readonly target: Target; readonly through: string },
@@ -11,16 +11,18 @@ export function openFailure(
   const make = (
     code: "refused" | "name_not_found" | "timeout" | "not_allowed" | "unreachable",
     options: ConstructorParameters<typeof PosternError>[2] = {},
-  ) => new PosternError(code, `${sentence}: ${says || `it gave the reason ${reason}`}`, options);
+  ) => new PosternError(code, `${sentence}: ${says || `refused with reason ${reason}`}`, options);
   switch (reason) {
     case reasons.prohibited:
-      return make("not_allowed", { hint: "the ssh server must allow it: AllowTcpForwarding, PermitOpen" });
+      return make("not_allowed", {
+        hint: "allow the target on the ssh server: AllowTcpForwarding, PermitOpen",
+      });
     case reasons.unknownType:
-      return make("not_allowed", { hint: "the ssh server carries no TCP connections" });
+      return make("not_allowed", { hint: "use an ssh server that supports TCP forwarding" });
     case reasons.shortage:
       return make("unreachable", { detail: "overloaded" });
   }
-  // OpenSSH hands on the words of its system's C library.
+  // OpenSSH sends the error text of its C library.
   if (/refused/i.test(says)) return make("refused");
   if (unknownName.test(says)) return make("name_not_found");
   if (/timed out|timeout/i.test(says)) return make("timeout");
@@ -28,7 +30,7 @@ export function openFailure(
   return make("unreachable", { detail: "host" });
 }
 
-/** Whether a failure says that the session has no room, and another one may. */
+/** Whether a failure means that the session has no room; another session may have. */
 export function isShortage(error: unknown): boolean {
   return error instanceof PosternError && error.detail === "overloaded";
 }

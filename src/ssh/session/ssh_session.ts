@@ -8,24 +8,24 @@ import { RoundTrips } from "./round_trips.ts";
 import { type SignInLink, SshSignIn } from "../sign_in/ssh_sign_in.ts";
 
 export interface SshSessionOptions {
-  /** How sentences name the server: `ssh jump1`. */
+  /** The server's name in messages: `ssh jump1`. */
   readonly label: string;
   readonly clock: Clock;
   readonly algorithms: SshAlgorithms;
-  /** Fails where the server's key is not to be trusted. */
+  /** Rejects when the server's key is not trusted. */
   readonly verifyHostKey: (key: Uint8Array<ArrayBuffer>) => Promise<void>;
-  /** Signs in; fails where no way is left. */
+  /** Signs in; rejects when no sign-in method is left. */
   readonly signIn: (link: SignInLink) => Promise<void>;
-  /** Milliseconds of silence after which the server is asked, and after which it counts as gone. */
+  /** Milliseconds without data before a keepalive, and before the session ends. */
   readonly keepalive: number;
   readonly deadAfter: number;
   readonly onStep?: ((step: string) => void) | undefined;
 }
 
-/** One ssh connection, signed in, with its channels. It ends when its connection does, and never comes back. */
+/** One ssh connection, signed in, with its channels. It ends with its connection and cannot be restarted. */
 export class SshSession implements AsyncDisposable {
   readonly label: string;
-  /** Resolves when it is over; `reason` tells why. */
+  /** Resolves when the session ends; `reason` is the cause. */
   readonly ended: Promise<void>;
   readonly #conn: Conn;
   readonly #options: SshSessionOptions;
@@ -61,7 +61,8 @@ export class SshSession implements AsyncDisposable {
       clock,
       keepalive,
       deadAfter,
-      // What a question has for its answer, also when we asked late: after a sleep the silence says nothing.
+      // The time for an answer counts from the keepalive, even a late one: after sleep, the silence says
+      // nothing.
       patience: Math.max(deadAfter - keepalive, keepalive / 2),
       beat: keepalive / 2,
       ask: () => {
@@ -70,7 +71,10 @@ export class SshSession implements AsyncDisposable {
       },
       onDead: (ms) =>
         this.#fail(
-          new PosternError("timeout", `Cannot go on with ${label}: nothing heard for ${Math.round(ms)} ms`),
+          new PosternError(
+            "timeout",
+            `Cannot keep the session with ${label}: no data for ${Math.round(ms)} ms`,
+          ),
         ),
     });
     this.#channels = new SshChannels({
@@ -80,11 +84,11 @@ export class SshSession implements AsyncDisposable {
       now: () => clock.now(),
       roundTrip: () => this.#roundTrips.shortest,
     });
-    // Whoever waits is told by `open`; a session that fails before is nobody's surprise.
+    // `open` reports the failure; without this, an earlier rejection would be unhandled.
     this.#keysExchanged.promise.catch(() => {});
   }
 
-  /** Exchanges keys, checks the server's and signs in. The connection is the session's from here on. */
+  /** Exchanges keys, verifies the server's key and signs in. Takes ownership of the connection. */
   static async open(
     conn: Conn,
     options: SshSessionOptions & { readonly signal: AbortSignal },
@@ -98,13 +102,13 @@ export class SshSession implements AsyncDisposable {
       return session;
     } catch (error) {
       session.#fail(error);
-      // The check of a host key has the same signal: nothing of it outlives a dial that was given up.
+      // The host key check has the same signal: wait for it, so that it does not outlive an aborted dial.
       if (signal.aborted) await session.#isVerifying;
       throw session.#reason;
     }
   }
 
-  /** Why it is over; undefined while it lives. */
+  /** Why the session ended; undefined while it lives. */
   get reason(): unknown {
     return this.#reason;
   }
@@ -113,49 +117,49 @@ export class SshSession implements AsyncDisposable {
     return this.#reason !== undefined;
   }
 
-  /** How many channels are open. */
+  /** The number of open channels. */
   get channels(): number {
     return this.#channels.open;
   }
 
-  /** When the last byte was heard, by the clock. */
+  /** When the last byte arrived, by the clock. */
   get heardAt(): number {
     return this.#pulse.heardAt;
   }
 
-  /** Milliseconds of the last answer to a question. */
+  /** The last measured round trip in milliseconds. */
   get roundTrip(): number | undefined {
     return this.#roundTrips.last;
   }
 
-  /** For how many milliseconds a question has been without its answer. */
+  /** How many milliseconds a keepalive has been unanswered. */
   get waiting(): number {
     return this.#roundTrips.waiting;
   }
 
-  /** Whether there is an answer to a question that was asked then or later. */
+  /** Whether the server has answered a keepalive sent then or later. */
   hasAnsweredSince(time: number): boolean {
     return this.#roundTrips.hasAnsweredSince(time);
   }
 
-  /** Asks the server now whether it is there: after sleep, or when the network changed. */
+  /** Sends a keepalive now: after sleep, or when the network changed. */
   check(): void {
     if (!this.isOver) this.#pulse.check();
   }
 
-  /** Opens a connection from the server to a target; names are the server's to resolve. */
+  /** Opens a connection from the server to a target; the server resolves names. */
   connect(target: Target, { signal }: { readonly signal: AbortSignal }): Promise<Conn> {
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.isOver) return Promise.reject(this.#reason);
     return this.#channels.connect(target, { engine: this.#speaking(), signal });
   }
 
-  /** Takes leave and closes the connection; channels that are open end. */
+  /** Sends a disconnect message and closes the connection; open channels end. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.isOver) {
       this.#engine?.disconnect();
       await this.#output.flush();
-      this.#fail(new PosternError("cancelled", `The session with ${this.label} was closed here`));
+      this.#fail(new PosternError("cancelled", `postern closed the session with ${this.label}`));
     }
     await this.#reading;
     await this.#conn[Symbol.asyncDispose]();
@@ -180,11 +184,14 @@ export class SshSession implements AsyncDisposable {
     await signIn(this.#signIn);
     if (this.isOver) throw this.#reason;
     onStep?.(`signed in to ${label}`);
-    // At once: the answer tells how long the way is.
+    // Send it immediately: the answer measures the round trip.
     this.#pulse.check();
   }
 
-  /** ssh2 keeps parts of what it reads until the first keys are exchanged; after that a buffer serves again. */
+  /**
+   * Reads from the connection. ssh2 keeps parts of the buffer until the first key exchange; afterwards the
+   * buffer is reused.
+   */
   async #read(): Promise<void> {
     let into = new Uint8Array(smallestRead);
     while (!this.isOver) {
@@ -202,14 +209,14 @@ export class SshSession implements AsyncDisposable {
       } catch (error) {
         return this.#fail(protocolFailure(this.label, error));
       }
-      // Its own key exchange runs on while the key is looked up; what comes after it waits.
+      // ssh2 completes its key exchange during the lookup of the host key; later messages wait.
       if (this.#isVerifying) await this.#isVerifying;
       if (!this.#hasKeys) into = new Uint8Array(smallestRead);
       else if (count === into.length && count < largestRead) into = new Uint8Array(count * 4);
     }
   }
 
-  /** Who has shown one key at first shows no other later. */
+  /** In later key exchanges, the server must show the same key as in the first. */
   #judge(key: Uint8Array<ArrayBuffer>, decide: (isRight: boolean) => void): boolean | undefined {
     const known = this.#hostKey;
     if (known) return known.length === key.length && known.every((byte, at) => byte === key[at]);

@@ -1,22 +1,26 @@
 import { isPosternError, PosternError, withContext } from "../../words/mod.ts";
 import { plainText } from "../../core/mod.ts";
 
-/** The server has ended the connection without a word. */
+/** The error for a connection that the server closed without a message. */
 export function closedByServer(label: string, { hasKeys }: { readonly hasKeys: boolean }): PosternError {
-  const when = hasKeys ? "it closed the connection" : "it closed the connection before the key exchange";
-  return new PosternError("unreachable", `Cannot go on with ${label}: ${when}`, { detail: "host" });
+  const when = hasKeys
+    ? "the server closed the connection"
+    : "the server closed the connection before the key exchange";
+  return new PosternError("unreachable", `Cannot keep the session with ${label}: ${when}`, {
+    detail: "host",
+  });
 }
 
-/** The connection broke; what we ended ourselves stays what it is. */
+/** The error for a broken connection; a local cancellation stays unchanged. */
 export function lostConnection(label: string, error: unknown): unknown {
   if (isPosternError(error, "cancelled")) return error;
-  return new PosternError("unreachable", `Cannot go on with ${label}: the connection was lost`, {
+  return new PosternError("unreachable", `Cannot keep the session with ${label}: the connection broke`, {
     cause: error,
     detail: "host",
   });
 }
 
-/** The server has taken leave (RFC 4253, section 11.1). */
+/** The error for a disconnect message of the server (RFC 4253, section 11.1). */
 export function disconnected(
   label: string,
   { reason, description }: { readonly reason: number; readonly description: string },
@@ -24,22 +28,27 @@ export function disconnected(
   const says = plainText(description) || `reason ${reason}`;
   if (/too many authentication failures/i.test(says)) {
     return new PosternError("auth", `Cannot sign in to ${label}: ${says}`, {
-      hint: "name the right key for this host: IdentityFile and IdentitiesOnly yes",
+      hint: "select the right key for this host: set IdentityFile and IdentitiesOnly yes",
     });
   }
-  return new PosternError("unreachable", `Cannot go on with ${label}: it disconnected (${says})`, {
-    detail: "host",
-  });
+  return new PosternError(
+    "unreachable",
+    `Cannot keep the session with ${label}: the server disconnected (${says})`,
+    {
+      detail: "host",
+    },
+  );
 }
 
-/** The bytes make no sense, or nothing is left to agree on. */
+/** The error for invalid bytes, or for algorithm lists without a common entry. */
 export function protocolFailure(label: string, error: unknown): PosternError {
   const says = error instanceof Error ? error.message : String(error);
   const list = /no matching (.+)$/i.exec(says)?.[1];
-  return withContext(`Cannot go on with ${label}`, error, {
+  return withContext(`Cannot use the connection to ${label}`, error, {
     code: "protocol",
     ...(list !== undefined && {
-      hint: `the server and postern share no ${list}: see Ciphers, MACs, KexAlgorithms and HostKeyAlgorithms`,
+      hint:
+        `the server and postern have no ${list} in common: check Ciphers, MACs, KexAlgorithms and HostKeyAlgorithms`,
     }),
   });
 }

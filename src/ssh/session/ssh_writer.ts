@@ -17,14 +17,14 @@ export class SshWriter {
     return this;
   }
 
-  /** A length and that many bytes; text as UTF-8. */
+  /** Writes a length and that many bytes; text as UTF-8. */
   string(value: string | Uint8Array): this {
     const bytes = typeof value === "string" ? new TextEncoder().encode(value) : value;
     this.u32(bytes.length);
     return this.raw(bytes);
   }
 
-  /** Bytes as they are. */
+  /** Writes bytes without a length. */
   raw(bytes: Uint8Array): this {
     this.#room(bytes.length).set(bytes);
     return this;
@@ -47,7 +47,7 @@ export class SshWriter {
   }
 }
 
-/** Reads the fields of ssh messages; past the end everything is undefined. */
+/** Reads the fields of ssh messages; returns undefined past the end. */
 export class SshReader {
   readonly #bytes: Uint8Array<ArrayBuffer>;
   #at = 0;

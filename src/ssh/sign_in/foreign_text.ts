@@ -1,4 +1,7 @@
-/** A foreign text for a person: short, and without what could write over a terminal or hide. Lines stay lines. */
+/**
+ * Makes a server's text safe for the terminal: limits its length, removes control and hidden characters,
+ * keeps line breaks.
+ */
 export function foreignText(text: string, { limit = 1000 }: { readonly limit?: number } = {}): string {
   return text.slice(0, limit).replace(/\r\n?/g, "\n").replace(/[^\P{C}\n]/gu, "?");
 }

@@ -8,14 +8,14 @@ import type { Identities, Identity } from "../keys/ssh_identities.ts";
 import type { SignInAnswer, SignInLink } from "./ssh_sign_in.ts";
 import { SshWriter } from "../session/ssh_writer.ts";
 
-/** A question that may be answered by the time its turn comes. */
+/** A question to the user whose answer may be known by the time of its turn. */
 export interface SshQuestion extends Question {
   readonly isNeedless?: () => boolean;
-  /** Waited for before the next question is asked: that may be needless then. */
+  /** Awaited before the next question, which the answer may make unnecessary. */
   readonly onAnswer?: (answer: string) => Promise<unknown>;
 }
 
-/** Asks a person; undefined when nobody answers, or nobody needs to any more. */
+/** Prompts the user; undefined when the user gives no answer, or the answer is no longer needed. */
 export type Prompt = (
   question: SshQuestion,
   options: { readonly signal: AbortSignal },
@@ -23,16 +23,16 @@ export type Prompt = (
 
 export interface SshSignInOptions {
   readonly host: SshHost;
-  /** How sentences name the server. */
+  /** The server's name in messages. */
   readonly label: string;
   readonly identities: Promise<Identities>;
-  /** Absent where nobody can be asked. */
+  /** Absent when postern cannot prompt the user. */
   readonly prompt?: Prompt | undefined;
   readonly signal: AbortSignal;
   readonly onStep?: ((step: string) => void) | undefined;
 }
 
-/** Signs in by every way that both sides allow (RFC 4252); the error tells what was tried and what would help. */
+/** Tries every method that both sides allow (RFC 4252); the error lists the attempts and suggests a fix. */
 export async function signInToSsh(link: SignInLink, options: SshSignInOptions): Promise<void> {
   await new Authentication(link, options).run();
 }
@@ -43,14 +43,14 @@ type Method = "publickey" | "keyboard-interactive" | "password";
 class Authentication {
   readonly #link: SignInLink;
   readonly #options: SshSignInOptions;
-  /** Nobody is asked for a session that is over. */
+  /** Aborts prompts when the session ends. */
   readonly #signal: AbortSignal;
   readonly #hints: string[] = [];
   readonly #tried: string[] = [];
   readonly #failures: unknown[] = [];
-  /** Ways with nothing left to try. */
+  /** Methods with nothing left to try. */
   readonly #spent = new Set<Method>();
-  /** What the server allows, once it has said so. */
+  /** The methods that the server allows, once known. */
   #allowed: readonly string[] | undefined;
   #keys: Identity[] | undefined;
   #passwordsLeft = mostAnswers;
@@ -65,7 +65,7 @@ class Authentication {
 
   async run(): Promise<void> {
     const wanted = this.#wantedMethods();
-    // Most servers take keys: asking "none" first would only cost a round trip.
+    // Most servers accept keys: requesting "none" first would only cost a round trip.
     if (wanted[0] !== "publickey" || (await this.#keysLeft()).length === 0) await this.#askForMethods();
     while (!this.#isIn) {
       const method = wanted.find((method) =>
@@ -106,7 +106,7 @@ class Authentication {
   async #tryKey(): Promise<void> {
     const found = (await this.#keysLeft()).shift();
     if (!found) return void this.#spent.add("publickey");
-    // Where nothing public is readable, only the passphrase would tell what to offer.
+    // Without a readable public part, only the passphrase reveals what to offer.
     const key = found.blob ? found : await this.#unlocked(found);
     if (!key?.blob) return;
     const { blob, label } = key;
@@ -116,7 +116,7 @@ class Authentication {
       server: await this.#link.signatureAlgorithms(),
     });
     if (algorithm === undefined) {
-      this.#failures.push(new Error(`${label} signs in no way that both sides take`));
+      this.#failures.push(new Error(`${label} has no signature algorithm that both sides support`));
       this.#hints.push(`see PubkeyAcceptedAlgorithms: ssh -G ${host.alias}`);
       return;
     }
@@ -129,7 +129,7 @@ class Authentication {
     if (open) await this.#signWith(open, { blob, algorithm });
   }
 
-  /** The key itself, its passphrase asked for where it has one; undefined where nobody knows that. */
+  /** Returns the key, after prompting for its passphrase if needed; undefined without a passphrase. */
   async #unlocked(key: Identity): Promise<Identity | undefined> {
     const { lock } = key;
     if (!lock) return key;
@@ -142,7 +142,7 @@ class Authentication {
         isNeedless: () => lock.opened() !== undefined,
         onAnswer: (answer) => opening = lock.open(answer),
       });
-      // As for ssh, an empty answer says: not this key.
+      // As in ssh, an empty answer skips this key.
       if (!passphrase) break;
       try {
         return await (opening ?? lock.open(passphrase));
@@ -199,7 +199,7 @@ class Authentication {
     while (answer.kind === "questions") {
       asked += Math.max(1, answer.questions.length);
       if (asked > mostQuestions) {
-        this.#failures.push(new Error(`it asks more than ${mostQuestions} questions`));
+        this.#failures.push(new Error(`the server asks more than ${mostQuestions} questions`));
         return void this.#spent.add("keyboard-interactive");
       }
       const response = new SshWriter().byte(infoResponse).u32(answer.questions.length);
@@ -214,11 +214,11 @@ class Authentication {
     if (before !== "") onStep?.(before.replaceAll("\n", " "));
     const replies: string[] = [];
     for (const { prompt, echo } of questions) {
-      // Who asks comes first: the words after it are the server's.
+      // Our name for the server comes first: the text after it is the server's.
       const own = `(${host.user} at ${label}) ${foreignText(prompt, { limit: 200 })}`;
       const text = before === "" ? own : `${before}\n${own}`;
       before = "";
-      // Whoever gives no answer wants no further question either.
+      // A user who gives no answer does not want the next question either.
       const reply = this.#roundsLeft < 0 ? undefined : await this.#asked({ text, echo });
       if (reply === undefined) this.#roundsLeft = -1;
       replies.push(reply ?? "");
@@ -228,7 +228,7 @@ class Authentication {
 
   #canAsk(): boolean {
     const { prompt, host } = this.#options;
-    if (!prompt) this.#hints.push(`use a key that needs no question: ssh-copy-id ${host.alias}`);
+    if (!prompt) this.#hints.push(`use a key instead of answering questions: ssh-copy-id ${host.alias}`);
     return prompt !== undefined;
   }
 
@@ -245,13 +245,13 @@ class Authentication {
     return new SshWriter().byte(userauthRequest).string(user).string("ssh-connection").string(method);
   }
 
-  /** Sends a message and notes what its answer tells. */
+  /** Sends a message and records the answer. */
   async #answer(method: string, message: Uint8Array): Promise<SignInAnswer> {
     const answer = await this.#link.ask(method, message);
     if (answer.kind === "success") this.#isIn = true;
     if (answer.kind !== "failure") return answer;
     this.#allowed = answer.methods;
-    // After a part of several ways, the same way may be asked for once more.
+    // After a partial success, the server may require the same method again.
     if (answer.isPartial) this.#spent.clear();
     return answer;
   }
@@ -260,10 +260,12 @@ class Authentication {
     const { host, label, identities } = this.#options;
     const allowed = this.#allowed ?? [];
     const { notes } = await identities;
-    const tried = this.#tried.length > 0
-      ? `it refused ${this.#tried.join(", ")}`
-      : "there is no key to offer";
-    const all = [`it takes ${allowed.join(", ") || "no way to sign in"}`, tried, ...notes.map(asCause)];
+    const tried = this.#tried.length > 0 ? `the server refused ${this.#tried.join(", ")}` : "no key to offer";
+    const all = [
+      `the server accepts ${allowed.join(", ") || "no sign-in method"}`,
+      tried,
+      ...notes.map(asCause),
+    ];
     all.push(...this.#failures.map(reasonOf));
     const hint = this.#hints[0] ??
       (this.#tried.length === 0
@@ -275,9 +277,9 @@ class Authentication {
   }
 }
 
-/** How often one question is asked, as NumberOfPasswordPrompts of ssh by default. */
+/** How often to repeat one question, as ssh's default for NumberOfPasswordPrompts. */
 const mostAnswers = 3;
-/** How many questions a server may ask in one go, those without a question counted. */
+/** How many prompts a server may send at once, including those without a question. */
 const mostQuestions = 32;
 const userauthRequest = 50;
 const infoResponse = 61;

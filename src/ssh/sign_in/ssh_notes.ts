@@ -1,7 +1,7 @@
 import type { TransportNote } from "../../core/mod.ts";
 import type { SshHost } from "../config/ssh_host.ts";
 
-/** What a person has to know of the configuration of a chain. What the ssh program does itself is none of it. */
+/** Returns the notes about the configuration of a chain, except for hosts of the ssh program. */
 export function sshNotes(chain: readonly SshHost[]): TransportNote[] {
   return chain.flatMap(({ alias, engine, problems }) =>
     engine === "openssh" ? [] : problems.map(({ severity, file, line, option, message }) => ({

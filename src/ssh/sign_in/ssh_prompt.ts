@@ -3,21 +3,21 @@ import { type Log, Turns } from "../../core/mod.ts";
 import type { Process, Terminal } from "../../world/mod.ts";
 import type { Prompt } from "./ssh_auth.ts";
 
-/** What asking a person needs of the world. */
+/** What a prompt needs from the system. */
 export interface SshPromptParts {
   readonly terminal: Pick<Terminal, "isInput" | "isErrorOutput" | "ask">;
   readonly process: Pick<Process, "env" | "run">;
   readonly log: Log;
-  /** Nobody waits for a window: SSH_ASKPASS counts only where SSH_ASKPASS_REQUIRE asks for it. */
+  /** Set when no user watches the desktop: then SSH_ASKPASS runs only if SSH_ASKPASS_REQUIRE demands it. */
   readonly isUnattended?: boolean | undefined;
 }
 
 /**
- * How a person is asked, as ssh(1) says of SSH_ASKPASS: at the terminal, else by that program where there is a display.
- * Undefined where nobody can be asked. One question at a time.
+ * Chooses how to prompt the user, as ssh(1) describes for SSH_ASKPASS: at the terminal, or with that program
+ * if there is a display. Undefined when neither is available. Asks one question at a time.
  */
 export function sshPrompt({ terminal, process, log, isUnattended }: SshPromptParts): Prompt | undefined {
-  // A question that goes into a file would hold everything up, unseen.
+  // A prompt redirected to a file would block without being seen.
   const hasTerminal = terminal.isInput && terminal.isErrorOutput;
   const program = askpassProgram(process.env, { hasTerminal, isUnattended });
   if (program === undefined && !hasTerminal) return undefined;
@@ -29,13 +29,13 @@ export function sshPrompt({ terminal, process, log, isUnattended }: SshPromptPar
     turns.take(async () => {
       if (question.isNeedless?.()) return undefined;
       const answer = await ask(question, options);
-      // Whether it was right is for who asked.
+      // The caller checks the answer.
       if (answer) await question.onAnswer?.(answer).catch(() => {});
       return answer;
     }, options);
 }
 
-/** The program that asks; undefined where the terminal is asked, or nobody. */
+/** The program for prompts; undefined when the terminal is used, or no prompt is possible. */
 export function askpassProgram(
   env: Process["env"],
   { hasTerminal, isUnattended = false }: { hasTerminal: boolean; isUnattended?: boolean | undefined },
@@ -47,7 +47,9 @@ export function askpassProgram(
   return isAllowed && isWanted ? env("SSH_ASKPASS") || undefined : undefined;
 }
 
-/** The first line that it prints; undefined when it fails, which is how a person says no. */
+/**
+ * Returns the first line of the program's output; undefined when it fails, as it does when the user cancels.
+ */
 async function runAskpass(
   program: string,
   text: string,

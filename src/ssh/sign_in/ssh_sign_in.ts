@@ -1,8 +1,8 @@
-/** What the server says to a step of the sign-in (RFC 4252, RFC 4256). */
+/** The server's answer to a sign-in step (RFC 4252, RFC 4256). */
 export type SignInAnswer =
   | { readonly kind: "success" }
   | { readonly kind: "failure"; readonly methods: readonly string[]; readonly isPartial: boolean }
-  /** The key would do: a signature is wanted. */
+  /** The server accepts the key and wants a signature. */
   | { readonly kind: "key_known" }
   | { readonly kind: "password_expired" }
   | {
@@ -12,19 +12,19 @@ export type SignInAnswer =
     readonly questions: readonly { readonly prompt: string; readonly echo: boolean }[];
   };
 
-/** What a sign-in needs of the session. */
+/** The parts of the session that a sign-in uses. */
 export interface SignInLink {
-  /** Binds signatures to this session. */
+  /** Signatures are bound to this id. */
   sessionId(): Uint8Array;
-  /** Tells that the session is over; its reason is why. */
+  /** Aborted with the reason when the session ends. */
   readonly lost: AbortSignal;
-  /** The signature algorithms that the server names (RFC 8308); undefined where it names none. */
+  /** The signature algorithms that the server announces (RFC 8308); undefined when it announces none. */
   signatureAlgorithms(): Promise<readonly string[] | undefined>;
-  /** Sends a whole message and waits for what the server says to it. */
+  /** Sends a complete message and waits for the server's answer. */
   ask(method: string, message: Uint8Array): Promise<SignInAnswer>;
 }
 
-/** The session's side of the sign-in: one question at a time. */
+/** The session's side of the sign-in: one request at a time. */
 export class SshSignIn implements SignInLink {
   readonly #send: (method: string, message: Uint8Array) => void;
   readonly #sessionId: () => Uint8Array;
@@ -43,7 +43,7 @@ export class SshSignIn implements SignInLink {
     return this.#lost.signal;
   }
 
-  /** They come before the service is accepted, if they come. */
+  /** Servers that announce them do so before they accept the service. */
   async signatureAlgorithms(): Promise<readonly string[] | undefined> {
     await this.#accepted.promise;
     return this.#algorithms;

@@ -10,9 +10,9 @@ export type SshAlgorithmOption =
   | "casignaturealgorithms";
 
 interface Algorithms {
-  /** What `+`, `-` and `^` start from, in OpenSSH's order of preference. */
+  /** The list that `+`, `-` and `^` modify, in OpenSSH's order of preference. */
   readonly preferred: readonly string[];
-  /** What a wildcard may stand for. */
+  /** The names that a wildcard may match. */
   readonly all: readonly string[];
 }
 
@@ -53,7 +53,7 @@ const ecdh = curves.map((curve) => `ecdh-sha2-${curve}`);
 const curve25519 = ["curve25519-sha256", "curve25519-sha256@libssh.org"];
 const sntrup = ["sntrup761x25519-sha512", openssh("sntrup761x25519-sha512")];
 
-/** What OpenSSH 9.2 prefers and knows; names it does not know are kept as they are written. */
+/** What OpenSSH 9.2 prefers and knows. Names that it does not know stay as written. */
 const known: Readonly<Record<SshAlgorithmOption, Algorithms>> = {
   hostkeyalgorithms: signatures,
   pubkeyacceptedalgorithms: signatures,
@@ -89,7 +89,10 @@ const known: Readonly<Record<SshAlgorithmOption, Algorithms>> = {
   },
 };
 
-/** The list that a value means: `+` adds to what OpenSSH prefers, `-` takes away, `^` puts in front, else it replaces. */
+/**
+ * Applies a value to OpenSSH's list: `+` appends, `-` removes, `^` puts first; any other value replaces the
+ * list.
+ */
 export function sshAlgorithms(option: SshAlgorithmOption, value: string): readonly string[] {
   const { preferred, all } = known[option];
   const change = value[0] ?? "";

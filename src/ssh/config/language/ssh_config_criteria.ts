@@ -5,7 +5,7 @@ export interface SshCriterion {
   /** In lower case. */
   readonly name: string;
   readonly isNegated: boolean;
-  /** Empty for those that take none. */
+  /** Empty for conditions without an argument. */
   readonly argument: string;
 }
 
@@ -13,24 +13,23 @@ export interface SshCriterion {
 export type SshCriteria = { readonly criteria: readonly SshCriterion[] } | { readonly fault: string };
 
 const withoutArgument = ["all", "canonical", "final"];
-/** Those that need an argument. */
+/** Conditions that need an argument. */
 const withArgument = ["host", "originalhost", "user", "localuser", "exec", "tagged"];
 
-/** Conditions that only newer versions know and that the built-in engine cannot judge. */
+/** Conditions of newer OpenSSH versions, which the built-in engine cannot evaluate. */
 export const unjudgedSshCriteria: readonly string[] = ["localnetwork", "sessiontype", "command", "version"];
 
-/** Every name of a condition. */
 const sshCriterionNames: readonly string[] = [
   ...withoutArgument,
   ...withArgument,
   ...unjudgedSshCriteria,
 ];
 
-/** Reads what stands behind `Match`. */
+/** Reads the text after `Match`. */
 export function parseSshCriteria(rest: string): SshCriteria {
   const read = criteriaOf(delimitedWords(rest));
   if ("criteria" in read) return read;
-  // OpenSSH 10 reads the words as those of any other line, with backslashes and single quotes.
+  // OpenSSH 10 parses these words like those of any other line, with backslashes and single quotes.
   const newer = criteriaOf(argumentWords(rest));
   return "criteria" in newer ? newer : read;
 }
@@ -44,7 +43,7 @@ function criteriaOf(words: readonly string[] | undefined): SshCriteria {
     const name = (isNegated ? word.slice(1) : word).toLowerCase();
     if (withoutArgument.includes(name)) {
       if (name === "all" && (criteria.length > 1 || at + 1 < words.length)) {
-        return { fault: '"all" cannot stand beside other conditions' };
+        return { fault: '"all" cannot be combined with other conditions' };
       }
       criteria.push({ name, isNegated, argument: "" });
       continue;
@@ -54,5 +53,5 @@ function criteriaOf(words: readonly string[] | undefined): SshCriteria {
     if (argument === undefined || argument === "") return { fault: `"${name}" has no argument` };
     criteria.push({ name, isNegated, argument });
   }
-  return criteria.length === 0 ? { fault: "it has no condition" } : { criteria };
+  return criteria.length === 0 ? { fault: "the line has no condition" } : { criteria };
 }

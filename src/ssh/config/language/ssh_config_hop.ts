@@ -2,17 +2,20 @@ import { parseSshDestination, parseSshJumps, type SshDestination } from "./ssh_c
 import { sshOption } from "./ssh_config_options.ts";
 import { parsePort } from "./ssh_config_numbers.ts";
 
-/** What the command must lead to, and whose configuration it may name. */
+/** The target that the command must connect to, and the configuration it must read. */
 export interface SshHopTarget {
   readonly host: string;
   readonly port: number;
-  /** The configuration's path: `-F` with any other is another world. */
+  /**
+   * The configuration's path. A command with `-F` and another path reads different settings, so it is no hop.
+   */
   readonly config: string;
 }
 
 /**
- * The hops that a `ProxyCommand` of the form `ssh -W host:port jump` means, nearest first. Undefined is any other
- * command, and also an `ssh` with an option that would be lost: that one runs as it stands.
+ * Returns the hops of a `ProxyCommand` of the form `ssh -W host:port jump`, nearest first. Returns undefined
+ * for any other command, and for an `ssh` with an option that the hops would lose: such a command runs
+ * unchanged.
  */
 export function parseSshHops(command: string, target: SshHopTarget): readonly SshDestination[] | undefined {
   const words = shellWords(command);
@@ -24,7 +27,7 @@ export function parseSshHops(command: string, target: SshHopTarget): readonly Ss
   return reading.read(words);
 }
 
-/** Options of ssh without a value that change nothing of a hop. */
+/** Options of ssh that take no value and do not affect a hop. */
 const plainFlags = "qvTaxkCNAXYy";
 
 class HopReading {
@@ -71,7 +74,7 @@ class HopReading {
     }];
   }
 
-  /** One word of options, `qT` or `p2222`; what it needs more is taken from `words`. */
+  /** Reads one word of options, `qT` or `p2222`; takes a missing value from `words`. */
   #option(letters: string, words: string[]): boolean {
     for (let at = 0; at < letters.length; at++) {
       const letter = letters[at] ?? "";
@@ -117,7 +120,7 @@ class HopReading {
   }
 }
 
-/** The words of a simple command; undefined where the shell would do more than split it. */
+/** Splits a simple command into words; undefined when the shell would do more than split it. */
 function shellWords(command: string): string[] | undefined {
   const words: string[] = [];
   let rest = command.trim();

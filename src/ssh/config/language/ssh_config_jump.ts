@@ -1,18 +1,18 @@
 import { parsePort } from "./ssh_config_numbers.ts";
 
-/** A host as ssh's command line and `ProxyJump` name it. */
+/** A host in the notation of ssh's command line and `ProxyJump`. */
 export interface SshDestination {
   readonly user?: string;
   readonly host: string;
   readonly port?: number;
 }
 
-/** More hops than anybody has. */
+/** More hops than any real configuration has. */
 const mostJumps = 64;
 
 /**
- * Reads the value of `ProxyJump`, nearest hop first; `none` is an empty list, undefined a value that is none.
- * As in OpenSSH, it ends at the first blank.
+ * Reads the value of `ProxyJump`, nearest hop first; `none` gives an empty list, an invalid value undefined.
+ * Like OpenSSH, it stops at the first blank.
  */
 export function parseSshJumps(value: string): readonly SshDestination[] | undefined {
   const text = value.replace(/^[ \t=]+/, "").split(/[ \t#]/, 1)[0] ?? "";
@@ -37,7 +37,7 @@ export function parseSshDestination(text: string): SshDestination | undefined {
 function parseUri(text: string): SshDestination | undefined {
   const end = text.indexOf("/");
   if (end >= 0 && end !== text.length - 1) return undefined;
-  // Behind ";" stand parameters of a draft that nobody implements; ssh drops them too.
+  // After ";" a draft defines parameters that no program implements; ssh drops them too.
   return withUser(end < 0 ? text : text.slice(0, end), (user) => percentDecoded(user.split(";", 1)[0] ?? ""));
 }
 
@@ -56,7 +56,7 @@ function parseHostPort(text: string): SshDestination | undefined {
   const bracketed = /^\[([^\]]+)\](?::(.*))?$/.exec(text);
   const plain = /^([^:/[\]]+)(?::([^/]*))?$/.exec(text);
   const [, host, port = ""] = bracketed ?? plain ?? [];
-  // One that looks like an option is nobody's name, and would be one to a ssh that is run with it.
+  // ssh would read a host that starts with "-" as an option.
   if (!host || host.startsWith("-")) return undefined;
   if (port === "") return { host };
   const number = parsePort(port);

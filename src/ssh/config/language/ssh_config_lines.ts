@@ -1,21 +1,21 @@
 import { argumentWords, firstWord } from "./ssh_config_words.ts";
 
-/** One line of an ssh configuration that says something. */
+/** A line of an ssh configuration that is neither empty nor a comment. */
 export interface SshConfigLine {
-  /** From 1. */
+  /** Counted from 1. */
   readonly line: number;
   /** The keyword in lower case. */
   readonly keyword: string;
-  /** The keyword as it stands there. */
+  /** The keyword as written. */
   readonly written: string;
-  /** Everything behind the keyword, for commands and conditions. */
+  /** Everything after the keyword, for commands and conditions. */
   readonly rest: string;
   readonly arguments: readonly string[];
-  /** What is wrong with the line as a whole. */
+  /** The fault of a line that cannot be read at all. */
   readonly fault?: string;
 }
 
-/** Reads an ssh configuration: comments and empty lines are left out, and no text makes it fail. */
+/** Reads an ssh configuration without comments and empty lines; accepts any text. */
 export function parseSshConfig(text: string): SshConfigLine[] {
   const lines: SshConfigLine[] = [];
   let number = 0;
@@ -33,15 +33,18 @@ function parseLine(raw: string, line: number): SshConfigLine | undefined {
   const first = firstWord(text);
   if (!first) return faulty(line, text.slice(0, 32), "a quote is not closed");
   const { word: written, rest = "" } = first;
-  if (written === "") return faulty(line, written, "it begins without a keyword");
+  if (written === "") return faulty(line, written, "the line has no keyword");
   const keyword = written.toLowerCase();
-  if (rest === "") return faulty(line, written, "it has no argument");
+  if (rest === "") return faulty(line, written, "the option has no argument");
   const words = argumentWords(rest);
   if (!words) return { ...faulty(line, written, "a quote is not closed"), rest };
   return { line, keyword, written, rest, arguments: words };
 }
 
-/** A form feed is a blank at the end of a line only. No regular expression: a line may be a megabyte of blanks. */
+/**
+ * Trims the line. A form feed counts as a blank only at the end. No regular expression: a line may hold a
+ * megabyte of blanks.
+ */
 function trimmed(text: string): string {
   let end = text.length;
   while (end > 0 && " \t\r\n\f".includes(text[end - 1] ?? "")) end--;

@@ -1,7 +1,7 @@
-/** Where ssh servers listen that name no port. */
+/** The default port of ssh. */
 export const usualSshPort = 22;
 
-/** A port from 1 to 65535; `ssh` is the one service name that anybody writes there. */
+/** A port from 1 to 65535; of all service names only `ssh` is accepted. */
 export function parsePort(text: string): number | undefined {
   if (text === "ssh") return usualSshPort;
   const port = /^\d{1,6}$/.test(text) ? Number(text) : 0;

@@ -1,8 +1,9 @@
 import type { SshValueKind } from "./ssh_config_values.ts";
 
 /**
- * What becomes of an option: `honoured`; `harmless`, since leaving it out can only make a sign-in fail, never connect
- * elsewhere or trust more; `blocking`, since it changes where one connects or whom one trusts.
+ * How the built-in engine treats an option: `honoured` options apply. Without a `harmless` option, a sign-in
+ * may fail, but never connects elsewhere or trusts more. A `blocking` option changes where ssh connects or
+ * which servers it trusts.
  */
 export type SshOptionClass = "honoured" | "harmless" | "blocking";
 
@@ -11,13 +12,13 @@ export interface SshOption {
   /** As ssh_config(5) spells it. */
   readonly name: string;
   readonly class: SshOptionClass;
-  /** How an honoured option is written. */
+  /** The form of an honoured option's value. */
   readonly kind?: SshValueKind;
-  /** Several lines add up, instead of the first one winning. */
+  /** The values of several lines add up; without this, the first line wins. */
   readonly accumulates?: true;
-  /** The values with which a blocking option changes nothing. */
+  /** The values with which a blocking option has no effect. */
   readonly unless?: readonly string[];
-  /** Why a harmless option is worth a word. */
+  /** What to report about a harmless option; absent when it is not worth reporting. */
   readonly note?: string;
 }
 
@@ -56,18 +57,18 @@ const blocking: readonly Omit<SshOption, "class">[] = [
 
 const harmless: readonly Omit<SshOption, "class">[] = [
   ...each("PKCS11Provider SmartcardDevice", {
-    note: "keys on a smart card are not used by the built-in engine",
+    note: "the built-in engine does not use keys on a smart card",
     unless: ["none"],
   }),
   ...each("SecurityKeyProvider", {
-    note: "security keys are used through an agent only",
+    note: "the built-in engine uses security keys only through an agent",
     unless: ["internal"],
   }),
   ...each("HostbasedAuthentication", {
-    note: "host-based sign-in is not done by the built-in engine",
+    note: "the built-in engine does not support host-based sign-in",
     unless: off,
   }),
-  // What the session would look like, what it would forward, and how ssh itself behaves.
+  // Options about the look of a session, about forwards, and about ssh's own behavior.
   ...each("AddKeysToAgent CanonicalDomains CanonicalizeFallbackLocal CanonicalizeMaxDots ChannelTimeout"),
   ...each("ClearAllForwardings Compression ConnectionAttempts ControlMaster ControlPath ControlPersist"),
   ...each("DynamicForward EnableEscapeCommandline EnableSSHKeysign EscapeChar ExitOnForwardFailure"),
@@ -84,10 +85,10 @@ const harmless: readonly Omit<SshOption, "class">[] = [
   ...each("RequestTTY SendEnv SessionType SetEnv StdinNull StreamLocalBindMask StreamLocalBindUnlink"),
   ...each("SyslogFacility TCPKeepAlive KeepAlive Tunnel TunnelDevice UpdateHostKeys VersionAddendum"),
   ...each("VisualHostKey WarnWeakCrypto XAuthLocation UseKeychain"),
-  // Every stock Debian sets the first one.
+  // Debian's default configuration sets the first one.
   ...each("GSSAPIAuthentication GSSAPIClientIdentity GSSAPIDelegateCredentials GSSAPIKeyExchange"),
   ...each("GSSAPIKexAlgorithms GSSAPIRenewalForcesRekey GSSAPIServerIdentity GSSAPITrustDns"),
-  // Words that OpenSSH itself passes over.
+  // Keywords that OpenSSH itself ignores.
   ...each("Protocol Cipher FallBackToRsh GlobalKnownHostsFile2 RhostsAuthentication UserKnownHostsFile2"),
   ...each("UseRoaming UseRsh UsePrivilegedPort AFSTokenPassing KerberosAuthentication KerberosTGTPassing"),
   ...each("RSAAuthentication RhostsRSAAuthentication CompressionLevel"),
@@ -101,12 +102,12 @@ const aliases: Readonly<Record<string, string>> = {
   skeyauthentication: "kbdinteractiveauthentication",
   tisauthentication: "kbdinteractiveauthentication",
   pubkeyacceptedkeytypes: "pubkeyacceptedalgorithms",
-  // Debian's own.
+  // Debian adds this one.
   protocolkeepalives: "serveraliveinterval",
   setuptimeout: "serveraliveinterval",
 };
 
-/** Every option of the ssh configuration by its name in lower case: the one table of the three classes. */
+/** Every option of the ssh configuration by its lower-case name: the only table of the three classes. */
 export const sshOptions: ReadonlyMap<string, SshOption> = new Map(
   [
     ...honoured.map((option): SshOption => ({ ...option, class: "honoured" })),
@@ -115,10 +116,10 @@ export const sshOptions: ReadonlyMap<string, SshOption> = new Map(
   ].map((option) => [option.name.toLowerCase(), option]),
 );
 
-/** The words that make the structure of a file. */
+/** The keywords that structure a file. */
 export const sshStructureWords: readonly string[] = ["Host", "Match", "Include"];
 
-/** The option of a keyword in lower case; undefined is a word that ssh does not know. */
+/** Returns the option of a lower-case keyword; undefined when ssh does not know the keyword. */
 export function sshOption(keyword: string): SshOption | undefined {
   return sshOptions.get(Object.hasOwn(aliases, keyword) ? aliases[keyword] ?? keyword : keyword);
 }

@@ -1,8 +1,9 @@
-/** Whether a text matches a pattern of `*` and `?` (ssh_config(5), PATTERNS); letters count as written. */
+/** Whether a text matches a pattern of `*` and `?` (ssh_config(5), PATTERNS), case-sensitively. */
 export function matchesSshPattern(text: string, pattern: string): boolean {
   let at = 0;
   let inPattern = 0;
-  // Where to go back to: behind the last star, with one more character given to it. One star back is enough.
+  // The place to backtrack to: after the last star, which then matches one more character. One star is
+  // enough.
   let star = -1;
   let resume = 0;
   while (at < text.length) {
@@ -22,7 +23,10 @@ export function matchesSshPattern(text: string, pattern: string): boolean {
   return inPattern === pattern.length;
 }
 
-/** Whether a text matches a comma list of patterns; a negated one that matches refuses whatever else does. */
+/**
+ * Whether a text matches a comma-separated list of patterns; a negated pattern that matches excludes the
+ * text.
+ */
 export function matchesSshPatternList(text: string, list: string): boolean {
   let matches = false;
   for (const item of list.split(",")) {
@@ -34,7 +38,7 @@ export function matchesSshPatternList(text: string, list: string): boolean {
   return matches;
 }
 
-/** The same for host names, whose letters' case does not count. */
+/** Like `matchesSshPatternList`, but ignores case. */
 export function matchesSshHostList(host: string, list: string): boolean {
   return matchesSshPatternList(host.toLowerCase(), list.toLowerCase());
 }

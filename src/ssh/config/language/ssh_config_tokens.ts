@@ -1,7 +1,7 @@
-/** What stands for `%` and one letter. */
+/** The value of each token, by the letter after `%`. */
 export type SshTokens = Readonly<Record<string, string>>;
 
-/** An expanded text, or why it cannot be. */
+/** An expanded text, or the reason why it cannot be expanded. */
 export type Expanded = { readonly text: string } | { readonly fault: string };
 
 /** Expands `%x` (ssh_config(5), TOKENS) and, where `env` is given, `${NAME}` (ENVIRONMENT VARIABLES). */
@@ -23,16 +23,16 @@ export function expandSshTokens(
       at = end;
     } else if (char === "%") {
       const token = text[++at];
-      if (token === undefined) return { fault: 'it ends with a lone "%"' };
+      if (token === undefined) return { fault: 'the value ends with a lone "%"' };
       const value = token === "%" ? "%" : Object.hasOwn(tokens, token) ? tokens[token] : undefined;
-      if (value === undefined) return { fault: `the token "%${token}" has no meaning here` };
+      if (value === undefined) return { fault: `the token "%${token}" is not available here` };
       parts.push(value);
     } else parts.push(char);
   }
   return { text: parts.join("") };
 }
 
-/** Replaces `~` and `~NAME` at the start; only the own user's home directory is known. */
+/** Replaces `~` and `~NAME` at the start; knows the home directory of the local user only. */
 export function expandTilde(
   path: string,
   { home, localUser }: { readonly home: string; readonly localUser: string },

@@ -2,7 +2,7 @@ import type { SshConfigLine } from "./ssh_config_lines.ts";
 import { parseSshJumps } from "./ssh_config_jump.ts";
 import { parsePort, parseSeconds } from "./ssh_config_numbers.ts";
 
-/** How the value of an option is written. */
+/** The form of an option's value. */
 export type SshValueKind =
   | "word"
   | "words"
@@ -14,30 +14,33 @@ export type SshValueKind =
   | "integer"
   | "port"
   | "algorithms"
-  /** Of an option whose value only has to be there. */
+  /** Any value; it only must not be empty. */
   | "loose"
   | readonly string[];
 
-/** The value of a line in one spelling (`yes` for `true`, seconds for `1m`), or what is wrong with it. */
+/** The value of a line in one spelling (`yes` for `true`, seconds for `1m`), or its fault. */
 export type SshValue = { readonly values: readonly string[] } | { readonly fault: string };
 
-/** Reads the value of a line. */
 export function readSshValue(kind: SshValueKind, line: SshConfigLine): SshValue {
   if (line.fault !== undefined) return { fault: line.fault };
   if (kind === "command") return { values: [line.rest.replace(/^[ \t\r=]+/, "")] };
   if (kind === "jumps") {
     if (parseSshJumps(line.rest)) return { values: [line.rest] };
-    return { fault: "it must be a list of [user@]host[:port]" };
+    return { fault: "the value must be a list of [user@]host[:port]" };
   }
   const { arguments: words } = line;
   const [first = ""] = words;
-  if (words.length === 0 || words.includes("")) return { fault: "it has no argument" };
+  if (words.length === 0 || words.includes("")) return { fault: "the option has no argument" };
   if (kind === "loose") return { values: words };
   if (kind === "words") {
     const none = words.find((word) => word.toLowerCase() === "none");
-    return none !== undefined && words.length > 1 ? { fault: '"none" must stand alone' } : { values: words };
+    return none !== undefined && words.length > 1
+      ? { fault: '"none" must be the only value' }
+      : { values: words };
   }
-  if (words.length > 1) return { fault: `it has more than one argument: "${words[1]}"` };
+  if (words.length > 1) {
+    return { fault: `the option takes one argument, and a second follows: "${words[1]}"` };
+  }
   return readWord(kind, first);
 }
 
@@ -54,7 +57,7 @@ function readWord(
     case "algorithms":
       return /^[-+^]?[^,!]+(,[^,!]+)*$/.test(word)
         ? { values: [word] }
-        : { fault: `it must be a list of algorithms: current value is "${word}"` };
+        : { fault: `the value must be a list of algorithms: current value is "${word}"` };
     case "time":
       return word === "none"
         ? { values: ["none"] }
@@ -68,14 +71,14 @@ function readWord(
 
 function numeric(value: number | undefined, what: string, word: string): SshValue {
   return value === undefined
-    ? { fault: `it must be ${what}: current value is "${word}"` }
+    ? { fault: `the value must be ${what}: current value is "${word}"` }
     : { values: [String(value)] };
 }
 
-/** Choices are written in any case; `true` and `false` are `yes` and `no` where these are choices. */
+/** Reads a choice, ignoring case; `true` and `false` mean `yes` and `no` when these are choices. */
 function readChoice(choices: readonly string[], word: string): SshValue {
   const folded = word.toLowerCase();
   const meant = folded === "true" ? "yes" : folded === "false" ? "no" : folded;
   if (choices.includes(meant)) return { values: [meant] };
-  return { fault: `it must be ${choices.join(", ")}: current value is "${word}"` };
+  return { fault: `the value must be one of ${choices.join(", ")}: current value is "${word}"` };
 }

@@ -1,13 +1,13 @@
-/** The first word of a text and what follows it; undefined where a quote is not closed. */
+/** The first word of a text and the rest. */
 export interface FirstWord {
   readonly word: string;
-  /** Undefined behind the last word. */
+  /** Undefined after the last word. */
   readonly rest: string | undefined;
 }
 
 /**
- * Takes one word as OpenSSH's `strdelim` does: it ends at a blank or at one `=` with blanks around it, and may stand
- * in double quotes.
+ * Takes one word as OpenSSH's `strdelim` does. The word ends at a blank, or at one `=` with blanks around it,
+ * and may be in double quotes. Returns undefined when a quote is not closed.
  */
 export function firstWord(text: string): FirstWord | undefined {
   const end = text.search(/[ \t\r\n"=]/);
@@ -18,12 +18,12 @@ export function firstWord(text: string): FirstWord | undefined {
     return { word: text.slice(0, end) + text.slice(end + 1, close), rest: afterBlanks(text, close + 1) };
   }
   let rest = afterBlanks(text, end + 1);
-  // Exactly one equals sign belongs to the gap, wherever in it that stands.
+  // The gap contains at most one equals sign, at any place.
   if (text[end] !== "=" && rest.startsWith("=")) rest = afterBlanks(rest, 1);
   return { word: text.slice(0, end), rest };
 }
 
-/** All words of a text by the rules of `firstWord`, up to a comment; undefined where a quote is not closed. */
+/** Splits a text by the rules of `firstWord`, up to a comment; undefined when a quote is not closed. */
 export function delimitedWords(text: string): string[] | undefined {
   const words: string[] = [];
   for (let rest: string | undefined = text; rest !== undefined && rest !== "";) {
@@ -37,8 +37,9 @@ export function delimitedWords(text: string): string[] | undefined {
 }
 
 /**
- * The arguments of a line as OpenSSH's `argv_split` reads them: quotes of both kinds, backslashes before quotes,
- * backslashes and blanks, `#` at the start of a word ends the line; undefined where a quote is not closed.
+ * Splits the arguments of a line as OpenSSH's `argv_split` does. It knows both kinds of quotes, and
+ * backslashes before quotes, backslashes and blanks; `#` at the start of a word ends the line. Returns
+ * undefined when a quote is not closed.
  */
 export function argumentWords(text: string): string[] | undefined {
   const words: string[] = [];

@@ -3,7 +3,7 @@ import { SshConfigFiles } from "../../../../src/ssh/config/ssh_config_files.ts";
 import { FakeClock, settle } from "../../../support/fake_clock.ts";
 import { MemoryFiles } from "../../../support/memory_files.ts";
 
-Deno.test("SshConfigFiles.contents has what has been read, and nothing that is being read", async () => {
+Deno.test("SshConfigFiles.contents excludes files that are still being read", async () => {
   const files = new MemoryFiles({ "/ssh/config": "Host a\n", "/ssh/conf.d/b": "Host b\n" });
   const [read, list] = [files.read.bind(files), files.list.bind(files)];
   const allowed = Promise.withResolvers<void>();

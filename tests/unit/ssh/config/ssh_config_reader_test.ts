@@ -5,7 +5,7 @@ import { filesWith, problemLines, SshConfigWorld } from "../../../support/ssh_co
 
 const config = "/home/me/.ssh/config";
 
-Deno.test("readSshHost() gives ssh's defaults without any configuration", async () => {
+Deno.test("readSshHost() returns ssh's defaults without a configuration", async () => {
   const world = new SshConfigWorld({});
   world.env.set("SSH_AUTH_SOCK", "/run/agent");
   const ssh = "/home/me/.ssh";
@@ -33,14 +33,14 @@ Deno.test("readSshHost() gives ssh's defaults without any configuration", async 
   });
 });
 
-Deno.test("readSshHost() gives absent options no property, and no agent where there is none", async () => {
+Deno.test("readSshHost() returns no property for absent options, and no agent if none is set", async () => {
   const host = await new SshConfigWorld("ConnectTimeout 0\nIdentityAgent $NOT_SET\n").read();
   for (const name of ["identityAgent", "connectTimeout", "ciphers", "proxyCommand", "hostKeyAlias"]) {
     assert.equal(name in host, false, name);
   }
 });
 
-Deno.test("readSshHost() includes files of a home that is on a drive of Windows", async () => {
+Deno.test("readSshHost() includes files of a home on a Windows drive", async () => {
   const home = "C:/Users/me";
   const world = new SshConfigWorld({
     [`${home}/.ssh/config`]: `Include conf.d/*.conf ~/more ${home}/other\nPort 1\n`,
@@ -52,7 +52,7 @@ Deno.test("readSshHost() includes files of a home that is on a drive of Windows"
   assert.deepEqual([user, hostName, bindAddress, port, problems], ["a", "more", "127.0.0.2", 1, []]);
 });
 
-Deno.test("readSshHost() reads the user's file, then the system's, with relative files of each", async () => {
+Deno.test("readSshHost() reads the user's file, then the system's, each with its relative includes", async () => {
   const world = new SshConfigWorld({
     [config]: "Include conf.d/*.conf ~/more ~me/other\nPort 1\n",
     "/home/me/.ssh/conf.d/a.conf": "User a\n",
@@ -76,7 +76,7 @@ Deno.test("readSshHost() reads the user's file, then the system's, with relative
   ]);
 });
 
-Deno.test("readSshHost() expands tokens and variables in names of files to include", async () => {
+Deno.test("readSshHost() expands tokens and variables in the arguments of Include", async () => {
   const world = new SshConfigWorld({
     [config]: "Include ${WORK}/%n\n",
     "/work/host": "Port 3\n",
@@ -85,7 +85,7 @@ Deno.test("readSshHost() expands tokens and variables in names of files to inclu
   assert.equal((await world.read()).port, 3);
 });
 
-Deno.test("readSshHost() reads a file named by the caller alone, as ssh -F does", async () => {
+Deno.test("readSshHost() reads only the file that the caller names, as ssh -F does", async () => {
   const world = new SshConfigWorld({
     [config]: "User no\n",
     "/mine": "Port 4\n",
@@ -96,25 +96,25 @@ Deno.test("readSshHost() reads a file named by the caller alone, as ssh -F does"
   const usual = await world.read("host", { userConfig: config });
   assert.deepEqual([usual.user, usual.bindAddress], ["no", "127.0.0.3"]);
   assert.deepEqual(problemLines(await world.read("host", { userConfig: "/none" })), [
-    "blocking /none:0 : there is no such file",
+    "blocking /none:0 : the file does not exist",
   ]);
 });
 
 const elsewhere =
-  'it changes where ssh connects or whom it trusts, and is not built in: use "engine: openssh" for this host';
+  'the option changes where ssh connects or what it trusts, and the built-in engine does not support it: use "engine: openssh" for this host';
 const problems = [
   {
-    name: "a misspelt option",
+    name: "a misspelled option",
     text: "Host host\n  Hostnam x\n",
     lines: [`blocking ${config}:2 Hostnam: unknown option "Hostnam", did you mean "HostName"?`],
   },
   {
-    name: "a misspelt option of another host",
+    name: "a misspelled option of another host",
     text: "Host other\n  Hostnam x\n",
     lines: [`note ${config}:2 Hostnam: unknown option "Hostnam", did you mean "HostName"?`],
   },
   {
-    name: "a misspelt Host behind another host",
+    name: "a misspelled Host after another host",
     text: "Host other\n  Port 1\nHots host\n  Port 2\n",
     lines: [`blocking ${config}:3 Hots: unknown option "Hots", did you mean "Host"?`],
   },
@@ -144,7 +144,7 @@ const problems = [
     text: "CanonicalizeHostname yes\nCanonicalDomains a.b\n",
     lines: [
       `blocking ${config}:1 CanonicalizeHostname: ${elsewhere}`,
-      `harmless ${config}:2 CanonicalDomains: it is left out`,
+      `harmless ${config}:2 CanonicalDomains: ignored`,
     ],
   },
   {
@@ -153,62 +153,62 @@ const problems = [
     lines: [`blocking ${config}:1 CheckHostIP: ${elsewhere}`],
   },
   {
-    name: "CheckHostIP behind a jump host",
+    name: "CheckHostIP through a jump host",
     text: "ProxyJump gate\nCheckHostIP yes\n",
-    lines: [`harmless ${config}:2 CheckHostIP: it has no effect behind a proxy`],
+    lines: [`harmless ${config}:2 CheckHostIP: the option has no effect through a proxy`],
   },
   {
-    name: "what every Debian sets",
+    name: "Debian's defaults",
     text: "Host *\n  SendEnv LANG LC_*\n  HashKnownHosts yes\n  GSSAPIAuthentication yes\n",
     lines: [
-      `harmless ${config}:2 SendEnv: it is left out`,
-      `harmless ${config}:4 GSSAPIAuthentication: it is left out`,
+      `harmless ${config}:2 SendEnv: ignored`,
+      `harmless ${config}:4 GSSAPIAuthentication: ignored`,
     ],
   },
   {
     name: "a smart card",
     text: "PKCS11Provider /lib/x.so\n",
-    lines: [`note ${config}:1 PKCS11Provider: keys on a smart card are not used by the built-in engine`],
+    lines: [`note ${config}:1 PKCS11Provider: the built-in engine does not use keys on a smart card`],
   },
   {
     name: "StrictHostKeyChecking no",
     text: "StrictHostKeyChecking no\n",
     lines: [
-      `note ${config}:1 StrictHostKeyChecking: "no" is taken as "accept-new": a new key is accepted, a changed one never`,
+      `note ${config}:1 StrictHostKeyChecking: "no" is treated as "accept-new": postern accepts new keys and rejects changed ones`,
     ],
   },
   {
     name: "RefuseConnection",
     text: "RefuseConnection moved to new.example\n",
     lines: [
-      `blocking ${config}:1 RefuseConnection: the configuration refuses this host: moved to new.example`,
+      `blocking ${config}:1 RefuseConnection: the configuration rejects this host: moved to new.example`,
     ],
   },
   {
     name: "a passed descriptor",
     text: "ProxyCommand nc -F %h %p\nProxyUseFdpass yes\n",
     lines: [
-      `blocking ${config}:2 ProxyUseFdpass: a passed descriptor cannot be taken: use "engine: openssh" for this host`,
+      `blocking ${config}:2 ProxyUseFdpass: the built-in engine cannot receive a passed file descriptor: use "engine: openssh" for this host`,
     ],
   },
   {
     name: "an ignored word",
     text: "IgnoreUnknown Foo*\nFooBar yes\n",
-    lines: [`harmless ${config}:2 FooBar: it is left out, as IgnoreUnknown asks`],
+    lines: [`harmless ${config}:2 FooBar: ignored because of IgnoreUnknown`],
   },
   {
     name: "a bad value",
     text: "Port 99999\n",
-    lines: [`blocking ${config}:1 Port: it must be a port from 1 to 65535: current value is "99999"`],
+    lines: [`blocking ${config}:1 Port: the value must be a port from 1 to 65535: current value is "99999"`],
   },
   { name: "a bad value of another host", text: "Host other\n  Port 99999\n", lines: [] },
   {
     name: "a bad harmless value",
     text: "SendEnv\n",
-    lines: [`note ${config}:1 SendEnv: it has no argument`],
+    lines: [`note ${config}:1 SendEnv: the option has no argument`],
   },
   {
-    name: "a home of somebody else",
+    name: "another user's home",
     text: "IdentityFile ~you/key\n",
     lines: [`blocking ${config}:1 IdentityFile: the home directory of "you" is not known`],
   },
@@ -220,27 +220,27 @@ const problems = [
   {
     name: "an unknown token in a command",
     text: "ProxyCommand x %z\n",
-    lines: [`blocking ${config}:1 ProxyCommand: the token "%z" has no meaning here`],
+    lines: [`blocking ${config}:1 ProxyCommand: the token "%z" is not available here`],
   },
   {
     name: "an unknown token in a jump",
     text: "ProxyJump %z,a\n",
-    lines: [`blocking ${config}:1 ProxyJump: the token "%z" has no meaning here`],
+    lines: [`blocking ${config}:1 ProxyJump: the token "%z" is not available here`],
   },
   {
     name: "an unknown token in HostName, once",
     text: "HostName %z\nMatch host a\nMatch host b\n",
-    lines: [`blocking ${config}:1 HostName: the token "%z" has no meaning here`],
+    lines: [`blocking ${config}:1 HostName: the token "%z" is not available here`],
   },
   {
-    name: "an agent without a name",
+    name: "an agent with an empty variable name",
     text: "IdentityAgent $\n",
-    lines: [`blocking ${config}:1 IdentityAgent: "$" is no name of a variable`],
+    lines: [`blocking ${config}:1 IdentityAgent: "$" is not a variable name`],
   },
   {
-    name: "a condition that cannot be judged",
+    name: "a condition that cannot be evaluated",
     text: "Match localnetwork 10.0.0.0/8\n  Port 1\n",
-    lines: [`blocking ${config}:1 Match: the built-in engine cannot judge the condition "localnetwork"`],
+    lines: [`blocking ${config}:1 Match: the built-in engine cannot evaluate the condition "localnetwork"`],
   },
   {
     name: "such a condition for another host",
@@ -255,27 +255,27 @@ const problems = [
   {
     name: "an empty pattern",
     text: 'Host ""\n',
-    lines: [`blocking ${config}:1 Host: it has an empty pattern`],
+    lines: [`blocking ${config}:1 Host: a pattern is empty`],
   },
   {
-    name: "an empty name to include",
+    name: "an empty argument of Include",
     text: 'Include ""\n',
-    lines: [`blocking ${config}:1 Include: it has an empty argument`],
+    lines: [`blocking ${config}:1 Include: an argument is empty`],
   },
 ];
 for (const { name, text, lines } of problems) {
-  Deno.test(`readSshHost() says of ${name} ${lines.length === 0 ? "nothing" : "what is wrong, and where"}`, async () => {
+  Deno.test(`readSshHost() reports ${lines.length === 0 ? "nothing" : "problem and line"} for ${name}`, async () => {
     assert.deepEqual(problemLines(await new SshConfigWorld(text).read()), lines);
   });
 }
 
-Deno.test("readSshHost() takes the local user where no other is given", async () => {
+Deno.test("readSshHost() defaults to the local user", async () => {
   const world = new SshConfigWorld("Match user me localuser me\n  Port 5\nMatch user you\n  HostName no\n");
   const { port, hostName } = await world.read();
   assert.deepEqual([port, hostName], [5, "host"]);
 });
 
-Deno.test("readSshHost() reads included files in order, whatever order they are listed in", async () => {
+Deno.test("readSshHost() reads included files in order, regardless of the listing's order", async () => {
   const files = {
     [config]: "Include d/*\n",
     "/home/me/.ssh/d/b": "Port 2\n",
@@ -287,14 +287,14 @@ Deno.test("readSshHost() reads included files in order, whatever order they are 
   assert.equal(host.port, 1);
 });
 
-Deno.test("readSshHost() takes a file of root", async () => {
+Deno.test("readSshHost() accepts a file owned by root", async () => {
   const world = new SshConfigWorld("Port 7\n");
   const info = () => Promise.resolve({ kind: "file", size: 1, modified: 0, mode: 0o644, owner: 0 } as const);
   const host = await world.read("host", { files: filesWith(world.files, config, { info }) });
   assert.deepEqual([host.port, host.problems], [7, []]);
 });
 
-Deno.test("readSshHost() judges Match tagged by Tag", async () => {
+Deno.test("readSshHost() matches Match tagged against Tag", async () => {
   const world = new SshConfigWorld(
     "Host host\n  Tag office\nMatch tagged office\n  Port 5\nMatch tagged home\n  User no\n",
   );
@@ -302,7 +302,7 @@ Deno.test("readSshHost() judges Match tagged by Tag", async () => {
   assert.deepEqual([port, user, problems], [5, "me", []]);
 });
 
-Deno.test("readSshHost() makes hops of ssh -W and keeps any other command, expanded", async () => {
+Deno.test("readSshHost() turns ssh -W into hops, and expands any other command", async () => {
   const world = new SshConfigWorld(
     "Host a\n  HostName real\n  ProxyCommand ssh -q -W %h:%p -l you gate\n" +
       "Host b\n  HostKeyAlias K\n  ProxyCommand nc %h %p %r %n %k %%\n",
@@ -331,7 +331,7 @@ Deno.test("readSshHost() blocks the host when Match exec does not end", async ()
   await world.clock.advance(10_000);
   const host = await reading;
   assert.deepEqual(problemLines(host), [
-    `blocking ${config}:1 Match: its command has not ended within 10 s`,
+    `blocking ${config}:1 Match: the command did not end within 10 s`,
   ]);
   assert.equal(host.port, 22);
   assert.equal(world.clock.waiting, 0);
@@ -350,7 +350,7 @@ Deno.test("readSshHost() fails with the signal's reason while Match exec runs", 
   await assert.rejects(reading, { code: "cancelled", message: "Stopped" });
 });
 
-Deno.test("readSshHost() blocks the host when the shell of Match exec cannot be run", async () => {
+Deno.test("readSshHost() blocks the host when the shell of Match exec cannot run", async () => {
   const world = new SshConfigWorld("Match exec x\n");
   world.answer = () => Promise.reject(new PosternError("config", 'Cannot run "/bin/sh": no such file'));
   assert.deepEqual(problemLines(await world.read()), [
@@ -362,22 +362,24 @@ const badFiles = [
   {
     name: "a directory",
     info: { kind: "directory", size: 0, modified: 0, mode: 0o755, owner: 1000 },
-    line: `blocking ${config}:0 : it is a directory`,
+    line: `blocking ${config}:0 : the path is a directory`,
   },
   {
-    name: "a file that others may write",
+    name: "a file that others can write",
     info: { kind: "file", size: 1, modified: 0, mode: 0o666, owner: 1000 },
-    line: `blocking ${config}:0 : others may write it, and ssh refuses such a file: chmod go-w it`,
+    line:
+      `blocking ${config}:0 : other users can write to the file, and ssh rejects such files; run chmod go-w on it`,
   },
   {
     name: "a pipe",
     info: { kind: "other", size: 0, modified: 0, mode: 0o600, owner: 1000 },
-    line: `blocking ${config}:0 : it is not a file`,
+    line: `blocking ${config}:0 : the path is not a regular file`,
   },
   {
-    name: "a file of somebody else",
+    name: "a file of another user",
     info: { kind: "file", size: 1, modified: 0, mode: 0o644, owner: 1001 },
-    line: `blocking ${config}:0 : others may write it, and ssh refuses such a file: chmod go-w it`,
+    line:
+      `blocking ${config}:0 : other users can write to the file, and ssh rejects such files; run chmod go-w on it`,
   },
 ] as const;
 for (const { name, info, line } of badFiles) {
@@ -388,27 +390,29 @@ for (const { name, info, line } of badFiles) {
   });
 }
 
-Deno.test("readSshHost() notes a file that its group may write, and says nothing of the system's", async () => {
+Deno.test("readSshHost() notes a group-writable file, but not the system's", async () => {
   const info = () =>
     Promise.resolve({ kind: "file", size: 1, modified: 0, mode: 0o664, owner: 1000 } as const);
   const world = new SshConfigWorld({ [config]: "Port 7\n", "/etc/ssh/ssh_config": "User a\n" });
   const host = await world.read("host", { files: filesWith(world.files, config, { info }) });
   assert.deepEqual([host.port, problemLines(host)], [7, [
-    `note ${config}:0 : its group may write it: chmod g-w it`,
+    `note ${config}:0 : the file's group can write to it; run chmod g-w on it`,
   ]]);
   const files = filesWith(world.files, "/etc/ssh/ssh_config", { info });
   assert.deepEqual((await world.read("host", { files })).problems, []);
 });
 
-Deno.test("readSshHost() notes a directory among the files that are included", async () => {
+Deno.test("readSshHost() notes a directory among the included files", async () => {
   const world = new SshConfigWorld({ [config]: "Include d/*\nPort 7\n", "/home/me/.ssh/d/e/f": "" });
   const info = () =>
     Promise.resolve({ kind: "directory", size: 0, modified: 0, mode: 0o755, owner: 0 } as const);
   const host = await world.read("host", { files: filesWith(world.files, "/home/me/.ssh/d/e", { info }) });
-  assert.deepEqual([host.port, problemLines(host)], [7, ["note /home/me/.ssh/d/e:0 : it is a directory"]]);
+  assert.deepEqual([host.port, problemLines(host)], [7, [
+    "note /home/me/.ssh/d/e:0 : the path is a directory",
+  ]]);
 });
 
-Deno.test("readSshHost() passes over an included root as over any directory", async () => {
+Deno.test("readSshHost() skips an included root like any directory", async () => {
   const world = new SshConfigWorld({ [config]: "Include /\nPort 7\n" });
   const root = filesWith(world.files, "/", {
     info: () => Promise.resolve({ kind: "directory", size: 0, modified: 0, mode: 0o755, owner: 0 }),
@@ -418,14 +422,14 @@ Deno.test("readSshHost() passes over an included root as over any directory", as
   assert.deepEqual(problems.map(({ severity, file }) => `${severity} ${file}`), ["note /"]);
 });
 
-Deno.test("readSshHost() takes /dev/null for an empty file", async () => {
+Deno.test("readSshHost() treats /dev/null as an empty file", async () => {
   const world = new SshConfigWorld({ [config]: "Include /dev/null\nPort 7\n", "/dev/null": "" });
   const info = () => Promise.resolve({ kind: "other", size: 0, modified: 0, mode: 0o666, owner: 0 } as const);
   const host = await world.read("host", { files: filesWith(world.files, "/dev/null", { info }) });
   assert.deepEqual([host.port, host.problems], [7, []]);
 });
 
-Deno.test("readSshHost() blocks the host for a file that cannot be read, and reads the others", async () => {
+Deno.test("readSshHost() blocks the host for an unreadable file, and reads the others", async () => {
   const world = new SshConfigWorld({ [config]: "", "/etc/ssh/ssh_config": "Port 8\n" });
   const read = () =>
     Promise.reject(new PosternError("not_allowed", `Cannot read "${config}": permission denied`));
@@ -434,7 +438,7 @@ Deno.test("readSshHost() blocks the host for a file that cannot be read, and rea
   assert.equal(host.port, 8);
 });
 
-Deno.test("readSshHost() blocks the host for a directory of files that cannot be listed", async () => {
+Deno.test("readSshHost() blocks the host for an include directory that cannot be listed", async () => {
   const world = new SshConfigWorld({ [config]: "Include conf.d/*\n" });
   const list = () => Promise.reject(new PosternError("not_allowed", "Cannot list: permission denied"));
   const info = () => Promise.resolve({ kind: "directory", size: 0, modified: 0, mode: 0, owner: 0 } as const);
@@ -444,7 +448,7 @@ Deno.test("readSshHost() blocks the host for a directory of files that cannot be
   ]);
 });
 
-Deno.test("readSshHost() refuses a file over 4 MiB and reads one of 1 MB, long lines too", async () => {
+Deno.test("readSshHost() rejects a file over 4 MiB, and reads one of 1 MB with long lines", async () => {
   const big = await new SshConfigWorld(`${"# x\n".repeat(1024 * 1024 + 1)}Port 9\n`).read();
   assert.match(problemLines(big)[0] ?? "", /^blocking .*config:0 : .*more than 4194304 bytes$/);
   const lines = await new SshConfigWorld(`${"Host other\nPort 1\n".repeat(60_000)}Host host\nPort 9\n`)
@@ -466,10 +470,10 @@ Deno.test("readSshHost() refuses a file over 4 MiB and reads one of 1 MB, long l
   }
 });
 
-Deno.test("readSshHost() ends where files include themselves or each other without end", async () => {
+Deno.test("readSshHost() ends when files include themselves or each other", async () => {
   const itself = await new SshConfigWorld("Include config\n").read();
   assert.deepEqual(problemLines(itself), [
-    `blocking ${config}:1 Include: files include each other more than 16 deep`,
+    `blocking ${config}:1 Include: includes are nested more than 16 deep`,
   ]);
   const wide: Record<string, string> = { [config]: "Include l0 l0\n" };
   for (let level = 0; level < 14; level++) {
@@ -478,11 +482,11 @@ Deno.test("readSshHost() ends where files include themselves or each other witho
   wide["/home/me/.ssh/l14"] = "Port 1\n";
   assert.match(
     problemLines(await new SshConfigWorld(wide).read()).join(),
-    /^blocking .* too many files are included$/,
+    /^blocking .* too many included files$/,
   );
 });
 
-Deno.test("readSshHost() goes no deeper than ssh: 16 files inside each other", async () => {
+Deno.test("readSshHost() limits nested includes to 16, as ssh does", async () => {
   const files: Record<string, string> = { [config]: "Include l1\n" };
   for (let level = 1; level < 16; level++) files[`/home/me/.ssh/l${level}`] = `Include l${level + 1}\n`;
   files["/home/me/.ssh/l16"] = "Port 10\n";
@@ -490,7 +494,7 @@ Deno.test("readSshHost() goes no deeper than ssh: 16 files inside each other", a
   assert.deepEqual([host.port, host.problems], [10, []]);
 });
 
-Deno.test("readSshHost() refuses a home in the system's file", async () => {
+Deno.test("readSshHost() rejects a home in the system's file", async () => {
   const host = await new SshConfigWorld({ "/etc/ssh/ssh_config": "Include ~/x\n" }).read();
   assert.deepEqual(problemLines(host), [
     'blocking /etc/ssh/ssh_config:1 Include: the system\'s file cannot use "~"',
@@ -505,19 +509,19 @@ Deno.test("readSshHost() reads a file in an old encoding", async () => {
 });
 
 for (const alias of ["", "-oProxyCommand=x", "a b", "a;b", "$(x)", "a\nb", "a`b", "a'b", "a\\b"]) {
-  Deno.test(`readSshHost() refuses the name ${JSON.stringify(alias)}`, async () => {
+  Deno.test(`readSshHost() rejects the name ${JSON.stringify(alias)}`, async () => {
     await assert.rejects(new SshConfigWorld("").read(alias), (error) => isPosternError(error, "config"));
   });
 }
 
 for (const user of ["", "-x", "a;b", "a'b", "a -b", "a\\", "a\n"]) {
-  Deno.test(`readSshHost() refuses the user ${JSON.stringify(user)}`, async () => {
+  Deno.test(`readSshHost() rejects the user ${JSON.stringify(user)}`, async () => {
     const reading = new SshConfigWorld("").reader().read("host", { user });
     await assert.rejects(reading, (error) => isPosternError(error, "config"));
   });
 }
 
-Deno.test("SshConfigReader reads every file and every host once, and tells its files", async () => {
+Deno.test("SshConfigReader reads every file and every host once, and lists its files", async () => {
   const world = new SshConfigWorld({
     [config]: "Include a b\nMatch exec x\nPort 12\n",
     "/home/me/.ssh/a": "User a\n",
@@ -546,14 +550,14 @@ Deno.test("SshConfigReader reads every file and every host once, and tells its f
 
 const jumpTokens: readonly { jump: string; token: string }[] = [
   { jump: "office", token: "office" },
-  { jump: "office # through the front door", token: "office" },
+  { jump: "office # through the gate", token: "office" },
   { jump: "me@one:2222,you@two:33", token: "two" },
   { jump: "ssh://me@office:2222", token: "office" },
   { jump: "[2001:db8::1]:2222", token: "2001:db8::1" },
   { jump: "none", token: "" },
 ];
 for (const { jump, token } of jumpTokens) {
-  Deno.test(`readSshHost() takes %j of "ProxyJump ${jump}" as the last host alone, as ssh does`, async () => {
+  Deno.test(`readSshHost() expands %j of "ProxyJump ${jump}" to the last host only, as ssh does`, async () => {
     const text = `ProxyJump ${jump}\nUserKnownHostsFile /known/%j.\nMatch exec "is -%j-"\n`;
     const world = new SshConfigWorld(text);
     const host = await world.read();

@@ -11,7 +11,7 @@ import { noPrograms } from "../../../support/no_programs.ts";
 import { recordingLog } from "../../../support/recording_log.ts";
 import { sshHost } from "../../../support/ssh_host.ts";
 
-/** A transport whose configuration is read when the test says so. */
+/** A transport whose configuration is read when the test continues. */
 function slowlyRead() {
   const clock = new FakeClock();
   const network = new MemoryNetwork();
@@ -26,16 +26,16 @@ function slowlyRead() {
       const read = () => new Promise<SshHost>((resolve) => void readings.push(resolve));
       return {
         read: () => unlessAborted(read(), ending.signal),
-        [Symbol.dispose]: () => ending.abort(new DOMException("It is read anew", "AbortError")),
+        [Symbol.dispose]: () => ending.abort(new DOMException("Reloading", "AbortError")),
       };
     },
   }, usualSshSection);
-  const dialer = () => Promise.reject(new Error("nobody dials"));
+  const dialer = () => Promise.reject(new Error("no dial expected"));
   const transport = new Ssh("jump1", { name: "jump1", network, dialer, services });
   return { clock, readings, services, transport };
 }
 
-Deno.test("readingOf() finds the included files of a home of Windows", async () => {
+Deno.test("readingOf() finds the included files of a Windows home", async () => {
   const files = new MemoryFiles({
     "C:/Users/me/.ssh/config": "Include hosts/*\n",
     "C:/Users/me/.ssh/hosts/jump1": "Host jump1\n  Port 2201\n",
@@ -55,11 +55,11 @@ Deno.test("readingOf() finds the included files of a home of Windows", async () 
   assert.deepEqual([port, problems], [2201, []]);
 });
 
-/** Longer than a host is kept that nobody holds. */
+/** Longer than an unused host is kept. */
 const longTime = 600_000;
 
 for (const order of [[0, 1], [1, 0]] as const) {
-  Deno.test(`of two readings at once the last one counts, and none is held for ever: answered ${order.join(", ")}`, async () => {
+  Deno.test(`of two concurrent readings the last one wins, and both are released: answered ${order.join(", ")}`, async () => {
     const { clock, readings, services, transport } = slowlyRead();
     await using _services = services;
     const prepared = [transport.prepare(), transport.prepare()];
@@ -72,7 +72,7 @@ for (const order of [[0, 1], [1, 0]] as const) {
   });
 }
 
-Deno.test("a dial that waits for a reading gets what is read in its place, when a reload ends it", async () => {
+Deno.test("a dial that waits for a reading gets the new one when a reload aborts the first", async () => {
   const { readings, services, transport } = slowlyRead();
   await using _services = services;
   const { signal } = new AbortController();
@@ -81,7 +81,7 @@ Deno.test("a dial that waits for a reading gets what is read in its place, when 
   services.renew(usualSshSection);
   const second = transport.prepare();
   readings[1]?.(sshHost("jump1", { port: 2202 }));
-  await assert.rejects(dialling, /nobody dials/);
+  await assert.rejects(dialling, /no dial expected/);
   assert.deepEqual([await first, await second], [[], []]);
   await transport[Symbol.asyncDispose]();
 });

@@ -17,7 +17,7 @@ function reachingBy(dialer: Dialer, { isStraight = true } = {}) {
       lookups.push(name);
       return Promise.resolve(["2001:db8::1", "192.0.2.1", "192.0.2.2"]);
     },
-    connect: () => Promise.reject(new Error("no other way is asked for")),
+    connect: () => Promise.reject(new Error("no transport expected")),
   };
   return {
     clock,
@@ -26,7 +26,7 @@ function reachingBy(dialer: Dialer, { isStraight = true } = {}) {
   };
 }
 
-Deno.test("reachingThrough() tries a host's next address of the family beside one that says nothing", async () => {
+Deno.test("reachingThrough() tries a host's next address of the family while one is silent", async () => {
   const { signal } = new AbortController();
   const tried: string[] = [];
   const { clock, reach } = reachingBy(({ host }, { signal }) => {
@@ -40,7 +40,7 @@ Deno.test("reachingThrough() tries a host's next address of the family beside on
   (await reached).abort();
 });
 
-Deno.test("reachingThrough() tells what each address of the family said", async () => {
+Deno.test("reachingThrough() reports the failure of each address of the family", async () => {
   const { signal } = new AbortController();
   const { reach } = reachingBy(() =>
     Promise.reject(new PosternError("refused", "Cannot", { reason: "connection refused" }))
@@ -51,7 +51,7 @@ Deno.test("reachingThrough() tells what each address of the family said", async 
   });
 });
 
-Deno.test("reachingThrough() leaves a host's name to the transport that it is reached through", async () => {
+Deno.test("reachingThrough() leaves name resolution to the transport of via", async () => {
   const { signal } = new AbortController();
   const tried: string[] = [];
   const { lookups, reach } = reachingBy(({ host }) => {
@@ -62,17 +62,17 @@ Deno.test("reachingThrough() leaves a host's name to the transport that it is re
   assert.deepEqual([tried, lookups], [["jump.example.net"], []]);
 });
 
-Deno.test("reachingThrough() says that it is the name in BindAddress which is unknown", async () => {
+Deno.test("reachingThrough() reports an unknown name in BindAddress", async () => {
   const { signal } = new AbortController();
   const network = {
     lookup: (name: string) =>
       Promise.reject(
         new PosternError("name_not_found", `Cannot resolve "${name}"`, { reason: "no such name here" }),
       ),
-    connect: () => Promise.reject(new Error("there is nowhere to connect from")),
+    connect: () => Promise.reject(new Error("no connection expected")),
   };
   const services = { clock: new FakeClock(), runCommand: undefined };
-  const dialer = () => Promise.reject(new Error("no other way is asked for"));
+  const dialer = () => Promise.reject(new Error("no transport expected"));
   const reach = reachingThrough(dialer, { network, services, isStraight: true });
   await assert.rejects(reach(sshHost("jump", { bindAddress: "wlan.test" }), { signal }), {
     code: "name_not_found",

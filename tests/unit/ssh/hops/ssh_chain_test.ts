@@ -32,28 +32,28 @@ const cases = [
   { name: "a list", alias: "d", jumps: { d: "a,b,c" }, hosts: "me@a:22 me@b:22 me@c:22 me@d:22" },
   { name: "users and ports", alias: "c", jumps: { c: "you@a:1,b:2" }, hosts: "you@a:1 me@b:2 me@c:22" },
   {
-    name: "a list, where only its first follows its own configuration, as ssh -J does",
+    name: "a list, whose first host alone follows its own configuration, as with ssh -J",
     alias: "c",
     jumps: { c: "a,b", b: "elsewhere", a: "before" },
     hosts: "me@before:22 me@a:22 me@b:22 me@c:22",
   },
 ];
 for (const { name, alias, jumps, hosts } of cases) {
-  Deno.test(`resolveChain() goes ${name}`, async () => assert.equal(await chain(alias, jumps), hosts));
+  Deno.test(`resolveChain() resolves ${name}`, async () => assert.equal(await chain(alias, jumps), hosts));
 }
 
 for (const jumps of [{ a: "a" }, { a: "b", b: "a" }, { a: "b,c", b: "a" }]) {
   Deno.test(`resolveChain() finds the loop in ${JSON.stringify(jumps)}`, async () => {
-    await assert.rejects(chain("a", jumps), { code: "config", message: /lead back to themselves: a via / });
+    await assert.rejects(chain("a", jumps), { code: "config", message: /form a loop: a via / });
   });
 }
 
-Deno.test("resolveChain() ends where each jump host has another one", async () => {
+Deno.test("resolveChain() ends when each jump host has another one", async () => {
   const read = (name: string) => Promise.resolve(host(name, { jumps: [{ host: `x${name}` }] }));
   await assert.rejects(resolveChain("a", read), { code: "config" });
 });
 
-Deno.test("demandUsableChain() names the line that the built-in engine cannot honour", () => {
+Deno.test("demandUsableChain() names the line that the built-in engine does not support", () => {
   const problem = {
     severity: "blocking",
     file: "/home/me/.ssh/config",

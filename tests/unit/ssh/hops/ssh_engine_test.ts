@@ -10,9 +10,9 @@ interface Ssh2Crypto {
   createDecipher(options: object): Ssh2Decipher;
 }
 
-// These fields are private to ssh2: a new version may move them, and then this must be looked at again.
+// These fields are private in ssh2: a new version may move them. Then adapt SshEngine.
 
-Deno.test("SshEngine finds the key parts of ssh2's chacha20-poly1305 where it looks for them", async () => {
+Deno.test("SshEngine finds the key parts of ssh2's chacha20-poly1305 where it expects them", async () => {
   const { default: ssh2 }: { default: Ssh2Crypto } = await import("ssh2/lib/protocol/crypto.js");
   const info = ssh2.CIPHER_INFO["chacha20-poly1305@openssh.com"];
   const key = Buffer.from(Array.from({ length: 64 }, (_, at) => at));
@@ -71,12 +71,12 @@ Deno.test("SshEngine finds the fields of ssh2's Protocol that its own messages n
   assert.ok(packet.length >= 25);
   assert.equal(protocol._packetRW.write.finalize(packet), packet);
   assert.ok("_cipher" in protocol && "_decipher" in protocol);
-  // The session id and a message of our own are used by every sign-in.
+  // Every sign-in uses the session id and a message of our own.
   await using ssh = await MemorySsh.open();
   assert.equal(ssh.session.isOver, false);
 });
 
-Deno.test("SshEngine offers nothing that Deno's crypto cannot do", async () => {
+Deno.test("SshEngine offers only what Deno's crypto supports", async () => {
   const { constants } = await loadSsh2();
   for (const list of Object.values(constants)) {
     assert.ok(list.length > 1);

@@ -15,10 +15,10 @@ const target = { host: "target.example", port: 80 };
 
 const host = sshHost("memory", { ciphers: [memoryCipher] });
 
-/** A hop whose host is whatever `reach` connects to. */
+/** A hop whose host is reached with `reach`. */
 function hopTo(reach: () => Promise<Conn>, clock = new FakeClock()): SshHop {
   const deps: SshHopDeps = {
-    network: { connect: () => Promise.reject(new Error("there is no agent")) },
+    network: { connect: () => Promise.reject(new Error("no agent")) },
     clock,
     files: new MemoryFiles(),
     log: silentLog,
@@ -44,7 +44,7 @@ async function isUsable(near: Conn, far: Conn): Promise<boolean> {
   return await far.read(into) === 100 && into[99] === sent[99];
 }
 
-Deno.test("SshHop makes more sessions beside one that has no room for another channel", async () => {
+Deno.test("SshHop adds a session when one has no room for another channel", async () => {
   await using server = await MemorySshServer.start({ channels: 2 });
   await using hop = hopTo(() => server.connect());
   const conns: Conn[] = [];
@@ -70,7 +70,7 @@ Deno.test("SshHop uses a session again once it has room", async () => {
   assert.equal(server.sessions.length, 1);
 });
 
-Deno.test("SshHop says that there is no room where no session has any", async () => {
+Deno.test("SshHop reports that no session has room", async () => {
   await using server = await MemorySshServer.start({ channels: 0 });
   await using hop = hopTo(() => server.connect());
   await assert.rejects(hop.dial(target, { signal }), { code: "unreachable", detail: "overloaded" });
@@ -81,13 +81,13 @@ Deno.test("SshHop says that there is no room where no session has any", async ()
   assert.equal(server.sessions.length, 8);
 });
 
-Deno.test("SshHop connects again by itself, but not against a person's will", async () => {
+Deno.test("SshHop reconnects by itself, but not after the user canceled a prompt", async () => {
   await using server = await MemorySshServer.start();
   const clock = new FakeClock();
   let asked = 0;
   await using hop = hopTo(() => {
     asked++;
-    if (asked === 2) return Promise.reject(new PosternError("unreachable", "The way is broken"));
+    if (asked === 2) return Promise.reject(new PosternError("unreachable", "The network is down"));
     if (asked === 3) return Promise.reject(new PosternError("cancelled", "The question was interrupted"));
     return server.connect();
   }, clock);
@@ -105,7 +105,7 @@ Deno.test("SshHop connects again by itself, but not against a person's will", as
   assert.equal(asked, 4);
 });
 
-/** A session that says what a test lets it say. */
+/** A session that answers as a test says. */
 class ScriptedSession implements HopSession {
   readonly #end = Promise.withResolvers<void>();
   readonly ended = this.#end.promise;
@@ -113,7 +113,7 @@ class ScriptedSession implements HopSession {
   isOver = false;
   readonly roundTrip = 1;
   channels = 0;
-  /** Whether it answers opens, and questions. */
+  /** Whether it answers channel opens, and keepalives. */
   opens = true;
   answers = true;
   opened = 0;
@@ -150,7 +150,7 @@ class ScriptedSession implements HopSession {
   }
 }
 
-/** A hop of sessions that a test has at hand. */
+/** A hop with sessions that a test controls. */
 function scriptedHop({ live = () => {} }: { live?: (session: ScriptedSession) => void } = {}) {
   const clock = new FakeClock();
   const sessions: ScriptedSession[] = [];
@@ -169,7 +169,7 @@ function scriptedHop({ live = () => {} }: { live?: (session: ScriptedSession) =>
   return { hop, clock, sessions, checks: () => checks };
 }
 
-Deno.test("SshHop comes back ever more slowly where the server ends each session soon", async () => {
+Deno.test("SshHop reconnects more and more slowly when the server ends each session early", async () => {
   const { hop, clock, sessions } = scriptedHop({
     live: (session) => void clock.after(20, () => session[Symbol.asyncDispose]()),
   });
@@ -179,7 +179,7 @@ Deno.test("SshHop comes back ever more slowly where the server ends each session
   assert.ok(sessions.length > 5 && sessions.length < 15, `${sessions.length} sessions in a minute`);
 });
 
-Deno.test("SshHop makes a second session beside one that answers nothing, and asks the hosts on the way", async () => {
+Deno.test("SshHop adds a session when the first is silent, and checks the hosts on the path", async () => {
   const { hop, clock, sessions, checks } = scriptedHop();
   await using _ = hop;
   await hop.ready({ signal });
@@ -193,12 +193,12 @@ Deno.test("SshHop makes a second session beside one that answers nothing, and as
   await clock.advance(1);
   (await dialled).abort();
   assert.equal(sessions.length, 2);
-  // The next one does not wait for the first again.
+  // The next dial does not wait for the first session again.
   (await hop.dial(target, { signal })).abort();
   assert.deepEqual(sessions.map(({ opened }) => opened), [1, 2]);
 });
 
-Deno.test("SshHop makes no second session where the server answers and the target does not", async () => {
+Deno.test("SshHop adds no session when only the target is silent", async () => {
   const { hop, clock, sessions, checks } = scriptedHop();
   await using _ = hop;
   await hop.ready({ signal });
@@ -216,7 +216,7 @@ Deno.test("SshHop makes no second session where the server answers and the targe
   for (const dial of dials) await assert.rejects(dial, /enough/);
 });
 
-Deno.test("SshHop tries another session at once where a question has been without an answer for long", async () => {
+Deno.test("SshHop tries another session immediately when a keepalive is long unanswered", async () => {
   const { hop, clock, sessions } = scriptedHop();
   await using _ = hop;
   await hop.ready({ signal });

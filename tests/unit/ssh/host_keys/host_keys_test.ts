@@ -46,7 +46,7 @@ interface Case {
   readonly name: string;
   readonly files: Readonly<Record<string, string>>;
   readonly host?: Partial<HostKeySettings>;
-  /** What the server shows; ed25519 with seed 1 unless told otherwise. */
+  /** The server's key (default: ed25519 with seed 1). */
   readonly shows?: Uint8Array;
   readonly is: string;
 }
@@ -104,7 +104,7 @@ const cases: readonly Case[] = [
     is: "certificate",
   },
   {
-    name: "an authority beside the key",
+    name: "an authority in addition to the key",
     files: { [mine]: `@cert-authority *.example ${ed(2)}\njump.example ${ed()}\n` },
     is: `${mine}:2`,
   },
@@ -145,7 +145,7 @@ const cases: readonly Case[] = [
     is: "has changed",
   },
   {
-    name: "an alias, whatever the port",
+    name: "an alias with any port",
     files: { [mine]: `lab ${ed()}\n` },
     host: { port: 2222, hostKeyAlias: "LAB" },
     is: `${mine}:1`,
@@ -179,7 +179,7 @@ const cases: readonly Case[] = [
     is: `${mine}:2`,
   },
   {
-    name: "files called none and /dev/null",
+    name: "files named none and /dev/null",
     files: { none: `jump.example ${ed()}\n`, "/dev/null": `jump.example ${ed()}\n` },
     host: { userKnownHostsFiles: ["none"], globalKnownHostsFiles: ["/dev/null"] },
     is: "which is not known:",
@@ -209,7 +209,7 @@ const cases: readonly Case[] = [
     is: "which is not known:",
   },
   {
-    name: "what is no key",
+    name: "bytes that are not a key",
     files: {},
     shows: sshStrings("ssh-new", "x"),
     is: 'Cannot trust the host key of ssh host "jump"',
@@ -222,15 +222,14 @@ const cases: readonly Case[] = [
     is: 'Cannot trust the host key of ssh host "jump"',
   },
   {
-    name: "an RSA key with fewer bits than the configuration asks for",
+    name: "an RSA key with fewer bits than the configuration requires",
     files: { [mine]: `jump.example ${keyText("rsa", 1)}\n` },
     host: { requiredRsaSize: 3072 },
     shows: blobOf.rsa(1),
-    is:
-      'Cannot trust the host key of ssh host "jump": it has 2048 bits, fewer than 3072, which RequiredRSASize asks for',
+    is: 'Cannot trust the host key of ssh host "jump": the key has 2048 bits, but RequiredRSASize is 3072',
   },
   {
-    name: "an RSA key with as many bits as the configuration asks for",
+    name: "an RSA key with as many bits as the configuration requires",
     files: { [mine]: `jump.example ${keyText("rsa", 1)}\n` },
     host: { requiredRsaSize: 2048 },
     shows: blobOf.rsa(1),
@@ -261,7 +260,7 @@ const messages: readonly {
     name: "a changed key",
     line: `jump.example ${ed(2)}`,
     says: [
-      /^Cannot trust the host key of ssh host "jump" \(jump\.example\): it has changed/,
+      /^Cannot trust the host key of ssh host "jump" \(jump\.example\): the key has changed/,
       /known_hosts:1 has/,
       fingerprints.both,
     ],
@@ -271,13 +270,14 @@ const messages: readonly {
     name: "a changed key where a certificate might help",
     line: `jump.example ${ed(2)}\n@cert-authority *.example ${ed(3)}`,
     says: [/has changed/, fingerprints.both],
-    hint: /or use engine: openssh, for the authority of \/home\/me\/\.ssh\/known_hosts:2$/,
+    hint:
+      /or use engine: openssh, which supports the certificate authority of \/home\/me\/\.ssh\/known_hosts:2$/,
   },
   {
     name: "another type",
     line: `jump.example ${keyText("rsa", 1)}`,
     says: [/shows ED25519 SHA256:.{43}, which is not known, .*known_hosts:1 has RSA SHA256:/],
-    hint: /add what ssh-keyscan jump\.example prints to \/home\/me.* allow rsa-sha2-512$/,
+    hint: /add the output of ssh-keyscan jump\.example to \/home\/me.* allow rsa-sha2-512$/,
   },
   {
     name: "an unknown key",
@@ -293,7 +293,7 @@ const messages: readonly {
   {
     name: "a revoked key",
     line: `@revoked * ${ed()}`,
-    says: [/shows (ED25519 SHA256:.{43}), which .*known_hosts:1 revokes \(\1\)/],
+    says: [/shows (ED25519 SHA256:.{43}), but .*known_hosts:1 revokes it \(\1\)/],
     hint: /do not sign in/,
   },
   {
@@ -320,7 +320,7 @@ Deno.test("HostKeys.verify() resolves for a known key", async () => {
   await keys.verify(settings(), blobOf.ed25519(1), { signal });
 });
 
-Deno.test("HostKeys sees a file that was changed, and reads one that was not only once", async () => {
+Deno.test("HostKeys notices a changed file, and reads an unchanged one only once", async () => {
   const { keys, files } = hostKeys({ [mine]: `jump.example ${ed()}\n` });
   for (let round = 0; round < 3; round++) {
     assert.equal(await outcome(keys, settings(), blobOf.ed25519(1)), `${mine}:1`);
@@ -345,14 +345,14 @@ class UnreadableFiles extends MemoryFiles {
   }
 }
 
-Deno.test("HostKeys goes on with the files it can read, but takes nothing new", async () => {
+Deno.test("HostKeys uses the files that it can read, but accepts no new key", async () => {
   const files = new UnreadableFiles({ [mine]: `jump.example ${ed()}\n`, [global]: "x" });
   const keys = new HostKeys({ files, clock: new FakeClock(), log: recordingLog() });
   const host = settings({ strictHostKeyChecking: "accept-new" });
   assert.equal(await outcome(keys, host, blobOf.ed25519(1)), `${mine}:1`);
   const decision = await keys.decide({ ...host, hostName: "new.example" }, blobOf.ed25519(1), { signal });
   assert.ok(!decision.isAccepted);
-  assert.match(decision.error.message, /no file that can be read has a key for "new\.example"/);
+  assert.match(decision.error.message, /no readable file has a key for "new\.example"/);
   assert.match(String(decision.error.cause), /permission denied/);
   assert.deepEqual(
     (await keys.problems(host)).map(({ file, option, severity }) => [file, option, severity]),
@@ -362,7 +362,7 @@ Deno.test("HostKeys goes on with the files it can read, but takes nothing new", 
   );
 });
 
-Deno.test("HostKeys.problems() names the lines that are ignored", async () => {
+Deno.test("HostKeys.problems() lists the ignored lines", async () => {
   const { keys } = hostKeys({
     [mine]: `# fine\na ssh-ed25519 AAAA\njump ${ed()}\n@revoke * ${ed()}\n`,
     [global]: "jump\n",
@@ -373,26 +373,26 @@ Deno.test("HostKeys.problems() names the lines that are ignored", async () => {
       file: mine,
       line: 2,
       option: "UserKnownHostsFile",
-      message: "this line is ignored: Cannot read the public key: it ends too early",
+      message: "ignored line: Cannot read the public key: the key is truncated",
     },
     {
       severity: "note",
       file: mine,
       line: 4,
       option: "UserKnownHostsFile",
-      message: "this line is ignored: the marker is neither @revoked nor @cert-authority",
+      message: "ignored line: the marker is neither @revoked nor @cert-authority",
     },
     {
       severity: "note",
       file: global,
       line: 1,
       option: "GlobalKnownHostsFile",
-      message: "this line is ignored: it has no key",
+      message: "ignored line: the line has no key",
     },
   ]);
 });
 
-Deno.test("HostKeys lets others work while it looks through thousands of hashed lines", async () => {
+Deno.test("HostKeys yields to the event loop while it searches thousands of hashed lines", async () => {
   const hidden = (index: number) =>
     `|1|${btoa(String(index).padStart(20, "0"))}|${"A".repeat(27)}= ${ed(2)}\n`;
   const lines = Array.from({ length: 1600 }, (_, index) => hidden(index)).join("");
@@ -468,16 +468,16 @@ const orders: readonly {
   },
 ];
 for (const { name, known, host, more = "", is } of orders) {
-  Deno.test(`HostKeys.algorithms() where the host is known by ${name}`, async () => {
+  Deno.test(`HostKeys.algorithms() with known keys: ${name}`, async () => {
     const lines = known.map(([kind, seed]) => `jump.example ${keyText(kind, seed)}\n`).join("");
     const { keys } = hostKeys({ [mine]: lines + more });
     assert.deepEqual(await keys.algorithms(settings(host), supported), is);
-    // Known by its name alone, asked for at another port.
+    // Known by its name without a port, looked up with another port.
     assert.deepEqual(await keys.algorithms(settings({ ...host, port: 2222 }), supported), is);
   });
 }
 
-Deno.test("HostKeys.algorithms() asks for the key of the port first, where both are known", async () => {
+Deno.test("HostKeys.algorithms() prefers the key of the port when both are known", async () => {
   const { keys } = hostKeys({
     [mine]: `jump.example ${ed()}\n[jump.example]:2222 ${keyText("ecdsa256", 1)}\n`,
   });
@@ -485,7 +485,7 @@ Deno.test("HostKeys.algorithms() asks for the key of the port first, where both 
   assert.equal(first, "ecdsa-sha2-nistp256");
 });
 
-Deno.test("HostKeys.algorithms() says so when the engine has none of what the configuration allows", async () => {
+Deno.test("HostKeys.algorithms() rejects when the engine supports none of the allowed ones", async () => {
   const { keys } = hostKeys({});
   const host = settings({ hostKeyAlgorithms: ["ssh-ed25519-cert-v01@openssh.com"] });
   await assert.rejects(keys.algorithms(host, supported), (error) => {
@@ -495,7 +495,7 @@ Deno.test("HostKeys.algorithms() says so when the engine has none of what the co
   });
 });
 
-Deno.test("HostKeys.algorithms() offers what is weak only where the configuration names it", async () => {
+Deno.test("HostKeys.algorithms() offers weak ones only if the configuration names them", async () => {
   const { keys } = hostKeys({ [mine]: `jump.example ${keyText("rsa", 1)}\n` });
   const usual = ["ssh-ed25519", "rsa-sha2-512"];
   const more = { onRequest: ["ssh-rsa"] };

@@ -29,7 +29,7 @@ Deno.test("parseKnownHosts() reads lines with their numbers, markers and comment
       "# a comment",
       "",
       `jump ${key}`,
-      `  \tindented\t${key.replace(" ", "\t \t")} somebody's # comment`,
+      `  \tindented\t${key.replace(" ", "\t \t")} another's # comment`,
       "   # another",
       `@revoked * ${key}`,
       `@cert-authority\t*.example,!x.example ${keyText("rsa", 1)} the fleet's`,
@@ -76,7 +76,7 @@ const broken: readonly { line: string; why: RegExp }[] = [
   { line: `|1|abc|def ${key}`, why: /hashed name/ },
 ];
 for (const { line, why } of broken) {
-  Deno.test(`parseKnownHosts() passes over "${line.slice(0, 40)}" and says why`, () => {
+  Deno.test(`parseKnownHosts() skips "${line.slice(0, 40)}" and reports why`, () => {
     const { entries, problems } = parse(`a ${key}\n${line}\nb ${key}\n`);
     assert.deepEqual(entries.map(({ line }) => line), [1, 3]);
     assert.equal(problems.length, 1);

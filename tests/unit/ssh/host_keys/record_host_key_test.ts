@@ -22,7 +22,7 @@ function settings(over: Partial<HostKeySettings> = {}): HostKeySettings {
   };
 }
 
-/** Tells when somebody found the lock taken. */
+/** Signals when a writer finds the lock taken. */
 class ContestedFiles extends MemoryFiles {
   readonly #found = Promise.withResolvers<void>();
   readonly foundLocked = this.#found.promise;
@@ -40,7 +40,7 @@ function setUp<T extends MemoryFiles>(files: T) {
   return { files, log, clock, keys: new HostKeys({ files, clock, log }) };
 }
 
-Deno.test("accept-new records a key once, and holds on to it", async () => {
+Deno.test("accept-new records a key once, and then requires it", async () => {
   const { files, log, keys } = setUp(new MemoryFiles());
   const decision = await keys.decide(settings(), blobOf.ed25519(1), { signal });
   assert.ok(decision.isAccepted);
@@ -57,7 +57,7 @@ Deno.test("accept-new records a key once, and holds on to it", async () => {
   assert.equal((await files.readText(path)).split("\n").length, 2);
 });
 
-Deno.test("accept-new hides the name where HashKnownHosts asks for it", async () => {
+Deno.test("accept-new hashes the name with HashKnownHosts", async () => {
   const { files, keys } = setUp(new MemoryFiles());
   await keys.verify(settings({ hashKnownHosts: true }), blobOf.rsa(1), { signal });
   const text = await files.readText(path);
@@ -69,7 +69,7 @@ Deno.test("accept-new hides the name where HashKnownHosts asks for it", async ()
   assert.equal(new Set(salts).size, 2);
 });
 
-Deno.test("accept-new records under the alias, and one that is a pattern means itself", async () => {
+Deno.test("accept-new records the alias, and hashes one that is a pattern", async () => {
   const { files, keys } = setUp(new MemoryFiles());
   await keys.verify(settings({ hostKeyAlias: "Lab" }), blobOf.ed25519(1), { signal });
   assert.equal(await files.readText(path), `lab ${keyText("ed25519", 1)}\n`);
@@ -79,18 +79,18 @@ Deno.test("accept-new records under the alias, and one that is a pattern means i
   assert.ok(third.isAccepted && third.because.startsWith("new"));
 });
 
-Deno.test("accept-new begins a line of its own where an editor left none", async () => {
+Deno.test("accept-new starts a new line when the file lacks its last newline", async () => {
   const { files, keys } = setUp(new MemoryFiles({ [path]: "# mine" }));
   await keys.verify(settings(), blobOf.ed25519(1), { signal });
   assert.equal(await files.readText(path), `# mine\n[jump.example]:2222 ${keyText("ed25519", 1)}\n`);
 });
 
-Deno.test("accept-new with /dev/null trusts and remembers nothing", async () => {
+Deno.test("accept-new with /dev/null accepts the key and records nothing", async () => {
   const { files, keys } = setUp(new MemoryFiles());
   const host = settings({ userKnownHostsFiles: ["/dev/null"] });
   for (const seed of [1, 2]) {
     const decision = await keys.decide(host, blobOf.ed25519(seed), { signal });
-    assert.ok(decision.isAccepted && decision.because === "new, and recorded nowhere");
+    assert.ok(decision.isAccepted && decision.because === "new, not recorded");
   }
   assert.equal(await files.info("/dev/null"), undefined);
 });
@@ -109,7 +109,7 @@ class NotedDirectories extends MemoryFiles {
   }
 }
 
-Deno.test("accept-new makes the directory where there is none, and leaves one that is there alone", async () => {
+Deno.test("accept-new creates a missing directory, and keeps the mode of an existing one", async () => {
   const files = new NotedDirectories();
   const { keys } = setUp(files);
   for (const file of [path, "/there/known_hosts", "known_hosts"]) {
@@ -119,7 +119,7 @@ Deno.test("accept-new makes the directory where there is none, and leaves one th
   assert.deepEqual(files.made, ["/home/me/.ssh"]);
 });
 
-Deno.test("accept-new waits for the lock, and then sees what was recorded meanwhile", async () => {
+Deno.test("accept-new waits for the lock, and then sees the key that was recorded meanwhile", async () => {
   for (const seed of [1, 2]) {
     const { files, clock, keys, log } = setUp(new ContestedFiles());
     const lock = await files.lock(path);
@@ -139,7 +139,7 @@ Deno.test("accept-new waits for the lock, and then sees what was recorded meanwh
   }
 });
 
-/** A file system whose dates are coarse. */
+/** A file system with coarse modification times. */
 class TimelessFiles extends ContestedFiles {
   override async info(path: string): ReturnType<MemoryFiles["info"]> {
     const info = await super.info(path);
@@ -147,7 +147,7 @@ class TimelessFiles extends ContestedFiles {
   }
 }
 
-Deno.test("accept-new reads the file again under the lock, whatever its date says", async () => {
+Deno.test("accept-new reads the file again under the lock, even with an unchanged date", async () => {
   const line = `[jump.example]:2222 ${keyText("ed25519", 2)}\n`;
   const { files, clock, keys } = setUp(new TimelessFiles({ [path]: `#${line.slice(1)}` }));
   const lock = await files.lock(path);
@@ -162,7 +162,7 @@ Deno.test("accept-new reads the file again under the lock, whatever its date say
   assert.equal(await files.readText(path), line);
 });
 
-/** Holds the first writer at its write until another one has found the lock taken. */
+/** Holds the first writer at its write until a second one has found the lock taken. */
 class SlowDisk extends ContestedFiles {
   override async append(path: string): ReturnType<MemoryFiles["append"]> {
     await this.foundLocked;
@@ -170,7 +170,7 @@ class SlowDisk extends ContestedFiles {
   }
 }
 
-Deno.test("accept-new of two sessions at once records one key and refuses the other", async () => {
+Deno.test("accept-new in two concurrent sessions records one key and rejects the other", async () => {
   const { files, clock, keys } = setUp(new SlowDisk());
   const first = keys.decide(settings(), blobOf.ed25519(1), { signal });
   const second = keys.decide(settings(), blobOf.ed25519(2), { signal });
@@ -182,7 +182,7 @@ Deno.test("accept-new of two sessions at once records one key and refuses the ot
   assert.equal((await files.readText(path)).trim().split("\n").length, 1);
 });
 
-Deno.test("accept-new goes on, as ssh does, when the key cannot be recorded, and says so each time", async () => {
+Deno.test("accept-new accepts a key that it cannot record, as ssh does, and warns each time", async () => {
   const { files, clock, keys, log } = setUp(new ContestedFiles());
   using _lock = await files.lock(path);
   const deciding = keys.decide(settings(), blobOf.ed25519(1), { signal });
@@ -203,7 +203,7 @@ class FullDisk extends MemoryFiles {
   }
 }
 
-Deno.test("accept-new goes on when the disk is full, and gives the lock back", async () => {
+Deno.test("accept-new accepts the key when the disk is full, and releases the lock", async () => {
   const { files, keys, log } = setUp(new FullDisk());
   await keys.verify(settings(), blobOf.ed25519(1), { signal });
   assert.match(String(log.lines[0]?.["reason"]), /no space left/);

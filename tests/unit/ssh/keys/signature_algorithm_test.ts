@@ -10,7 +10,12 @@ const cases: readonly {
   is: string | undefined;
 }[] = [
   { name: "an ed25519 key", type: "ssh-ed25519", is: "ssh-ed25519" },
-  { name: "an ed25519 key that is not wanted", type: "ssh-ed25519", accepted: ["rsa-sha2-*"], is: undefined },
+  {
+    name: "an ed25519 key that is not accepted",
+    type: "ssh-ed25519",
+    accepted: ["rsa-sha2-*"],
+    is: undefined,
+  },
   { name: "an rsa key", type: "ssh-rsa", server: modern, is: "rsa-sha2-512" },
   {
     name: "an rsa key, and a server with one of the two",
@@ -18,8 +23,8 @@ const cases: readonly {
     server: ["rsa-sha2-256"],
     is: "rsa-sha2-256",
   },
-  { name: "an rsa key, and a server that says nothing", type: "ssh-rsa", is: "rsa-sha2-512" },
-  { name: "an rsa key, and a server with SHA-1 alone", type: "ssh-rsa", server: ["ssh-rsa"], is: undefined },
+  { name: "an rsa key, and a server that announces nothing", type: "ssh-rsa", is: "rsa-sha2-512" },
+  { name: "an rsa key, and a server with SHA-1 only", type: "ssh-rsa", server: ["ssh-rsa"], is: undefined },
   {
     name: "an rsa key, and SHA-1 allowed by name",
     type: "ssh-rsa",
@@ -28,14 +33,14 @@ const cases: readonly {
     is: "ssh-rsa",
   },
   {
-    name: "an rsa key, SHA-1 allowed by name, and a server that can do better",
+    name: "an rsa key, SHA-1 allowed by name, and a server that supports better ones",
     type: "ssh-rsa",
     accepted: [...modern, "ssh-rsa"],
     server: [...modern, "ssh-rsa"],
     is: "rsa-sha2-512",
   },
   {
-    name: "an rsa key, SHA-1 allowed by name, and a server that says nothing",
+    name: "an rsa key, SHA-1 allowed by name, and a server that announces nothing",
     type: "ssh-rsa",
     accepted: [...modern, "ssh-rsa"],
     is: "ssh-rsa",
@@ -48,19 +53,19 @@ const cases: readonly {
     is: "rsa-sha2-256",
   },
   {
-    name: "a certificate about an rsa key",
+    name: "a certificate of an rsa key",
     type: "ssh-rsa-cert-v01@openssh.com",
     server: modern,
     is: "rsa-sha2-512-cert-v01@openssh.com",
   },
   {
-    name: "a certificate of a kind that is not wanted",
+    name: "a certificate of a kind that is not accepted",
     type: "ssh-ed25519-cert-v01@openssh.com",
     accepted: ["ssh-ed25519"],
     is: undefined,
   },
   {
-    name: "a certificate wanted by a pattern",
+    name: "a certificate accepted by a pattern",
     type: "ssh-ed25519-cert-v01@openssh.com",
     accepted: ["ssh-ed25519-cert-v0?@openssh.com"],
     is: "ssh-ed25519-cert-v01@openssh.com",

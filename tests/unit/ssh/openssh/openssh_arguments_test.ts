@@ -10,13 +10,13 @@ import {
 const times = { keepalive: 3000, deadAfter: 6000, connectTimeout: 10_000 };
 const usual = readOptions("ciphers chacha20,aes128-gcm@openssh.com,aes128-ctr\n");
 
-/** The `-o` options of a master whose `ssh -G` prints these lines. */
+/** The `-o` options for a master whose `ssh -G` prints these lines. */
 function set(lines: string, target: OpensshTarget = { alias: "jump1" }): string[] {
   const args = masterArguments(target, { socket: "/run/s", options: readOptions(lines), usual, times });
   return args.filter((_, at) => args[at - 1] === "-o");
 }
 
-Deno.test("masterArguments() sets what the configuration leaves open", () => {
+Deno.test("masterArguments() sets options that the configuration does not set", () => {
   const open = set("connecttimeout none\nserveraliveinterval 0\nstricthostkeychecking ask\n");
   for (const option of ["ConnectTimeout=10", "ServerAliveInterval=3", "ServerAliveCountMax=1"]) {
     assert.ok(open.includes(option), option);
@@ -39,17 +39,17 @@ Deno.test("masterArguments() never lets ssh ask, fork, run a command or open a p
       "Tunnel=no",
     ]
   ) assert.ok(options.includes(option), option);
-  // What an older ssh does not know is not said to it.
+  // An older ssh does not know these options, so they are not passed to it.
   assert.ok(!set("").some((option) => /ForkAfterAuthentication|RemoteCommand/.test(option)));
 });
 
-Deno.test("masterArguments() prefers AES-GCM where nobody has chosen ciphers", () => {
+Deno.test("masterArguments() prefers AES-GCM unless the configuration sets ciphers", () => {
   const quick = "Ciphers=aes128-gcm@openssh.com,chacha20,aes128-ctr";
   assert.ok(set("ciphers chacha20,aes128-gcm@openssh.com,aes128-ctr\n").includes(quick));
   assert.ok(!set("ciphers aes128-ctr\n").some((option) => option.startsWith("Ciphers")));
 });
 
-Deno.test("masterArguments() says whom to reach, in words that cannot be options", () => {
+Deno.test("masterArguments() passes the host in words that cannot be options", () => {
   const target = {
     alias: "jump1",
     user: "me",
@@ -65,7 +65,7 @@ Deno.test("masterArguments() says whom to reach, in words that cannot be options
   assert.equal(args[args.indexOf("-S") + 1], "/a%%b/s");
 });
 
-Deno.test("patienceOf() counts ConnectTimeout for each host on the way", () => {
+Deno.test("patienceOf() counts ConnectTimeout for each host on the path", () => {
   assert.equal(patienceOf(readOptions("connecttimeout none\n"), times), 10_000);
   assert.equal(patienceOf(readOptions("connecttimeout 2\nproxyjump a,b\n"), times), 6000);
   assert.equal(patienceOf(readOptions("connecttimeout 2\nproxycommand nc %h %p\n"), times), 4000);

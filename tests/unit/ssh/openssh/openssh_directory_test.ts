@@ -6,7 +6,7 @@ import { MemoryFiles } from "../../../support/memory_files.ts";
 import { MemoryNetwork } from "../../../support/memory_network.ts";
 import { recordingLog } from "../../../support/recording_log.ts";
 
-Deno.test("OpensshDirectory is made once what was wrong with its place is mended", async () => {
+Deno.test("OpensshDirectory is created after the user fixed its parent directory", async () => {
   let isMended = false;
   const asked: string[] = [];
   const files = Object.assign(new MemoryFiles(), {
@@ -29,7 +29,7 @@ Deno.test("OpensshDirectory is made once what was wrong with its place is mended
   }
   isMended = true;
   assert.match(await directory.socket(), /^\/run\/me\/ssh\/[0-9a-f]{8}\/1$/);
-  // Those after it find it as it is.
+  // Later calls find the directory.
   const before = asked.length;
   assert.match(await directory.socket(), /\/2$/);
   assert.equal(asked.length, before);

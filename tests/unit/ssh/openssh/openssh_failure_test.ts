@@ -20,7 +20,8 @@ const cases = [
   {
     says: changed,
     code: "auth",
-    line: /^Cannot trust the host key of ssh host "jump1": it shows SHA256:abc; Offending .*known_hosts:3$/,
+    line:
+      /^Cannot trust the host key of ssh host "jump1": the server shows SHA256:abc; Offending .*known_hosts:3$/,
   },
   {
     says: "ssh: connect to host h port 22: Connection refused\n",
@@ -60,7 +61,7 @@ const cases = [
     code: "protocol",
     line: /no matching cipher/,
   },
-  { says: "", code: "unreachable", line: /ssh ended with code 255$/ },
+  { says: "", code: "unreachable", line: /ssh exited with code 255$/ },
 ] as const;
 for (const { says, code, line } of cases) {
   Deno.test(`signInFailure() reads "${says.slice(0, 60).trim()}"`, () => {
@@ -71,24 +72,27 @@ for (const { says, code, line } of cases) {
   });
 }
 
-Deno.test("signInFailure() tells of a missing program", () => {
+Deno.test("signInFailure() reports a missing program", () => {
   const error = signInFailure("jump1", { code: 127, stderr: "sh: 1: exec: ssh: not found\n" });
   assert.equal(error.code, "config");
   assert.match(error.hint ?? "", /install OpenSSH/);
 });
 
-Deno.test("signInFailure() writes over no terminal", () => {
+Deno.test("signInFailure() escapes terminal sequences", () => {
   const { message } = signInFailure("jump1", { code: 255, stderr: "\u001b[2Jhello\n" });
   assert.equal(message, "Cannot reach ssh jump1: ?[2Jhello");
 });
 
-Deno.test("lossFailure() takes the words of the loss, not those of a banner", () => {
+Deno.test("lossFailure() reports the error line, not a banner", () => {
   const loss = (stderr: string) => lossFailure("jump1", { code: 255, stderr });
   const silent = loss("Welcome!\nTimeout, server h not responding.\n");
   assert.deepEqual([silent.code, silent.message], [
     "timeout",
-    "Cannot go on with ssh jump1: Timeout, server h not responding.",
+    "Cannot keep the session with ssh jump1: Timeout, server h not responding.",
   ]);
-  assert.equal(loss("Welcome!\n").message, "Cannot go on with ssh jump1: ssh ended with code 255");
+  assert.equal(
+    loss("Welcome!\n").message,
+    "Cannot keep the session with ssh jump1: ssh exited with code 255",
+  );
   assert.match(loss("Connection to h closed by remote host.\n").message, /closed by remote host/);
 });

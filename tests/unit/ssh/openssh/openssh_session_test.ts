@@ -3,7 +3,7 @@ import { OpensshSession } from "../../../../src/ssh/openssh/openssh_session.ts";
 import { FakeClock, settle } from "../../../support/fake_clock.ts";
 import { memoryPair } from "../../../support/memory_conn.ts";
 
-Deno.test("OpensshSession ends although its master stands still and takes nothing", async () => {
+Deno.test("OpensshSession ends even when its master is stopped and reads nothing", async () => {
   const clock = new FakeClock();
   const [conn, socket] = memoryPair({ capacity: 1 });
   const master = {
@@ -20,6 +20,6 @@ Deno.test("OpensshSession ends although its master stands still and takes nothin
   await clock.advance(1000);
   await ending;
   await session.ended;
-  assert.match(String(session.reason), /was closed here/);
+  assert.match(String(session.reason), /postern closed the session/);
   await socket[Symbol.asyncDispose]();
 });

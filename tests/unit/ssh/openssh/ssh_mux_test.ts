@@ -14,7 +14,7 @@ import {
 
 const hex = (text: string) => Uint8Array.from(text.match(/[0-9a-f]{2}/g) ?? [], (pair) => parseInt(pair, 16));
 
-Deno.test("encodeSshMuxHello() and encodeSshMuxRequest() write what a master reads", () => {
+Deno.test("encodeSshMuxHello() and encodeSshMuxRequest() write messages that a master reads", () => {
   assert.deepEqual(encodeSshMuxHello(), hex("00000008 00000001 00000004"));
   assert.deepEqual(encodeSshMuxRequest("proxy"), hex("00000008 1000000f 00000000"));
   assert.deepEqual(encodeSshMuxRequest("terminate"), hex("00000008 10000005 00000000"));
@@ -30,7 +30,7 @@ const answers = [
   },
 ];
 for (const { name, bytes, answer } of answers) {
-  Deno.test(`decodeSshMuxAnswer() reads ${name}, and asks for more at every cut`, () => {
+  Deno.test(`decodeSshMuxAnswer() reads ${name}, and needs more at every cut`, () => {
     const whole = hex(bytes);
     assert.deepEqual(decodeSshMuxAnswer(whole), { value: answer, used: whole.length });
     for (let cut = 0; cut < whole.length; cut++) {
@@ -39,13 +39,13 @@ for (const { name, bytes, answer } of answers) {
   });
 }
 
-Deno.test("decodeSshMuxAnswer() refuses lengths that no master sends", () => {
+Deno.test("decodeSshMuxAnswer() rejects lengths that no master sends", () => {
   for (const bytes of ["00000003 00000001", "7fffffff 00000001"]) {
     assert.throws(() => decodeSshMuxAnswer(hex(bytes)), { code: "protocol" });
   }
 });
 
-Deno.test("readSshPackets() gives whole messages and leaves the rest, wherever it is cut", () => {
+Deno.test("readSshPackets() returns complete messages and leaves the rest, at every cut", () => {
   const first = sshPacketHead(sshMessages.data, [7, 3], 3);
   const bytes = new Uint8Array([...first, 1, 2, 3, ...sshPacketHead(sshMessages.close, [7])]);
   for (let cut = 0; cut <= bytes.length; cut++) {
@@ -62,7 +62,7 @@ Deno.test("readSshPackets() gives whole messages and leaves the rest, wherever i
   assert.equal(sshPacketSize(bytes.subarray(0, 3)), undefined);
 });
 
-Deno.test("readSshPackets() takes padding away and refuses lengths that make no sense", () => {
+Deno.test("readSshPackets() removes padding and rejects invalid lengths", () => {
   const seen: number[] = [];
   readSshPackets(hex("00000006 02 60 0102 0000"), (_, payload) => seen.push(...payload));
   assert.deepEqual(seen, [1, 2]);

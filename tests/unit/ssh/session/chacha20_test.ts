@@ -11,7 +11,7 @@ import { patternBytes } from "../../../support/pattern_bytes.ts";
 
 const key = patternBytes(32, 3);
 
-/** Enough of a sum to notice a changed byte: the real one is tested against sshd. */
+/** A checksum that detects a changed byte; the real Poly1305 is tested against sshd. */
 const tools: ChaChaTools = {
   createCipheriv,
   poly1305: (head, body, key) => {
@@ -23,7 +23,7 @@ const tools: ChaChaTools = {
   },
 };
 
-Deno.test("ChaCha20 gives the key stream that the system's cipher gives", () => {
+Deno.test("ChaCha20 produces the same key stream as the system's cipher", () => {
   for (const [counter, sequence] of [[0, 0], [1, 3], [7, 0x01020304], [1, 0xffffffff]] as const) {
     const iv = Buffer.alloc(16);
     iv.writeUInt32LE(counter, 0);
@@ -37,7 +37,7 @@ Deno.test("ChaCha20 gives the key stream that the system's cipher gives", () => 
   }
 });
 
-/** What a cipher makes of payloads, and what a decipher that gets it in pieces of a size makes of that. */
+/** Encrypts payloads, then decrypts the result in pieces of a size. */
 function passed(payloads: readonly Uint8Array[], piece: number): Uint8Array[] {
   const sealed: number[] = [];
   const keys = { main: key, lengths: patternBytes(32, 4), sequence: 0xfffffffe };
@@ -54,7 +54,7 @@ function passed(payloads: readonly Uint8Array[], piece: number): Uint8Array[] {
   for (let at = 0; at < bytes.length; at += piece) {
     const part = bytes.slice(at, at + piece);
     decipher.decrypt(part, 0, part.length);
-    // Whoever read it may use the buffer again.
+    // The reader may reuse the buffer.
     part.fill(0);
   }
   return seen;
@@ -68,7 +68,7 @@ for (const piece of [1, 3, 100, 511, 1_000_000]) {
   });
 }
 
-Deno.test("ChaChaPolyDecipher refuses a packet in which any byte was changed", () => {
+Deno.test("ChaChaPolyDecipher rejects a packet with any changed byte", () => {
   const sealed: number[] = [];
   const keys = { main: key, lengths: patternBytes(32, 4), sequence: 5 };
   const cipher = new ChaChaPolyCipher({ ...keys, write: (bytes) => sealed.push(...bytes) }, tools);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { RoundTrips } from "../../../../src/ssh/session/round_trips.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 
-Deno.test("RoundTrips keeps the last way and the shortest one", async () => {
+Deno.test("RoundTrips keeps the last and the shortest round trip", async () => {
   const clock = new FakeClock();
   const it = new RoundTrips(clock);
   for (const ms of [40, 60]) {
@@ -13,7 +13,7 @@ Deno.test("RoundTrips keeps the last way and the shortest one", async () => {
   assert.deepEqual([it.last, it.shortest], [60, 40]);
 });
 
-Deno.test("RoundTrips takes answers for those of the questions in their order", async () => {
+Deno.test("RoundTrips matches answers to keepalives in order", async () => {
   const clock = new FakeClock();
   const it = new RoundTrips(clock);
   it.onAsked();
@@ -34,7 +34,7 @@ Deno.test("RoundTrips takes answers for those of the questions in their order", 
   assert.equal(it.last, 10);
 });
 
-Deno.test("RoundTrips remembers only so many questions of a server that answers none", async () => {
+Deno.test("RoundTrips limits the unanswered keepalives that it remembers", async () => {
   const clock = new FakeClock();
   const it = new RoundTrips(clock);
   for (let asked = 0; asked < 1000; asked++) it.onAsked();

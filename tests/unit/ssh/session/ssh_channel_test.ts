@@ -8,10 +8,10 @@ import {
 
 const packet = 32 * 1024;
 
-/** A channel of a server that sends as much as it may, over a way that takes 100 ms there and back. */
+/** A channel to a server that sends as much as allowed, with a round trip of 100 ms. */
 function channel(): {
   channel: SshChannel;
-  /** How much the server may send. */
+  /** How many bytes the server may send. */
   allowed: () => number;
   closes: () => number;
   fill: () => void;
@@ -44,7 +44,7 @@ async function readAll({ channel }: { channel: SshChannel }): Promise<void> {
   while (channel.held > 0) await channel.read(into);
 }
 
-Deno.test("SshChannel holds a window at most while nobody reads, and gives it back when it is dropped", () => {
+Deno.test("SshChannel buffers at most one window without a reader, and returns it when dropped", () => {
   const { channel: it, allowed, closes, fill } = channel();
   fill();
   assert.deepEqual([it.held, allowed()], [firstWindow, 0]);
@@ -54,7 +54,7 @@ Deno.test("SshChannel holds a window at most while nobody reads, and gives it ba
   assert.equal(it.held, 0);
 });
 
-Deno.test("SshChannel lets a server send more while a quick reader waits for the way, up to a limit", async () => {
+Deno.test("SshChannel grows its window while a fast reader waits for the network, up to a limit", async () => {
   const far = channel();
   let largest = 0;
   for (let round = 0; round < 20; round++) {
@@ -66,10 +66,10 @@ Deno.test("SshChannel lets a server send more while a quick reader waits for the
   assert.ok(largest > largestWindow * 0.9 && largest <= largestWindow, `${largest}`);
   far.fill();
   assert.ok(far.channel.held <= largestWindow);
-  assert.ok(far.allowed() < packet, "the server may not send more than is held");
+  assert.ok(far.allowed() < packet, "the server may not exceed the window");
 });
 
-Deno.test("SshChannel keeps its window where the reader is what is slow", async () => {
+Deno.test("SshChannel keeps its window with a slow reader", async () => {
   const far = channel();
   for (let round = 0; round < 20; round++) {
     far.fill();
@@ -79,11 +79,11 @@ Deno.test("SshChannel keeps its window where the reader is what is slow", async 
   }
 });
 
-Deno.test("SshChannel ends where the server sends far more than it may", async () => {
+Deno.test("SshChannel ends when the server far exceeds the window", async () => {
   const { channel: it, closes, fill } = channel();
   fill();
   for (let more = 0; more < 200; more++) it.onData(new Uint8Array(packet));
-  assert.ok(it.held <= firstWindow * 1.1, `${it.held} bytes are held`);
+  assert.ok(it.held <= firstWindow * 1.1, `${it.held} bytes buffered`);
   assert.equal(closes(), 1);
   await assert.rejects(it.read(new Uint8Array(1)), { code: "protocol" });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { SshDeadline } from "../../../../src/ssh/session/ssh_deadline.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 
-Deno.test("SshDeadline passes after its time, and not once it is disposed", async () => {
+Deno.test("SshDeadline expires after its time, but not after its disposal", async () => {
   const clock = new FakeClock();
   let passed = 0;
   const onPassed = () => passed++;
@@ -16,7 +16,7 @@ Deno.test("SshDeadline passes after its time, and not once it is disposed", asyn
   assert.equal(passed, 1);
 });
 
-Deno.test("SshDeadline.outside() does not count the time of a person, once and again", async () => {
+Deno.test("SshDeadline.outside() pauses the timeout for each prompt", async () => {
   const clock = new FakeClock();
   let passed = 0;
   using deadline = new SshDeadline(1000, { clock, onPassed: () => passed++ });

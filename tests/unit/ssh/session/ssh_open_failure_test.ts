@@ -24,7 +24,7 @@ const cases = [
   { reason: 99, description: "\x1b[2Jodd", code: "unreachable", reply: 4 },
 ];
 for (const { reason, description, code, reply } of cases) {
-  Deno.test(`openFailure() takes ${reason} ${JSON.stringify(description)} for ${code}`, () => {
+  Deno.test(`openFailure() maps ${reason} ${JSON.stringify(description)} to ${code}`, () => {
     const error = openFailure({ reason, description }, about);
     assert.equal(error.code, code);
     assert.equal(socks5Reply(error), reply);

@@ -9,7 +9,7 @@ import { memoryCipher, MemorySsh, MemorySshServer } from "../../../support/ssh_s
 const signal = new AbortController().signal;
 const target = { host: "target.example", port: 80 };
 
-Deno.test("SshSession fails everything with one error when its connection breaks", async () => {
+Deno.test("SshSession rejects everything with one error when its connection breaks", async () => {
   await using ssh = await MemorySsh.open();
   const conn = await ssh.session.connect(target, { signal });
   const reading = conn.read(new Uint8Array(1)).then(() => undefined, (error) => error);
@@ -23,7 +23,7 @@ Deno.test("SshSession fails everything with one error when its connection breaks
   await assert.rejects(ssh.session.connect(target, { signal }), error);
 });
 
-Deno.test("SshSession gives what came before its connection broke", async () => {
+Deno.test("SshSession delivers the data that arrived before its connection broke", async () => {
   await using ssh = await MemorySsh.open();
   const conn = await ssh.session.connect(target, { signal });
   await ssh.far[0]?.write(patternBytes(1000));
@@ -38,7 +38,7 @@ Deno.test("SshSession gives what came before its connection broke", async () => 
   assert.equal(seen.reduce((sum, count) => sum + count, 0), 900);
 });
 
-Deno.test("SshSession gives up an open with the signal, and closes it when it comes late", async () => {
+Deno.test("SshSession aborts an open with the signal, and closes a late channel", async () => {
   await using ssh = await MemorySsh.open({ onChannel: (to) => to.includes("silent") ? "ignore" : "accept" });
   const stop = new AbortController();
   const failing = assert.rejects(
@@ -48,13 +48,13 @@ Deno.test("SshSession gives up an open with the signal, and closes it when it co
   const late = assert.rejects(ssh.session.connect(target, { signal: stop.signal }), /too slow/);
   stop.abort(new Error("too slow"));
   await Promise.all([failing, late]);
-  // Answered in order: when this one is there, the late one was, and its end at the server is closed.
+  // Answers arrive in order: the late channel came before this one, and the server has closed its end.
   await using conn = await ssh.session.connect(target, { signal });
   assert.equal(await ssh.far[0]?.read(new Uint8Array(1)).catch(() => null), null);
   assert.equal(conn.peer, "target.example:80 (ssh memory)");
 });
 
-Deno.test("SshSession survives a refusal, and names both ends of it", async () => {
+Deno.test("SshSession survives a refusal, and names target and server", async () => {
   await using ssh = await MemorySsh.open({ onChannel: () => "refuse" });
   await assert.rejects(ssh.session.connect(target, { signal }), {
     code: "unreachable",
@@ -64,18 +64,18 @@ Deno.test("SshSession survives a refusal, and names both ends of it", async () =
 });
 
 for (const kind of ["forwarded", "x11"] as const) {
-  Deno.test(`SshSession takes no channel that the server opens (${kind}), and goes on`, async () => {
+  Deno.test(`SshSession refuses a channel that the server opens (${kind}), and continues`, async () => {
     await using ssh = await MemorySsh.open();
     await using conn = await ssh.session.connect(target, { signal });
     const refusal = await ssh.openBack(kind);
-    assert.match(refusal?.message ?? "it was taken", /Channel open failure/);
+    assert.match(refusal?.message ?? "it was accepted", /Channel open failure/);
     await conn.write(Uint8Array.of(7));
     assert.equal(await ssh.far[0]?.read(new Uint8Array(1)), 1);
     assert.equal(ssh.session.channels, 1);
   });
 }
 
-Deno.test("SshSession counts its channels, and forgets those that are closed", async () => {
+Deno.test("SshSession counts its channels, and removes closed ones", async () => {
   await using ssh = await MemorySsh.open();
   for (let round = 0; round < 50; round++) {
     const conns = await Promise.all([1, 2, 3, 4].map(() => ssh.session.connect(target, { signal })));
@@ -86,7 +86,7 @@ Deno.test("SshSession counts its channels, and forgets those that are closed", a
       await far[at]?.closeWrite();
       assert.deepEqual(await readAll(conn), new Uint8Array());
     }));
-    // The server's words about the last four come before its answer to the next.
+    // The server's messages about the last four channels precede its answer to the next.
     const next = await ssh.session.connect(target, { signal });
     assert.equal(ssh.session.channels, 1);
     next.abort();
@@ -101,11 +101,11 @@ Deno.test("SshSession counts its channels, and forgets those that are closed", a
   }
 });
 
-Deno.test("SshSession asks a silent server, and knows the length of the way", async () => {
+Deno.test("SshSession sends keepalives to a silent server, and measures the round trip", async () => {
   const clock = new FakeClock();
   await using ssh = await MemorySsh.open({ clock });
   for (let round = 0; round < 5; round++) {
-    // Its answer comes before that to what is asked for next.
+    // The answer precedes that to the next request.
     await (await ssh.session.connect(target, { signal }))[Symbol.asyncDispose]();
     assert.equal(ssh.session.roundTrip, 0);
     await clock.advance(3000);
@@ -113,10 +113,10 @@ Deno.test("SshSession asks a silent server, and knows the length of the way", as
   assert.equal(ssh.session.isOver, false);
   await clock.advance(6000);
   assert.equal(ssh.session.isOver, true);
-  assert.match(String(ssh.session.reason), /nothing heard for/);
+  assert.match(String(ssh.session.reason), /no data for/);
 });
 
-Deno.test("SshSession.open() that is given up waits for the check of the host key", async () => {
+Deno.test("SshSession.open() waits for the host key check when it is aborted", async () => {
   await using server = await MemorySshServer.start();
   const stop = new AbortController();
   const [checking, checked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -134,9 +134,9 @@ Deno.test("SshSession.open() that is given up waits for the check of the host ke
     deadAfter: 6000,
     signal: stop.signal,
   }).finally(() => isOver = true);
-  const failed = assert.rejects(opening, /given up/);
+  const failed = assert.rejects(opening, /aborted/);
   await checking.promise;
-  stop.abort(new Error("given up"));
+  stop.abort(new Error("aborted"));
   await settle();
   assert.equal(isOver, false);
   checked.resolve();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { foreignText } from "../../../../src/ssh/sign_in/foreign_text.ts";
 
-Deno.test("foreignText() keeps letters and lines, and nothing that a terminal would obey", () => {
+Deno.test("foreignText() keeps letters and lines, but no terminal sequences", () => {
   assert.equal(foreignText("Passwort für €: "), "Passwort für €: ");
   assert.equal(foreignText("one\r\ntwo\rthree"), "one\ntwo\nthree");
   assert.equal(foreignText("\x1b]0;title\x07\x1b[2J\u009b1m\u202eevil\0"), "?]0;title??[2J?1m?evil?");

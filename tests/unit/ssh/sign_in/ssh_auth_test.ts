@@ -13,10 +13,13 @@ const signal = new AbortController().signal;
 
 const host = sshHost("jump", { hostName: "jump.example" });
 
-/** A server that answers each message as the test says; it is told the method, or the answers to its questions. */
+/**
+ * A server that answers each message as the test says; the callback gets the method, or the answers to its
+ * questions.
+ */
 class ScriptedLink implements SignInLink {
   readonly lost: AbortSignal;
-  /** What it was asked, in short. */
+  /** The requests, abbreviated. */
   readonly heard: string[] = [];
   readonly #answer: (heard: string) => SignInAnswer;
 
@@ -90,13 +93,13 @@ const key = (label: string, more: Partial<Identity> = {}): Identity => ({
   ...more,
 });
 
-Deno.test("signInToSsh() needs nothing where the server asks for nothing", async () => {
+Deno.test("signInToSsh() needs nothing when the server requires nothing", async () => {
   const link = new ScriptedLink(() => success);
   await run(link);
   assert.deepEqual(link.heard, ["none"]);
 });
 
-Deno.test("signInToSsh() offers one key after the other and signs with the one that is known", async () => {
+Deno.test("signInToSsh() offers one key after the other and signs with the accepted one", async () => {
   let offers = 0;
   const link = new ScriptedLink((heard) => {
     if (heard === "offer") return ++offers === 3 ? { kind: "key_known" } : failure("publickey");
@@ -106,7 +109,7 @@ Deno.test("signInToSsh() offers one key after the other and signs with the one t
   assert.deepEqual(link.heard, ["offer", "offer", "offer", "signature"]);
 });
 
-Deno.test("signInToSsh() opens a lock only for a key that is known", async () => {
+Deno.test("signInToSsh() opens only a key that the server accepts", async () => {
   const opened: string[] = [];
   const locked = (label: string) =>
     key(label, {
@@ -115,7 +118,7 @@ Deno.test("signInToSsh() opens a lock only for a key that is known", async () =>
         opened: () => undefined,
         open: (words) => Promise.resolve((opened.push(words), key(label))),
       },
-      sign: () => Promise.reject(new Error("it is locked")),
+      sign: () => Promise.reject(new Error("the key is locked")),
     });
   let offers = 0;
   const link = new ScriptedLink((heard) => {
@@ -128,21 +131,25 @@ Deno.test("signInToSsh() opens a lock only for a key that is known", async () =>
   assert.deepEqual(asked, [{ text: "Passphrase of /keys/bb: ", echo: false }]);
 });
 
-Deno.test("signInToSsh() without anybody to ask names what would help", async () => {
+Deno.test("signInToSsh() suggests a fix when it cannot prompt", async () => {
   const locked = key("a", {
-    lock: { path: "/keys/a", opened: () => undefined, open: () => Promise.reject(new Error("nobody asked")) },
+    lock: {
+      path: "/keys/a",
+      opened: () => undefined,
+      open: () => Promise.reject(new Error("no prompt expected")),
+    },
   });
   const link = new ScriptedLink((heard) =>
     heard === "offer" ? { kind: "key_known" } : failure("publickey", "password")
   );
   await assert.rejects(run(link, { keys: [locked] }), {
     code: "auth",
-    message: /^Cannot sign in to ssh jump as me: it takes publickey/,
+    message: /^Cannot sign in to ssh jump as me: the server accepts publickey/,
     hint: "add the key to the agent: ssh-add /keys/a",
   });
 });
 
-Deno.test("signInToSsh() shows whose words a question's are, and nothing that a terminal would obey", async () => {
+Deno.test("signInToSsh() marks a server's prompt, and removes terminal sequences", async () => {
   const { prompt, asked } = answering("1", "2");
   const link = new ScriptedLink((heard) => {
     if (heard === "none") return failure("keyboard-interactive");
@@ -162,7 +169,7 @@ Deno.test("signInToSsh() shows whose words a question's are, and nothing that a 
   assert.equal(link.heard.at(-1), 'answers ["1","2"]');
 });
 
-Deno.test("signInToSsh() answers a server's further questions, those without a question too", async () => {
+Deno.test("signInToSsh() answers a server's further requests, also those without a question", async () => {
   const { prompt, asked } = answering("1", "2");
   const rounds = [questions("One: "), questions(), questions("Two: "), questions(), success];
   const link = new ScriptedLink((heard) =>
@@ -173,19 +180,22 @@ Deno.test("signInToSsh() answers a server's further questions, those without a q
   assert.deepEqual(link.heard.slice(2), ['answers ["1"]', "answers []", 'answers ["2"]', "answers []"]);
 });
 
-Deno.test("signInToSsh() leaves a server that never stops asking", async () => {
+Deno.test("signInToSsh() rejects a server that never stops asking", async () => {
   for (const question of [[], ["Again: "], Array(40).fill("Again: ")]) {
     const { prompt, asked } = answering(...Array(100).fill("yes"));
     const link = new ScriptedLink((heard) =>
       heard === "none" ? failure("keyboard-interactive") : questions(...question)
     );
-    await assert.rejects(run(link, { prompt }), { code: "auth", message: /it asks more than 32 questions/ });
+    await assert.rejects(run(link, { prompt }), {
+      code: "auth",
+      message: /the server asks more than 32 questions/,
+    });
     assert.ok(asked.length <= 32);
     assert.ok(link.heard.length <= 40);
   }
 });
 
-Deno.test("signInToSsh() asks no more of who has not answered, however often the server asks", async () => {
+Deno.test("signInToSsh() stops prompting after a missing answer, however often the server asks", async () => {
   const { prompt, asked } = answering(undefined, "late");
   let rounds = 0;
   const link = new ScriptedLink((heard) => {
@@ -196,13 +206,13 @@ Deno.test("signInToSsh() asks no more of who has not answered, however often the
   assert.equal(asked.length, 1);
 });
 
-Deno.test("signInToSsh() ends with the interrupt of a person", async () => {
+Deno.test("signInToSsh() ends when the user interrupts", async () => {
   const link = new ScriptedLink(() => failure("password"));
   const interrupted = new PosternError("cancelled", "The question was interrupted");
   await assert.rejects(run(link, { prompt: () => Promise.reject(interrupted) }), interrupted);
 });
 
-Deno.test("signInToSsh() takes a question back when its session is over", async () => {
+Deno.test("signInToSsh() withdraws a prompt when its session ends", async () => {
   const lost = new AbortController();
   const gone = new PosternError("unreachable", "The connection was lost");
   const link = new ScriptedLink(() => failure("password"), lost.signal);
@@ -215,7 +225,7 @@ Deno.test("signInToSsh() takes a question back when its session is over", async 
   await assert.rejects(run(link, { prompt }), gone);
 });
 
-Deno.test("signInToSsh() says that a password has to be changed, and where", async () => {
+Deno.test("signInToSsh() reports an expired password, and how to change it", async () => {
   const link = new ScriptedLink((heard) =>
     heard === "password" ? { kind: "password_expired" } : failure("password")
   );
@@ -224,7 +234,7 @@ Deno.test("signInToSsh() says that a password has to be changed, and where", asy
   assert.equal(asked.length, 1);
 });
 
-Deno.test("signInToSsh() goes on after a part, with a way that was used up before", async () => {
+Deno.test("signInToSsh() retries a spent method after a partial success", async () => {
   const rounds: SignInAnswer[] = [
     failure("publickey"),
     { kind: "failure", methods: ["password"], isPartial: true },
@@ -237,12 +247,12 @@ Deno.test("signInToSsh() goes on after a part, with a way that was used up befor
   assert.deepEqual(link.heard, ["offer", "offer", "password", "password"]);
 });
 
-Deno.test("signInToSsh() says what no signature algorithm is shared for", async () => {
+Deno.test("signInToSsh() names the key without a common signature algorithm", async () => {
   const link = new ScriptedLink(() => failure("publickey"));
   const more = { pubkeyAcceptedAlgorithms: ["ssh-rsa"] };
   await assert.rejects(run(link, { keys: [key("a")], more }), {
     code: "auth",
-    message: /a signs in no way that both sides take/,
+    message: /a has no signature algorithm that both sides support/,
     hint: /PubkeyAcceptedAlgorithms/,
   });
 });

@@ -63,7 +63,7 @@ for (const { name, env, hasTerminal, is } of programs) {
   });
 }
 
-Deno.test("askpassProgram() opens no window of a door that runs unseen, unless it is told to", () => {
+Deno.test("askpassProgram() opens no window from an unattended instance unless SSH_ASKPASS_REQUIRE is force", () => {
   const unseen = { hasTerminal: false, isUnattended: true };
   assert.equal(askpassProgram(envOf({ ...program, ...display }), unseen), undefined);
   const told = envOf({ ...program, ...display, SSH_ASKPASS_REQUIRE: "prefer" });
@@ -82,7 +82,7 @@ function withProgram(run: (command: readonly string[]) => Promise<RunResult>) {
   return { log, prompt };
 }
 
-Deno.test("sshPrompt() asks at the terminal, and nobody where there is none", async () => {
+Deno.test("sshPrompt() prompts at the terminal, and is undefined without one", async () => {
   const parts = {
     process: { env: envOf({}), run: () => Promise.reject(new Error("not here")) },
     log: recordingLog(),
@@ -98,7 +98,7 @@ Deno.test("sshPrompt() asks at the terminal, and nobody where there is none", as
   assert.equal(sshPrompt({ ...parts, terminal: { isInput: true, isErrorOutput: false, ask } }), undefined);
 });
 
-Deno.test("sshPrompt() takes the first line of the program, and its failure for no answer", async () => {
+Deno.test("sshPrompt() returns the program's first line, and undefined when it fails", async () => {
   const answers: readonly [Partial<RunResult>, string | undefined][] = [
     [{ stdout: "secret\n" }, "secret"],
     [{ stdout: "secret" }, "secret"],
@@ -118,7 +118,7 @@ Deno.test("sshPrompt() takes the first line of the program, and its failure for 
   }
 });
 
-Deno.test("sshPrompt() says in the log that the program cannot be run", async () => {
+Deno.test("sshPrompt() logs that the program cannot run", async () => {
   const { prompt, log } = withProgram(() => Promise.reject(new Error("no such program")));
   assert.equal(await prompt(question, { signal }), undefined);
   assert.equal(log.lines[0]?.event, "ssh.askpass_failed");
@@ -138,7 +138,7 @@ Deno.test("sshPrompt() asks one question at a time", async () => {
   assert.deepEqual(await Promise.all([first, second]), ["one", "two"]);
 });
 
-Deno.test("sshPrompt() does not ask what is needless by the time its turn comes", async () => {
+Deno.test("sshPrompt() skips a question that was answered before its turn", async () => {
   const asked: string[] = [];
   let isKnown = false;
   const prompt = sshPrompt({

@@ -16,7 +16,7 @@ import { parseSshHops } from "../../../../../src/ssh/config/language/ssh_config_
 import { sshAlgorithms } from "../../../../../src/ssh/config/language/ssh_config_algorithms.ts";
 import { sshOption, sshOptions } from "../../../../../src/ssh/config/language/ssh_config_options.ts";
 
-Deno.test("parseSshConfig() gives keywords, arguments and line numbers", () => {
+Deno.test("parseSshConfig() returns keywords, arguments and line numbers", () => {
   const text = "# first\n\nHost a  'b c'\n\tUser=me # who\nProxyCommand  nc %h # %p\n";
   assert.deepEqual(parseSshConfig(text), [
     { line: 3, keyword: "host", written: "Host", rest: "a  'b c'", arguments: ["a", "b c"] },
@@ -34,17 +34,17 @@ Deno.test("parseSshConfig() gives keywords, arguments and line numbers", () => {
 const lines = [
   { text: 'User "me', fault: "a quote is not closed" },
   { text: '"User me', fault: "a quote is not closed" },
-  { text: "User", fault: "it has no argument" },
-  { text: "User =", fault: "it has no argument" },
-  { text: "= x", fault: "it begins without a keyword" },
+  { text: "User", fault: "the option has no argument" },
+  { text: "User =", fault: "the option has no argument" },
+  { text: "= x", fault: "the line has no keyword" },
 ];
 for (const { text, fault } of lines) {
-  Deno.test(`parseSshConfig() says of ${JSON.stringify(text)}: ${fault}`, () => {
+  Deno.test(`parseSshConfig() reports for ${JSON.stringify(text)}: ${fault}`, () => {
     assert.deepEqual(parseSshConfig(`\n${text}`).map((line) => [line.line, line.fault]), [[2, fault]]);
   });
 }
 
-Deno.test("parseSshConfig() reads a megabyte of blanks, quotes or words at once", () => {
+Deno.test("parseSshConfig() reads a megabyte of blanks, quotes or words quickly", () => {
   const size = 1024 * 1024;
   const started = performance.now();
   for (const part of [" ", '"', "\\", "a ", "=", "'\""]) {
@@ -72,13 +72,13 @@ for (const { text, pattern, matches } of patterns) {
   });
 }
 
-Deno.test("matchesSshPattern() ends soon with very many stars", () => {
+Deno.test("matchesSshPattern() is fast with many stars", () => {
   const started = performance.now();
   assert.equal(matchesSshPattern("a".repeat(1000), "*a".repeat(500) + "b"), false);
   assert.ok(performance.now() - started < 2000);
 });
 
-Deno.test("matchesSshHostList() and matchesSshHostLine() let a negated pattern refuse", () => {
+Deno.test("matchesSshHostList() and matchesSshHostLine() exclude a host by a negated pattern", () => {
   assert.equal(matchesSshHostList("A.b", "*.B,!x"), true);
   assert.equal(matchesSshHostList("a.b", "*,!a.*"), false);
   assert.equal(matchesSshHostList("a.b", "!x"), false);
@@ -89,9 +89,9 @@ Deno.test("matchesSshHostList() and matchesSshHostLine() let a negated pattern r
 
 const tokens = [
   { text: "%h:%p %%", expanded: { text: "real:22 %" } },
-  { text: "100%", expanded: { fault: 'it ends with a lone "%"' } },
-  { text: "%z", expanded: { fault: 'the token "%z" has no meaning here' } },
-  { text: "%_", expanded: { fault: 'the token "%_" has no meaning here' } },
+  { text: "100%", expanded: { fault: 'the value ends with a lone "%"' } },
+  { text: "%z", expanded: { fault: 'the token "%z" is not available here' } },
+  { text: "%_", expanded: { fault: 'the token "%_" is not available here' } },
   { text: "${A}/${B}", expanded: { fault: 'the environment has no variable "B"' } },
   { text: "${A", expanded: { fault: 'a "${" is not closed' } },
   { text: "$A${A}%h", expanded: { text: "$A1real" } },
@@ -103,7 +103,7 @@ for (const { text, expanded } of tokens) {
   });
 }
 
-Deno.test("expandTilde() knows the own home directory only", () => {
+Deno.test("expandTilde() knows the local user's home directory only", () => {
   const me = { home: "/home/me", localUser: "me" };
   assert.deepEqual(expandTilde("~", me), { text: "/home/me" });
   assert.deepEqual(expandTilde("~//x", me), { text: "/home/me/x" });
@@ -133,13 +133,13 @@ for (const { rest, names } of criteria) {
 
 for (const rest of ["", "# x", "all host a", "host a user b all", "host", "hots a", 'exec "x', "host #"]) {
   Deno.test(`parseSshCriteria() refuses "${rest}"`, () => {
-    const known = rest === "host a user b all" ? "cannot stand beside" : "";
+    const known = rest === "host a user b all" ? "cannot be combined" : "";
     const read = parseSshCriteria(rest);
     assert.ok("fault" in read && read.fault.includes(known));
   });
 }
 
-Deno.test("parseSshJumps() and parseSshDestination() read what ProxyJump takes", () => {
+Deno.test("parseSshJumps() and parseSshDestination() read the values of ProxyJump", () => {
   assert.deepEqual(parseSshJumps("a,me@b:23,[::1]:24 # gate"), [
     { host: "a" },
     { user: "me", host: "b", port: 23 },
@@ -181,7 +181,7 @@ const hops = [
     command: "ssh -F /c -o ControlMaster=no -o 'User me' -W %h:%p gate",
     hops: [{ user: "me", host: "gate" }],
   },
-  // What would be lost, or is not simple: it runs as it stands.
+  // Not simple, or some meaning would be lost: such a command runs unchanged.
   { command: "ssh -F /other -W %h:%p gate", hops: undefined },
   { command: "ssh -i key -W %h:%p gate", hops: undefined },
   { command: "ssh -o StrictHostKeyChecking=no -W %h:%p gate", hops: undefined },
@@ -201,13 +201,13 @@ const hops = [
   { command: "", hops: undefined },
 ];
 for (const { command, hops: expected } of hops) {
-  Deno.test(`parseSshHops() makes ${expected ? "hops" : "nothing"} of "${command}"`, () => {
+  Deno.test(`parseSshHops() makes ${expected ? "hops" : "no hops"} of "${command}"`, () => {
     const expanded = command.replaceAll("%h", target.host).replaceAll("%p", String(target.port));
     assert.deepEqual(parseSshHops(expanded, target), expected);
   });
 }
 
-Deno.test("sshAlgorithms() keeps names that only newer versions know", () => {
+Deno.test("sshAlgorithms() keeps names of newer versions", () => {
   assert.deepEqual(sshAlgorithms("kexalgorithms", "mlkem768x25519-sha256,curve25519-sha256"), [
     "mlkem768x25519-sha256",
     "curve25519-sha256",
@@ -217,7 +217,7 @@ Deno.test("sshAlgorithms() keeps names that only newer versions know", () => {
   assert.deepEqual(sshAlgorithms("ciphers", "+aes128-ctr"), sshAlgorithms("ciphers", "-"));
 });
 
-Deno.test("parseSeconds() and parsePort() refuse what is none", () => {
+Deno.test("parseSeconds() and parsePort() reject invalid values", () => {
   const seconds = ["90", "1m30", "1M30S", "2h", "1d", "1w", "0"];
   assert.deepEqual(seconds.map(parseSeconds), [90, 90, 90, 7200, 86_400, 604_800, 0]);
   for (const text of ["", "x", "-1", "1.5", "1y", "99999999999", "1".repeat(100)]) {
@@ -227,7 +227,7 @@ Deno.test("parseSeconds() and parsePort() refuse what is none", () => {
   for (const text of ["0", "65536", "", "a", "1.0", "+1"]) assert.equal(parsePort(text), undefined, text);
 });
 
-Deno.test("sshOptions classifies what changes trust or the way as blocking, and each name once", () => {
+Deno.test("sshOptions has each name once, and blocks options that affect trust or the path", () => {
   const blocking = [...sshOptions.values()].filter((option) => option.class === "blocking").map(({ name }) =>
     name
   );
