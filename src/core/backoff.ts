@@ -1,13 +1,13 @@
 export interface BackoffTerms {
-  /** In ms, as the wait that comes of it. */
+  /** The first wait in ms. */
   readonly first: number;
-  /** No limit when absent. */
+  /** The longest wait in ms (default: no limit). */
   readonly most?: number;
-  /** How much longer each wait is than the one before: twice when absent. */
+  /** The factor between two waits (default: 2). */
   readonly factor?: number;
 }
 
-/** How long to wait, in ms, before another try; `again` is how many such waits there were before. */
+/** Returns the wait in ms before the next try; `again` counts the previous waits. */
 export function backoff(again: number, { first, most = Infinity, factor = 2 }: BackoffTerms): number {
   return Math.min(most, first * factor ** again);
 }

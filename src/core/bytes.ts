@@ -1,7 +1,7 @@
-/** Bytes that are not shared with another thread. */
+/** Bytes that no other thread shares. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Pieces as one. */
+/** Joins pieces. */
 export function joinBytes(pieces: readonly Uint8Array[]): Bytes {
   const whole = new Uint8Array(pieces.reduce((size, piece) => size + piece.length, 0));
   let at = 0;
@@ -12,7 +12,7 @@ export function joinBytes(pieces: readonly Uint8Array[]): Bytes {
   return whole;
 }
 
-/** Whether both are the same; the time it takes tells where they differ, so it is not for secrets. */
+/** Whether two byte sequences are equal. Not for secrets: the duration reveals where they differ. */
 export function isSameBytes(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
   if (a.length !== b.length) return false;
   for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false;

@@ -1,24 +1,28 @@
 import { whenAborted } from "./when_aborted.ts";
 
-/** Time, so that tests can hold it. */
+/** Time, replaceable in tests. */
 export interface Clock {
-  /** Milliseconds that only grow. */
+  /** Monotonic milliseconds. */
   now(): number;
-  /** The calendar. */
+  /** The wall-clock time. */
   date(): Date;
-  /** Calls `task` once after `ms` unless disposed before; behind what came meanwhile where the process stood still. */
+  /**
+   * Calls `task` once after `ms`, unless disposed first. After a suspension of the process, I/O that is ready
+   * comes first.
+   */
   after(ms: number, task: () => void): Disposable;
-  /** Resolves once everything that has come by now was handed on: what is said meanwhile can go in one write. */
+  /** Resolves after all I/O that is ready now was handled, so that its results fit into one write. */
   turn(): Promise<void>;
 }
 
 /**
- * How late, in ms, a timer rings when the process must have stood still: the machine slept or had no time for it, or
- * somebody stopped it. What came meanwhile has not been read then, and whoever sent it did nothing wrong.
+ * How late, in ms, a timer must fire to show that the process was suspended: the machine slept or was
+ * overloaded, or the process was stopped. Data that arrived meanwhile is still unread, so its sender is not
+ * late.
  */
 export const leastStall = 250;
 
-/** Resolves after `ms`, or once `until` has settled; fails with the signal's reason. */
+/** Resolves after `ms`, or when `until` settles; rejects with the signal's reason. */
 export async function pause(
   clock: Clock,
   ms: number,
@@ -32,7 +36,10 @@ export async function pause(
   await promise;
 }
 
-/** Runs `work` with a signal that ends with `signal`, or with `error()` after `ms` as `limitTime` counts them. */
+/**
+ * Runs `work` with a signal that aborts with `signal`, or with `error()` after `ms`, counted as in
+ * `limitTime`.
+ */
 export async function within<T>(
   { clock, ms, signal, error }: { clock: Clock; ms: number; signal: AbortSignal; error: () => unknown },
   work: (signal: AbortSignal) => Promise<T>,
@@ -44,19 +51,21 @@ export async function within<T>(
 }
 
 /**
- * Calls `task` once, `ms` from now, unless disposed before. Time in which the process stood still does not count: for
- * limits of what others may take. `Clock.after` is for what has to happen by the clock.
+ * Calls `task` once after `ms`, unless disposed first. Does not count time in which the process was
+ * suspended: use this for timeouts of peers, and `Clock.after` for actions at a point in time.
  */
 export function limitTime(clock: Clock, ms: number, task: () => void): Disposable {
   return new Queue(clock, ms, false).add(task);
 }
 
 export interface DeadlinesOptions {
-  /** Leaves a timer running when its last deadline was met, for those to whom the next one is a moment away. */
+  /** Keeps a timer running after its last deadline, for callers that add the next one soon. */
   readonly keepsTimers?: boolean;
 }
 
-/** Many limits of time of few lengths: equal lengths end in the order they began, so one timer serves each length. */
+/**
+ * Many timeouts with few different lengths: equal lengths expire in order, so one timer serves each length.
+ */
 export class Deadlines implements Disposable {
   readonly #clock: Clock;
   readonly #keepsTimers: boolean;
@@ -67,14 +76,14 @@ export class Deadlines implements Disposable {
     this.#keepsTimers = keepsTimers;
   }
 
-  /** Calls `task` once, `ms` from now (at most a tenth of `ms` late), unless disposed before. */
+  /** Calls `task` once after `ms` (at most a tenth later), unless disposed first. */
   add(ms: number, task: () => void): Disposable {
     let queue = this.#queues.get(ms);
     if (!queue) this.#queues.set(ms, queue = new Queue(this.#clock, ms, this.#keepsTimers));
     return queue.add(task);
   }
 
-  /** Forgets all deadlines. */
+  /** Drops all deadlines. */
   [Symbol.dispose](): void {
     for (const queue of this.#queues.values()) queue[Symbol.dispose]();
     this.#queues.clear();
@@ -88,9 +97,9 @@ class Queue implements Disposable {
   #first: Entry | undefined;
   #last: Entry | undefined;
   #timer: Disposable | undefined;
-  /** When the timer is to ring. */
+  /** When the timer fires next. */
   #dueAt = 0;
-  /** Between two rings, so that a time is noticed in which the process stood still. */
+  /** The interval between two timers, to notice a suspension of the process. */
   readonly #step: number;
 
   constructor(clock: Clock, ms: number, keepsTimer: boolean) {
@@ -126,7 +135,8 @@ class Queue implements Disposable {
   }
 
   readonly #ring = (): void => {
-    // It stays in place while tasks run, so that a deadline they add does not start a later timer for all.
+    // The timer stays set while tasks run, so that a deadline that they add does not start a later timer for
+    // all.
     const rung = this.#timer;
     const now = this.#clock.now();
     if (now - this.#dueAt > leastStall) this.#move(now, now - this.#dueAt);
@@ -140,7 +150,7 @@ class Queue implements Disposable {
     if (this.#first) this.#rest();
   };
 
-  /** Until the first deadline where that is near, else for a step. */
+  /** Sets the timer to the first deadline if that is near, otherwise to the next step. */
   #rest(): void {
     const now = this.#clock.now();
     const left = this.#first ? this.#first.at - now : 0;
@@ -150,9 +160,9 @@ class Queue implements Disposable {
   }
 
   /**
-   * Gives back the time in which the process stood still, and a step more to what would be due now, since that time may
-   * have begun a step earlier. But only once: somebody who keeps the process from its timers is not to win time by that
-   * again and again. The order stays as it is.
+   * Adds the time of a suspension to each deadline, and one more step to deadlines that would expire now: the
+   * suspension may have begun a step earlier. Each deadline moves once only, so that a busy process cannot
+   * postpone it forever. The order stays the same.
    */
   #move(now: number, late: number): void {
     for (let entry = this.#first; entry; entry = entry.next) {
@@ -166,7 +176,7 @@ class Queue implements Disposable {
 class Entry implements Disposable {
   previous: Entry | undefined;
   next: Entry | undefined;
-  /** Whether time was given back to it. */
+  /** Whether the deadline was moved once. */
   isMoved = false;
   #queue: Queue | undefined;
   at: number;

@@ -4,25 +4,25 @@ import { PosternError } from "../words/mod.ts";
 
 export interface GatheredOutputOptions {
   readonly onFailure: (error: unknown) => void;
-  /** Makes what is written of what was gathered: it begins behind `headRoom` bytes that are free for a head. */
+  /** Turns the gathered bytes into what to write; the first `headRoom` bytes are reserved for a header. */
   readonly seal?: (bytes: Bytes) => Bytes;
   readonly headRoom?: number;
 }
 
 /**
- * Gathers what a session says in one turn into one write. While a write is on its way, the next one fills; whoever
- * says much asks for `room` first.
+ * Gathers the output of one turn into one write. The next write fills while one is running. Call `room`
+ * before adding much.
  */
 export class GatheredOutput {
   readonly #conn: Conn;
   readonly #options: GatheredOutputOptions;
-  /** Where what is gathered begins. */
+  /** The offset of the gathered bytes. */
   readonly #begin: number;
   #filling: Bytes = new Uint8Array(smallest);
   #spare: Bytes = new Uint8Array(smallest);
   #used: number;
-  /** Pieces that stand beside what is gathered. */
-  #beside: Bytes[] = [];
+  /** Separate pieces to write before the gathered bytes. */
+  #separate: Bytes[] = [];
   #writing: Promise<void> | undefined;
   #room: PromiseWithResolvers<void> | undefined;
   #isClosed = false;
@@ -33,18 +33,18 @@ export class GatheredOutput {
     this.#begin = this.#used = options.headRoom ?? 0;
   }
 
-  /** Whether something was said that the connection has not taken yet. */
+  /** Whether some output was not written yet. */
   get isBusy(): boolean {
     return this.#writing !== undefined || this.#used > this.#begin;
   }
 
-  /** Copies bytes into the next write. */
+  /** Copies bytes into the next write, and schedules it. */
   add(bytes: Uint8Array): void {
     this.gather(bytes);
     this.writeSoon();
   }
 
-  /** Copies bytes into the next write, whenever that is. */
+  /** Copies bytes into the next write, without scheduling it. */
   gather(bytes: Uint8Array): void {
     if (this.#isClosed) return;
     const end = this.#used + bytes.length;
@@ -54,39 +54,39 @@ export class GatheredOutput {
     this.#used = end;
   }
 
-  /** Writes what was gathered. */
+  /** Schedules a write. */
   writeSoon(): void {
     if (this.#used > this.#begin) this.#writing ??= this.#write();
   }
 
-  /** Writes a piece by itself, as it is, before what was gathered. So many of them wait at most. */
-  addBeside(piece: Bytes, { most }: { most: number }): void {
-    if (this.#isClosed || this.#beside.length >= most) return;
-    this.#beside.push(piece);
+  /** Writes a separate piece before the gathered bytes; at most `most` pieces may wait. */
+  addSeparate(piece: Bytes, { most }: { most: number }): void {
+    if (this.#isClosed || this.#separate.length >= most) return;
+    this.#separate.push(piece);
     this.#writing ??= this.#write();
   }
 
-  /** Undefined while less than a large write waits; else resolves when it is on its way. */
+  /** Undefined while less than a large write waits; otherwise resolves when it is being written. */
   room(): Promise<void> | undefined {
     if (this.#used < much || this.#isClosed) return undefined;
     return (this.#room ??= Promise.withResolvers<void>()).promise;
   }
 
-  /** Resolves when all that was added is written or lost. */
+  /** Resolves when everything added is written or lost. */
   async flush(): Promise<void> {
     await this.#writing;
   }
 
-  /** Forgets what waits; nothing is written any more. */
+  /** Drops waiting output; nothing is written afterwards. */
   close(): void {
     this.#isClosed = true;
     this.#used = this.#begin;
-    this.#beside = [];
+    this.#separate = [];
     this.#makeRoom();
   }
 
   async #write(): Promise<void> {
-    // What follows one read comes over a few promises, and belongs into the same write.
+    // The reactions to one read take a few promise turns; gather them into the same write.
     for (let turn = 0; turn < turns; turn++) await undefined;
     try {
       while (true) {
@@ -101,7 +101,7 @@ export class GatheredOutput {
   }
 
   #next(): Bytes | undefined {
-    const piece = this.#beside.shift();
+    const piece = this.#separate.shift();
     if (piece) return piece;
     if (this.#used === this.#begin) return undefined;
     const bytes = this.#filling.subarray(0, this.#used);
@@ -114,12 +114,12 @@ export class GatheredOutput {
     return seal ? seal(bytes) : bytes;
   }
 
-  /** Told a little later: whoever adds is in the middle of a message. */
+  /** Reports the error later: the caller may be in the middle of a message. */
   #giveUp(): void {
     this.close();
     const error = new PosternError(
       "protocol",
-      "Cannot go on: the other side asks, and takes nothing of the answers",
+      "Cannot answer: the peer sends requests but does not read our responses",
     );
     queueMicrotask(() => this.#options.onFailure(error));
   }
@@ -138,6 +138,6 @@ export class GatheredOutput {
 
 const smallest = 4 * 1024;
 const much = 256 * 1024;
-/** Clients wait for room long before; what comes beyond it are answers that the other side makes us give. */
+/** Clients wait for room long before this; only responses that the peer provokes exceed it. */
 const mostHeld = 16 * 1024 * 1024;
 const turns = 6;

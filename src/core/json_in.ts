@@ -1,6 +1,6 @@
 /**
- * The value of a text of JSON; undefined where it is none, which the caller tells: the parser's own words would quote
- * what it has read, and that may hold a secret.
+ * Parses JSON; undefined for invalid text. The caller reports the error, because the parser's message quotes
+ * the text, which may contain a secret.
  */
 export function jsonIn(text: string | Uint8Array): unknown {
   try {

@@ -1,15 +1,18 @@
 export interface LineWriterOptions {
-  /** Writes a batch of whole lines; a failure loses the batch and is counted. */
+  /** Writes a batch of complete lines; a failure loses the batch and is counted. */
   readonly sink: (text: string) => Promise<void>;
-  /** How long to gather lines before each write; until the end of the turn unless told. */
+  /** Waits before each write, to gather lines (default: until the end of the turn). */
   readonly gather?: () => Promise<void>;
-  /** The most characters that may wait. */
+  /** The maximum number of waiting characters. */
   readonly limit?: number;
-  /** The line that tells how many were lost, in the format of the others. */
+  /** Formats the line that reports lost lines. */
   readonly lost?: (count: number) => string;
 }
 
-/** Collects the lines of a turn into one write. It never fails and never holds up the caller: what does not fit is counted. */
+/**
+ * Collects the lines of a turn into one write. Never fails or blocks the caller; lines that do not fit are
+ * counted.
+ */
 export class LineWriter {
   readonly #sink: (text: string) => Promise<void>;
   readonly #gather: () => Promise<void>;
@@ -34,12 +37,12 @@ export class LineWriter {
     this.#lostLine = lost;
   }
 
-  /** How many lines were lost and are not yet told. */
+  /** The number of lost lines that were not reported yet. */
   get lost(): number {
     return this.#lost;
   }
 
-  /** Takes one line with its newline. */
+  /** Adds one line, including its newline. */
   readonly write = (line: string): void => {
     if (this.#size + line.length > this.#limit) {
       this.#lost++;
@@ -50,7 +53,7 @@ export class LineWriter {
     this.#writing ??= this.#run();
   };
 
-  /** Resolves when all that was taken before is written or lost. */
+  /** Resolves when all lines added before are written or lost. */
   async flush(): Promise<void> {
     while (this.#writing) await this.#writing;
   }
@@ -65,7 +68,7 @@ export class LineWriter {
         await this.#sink(lines.join("") + (told > 0 ? this.#lostLine(told) : ""));
         this.#lost -= told;
       } catch {
-        // Nobody is left to tell but the next line that finds its way.
+        // The next successful write reports the loss.
         this.#lost += lines.length;
       }
       this.#size = this.#waiting.reduce((sum, line) => sum + line.length, 0);

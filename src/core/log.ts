@@ -1,5 +1,5 @@
 import { withEscapes } from "./escaped_text.ts";
-/** From the most to the least talkative. `error` means that someone must act. */
+/** From verbose to quiet. `error` means that a person must act. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 export const logLevels: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
@@ -11,9 +11,9 @@ export interface Log {
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
   error(event: string, fields?: LogFields): void;
-  /** The same log with fields added to every line. */
+  /** Returns a log that adds fields to every line. */
   with(fields: LogFields): Log;
-  /** Whether a level is written, for lines that are dear to make. */
+  /** Whether a level is enabled; for lines that are expensive to build. */
   writes(level: LogLevel): boolean;
 }
 
@@ -21,11 +21,11 @@ export interface LogOptions {
   readonly level: LogLevel;
   readonly format: "text" | "json";
   readonly date: () => Date;
-  /** Takes one finished line, with its newline. */
+  /** Receives one complete line, including its newline. */
   readonly write: (line: string) => void;
 }
 
-/** A log that formats lines and hands them to `write`. */
+/** Creates a log that formats lines and passes them to `write`. */
 export function createLog(options: LogOptions, context: LogFields = {}): Log {
   const least = logLevels.indexOf(options.level);
   const format = options.format === "json" ? jsonLine : textLine;
@@ -48,7 +48,7 @@ export function createLog(options: LogOptions, context: LogFields = {}): Log {
   };
 }
 
-/** A log that says nothing. */
+/** A log that writes nothing. */
 export const silentLog: Log = createLog({
   level: "error",
   format: "text",
@@ -56,18 +56,18 @@ export const silentLog: Log = createLog({
   write: () => {},
 });
 
-/** The fields of a line as the text format has them: `conn=1 reason="…"`. */
+/** Formats the fields of a line in the text format: `conn=1 reason="…"`. */
 export function formatLogFields(fields: LogFields): string {
   return withEscapes(textOf(fields), harmful).slice(1);
 }
 
 /**
- * What JSON leaves as it is, but a terminal obeys: C1 control characters, line ends, marks that turn text around. In both
- * formats such characters are inside quotes, where they may be written by their numbers.
+ * Characters that JSON does not escape but a terminal interprets: C1 controls, line separators, bidirectional
+ * marks. Both formats quote them, so they can be escaped.
  */
 const harmful = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** A busy door has many lines in the same millisecond. */
+/** Caches the timestamp: a busy instance logs many lines in the same millisecond. */
 function isoTimes(): (date: Date) => string {
   let last = NaN;
   let text = "";

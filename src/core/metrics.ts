@@ -1,4 +1,4 @@
-/** A number with labels; never host names as labels. */
+/** A number with labels; labels never contain host names. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -6,12 +6,12 @@ export interface Sample {
 
 export interface HistogramSample {
   readonly labels: Readonly<Record<string, string>>;
-  /** Counts of the buckets, not cumulative; the last one is over every bound. */
+  /** Counts per bucket, not cumulative; the last one counts values above every bound. */
   readonly counts: readonly number[];
   readonly sum: number;
 }
 
-/** What `/metrics` shows; `wire` writes it as text. */
+/** A metric of `/metrics`; `wire` formats it. */
 export type Metric =
   | {
     readonly kind: "counter" | "gauge";

@@ -1,4 +1,4 @@
-/** A text without its percent-escapes; undefined where a percent sign encodes nothing, or no UTF-8. */
+/** Decodes percent-escapes; undefined for an invalid escape or invalid UTF-8. */
 export function percentDecoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);

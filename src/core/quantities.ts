@@ -1,4 +1,4 @@
-/** A number of bytes for a person: `312 B`, `1.2 MB`. */
+/** Formats a number of bytes: `312 B`, `1.2 MB`. */
 export function formatBytes(bytes: number): string {
   const units = ["B", "kB", "MB", "GB", "TB", "PB"];
   let value = bytes;
@@ -10,7 +10,7 @@ export function formatBytes(bytes: number): string {
   return `${unit > 0 && value < 9.95 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-/** A length of time for a person, its two largest units: `3m 12s`, `2d 4h`. */
+/** Formats a duration with its two largest units: `3m 12s`, `2d 4h`. */
 export function formatAge(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   const parts = [

@@ -1,4 +1,4 @@
-/** A set of running tasks. Disposing aborts them all and waits for the last one. */
+/** A set of running tasks. Disposing aborts them and waits for the last one. */
 export class Tasks implements AsyncDisposable {
   readonly #running = new Set<Promise<void>>();
   readonly #controller = new AbortController();
@@ -6,7 +6,7 @@ export class Tasks implements AsyncDisposable {
   readonly #outer: AbortSignal | undefined;
   readonly #pass = () => this.#controller.abort(this.#outer?.reason);
 
-  /** A task that fails, other than because of the signal, is told to `onError`. */
+  /** Calls `onError` with a task's failure, unless it is the signal's reason. */
   constructor(signal: AbortSignal | undefined, onError: (error: unknown) => void) {
     this.#outer = signal;
     this.#onError = onError;
@@ -14,7 +14,7 @@ export class Tasks implements AsyncDisposable {
     else signal?.addEventListener("abort", this.#pass, { once: true });
   }
 
-  /** How many run now. */
+  /** The number of running tasks. */
   get size(): number {
     return this.#running.size;
   }
@@ -38,7 +38,7 @@ export class Tasks implements AsyncDisposable {
     this.#controller.abort(reason);
   }
 
-  /** Waits until none is running, without stopping any. */
+  /** Waits until no task runs, without stopping any. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
@@ -50,5 +50,5 @@ export class Tasks implements AsyncDisposable {
   }
 }
 
-/** One for all: to make an error for each of many short sets is most of what their end costs. */
-const over = new DOMException("The tasks are over", "AbortError");
+/** Shared: creating an error for each of many short sets is most of the cost of their end. */
+const over = new DOMException("The tasks have ended", "AbortError");

@@ -1,6 +1,6 @@
 import { PosternError } from "../words/mod.ts";
 
-/** Why a transport that was disposed dials nothing. */
+/** The error of a dial after the transport's disposal. */
 export function transportClosed(name: string): PosternError {
   return new PosternError("cancelled", `The transport "${name}" was closed`);
 }

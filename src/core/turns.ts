@@ -1,10 +1,10 @@
 import { whenAborted } from "./when_aborted.ts";
 
-/** Lets one piece of work run at a time, in the order in which they came. */
+/** Runs one piece of work at a time, in order. */
 export class Turns {
   #last: Promise<void> = Promise.resolve();
 
-  /** Runs `work` once all before it is done; who gives up while it waits is passed over. */
+  /** Runs `work` after all earlier work; skips it if the signal aborts first. */
   async take<T>(work: () => Promise<T>, { signal }: { readonly signal: AbortSignal }): Promise<T> {
     const before = this.#last;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -13,13 +13,13 @@ export class Turns {
       await unlessAborted(before, signal);
       return await work();
     } finally {
-      // Who gives up lets nobody in before the one at work.
+      // The next one still waits for the work that runs now.
       before.then(resolve);
     }
   }
 }
 
-/** Waits for what cannot be stopped, until it is done or the signal says so. */
+/** Waits for work that cannot be stopped; rejects early when the signal aborts. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const ear = whenAborted(signal, () => reject(signal.reason));

@@ -1,4 +1,4 @@
-/** Calls `task` when a signal ends, at once if it has ended already; never after it was disposed. */
+/** Calls `task` when a signal aborts, or immediately if it has aborted already; never after disposal. */
 export function whenAborted(signal: AbortSignal | undefined, task: () => void): Disposable {
   if (signal?.aborted) task();
   else signal?.addEventListener("abort", task, { once: true });

@@ -12,30 +12,32 @@ import {
 } from "../wire/mod.ts";
 import type { Http2Exchange } from "./http2_exchange.ts";
 
-/** The messages of one gRPC call, either side of it. */
+/** The messages of one gRPC call, for client and server. */
 export class GrpcStream {
   readonly exchange: Http2Exchange;
   readonly #mostBytes: number;
-  /** None while there is nothing of a message. */
+  /** `none` between two messages. */
   #buffer: Bytes = none;
   #start = 0;
   #end = 0;
 
-  /** `mostBytes` is the size of the largest message that is taken. */
+  /** `mostBytes` limits the size of a received message. */
   constructor(exchange: Http2Exchange, { mostBytes = 4 << 20 }: { mostBytes?: number } = {}) {
     this.exchange = exchange;
     this.#mostBytes = mostBytes;
   }
 
-  /** Sends one message; the first five bytes of `frame` are free for its head, and `rest` is what follows `frame`. */
+  /**
+   * Sends one message. The first five bytes of `frame` are reserved for its header; `rest` follows `frame`.
+   */
   send(frame: Bytes, rest: Bytes = none): Promise<void> {
     writeMessageHead(frame, rest.length);
     return this.exchange.write(rest, { before: frame });
   }
 
   /**
-   * The next message, valid until the one after it is asked for; undefined at the end of the peer's. A message too
-   * large or compressed is `protocol`.
+   * Returns the next message, valid until the next call; undefined at the peer's end. Rejects with `protocol`
+   * for a message that is too large or compressed.
    */
   async receive(): Promise<Bytes | undefined> {
     if (!await this.#fill(messageHeadSize)) {
@@ -62,18 +64,18 @@ export class GrpcStream {
     return message;
   }
 
-  /** How the peer ended the call, once `receive()` gave undefined. */
+  /** Returns how the peer ended the call, after `receive()` returned undefined. */
   async status(): Promise<GrpcStatus> {
     const status = grpcStatus(this.exchange.trailers) ?? grpcStatus(await this.exchange.answer);
     return status ?? { code: grpcCodes.unknown, message: "the call ended without a status" };
   }
 
-  /** Ends a call as its server. */
+  /** Ends a call on the server side. */
   end(status: GrpcStatus = { code: grpcCodes.ok, message: "" }): void {
     this.exchange.end(grpcTrailers(status));
   }
 
-  /** Whether so many bytes are there now; false at the end. */
+  /** Waits for `count` bytes; false at the end. */
   async #fill(count: number): Promise<boolean> {
     while (this.#end - this.#start < count) {
       if (this.#end === this.#start) {
@@ -95,7 +97,7 @@ export class GrpcStream {
     const held = this.#end - this.#start;
     const needed = Math.max(count, held + 1);
     if (this.#start + needed <= this.#buffer.length && this.#end < this.#buffer.length) return;
-    // What has come is taken at once, if it is not too much.
+    // Read everything that has arrived, up to a limit.
     const wanted = Math.max(needed, Math.min(held + this.exchange.waiting, bufferSizes.large));
     const size = Object.values(bufferSizes).find((size) => size >= wanted) ?? needed * 2;
     const next = needed <= bufferSizes.medium ? takeAtMost(size) : takeBuffer(size);
@@ -115,17 +117,17 @@ export class GrpcStream {
 
 const none: Bytes = new Uint8Array(0);
 
-/** The answer that begins a gRPC call's messages. */
+/** The response headers that start a gRPC call's messages. */
 export function grpcAnswer(metadata: readonly HeaderField[] = []): HeaderField[] {
   return [[":status", "200"], ["content-type", "application/grpc"], ...metadata];
 }
 
-/** An answer that ends a call before any message. */
+/** The response headers that end a call before any message. */
 export function grpcRefusal(status: GrpcStatus): HeaderField[] {
   return [...grpcAnswer(), ...grpcTrailers(status)];
 }
 
-/** A status as an error. */
+/** Turns a status into an error. */
 export function grpcError({ code, message }: GrpcStatus, peer: string): PosternError {
   return new PosternError(
     errorCodes.get(code) ?? "protocol",

@@ -6,17 +6,20 @@ import { type ExchangeHost, Http2Exchange } from "./http2_exchange.ts";
 export interface Http2ConnectionOptions {
   readonly role: "client" | "server";
   readonly clock: Clock;
-  /** Told about each request; a client gets none. */
+  /** Called for each request to a server. */
   readonly onRequest?: (exchange: Http2Exchange) => void;
-  /** How many bytes a peer may send ahead on one stream; 1 MiB unless told. */
+  /** How many bytes the peer may send ahead on one stream (default: 1 MiB). */
   readonly streamWindow?: number;
-  /** And on all together; four times that unless told. */
+  /** The same for all streams together (default: four times `streamWindow`). */
   readonly connectionWindow?: number;
   readonly maxStreams?: number;
   readonly maxFields?: number;
 }
 
-/** Drives an `Http2Session` over a connection: one loop that reads, one that writes, and streams as `Http2Exchange`. */
+/**
+ * Runs an `Http2Session` over a connection: one loop reads, one writes, and each stream is an
+ * `Http2Exchange`.
+ */
 export class Http2Connection implements AsyncDisposable, ExchangeHost {
   readonly #conn: Conn;
   readonly #clock: Clock;
@@ -32,9 +35,9 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
   #failure: unknown;
   #isOver = false;
   #writing: Promise<void> | undefined;
-  /** What is said of the end, once it is said or cannot be. */
+  /** Sends the GOAWAY frame; settles when it is written or the write failed. */
   #lastWords: Promise<void> | undefined;
-  /** Those who wait for room: the connection's buffer, or for one more stream. */
+  /** Callers that wait for room in the connection's buffer, or for another stream. */
   #waiting: (() => void)[] = [];
 
   constructor(conn: Conn, options: Http2ConnectionOptions) {
@@ -58,12 +61,15 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
     return this.#conn.peer;
   }
 
-  /** Resolves with the reason once the connection is over; undefined when the peer simply closed it. Never fails. */
+  /**
+   * Resolves with the reason when the connection ends; with undefined when the peer closed it normally. Never
+   * rejects.
+   */
   get ended(): Promise<unknown> {
     return this.#ended.promise;
   }
 
-  /** Whether more streams can be opened on it, now or soon. */
+  /** Whether the connection accepts more streams, now or soon. */
   get isOpen(): boolean {
     return !this.#isOver && this.#session.isOpen;
   }
@@ -72,12 +78,12 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
     return this.#exchanges.size;
   }
 
-  /** When something came last, by the clock. */
+  /** When the last byte arrived, by the clock. */
   get heard(): number {
     return this.#heard;
   }
 
-  /** Opens a stream with a request; waits while the peer allows no more of them. */
+  /** Opens a stream with a request; waits while the peer's stream limit is reached. */
   async request(
     fields: readonly HeaderField[],
     { signal, isEnd = false }: { signal: AbortSignal; isEnd?: boolean },
@@ -94,13 +100,13 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
     return exchange;
   }
 
-  /** Asks the peer for a sign of life. */
+  /** Sends a ping and waits for its answer. */
   async ping({ signal, ms }: { signal: AbortSignal; ms: number }): Promise<void> {
     if (this.#isOver) throw this.#gone();
     const number = this.#lastPing = (this.#lastPing + 1) >>> 0;
-    const late = () => new PosternError("timeout", `${this.peer} does not answer`);
+    const late = () => new PosternError("timeout", `${this.peer} does not answer a ping`);
     await within({ clock: this.#clock, ms, signal, error: late }, (signal) => {
-      // Not a wait for the end of the connection: that would be remembered until then.
+      // Do not wait for `ended`: its callbacks would pile up until the connection ends.
       const asked = Promise.withResolvers<void>();
       const ear = whenAborted(signal, () => asked.reject(signal.reason));
       this.#pings.set(number, asked);
@@ -114,9 +120,9 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
   }
 
   /**
-   * Asks the peer for a sign of life whenever it was silent for `every` ms (`later` ms once it has given one), until the
-   * connection is over or the signal ends. A peer that gives none within `deadAfter` ms is dropped, and the failure
-   * thrown.
+   * Pings the peer whenever it was silent for `every` ms, or for `later` ms after its first answer. Ends with
+   * the connection or the signal. Drops a peer that sends nothing for `deadAfter` ms after a ping, and
+   * rejects with that error.
    */
   async keepAlive(
     { every, later = every, deadAfter, signal }: {
@@ -146,7 +152,7 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
     }
   }
 
-  /** As `ping`, but anything that comes will do: what waits on a slow line is in front of the answer. */
+  /** Like `ping`, but accepts any byte as the answer: on a slow line, other data may precede the answer. */
   async signOfLife(options: { signal: AbortSignal; ms: number }): Promise<void> {
     const before = this.#heard;
     try {
@@ -156,7 +162,7 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
     }
   }
 
-  /** Takes no more streams, waits for those there are, and closes. */
+  /** Opens no more streams, waits for the open ones, and closes the connection. */
   async drain({ signal }: { signal: AbortSignal }): Promise<void> {
     if (!this.#isOver && this.#session.isOpen) {
       this.#session.goAway(http2Codes.noError);
@@ -166,7 +172,7 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
     await this[Symbol.asyncDispose]();
   }
 
-  /** Ends everything at once; whoever waits gets the reason. */
+  /** Ends everything immediately; pending calls reject with the reason. */
   abort(reason: unknown = new PosternError("cancelled", "The connection was closed")): void {
     this.#end(reason, { isAtOnce: true });
   }
@@ -180,24 +186,24 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
     await this.#conn[Symbol.asyncDispose]();
   }
 
-  /** What was said last should arrive, if that takes no time. */
+  /** Waits up to `ms` for the last frames to be written. */
   async #flushed(ms: number): Promise<void> {
     const until = this.#lastWords ?? this.#writing;
     if (until) await pause(this.#clock, ms, { until });
   }
 
-  // For the exchanges.
+  // Called by the exchanges.
 
   get session(): Http2Session {
     return this.#session;
   }
 
-  /** Whether so much waits to be sent that nobody should add to it. */
+  /** Whether writers should wait, because much is queued already. */
   get isFull(): boolean {
     return this.#session.pending > mostPending;
   }
 
-  /** Sends what waits, once all that is said in this turn is there. */
+  /** Writes the queue at the end of this turn, with everything added until then. */
   flush(): void {
     if (this.#writing || this.#isOver || this.#session.pending === 0) return;
     this.#writing = this.#write();
@@ -220,7 +226,7 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
     for (const exchange of writers) exchange.wakeWriter();
   }
 
-  /** Resolves when there may be room again, for whoever asked. */
+  /** Resolves when there may be room again. */
   #room(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -240,7 +246,7 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
       await this.#clock.turn();
       while (this.#session.pending > 0 && !this.#isOver) {
         const bytes = this.#session.takeOutput();
-        // Those who wait add to the next write while this one is on its way.
+        // Waiting writers fill the next write during this one.
         this.#wakeWriters();
         await this.#conn.write(bytes);
         this.#session.sent(bytes);
@@ -264,7 +270,7 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
         } finally {
           this.flush();
         }
-        // Answers of ours that a peer does not fetch must not pile up.
+        // Our responses must not pile up when the peer does not read them.
         while (this.#session.pending > mostAnswers && this.#writing) await this.#writing;
       }
     } finally {
@@ -322,7 +328,7 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
     this.#ended.resolve(reason);
   }
 
-  /** A fault is told to the peer before the connection goes; nobody waits for that long. */
+  /** Sends the peer an error before the connection closes; no caller waits for that. */
   #sayLast(): void {
     const drop = () => this.#conn.abort(this.#failure ?? isEnded);
     const timer = this.#clock.after(1000, drop);
@@ -332,7 +338,7 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
     this.#lastWords = said.catch(() => {});
     said
       .then(() => this.#conn.closeWrite())
-      // What the peer has sent and nobody reads would make the system drop what we said.
+      // With unread data from the peer, the system would discard what we sent.
       .then(() => this.#discard())
       .then(drop, drop)
       .finally(() => timer[Symbol.dispose]());
@@ -345,14 +351,14 @@ export class Http2Connection implements AsyncDisposable, ExchangeHost {
 
   #gone(): PosternError {
     if (this.#failure instanceof PosternError) return this.#failure;
-    return new PosternError("unreachable", `The connection with ${this.peer} has ended`, {
+    return new PosternError("unreachable", `The connection to ${this.peer} has ended`, {
       ...this.#failure !== undefined && { cause: this.#failure },
     });
   }
 }
 
-/** One for all: an error for each of many short connections is a part of what they cost. */
+/** Shared: creating an error for each of many short connections is a notable part of their cost. */
 const isEnded = new DOMException("The connection has ended", "AbortError");
-/** With what is added last it fits into the largest buffer that is kept. */
+/** Fits, together with the last addition, into the largest pooled buffer. */
 const mostPending = 160 * 1024;
 const mostAnswers = 1 << 20;

@@ -2,7 +2,7 @@ import { type Bytes, Inbox, whenAborted } from "../core/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import { type HeaderField, http2Codes, type Http2Session } from "../wire/mod.ts";
 
-/** What an exchange needs of the connection it is part of. */
+/** The parts of the connection that an exchange uses. */
 export interface ExchangeHost {
   readonly session: Http2Session;
   readonly isFull: boolean;
@@ -13,10 +13,13 @@ export interface ExchangeHost {
   forget(exchange: Http2Exchange): void;
 }
 
-/** One stream of an HTTP/2 connection: a request, its answer, and bytes both ways, each with an end of its own. */
+/**
+ * One stream of an HTTP/2 connection: a request, its response, and data in both directions with separate
+ * ends.
+ */
 export class Http2Exchange {
   readonly id: number;
-  /** The request, where we are the server. */
+  /** The request, on the server side. */
   readonly requestFields: readonly HeaderField[];
   readonly #host: ExchangeHost;
   readonly #inbox = new Inbox((count) => this.#used(count));
@@ -39,7 +42,7 @@ export class Http2Exchange {
     this.#host = host;
     this.requestFields = fields ?? [];
     this.#hasEnded = hasEnded;
-    // Whoever never asks for the answer has heard of the failure elsewhere.
+    // A caller that never awaits the answer gets the failure elsewhere.
     this.#answer.promise.catch(() => {});
   }
 
@@ -47,37 +50,37 @@ export class Http2Exchange {
     return this.#host.peer;
   }
 
-  /** The fields of the answer, where we are the client. */
+  /** The header fields of the response, on the client side. */
   get answer(): Promise<readonly HeaderField[]> {
     return this.#answer.promise;
   }
 
-  /** The same, where they have come. */
+  /** The header fields of the response, if they have arrived. */
   get answerFields(): readonly HeaderField[] | undefined {
     return this.#answerFields;
   }
 
-  /** What came after the bytes; whole once `read()` gave null. */
+  /** The fields after the data; complete after `read()` returned null. */
   get trailers(): readonly HeaderField[] {
     return this.#trailers;
   }
 
-  /** Whether it has ended, however it did. */
+  /** Whether the stream has ended, normally or not. */
   get isOver(): boolean {
     return this.#isForgotten;
   }
 
-  /** Whether the peer ended it without having looked at it, so that the same may be asked again. */
+  /** Whether the peer ended the stream without processing it, so that the request may be repeated. */
   get isRefused(): boolean {
     return this.#isRefused;
   }
 
-  /** Resolves when the exchange is over, however it ended. */
+  /** Resolves when the stream ends, normally or not. */
   get over(): Promise<void> {
     return this.#over.promise;
   }
 
-  /** Sends the answer. */
+  /** Sends the response headers. */
   respond(fields: readonly HeaderField[], { isEnd = false }: { isEnd?: boolean } = {}): void {
     this.#throwIfFailed();
     this.#host.session.sendFields(this.id, fields, isEnd);
@@ -90,17 +93,17 @@ export class Http2Exchange {
     return this.#inbox.read(into);
   }
 
-  /** How many bytes have come and were not read. */
+  /** The number of received bytes that were not read yet. */
   get waiting(): number {
     return this.#inbox.length;
   }
 
-  /** Resolves once a read would not wait. */
+  /** Resolves when a read would not wait. */
   whenReadable(): Promise<void> {
     return this.#inbox.whenReadable();
   }
 
-  /** Sends all of `bytes`, and `before` in front of them, as fast as the peer takes them. One writer at a time. */
+  /** Sends `before` and all of `bytes`, as fast as the peer accepts them. One writer at a time. */
   async write(
     bytes: Bytes,
     { isEnd = false, before = none }: { isEnd?: boolean; before?: Bytes } = {},
@@ -119,11 +122,11 @@ export class Http2Exchange {
       await this.#room();
     }
     if (isEnd) this.#weEnd();
-    // Whoever writes much waits until it is on its way.
+    // A large write waits until its data is sent.
     if (this.#host.isFull) await this.#room();
   }
 
-  /** Says no more. */
+  /** Ends our direction. */
   end(trailers?: readonly HeaderField[]): void {
     if (this.#hasEnded || this.#failure !== undefined) return;
     if (trailers) this.#host.session.sendFields(this.id, trailers, true);
@@ -132,7 +135,7 @@ export class Http2Exchange {
     this.#host.flush();
   }
 
-  /** Ends both directions at once. */
+  /** Ends both directions immediately. */
   reset(reason?: unknown, code: number = http2Codes.cancel): void {
     if (this.#isForgotten) return;
     this.#host.session.reset(this.id, code);
@@ -140,12 +143,12 @@ export class Http2Exchange {
     this.takeFailure(reason ?? new PosternError("cancelled", "The stream was ended"));
   }
 
-  /** Ends it when a signal does. */
+  /** Ends both directions when the signal aborts. */
   resetWhen(signal: AbortSignal): Disposable {
     return whenAborted(signal, () => this.reset(signal.reason));
   }
 
-  // What the connection tells.
+  // Called by the connection.
 
   takeFields(fields: readonly HeaderField[], kind: "response" | "trailers"): void {
     if (kind === "response") {
@@ -160,12 +163,13 @@ export class Http2Exchange {
 
   takeEnd(): void {
     this.#inbox.end();
-    this.#answer.reject(new PosternError("protocol", `${this.peer} ended a stream without an answer`));
+    this.#answer.reject(new PosternError("protocol", `${this.peer} ended a stream without a response`));
     this.#forgetIfDone();
   }
 
   takeReset(code: number, what: string): void {
-    // A server that has said all may want no more of ours: what it said is as whole as ever (RFC 9113, section 8.1).
+    // A server may send its whole response and then reject the rest of our data; the response is valid (RFC
+    // 9113, section 8.1).
     const isDone = code === http2Codes.noError && this.#inbox.hasEnded;
     this.#isRefused = code === http2Codes.refusedStream;
     const why = new PosternError(
@@ -206,7 +210,7 @@ export class Http2Exchange {
 
   #weEnd(): void {
     this.#hasEnded = true;
-    // Nobody tells a stream that is forgotten of room.
+    // The connection no longer wakes the writer of a removed stream.
     this.wakeWriter();
     this.#forgetIfDone();
   }
@@ -217,7 +221,7 @@ export class Http2Exchange {
 
   #forget(): void {
     if (this.#isForgotten) return;
-    // What waits here may never be read: that must not be missing in the window of all the others.
+    // Unread data must not reduce the window of the other streams.
     this.#used(this.#inbox.length);
     this.#isForgotten = true;
     this.#host.forget(this);

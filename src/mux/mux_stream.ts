@@ -3,29 +3,31 @@ import { PosternError } from "../words/mod.ts";
 
 export interface MuxStreamTerms {
   readonly peer: string;
-  /** The most bytes that go in one piece. */
+  /** The maximum size of one piece. */
   readonly pieceSize: number;
-  /** How many bytes the peer takes before it allows more; no limit when absent. */
+  /** How many bytes the peer accepts initially; absent for no limit. */
   readonly window?: number;
-  /** False where received data belongs to the stream; else it is a view of a buffer that is used again. */
+  /**
+   * False when received data belongs to the stream; otherwise it is a view of a buffer that will be reused.
+   */
   readonly areLent?: boolean;
 }
 
-/** How a stream ended: in both directions, dropped here, closed by the peer, or lost with what carries it. */
+/** How a stream ended: in both directions, dropped by us, closed by the peer, or lost with its session. */
 export type StreamEnd = "ended" | "dropped" | "closed" | "lost";
 
 /**
- * One stream of a connection that carries many: a `Conn` with a window, a half-close, an abort that waits for nothing,
- * and an end that is said once. The subclass knows the protocol; it bounds what the stream holds.
+ * One stream of a session: a `Conn` with a window, a half-close, and an abort that never waits. It reports
+ * its end once. The subclass implements the protocol and limits how much the stream buffers.
  */
 export abstract class MuxStream extends StreamedConn implements Conn {
   readonly peer: string;
-  /** `relay` reads a stream best with its own growing buffers, as a socket. */
+  /** Makes `relay` read the stream with its own growing buffers, like a socket. */
   readonly isSocket = true;
   onAbort: ((reason: unknown) => void) | undefined = undefined;
   protected readonly inbox: Inbox;
   readonly #pieceSize: number;
-  /** How many bytes the peer still takes. */
+  /** How many bytes the peer still accepts. */
   #credit: number;
   #failure: unknown;
   #haveEnded = false;
@@ -41,31 +43,31 @@ export abstract class MuxStream extends StreamedConn implements Conn {
     this.inbox = new Inbox((count) => this.onTaken(count), { areLent });
   }
 
-  /** Sends a piece; the promise, where there is one, resolves once its bytes may be changed. */
+  /** Sends a piece; a returned promise resolves when the caller may reuse the bytes. */
   protected abstract send(bytes: Bytes): Promise<void> | undefined;
   /** Tells the peer that no more data comes. */
   protected abstract sendEnd(): Promise<void> | undefined;
-  /** Called once, when the stream needs nothing more; tells the peer where it does not know. */
+  /** Called once, when the stream has ended; informs the peer unless it already knows. */
   protected abstract onOver(how: StreamEnd): void;
-  /** Called after the reader took bytes. */
+  /** Called after the reader consumed bytes. */
   protected abstract onTaken(count: number): void;
 
-  /** Waits until what carries the stream takes more; undefined when it does. The promise never fails. */
+  /** Waits until the session accepts more; undefined if it does. Never rejects. */
   protected room(): Promise<void> | undefined {
     return undefined;
   }
 
-  /** Both directions have ended: nothing is left to wait for. */
+  /** Called when both directions have ended. */
   protected onBothEnded(): void {
     this.#over("ended");
   }
 
-  /** How many bytes wait to be read. */
+  /** The number of bytes that wait for the reader. */
   get held(): number {
     return this.inbox.length;
   }
 
-  /** Whether data of the peer still counts. */
+  /** Whether the stream still accepts data from the peer. */
   protected get takesData(): boolean {
     return this.#failure === undefined && !this.inbox.hasEnded;
   }
@@ -90,7 +92,7 @@ export abstract class MuxStream extends StreamedConn implements Conn {
     return this.send(bytes) ?? done;
   }
 
-  /** As `write`, for bytes that need several pieces or have to wait. */
+  /** Like `write`, for bytes that need several pieces or must wait. */
   protected async writeInPieces(bytes: Bytes): Promise<void> {
     let at = 0;
     do {
@@ -104,14 +106,17 @@ export abstract class MuxStream extends StreamedConn implements Conn {
         try {
           if (sending) await this.#sent(sending);
         } catch (error) {
-          // The reason of an abort says more than what became of the piece.
+          // The reason of an abort is more specific than the failure of the piece.
           throw this.#failure ?? error;
         }
       } else if (at < bytes.length) await this.#woken(room);
     } while (at < bytes.length);
   }
 
-  /** As `#woken`, for a piece that is under way: only a failure ends the wait early, since its bytes are still read. */
+  /**
+   * Like `#woken`, for a piece being sent. Only a failure ends the wait early, because the session still
+   * reads the bytes.
+   */
   #sent(sending: Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#failWriter = reject;
@@ -119,7 +124,7 @@ export abstract class MuxStream extends StreamedConn implements Conn {
     });
   }
 
-  /** An abort must not wait for a session that stands still. */
+  /** Waits for room; an abort ends the wait, even with a blocked session. */
   #woken(room: Promise<void> | undefined): Promise<void> {
     return new Promise((resolve) => {
       this.#wakeWriter = resolve;
@@ -127,7 +132,7 @@ export abstract class MuxStream extends StreamedConn implements Conn {
     });
   }
 
-  /** Until our direction has ended, and nothing has failed. */
+  /** Whether our direction is open and nothing has failed. */
   get #takesWrites(): boolean {
     return !this.#haveEnded && !this.#isOver && this.#failure === undefined;
   }
@@ -152,7 +157,7 @@ export abstract class MuxStream extends StreamedConn implements Conn {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    // A stream that ended on both sides is over already and gets no error.
+    // A stream that ended in both directions gets no error.
     if (!this.#isOver || this.inbox.length > 0) {
       this.#fail(closedHere, { dropsHeld: true });
       this.#over("dropped");
@@ -161,31 +166,31 @@ export abstract class MuxStream extends StreamedConn implements Conn {
     return done;
   }
 
-  /** Data of the peer. */
+  /** Receives data from the peer. */
   onData(data: Bytes): void {
     if (this.takesData) this.inbox.put(data);
   }
 
-  /** The peer takes more. */
+  /** Handles a window update from the peer. */
   onWindow(amount: number): void {
     this.#credit += amount;
     this.#wake();
   }
 
-  /** The peer sends nothing more. */
+  /** Handles the end of the peer's direction. */
   onEnd(): void {
     if (!this.takesData) return;
     this.inbox.end();
     if (this.#haveEnded) this.onBothEnded();
   }
 
-  /** The peer is done with both directions. */
+  /** Handles the peer's close of both directions. */
   onClose(): void {
     if (this.takesData) this.inbox.end();
     this.#over("closed");
   }
 
-  /** The stream has failed; what came before can still be read. */
+  /** Handles a failure; earlier data can still be read. */
   onFailure(error: unknown): void {
     if (this.#isOver) return;
     if (!(this.inbox.hasEnded && this.#haveEnded)) this.#fail(error, { dropsHeld: false });
@@ -201,7 +206,7 @@ export abstract class MuxStream extends StreamedConn implements Conn {
   #fail(error: unknown, { dropsHeld }: { readonly dropsHeld: boolean }): void {
     this.#failure ??= error;
     if (dropsHeld) this.inbox.clear();
-    // What has ended stays so for its reader.
+    // If the reader's direction has ended, it stays a normal end.
     if (!this.inbox.hasEnded) this.inbox.fail(this.#failure);
     this.#wake();
     this.#failWriter?.(this.#failure);
@@ -222,10 +227,12 @@ export abstract class MuxStream extends StreamedConn implements Conn {
 }
 
 function closedByPeer(peer: string): PosternError {
-  return new PosternError("unreachable", `Cannot go on with ${peer}: it was closed`, { detail: "reset" });
+  return new PosternError("unreachable", `Cannot use ${peer}: the peer closed the connection`, {
+    detail: "reset",
+  });
 }
 
 const done: Promise<void> = Promise.resolve();
-/** Made once: connections end often, and the stack is never shown. */
+/** Created once: connections end often, and the stack is never shown. */
 const dropped = new DOMException("The connection was dropped", "AbortError");
-const closedHere = new PosternError("cancelled", "The connection was closed here");
+const closedHere = new PosternError("cancelled", "postern closed the connection");

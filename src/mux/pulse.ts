@@ -2,19 +2,24 @@ import { type Clock, leastStall } from "../core/mod.ts";
 
 /** All in milliseconds. */
 export interface PulseTimes {
-  /** Silence after which the peer is asked though nothing was said. */
+  /** How long the peer may be silent before a keepalive, when nothing was sent to it. */
   readonly keepalive: number;
-  /** Silence, after something was said, until the peer is asked; `keepalive` when absent. */
+  /** How long it may be silent after something was sent (default: `keepalive`). */
   readonly quiet?: number;
-  /** Silence after a question until the peer is gone. */
+  /** How long the peer may be silent after a keepalive before it counts as dead. */
   readonly patience: number;
-  /** The least silence before the peer is gone, where a question may come early; none when absent. */
+  /**
+   * The minimum silence before the peer counts as dead, for keepalives that may be sent early (default: 0).
+   */
   readonly deadAfter?: number;
-  /** Questions fall on multiples of it, never later for that: many sessions then wake the machine as often as one. */
+  /**
+   * Moves keepalives to an earlier multiple of this interval, so that many sessions wake the machine as often
+   * as one.
+   */
   readonly beat?: number;
-  /** How late the timer rings when the process must have stood still. */
+  /** How late a timer must fire to show that the process was suspended. */
   readonly stall?: number;
-  /** How often a question is put again because of that, until something is heard; once when absent. */
+  /** How often to repeat a keepalive after suspensions, until something arrives (default: 1). */
   readonly repeats?: number;
 }
 
@@ -25,15 +30,15 @@ export interface PulseOptions extends PulseTimes {
 }
 
 /**
- * Knows when the peer of a session was last heard, asks when it is silent, and says when it is gone. A connection may
- * be there and dead at once, so only bytes count.
+ * Tracks when a session last received data, sends keepalives in silence, and reports a dead peer. An open
+ * connection may be dead, so only received bytes count.
  */
 export class Pulse implements Disposable {
   readonly #options: PulseOptions;
   #heardAt: number;
-  /** When the first thing was said that nothing came after. */
+  /** When something was first sent that has no answer yet. */
   #saidAt: number | undefined;
-  /** When the last question was put that nothing came after. */
+  /** When the last unanswered keepalive was sent. */
   #askedAt: number | undefined;
   #timer: Disposable | undefined;
   #dueAt = Infinity;
@@ -47,18 +52,18 @@ export class Pulse implements Disposable {
     this.#heardAt = options.clock.now();
   }
 
-  /** By the clock. */
+  /** When the last byte arrived, by the clock. */
   get heardAt(): number {
     return this.#heardAt;
   }
 
-  /** Whether the peer may be gone: a check was requested, or an answer takes long. */
+  /** Whether the peer may be dead: a check was requested, or an answer takes long. */
   get isInDoubt(): boolean {
     if (this.#isChecked) return true;
     return this.#askedAt !== undefined && this.#options.clock.now() - this.#askedAt > doubtful;
   }
 
-  /** Begins to watch. */
+  /** Starts watching. */
   start(): void {
     this.#rest(this.#options.keepalive);
   }
@@ -69,7 +74,7 @@ export class Pulse implements Disposable {
     if (!this.#isDeaf && this.#askedAt === undefined) this.#hasten(this.#saidAt);
   }
 
-  /** The timer is left as it is: it finds out when it rings. */
+  /** Records received data. The timer stays: it checks the time when it fires. */
   onHeard(): void {
     this.#heardAt = this.#options.clock.now();
     this.#saidAt = this.#askedAt = undefined;
@@ -77,14 +82,14 @@ export class Pulse implements Disposable {
     this.#isChecked = false;
   }
 
-  /** Asks at once, and gives the answer no more time than after any question. */
+  /** Sends a keepalive now; the time for its answer is the usual one. */
   check(): void {
     if (this.#isOver || this.#isDeaf) return;
     this.#isChecked = true;
     this.#ask();
   }
 
-  /** While we do not read, the peer's silence says nothing. */
+  /** Pauses the checks: while we do not read, the peer's silence says nothing. */
   deaf(isDeaf: boolean): void {
     if (isDeaf === this.#isDeaf) return;
     this.#isDeaf = isDeaf;
@@ -118,7 +123,7 @@ export class Pulse implements Disposable {
     else this.#rest(left);
   };
 
-  /** Where we stood still the peer may have too, or its answer was not heard: it gets its time again. */
+  /** After this process was suspended, the peer's answer may still be unread, or the peer slept too: it gets more time. */
   #mayRepeat(now: number): boolean {
     const { stall = leastStall, repeats = 1 } = this.#options;
     return now - this.#dueAt > stall && this.#repeats++ < repeats;
@@ -139,7 +144,7 @@ export class Pulse implements Disposable {
     return beat === undefined ? time : Math.floor(time / beat) * beat;
   }
 
-  /** What was said must not wait for a timer that was set for a longer silence. */
+  /** Shortens a timer that was set for a longer silence, when something is sent. */
   #hasten(saidAt: number): void {
     if (this.#dueAt > saidAt + this.#quiet) this.#rest(this.#quiet);
   }
@@ -158,5 +163,5 @@ export class Pulse implements Disposable {
   }
 }
 
-/** An answer that takes longer, in ms, is waited for elsewhere. */
+/** The peer is in doubt when its answer takes longer than this, in ms. */
 const doubtful = 1000;

@@ -44,7 +44,7 @@ function transportNames(transports: Readonly<Record<string, unknown>>): Readonly
 
 function noTransport(name: string, known: ReadonlySet<string>): string {
   // A URL was perhaps meant to be a transport, and may have a password in it.
-  return `names "${maskedUrl(name)}", which is no transport${
+  return `names "${maskedUrl(name)}", which is not a transport${
     suggestion(name, known) || `: known are ${[...known].join(", ")}`
   }`;
 }

@@ -8,45 +8,45 @@ import { sameSettings } from "../config/mod.ts";
 import type { SshServices } from "../ssh/mod.ts";
 import type { TransportsSettings } from "./transports_schema.ts";
 
-/** What all transports are built from. */
+/** The dependencies of all transports. */
 export interface BuildDeps {
   readonly network: Network;
   readonly clock: Clock;
   readonly log: Log;
   readonly files: Files;
   readonly process: Pick<Process, "run">;
-  /** Outlives every set: what a reload does not change stays connected. */
+  /** Outlives the sets of transports: sessions of unchanged transports stay up in a reload. */
   readonly ssh: SshServices;
-  /** Whether an address is one of the door itself, now and by its settings. */
+  /** Whether an address is a listener of this instance, in use or configured. */
   readonly isOwnListener?: (target: Target) => boolean;
-  /** The directory of what is learned of clusters; nothing is stored where it is absent. */
+  /** The directory for learned cluster facts; without it, nothing is stored. */
   readonly learned?: string;
 }
 
-/** A transport with what it was built from. */
+/** A transport and its settings. */
 export interface BuiltTransport {
   readonly name: string;
   /** Its kind: `direct`, `reject`, `proxy`, … */
   readonly type: string;
   readonly settings: unknown;
-  /** The transport through which it makes its own connections; none where it makes them straight. */
+  /** The transport that makes its connections; absent for direct connections. */
   readonly via?: string | undefined;
-  /** The same as it was built, `direct` among them. */
+  /** The same transport after building; includes `direct`. */
   readonly below?: BuiltTransport;
   readonly transport: Transport;
 }
 
-/** All transports of one configuration. */
+/** All transports of a configuration. */
 export interface BuiltTransports {
-  /** By name, the built-in `direct` and `reject` among them. */
+  /** By name, with the built-in `direct` and `reject`. */
   readonly byName: ReadonlyMap<string, BuiltTransport>;
-  /** Those of the previous set that did not come along: whoever swaps the sets disposes them once they are unused. */
+  /** Transports of the previous set that were not reused. The caller disposes them when they are unused. */
   readonly dropped: readonly BuiltTransport[];
 }
 
 /**
- * Builds a set of transports without any I/O. One of `previous` is taken over, with its sessions, when its
- * settings and those of all it goes through are the same.
+ * Builds a set of transports without I/O. Reuses a transport of `previous`, with its sessions, if its
+ * settings and those of every transport on its path are unchanged.
  */
 export function buildTransportsOf(
   kinds: readonly TransportKind[],
@@ -80,7 +80,7 @@ class Builder {
     this.#previous = previous;
   }
 
-  /** `above` holds the transports that wait for this one. */
+  /** `above` holds the transports that depend on this one. */
   build(name: string, above: readonly string[] = []): BuiltTransport {
     const built = this.built.get(name) ?? this.#implicit(name) ?? this.#configured(name, above);
     this.built.set(name, built);
@@ -93,19 +93,19 @@ class Builder {
     if (before) return before;
     const transport = name === "direct"
       ? new Direct(this.#deps)
-      : new Reject(name, "Cannot reach this target: a rule of the door rejects it");
+      : new Reject(name, "Cannot reach this target: a rule of postern rejects it");
     return { name, type: name, settings: undefined, transport };
   }
 
   #configured(name: string, above: readonly string[]): BuiltTransport {
     const wanted = Object.hasOwn(this.#settings, name) ? this.#settings[name] : undefined;
     const kind = this.#kinds.find(({ type }) => type === wanted?.kind);
-    // The schema has told of both; this keeps a caller who did not ask it from building nonsense.
+    // The schema reports both errors; this check protects callers that skip it.
     if (!wanted || !kind) {
-      throw new PosternError("config", `Cannot build the transport "${name}": it is unknown`);
+      throw new PosternError("config", `Cannot build the transport "${name}": unknown name`);
     }
     if (above.includes(name)) {
-      throw new PosternError("config", `Cannot build the transport "${name}": it leads back to itself`);
+      throw new PosternError("config", `Cannot build the transport "${name}": its path contains itself`);
     }
     const below = this.build(wanted.via ?? "direct", [...above, name]);
     return this.#kept(name) ?? {
@@ -126,7 +126,9 @@ class Builder {
     };
   }
 
-  /** The transport that had this name, if it, all it goes through and all it names are still what is wanted. */
+  /**
+   * Returns the previous transport of this name, if its settings, its path and its references are unchanged.
+   */
   #kept(name: string): BuiltTransport | undefined {
     return this.#isSame(name, new Set()) ? this.#previous.get(name) : undefined;
   }
@@ -141,14 +143,14 @@ class Builder {
       [wanted.via ?? "direct", ...this.#namedBy(name)].every((next) => this.#isSame(next, seen));
   }
 
-  /** The transports that the settings of one name. */
+  /** The transports that this one's settings refer to. */
   #namedBy(name: string): string[] {
     const wanted = Object.hasOwn(this.#settings, name) ? this.#settings[name] : undefined;
     const kind = this.#kinds.find(({ type }) => type === wanted?.kind);
     return (kind?.references?.(wanted?.settings) ?? []).map(({ name }) => name);
   }
 
-  /** Whether a transport asks another one, or one that is reached through that, which would then wait for itself. */
+  /** Whether a transport queries another one directly or on its path; that one would then wait for itself. */
   #isAskedBy(asking: string, name: string): boolean {
     return this.#namedBy(asking).some((asked) => {
       let way: string | undefined = asked;
@@ -164,7 +166,7 @@ class Builder {
 
 const dialers = new WeakMap<Transport, Dialer>();
 
-/** The same function for the same transport: whoever goes through it in the same way can share what is there. */
+/** Returns the same function for the same transport, so that users of one path can share sessions. */
 function dialerThrough(transport: Transport): Dialer {
   let dialer = dialers.get(transport);
   if (!dialer) {

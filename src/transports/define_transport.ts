@@ -4,51 +4,53 @@ import type { Dialer, Files, Network, Process } from "../world/mod.ts";
 import type { Target } from "../words/mod.ts";
 import type { SshServices } from "../ssh/mod.ts";
 
-/** What every transport is made with. */
+/** The dependencies of a transport. */
 export interface TransportDeps {
-  /** The name that the configuration gives it. */
+  /** Its name in the configuration. */
   readonly name: string;
   readonly network: Network;
-  /** For the transport's own connections: straight, or through the transport that its `via` names. */
+  /** Makes the transport's own connections: directly, or through its `via`. */
   readonly dialer: Dialer;
-  /** The transport that its `via` names; absent is straight. */
+  /** The transport of its `via`; absent for direct connections. */
   readonly via?: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly files: Files;
-  /** For programs that sign in, as a kubeconfig names them. */
+  /** Runs the sign-in programs of a kubeconfig. */
   readonly process: Pick<Process, "run">;
-  /** What all ssh transports share. */
+  /** Shared by all ssh transports. */
   readonly ssh: SshServices;
-  /** Whether an address is one of the door that this is for; none is where there is no door. */
+  /** Whether an address is a listener of this instance; absent outside an instance. */
   readonly isOwnListener?: (target: Target) => boolean;
-  /** Another transport of the same configuration by its name; for those that the settings refer to. */
+  /** Returns another transport of the configuration by name, for references in the settings. */
   readonly sibling?: (name: string) => Transport | undefined;
-  /** The directory of what is learned of clusters; nothing is stored where it is absent. */
+  /** The directory for learned cluster facts; without it, nothing is stored. */
   readonly learned?: string;
 }
 
-/** A transport that the settings of another one name, for what it knows and not as a way. */
+/**
+ * A reference in a transport's settings to another one, which provides information but is not on the path.
+ */
 export interface TransportReference {
   readonly name: string;
-  /** Where in the settings it stands. */
+  /** The place of the reference in the settings. */
   readonly path: Path;
-  /** What is wrong with the one of this name, if anything. */
+  /** Returns the problem of a reference to a transport with these settings, if there is one. */
   problem(named: { readonly kind: string; readonly settings: unknown }): string | undefined;
 }
 
-/** A kind of transport: the key it has in the configuration, the schema of what stands there, and how one is made. */
+/** A kind of transport: its key in the configuration, the schema of its settings, and how to create it. */
 export interface TransportKind<T = unknown> {
   readonly type: string;
-  /** Gives plain data: two equal settings are the same transport to a reload. */
+  /** Produces plain data: a reload compares settings to find unchanged transports. */
   readonly settings: Schema<T>;
-  /** The transports that its settings name. */
+  /** The transports that its settings refer to. */
   references?(settings: T): readonly TransportReference[];
-  /** Makes one without any I/O. */
+  /** Creates a transport without I/O. */
   create(settings: T, deps: TransportDeps): Transport;
 }
 
-/** Ties a kind's `create` to its schema by type. */
+/** Checks that a kind's `create` matches its schema. */
 export function defineTransport<T>(kind: TransportKind<T>): TransportKind<T> {
   return kind;
 }

@@ -17,12 +17,12 @@ export type KonnectivityDeps = Pick<
   "name" | "network" | "dialer" | "files" | "clock" | "sibling"
 >;
 
-/** Dials through a Konnectivity server: one of its agents connects, inside the cluster it runs in. */
+/** Dials through a Konnectivity server: one of its agents connects from inside its cluster. */
 export class Konnectivity implements Transport {
   readonly name: string;
   readonly #settings: KonnectivitySettings;
   readonly #deps: KonnectivityDeps;
-  /** From the first dial on: until then nothing of all this is loaded. */
+  /** Loaded with the first dial. */
   #client: KonnectivityClient | undefined;
   #isDisposed = false;
 
@@ -36,7 +36,7 @@ export class Konnectivity implements Transport {
     return await (await this.#opened()).dial(target, options);
   }
 
-  /** Names are then the agent's. */
+  /** Dials without resolving names first: the agent resolves them. */
   readonly dialUnasked: Dialer = async (target, options) =>
     await (await this.#opened()).dialFar(target, options);
 
@@ -59,7 +59,7 @@ export class Konnectivity implements Transport {
   }
 }
 
-/** `konnectivity: { server }`: through a Konnectivity server and its agents. */
+/** `konnectivity: { server }`: a Konnectivity server and its agents. */
 export default defineTransport({
   type: "konnectivity",
   settings: konnectivitySettings,

@@ -6,28 +6,31 @@ import { namesSettings } from "./names_settings.ts";
 
 const written = record({
   server: optional(
-    described(text({ max: 300 }), "The server's frontend as HOST:PORT; it is spoken to by TLS"),
+    described(text({ max: 300 }), "The server's frontend as HOST:PORT, reached over TLS"),
   ),
-  uds: optional(described(file(), "The frontend's unix socket, in place of `server`; without TLS")),
+  uds: optional(described(file(), "The frontend's unix socket instead of `server`, without TLS")),
   mode: optional(
-    described(choice("grpc", "http-connect"), "What the frontend speaks, as its own `--mode` says"),
+    described(choice("grpc", "http-connect"), "The protocol of the frontend, as in its `--mode`"),
     "grpc" as const,
   ),
-  ca: optional(described(file(), "PEM certificates of the CA of the frontend")),
-  cert: optional(described(file(), "The client certificate that the frontend wants")),
-  key: optional(described(file(), "Its key")),
+  ca: optional(described(file(), "A PEM file with the frontend's certificate authorities")),
+  cert: optional(described(file(), "The client certificate for the frontend")),
+  key: optional(described(file(), "The key of the client certificate")),
   serverName: optional(
-    described(text({ max: 253 }), "The name in the server's certificate, if not the host"),
+    described(text({ max: 253 }), "The name in the server's certificate (default: the host of `server`)"),
   ),
   names: optional(
-    described(namesSettings, "How names are resolved before the server is asked; by the agent when absent."),
+    described(
+      namesSettings,
+      "How postern resolves names before it asks the server (default: the agent resolves them).",
+    ),
   ),
 }, { describe: "a mapping with server or uds, mode, ca, cert, key, serverName, names" });
 
 /** `konnectivity: { server | uds, mode, ca, cert, key, serverName, names }`. */
 export const konnectivitySettings = described(
   transformed(written, readSettings),
-  "Goes through a Konnectivity server and one of its agents into a cluster.",
+  "Connects through a Konnectivity server and one of its agents in a cluster.",
 );
 
 function readSettings(
@@ -49,14 +52,14 @@ function readSettings(
   }
   if ((tls.cert === undefined) !== (tls.key === undefined)) {
     context.at(tls.cert === undefined ? "cert" : "key").report(
-      "must be given too: cert and key belong together",
+      "must be set: cert and key belong together",
     );
     return undefined;
   }
   if (uds !== undefined) {
     const needless = (["ca", "cert", "key", "serverName"] as const).filter((name) => tls[name] !== undefined);
     for (const name of needless) {
-      context.at(name).report("must not stand beside uds: there is no TLS on a socket");
+      context.at(name).report("cannot be used with uds, which has no TLS");
     }
     if (needless.length > 0 || !isSocketPath(uds, context)) return undefined;
     return { mode, server: { path: uds }, ...(names && { names }) };

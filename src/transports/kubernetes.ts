@@ -16,16 +16,16 @@ import { defineTransport, type TransportDeps } from "./define_transport.ts";
 import { kubernetesSettings } from "./kubernetes_settings.ts";
 import { LateTables } from "./late_tables.ts";
 
-/** Goes into a cluster, or into several contexts, by nothing but its API server. */
+/** Connects into a cluster, or into several contexts, through the API server only. */
 export class Kubernetes implements Transport {
   readonly name: string;
   readonly tables: FarTables | undefined;
-  /** What its clusters' own DNS would say. */
+  /** The names that the clusters' own DNS would resolve. */
   readonly names: FarNames;
   readonly #settings: KubernetesSettings;
   readonly #deps: TransportDeps;
   readonly #late: LateTables | undefined;
-  /** From the first use on: until then nothing of all this is loaded. */
+  /** Loaded on first use. */
   #clusters: KubeClusters | undefined;
   #isDisposed = false;
 
@@ -48,7 +48,7 @@ export class Kubernetes implements Transport {
     return await (this.#clusters ?? await this.#loaded()).dial(target, options);
   }
 
-  /** The API server of its one cluster, for those who ask it for something else than pods. */
+  /** Returns the API server of a transport with one cluster, for uses other than pods. */
   async api(options: { readonly signal: AbortSignal }): Promise<KubeApi> {
     return await (await this.#loaded()).api(options);
   }
@@ -105,7 +105,7 @@ function detailOf(
   return name === undefined ? `the current context of ${files}` : `context ${name} of ${files}`;
 }
 
-/** What is wrong with a transport that is named as the cluster. */
+/** Returns the problem of a transport that another one refers to as its cluster. */
 export function clusterProblem(
   { kind, settings }: { readonly kind: string; readonly settings: unknown },
 ): string | undefined {

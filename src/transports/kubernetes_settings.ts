@@ -37,46 +37,46 @@ const written = record({
       "The kubeconfig, or several, merged as kubectl does (default: the files of KUBECONFIG, else ~/.kube/config).",
     ),
   ),
-  context: optional(described(contextName, "Its context; the current one unless it stands here.")),
+  context: optional(described(contextName, "The context (default: the current context).")),
   contexts: optional(
     described(
       either(choice("all"), oneOrMore(contextName)),
-      "Several contexts, or `all`: hosts name theirs behind the Service, NAME.CONTEXT.SUFFIX.",
+      "Several contexts, or `all`; hosts then include their context: NAME.CONTEXT.SUFFIX.",
     ),
   ),
   namespace: optional(
     described(
       text({ max: 63, pattern: /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, describe: "the name of a namespace" }),
-      "The namespace of names without one; the context's unless it stands here.",
+      "The namespace for names without one (default: the context's namespace).",
     ),
   ),
   clusterDomain: optional(
-    described(domain("a domain such as cluster.local"), "The domain of the cluster itself."),
+    described(domain("a domain such as cluster.local"), "The cluster's domain."),
     "cluster.local",
   ),
   suffix: optional(
     described(
       domain("a domain such as lab.internal"),
-      "Stands behind names of this cluster alone, and is taken off first: web.shop.SUFFIX.",
+      "A suffix for names of this cluster, which postern removes first: web.shop.SUFFIX.",
     ),
   ),
   podNetworks: optional(
     described(
       oneOrMore(podNetwork),
-      "Networks of the cluster's pods, such as 10.244.0.0/16. postern refuses addresses in them that are no pod's. Set it where the cluster does not let you list nodes.",
+      "Networks of the cluster's pods, such as 10.244.0.0/16. postern rejects addresses in them that belong to no pod. Set it if you have no permission to list nodes.",
     ),
   ),
   halfClose: optional(
     described(
       choice("pass", "hold"),
-      "`pass` tells the pod that a client has ended its direction; `hold` keeps that back until the pod has ended, for container runtimes that cut an answer a second after it.",
+      "`pass` forwards the client's half-close to the pod. `hold` delays it until the pod ends, for container runtimes that cut off the response one second after a half-close.",
     ),
     "pass",
   ),
   externalName: optional(
     described(
       choice("refuse", "dial"),
-      "What becomes of a Service that is another name: `dial` connects to that name the way the API server is reached.",
+      "How to treat a Service of type ExternalName: `dial` connects to its name on the path of the API server.",
     ),
     "refuse",
   ),
@@ -90,7 +90,7 @@ export const kubernetesSettings = described(
     either(written, transformed(contextName, (context): NonNullable<Written> => ({ ...defaults, context }))),
     readSettings,
   ),
-  "Goes into a cluster through its API server, by port-forwards to the pods behind its Services.",
+  "Connects into a cluster through its API server, with port-forwards to the pods of its Services.",
 );
 
 const defaults = { clusterDomain: "cluster.local", halfClose: "pass", externalName: "refuse" } as const;
@@ -100,11 +100,11 @@ function readSettings(
   context: Context,
 ): KubernetesSettings | undefined {
   if (read.contexts !== undefined && read.context !== undefined) {
-    context.at("contexts").report("must not stand beside context");
+    context.at("contexts").report("cannot be used with context");
     return undefined;
   }
   if (read.contexts !== undefined && read.suffix === undefined) {
-    context.at("contexts").report("must stand beside a suffix: hosts are called NAME.CONTEXT.SUFFIX");
+    context.at("contexts").report("needs a suffix: hosts have the form NAME.CONTEXT.SUFFIX");
     return undefined;
   }
   return { ...read, kubeconfigs: kubeconfig ?? context.kubeconfigs };

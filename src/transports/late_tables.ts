@@ -1,7 +1,7 @@
 import type { FarDomain, FarTable, FarTables } from "../core/mod.ts";
 import { PosternError } from "../words/mod.ts";
 
-/** The tables of a cluster that nobody has used yet: the first who follows them has it used. */
+/** The tables of a cluster that is opened by the first caller of `follow`. */
 export class LateTables implements FarTables, Disposable {
   readonly #open: (signal: AbortSignal) => Promise<FarTables | undefined>;
   readonly #listeners = new Set<() => void>();
@@ -42,7 +42,7 @@ export class LateTables implements FarTables, Disposable {
       await (await this.#opened(signal))?.recall({ signal });
     } catch (error) {
       if (!(error instanceof PosternError) || signal.aborted) throw error;
-      // A kubeconfig that cannot be read names no cluster to remember; `follow` fails with the reason.
+      // An unreadable kubeconfig names no cluster to recall; `follow` rejects with the reason.
       this.#isUnreadable = true;
       this.#changed();
     }
@@ -58,7 +58,7 @@ export class LateTables implements FarTables, Disposable {
     const tables = await this.#open(signal);
     this.#isUnreadable = false;
     if (tables && tables !== this.#tables) {
-      // Another one where the kubeconfig has changed.
+      // A changed kubeconfig may name another cluster.
       this.#ear?.[Symbol.dispose]();
       this.#tables = tables;
       this.#ear = tables.onChange(() => this.#changed());
@@ -66,7 +66,10 @@ export class LateTables implements FarTables, Disposable {
     return tables;
   }
 
-  /** From now on only these count; others are forgotten, so that the next who needs a table follows the cluster of now. */
+  /**
+   * Uses only these tables from now on and forgets others, so that the next `follow` opens the current
+   * cluster.
+   */
   keepOnly(tables: FarTables | undefined): void {
     if (!this.#tables || this.#tables === tables) return;
     this.#ear?.[Symbol.dispose]();

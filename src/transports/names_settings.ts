@@ -2,28 +2,28 @@ import { choice, type Context, described, flag, optional, record, text, transfor
 import type { NamesSettings } from "../konnectivity/mod.ts";
 import { formatIp, parseIp, unmapped } from "../words/mod.ts";
 
-/** Where OpenShift has its DNS. */
+/** The DNS Service of OpenShift. */
 const usualDnsService = "openshift-dns/dns-default";
 
 const written = record({
   services: optional(
     described(
       text({ max: 63 }),
-      "A transport of kind kubernetes: names of its Services mean their addresses, by what its API says.",
+      "A transport of kind kubernetes, whose API resolves names of Services to their addresses.",
     ),
   ),
   guestDNS: optional(
-    described(flag(), "Asks the cluster's own DNS, over TCP through the server, for all other names."),
+    described(flag(), "Resolves all other names with the cluster's own DNS, over TCP through the server."),
     false,
   ),
   guestDNSService: optional(
-    described(text({ max: 127 }), "Where that DNS is: NAMESPACE/SERVICE, or an address."),
+    described(text({ max: 127 }), "The cluster's DNS: NAMESPACE/SERVICE, or an address."),
     usualDnsService,
   ),
   managementDNS: optional(
     described(
       flag(),
-      "Resolves and dials from this machine what the guest's DNS does not answer for, port 53 excepted.",
+      "Resolves and dials targets from this machine if the guest's DNS has no answer, except on port 53.",
     ),
     false,
   ),
@@ -34,12 +34,12 @@ const written = record({
   otherwise: optional(
     described(
       choice("agent", "local"),
-      "Who resolves what is left: the agent, where it runs, or this machine's resolver.",
+      "What resolves the remaining names: the agent, where it runs, or this machine's resolver.",
     ),
     "agent",
   ),
   preferIPv4: optional(
-    described(flag(), "Uses IPv6 addresses only where a name has no other."),
+    described(flag(), "Uses IPv6 addresses only for names without IPv4 addresses."),
     false,
   ),
 }, {
@@ -57,10 +57,10 @@ function readNames({ guestDNSService, ...rest }: Written, context: Context): Nam
   const wrong: [key: string, message: string][] = [];
   if (!service) wrong.push(["guestDNSService", "must be NAMESPACE/SERVICE or an address"]);
   else if (rest.guestDNS && !("address" in service) && rest.services === undefined) {
-    wrong.push(["guestDNS", "must stand beside services, whose API knows where that DNS is"]);
+    wrong.push(["guestDNS", "needs services, whose API knows the address of that DNS"]);
   }
   if (rest.managementDNS && !rest.guestDNS) {
-    wrong.push(["managementDNS", "must stand beside guestDNS: true, which it stands in for"]);
+    wrong.push(["managementDNS", "needs guestDNS: true, because it is the fallback of guestDNS"]);
   }
   for (const [key, message] of wrong) context.at(key).report(message);
   return wrong.length > 0 || !service ? undefined : { ...rest, guestDNSService: service };

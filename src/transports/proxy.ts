@@ -15,13 +15,13 @@ import { type ClusterProxySettings, proxySettings } from "./proxy_settings.ts";
 export type ClusterProxyDeps = ConstructorParameters<typeof AcceptedProxy>[0];
 
 /**
- * Goes where the proxy that a cluster has accepted leads; its no-proxy list goes straight. Port 80 counts as http, every
- * other one as https.
+ * Connects through the proxy that a cluster has accepted; targets of its no-proxy list are dialed directly.
+ * Port 80 counts as http, every other port as https.
  */
 export class ClusterProxy implements Transport {
   readonly name: string;
   readonly #deps: ClusterProxyDeps;
-  /** From the first dial on: until then nothing of all this is loaded. */
+  /** Loaded with the first dial. */
   #accepted: AcceptedProxy | undefined;
   #isDisposed = false;
 
@@ -32,13 +32,13 @@ export class ClusterProxy implements Transport {
 
   async dial(target: Target, options: DialOptions): Promise<Conn> {
     const accepted = this.#accepted ?? await this.#loaded();
-    // Nothing is watched any more then, so that a dial would wait for ever.
+    // After disposal nothing is watched, so a dial would wait forever.
     if (this.#isDisposed) throw transportClosed(this.name);
     const { http, https, isDirect } = await accepted.known(options.signal);
     const proxy = target.port === 80 ? http : https;
     if (proxy && !isDirect(target)) return await proxy.dial(target, options);
-    const why = proxy ? "its no-proxy list has it" : "it has no proxy for that";
-    options.onStep?.(`the cluster's proxy is passed: ${why}`);
+    const why = proxy ? "its no-proxy list contains the target" : "the cluster has no proxy for this port";
+    options.onStep?.(`skipped the cluster's proxy: ${why}`);
     return await this.#deps.dialer(target, options);
   }
 
@@ -58,20 +58,20 @@ export class ClusterProxy implements Transport {
   }
 }
 
-/** The proxy of the cluster that a transport of the same configuration leads into. */
+/** Returns the proxy of the cluster that another transport connects into. */
 function proxyOfTransport({ cluster }: ClusterProxySettings, deps: TransportDeps): ClusterProxy {
   const { name, sibling } = deps;
   const api: ClusterProxyDeps["api"] = async (options) => {
     const used = sibling?.(cluster);
     if (used instanceof Kubernetes) return await used.api(options);
-    throw new PosternError("config", `Cannot use the transport "${name}": "${cluster}" is no cluster`, {
-      hint: "name a transport of kind kubernetes",
+    throw new PosternError("config", `Cannot use the transport "${name}": "${cluster}" is not a cluster`, {
+      hint: "set cluster to a transport of kind kubernetes",
     });
   };
   return new ClusterProxy({ ...deps, api });
 }
 
-/** `proxy: { url }`: another HTTP or SOCKS5 proxy, or the one of a cluster. */
+/** `proxy: { url }`: another HTTP or SOCKS5 proxy, or a cluster's proxy. */
 export default defineTransport({
   type: "proxy",
   settings: proxySettings,

@@ -3,7 +3,7 @@ import type { Conn, Transport } from "../core/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import { defineTransport } from "./define_transport.ts";
 
-/** Refuses every target with the sentence it was given. */
+/** Rejects every target with a fixed sentence. */
 export class Reject implements Transport {
   readonly name: string;
   readonly #sentence: string;
@@ -22,12 +22,12 @@ export class Reject implements Transport {
   }
 }
 
-/** `reject: SENTENCE`, told to the client. */
+/** `reject: SENTENCE`; the client receives the sentence. */
 export default defineTransport({
   type: "reject",
   settings: described(
-    text({ max: 1000, describe: "the sentence that the client is told" }),
-    "Refuses every target, with this sentence.",
+    text({ max: 1000, describe: "the sentence for the client" }),
+    "Rejects every target with this sentence.",
   ),
   create: (sentence, { name }) => new Reject(name, sentence),
 });

@@ -4,7 +4,7 @@ import { sshLabel, SshPath } from "../ssh/mod.ts";
 import type { Target } from "../words/mod.ts";
 import { defineTransport } from "./define_transport.ts";
 
-/** Connects from an ssh host, through whatever jump hosts the ssh configuration puts before it. */
+/** Connects from an ssh host, through the jump hosts of the ssh configuration. */
 export class Ssh extends SshPath implements Transport {
   async dial(target: Target, options: DialOptions): Promise<Conn> {
     const last = await this.last(options);
@@ -15,13 +15,13 @@ export class Ssh extends SshPath implements Transport {
     return await last.dial(target, options);
   }
 
-  /** Signs in to every host on the way. */
+  /** Signs in to every host on the path. */
   async connect(options: DialOptions): Promise<void> {
     await (await this.last(options)).ready(options);
   }
 }
 
-/** `ssh: HOST`: a Host of the person's ssh configuration. */
+/** `ssh: HOST`: a Host of the user's ssh configuration. */
 export default defineTransport({
   type: "ssh",
   settings: described(
@@ -30,9 +30,9 @@ export default defineTransport({
       pattern: /^[^-'`"$\\;&<>|(){}\s][^'`"$\\;&<>|(){}\s]*$/,
       describe: "a Host of the ssh configuration",
     }),
-    "Goes through an ssh host, and whatever jump hosts the ssh configuration puts before it.",
+    "Connects through an ssh host and the jump hosts of its ssh configuration.",
   ),
   create: (alias, { name, network, dialer, via, ssh: services }) =>
-    // To say "direct" is to say nothing.
+    // `via: direct` means the same as no `via`.
     new Ssh(alias, { name, network, dialer, via: via === "direct" ? undefined : via, services }),
 });

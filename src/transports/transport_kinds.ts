@@ -8,7 +8,7 @@ import reject from "./reject.ts";
 import ssh from "./ssh.ts";
 import { transportsSchemaOf, type TransportsSettings } from "./transports_schema.ts";
 
-/** Every kind of transport that the configuration may name. `direct` needs no configuration and is always there. */
+/** Every kind of transport for the configuration. `direct` is built in. */
 export const transportKinds: readonly TransportKind[] = [konnectivity, kubernetes, proxy, reject, ssh];
 
 /** The schema of the section `transports`. */
@@ -16,7 +16,7 @@ export function transportsSchema(): Schema<TransportsSettings> {
   return transportsSchemaOf(transportKinds);
 }
 
-/** Builds all transports of a configuration, taking over what did not change from the previous ones. */
+/** Builds all transports of a configuration, and reuses unchanged ones of `previous`. */
 export function buildTransports(
   settings: TransportsSettings,
   deps: BuildDeps,

@@ -15,24 +15,24 @@ export interface TransportSettings {
   /** The kind's `type`. */
   readonly kind: string;
   readonly settings: unknown;
-  /** The transport through which this one makes its own connections. */
+  /** The transport that makes this one's connections. */
   readonly via?: string;
 }
 
 /** The section `transports`. */
 export type TransportsSettings = Readonly<Record<string, TransportSettings>>;
 
-/** The transports that are there without configuration. */
+/** The built-in transports. */
 export const implicitNames: readonly string[] = ["direct", "reject"];
 
-/** The schema of the section `transports` for some kinds. */
+/** Returns the schema of the section `transports` for the given kinds. */
 export function transportsSchemaOf(kinds: readonly TransportKind[]): Schema<TransportsSettings> {
   const one = kinded(Object.fromEntries(kinds.map(({ type, settings }) => [type, settings])), {
     also: {
       via: optional(
         described(
           text(),
-          "The transport through which this one makes its own connections; straight when absent.",
+          "The transport that makes this one's connections (default: direct).",
         ),
       ),
     },
@@ -47,7 +47,7 @@ export function transportsSchemaOf(kinds: readonly TransportKind[]): Schema<Tran
     json: (definitions) => all.json(definitions),
     parse(value, context) {
       const settings = all.parse(value, context);
-      // On what was written, so that a mistake elsewhere does not hide these until it is mended.
+      // Check the raw section, so that an error elsewhere does not hide these problems.
       const problems = [
         ...viaProblems(settings ?? viasOf(value)),
         ...referenceProblems(kinds, settings ?? {}),
@@ -60,7 +60,7 @@ export function transportsSchemaOf(kinds: readonly TransportKind[]): Schema<Tran
   };
 }
 
-/** What is wrong with names and with `via`: names that are taken or unknown, and circles. Paths begin at the section. */
+/** Finds problems with names and `via`: built-in or unknown names, and loops. Paths start at the section. */
 export function viaProblems(transports: Readonly<Record<string, { readonly via?: string }>>): Problem[] {
   const problems: Problem[] = [];
   const names = Object.keys(transports);
@@ -74,7 +74,7 @@ export function viaProblems(transports: Readonly<Record<string, { readonly via?:
     if (!Object.hasOwn(transports, via) && !implicitNames.includes(via)) {
       const known = [...new Set([...names.filter((other) => other !== name), ...implicitNames])];
       const meant = suggestion(via, known) || `: known are ${known.join(", ")}`;
-      problems.push({ path: [name, "via"], message: `names "${via}", which is no transport${meant}` });
+      problems.push({ path: [name, "via"], message: `names "${via}", which is not a transport${meant}` });
       continue;
     }
     const circle = circleFrom(name, transports);
@@ -82,13 +82,13 @@ export function viaProblems(transports: Readonly<Record<string, { readonly via?:
     for (const member of circle) told.add(member);
     problems.push({
       path: [name, "via"],
-      message: `must not lead back to itself: ${[...circle, name].join(" via ")}`,
+      message: `must not form a loop: ${[...circle, name].join(" via ")}`,
     });
   }
   return problems;
 }
 
-/** What is wrong with transports that the settings of others name. */
+/** Finds problems with references between transports. */
 function referenceProblems(kinds: readonly TransportKind[], transports: TransportsSettings): Problem[] {
   return Object.entries(transports).flatMap(([name, { kind, settings }]) => {
     const references = kinds.find(({ type }) => type === kind)?.references?.(settings) ?? [];
@@ -101,12 +101,12 @@ function referenceProblems(kinds: readonly TransportKind[], transports: Transpor
       }
       const known = Object.keys(transports).filter((other) => other !== name);
       const meant = suggestion(reference.name, known) || `: known are ${known.join(", ") || "none"}`;
-      return [{ path, message: `names "${reference.name}", which is no transport${meant}` }];
+      return [{ path, message: `names "${reference.name}", which is not a transport${meant}` }];
     });
   });
 }
 
-/** The transports from `name` back to it, or undefined when the way ends elsewhere. */
+/** Returns the transports from `name` back to itself, or undefined without a loop. */
 function circleFrom(
   name: string,
   transports: Readonly<Record<string, { readonly via?: string }>>,
@@ -122,7 +122,7 @@ function circleFrom(
   return undefined;
 }
 
-/** The names and `via` of a section that has other mistakes. */
+/** Reads names and `via` from a section that may have other errors. */
 function viasOf(value: unknown): Record<string, { via?: string }> {
   const vias: Record<string, { via?: string }> = {};
   if (typeof value !== "object" || value === null) return vias;

@@ -1,10 +1,10 @@
-/** What a name stands for on the far side of a transport. */
+/** The meaning of a name behind a transport. */
 export interface FarName {
-  /** Of both families, in canonical form; empty where the name only has others below it. */
+  /** Of both families, in canonical form; empty when only subdomains of the name exist. */
   readonly addresses: readonly string[];
-  /** Another name that it is. */
+  /** The target of an alias. */
   readonly alias?: string;
-  /** Where a service of this name is. */
+  /** The services of this name. */
   readonly services?: readonly FarService[];
 }
 
@@ -14,10 +14,10 @@ export interface FarService {
   readonly addresses: readonly string[];
 }
 
-/** A transport whose far side has names of its own, for those who ask for them without dialling. */
+/** Resolves the names behind a transport without dialing. */
 export interface FarNames {
-  /** Undefined where there is no such name; a far side that cannot be asked is a failure. */
+  /** Returns undefined for an unknown name; rejects when the remote side cannot be queried. */
   find(name: string, options: { readonly signal: AbortSignal }): Promise<FarName | undefined>;
-  /** The name of an address in canonical form, of what is known without asking. */
+  /** Returns the known name of an address in canonical form; makes no query. */
   nameOf(address: string): string | undefined;
 }

@@ -1,24 +1,24 @@
 import type { IpBytes } from "../../words/mod.ts";
 
-/** What is on the far side of a transport right now, for rules that ask for it. */
+/** The current services behind a transport, for rules that match them. */
 export interface FarTable {
-  /** `web` for those of the usual namespace, `web.shop` for any. Lower case. */
+  /** `web` for services of the default namespace, `web.shop` for any. Lower case. */
   readonly services: ReadonlySet<string>;
-  /** Addresses of services and of what is behind them, in canonical form. */
+  /** Addresses of services and their endpoints, in canonical form. */
   readonly addresses: ReadonlySet<string>;
 }
 
-/** What a cluster owns by what is stable, learned today or up to 30 days ago. */
+/** The stable facts about what a cluster owns, learned now or up to 30 days ago. */
 export interface FarDomain {
   /** Networks of its Services and pods. */
   readonly networks: readonly FarNetwork[];
-  /** Addresses seen outside these networks, in canonical form. */
+  /** Addresses outside these networks, in canonical form. */
   readonly addresses: ReadonlySet<string>;
-  /** False while the network of its Services is unknown: then any private address may be one of them. */
+  /** False while the Service network is unknown: then any private address may belong to it. */
   readonly knowsServiceNetwork: boolean;
-  /** Namespaces, without those that are public top-level domains. */
+  /** Namespaces, except for public top-level domains. */
   readonly namespaces: ReadonlySet<string>;
-  /** Services that exist or existed: `web` of the usual namespace, `web.shop` of any. */
+  /** Services that exist or existed: `web` in the default namespace, `web.shop` in any. */
   readonly services: ReadonlySet<string>;
 }
 
@@ -28,27 +28,29 @@ export interface FarNetwork {
   readonly holds: "Services" | "pods";
 }
 
-/** A transport whose far side can be looked up without dialling. */
+/** Looks up what is behind a transport without dialing. */
 export interface FarTables {
-  /** What is there now; undefined while that is not known. The same object until something has changed. */
+  /** The current services; undefined while unknown. The same object until something changes. */
   readonly current: FarTable | undefined;
-  /** What the far side owns; undefined while nothing was learned of it. The same object until something has changed. */
+  /** What the cluster owns; undefined while nothing was learned. The same object until something changes. */
   readonly domain: FarDomain | undefined;
-  /** The host of the API that the far side is reached by, where a direct connection finds it: no target behind it. */
+  /**
+   * The host of the cluster's API if it is reached directly; a target with this host is not in the cluster.
+   */
   readonly server?: string | undefined;
-  /** Whether `recall` has done its work. */
+  /** Whether `recall` has finished. */
   readonly isRecalled: boolean;
-  /** Reads what was learned earlier, without asking the far side. What cannot be read counts as not learned. */
+  /** Reads stored facts without a request to the cluster. Ignores unreadable ones. */
   recall(options: { readonly signal: AbortSignal }): Promise<void>;
   /**
-   * Begins to follow what is there, and resolves when that is known; fails with the reason why it is not. With `learns`
-   * the far side is also asked what it owns, which takes more rights than its table.
+   * Starts to follow the services and resolves when they are known; rejects with the reason of a failure.
+   * With `learns`, also asks the cluster what it owns, which needs more permissions.
    */
   follow(options: { readonly signal: AbortSignal; readonly learns?: boolean }): Promise<void>;
-  /** The program that a person signs in with right now: `follow` waits for it. */
+  /** The sign-in program that runs now; `follow` waits for it. */
   readonly signingInWith?: string | undefined;
-  /** A client asks for something that only this far side has: a sign-in that failed may run again. */
+  /** Allows a failed sign-in to run again, because a client requests a target that only this cluster has. */
   allowSignIn?(): void;
-  /** Calls `changed` whenever `current` or `domain` is another one. */
+  /** Calls `changed` whenever `current` or `domain` changes. */
   onChange(changed: () => void): Disposable;
 }

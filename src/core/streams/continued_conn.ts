@@ -2,14 +2,17 @@ import type { Conn } from "./conn.ts";
 import type { Messages } from "./messages.ts";
 import { StreamedConn } from "./streamed_conn.ts";
 
-/** A connection of which `Messages` has read more than it used, or is reading: that comes first, then it goes on. */
+/**
+ * A connection after `Messages`: first the bytes that `Messages` has read but not used, or is reading, then
+ * the rest.
+ */
 export class ContinuedConn extends StreamedConn implements Conn {
   readonly peer: string;
   readonly local?: string;
   readonly isSocket: boolean;
   readonly carriesHalfClose: boolean;
   readonly #conn: Conn;
-  /** Until all of it has been read. */
+  /** Set until all its bytes are read. */
   #early: Messages | undefined;
 
   constructor(conn: Conn, early: Messages) {
@@ -38,7 +41,7 @@ export class ContinuedConn extends StreamedConn implements Conn {
     if (early.pending.length === 0 && !await early.fill()) return null;
     const part = early.take(into.length);
     into.set(part);
-    // What a read that still runs will bring comes to `early` too.
+    // The bytes of a running read also arrive in `early`.
     if (early.pending.length === 0 && !early.isReading) this.#early = undefined;
     return part.length;
   }

@@ -3,11 +3,11 @@ import type { Conn } from "./conn.ts";
 import { StreamedConn } from "./streamed_conn.ts";
 
 export interface DuplexOptions {
-  /** Waited for before each read, for a reader above that takes more than it has room for. */
+  /** Awaited before each read, for a reader that reads more than it has room for. */
   readonly mayRead?: () => Promise<void> | undefined;
 }
 
-/** A connection as a node Duplex, for libraries that want one. Its end is the half-close. */
+/** Wraps a connection as a node Duplex, for libraries that need one. Its end is the half-close. */
 export async function duplex(conn: Conn, { mayRead }: DuplexOptions = {}): Promise<Duplex> {
   const { Duplex } = await import("node:stream");
   const readInto = async (into: Uint8Array<ArrayBuffer>) => {
@@ -24,7 +24,7 @@ export async function duplex(conn: Conn, { mayRead }: DuplexOptions = {}): Promi
       );
     },
     write({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>, _encoding, done) {
-      // Not the node Buffer itself: its `slice` is a view, where that of an array is a copy.
+      // Not the node Buffer itself: its `slice` returns a view, that of an array a copy.
       conn.write(new Uint8Array(buffer, byteOffset, byteLength)).then(
         () => done(),
         (error) => done(asError(error)),
@@ -44,15 +44,15 @@ export interface DuplexConnOptions {
   readonly peer: string;
   readonly local?: string;
   readonly carriesHalfClose?: boolean;
-  /** Turns the stream's errors into ours. */
+  /** Translates the stream's errors into ours. */
   readonly failure?: (error: unknown) => unknown;
-  /** Told after bytes were taken from the stream, so that it has room again. */
+  /** Called after bytes were read from the stream, so that it has room again. */
   readonly onTaken?: () => void;
-  /** False where a subclass takes the bytes from the stream by itself. */
+  /** False when a subclass reads the stream itself. */
   readonly isRead?: boolean;
 }
 
-/** The way back: a node Duplex (a TLS socket, a channel) as a connection. */
+/** Wraps a node Duplex (a TLS socket, a channel) as a connection. */
 export class DuplexConn extends StreamedConn implements Conn {
   onAbort: ((reason: unknown) => void) | undefined = undefined;
   readonly peer: string;
@@ -66,7 +66,7 @@ export class DuplexConn extends StreamedConn implements Conn {
   #isAborted = false;
   #error: unknown;
   #wake: (() => void) | undefined;
-  /** Fail the calls that still wait for the stream. */
+  /** Rejects the calls that wait for the stream. */
   readonly #pending = new Set<() => void>();
 
   constructor(
@@ -101,7 +101,7 @@ export class DuplexConn extends StreamedConn implements Conn {
     return this.#isAborted;
   }
 
-  /** Why nothing can be read or written any more. */
+  /** Why reads and writes fail. */
   protected get error(): unknown {
     return this.#error;
   }
@@ -139,7 +139,10 @@ export class DuplexConn extends StreamedConn implements Conn {
     this.onAbort?.(this.#error);
   }
 
-  /** As `abort`, but tells no one. Pending calls fail at once: some streams never say that they are closed. */
+  /**
+   * Like `abort`, but without the callback. Pending calls reject immediately: some streams never report their
+   * close.
+   */
   protected drop(reason: unknown): void {
     if (this.#isAborted) return;
     this.#isAborted = true;
@@ -161,7 +164,10 @@ export class DuplexConn extends StreamedConn implements Conn {
     for (const fail of this.#pending) fail();
   }
 
-  /** A node callback that never comes after a destroy must not hang the caller: the close answers for it. */
+  /**
+   * Runs a call with a node callback; after a destroy, the callback may never come, so the close settles the
+   * call.
+   */
   #settle(start: (done: (error?: Error | null) => void) => void): Promise<void> {
     return new Promise((resolve, reject) => {
       const fail = () => finish(this.#error ?? new Error("The connection was closed"));
@@ -176,7 +182,7 @@ export class DuplexConn extends StreamedConn implements Conn {
   }
 }
 
-/** What was thrown, as an error. */
+/** Returns a thrown value as an error. */
 export function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }

@@ -1,23 +1,26 @@
 import type { Bytes } from "../bytes.ts";
 
-/** Bytes that have come and wait to be read, in order. Small pieces are gathered: each alone costs more than it holds. */
+/**
+ * Received bytes that wait for a reader, in order. Gathers small pieces, because each one costs more than it
+ * holds.
+ */
 export class HeldBytes {
   #pieces: Bytes[] = [];
   #length = 0;
-  /** What is left of the buffer that the last piece was gathered in. */
+  /** The rest of the buffer that holds the last small piece. */
   #spare = none;
 
-  /** How many there are. */
+  /** The number of bytes. */
   get length(): number {
     return this.#length;
   }
 
-  /** In how many pieces they are. */
+  /** The number of pieces. */
   get pieces(): number {
     return this.#pieces.length;
   }
 
-  /** Takes a piece in, which is not to be changed any more. */
+  /** Appends a piece, which the caller must not change afterwards. */
   push(bytes: Bytes): void {
     this.#length += bytes.length;
     if (bytes.length > small || this.#pieces.length < fewPieces) {
@@ -32,7 +35,7 @@ export class HeldBytes {
     }
   }
 
-  /** Fills the front of `into`; how far. */
+  /** Fills the start of `into`; returns the number of bytes. */
   take(into: Uint8Array): number {
     let count = 0;
     let used = 0;
@@ -57,7 +60,7 @@ export class HeldBytes {
     return count;
   }
 
-  /** Forgets all. */
+  /** Drops all bytes. */
   clear(): void {
     this.#pieces = [];
     this.#length = 0;
@@ -73,8 +76,8 @@ export class HeldBytes {
 }
 
 const none = new Uint8Array(0);
-/** Larger pieces are kept as they are. */
+/** Larger pieces are kept without copying. */
 const small = 1024;
-/** So many small ones are kept as they are too: mostly they are read at once. */
+/** This many small pieces are kept without copying too: usually they are read immediately. */
 const fewPieces = 8;
 const gathered = 16 * 1024;

@@ -7,7 +7,10 @@ interface Reading {
   readonly reject: (why: unknown) => void;
 }
 
-/** What comes in on one stream of many: bytes, then the end or a failure. One reader at a time. Its owner bounds it. */
+/**
+ * The received side of one stream: bytes, then the end or a failure. One reader at a time. The owner limits
+ * its size.
+ */
 export class Inbox {
   readonly #held = new HeldBytes();
   readonly #onUsed: (count: number) => void;
@@ -18,15 +21,15 @@ export class Inbox {
   #failure: (() => unknown) | undefined;
 
   /**
-   * `onUsed` is told how many bytes the reader has got, whenever it gets some. `areLent`: what is put in is a view of a
-   * buffer that is used again, so that what is kept of it is a copy.
+   * Calls `onUsed` with the number of bytes whenever the reader gets some. With `areLent`, `put` gets views
+   * of a reused buffer, so the inbox copies what it keeps.
    */
   constructor(onUsed: (count: number) => void, { areLent = true }: { areLent?: boolean } = {}) {
     this.#onUsed = onUsed;
     this.#areLent = areLent;
   }
 
-  /** How many bytes wait. */
+  /** The number of waiting bytes. */
   get length(): number {
     return this.#held.length;
   }
@@ -35,7 +38,7 @@ export class Inbox {
     return this.#hasEnded;
   }
 
-  /** Fills the front of `into`; what has come is given before the end, and before a failure. */
+  /** Fills the start of `into`; received bytes precede the end or a failure. */
   read(into: Bytes): Promise<number | null> {
     if (this.#held.length > 0) {
       const count = this.#held.take(into);
@@ -47,13 +50,13 @@ export class Inbox {
     return new Promise((resolve, reject) => this.#reading = { into, resolve, reject });
   }
 
-  /** Resolves once a read would not wait. */
+  /** Resolves when a read would not wait. */
   whenReadable(): Promise<void> {
     if (this.#held.length > 0 || this.#failure || this.#hasEnded) return Promise.resolve();
     return new Promise((resolve) => this.#wake = resolve);
   }
 
-  /** Gives bytes to the reader who waits, and keeps the rest. */
+  /** Passes bytes to a waiting reader and keeps the rest. */
   put(bytes: Bytes): void {
     if (bytes.length === 0) return;
     const reading = this.#taken();
@@ -69,26 +72,26 @@ export class Inbox {
     resolve(count);
   }
 
-  /** Nothing more will come. */
+  /** Marks the end of the data. */
   end(): void {
     this.#hasEnded = true;
     this.#taken()?.resolve(null);
     this.#tell();
   }
 
-  /** The first failure is the one that holds. */
+  /** Records a failure; only the first one counts. */
   fail(why: unknown): void {
     this.failWith(() => why);
   }
 
-  /** As `fail`, for a reason that is made only for whoever asks. */
+  /** Like `fail`, but creates the reason only on demand. */
   failWith(why: () => unknown): void {
     this.#failure ??= why;
     this.#taken()?.reject(why());
     this.#tell();
   }
 
-  /** Forgets what nobody will read. */
+  /** Drops bytes that will not be read. */
   clear(): void {
     this.#held.clear();
   }

@@ -2,23 +2,26 @@ import type { Conn } from "./conn.ts";
 import { ContinuedConn } from "./continued_conn.ts";
 import { PosternError } from "../../words/mod.ts";
 
-/** A decoded message and how many bytes it took; undefined when bytes are missing; malformed bytes throw `protocol`. */
+/**
+ * Returns a decoded message and its size; undefined when bytes are missing. Throws `protocol` for malformed
+ * bytes.
+ */
 export type Decode<T> = (bytes: Uint8Array<ArrayBuffer>) => { value: T; used: number } | undefined;
 
 export interface MessagesOptions {
-  /** The most bytes one message may take. */
+  /** The maximum size of a message. */
   readonly limit?: number;
-  /** Bytes to begin with. */
+  /** The initial bytes. */
   readonly initial?: number;
 }
 
 const nothing = new Uint8Array();
 const usual = 512;
-/** First buffers between two connections: most requests fit into one, and none outlives its request. */
+/** A pool of first buffers: most requests fit into one, and none outlives its request. */
 const spare: Uint8Array<ArrayBuffer>[] = [];
 const mostSpare = 256;
 
-/** Reads whole messages from a connection and keeps what came early for whoever follows. */
+/** Reads complete messages from a connection and keeps extra bytes for the next reader. */
 export class Messages {
   readonly #conn: Conn;
   readonly #limit: number;
@@ -27,7 +30,7 @@ export class Messages {
   #end = 0;
   #ended = false;
   readonly #smallest: number;
-  /** The size of the buffer for a flow, once it is known to be one. */
+  /** The buffer size for a flow, once it is known to be one. */
   #largest: number;
   #wasFilled = false;
   #filling: Promise<boolean> | undefined;
@@ -39,17 +42,17 @@ export class Messages {
     this.#smallest = this.#largest = initial;
   }
 
-  /** What has arrived and is not yet used. */
+  /** The bytes that have arrived but are not used yet. */
   get pending(): Uint8Array<ArrayBuffer> {
     return this.#buffer.subarray(this.#start, this.#end);
   }
 
-  /** Whether the peer has ended its side. */
+  /** Whether the peer has ended its direction. */
   get isEnded(): boolean {
     return this.#ended;
   }
 
-  /** The next message, or undefined when the peer ended cleanly before its first byte. */
+  /** Returns the next message; undefined when the peer ended before its first byte. */
   async read<T>(decode: Decode<T>): Promise<T | undefined> {
     while (true) {
       if (this.#end > this.#start) {
@@ -61,23 +64,26 @@ export class Messages {
       }
       if (!await this.fill()) {
         if (this.#end === this.#start) return undefined;
-        throw new PosternError("protocol", "Cannot read a whole message: the peer ended in the middle of it");
+        throw new PosternError(
+          "protocol",
+          "Cannot read a message: the peer closed the connection in the middle of it",
+        );
       }
     }
   }
 
-  /** Whether a read runs, which will bring its bytes here. */
+  /** Whether a read is running, whose bytes will arrive here. */
   get isReading(): boolean {
     return this.#filling !== undefined;
   }
 
-  /** Waits for more bytes; false at the peer's end. Calls that overlap share one read. */
+  /** Waits for more bytes; false at the peer's end. Concurrent calls share one read. */
   fill(): Promise<boolean> {
     return this.#filling ??= this.#readMore();
   }
 
   async #readMore(): Promise<boolean> {
-    // What ends without a read, the peer's end and a full buffer, is final: then the promise stays.
+    // The peer's end and a full buffer are final: the promise stays.
     if (this.#ended) return false;
     if (this.#start === this.#end) {
       this.#start = this.#end = 0;
@@ -99,14 +105,14 @@ export class Messages {
     return true;
   }
 
-  /** Takes up to `most` of the bytes that have arrived; they stay valid until the next call. */
+  /** Returns up to `most` received bytes, valid until the next call. */
   take(most: number): Uint8Array<ArrayBuffer> {
     const bytes = this.#buffer.subarray(this.#start, Math.min(this.#end, this.#start + most));
     this.#start += bytes.length;
     return bytes;
   }
 
-  /** Gives bytes back that were taken: they come first again. No read may run. */
+  /** Puts taken bytes back in front. No read may run. */
   putBack(bytes: Uint8Array<ArrayBuffer>): void {
     if (bytes.length === 0) return;
     const { pending } = this;
@@ -118,25 +124,31 @@ export class Messages {
     this.#end = buffer.length;
   }
 
-  /** Hands on the bytes that came early; this reader is done after it, so no read of it may run. */
+  /** Returns the remaining bytes and ends this reader; no read of it may run. */
   rest(): Uint8Array<ArrayBuffer> {
     const bytes = this.#end > this.#start ? this.pending : nothing;
     const isFree = bytes === nothing && this.#filling === undefined && this.#buffer.length === usual;
     if (isFree && spare.length < mostSpare) spare.push(this.#buffer);
-    // What is held here would be held for as long as the connection is relayed.
+    // Without this, the buffer would stay allocated during the whole relay.
     this.#buffer = nothing;
     this.#start = this.#end = 0;
     return bytes;
   }
 
-  /** The connection, for whoever reads it from here on: what came early, or is being read now, comes first. */
+  /**
+   * Returns the connection for the next reader: it delivers the remaining bytes, and those of a running read,
+   * first.
+   */
   goOn(): Conn {
     if (this.pending.length > 0 || this.isReading) return new ContinuedConn(this.#conn, this);
     this.rest();
     return this.#conn;
   }
 
-  /** As in `relay`: a body that fills its reads gets a larger buffer; a read that may wait long holds a small one. */
+  /**
+   * Adapts the buffer as `relay` does: large for a body that fills its reads, small for a read that may wait
+   * long.
+   */
   #fitBuffer(): void {
     if (this.#wasFilled) {
       this.#largest = Math.min(this.#limit, Math.max(this.#largest, this.#buffer.length * 8));

@@ -2,14 +2,14 @@ import type { Conn } from "./conn.ts";
 import { bufferSizes, giveBuffer, takeAtMost, takeBuffer } from "./spare_buffers.ts";
 
 /**
- * Where a connection is read into, over and over. A read that waits must not hold a large buffer: after a read that was
- * not filled (so what was there is drained) comes a small one, and when that is filled, a large one again at once.
- * Where a connection tells when there is something to read, none is held meanwhile.
+ * The buffer for repeated reads from a connection. A waiting read must not hold a large buffer: after a read
+ * that did not fill its buffer comes a small one, and after a filled one a large one. With `whenReadable`, a
+ * waiting connection holds none.
  */
 export class ReadRoom {
   readonly #conn: Conn;
   #small: Uint8Array<ArrayBuffer> | undefined;
-  /** How large the large one is, and which of the two is next. */
+  /** The size of the large one, and which of the two is next. */
   #size: number = bufferSizes.small;
   #next: number = bufferSizes.small;
   #large: Uint8Array<ArrayBuffer> | undefined;
@@ -18,7 +18,7 @@ export class ReadRoom {
     this.#conn = conn;
   }
 
-  /** The next bytes, until the one after them is asked for; null at the end. */
+  /** Returns the next bytes, valid until the next call; null at the end. */
   async read(): Promise<Uint8Array<ArrayBuffer> | null> {
     if (this.#conn.whenReadable) return await this.#readWhenThere();
     const into = this.#into();
@@ -28,7 +28,10 @@ export class ReadRoom {
     return count === into.length ? into : into.subarray(0, count);
   }
 
-  /** Gives its buffers back: not while a read is under way, nor a write of what was read, nor after one that has failed. */
+  /**
+   * Returns the buffers to the pool. Not during a read, nor during a write of its bytes, nor after a failed
+   * write.
+   */
   free(): void {
     for (const buffer of [this.#small, this.#large]) if (buffer) giveBuffer(buffer);
     this.#small = this.#large = undefined;

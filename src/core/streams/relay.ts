@@ -4,13 +4,13 @@ import { PosternError } from "../../words/mod.ts";
 import { ReadRoom } from "./read_room.ts";
 
 export interface RelayOptions {
-  /** Not needed by who drops one of the two when it is over, if both can tell (`onAbort`): that ends the relay too. */
+  /** Optional if the caller drops one connection to end the relay and both have `onAbort`. */
   readonly signal?: AbortSignal;
   readonly clock: Clock;
   readonly tally: Tally;
   /**
-   * How long the target may go on answering, in ms, when the client has ended and the way cannot carry a half-close; and
-   * how long one of the two is still read that takes nothing more.
+   * How long in ms the target may keep sending after the client's end, on a path without half-close; and how
+   * long to read from a side that accepts no more data.
    */
   readonly halfCloseLinger: number;
 }
@@ -22,16 +22,16 @@ export interface RelayEnd {
 }
 
 /**
- * Joins two connections until both directions have ended, and drops both.
- * Sockets are joined by a loop over buffers that grow with use, everything else by `pipeTo`.
+ * Joins two connections until both directions have ended, then drops both. Joins sockets with a loop over
+ * buffers that grow with use, everything else with `pipeTo`.
  */
 export function relay(client: Conn, target: Conn, options: RelayOptions): Promise<RelayEnd> {
   return new Joint(client, target, options).done;
 }
 
 /**
- * Thousands of these wait at the same time, so each direction is one suspended function and no more,
- * and whoever waits for the end holds a promise.
+ * Thousands of these wait at the same time. So each direction is only one suspended function, and a waiting
+ * caller holds one promise.
  */
 class Joint {
   readonly done: Promise<RelayEnd>;
@@ -40,12 +40,12 @@ class Joint {
   readonly #options: RelayOptions;
   readonly #resolve: (end: RelayEnd) => void;
   #cancel: (() => void) | undefined;
-  /** Directions that have not ended their part. */
+  /** Directions that have not ended. */
   #moving = 2;
-  /** Directions whose function has not returned. */
+  /** Directions whose function is still running. */
   #running = 2;
   #end: RelayEnd | undefined;
-  /** That one of the two takes nothing more, while what it has said is still read. */
+  /** Set when one side accepts no more data, but its own data is still read. */
   #broken: RelayEnd | undefined;
   #linger: Disposable | undefined;
 
@@ -57,7 +57,7 @@ class Joint {
     this.#target = target;
     this.#options = options;
     if (options.signal) this.#heed(options.signal);
-    // Whichever is dropped, the read that waits at the other one must end.
+    // When either connection is dropped, the pending read of the other must end.
     client.onAbort = (error) => this.#stop({ outcome: "client_gone", error });
     target.onAbort = (error) => this.#stop({ outcome: "target_gone", error });
     if (isByBuffers(client) && isByBuffers(target)) {
@@ -92,14 +92,14 @@ class Joint {
       const closing = this.#passEnd(from, to);
       if (closing) await closing;
     } catch (error) {
-      // A read that has failed is over; a write may still be reading what was given to it.
+      // A failed read is finished, but a failed write may still use its buffer.
       if (failing === from || to.forgetsFailedWrites) room.free();
       this.#fail(failing, error, { isWriting: failing === to });
     }
     this.#returned();
   }
 
-  /** The general form, for all that is no socket (docs/decisions/streams.md has the numbers). */
+  /** The general form, for everything but sockets (docs/decisions/streams.md has the measurements). */
   async #pipe(from: Conn, to: Conn): Promise<void> {
     let failing = from;
     const counted = new WritableStream<Uint8Array<ArrayBuffer>>({
@@ -115,7 +115,7 @@ class Joint {
       },
     });
     try {
-      // What cannot be passed on must not end `from`: the other direction may still write to it.
+      // A failed write must not end `from`: the other direction may still write to it.
       await from.readable.pipeTo(counted, { preventCancel: true });
     } catch (error) {
       this.#fail(failing, error, { isWriting: failing === to });
@@ -129,15 +129,15 @@ class Joint {
     else tally.down += bytes;
   }
 
-  /** Passes the end of one direction on; nothing to wait for when that is done by closing everything. */
+  /** Passes the end of one direction on; undefined if closing everything does that. */
   #passEnd(from: Conn, to: Conn): Promise<void> | undefined {
-    // The second end closes both sides anyway.
+    // After the second end, both sides are closed anyway.
     if (--this.#moving === 0 || this.#end || this.#broken) return undefined;
-    // Who has no half-close has ended both ways: nobody there reads what the other one may still say.
+    // A side without half-close has ended both directions: it does not read the other side's data.
     if (from.carriesHalfClose === false) this.#finish();
     else if (to.carriesHalfClose !== false) return to.closeWrite();
     else if (to === this.#target) this.#startLinger();
-    // A client whose way has no half-close learns of the target's end by the end of everything.
+    // A client without half-close sees the target's end only when everything ends.
     else this.#finish();
     return undefined;
   }
@@ -147,7 +147,7 @@ class Joint {
     this.#linger = clock.after(halfCloseLinger, () => {
       this.#stop({
         outcome: "lingered",
-        error: new PosternError("timeout", "The client had ended and the target went on without end"),
+        error: new PosternError("timeout", "The client closed its side, and the target kept sending"),
       });
     });
   }
@@ -157,7 +157,10 @@ class Joint {
     this.#dispose();
   }
 
-  /** Who takes nothing more may have said its last words before that, as a server that refuses an upload: they are read. */
+  /**
+   * A side that accepts no more data may have sent a last message before, as a server that rejects an upload:
+   * read it.
+   */
   #fail(side: Conn, error: unknown, { isWriting }: { isWriting: boolean }): void {
     const end: RelayEnd = { outcome: side === this.#client ? "client_gone" : "target_gone", error };
     if (!isWriting || this.#running < 2 || this.#end) return this.#stop(end);
@@ -182,7 +185,7 @@ class Joint {
     this.#dispose().then(() => this.#resolve(this.#end ?? this.#broken ?? { outcome: "done" }));
   }
 
-  /** Never fails: what cannot be closed is gone already. */
+  /** Never rejects: a connection that cannot be closed is gone already. */
   async #dispose(): Promise<void> {
     await Promise.allSettled([this.#client[Symbol.asyncDispose](), this.#target[Symbol.asyncDispose]()]);
   }

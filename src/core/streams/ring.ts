@@ -1,4 +1,4 @@
-/** The last few of many: a place of fixed size, where each new one takes that of the oldest. */
+/** A ring buffer: a new element replaces the oldest one. */
 export class Ring<T> {
   readonly #size: number;
   readonly #kept: T[] = [];
@@ -8,7 +8,7 @@ export class Ring<T> {
     this.#size = size;
   }
 
-  /** How many there were so far. */
+  /** How many elements were added so far. */
   get count(): number {
     return this.#count;
   }
@@ -17,7 +17,7 @@ export class Ring<T> {
     this.#kept[this.#count++ % this.#size] = value;
   }
 
-  /** Those that are still kept of what came after the first `count`, oldest first. */
+  /** The remaining elements after the first `count`, oldest first. */
   since(count = 0): T[] {
     const first = Math.max(count, this.#count - this.#size, 0);
     const found: T[] = [];

@@ -1,9 +1,9 @@
-/** The sizes of buffers that are kept between two uses. */
+/** The sizes of pooled buffers. */
 export const bufferSizes = { small: 1024, medium: 32 * 1024, large: 256 * 1024 } as const;
 
 /**
- * So that neither a burst nor many short connections allocate: what a burst leaves is collected late, and the C library
- * keeps the memory that lies between other memory. At most 13 MB are kept.
+ * The pool avoids allocations in bursts and for short connections: the garbage of a burst is collected late,
+ * and the C library cannot return fragmented memory. Keeps at most 13 MB.
  */
 const spare = new Map<number, Uint8Array<ArrayBuffer>[]>(
   Object.values(bufferSizes).map((size) => [size, []]),
@@ -14,12 +14,12 @@ const mostSpare = new Map<number, number>([
   [bufferSizes.large, 32],
 ]);
 
-/** How many large ones there are, in use or not. */
+/** The number of large buffers, in use or not. */
 let largeOnes = 0;
-/** Some are never given back, as a write that was given up may still read them. */
+/** Some are never returned, because an abandoned write may still read them. */
 const lost = new FinalizationRegistry<number>(() => largeOnes--);
 
-/** A buffer with anything in it. */
+/** Returns a buffer with arbitrary content. */
 export function takeBuffer(size: number): Uint8Array<ArrayBuffer> {
   const kept = spare.get(size)?.pop();
   if (kept) return kept;
@@ -31,14 +31,14 @@ export function takeBuffer(size: number): Uint8Array<ArrayBuffer> {
   return buffer;
 }
 
-/** As `takeBuffer`, for who can do with less: a medium one for a large one where there are as many of these as are kept. */
+/** Like `takeBuffer`, but returns a medium buffer when too many large ones exist. */
 export function takeAtMost(size: number): Uint8Array<ArrayBuffer> {
   const areMany = size === bufferSizes.large && spare.get(size)?.length === 0 &&
     largeOnes >= (mostSpare.get(size) ?? 0);
   return takeBuffer(areMany ? bufferSizes.medium : size);
 }
 
-/** Nobody may use it, nor a view of it, after this; one of another size is left to itself. */
+/** Returns a buffer to the pool; the caller must not use it or its views any more. Ignores other sizes. */
 export function giveBuffer(buffer: Uint8Array<ArrayBuffer>): void {
   const kept = spare.get(buffer.length);
   if (kept && kept.length < (mostSpare.get(buffer.length) ?? 0)) kept.push(buffer);

@@ -1,7 +1,7 @@
 import type { Conn } from "./conn.ts";
 import { readableOf, writableOf } from "./streams.ts";
 
-/** What every connection has of web streams: made over its own calls, on first use. */
+/** The web streams of a connection, created over its own calls on first use. */
 export abstract class StreamedConn implements Pick<Conn, "readable" | "writable"> {
   #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
   #writable: WritableStream<Uint8Array<ArrayBuffer>> | undefined;

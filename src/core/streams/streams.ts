@@ -1,6 +1,6 @@
 import type { Conn } from "./conn.ts";
 
-/** A web stream over `conn.read`; its end leaves the writing side alone. */
+/** A web stream over `conn.read`; its end does not affect the writing side. */
 export function readableOf(
   conn: Pick<Conn, "read" | "abort">,
   chunk = 16 * 1024,

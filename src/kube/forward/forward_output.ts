@@ -37,7 +37,7 @@ export class ForwardOutput {
 
   /** A frame of the WebSocket of its own: a pong or the close. */
   addControl(frame: Bytes): void {
-    this.#output.addBeside(frame, { most: mostControl });
+    this.#output.addSeparate(frame, { most: mostControl });
   }
 
   /** Undefined while less than a large write waits; else resolves when it is on its way. */

@@ -23,24 +23,24 @@ Deno.test("isSameBytes() compares length and content", () => {
   assert(!isSameBytes([1, 2], [1, 3]));
 });
 
-Deno.test("decodeBase64() takes blanks and no padding, and nothing that is not base64", () => {
+Deno.test("decodeBase64() accepts blanks and missing padding, and rejects other text", () => {
   assert.deepEqual(decodeBase64(" AAr/\n"), Uint8Array.of(0, 10, 255));
   assert.deepEqual(decodeBase64("AAo"), Uint8Array.of(0, 10));
   for (const text of ["A", "A-A_", "ä", "=AA"]) assert.equal(decodeBase64(text), undefined);
 });
 
-Deno.test("encodeBase64() takes more bytes than a call has arguments", () => {
+Deno.test("encodeBase64() accepts more bytes than a call can have arguments", () => {
   const bytes = new Uint8Array(200_000).fill(255);
   assert.deepEqual(decodeBase64(encodeBase64(bytes)), bytes);
 });
 
-Deno.test("pemBlock() breaks lines after 64 characters, and ends without an empty one", () => {
+Deno.test("pemBlock() breaks lines after 64 characters, and ends without an empty line", () => {
   const line = "A".repeat(64);
   assert.equal(pemBlock("X", `${line}${line}`), `-----BEGIN X-----\n${line}\n${line}\n-----END X-----\n`);
   assert.equal(pemBlock("X", `${line}AAAA`), `-----BEGIN X-----\n${line}\nAAAA\n-----END X-----\n`);
 });
 
-Deno.test("sha256() takes a text as UTF-8", async () => {
+Deno.test("sha256() encodes a text as UTF-8", async () => {
   const sum = "33e6d73fee82904c8d7afb78de1154d1e8dc2a0edb08120e63df5b9385c2d9cc";
   assert.equal(hexText(await sha256("ä")), sum);
   assert.equal(hexText(await sha256(Uint8Array.of(0xc3, 0xa4))), sum);

@@ -7,7 +7,7 @@ const never = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 const late = () => new PosternError("timeout", "Cannot wait");
 
-Deno.test("pause() resolves when its time has come and leaves nothing behind", async () => {
+Deno.test("pause() resolves after its time and leaves nothing behind", async () => {
   const clock = new FakeClock();
   const controller = new AbortController();
   let isOver = false;
@@ -19,7 +19,7 @@ Deno.test("pause() resolves when its time has come and leaves nothing behind", a
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("pause() fails with the signal's reason, before and meanwhile", async () => {
+Deno.test("pause() rejects with the signal's reason, before and during the wait", async () => {
   const clock = new FakeClock();
   const reason = new Error("stop");
   await assert.rejects(pause(clock, 100, { signal: AbortSignal.abort(reason) }), reason);
@@ -30,7 +30,7 @@ Deno.test("pause() fails with the signal's reason, before and meanwhile", async 
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("pause() ends early when what it waits beside settles, and leaves nothing behind", async () => {
+Deno.test("pause() ends early when `until` settles, and leaves nothing behind", async () => {
   const clock = new FakeClock();
   const { signal } = new AbortController();
   for (const settle of ["resolve", "reject"] as const) {
@@ -43,14 +43,14 @@ Deno.test("pause() ends early when what it waits beside settles, and leaves noth
   }
 });
 
-Deno.test("within() gives what the work gives and leaves nothing behind", async () => {
+Deno.test("within() returns the result of the work and leaves nothing behind", async () => {
   const clock = new FakeClock();
   const { signal } = new AbortController();
   assert.equal(await within({ clock, ms: 10, signal, error: late }, () => Promise.resolve(7)), 7);
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("within() ends the work with its error when the time is up", async () => {
+Deno.test("within() aborts the work with its error after the timeout", async () => {
   const clock = new FakeClock();
   const { signal } = new AbortController();
   const failed = assert.rejects(within({ clock, ms: 10, signal, error: late }, never), { code: "timeout" });
@@ -59,7 +59,7 @@ Deno.test("within() ends the work with its error when the time is up", async () 
   assert.equal(signal.aborted, false);
 });
 
-Deno.test("within() passes the signal's reason and the work's own failure on unchanged", async () => {
+Deno.test("within() passes on the signal's reason and the work's own failure unchanged", async () => {
   const clock = new FakeClock();
   const controller = new AbortController();
   const reason = new Error("stop");
@@ -75,7 +75,7 @@ Deno.test("within() passes the signal's reason and the work's own failure on unc
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("within() of a signal that has ended gives the work that signal", async () => {
+Deno.test("within() with an aborted signal gives the work that signal", async () => {
   const reason = new Error("before");
   const signal = AbortSignal.abort(reason);
   const work = (signal: AbortSignal) => Promise.resolve(signal.reason);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Deadlines, limitTime } from "../../../src/core/mod.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
-Deno.test("Deadlines.add() keeps the next deadline in time when a task adds another", async () => {
+Deno.test("Deadlines.add() keeps the next deadline on time when a task adds another", async () => {
   const clock = new FakeClock();
   const deadlines = new Deadlines(clock);
   const rang: string[] = [];
@@ -17,7 +17,7 @@ Deno.test("Deadlines.add() keeps the next deadline in time when a task adds anot
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("Deadlines.add() starts anew when a task that was alone adds another", async () => {
+Deno.test("Deadlines.add() starts a new timer when the only task adds another", async () => {
   const clock = new FakeClock();
   const deadlines = new Deadlines(clock);
   const rang: number[] = [];
@@ -30,7 +30,7 @@ Deno.test("Deadlines.add() starts anew when a task that was alone adds another",
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("Deadlines.add() rings at once what was a little late, and in its order", async () => {
+Deno.test("Deadlines.add() runs slightly late tasks immediately, in order", async () => {
   const clock = new FakeClock();
   const deadlines = new Deadlines(clock);
   const rang: string[] = [];
@@ -41,7 +41,7 @@ Deno.test("Deadlines.add() rings at once what was a little late, and in its orde
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("Deadlines.add() does not count the time in which the process stood still", async () => {
+Deno.test("Deadlines.add() does not count time in which the process was suspended", async () => {
   const clock = new FakeClock();
   const deadlines = new Deadlines(clock);
   const rang: string[] = [];
@@ -53,12 +53,12 @@ Deno.test("Deadlines.add() does not count the time in which the process stood st
   assert.deepEqual(rang, []);
   deadlines.add(10_000, note("after"));
   await clock.advance(30_000);
-  // A tenth is lost: the sleep may have begun just after the last ring.
+  // A tenth is lost: the suspension may have begun just after the last timer.
   assert.deepEqual(rang, ["first 9000", "second 12000", "after 13000"]);
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("Deadlines.add() gives what was nearly due a tenth after a sleep, and ends it after another", async () => {
+Deno.test("Deadlines.add() grants a nearly due task a tenth after a sleep, and runs it after another", async () => {
   const clock = new FakeClock();
   const deadlines = new Deadlines(clock);
   let isOver = false;
@@ -72,7 +72,7 @@ Deno.test("Deadlines.add() gives what was nearly due a tenth after a sleep, and 
   assert.equal(isOver, true);
 });
 
-Deno.test("Deadlines.add() ends what waits though every ring is late", async () => {
+Deno.test("Deadlines.add() runs its tasks even when every timer is late", async () => {
   const clock = new FakeClock();
   const deadlines = new Deadlines(clock);
   let isOver = false;
@@ -83,7 +83,7 @@ Deno.test("Deadlines.add() ends what waits though every ring is late", async () 
   }
 });
 
-Deno.test("Deadlines.add() gives time back once: who keeps the process busy wins no more than that", async () => {
+Deno.test("Deadlines.add() extends a deadline only once, even in a busy process", async () => {
   const clock = new FakeClock();
   const deadlines = new Deadlines(clock);
   let isOver = false;
@@ -94,7 +94,7 @@ Deno.test("Deadlines.add() gives time back once: who keeps the process busy wins
   assert.equal(isOver, true);
 });
 
-Deno.test("limitTime() does not count a sleep, rings once, and not at all once disposed", async () => {
+Deno.test("limitTime() does not count a sleep, runs its task once, and never after disposal", async () => {
   const clock = new FakeClock();
   let count = 0;
   limitTime(clock, 1000, () => count++);

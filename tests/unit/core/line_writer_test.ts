@@ -11,7 +11,7 @@ Deno.test("LineWriter.write() makes one write of the lines of a turn", async () 
   assert.deepEqual(written, ["a\nb\nc\n", "d\n"]);
 });
 
-Deno.test("LineWriter.write() drops what does not fit and says how much that was", async () => {
+Deno.test("LineWriter.write() drops lines that do not fit and reports how many", async () => {
   const written: string[] = [];
   const gate = Promise.withResolvers<void>();
   const sink = async (text: string) => {
@@ -27,7 +27,7 @@ Deno.test("LineWriter.write() drops what does not fit and says how much that was
   assert.equal(lines.lost, 0);
 });
 
-Deno.test("LineWriter.write() survives a sink that fails and tells once it works again", async () => {
+Deno.test("LineWriter.write() survives a failing sink and reports the loss when it works again", async () => {
   const written: string[] = [];
   let isFull = true;
   const sink = (text: string) =>

@@ -8,7 +8,7 @@ function lines(level: LogLevel, format: "text" | "json") {
 }
 
 for (const [index, level] of logLevels.entries()) {
-  Deno.test(`createLog() of ${level} writes that level and what is more urgent`, () => {
+  Deno.test(`createLog() with ${level} writes that level and more urgent ones`, () => {
     const { log, written } = lines(level, "json");
     for (const each of logLevels) log[each]("x");
     assert.deepEqual(written.map((line) => JSON.parse(line).level), logLevels.slice(index));
@@ -37,7 +37,7 @@ Deno.test("createLog() writes text that a person can read", () => {
 const hostile = ["a\nb=1", "\x1b[2J", "\u009b2J", "\x7f", "\u202egnp", "\u2028", 'say "x"', "a\tb"];
 for (const format of ["text", "json"] as const) {
   for (const text of hostile) {
-    Deno.test(`createLog() lets ${JSON.stringify(text)} do nothing to a terminal as ${format}`, () => {
+    Deno.test(`createLog() escapes ${JSON.stringify(text)} for terminals as ${format}`, () => {
       const { log, written } = lines("info", format);
       log.info("x", { target: text });
       const line = written.join("");
@@ -54,7 +54,7 @@ Deno.test("createLog() keeps names in other scripts readable", () => {
   assert.ok(written[0]?.endsWith(' target="bücher.example"\n'), written[0]);
 });
 
-Deno.test("silentLog makes no line", () => {
+Deno.test("silentLog writes no line", () => {
   silentLog.info("x");
   assert.equal(silentLog.writes("info"), false);
 });

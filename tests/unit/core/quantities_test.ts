@@ -33,6 +33,6 @@ for (const [ms, text] of ages) {
   Deno.test(`formatAge() of ${ms} ms`, () => assert.equal(formatAge(ms), text));
 }
 
-Deno.test("counted() knows one from many", () => {
-  assert.deepEqual([0, 1, 2].map((count) => counted(count, "door")), ["0 doors", "1 door", "2 doors"]);
+Deno.test("counted() distinguishes singular and plural", () => {
+  assert.deepEqual([0, 1, 2].map((count) => counted(count, "tunnel")), ["0 tunnels", "1 tunnel", "2 tunnels"]);
 });

@@ -10,7 +10,7 @@ function tasksOf(signal?: AbortSignal) {
 const untilAborted = (signal: AbortSignal) =>
   new Promise<void>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 
-Deno.test("Tasks aborts at its end and waits for the last one", async () => {
+Deno.test("Tasks aborts its tasks at disposal and waits for the last one", async () => {
   const { tasks, errors } = tasksOf();
   const gate = Promise.withResolvers<void>();
   let isDone = false;
@@ -30,7 +30,7 @@ Deno.test("Tasks aborts at its end and waits for the last one", async () => {
   assert.deepEqual(errors, []);
 });
 
-Deno.test("Tasks tells of a failure, and not of the signal's own reason", async () => {
+Deno.test("Tasks reports a failure, but not the signal's own reason", async () => {
   const { tasks, errors } = tasksOf();
   tasks.spawn(() => Promise.reject(new Error("boom")));
   tasks.spawn(untilAborted);
@@ -45,7 +45,7 @@ Deno.test("Tasks tells of a failure, and not of the signal's own reason", async 
   assert.deepEqual(errors.map(String), ["Error: boom", "Error: while ending"]);
 });
 
-Deno.test("Tasks tells of a task that fails before it waits", async () => {
+Deno.test("Tasks reports a task that throws synchronously", async () => {
   const { tasks, errors } = tasksOf();
   tasks.spawn(() => {
     throw new Error("at once");
@@ -55,7 +55,7 @@ Deno.test("Tasks tells of a task that fails before it waits", async () => {
   assert.equal(tasks.size, 0);
 });
 
-Deno.test("Tasks.idle() stops none and waits for those that come meanwhile", async () => {
+Deno.test("Tasks.idle() stops no task and waits for those spawned meanwhile", async () => {
   const { tasks } = tasksOf();
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   tasks.spawn(async () => {
@@ -72,7 +72,7 @@ Deno.test("Tasks.idle() stops none and waits for those that come meanwhile", asy
   await idle;
 });
 
-Deno.test("Tasks ends with the signal around it and lets go of it at its own end", async () => {
+Deno.test("Tasks ends with the outer signal, and removes its listener at disposal", async () => {
   const outer = new AbortController();
   const { tasks, errors } = tasksOf(outer.signal);
   tasks.spawn(untilAborted);
@@ -91,7 +91,7 @@ Deno.test("Tasks ends with the signal around it and lets go of it at its own end
   assert.equal(gone.signal.reason, reason);
 });
 
-Deno.test("Tasks of a signal that has ended starts nothing", async () => {
+Deno.test("Tasks with an aborted signal starts nothing", async () => {
   const { tasks } = tasksOf(AbortSignal.abort(new Error("before")));
   let hasRun = false;
   tasks.spawn(() => Promise.resolve(void (hasRun = true)));

@@ -3,13 +3,13 @@ import { Turns } from "../../../src/core/mod.ts";
 
 const { signal } = new AbortController();
 
-/** Work that notes its beginning and ends when it is told. */
+/** Work that records its start and ends on demand. */
 function work(name: string, seen: string[]): { run: () => Promise<string>; end: () => void } {
   const { promise, resolve } = Promise.withResolvers<string>();
   return { run: () => (seen.push(name), promise), end: () => resolve(name) };
 }
 
-Deno.test("Turns.take() runs one at a time, in order, and passes over who gave up", async () => {
+Deno.test("Turns.take() runs one at a time, in order, and skips aborted calls", async () => {
   const turns = new Turns();
   const seen: string[] = [];
   const [a, b, c] = [work("a", seen), work("b", seen), work("c", seen)];
@@ -26,7 +26,7 @@ Deno.test("Turns.take() runs one at a time, in order, and passes over who gave u
   assert.deepEqual(seen, ["a", "c"]);
 });
 
-Deno.test("Turns.take() goes on after work that failed, and does not begin for a signal that is over", async () => {
+Deno.test("Turns.take() continues after failed work, and starts nothing for an aborted signal", async () => {
   const turns = new Turns();
   await assert.rejects(turns.take(() => Promise.reject(new Error("broken")), { signal }), /broken/);
   const over = AbortSignal.abort(new Error("over"));

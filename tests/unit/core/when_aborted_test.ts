@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { whenAborted } from "../../../src/core/mod.ts";
 
 const cases = [
-  { name: "when the signal ends", before: false, during: true, after: false, calls: 1 },
-  { name: "at once for a signal that has ended", before: true, during: false, after: false, calls: 1 },
-  { name: "not once it was disposed", before: false, during: false, after: true, calls: 0 },
+  { name: "when the signal aborts", before: false, during: true, after: false, calls: 1 },
+  { name: "immediately for an aborted signal", before: true, during: false, after: false, calls: 1 },
+  { name: "nothing after disposal", before: false, during: false, after: true, calls: 0 },
 ];
 for (const { name, before, during, after, calls } of cases) {
   Deno.test(`whenAborted() calls ${name}`, () => {
@@ -20,6 +20,6 @@ for (const { name, before, during, after, calls } of cases) {
   });
 }
 
-Deno.test("whenAborted() waits for nothing where there is no signal", () => {
+Deno.test("whenAborted() does nothing without a signal", () => {
   whenAborted(undefined, () => assert.fail())[Symbol.dispose]();
 });

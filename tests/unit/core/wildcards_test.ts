@@ -16,7 +16,7 @@ const cases: readonly (readonly [pattern: string, text: string, matches: boolean
 ];
 
 for (const [pattern, text, matches] of cases) {
-  Deno.test(`wildcardPattern() of ${JSON.stringify(pattern)} ${matches ? "fits" : "does not fit"} ${JSON.stringify(text)}`, () => {
+  Deno.test(`wildcardPattern() of ${JSON.stringify(pattern)} ${matches ? "matches" : "does not match"} ${JSON.stringify(text)}`, () => {
     assert.equal(wildcardPattern(pattern).test(text), matches);
   });
 }

@@ -17,7 +17,7 @@ const { signal } = new AbortController();
 
 type Serve = (exchange: Http2Exchange) => Promise<void>;
 
-/** A client and a server over memory, and whatever the server's work threw. */
+/** A client and a server in memory, and the errors of the server's handler. */
 function pair(serve: Serve, options: { streamWindow?: number; maxStreams?: number; capacity?: number } = {}) {
   const { capacity, ...limits } = options;
   const clock = new FakeClock();
@@ -64,7 +64,7 @@ async function readAll(exchange: Http2Exchange, size: number): Promise<Uint8Arra
   return all.subarray(0, at);
 }
 
-/** The code of the farewell (type 7) that is said before the end. */
+/** The error code of the GOAWAY frame (type 7) before the end. */
 async function farewellOf(conn: Conn): Promise<number | undefined> {
   const said: number[] = [];
   const buffer = new Uint8Array(4096);
@@ -79,7 +79,7 @@ for (
   const { name, size, ...options } of [
     { name: "small", size: 10 },
     { name: "larger than all windows", size: 3_000_000, streamWindow: 65_535 },
-    { name: "through a narrow line", size: 300_000, capacity: 1000 },
+    { name: "through a small buffer", size: 300_000, capacity: 1000 },
   ]
 ) {
   Deno.test(`Http2Connection carries a request and its answer: ${name}`, async () => {
@@ -97,7 +97,7 @@ for (
   });
 }
 
-Deno.test("a reader that stalls keeps nobody else waiting", async () => {
+Deno.test("a stalled reader does not block the other streams", async () => {
   await using world = pair(echo, { streamWindow: 65_535 });
   const stalled = await world.client.request(request, { signal });
   const much = stalled.write(new Uint8Array(1_000_000)).catch(() => {});
@@ -112,7 +112,7 @@ Deno.test("a reader that stalls keeps nobody else waiting", async () => {
   assert.match(String(world.failures[0]), /cancel/);
 });
 
-Deno.test("a client waits while the server allows no more streams", async () => {
+Deno.test("a client waits at the server's stream limit", async () => {
   await using world = pair(echo, { maxStreams: 2 });
   const first = await world.client.request(request, { signal });
   await world.client.request(request, { signal });
@@ -124,7 +124,7 @@ Deno.test("a client waits while the server allows no more streams", async () => 
   await (await third).answer;
 });
 
-Deno.test("a request that waits for its turn ends with its signal", async () => {
+Deno.test("a waiting request ends with its signal", async () => {
   await using world = pair(echo, { maxStreams: 1 });
   const first = await world.client.request(request, { signal });
   await first.answer;
@@ -134,7 +134,7 @@ Deno.test("a request that waits for its turn ends with its signal", async () => 
   await assert.rejects(second, /enough/);
 });
 
-Deno.test("a reset reaches the other side, both ways", async () => {
+Deno.test("a reset reaches the peer, from client and server", async () => {
   const { promise, resolve } = Promise.withResolvers<unknown>();
   await using world = pair((exchange) => exchange.read(new Uint8Array(1)).then(() => {}, resolve));
   const exchange = await world.client.request(request, { signal });
@@ -143,7 +143,7 @@ Deno.test("a reset reaches the other side, both ways", async () => {
   assert.match(String(await promise), /cancel/);
 });
 
-Deno.test("drain() lets streams end and begins no more", async () => {
+Deno.test("drain() waits for open streams and opens no more", async () => {
   await using world = pair(echo);
   const exchange = await world.client.request(request, { signal });
   await exchange.answer;
@@ -155,7 +155,7 @@ Deno.test("drain() lets streams end and begins no more", async () => {
   await drained;
 });
 
-Deno.test("ping() is answered, or fails in time", async () => {
+Deno.test("ping() gets an answer, or rejects after its timeout", async () => {
   await using world = pair(echo);
   await world.client.ping({ signal, ms: 1000 });
   world.far.read = () => new Promise(() => {});
@@ -170,24 +170,24 @@ Deno.test("ping() is answered, or fails in time", async () => {
   await closed;
 });
 
-Deno.test("ping() leaves nothing behind, as a connection that is idle for months shows", async () => {
+Deno.test("ping() leaks no memory over months on an idle connection", async () => {
   await using world = pair(echo);
   const pings = async (count: number) => {
     for (let at = 0; at < count; at++) {
       await world.client.ping({ signal, ms: 1000 });
-      // Faster than that would be an attack.
+      // More pings per second would count as an attack.
       if (at % 500 === 0) await world.clock.advance(1000);
     }
   };
   await pings(5000);
-  // The heap of these tests alone: others run in the same process.
+  // Measures the heap of the whole process.
   const before = Deno.memoryUsage().heapUsed;
   await pings(40_000);
   const grown = Deno.memoryUsage().heapUsed - before;
   assert.ok(grown < 25e6, `${grown} bytes more`);
 });
 
-Deno.test("ping() fails with the connection", async () => {
+Deno.test("ping() rejects when the connection ends", async () => {
   const clock = new FakeClock();
   const [near] = memoryPair();
   await using lonely = new Http2Connection(near, { role: "client", clock });
@@ -198,7 +198,7 @@ Deno.test("ping() fails with the connection", async () => {
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("a fault is told to the peer and ends every stream", async () => {
+Deno.test("a protocol error is sent to the peer and ends every stream", async () => {
   const clock = new FakeClock();
   const [near, far] = memoryPair();
   await using client = new Http2Connection(near, { role: "client", clock });
@@ -210,7 +210,7 @@ Deno.test("a fault is told to the peer and ends every stream", async () => {
   assert.equal(await farewellOf(far), http2Codes.frameSizeError);
 });
 
-Deno.test("a fault is told to the peer, though the connection is disposed of before the turn is over", async () => {
+Deno.test("a protocol error is sent to the peer even if the connection is disposed in the same turn", async () => {
   const turns: (() => void)[] = [];
   class SlowTurns extends FakeClock {
     override turn = () => new Promise<void>((resolve) => void turns.push(resolve));
@@ -226,7 +226,7 @@ Deno.test("a fault is told to the peer, though the connection is disposed of bef
   await disposed;
 });
 
-Deno.test("a write that waits for room fails when the stream is ended beside it", async () => {
+Deno.test("a waiting write rejects when another call ends the stream", async () => {
   const failed = Promise.withResolvers<unknown>();
   await using world = pair(async (exchange) => {
     exchange.respond([[":status", "200"]]);
@@ -234,10 +234,10 @@ Deno.test("a write that waits for room fails when the stream is ended beside it"
     assert.equal(await exchange.read(new Uint8Array(1)), null);
     exchange.end();
     await settle();
-    failed.resolve("still waits");
+    failed.resolve("still waiting");
   }, { streamWindow: 65_535 });
   const exchange = await world.client.request(request, { signal });
-  // It reads nothing, so that nothing more can be sent.
+  // The server reads nothing, so the client can send no more.
   exchange.end();
   assert.match(String(await failed.promise), /after the end/);
 });
@@ -252,7 +252,7 @@ Deno.test("the end of a connection ends its streams", async () => {
   await assert.rejects(exchange.write(new Uint8Array(1)), { code: "unreachable" });
 });
 
-Deno.test("streams that are given up unread leave the window of the connection as it was", async () => {
+Deno.test("unread canceled streams do not reduce the connection's window", async () => {
   const gush = async (exchange: Http2Exchange) => {
     exchange.respond([[":status", "200"]]);
     await exchange.write(new Uint8Array(60_000), { isEnd: true });
@@ -261,7 +261,7 @@ Deno.test("streams that are given up unread leave the window of the connection a
   for (let round = 0; round < 20; round++) {
     const exchange = await world.client.request(request, { signal, isEnd: round % 2 === 0 });
     await exchange.answer;
-    // Some bytes are there, and nobody reads the others.
+    // Only some of the received bytes are read.
     assert.ok(await exchange.read(new Uint8Array(10)));
     exchange.reset();
   }
@@ -269,7 +269,7 @@ Deno.test("streams that are given up unread leave the window of the connection a
   assert.equal((await readAll(last, 60_001)).length, 60_000);
 });
 
-Deno.test("keepAlive() asks a silent peer, and ends with the connection", async () => {
+Deno.test("keepAlive() pings a silent peer, and ends with the connection", async () => {
   await using world = pair(echo);
   await (await world.client.request(request, { signal })).answer;
   const watching = world.client.keepAlive({ every: 3000, deadAfter: 4000, signal });
@@ -281,7 +281,7 @@ Deno.test("keepAlive() asks a silent peer, and ends with the connection", async 
   await watching;
 });
 
-Deno.test("keepAlive() goes on after a farewell, for the streams that are left", async () => {
+Deno.test("keepAlive() continues after GOAWAY, for the remaining streams", async () => {
   await using world = pair(echo);
   const exchange = await world.client.request(request, { signal });
   await exchange.answer;
@@ -298,7 +298,7 @@ Deno.test("keepAlive() goes on after a farewell, for the streams that are left",
   await watching;
 });
 
-Deno.test("keepAlive() drops a peer that gives no sign of life", async () => {
+Deno.test("keepAlive() drops a dead peer", async () => {
   const clock = new FakeClock();
   const [near] = memoryPair();
   await using lonely = new Http2Connection(near, { role: "client", clock });
@@ -311,7 +311,7 @@ Deno.test("keepAlive() drops a peer that gives no sign of life", async () => {
   assert.equal(lonely.isOpen, false);
 });
 
-Deno.test("keepAlive() counts from what it heard last, whenever that was", async () => {
+Deno.test("keepAlive() counts from the last received byte", async () => {
   const clock = new FakeClock();
   const [near, far] = memoryPair();
   await using lonely = new Http2Connection(near, { role: "client", clock });
@@ -328,7 +328,7 @@ Deno.test("keepAlive() counts from what it heard last, whenever that was", async
   await failed;
 });
 
-Deno.test("keepAlive() takes whatever comes for a sign of life, though the answer is late", async () => {
+Deno.test("keepAlive() accepts any byte as an answer when the ping's is late", async () => {
   const clock = new FakeClock();
   const [near, far] = memoryPair();
   await using busy = new Http2Connection(near, { role: "client", clock });
@@ -345,7 +345,7 @@ Deno.test("keepAlive() takes whatever comes for a sign of life, though the answe
   await failed;
 });
 
-Deno.test("keepAlive() keeps a peer behind a slow line that is full of what is sent to it", async () => {
+Deno.test("keepAlive() keeps a peer on a slow, full line", async () => {
   const clock = new FakeClock();
   const [near, nearLine] = memoryPair({ capacity: 4 << 20 });
   const [farLine, far] = memoryPair({ capacity: 4 << 20 });
@@ -369,7 +369,7 @@ Deno.test("keepAlive() keeps a peer behind a slow line that is full of what is s
   const exchange = await client.request(request, { signal });
   const sending = exchange.write(new Uint8Array(4 << 20)).catch(() => {});
   const watching = client.keepAlive({ every: 3000, deadAfter: 4000, signal }).catch(() => {});
-  // 25 kB a second, for two minutes.
+  // 25 kB/s for two minutes.
   const buffer = new Uint8Array(2500);
   for (let tenth = 0; tenth < 1200 && client.isOpen; tenth++) {
     const count = await nearLine.read(buffer);
@@ -383,7 +383,7 @@ Deno.test("keepAlive() keeps a peer behind a slow line that is full of what is s
   assert.deepEqual([isOpen, received > 2 << 20], [true, true]);
 });
 
-Deno.test("keepAlive() takes its own sleep for no silence of the peer, and drops who is silent after it", async () => {
+Deno.test("keepAlive() does not count its own sleep as silence, and drops a peer that is silent after it", async () => {
   const clock = new FakeClock();
   const [near] = memoryPair();
   await using sleeper = new Http2Connection(near, { role: "client", clock });
@@ -392,7 +392,7 @@ Deno.test("keepAlive() takes its own sleep for no silence of the peer, and drops
   });
   await clock.advance(3000);
   await clock.skip(3_600_000);
-  // All but the tenth within which the sleep may have begun.
+  // All but the tenth in which the sleep may have begun.
   await clock.advance(3599);
   assert.ok(sleeper.isOpen);
   await clock.advance(1);

@@ -21,7 +21,7 @@ async function echo(target: Conn): Promise<void> {
   await target.closeWrite();
 }
 
-/** Sends without end, as fast as it is read. */
+/** Sends endlessly, as fast as the target reads. */
 async function gush(target: Conn): Promise<void> {
   while (true) await target.write(new Uint8Array(50_000));
 }
@@ -41,7 +41,7 @@ async function settle(isDone: () => boolean): Promise<void> {
 }
 
 for (const isPostern of [true, false]) {
-  const who = isPostern ? "between two posterns" : "with others";
+  const who = isPostern ? "with postern" : "with another peer";
 
   Deno.test(`a tunnel carries bytes both ways, ${who}`, async () => {
     await using pair = await packetPair({ isPostern, answer: memoryAnswer(echo, clock) });
@@ -56,7 +56,7 @@ for (const isPostern of [true, false]) {
     assert.deepEqual(pair.errors, []);
   });
 
-  Deno.test(`a dial that fails tells why, ${who}`, async () => {
+  Deno.test(`a failed dial reports the reason, ${who}`, async () => {
     await using pair = await packetPair({ isPostern, answer: memoryAnswer(echo, clock) });
     await assert.rejects(pair.dialer.dial({ host: "refused.test", port: 80 }, { signal }), {
       code: "refused",
@@ -64,7 +64,7 @@ for (const isPostern of [true, false]) {
     assert.equal(pair.answerer.size, 0);
   });
 
-  Deno.test(`a dial that is given up leaves nothing behind, ${who}`, async () => {
+  Deno.test(`an aborted dial leaves nothing behind, ${who}`, async () => {
     const stop = new AbortController();
     let asked: AbortSignal | undefined;
     await using pair = await packetPair({
@@ -85,7 +85,7 @@ for (const isPostern of [true, false]) {
     assert.equal(pair.dialer.pending, 0);
   });
 
-  Deno.test(`a dial that is answered after it was given up is closed, ${who}`, async () => {
+  Deno.test(`a dial that is answered after its abort is closed, ${who}`, async () => {
     const stop = new AbortController();
     const connected = Promise.withResolvers<void>();
     let served = 0;
@@ -109,7 +109,7 @@ for (const isPostern of [true, false]) {
     await pair.answerer.idle;
   });
 
-  Deno.test(`a dial that is answered after the stream has ended leaves nothing behind, ${who}`, async () => {
+  Deno.test(`a dial that is answered after the stream's end leaves nothing behind, ${who}`, async () => {
     const connected = Promise.withResolvers<void>();
     const served = Promise.withResolvers<void>();
     await using pair = await packetPair({
@@ -145,7 +145,7 @@ for (const isPostern of [true, false]) {
   });
 }
 
-Deno.test("half-closes are kept between two posterns", async () => {
+Deno.test("half-closes work with postern", async () => {
   const answer = memoryAnswer(async (target) => {
     const all = await readAll(target);
     await target.write(new TextEncoder().encode(`got ${all.length} bytes`));
@@ -159,7 +159,7 @@ Deno.test("half-closes are kept between two posterns", async () => {
   assert.equal(new TextDecoder().decode(await readAll(tunnel)), "got 1000 bytes");
 });
 
-Deno.test("with others the target's end closes both ways, after all that it said", async () => {
+Deno.test("with another peer, the target's end closes both directions after all its data", async () => {
   const answer = memoryAnswer(async (target) => {
     await target.write(patternBytes(500_000));
     await target.closeWrite();
@@ -173,7 +173,7 @@ Deno.test("with others the target's end closes both ways, after all that it said
   await assert.rejects(tunnel.write(new Uint8Array(1)), { detail: "reset" });
 });
 
-Deno.test("between two posterns a tunnel that is not read keeps nobody waiting, and is not lost", async () => {
+Deno.test("with postern, an unread tunnel does not block the others, and stays open", async () => {
   const answer = memoryAnswer((target, host) => host === "gush.test" ? gush(target) : echo(target), clock);
   await using pair = await packetPair({ isPostern: true, answer });
   const stalled = await pair.dialer.dial({ host: "gush.test", port: 80 }, { signal });
@@ -187,7 +187,7 @@ Deno.test("between two posterns a tunnel that is not read keeps nobody waiting, 
   stalled.abort();
 });
 
-Deno.test("with others a tunnel whose reader takes nothing is dropped after a second, and the rest goes on", async () => {
+Deno.test("with another peer, a tunnel without a reader is dropped after a second, and the others continue", async () => {
   const answer = memoryAnswer((target, host) => host === "gush.test" ? gush(target) : echo(target), clock);
   await using pair = await packetPair({ isPostern: false, answer });
   const stalled = await pair.dialer.dial({ host: "gush.test", port: 80 }, { signal });
@@ -201,7 +201,7 @@ Deno.test("with others a tunnel whose reader takes nothing is dropped after a se
   await assert.rejects(stalled.read(new Uint8Array(1)), { code: "timeout" });
 });
 
-Deno.test("with others a tunnel is not dropped for what its reader could not take while the process stood still", async () => {
+Deno.test("with another peer, a tunnel survives when its reader stopped because the process was suspended", async () => {
   const answer = memoryAnswer(gush, clock);
   await using pair = await packetPair({ isPostern: false, answer });
   const slow = await pair.dialer.dial(somewhere, { signal });
@@ -212,7 +212,7 @@ Deno.test("with others a tunnel is not dropped for what its reader could not tak
   slow.abort();
 });
 
-Deno.test("with others a tunnel that is read slowly holds the stream back and is kept", async () => {
+Deno.test("with another peer, a slow reader slows the stream down, and its tunnel stays open", async () => {
   const answer = memoryAnswer(gush, clock);
   await using pair = await packetPair({ isPostern: false, answer });
   const slow = await pair.dialer.dial(somewhere, { signal });
@@ -224,7 +224,7 @@ Deno.test("with others a tunnel that is read slowly holds the stream back and is
   slow.abort();
 });
 
-/** Says packets one after another and tells what comes back to each. */
+/** Sends packets one after another and returns the answers. */
 async function conversation(packets: readonly Said[]): Promise<string[]> {
   await using pair = await packetPair({ isPostern: false, isRaw: true, answer: memoryAnswer(echo, clock) });
   const heard: string[] = [];
@@ -249,7 +249,7 @@ const data = (connectId: bigint, text: string): Said => {
 for (
   const { name, packets, heard } of [
     {
-      name: "refuses what is not tcp",
+      name: "refuses protocols other than tcp",
       packets: [dial("/run/x", 1n, "unix"), dial("a.test:53", 2n, "udp")],
       heard: [
         'dialResponse 0: protocol "unix" is not supported',
@@ -257,7 +257,7 @@ for (
       ],
     },
     {
-      name: "speaks of a refused target as Go does",
+      name: "reports a refused target with Go's text",
       packets: [dial("refused.test:80", 1n)],
       heard: ["dialResponse 0: dial tcp refused.test:80: connect: connection refused"],
     },
@@ -267,7 +267,7 @@ for (
       heard: ["closeResponse 1: unknown connection"],
     },
     {
-      name: "answers the close of what is not there",
+      name: "answers the close of an unknown connection",
       packets: [{ type: "closeRequest", connectId: 9n } as const],
       heard: ["closeResponse 9: unknown connection"],
     },
@@ -281,12 +281,12 @@ for (
   Deno.test(`PacketAnswerer ${name}`, async () => assert.deepEqual(await conversation(packets), heard));
 }
 
-Deno.test("PacketAnswerer refuses a target that is none", async () => {
+Deno.test("PacketAnswerer refuses an invalid target", async () => {
   const [heard] = await conversation([dial("nonsense", 1n)]);
   assert.match(heard ?? "", /^dialResponse 0: .*port/);
 });
 
-Deno.test("answers that a peer does not fetch keep it from asking more, and none is lost", async () => {
+Deno.test("unread answers keep a peer from sending more requests, and none is lost", async () => {
   await using pair = await packetPair({ isPostern: false, isRaw: true, answer: memoryAnswer(echo, clock) });
   const most = 200_000;
   let asked = 0;
@@ -297,14 +297,14 @@ Deno.test("answers that a peer does not fetch keep it from asking more, and none
     before = asked;
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
   }
-  assert.ok(asked < most, "nobody held it back");
+  assert.ok(asked < most, "no backpressure");
   for (let answered = 0; answered < most; answered++) {
     assert.equal((await pair.stream.receive())?.type, "closeResponse");
   }
   await asking;
 });
 
-Deno.test("what a client has sent before it left is kept as long as its target takes any of it", async () => {
+Deno.test("data that a client sent before it left is kept while its target reads", async () => {
   const taken = Promise.withResolvers<void>();
   const takesSome = async (target: Conn) => {
     await target.read(new Uint8Array(1000));
@@ -330,7 +330,7 @@ Deno.test("what a client has sent before it left is kept as long as its target t
   await settle(() => pair.answerer.size === 0);
 });
 
-Deno.test("a tunnel that is dropped ends its stream, though what it has sent is not taken", async () => {
+Deno.test("a dropped tunnel ends its stream even when its data is not read", async () => {
   const isOver = Promise.withResolvers<void>();
   await using pair = await packetPair({
     isPostern: false,

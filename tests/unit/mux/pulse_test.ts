@@ -3,7 +3,7 @@ import { Pulse, type PulseTimes } from "../../../src/mux/mod.ts";
 import { pulseTimes, usualForwardLimits } from "../../../src/kube/forward/forward_limits.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
-/** As an ssh session has them. */
+/** The times of an ssh session. */
 const sessionTimes = (deadAfter: number): PulseTimes => ({
   keepalive: 3000,
   patience: Math.max(deadAfter - 3000, 1500),
@@ -25,7 +25,7 @@ function pulse(): { clock: FakeClock; pulse: Pulse; asked: () => number; dead: n
   return { clock, pulse: made, asked: () => asked, dead };
 }
 
-Deno.test("Pulse asks at the start where it is told to, and after each silence", async () => {
+Deno.test("Pulse sends a keepalive at the start if requested, and after each silence", async () => {
   const { clock, pulse: it, asked, dead } = pulse();
   assert.equal(asked(), 1);
   await clock.advance(40);
@@ -44,7 +44,7 @@ Deno.test("Pulse asks at the start where it is told to, and after each silence",
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("Pulse counts from the last byte heard, and asks nothing of who speaks", async () => {
+Deno.test("Pulse counts from the last byte, and sends no keepalive to an active peer", async () => {
   const { clock, pulse: it, asked, dead } = pulse();
   it.onHeard();
   for (let at = 0; at < 20; at++) {
@@ -59,7 +59,7 @@ Deno.test("Pulse counts from the last byte heard, and asks nothing of who speaks
   assert.deepEqual(dead, [6000]);
 });
 
-Deno.test("Pulse lets any byte stand for an answer", async () => {
+Deno.test("Pulse accepts any byte as an answer", async () => {
   const { clock, pulse: it, dead } = pulse();
   await clock.advance(3500);
   it.onHeard();
@@ -69,7 +69,7 @@ Deno.test("Pulse lets any byte stand for an answer", async () => {
   assert.deepEqual(dead, [6000]);
 });
 
-Deno.test("Pulse asks at once when told to, and gives the answer its time although the silence is long", async () => {
+Deno.test("Pulse.check() sends a keepalive immediately, and grants the usual time after a long silence", async () => {
   const { clock, pulse: it, asked, dead } = pulse();
   it.onHeard();
   await clock.advance(2900);
@@ -81,7 +81,7 @@ Deno.test("Pulse asks at once when told to, and gives the answer its time althou
   assert.deepEqual(dead, [6000]);
 });
 
-Deno.test("Pulse asks once more after a standstill in which an answer was due, and gives it its time", async () => {
+Deno.test("Pulse repeats a keepalive after a suspension, and grants its answer the usual time", async () => {
   const { clock, pulse: it, asked, dead } = pulse();
   it.onHeard();
   await clock.advance(3500);
@@ -94,13 +94,13 @@ Deno.test("Pulse asks once more after a standstill in which an answer was due, a
   assert.equal(asked(), 4);
   await clock.skip(60_000);
   assert.deepEqual([asked(), dead], [5, []]);
-  // Who is behind a program that has no time for it must not be waited for without an end.
+  // A busy process must not wait forever for a dead peer.
   await clock.skip(5000);
   assert.equal(dead.length, 1);
   it[Symbol.dispose]();
 });
 
-Deno.test("Pulse asks together with others that began at another time, and never later than it would alone", async () => {
+Deno.test("Pulse aligns its keepalives with other sessions, and never sends one later", async () => {
   const clock = new FakeClock();
   const asked: number[][] = [];
   const all = [0, 1, 2].map((which): Pulse => {
@@ -112,7 +112,7 @@ Deno.test("Pulse asks together with others that began at another time, and never
         times.push(clock.now());
         it.onHeard();
       },
-      onDead: () => assert.fail("nothing is dead"),
+      onDead: () => assert.fail("no peer is dead"),
     });
     return it;
   });
@@ -129,7 +129,7 @@ Deno.test("Pulse asks together with others that began at another time, and never
   for (const it of all) it[Symbol.dispose]();
 });
 
-Deno.test("Pulse asks as often where a server is given long to answer", async () => {
+Deno.test("Pulse sends as many keepalives when a server has long to answer", async () => {
   const clock = new FakeClock();
   let asked = 0;
   const dead: number[] = [];
@@ -152,7 +152,7 @@ Deno.test("Pulse asks as often where a server is given long to answer", async ()
   assert.deepEqual(dead.length, 1);
 });
 
-/** A clock that can sleep: time goes by and no timer rings. */
+/** A clock that can sleep: time passes and no timer fires. */
 class SleepyClock extends FakeClock {
   #slept = 0;
 
@@ -179,39 +179,39 @@ function forwardPulse() {
 }
 
 const rows = [
-  { name: "asks nothing while it is heard", does: ["said", 1000, "heard", 20_000], told: [] },
-  { name: "asks when nothing comes after something was said", does: ["said", 3000], told: ["ask"] },
+  { name: "sends nothing while data arrives", does: ["said", 1000, "heard", 20_000], told: [] },
+  { name: "sends a keepalive when there is no answer", does: ["said", 3000], told: ["ask"] },
   {
-    name: "is dead when nothing comes after that either",
+    name: "is dead without an answer to the keepalive",
     does: ["said", 3000, 12_000],
     told: ["ask", "dead after 15000"],
   },
-  { name: "lives on with any byte", does: ["said", 3000, 11_000, "heard", 12_000], told: ["ask"] },
-  { name: "asks after a long silence", does: [30_000], told: ["ask"] },
-  { name: "asks again when that was answered", does: [30_000, "heard", 30_000], told: ["ask", "ask"] },
-  { name: "asks at once when it is told to", does: ["check"], told: ["ask"] },
+  { name: "accepts any byte as an answer", does: ["said", 3000, 11_000, "heard", 12_000], told: ["ask"] },
+  { name: "sends a keepalive after a long silence", does: [30_000], told: ["ask"] },
+  { name: "sends another after an answer", does: [30_000, "heard", 30_000], told: ["ask", "ask"] },
+  { name: "sends a keepalive immediately on check", does: ["check"], told: ["ask"] },
   {
-    name: "counts the patience from the question, not from what was said",
+    name: "counts the patience from the keepalive, not from the data",
     does: ["said", 2000, "check", 11_000],
     told: ["ask"],
   },
-  { name: "judges nothing while nobody listens", does: ["deaf", "said", 600_000], told: [] },
+  { name: "never reports a dead peer while deaf", does: ["deaf", "said", 600_000], told: [] },
   {
-    name: "judges again when somebody does",
+    name: "reports a dead peer after it was deaf",
     does: ["deaf", "said", 600_000, "listen", 3000, 12_000],
     told: ["ask", "dead after 615000"],
   },
   {
-    name: "asks again after a sleep in which an answer may have been missed",
+    name: "repeats the keepalive after a sleep",
     does: ["said", 3000, "sleep", 12_000],
     told: ["ask", "ask"],
   },
   {
-    name: "asks again after every sleep, until something is heard",
+    name: "repeats the keepalive after every sleep, until data arrives",
     does: ["said", 3000, "sleep", 12_000, "sleep", 12_000, 12_000],
     told: ["ask", "ask", "ask", "dead after 1239000"],
   },
-  { name: "says nothing when it is over", does: ["said", "dispose", 600_000], told: [] },
+  { name: "does nothing after its disposal", does: ["said", "dispose", 600_000], told: [] },
 ] as const;
 for (const { name, does, told: expected } of rows) {
   Deno.test(`Pulse of a port-forward ${name}`, async () => {
@@ -230,7 +230,7 @@ for (const { name, does, told: expected } of rows) {
   });
 }
 
-Deno.test("Pulse is in doubt after a question that takes long, and after one that had a reason", async () => {
+Deno.test("Pulse is in doubt after a slow answer, and after a requested check", async () => {
   const { clock, pulse: tried } = forwardPulse();
   using _end = tried;
   tried.onSaid();

@@ -50,7 +50,7 @@ const mistakes = [
     files: { [path]: "routesFrom: [/lists/big.txt]\ndefault: nowhere\n" },
     errors: [
       "routesFrom[0]: Cannot read /lists/big.txt: no such file",
-      'default: names "nowhere", which is no transport: known are direct, reject',
+      'default: names "nowhere", which is not a transport: known are direct, reject',
     ],
     at: "1:14",
   },
@@ -59,14 +59,16 @@ const mistakes = [
     files: { [path]: "transports: { direct: { reject: no } }\ndefault: nowhere\n" },
     errors: [
       "transports.direct: must have another name: this one is built in",
-      'default: names "nowhere", which is no transport: known are direct, reject',
+      'default: names "nowhere", which is not a transport: known are direct, reject',
     ],
     at: "1:15",
   },
   {
     name: "a URL in the place of a transport, without its password",
     files: { [path]: 'default: "http://me:secret@proxy.example"\n' },
-    errors: ['default: names "http://me:***@proxy.example", which is no transport: known are direct, reject'],
+    errors: [
+      'default: names "http://me:***@proxy.example", which is not a transport: known are direct, reject',
+    ],
     at: "1:10",
   },
 ];
@@ -90,7 +92,7 @@ Deno.test("readConfig() tells what is wrong in a list by its own lines", async (
   const { errors } = await readConfig(new MemoryWorld({ files }), {});
   assert.equal(errors.length, 2);
   assert.match(errors[0] ?? "", /^\/config\/big\.txt:2: /);
-  assert.match(errors[1] ?? "", /^\/config\/big\.txt:3: names "gone", which is no transport/);
+  assert.match(errors[1] ?? "", /^\/config\/big\.txt:3: names "gone", which is not a transport/);
 });
 
 Deno.test("readConfig() reads a list that is just being saved again when it is whole", async () => {
@@ -196,7 +198,7 @@ const files = { [path]: "listen: { mixed: 127.0.0.1:1 }\nroutes: [{ to: a.exampl
 const misuses = [
   {
     overrides: { routes: ["b.example=gone"] },
-    error: '--route: names "gone", which is no transport: known are direct, reject',
+    error: '--route: names "gone", which is not a transport: known are direct, reject',
   },
   {
     overrides: { routes: ["b.example=proxy:ftp://me:secret@x"] },

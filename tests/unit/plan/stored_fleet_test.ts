@@ -168,7 +168,7 @@ Deno.test("readConfig() checks the section catalogues as any other", async () =>
   const { errors } = await readConfig(await worldWith({ config }), {});
   assert.equal(errors.length, 2, errors.join("\n"));
   assert.match(errors[0] ?? "", /:2:\d+: catalogues\[0\]\.lieutenant: must begin with https:\/\//);
-  assert.match(errors[1] ?? "", /:2:\d+: catalogues\[0\]\.via: names "nowhere", which is no transport/);
+  assert.match(errors[1] ?? "", /:2:\d+: catalogues\[0\]\.via: names "nowhere", which is not a transport/);
   const { errors: [misspelt] } = await readConfig(await worldWith({ config: "catalogs: []\n" }), {});
   assert.match(misspelt ?? "", /catalogs: is not known here, did you mean "catalogues"/);
 });

@@ -31,7 +31,7 @@ function upstream(port: number, via?: string): TransportsSettings[string] {
   };
 }
 
-Deno.test("buildTransports() has direct and reject without configuration", async () => {
+Deno.test("buildTransports() includes direct and reject without configuration", async () => {
   const { byName, dropped } = buildTransports({}, depsOver(new MemoryNetwork()));
   assert.deepEqual([...byName].map(([name, { type, transport }]) => [name, type, transport.name]), [
     ["direct", "direct", "direct"],
@@ -65,7 +65,7 @@ Deno.test("buildTransports() reaches a proxy through a proxy through a proxy", a
   await using middle = new ProxyServer(network, { host: "middle.example", port: 2 }, { protocol: "socks5" });
   await using inner = new ProxyServer(network, { host: "inner.example", port: 3 }, { protocol: "http" });
   await using target = network.listen({ host: "web.example", port: 443 });
-  // Written in the wrong order on purpose.
+  // Deliberately in the wrong order.
   const { byName } = buildTransports({
     inner: { kind: "proxy", settings: { scheme: "http", host: "inner.example", port: 3 }, via: "middle" },
     middle: { kind: "proxy", settings: { scheme: "socks5", host: "middle.example", port: 2 }, via: "outer" },
@@ -104,7 +104,7 @@ Deno.test("buildTransports() dials nothing through reject", async () => {
   assert.deepEqual(network.connects, []);
 });
 
-Deno.test("buildTransports() takes over what did not change and tells what was dropped", () => {
+Deno.test("buildTransports() reuses unchanged transports and reports dropped ones", () => {
   const deps = depsOver(new MemoryNetwork());
   const before = buildTransports({
     same: upstream(1),
@@ -140,23 +140,23 @@ Deno.test("buildTransports() takes over what did not change and tells what was d
   ]);
 });
 
-Deno.test("buildTransports() refuses what the schema would have told of", () => {
+Deno.test("buildTransports() rejects errors that the schema would report", () => {
   const deps = depsOver(new MemoryNetwork());
-  assert.throws(() => buildTransports({ a: upstream(1, "nobody") }, deps), {
+  assert.throws(() => buildTransports({ a: upstream(1, "missing") }, deps), {
     code: "config",
-    message: /"nobody": it is unknown/,
+    message: /"missing": unknown name/,
   });
   assert.throws(() => buildTransports({ a: upstream(1, "b"), b: upstream(2, "a") }, deps), {
     code: "config",
-    message: /back to itself/,
+    message: /path contains itself/,
   });
   assert.throws(() => buildTransports({ a: { kind: "odd", settings: 1 } }, deps), {
     code: "config",
-    message: /"a": it is unknown/,
+    message: /"a": unknown name/,
   });
 });
 
-Deno.test("defineTransport() makes a kind that a set can be built of", async () => {
+Deno.test("defineTransport() makes a kind for building a set", async () => {
   const made: TransportDeps[] = [];
   const kind = defineTransport({
     type: "echo",
@@ -201,13 +201,15 @@ const pairs: { a: unknown; b: unknown; same: boolean }[] = [
   { a: new Map(), b: new Map(), same: false },
 ];
 for (const { a, b, same } of pairs) {
-  Deno.test(`sameSettings() says ${same} of ${JSON.stringify(a)} and ${JSON.stringify(b)} (${typeof a}, ${typeof b})`, () => {
+  Deno.test(`sameSettings() is ${same} for ${JSON.stringify(a)} and ${JSON.stringify(b)} (${typeof a}, ${typeof b})`, () => {
     assert.equal(sameSettings(a, b), same);
     assert.equal(sameSettings(b, a), same);
   });
 }
 
-/** Kinds that ask: one that goes through another, and one whose settings name the transport that it asks. */
+/**
+ * Kinds that query others: one with a `via`, and one whose settings refer to the transport that it queries.
+ */
 function askingKinds(): { kinds: TransportKind[]; deps: Map<string, TransportDeps> } {
   const deps = new Map<string, TransportDeps>();
   const create = (_settings: unknown, given: TransportDeps): Transport => {
@@ -230,7 +232,7 @@ function askingKinds(): { kinds: TransportKind[]; deps: Map<string, TransportDep
   };
 }
 
-Deno.test("buildTransports() has what a transport asks dial through it without being asked, however far below", async () => {
+Deno.test("buildTransports() dials without queries for a transport that the dialer itself queries, at any depth", async () => {
   const { kinds, deps } = askingKinds();
   const settings = {
     lab: { kind: "plain", settings: "x", via: "jump" },
@@ -240,7 +242,7 @@ Deno.test("buildTransports() has what a transport asks dial through it without b
   };
   const { byName } = buildTransportsOf(kinds, settings, { deps: depsOver(new MemoryNetwork()) });
   assert.equal(deps.get("hosted")?.sibling?.("lab"), byName.get("lab")?.transport);
-  assert.equal(deps.get("hosted")?.sibling?.("nobody"), undefined);
+  assert.equal(deps.get("hosted")?.sibling?.("missing"), undefined);
   const through = async (name: string) =>
     await deps.get(name)?.dialer({ host: "a", port: 1 }, { signal }).catch((error) => error.message);
   assert.equal(await through("jump"), "hosted unasked");
@@ -248,14 +250,14 @@ Deno.test("buildTransports() has what a transport asks dial through it without b
   assert.equal(await through("lab"), "jump asked");
 });
 
-Deno.test("buildTransports() makes a transport anew with the one that it asks", () => {
+Deno.test("buildTransports() rebuilds a transport together with the one that it queries", () => {
   const { kinds } = askingKinds();
   const deps = depsOver(new MemoryNetwork());
   const settings = (value: string) => ({
     lab: { kind: "plain", settings: value, via: "hosted" },
     hosted: { kind: "asking", settings: "lab" },
     above: { kind: "plain", settings: "x", via: "hosted" },
-    beside: { kind: "plain", settings: "x" },
+    separate: { kind: "plain", settings: "x" },
   });
   const before = buildTransportsOf(kinds, settings("x"), { deps });
   const same = buildTransportsOf(kinds, settings("x"), { deps, previous: before });

@@ -22,14 +22,14 @@ function proxyOf(api: () => KubeApi, clock: FakeClock): { proxy: ClusterProxy; d
     network: new MemoryNetwork(),
     dialer: ({ host, port }) => {
       dialled.push(`${host}:${port}`);
-      return Promise.reject(new PosternError("unreachable", "Nothing is there"));
+      return Promise.reject(new PosternError("unreachable", "No connection"));
     },
     api: () => Promise.resolve(api()),
   });
   return { proxy, dialled };
 }
 
-/** What a cluster has accepted, as its watch begins. */
+/** The accepted proxy of a cluster, as its watch starts. */
 function accepted(host: string): FakeWatch {
   const status = { httpsProxy: `http://${host}:3128` };
   const object = { metadata: { name: "cluster", resourceVersion: "5" }, status };
@@ -40,7 +40,7 @@ function answerOf(host: string): (request: FakeRequest) => FakeAnswer {
   return ({ path }) => path.endsWith("/proxies") ? accepted(host) : new FakeWatch(bookmark(6, true));
 }
 
-Deno.test("ClusterProxy leaves no watch behind where it may not see all it needs", async () => {
+Deno.test("ClusterProxy leaves no watch behind when it lacks a permission", async () => {
   await using world = await kubeWorld({
     answer: ({ path }) =>
       path.endsWith("/proxies") ? accepted("proxy.example.net") : { status: 403, body: { message: "no" } },
@@ -54,7 +54,7 @@ Deno.test("ClusterProxy leaves no watch behind where it may not see all it needs
   assert.ok(world.api.open <= 2, `${world.api.open} connections to the API server`);
 });
 
-Deno.test("ClusterProxy dials nothing once it was disposed, whether it was used before or not", async () => {
+Deno.test("ClusterProxy rejects dials after its disposal, used before or not", async () => {
   await using world = await kubeWorld({ answer: answerOf("proxy.example.net") });
   for (const isUsed of [false, true]) {
     const { proxy, dialled } = proxyOf(() => world.client, world.clock);
@@ -65,21 +65,21 @@ Deno.test("ClusterProxy dials nothing once it was disposed, whether it was used 
   }
 });
 
-Deno.test("ClusterProxy goes on with the API that its cluster has now", async () => {
+Deno.test("ClusterProxy follows its cluster to another API", async () => {
   const former = await kubeWorld({ answer: answerOf("old.example.net") });
   await using world = await kubeWorld({ answer: answerOf("new.example.net") });
   let api: KubeApi = former.client;
   const { proxy, dialled } = proxyOf(() => api, world.clock);
   await using _ = proxy;
   await assert.rejects(proxy.dial(target, { signal }), { code: "unreachable" });
-  // The kubeconfig has changed: what was made of the former one is given up.
+  // The kubeconfig has changed: the watch of the old cluster ends.
   api = world.client;
   await former[Symbol.asyncDispose]();
   await assert.rejects(proxy.dial(target, { signal }), { code: "unreachable" });
   assert.deepEqual(dialled, ["old.example.net:3128", "new.example.net:3128"]);
 });
 
-Deno.test("ClusterProxy shows a password without a user, as the cluster's own programs do", async () => {
+Deno.test("ClusterProxy sends a password without a user, as the cluster's own programs do", async () => {
   const network = new MemoryNetwork();
   const refusing = () => ({ status: 403 });
   await using server = new WebServer(network.listen({ host: "192.0.2.1", port: 3128 }), refusing);
@@ -96,7 +96,7 @@ Deno.test("ClusterProxy shows a password without a user, as the cluster's own pr
   assert.equal(server.requests[0]?.fields.get("proxy-authorization"), `Basic ${btoa(":t0ken")}`);
 });
 
-Deno.test("ClusterProxy does not work where the proxy that it leads to does not", async () => {
+Deno.test("ClusterProxy fails when its proxy fails", async () => {
   await using world = await kubeWorld({ answer: answerOf("proxy.example.net") });
   const { proxy } = proxyOf(() => world.client, world.clock);
   await using _ = proxy;
@@ -104,10 +104,10 @@ Deno.test("ClusterProxy does not work where the proxy that it leads to does not"
   await assert.rejects(proxy.dial(target, { signal }), { code: "unreachable" });
   const { state, lastError = "", proxy: place } = proxy.status();
   assert.deepEqual([state, place], ["failing", "proxy.example.net:3128"]);
-  assert.match(lastError, /^Cannot reach the proxy "out" \(proxy\.example\.net:3128\): Nothing is there/);
+  assert.match(lastError, /^Cannot reach the proxy "out" \(proxy\.example\.net:3128\): No connection/);
 });
 
-Deno.test("ClusterProxy does not work where what the cluster has accepted is no proxy", async () => {
+Deno.test("ClusterProxy fails when the accepted proxy is invalid", async () => {
   const object = {
     metadata: { name: "cluster", resourceVersion: "5" },
     status: { httpsProxy: "gopher://secret@example.net" },

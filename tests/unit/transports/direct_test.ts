@@ -18,7 +18,7 @@ for (
     { host: "::ffff:192.0.2.1", connects: "192.0.2.1:80" },
   ]
 ) {
-  Deno.test(`Direct.dial() connects to ${host} without asking the resolver`, async () => {
+  Deno.test(`Direct.dial() connects to ${host} without using the resolver`, async () => {
     const network = new MemoryNetwork();
     await using _listening = network.listen(
       connects.startsWith("[") ? { host: "2001:db8::1", port: 80 } : { host: "192.0.2.1", port: 80 },
@@ -29,14 +29,14 @@ for (
   });
 }
 
-Deno.test("Direct.dial() gives the network's own promise for an address", () => {
+Deno.test("Direct.dial() returns the network's own promise for an address", () => {
   const network = new MemoryNetwork();
   const promise = new Promise<never>(() => {});
   network.connect = () => promise;
   assert.equal(directOver(network).dial({ host: "192.0.2.1", port: 80 }, { signal }), promise);
 });
 
-Deno.test("Direct.dial() tries all addresses of a name and tells its steps", async () => {
+Deno.test("Direct.dial() tries all addresses of a name and reports its steps", async () => {
   const network = new MemoryNetwork();
   const clock = new FakeClock();
   network.names.set("example.com", ["2001:db8::1", "2001:db8::2", "192.0.2.1"]);
@@ -55,14 +55,14 @@ Deno.test("Direct.dial() tries all addresses of a name and tells its steps", asy
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("Direct.dial() keeps what the network says of a refused address", async () => {
+Deno.test("Direct.dial() keeps the network's error for a refused address", async () => {
   await assert.rejects(directOver(new MemoryNetwork()).dial({ host: "192.0.2.1", port: 80 }, { signal }), {
     code: "refused",
     message: /192\.0\.2\.1:80/,
   });
 });
 
-Deno.test("Direct.dial() says that a name is unknown", async () => {
+Deno.test("Direct.dial() reports an unknown name", async () => {
   await assert.rejects(directOver(new MemoryNetwork()).dial({ host: "no.example", port: 80 }, { signal }), {
     code: "name_not_found",
   });
@@ -88,7 +88,7 @@ for (
     { host: "a".repeat(256), code: "name_not_found", says: /not a host name/ },
   ]
 ) {
-  Deno.test(`Direct.dial() asks nobody about ${JSON.stringify(host).slice(0, 30)} port ${port}`, async () => {
+  Deno.test(`Direct.dial() does not resolve ${JSON.stringify(host).slice(0, 30)} port ${port}`, async () => {
     const network = new MemoryNetwork();
     await assert.rejects(directOver(network).dial({ host, port }, { signal }), { code, message: says });
     assert.deepEqual(network.connects, []);
@@ -99,14 +99,14 @@ for (
 for (
   const host of ["1.2.3.4.example", "3com.com", "0x.example", "xn--bcher-kva.example", "a_b", "localhost."]
 ) {
-  Deno.test(`Direct.dial() asks the resolver about ${host}`, async () => {
+  Deno.test(`Direct.dial() resolves ${host}`, async () => {
     const network = new MemoryNetwork();
     await assert.rejects(directOver(network).dial({ host, port: 80 }, { signal }));
     assert.deepEqual(network.lookups, [host]);
   });
 }
 
-Deno.test("Direct.dial() fails with the reason of a signal that ends during the lookup", async () => {
+Deno.test("Direct.dial() rejects with the reason of a signal that aborts during the lookup", async () => {
   const network = new MemoryNetwork();
   network.names.set("example.com", ["192.0.2.1"]);
   const stop = new AbortController();

@@ -50,7 +50,7 @@ const readable: { written: unknown; names: unknown }[] = [
   },
 ];
 for (const { written, names } of readable) {
-  Deno.test(`names of a konnectivity transport are read: ${JSON.stringify(written)}`, () => {
+  Deno.test(`konnectivitySettings reads names: ${JSON.stringify(written)}`, () => {
     assert.deepEqual(parsed(written), { names, problems: [] });
   });
 }
@@ -58,11 +58,11 @@ for (const { written, names } of readable) {
 const wrong: { written: unknown; lab?: unknown; says: readonly string[] }[] = [
   {
     written: { services: "lba" },
-    says: ['names.services names "lba", which is no transport, did you mean "lab"?'],
+    says: ['names.services names "lba", which is not a transport, did you mean "lab"?'],
   },
   {
     written: { services: "direct" },
-    says: ['names.services names "direct", which is no transport: known are lab'],
+    says: ['names.services names "direct", which is not a transport: known are lab'],
   },
   { written: { services: "hosted" }, says: ["names.services must name a transport of kind kubernetes"] },
   {
@@ -72,18 +72,18 @@ const wrong: { written: unknown; lab?: unknown; says: readonly string[] }[] = [
   },
   {
     written: { guestDNS: true },
-    says: ["names.guestDNS must stand beside services, whose API knows where that DNS is"],
+    says: ["names.guestDNS needs services, whose API knows the address of that DNS"],
   },
   {
     written: { services: "lab", managementDNS: true, guestDNSService: "dns" },
     says: [
       "names.guestDNSService must be NAMESPACE/SERVICE or an address",
-      "names.managementDNS must stand beside guestDNS: true, which it stands in for",
+      "names.managementDNS needs guestDNS: true, because it is the fallback of guestDNS",
     ],
   },
 ];
 for (const { written, lab, says } of wrong) {
-  Deno.test(`names of a konnectivity transport are refused: ${JSON.stringify(written)}`, () => {
+  Deno.test(`konnectivitySettings rejects names: ${JSON.stringify(written)}`, () => {
     assert.deepEqual(parsed(written, lab).problems, says);
   });
 }

@@ -12,7 +12,7 @@ import { recordingLog } from "../../support/recording_log.ts";
 
 const { signal } = new AbortController();
 
-Deno.test("Kubernetes has the Services of now after one of its kubeconfigs has changed", async () => {
+Deno.test("Kubernetes has the current Services after a change of a kubeconfig", async () => {
   let name = "old";
   await using api = new FakeKubeApi(
     onlyServices(({ path }) =>
@@ -33,7 +33,7 @@ Deno.test("Kubernetes has the Services of now after one of its kubeconfigs has c
   const known = () => [...transport.tables?.current?.services ?? []];
   await transport.tables?.follow({ signal });
   assert.deepEqual(known(), ["old.shop"]);
-  // Read again without a change: what is known stays so.
+  // Read again without a change: the known Services stay.
   await transport.prepare();
   assert.deepEqual(known(), ["old.shop"]);
   name = "new";

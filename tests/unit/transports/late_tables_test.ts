@@ -5,7 +5,7 @@ import { LateTables } from "../../../src/transports/late_tables.ts";
 
 const { signal } = new AbortController();
 
-/** Tables of a cluster that a test speaks for. */
+/** Tables of a cluster that a test controls. */
 class SpokenTables implements FarTables {
   current: FarTable | undefined;
   readonly domain = undefined;
@@ -34,7 +34,7 @@ class SpokenTables implements FarTables {
   }
 }
 
-Deno.test("LateTables opens nothing until somebody follows, and has what the cluster has from then on", async () => {
+Deno.test("LateTables opens nothing before follow(), and then has the cluster's tables", async () => {
   const cluster = new SpokenTables();
   let opened = 0;
   using tables = new LateTables(() => {
@@ -51,7 +51,7 @@ Deno.test("LateTables opens nothing until somebody follows, and has what the clu
   assert.equal(tables.current, cluster.current);
 });
 
-Deno.test("LateTables hears one cluster once, and after the kubeconfig has changed the new one only", async () => {
+Deno.test("LateTables subscribes to one cluster once, and after a change of the kubeconfig only to the new one", async () => {
   const [before, after] = [new SpokenTables(), new SpokenTables()];
   let now = before;
   using tables = new LateTables(() => Promise.resolve(now));
@@ -66,7 +66,7 @@ Deno.test("LateTables hears one cluster once, and after the kubeconfig has chang
   assert.deepEqual([...tables.current?.services ?? []], ["new"]);
 });
 
-Deno.test("LateTables passes on why there is no cluster, and asks again for the next who follows", async () => {
+Deno.test("LateTables reports why there is no cluster, and tries again on the next follow()", async () => {
   const cluster = new SpokenTables();
   const failure = new Error("no kubeconfig");
   let isThere = false;
@@ -77,7 +77,7 @@ Deno.test("LateTables passes on why there is no cluster, and asks again for the 
   assert.equal(cluster.followed, 1);
 });
 
-Deno.test("LateTables tells nobody after its end", async () => {
+Deno.test("LateTables reports no change after its disposal", async () => {
   const cluster = new SpokenTables();
   const tables = new LateTables(() => Promise.resolve(cluster));
   let changes = 0;
@@ -88,7 +88,7 @@ Deno.test("LateTables tells nobody after its end", async () => {
   assert.deepEqual([changes, cluster.ears.size], [1, 0]);
 });
 
-Deno.test("LateTables forgets the table of a cluster that counts no more, and says so", async () => {
+Deno.test("LateTables forgets the table of a replaced cluster, and reports the change", async () => {
   const [before, after] = [new SpokenTables(), new SpokenTables()];
   let now = before;
   using tables = new LateTables(() => Promise.resolve(now));
@@ -106,7 +106,7 @@ Deno.test("LateTables forgets the table of a cluster that counts no more, and sa
   assert.deepEqual([...tables.current?.services ?? []], ["new"]);
 });
 
-Deno.test("LateTables recalls what is stored of its cluster, and of the next one after a change", async () => {
+Deno.test("LateTables recalls the stored facts of its cluster, and of the next one after a change", async () => {
   const [before, after] = [new SpokenTables(), new SpokenTables()];
   let now = before;
   using tables = new LateTables(() => Promise.resolve(now));
@@ -120,7 +120,7 @@ Deno.test("LateTables recalls what is stored of its cluster, and of the next one
   assert.equal(after.isRecalled, true);
 });
 
-Deno.test("LateTables counts as recalled where the kubeconfig cannot be read: there is nothing to wait for", async () => {
+Deno.test("LateTables counts as recalled when the kubeconfig cannot be read", async () => {
   const failure = new PosternError("config", "Cannot read the kubeconfig");
   using tables = new LateTables(() => Promise.reject(failure));
   let changes = 0;

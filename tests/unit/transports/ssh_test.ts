@@ -3,7 +3,7 @@ import type { Network } from "../../../src/world/mod.ts";
 import { PosternError } from "../../../src/words/mod.ts";
 import { buildTransports } from "../../../src/transports/mod.ts";
 import { type SshHost, SshServices } from "../../../src/ssh/mod.ts";
-// What a first sign-in loads: here, before a test that would end meanwhile.
+// Loads the modules of a first sign-in now; otherwise a test could end while they load.
 import "../../../src/ssh/session/open_ssh_session.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { MemoryFiles } from "../../support/memory_files.ts";
@@ -15,7 +15,7 @@ import { sshHost } from "../../support/ssh_host.ts";
 const { signal } = new AbortController();
 const target = { host: "192.0.2.1", port: 80 };
 
-/** The transport `far` to a host, with what was connected to, and run, on the way. */
+/** The transport `far` to a host, with the connections made and the commands run for it. */
 function farBehind(via: "near" | "direct", more: Partial<SshHost>) {
   const network = new MemoryNetwork();
   const from: (string | undefined)[] = [];
@@ -37,7 +37,7 @@ function farBehind(via: "near" | "direct", more: Partial<SshHost>) {
     near: { kind: "proxy", settings: { scheme: "http", host: "192.0.2.9", port: 3128 } },
     far: { kind: "ssh", settings: "far", via },
   }, { ...parts, process: noPrograms, ssh: services });
-  const far = byName.get("far")?.transport ?? assert.fail("there is no such transport");
+  const far = byName.get("far")?.transport ?? assert.fail("no such transport");
   return {
     far,
     from,
@@ -49,7 +49,7 @@ function farBehind(via: "near" | "direct", more: Partial<SshHost>) {
   };
 }
 
-Deno.test("Ssh runs no ProxyCommand in the place of the transport that it is to go via", async () => {
+Deno.test("Ssh rejects a ProxyCommand together with via", async () => {
   await using all = farBehind("near", { proxyCommand: "nc far.example 22" });
   await assert.rejects(all.far.dial(target, { signal }), {
     code: "config",
@@ -61,13 +61,13 @@ Deno.test("Ssh runs no ProxyCommand in the place of the transport that it is to 
   assert.deepEqual([all.ran, all.from], [[], []]);
 });
 
-Deno.test("Ssh runs a ProxyCommand via direct, which is to go via nothing", async () => {
+Deno.test("Ssh runs a ProxyCommand with via direct", async () => {
   await using all = farBehind("direct", { proxyCommand: "nc far.example 22" });
   await assert.rejects(all.far.dial(target, { signal }), { code: "unreachable" });
   assert.deepEqual(all.ran, ["nc far.example 22"]);
 });
 
-Deno.test("Ssh connects from the BindAddress via direct too", async () => {
+Deno.test("Ssh connects from the BindAddress with via direct too", async () => {
   await using all = farBehind("direct", { bindAddress: "127.0.0.9" });
   await assert.rejects(all.far.dial(target, { signal }), { code: "unreachable" });
   assert.deepEqual(all.from, ["127.0.0.9"]);

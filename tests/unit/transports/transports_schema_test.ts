@@ -57,7 +57,7 @@ for (const { written, settings } of readable) {
   });
 }
 
-Deno.test("transportsSchema() takes a password inside the URL with a warning that does not show it", () => {
+Deno.test("transportsSchema() accepts a password in the URL with a warning that hides it", () => {
   const { settings, problems } = parsed({ corp: { proxy: { url: "http://me:p%40ss@proxy.example:1" } } });
   assert.deepEqual(settings?.corp?.settings, {
     scheme: "http",
@@ -106,12 +106,12 @@ const wrong: { written: unknown; problems: RegExp[] }[] = [
   },
   {
     written: { a: { proxy: { cluster: "lab" } } },
-    problems: [/^transports\.a\.proxy\.cluster names "lab", which is no transport/],
+    problems: [/^transports\.a\.proxy\.cluster names "lab", which is not a transport/],
   },
-  { written: { a: { proxy: {} } }, problems: [/^transports\.a\.proxy\.url must be given, or cluster/] },
+  { written: { a: { proxy: {} } }, problems: [/^transports\.a\.proxy\.url must be set, or cluster/] },
   {
     written: { a: { proxy: { url: "http://x", cluster: "lab" } } },
-    problems: [/^transports\.a\.proxy\.url must not stand beside cluster/],
+    problems: [/^transports\.a\.proxy\.url cannot be used with cluster/],
   },
   {
     written: { lab: { reject: "x" }, a: { proxy: { cluster: "lab" } } },
@@ -126,22 +126,22 @@ const wrong: { written: unknown; problems: RegExp[] }[] = [
   { written: { "a b": { reject: "x" } }, problems: [/the name must be/] },
   {
     written: { bastion: { reject: "x" }, a: { proxy: { url: "http://x" }, via: "bastoin" } },
-    problems: [/^transports\.a\.via names "bastoin", which is no transport, did you mean "bastion"\?$/],
+    problems: [/^transports\.a\.via names "bastoin", which is not a transport, did you mean "bastion"\?$/],
   },
   {
-    written: { a: { proxy: { url: "nonsense" }, via: "nobody" } },
+    written: { a: { proxy: { url: "nonsense" }, via: "missing" } },
     problems: [
       /^transports\.a\.proxy\.url/,
-      /^transports\.a\.via names "nobody", which is no transport: known are direct, reject$/,
+      /^transports\.a\.via names "missing", which is not a transport: known are direct, reject$/,
     ],
   },
   {
-    written: { direct: { reject: "x" }, a: { reject: "x", via: "nobody" } },
+    written: { direct: { reject: "x" }, a: { reject: "x", via: "missing" } },
     problems: [/^transports\.direct must have/, /known are direct, reject$/],
   },
 ];
 for (const { written, problems } of wrong) {
-  Deno.test(`transportsSchema() tells what is wrong with ${JSON.stringify(written)}`, () => {
+  Deno.test(`transportsSchema() reports the problem of ${JSON.stringify(written)}`, () => {
     const result = parsed(written);
     assert.equal(result.settings, undefined);
     assert.equal(result.problems.length, problems.length, result.problems.join("\n"));
@@ -152,14 +152,14 @@ for (const { written, problems } of wrong) {
 const circles: { vias: Record<string, { via?: string }>; problems: string[] }[] = [
   { vias: { a: {}, b: { via: "a" }, c: { via: "b" } }, problems: [] },
   { vias: { a: { via: "direct" } }, problems: [] },
-  { vias: { a: { via: "a" } }, problems: ["a.via must not lead back to itself: a via a"] },
+  { vias: { a: { via: "a" } }, problems: ["a.via must not form a loop: a via a"] },
   {
     vias: { a: { via: "b" }, b: { via: "c" }, c: { via: "a" }, d: { via: "a" } },
-    problems: ["a.via must not lead back to itself: a via b via c via a"],
+    problems: ["a.via must not form a loop: a via b via c via a"],
   },
   {
     vias: { a: { via: "b" }, b: { via: "b" } },
-    problems: ["b.via must not lead back to itself: b via b"],
+    problems: ["b.via must not form a loop: b via b"],
   },
 ];
 for (const { vias, problems } of circles) {
@@ -171,7 +171,7 @@ for (const { vias, problems } of circles) {
   });
 }
 
-Deno.test("transportsSchema() hides a password inside the URL", () => {
+Deno.test("transportsSchema() hides a password in the URL", () => {
   const masked = transportsSchema().mask?.({ corp: { proxy: { url: "http://me:hidden@proxy.example" } } });
   assert.deepEqual(masked, { corp: { proxy: { url: "http://me:***@proxy.example" } } });
 });

@@ -4,7 +4,7 @@ import { ContinuedConn } from "../../../../src/core/streams/continued_conn.ts";
 import { type MemoryConn, memoryPair, readAll } from "../../../support/memory_conn.ts";
 import { patternBytes } from "../../../support/pattern_bytes.ts";
 
-/** A connection of which 200 bytes have been read already. */
+/** A connection of which `Messages` has read 200 bytes. */
 async function continued({ isSocket = false } = {}): Promise<{ conn: Conn; far: MemoryConn }> {
   const [near, far] = memoryPair({ isSocket });
   const messages = new Messages(near);
@@ -13,7 +13,7 @@ async function continued({ isSocket = false } = {}): Promise<{ conn: Conn; far: 
   return { conn: messages.goOn(), far };
 }
 
-Deno.test("ContinuedConn.read() gives the early bytes first, in pieces of any size", async () => {
+Deno.test("ContinuedConn.read() returns the early bytes first, in pieces of any size", async () => {
   for (const size of [1, 7, 100, 200, 1000]) {
     const { conn, far } = await continued();
     await far.write(patternBytes(50, 2));
@@ -31,7 +31,7 @@ Deno.test("ContinuedConn.read() gives the early bytes first, in pieces of any si
 });
 
 for (const isEnded of [true, false]) {
-  Deno.test(`ContinuedConn.read() takes what a read that runs brings: ${isEnded ? "the end" : "bytes"}`, async () => {
+  Deno.test(`ContinuedConn.read() returns the result of a running read: ${isEnded ? "the end" : "bytes"}`, async () => {
     const [near, far] = memoryPair();
     const messages = new Messages(near);
     const reading = messages.fill();
@@ -48,7 +48,7 @@ for (const isEnded of [true, false]) {
   });
 }
 
-Deno.test("ContinuedConn.read() takes what a read that runs brings behind early bytes", async () => {
+Deno.test("ContinuedConn.read() returns the result of a running read after the early bytes", async () => {
   for (const size of [100, 200, 1000]) {
     const [near, far] = memoryPair();
     const messages = new Messages(near);
@@ -67,7 +67,7 @@ Deno.test("ContinuedConn.read() takes what a read that runs brings behind early 
   }
 });
 
-Deno.test("Messages.goOn() gives the connection itself where nothing came early", () => {
+Deno.test("Messages.goOn() returns the connection itself without early bytes", () => {
   const [near] = memoryPair();
   assert.equal(new Messages(near).goOn(), near);
 });
@@ -81,14 +81,14 @@ Deno.test("ContinuedConn.readable begins with the early bytes", async () => {
   await conn[Symbol.asyncDispose]();
 });
 
-Deno.test("ContinuedConn.abort() takes the early bytes back", async () => {
+Deno.test("ContinuedConn.abort() drops the early bytes", async () => {
   const { conn } = await continued();
   conn.abort(new Error("enough"));
   await assert.rejects(conn.read(new Uint8Array(10)), /enough/);
 });
 
 for (const isSocket of [true, false]) {
-  Deno.test(`ContinuedConn is ${isSocket ? "a" : "no"} socket as what it wraps`, async () => {
+  Deno.test(`ContinuedConn is ${isSocket ? "a" : "no"} socket, like the wrapped connection`, async () => {
     const { conn, far } = await continued({ isSocket });
     assert.equal(conn.isSocket, isSocket);
     assert.equal(conn.carriesHalfClose, true);

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { HeldBytes } from "../../../../src/core/streams/held_bytes.ts";
 import { patternBytes } from "../../../support/pattern_bytes.ts";
 
-Deno.test("HeldBytes gives what it was given, however it was cut and however it is taken", () => {
+Deno.test("HeldBytes returns its bytes in order, for all piece sizes", () => {
   const size = fc.oneof(fc.nat(40), fc.nat(3000), fc.constant(40_000));
   const all = patternBytes(80 * 40_000);
   const step = fc.record({ isPush: fc.boolean(), size });
@@ -39,14 +39,14 @@ Deno.test("HeldBytes gathers small pieces, so that they cost no more than large 
   assert.equal(held.pieces, 0);
 });
 
-Deno.test("HeldBytes changes nothing that it was given", () => {
+Deno.test("HeldBytes does not change the pieces", () => {
   const held = new HeldBytes();
   const whole = patternBytes(100);
   for (let at = 0; at < 100; at++) held.push(whole.subarray(at, at + 1));
   assert.deepEqual(whole, patternBytes(100));
 });
 
-Deno.test("HeldBytes forgets", () => {
+Deno.test("HeldBytes.clear() drops all bytes", () => {
   const held = new HeldBytes();
   for (let at = 0; at < 50; at++) held.push(new Uint8Array(10));
   held.clear();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Inbox } from "../../../../src/core/mod.ts";
 
-Deno.test("Inbox keeps a copy of what is lent, and what is its own as it is", async () => {
+Deno.test("Inbox copies lent bytes, and keeps others without copying", async () => {
   for (const areLent of [true, false]) {
     const inbox = new Inbox(() => {}, { areLent });
     const [bytes, into] = [new Uint8Array(4).fill(1), new Uint8Array(2)];
@@ -16,7 +16,7 @@ Deno.test("Inbox keeps a copy of what is lent, and what is its own as it is", as
   }
 });
 
-Deno.test("Inbox leaves a reader waiting where nothing is put in", async () => {
+Deno.test("Inbox ignores empty pieces while a reader waits", async () => {
   const used: number[] = [];
   const inbox = new Inbox((count) => used.push(count));
   const reading = inbox.read(new Uint8Array(4));
@@ -27,7 +27,7 @@ Deno.test("Inbox leaves a reader waiting where nothing is put in", async () => {
   assert.deepEqual(used, [3]);
 });
 
-Deno.test("Inbox gives what has come before a failure, and the failure before an end", async () => {
+Deno.test("Inbox returns bytes before a failure, and a failure before the end", async () => {
   const inbox = new Inbox(() => {});
   inbox.put(new Uint8Array(3));
   inbox.end();

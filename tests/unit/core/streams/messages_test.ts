@@ -4,13 +4,13 @@ import { PosternError } from "../../../../src/words/mod.ts";
 import { settle } from "../../../support/fake_clock.ts";
 import { memoryPair, readAll } from "../../../support/memory_conn.ts";
 
-/** Messages of one length byte and so many bytes. */
+/** Messages of a length byte and that many bytes. */
 const decodeSized: Decode<number[]> = (bytes) => {
   const used = 1 + (bytes[0] ?? 0);
   return bytes.length < used ? undefined : { value: [...bytes.subarray(1, used)], used };
 };
 
-Deno.test("Messages.read() gives whole messages however they are cut, and rest() what came early", async () => {
+Deno.test("Messages.read() returns complete messages at every cut, and rest() the extra bytes", async () => {
   const bytes = Uint8Array.of(2, 7, 8, 0, 1, 9, 5, 5);
   for (let size = 1; size <= bytes.length; size++) {
     const [near, far] = memoryPair();
@@ -27,11 +27,11 @@ Deno.test("Messages.read() gives whole messages however they are cut, and rest()
   }
 });
 
-Deno.test("Messages.read() fails when the peer ends in the middle of a message, or sends too long a one", async () => {
+Deno.test("Messages.read() rejects when the peer ends in the middle of a message, or sends a message that is too long", async () => {
   const [near, far] = memoryPair();
   await far.write(Uint8Array.of(3, 1));
   await far.closeWrite();
-  await assert.rejects(new Messages(near).read(decodeSized), /ended in the middle/);
+  await assert.rejects(new Messages(near).read(decodeSized), /closed the connection in the middle/);
   const [long, other] = memoryPair();
   await other.write(new Uint8Array(40).fill(200));
   await assert.rejects(
@@ -40,7 +40,7 @@ Deno.test("Messages.read() fails when the peer ends in the middle of a message, 
   );
 });
 
-Deno.test("Messages.fill() called again while it waits shares the read, and no byte is lost", async () => {
+Deno.test("Messages.fill() shares one read between concurrent calls, and loses no byte", async () => {
   const [near, far] = memoryPair();
   const messages = new Messages(near);
   const ahead = messages.fill();
@@ -56,7 +56,7 @@ Deno.test("Messages.fill() called again while it waits shares the read, and no b
   assert.equal(await messages.fill(), false);
 });
 
-Deno.test("Messages.fill() reads anew after a failed read", async () => {
+Deno.test("Messages.fill() reads again after a failed read", async () => {
   let count = 0;
   const [near, far] = memoryPair();
   const messages = new Messages(Object.assign(near, {
@@ -67,7 +67,7 @@ Deno.test("Messages.fill() reads anew after a failed read", async () => {
   await far[Symbol.asyncDispose]();
 });
 
-Deno.test("putBack() gives bytes back, in front of those that have come and of those that follow", async () => {
+Deno.test("putBack() puts bytes in front of received and later bytes", async () => {
   const [near, far] = memoryPair();
   await far.write(new TextEncoder().encode("ahead|head|rest"));
   const messages = new Messages(near);

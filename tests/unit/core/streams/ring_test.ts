@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Ring } from "../../../../src/core/mod.ts";
 
-Deno.test("Ring keeps the last ones, and tells those after a count", () => {
+Deno.test("Ring keeps the last elements, and returns those after a count", () => {
   const ring = new Ring<string>(3);
   assert.deepEqual(ring.since(), []);
   for (const value of ["a", "b", "c", "d", "e"]) ring.push(value);

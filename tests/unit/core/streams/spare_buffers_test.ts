@@ -14,7 +14,7 @@ import { memoryPair } from "../../../support/memory_conn.ts";
 const { small, medium, large } = bufferSizes;
 const mostLarge = 32;
 
-Deno.test("takeBuffer() gives what was given back, and nothing of another size", () => {
+Deno.test("takeBuffer() reuses returned buffers of the same size only", () => {
   const buffer = takeBuffer(medium);
   giveBuffer(buffer);
   giveBuffer(new Uint8Array(medium - 1));
@@ -24,7 +24,7 @@ Deno.test("takeBuffer() gives what was given back, and nothing of another size",
   assert.equal(takeBuffer(1).length, 1);
 });
 
-Deno.test("takeAtMost() gives a medium buffer while there are too many large ones, and a large one again after it", () => {
+Deno.test("takeAtMost() returns a medium buffer while too many large ones exist, and a large one afterwards", () => {
   const taken: Uint8Array<ArrayBuffer>[] = [];
   while (true) {
     const buffer = takeAtMost(large);
@@ -35,17 +35,17 @@ Deno.test("takeAtMost() gives a medium buffer while there are too many large one
     taken.push(buffer);
     assert.ok(taken.length <= mostLarge, "the number of large buffers is bounded");
   }
-  assert.ok(taken.length >= mostLarge - 1, "all but those that tests before this one have");
+  assert.ok(taken.length >= mostLarge - 1, "all but those that earlier tests hold");
   assert.equal(takeAtMost(small).length, small);
   const demanded = takeBuffer(large);
-  assert.equal(demanded.length, large, "who needs a large one gets it");
+  assert.equal(demanded.length, large, "takeBuffer() still returns a large buffer");
   giveBuffer(demanded);
   assert.equal(takeAtMost(large), demanded);
   for (const buffer of taken) giveBuffer(buffer);
   assert.equal(takeAtMost(large).length, large);
 });
 
-/** A connection that fills whatever it is read into, keeps what that was, and fails at last. */
+/** A connection that fills every read, keeps its buffers, and finally fails. */
 class Flood extends StreamedConn implements Conn {
   readonly isSocket = true;
   readonly peer = "flood";
@@ -59,7 +59,7 @@ class Flood extends StreamedConn implements Conn {
   }
 
   read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
-    if (this.#reads++ >= this.#most) return Promise.reject(new Error("the flood is over"));
+    if (this.#reads++ >= this.#most) return Promise.reject(new Error("the flood has ended"));
     this.last = into;
     return Promise.resolve(into.length);
   }

@@ -4,7 +4,7 @@ import { memoryPair, readAll } from "../../../support/memory_conn.ts";
 
 const bytes = (...values: number[]) => new Uint8Array(values);
 
-Deno.test("readableOf() ends with the peer's end and leaves the writing side alone", async () => {
+Deno.test("readableOf() ends with the peer's end and does not affect the writing side", async () => {
   const [near, far] = memoryPair();
   await far.write(bytes(1, 2, 3));
   await far.closeWrite();
@@ -15,7 +15,7 @@ Deno.test("readableOf() ends with the peer's end and leaves the writing side alo
   assert.deepEqual(await readAll(far), bytes(4));
 });
 
-Deno.test("readableOf() reads nothing before it is asked, and chunks of the size that was given", async () => {
+Deno.test("readableOf() reads only on demand, in chunks of the given size", async () => {
   const [near, far] = memoryPair();
   await far.write(bytes(1, 2, 3, 4, 5));
   const reader = readableOf(near, 2).getReader();
@@ -25,7 +25,7 @@ Deno.test("readableOf() reads nothing before it is asked, and chunks of the size
   reader.releaseLock();
 });
 
-Deno.test("readableOf() drops the connection when it is cancelled, with the reason", async () => {
+Deno.test("readableOf() drops the connection with the reason when it is canceled", async () => {
   const [near, far] = memoryPair();
   const reason = new Error("no more");
   await readableOf(near).cancel(reason);
