@@ -38,7 +38,7 @@ export interface InstanceOptions {
   /** Sockets that whoever started us opened; the door closes them. */
   readonly handedOver?: readonly Listening[];
   /** As for transports, but "terminal" is the default: an instance that runs unseen opens no window unasked. */
-  readonly asks?: "nobody" | "terminal" | "anybody";
+  readonly asks?: "none" | "terminal" | "any";
 }
 
 /** Reads a configuration and applies it. When `apply` fails, everything stays as before. */

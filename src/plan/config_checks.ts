@@ -6,8 +6,8 @@ import { isAmong, listenAddresses } from "./own_addresses.ts";
 import type { Settings } from "./settings.ts";
 
 /**
- * Routes, a default and catalogues that name no transport. It looks at what was written, so that a mistake elsewhere does not
- * hide these until it is mended.
+ * Finds routes, a default and catalogues with an unknown transport. Checks the raw configuration, so that an
+ * error elsewhere does not hide these problems.
  */
 export function transportNameProblems(value: unknown): Problem[] {
   if (!isMapping(value)) return [];
@@ -29,7 +29,7 @@ export function transportNameProblems(value: unknown): Problem[] {
   return problems;
 }
 
-/** The same for the lines of long lists. */
+/** Finds unknown transports in the lines of long lists. */
 export function transportNameLines({ transports }: Settings, rules: readonly Rule[]): string[] {
   const known = transportNames(transports);
   return rules
@@ -37,19 +37,19 @@ export function transportNameLines({ transports }: Settings, rules: readonly Rul
     .map(({ transport, source, place = source }) => `${place}: ${noTransport(transport, known)}`);
 }
 
-/** The names of all transports; a file that defines a built-in one is told of that elsewhere. */
+/** Returns the names of all transports; another check reports a file that redefines a built-in one. */
 function transportNames(transports: Readonly<Record<string, unknown>>): ReadonlySet<string> {
   return new Set([...Object.keys(transports), ...implicitNames]);
 }
 
 function noTransport(name: string, known: ReadonlySet<string>): string {
-  // A URL was perhaps meant to be a transport, and may have a password in it.
+  // The user may have meant a URL as a transport, and it may contain a password.
   return `names "${maskedUrl(name)}", which is not a transport${
     suggestion(name, known) || `: known are ${[...known].join(", ")}`
   }`;
 }
 
-/** Equal rules with different transports. */
+/** Reports equal rules with different transports. */
 export function conflictLines(rules: readonly Rule[]): string[] {
   return conflicts(rules).map(({ kept, ignored }) =>
     `${
@@ -59,15 +59,15 @@ export function conflictLines(rules: readonly Rule[]): string[] {
   );
 }
 
-/** Names that the DNS helper is to answer, and has no addresses for. */
+/** Finds names for the DNS helper that have no addresses. */
 export function dnsProblems({ dns, transports }: Settings): Problem[] {
   const hasClusters = Object.values(transports).some(({ kind }) => kind === "kubernetes");
   if (!dns?.domains || dns.fakeRange || hasClusters) return [];
-  const message = "has no addresses to answer with: set dns.fakeRange, such as 198.18.0.0/15";
+  const message = "has no addresses for its answers: set dns.fakeRange, for example to 198.18.0.0/15";
   return [{ path: ["dns", "domains"], message, severity: "warning" }];
 }
 
-/** Tables of clusters that a rule asks for whose transport has none. */
+/** Finds rules that use a cluster's table, but whose transport has none. */
 export function tableProblems({ routes, direct, transports }: Settings): Problem[] {
   const problems: Problem[] = [];
   const look = (patterns: readonly WrittenPattern[], via: string, path: Problem["path"]) => {
@@ -82,18 +82,18 @@ export function tableProblems({ routes, direct, transports }: Settings): Problem
   return problems;
 }
 
-/** Why a transport has no table; undefined for one that has, and for one that is not there. */
+/** Returns why a transport has no table; undefined for one that has a table or does not exist. */
 function withoutTable(via: string, transports: Settings["transports"]): string | undefined {
   const { kind, settings } = Object.hasOwn(transports, via) ? transports[via] ?? {} : {};
   if (kind === undefined && !implicitNames.includes(via)) return undefined;
   if (kind !== "kubernetes") {
-    return `"${via}" knows no cluster's Services; name a transport of the kind kubernetes`;
+    return `"${via}" has no table of Services; use a transport of kind kubernetes`;
   }
   if (!isMapping(settings) || settings["contexts"] === undefined) return undefined;
-  return `"${via}" goes into several contexts, whose names end in CONTEXT.SUFFIX; name a transport with one context`;
+  return `"${via}" has several contexts, whose names end in CONTEXT.SUFFIX; use a transport with one context`;
 }
 
-/** Upstream proxies that are this very door. */
+/** Finds upstream proxies that are this instance itself. */
 export function ownListenerProblems(settings: Settings): Problem[] {
   const own = listenAddresses(settings);
   const problems: Problem[] = [];
@@ -101,15 +101,15 @@ export function ownListenerProblems(settings: Settings): Problem[] {
     const isStraight = via === undefined || via === "direct";
     if (kind !== "proxy" || !isStraight || !isAddress(proxy)) continue;
     if (!isAmong(proxy, own)) continue;
-    const message = `must not be this door itself: listen has port ${proxy.port} too`;
+    const message = `must not be this instance itself: listen has port ${proxy.port} too`;
     problems.push({ path: ["transports", name, "proxy", "url"], message });
   }
   return problems;
 }
 
 /**
- * Files that a proxy needs and that are not there: warnings, since they are read anew at each use and may come with
- * a disk that is mounted later.
+ * Finds missing files of proxies. They cause warnings only: each use reads them again, and they may be on a
+ * disk that is mounted later.
  */
 export async function missingFiles(files: Files, { transports }: Settings): Promise<Problem[]> {
   const problems: Problem[] = [];
@@ -118,7 +118,7 @@ export async function missingFiles(files: Files, { transports }: Settings): Prom
     for (const key of ["passwordFile", "ca"]) {
       const file = settings[key];
       if (typeof file !== "string" || await files.info(file).catch(() => undefined)) continue;
-      const message = `cannot be read yet: "${file}", no connection goes this way before`;
+      const message = `cannot be read yet: "${file}"; connections through this proxy fail until then`;
       problems.push({ path: ["transports", name, kind, key], message, severity: "warning" });
     }
   }

@@ -30,63 +30,66 @@ import { listenOf, type Settings, settingsSchemaFor } from "./settings.ts";
 import { fleetOfMapping, type StoredFleet, storedFleet } from "./stored_fleet.ts";
 
 export interface ConfigSource {
-  /** The file; where the environment or the platform says when absent. */
+  /** The file (default: from the environment or the platform). */
   readonly config?: string | undefined;
   readonly overrides?: Overrides | undefined;
-  /** The configuration itself, in the place of a file. */
+  /** The configuration itself, instead of a file. */
   readonly text?: string;
-  /** Leaves out what the catalogues add, for whoever needs none or is about to fetch them anew. */
+  /** Skips the stored catalogues, for commands that need none or are about to fetch them. */
   readonly withoutCatalogues?: boolean;
 }
 
-/** A configuration that can be used. */
+/** A valid configuration. */
 export interface LoadedConfig {
-  /** Absent where there is no file. */
+  /** Absent without a file. */
   readonly path?: string;
   readonly settings: Settings;
-  /** The transports that the command line made. */
+  /** The transports that the command line created. */
   readonly ofOptions: readonly string[];
-  /** The rules of the command line, of the file and of its lists, and those of the catalogues. */
+  /** The rules of the command line, of the file and its lists, and of the catalogues. */
   readonly rules: readonly Rule[];
   readonly catalogues: readonly CatalogueState[];
   /** `FILE:LINE:COLUMN: …` */
   readonly warnings: readonly string[];
 }
 
-/** A configuration that an instance has read, or why it cannot be used. */
+/** The configuration that an instance has read, or the reason why it is invalid. */
 export type ConfigReading =
   & { readonly texts: ConfigReport["texts"] }
   & ({ readonly config: LoadedConfig } | { readonly error: unknown });
 
-/** What reading a configuration gave: everything that is wrong, and the configuration where nothing is. */
+/** The result of reading a configuration: all problems, and the configuration if it has no errors. */
 export interface ConfigReport {
-  /** Where the file is, or would be. */
+  /** The path of the file, even if it does not exist. */
   readonly path: string;
   readonly isThere: boolean;
   readonly errors: readonly string[];
   readonly warnings: readonly string[];
   readonly loaded?: LoadedConfig;
-  /** As written, with the command line's changes. */
+  /** The raw configuration, with the command line's changes. */
   readonly value: unknown;
-  /** Every file that it is made of, passwords too, with its text where it can be read: a change of any is a reason to reload. */
+  /**
+   * Every file of the configuration, including passwords, with its text if readable. A change of any file
+   * requires a reload.
+   */
   readonly texts: ReadonlyMap<string, string | undefined>;
-  /** `FILE:LINE:COLUMN` of something in the file. */
+  /** Returns `FILE:LINE:COLUMN` of a value. */
   readonly place: (path: Path) => string;
 }
 
-/** Where the configuration is, or would be. */
+/** Returns the path of the configuration, even if it does not exist. */
 export function configPath(world: World, named?: string): string {
   const written = named ?? world.process.env("POSTERN_CONFIG");
   if (!written) return `${world.places.config}/config.yaml`;
   return absoluteFrom(world.process.directory, written);
 }
 
-/** Reads and checks the configuration without starting anything; throws `config` with all problems. */
+/** Reads and checks the configuration without starting anything; rejects with `config` and all problems. */
 export async function loadConfig(world: World, source: ConfigSource): Promise<LoadedConfig> {
   return demandLoaded(await readConfig(world, source));
 }
 
-/** The configuration of a report, or `config` with all its problems. */
+/** Returns the configuration of a report; throws `config` with all its problems. */
 export function demandLoaded({ loaded, errors, path }: ConfigReport): LoadedConfig {
   if (loaded) return loaded;
   const isOfOptions = errors.every((line) => line.startsWith("--"));
@@ -95,7 +98,7 @@ export function demandLoaded({ loaded, errors, path }: ConfigReport): LoadedConf
     : configError(`"${path}"`, errors);
 }
 
-/** Reads the configuration for an instance that runs: also after a failure it watches the files that were read. */
+/** Reads the configuration for a running instance; after a failure, it still lists the files to watch. */
 export async function tryConfig(world: World, source: ConfigSource): Promise<ConfigReading> {
   const files = new ConfigFiles(world);
   try {
@@ -105,7 +108,7 @@ export async function tryConfig(world: World, source: ConfigSource): Promise<Con
   }
 }
 
-/** Reads the configuration and reports every problem; only a file that cannot be read at all is an error. */
+/** Reads the configuration and reports every problem; rejects only when the file itself cannot be read. */
 export function readConfig(world: World, source: ConfigSource): Promise<ConfigReport> {
   return reportOf(world, source, new ConfigFiles(world));
 }
@@ -149,7 +152,7 @@ async function reportOf(world: World, source: ConfigSource, files: ConfigFiles):
     );
     lines.push(...transportNameLines(settings, lists.rules), ...conflictLines(rules.slice(own.length)));
   }
-  // What was said on the command line has no place in the file.
+  // Values from the command line have no place in the file.
   const format = (problems: readonly Problem[]) => [
     ...formatProblems(problems.filter(({ path }) => optionAt(path) === undefined), document),
     ...problems.flatMap(({ path, message }) => {
@@ -174,7 +177,7 @@ async function reportOf(world: World, source: ConfigSource, files: ConfigFiles):
     warnings,
     catalogues: [],
   };
-  // A configuration without a file of its own has nothing to do with what this person has stored.
+  // A configuration passed as text does not use the user's stored catalogues.
   const isAlone = source.text !== undefined && !settings.catalogues;
   const { mappingFile } = source.overrides ?? {};
   if (mappingFile === undefined && (source.withoutCatalogues || isAlone)) {
@@ -187,7 +190,7 @@ async function reportOf(world: World, source: ConfigSource, files: ConfigFiles):
   return { ...report, warnings: loaded.warnings, loaded };
 }
 
-/** A configuration with what is stored of its catalogues behind its own rules and transports. */
+/** Adds the stored catalogues to a configuration; their rules and transports rank below its own. */
 function withFleet(
   config: LoadedConfig,
   { rules, transports, states, warnings }: StoredFleet,
@@ -201,7 +204,7 @@ function withFleet(
   };
 }
 
-/** The file is watched as those of the configuration are. */
+/** Reads a mapping file; it is watched like the files of the configuration. */
 async function fleetOfFile(
   { process }: World,
   named: string,
@@ -217,15 +220,15 @@ async function documentText({ files, clock }: World, path: string): Promise<stri
     return await readSettled(path, { files, clock }, read);
   } catch (error) {
     if (!(error instanceof PosternError) || error.detail !== "too_large") throw error;
-    throw new PosternError("config", `Cannot use "${path}": it is over 2 MB`, {
-      hint: "put long lists of routes into a file of their own: routesFrom",
+    throw new PosternError("config", `Cannot use "${path}": the file is over 2 MB`, {
+      hint: "move long lists of routes to a separate file: routesFrom",
     });
   }
 }
 
 function noSuchFile(path: string): PosternError {
   return new PosternError("config", `Cannot read "${path}": no such file`, {
-    hint: "check --config and POSTERN_CONFIG; postern config init writes a file to start with",
+    hint: "check --config and POSTERN_CONFIG, or create a file: postern config init",
   });
 }
 
@@ -249,7 +252,7 @@ interface Lists {
   readonly rules: Rule[];
   /** Lists that cannot be read. */
   readonly problems: Problem[];
-  /** What is wrong in their lines. */
+  /** The problems of their lines. */
   readonly errors: string[];
   readonly warnings: string[];
 }
@@ -259,7 +262,7 @@ async function readLists(files: ConfigFiles, paths: readonly string[]): Promise<
   for (const [index, file] of paths.entries()) {
     let text: string;
     try {
-      // Half a list would send the names of the other half another way.
+      // With half a list, the other names would take another route.
       text = await files.list(file);
     } catch (error) {
       lists.problems.push({ path: ["routesFrom", index], message: describe(error) });
@@ -275,7 +278,7 @@ async function readLists(files: ConfigFiles, paths: readonly string[]): Promise<
   return lists;
 }
 
-/** What a rule gives as its source: `config.yaml:12`, or the option it came by. */
+/** Returns the source of a rule: `config.yaml:12`, or its option. */
 function sourceIn(
   document: ConfigDocument,
   file: string,
@@ -290,7 +293,7 @@ function sourceIn(
   };
 }
 
-/** The command line's rules, which come before the file's: of equal patterns the first one counts. */
+/** Returns the command line's rules, which precede the file's: of equal patterns, the first one counts. */
 function commandLineRules(rules: readonly Rule[], { routes }: Settings, fileRoutes: number): Rule[] {
   const count = routes.slice(fileRoutes).reduce((sum, { to }) => sum + to.length, 0);
   return count === 0 ? [] : rules.slice(-count);

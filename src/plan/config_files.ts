@@ -2,10 +2,10 @@ import { readSettled, type World } from "../world/mod.ts";
 import type { AuthSettings } from "../listeners/mod.ts";
 import { readPasswordFile } from "./users.ts";
 
-/** A long list may be larger than a document: it is read line by line. */
+/** A long list may be larger than a configuration, because it is read line by line. */
 const listLimit = 64 * 1024 * 1024;
 
-/** Reads the files of a configuration, and keeps what it read: a change of any of them is a reason to reload. */
+/** Reads the files of a configuration and keeps their texts: a change of any file requires a reload. */
 export class ConfigFiles {
   readonly #world: Pick<World, "files" | "clock">;
   readonly #texts = new Map<string, string | undefined>();
@@ -14,12 +14,12 @@ export class ConfigFiles {
     this.#world = world;
   }
 
-  /** Every file so far, with its text where it could be read. */
+  /** Every file read so far, with its text if readable. */
   get texts(): ReadonlyMap<string, string | undefined> {
     return this.#texts;
   }
 
-  /** The text that `read` finds in a file. */
+  /** Reads a file with `read` and records its text. */
   async read<T extends string | undefined>(path: string, read: () => T | Promise<T>): Promise<T> {
     this.#texts.set(path, undefined);
     const text = await read();
@@ -27,14 +27,14 @@ export class ConfigFiles {
     return text;
   }
 
-  /** The text of a list of routes or of clusters. */
+  /** Reads a list of routes or of clusters. */
   list(path: string): Promise<string> {
     const { files } = this.#world;
     const read = () => files.readText(path, { limit: listLimit });
     return this.read(path, () => readSettled(path, this.#world, read));
   }
 
-  /** The text of a user's password file. */
+  /** Reads a user's password file. */
   password(user: AuthSettings["users"][number]): Promise<string> {
     return this.read(user.passwordFile, () => readPasswordFile(this.#world.files, user));
   }

@@ -2,17 +2,18 @@ import { describe } from "../words/mod.ts";
 import { directoryOf, type World } from "../world/mod.ts";
 import type { Log } from "../core/mod.ts";
 
-/** What a configuration was when it was read. */
+/** The contents of a configuration when it was read. */
 export interface WatchedContents {
-  /** The files, with what was read of them; one that is not there has no text. */
+  /** The files with their texts; a missing file has no text. */
   readonly texts: ReadonlyMap<string, string | undefined>;
-  /** Directories in which files are found by a pattern, with their names. */
+  /** Directories that a pattern searches, with their file names. */
   readonly listings?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
 /**
- * Tells when a file of the configuration is another than before. Directories are watched, since a watched file
- * is lost when it is replaced; and contents are compared, since most changes there are none of ours.
+ * Reports when a file of the configuration changes. It watches directories, because a watch on a file ends
+ * when the file is replaced; and it compares contents, because most changes in a directory concern other
+ * files.
  */
 export class ConfigWatch implements Disposable {
   readonly #world: Pick<World, "files">;
@@ -29,13 +30,13 @@ export class ConfigWatch implements Disposable {
     this.#changed = changed;
   }
 
-  /** Watches the files of a configuration, and those that links lead to. */
+  /** Watches the files of a configuration, and the targets of links. */
   async follow({ texts, listings = new Map() }: WatchedContents): Promise<void> {
     const isMore = [...texts.keys()].some((path) => !this.#texts.has(path)) ||
       [...listings.keys()].some((path) => !this.#listings.has(path));
     this.#texts = texts;
     this.#listings = listings;
-    // What happened between the reading and the watching has been told to nobody.
+    // A change between the reading and the start of the watch caused no event.
     if (await this.#watch() || isMore) await this.#compare();
   }
 
@@ -45,7 +46,7 @@ export class ConfigWatch implements Disposable {
     this.#watches.clear();
   }
 
-  /** Watches the directories where the files are now; whether there are new ones among them. */
+  /** Watches the current directories of the files; returns whether some are new. */
   async #watch(): Promise<boolean> {
     const wanted = new Set<string>(this.#listings.keys());
     for (const path of this.#texts.keys()) {
@@ -66,7 +67,7 @@ export class ConfigWatch implements Disposable {
         this.#watches.set(directory, this.#world.files.watch(directory, this.#stirred));
         hasNew = true;
       } catch (error) {
-        // What is not there cannot be watched: it is looked for again at the next reload.
+        // A missing directory cannot be watched: the next reload looks for it again.
         const isThere = await this.#world.files.info(directory).then(Boolean, () => true);
         if (isThere) this.#log.warn("config.unwatched", { directory, reason: describe(error) });
       }
@@ -74,7 +75,7 @@ export class ConfigWatch implements Disposable {
     return hasNew;
   }
 
-  /** Something happened in a directory: perhaps a link leads elsewhere now, to the same content. */
+  /** Handles a change in a directory: a link may now have another target with the same content. */
   readonly #stirred = (): void => {
     this.#compare().then(() => this.#watch()).catch((error) => {
       this.#log.error("config.unwatched", { reason: describe(error) });
@@ -83,11 +84,11 @@ export class ConfigWatch implements Disposable {
 
   async #compare(): Promise<void> {
     for (const [path, before] of this.#texts) {
-      // A file that is away for a moment, or cannot be read, is a change too: the reload says what is wrong.
+      // A file that is temporarily missing or unreadable counts as changed: the reload reports the problem.
       const now = await this.#world.files.readTextIfThere(path).catch(() => undefined);
       if (now === before) continue;
       if (this.#isClosed) return;
-      // The same broken content is not told twice.
+      // Report the same broken content only once.
       this.#texts = new Map([...this.#texts, [path, now]]);
       this.#changed();
       return;

@@ -5,14 +5,14 @@ import type { Route } from "../routing/mod.ts";
 import type { BuiltTransport } from "../transports/mod.ts";
 import { configuredRoute, hopsOf, type Plan } from "./plan.ts";
 
-/** Lets the transports on the way to a target read what they need besides the configuration. */
+/** Lets the transports on the path to a target read their files again. */
 export async function preparePath(plan: Plan, target: Target): Promise<void> {
   await Promise.all(
     hopsOf(plan, configuredRoute(plan, target)).map(({ transport }) => transport.prepare?.()),
   );
 }
 
-/** Where a target would go by a plan, or by the route that was found for it, and which rules lost. */
+/** Explains the route of a target by a plan, or a given route, with the losing rules. */
 export function explanationOf(plan: Plan, target: Target, route?: Route): ExplanationInfo {
   const explanation = plan.router.explain(target, route);
   return {
@@ -31,7 +31,7 @@ export function explanationOf(plan: Plan, target: Target, route?: Route): Explan
   };
 }
 
-/** `target` is that of the transport which reaches it. */
+/** `target` is that of the transport that reaches it. */
 function hopInfo({ name, type, transport }: BuiltTransport, target: Target | undefined): HopInfo {
   const status: Partial<TransportStatus> = transport.status?.() ?? {};
   const { state, lastError, hint, hops = [] } = status;

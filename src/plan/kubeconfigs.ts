@@ -2,23 +2,23 @@ import { absoluteFrom, type World } from "../world/mod.ts";
 
 type Surroundings = Pick<World, "process" | "places">;
 
-/** The kubeconfigs that kubectl merges, the first one first: those of `KUBECONFIG`, else `~/.kube/config`. */
+/** The kubeconfigs that kubectl merges, in order: those of `KUBECONFIG`, else `~/.kube/config`. */
 export function usualKubeconfigs(world: Surroundings): readonly [string, ...string[]] {
   const [first, ...more] = namedKubeconfigs(world);
   return first === undefined ? [`${world.places.home}/.kube/config`] : [first, ...more];
 }
 
 /**
- * The same for an instance. Inside `postern shell` and the like, `KUBECONFIG` names a file that leads through an
- * instance and is gone when that program ends, so an instance never takes it.
+ * The kubeconfigs for an instance. Inside `postern shell` and similar commands, `KUBECONFIG` names a
+ * temporary file that leads through an instance, so an instance ignores it.
  */
 export function instanceKubeconfigs(world: Surroundings): readonly [string, ...string[]] {
   return isOfProgram(world) ? [`${world.places.home}/.kube/config`] : usualKubeconfigs(world);
 }
 
 /**
- * `KUBECONFIG` with absolute paths, for an instance that outlives the shell that starts it; undefined where the
- * instance reads `~/.kube/config`.
+ * `KUBECONFIG` with absolute paths, for an instance that outlives the shell that starts it; undefined when
+ * the instance reads `~/.kube/config`.
  */
 export function keptKubeconfigs(world: Surroundings): string | undefined {
   const named = isOfProgram(world) ? [] : namedKubeconfigs(world);
@@ -26,8 +26,8 @@ export function keptKubeconfigs(world: Surroundings): string | undefined {
 }
 
 /**
- * The files of `usualKubeconfigs` that a new entry goes into and that are read behind it, as kubectl chooses: the first
- * one that exists, else the last one.
+ * The file of `usualKubeconfigs` for a new entry, and the files that are read after it. As in kubectl: the
+ * first file that exists, else the last one.
  */
 export async function writtenKubeconfigs(
   world: Pick<World, "process" | "places" | "files">,
@@ -41,7 +41,7 @@ export async function writtenKubeconfigs(
   return left;
 }
 
-/** The files of `KUBECONFIG`, absolute: relative paths start at the working directory. */
+/** The files of `KUBECONFIG` with absolute paths; relative paths start at the working directory. */
 export function namedKubeconfigs(world: Surroundings): readonly string[] {
   const { process } = world;
   const named = (process.env("KUBECONFIG") ?? "").split(separatorOf(world)).filter((path) => path !== "");
@@ -52,7 +52,7 @@ function separatorOf({ process }: Surroundings): string {
   return process.platform === "windows" ? ";" : ":";
 }
 
-/** `environment()` of `ClusterPrograms` sets both variables together. */
+/** Whether `environment()` of `ClusterPrograms` set the variables: it sets both together. */
 function isOfProgram({ process }: Surroundings): boolean {
   return Boolean(process.env("POSTERN_CLUSTER"));
 }

@@ -6,8 +6,8 @@ import type { ConfigFiles } from "./config_files.ts";
 import { passwordIn } from "./users.ts";
 
 /**
- * What is wrong with the patterns of `only`. It is looked for here, since listeners know no routing; and in what was
- * written, so that a mistake elsewhere does not hide it.
+ * Finds problems of the patterns in `only`. The check is here because listeners do not depend on routing. It
+ * reads the raw configuration, so that an error elsewhere does not hide these problems.
  */
 export function onlyProblems(value: unknown): Problem[] {
   const problems: Problem[] = [];
@@ -18,7 +18,7 @@ export function onlyProblems(value: unknown): Problem[] {
         const parsed = parsePattern(text);
         if ("problem" in parsed) problems.push({ path: place, message: parsed.problem });
         else if (parsed.pattern.kind === "services" || parsed.pattern.kind === "clusterips") {
-          problems.push({ path: place, message: `must not be ${text}: no cluster is meant here` });
+          problems.push({ path: place, message: `must not be ${text}: a table needs a cluster` });
         } else if (parsed.warning !== undefined) {
           problems.push({ path: place, message: parsed.warning, severity: "warning" });
         }
@@ -28,7 +28,7 @@ export function onlyProblems(value: unknown): Problem[] {
   return problems;
 }
 
-/** What is wrong with the password files of listeners. */
+/** Finds problems of the listeners' password files. */
 export async function passwordProblems(
   files: ConfigFiles,
   settings: ListenSettings,
@@ -54,7 +54,7 @@ export async function passwordProblems(
   return problems;
 }
 
-/** The items of a list that may be written as its only item, with their places. */
+/** Returns the items of a value that may be a list or a single item, with their paths. */
 function items(written: unknown, path: Path): { readonly written: unknown; readonly path: Path }[] {
   if (written === undefined) return [];
   if (!Array.isArray(written)) return [{ written, path }];

@@ -4,41 +4,41 @@ import { type ListenerKind, listenerKinds } from "../listeners/mod.ts";
 import { parsePattern } from "../routing/mod.ts";
 import { transportKinds } from "../transports/mod.ts";
 
-/** What the command line changes in the configuration. */
+/** The changes to the configuration from the command line. */
 export interface Overrides {
   readonly listen?: readonly string[];
   readonly listenSocks?: readonly string[];
   readonly listenHttp?: readonly string[];
   readonly listenUnix?: readonly string[];
   readonly listenDns?: readonly string[];
-  /** `PATTERN=TRANSPORT`, the transport by its name or in place: `any=proxy:http://127.0.0.1:3128`. */
+  /** `PATTERN=TRANSPORT`, with a transport's name or definition: `any=proxy:http://127.0.0.1:3128`. */
   readonly routes?: readonly string[];
   readonly allowOpen?: boolean;
-  /** A mapping of kharon, suffix to jump host, in the place of the catalogues. */
+  /** A mapping of kharon, from suffix to jump host, instead of the catalogues. */
   readonly mappingFile?: string | undefined;
-  /** A cluster by the name of its context, the current one where that is empty: its names and addresses go there. */
+  /** Routes a cluster's names and addresses to the context of this name; empty for the current context. */
   readonly kubernetes?: string | undefined;
-  /** The kubeconfig and the usual namespace of the clusters that the command line names. */
+  /** The kubeconfig and the default namespace of the command line's clusters. */
   readonly kubeconfig?: string;
   readonly namespace?: string | undefined;
 }
 
 type Raw = Readonly<Record<string, unknown>>;
 
-/** A configuration with the command line's changes in it. */
+/** A configuration after the command line's changes. */
 export interface Overridden {
   readonly value: unknown;
-  /** Those that it made. */
+  /** The transports that the command line created. */
   readonly transports: readonly string[];
-  /** How many routes are the file's own. */
+  /** The number of routes from the file. */
   readonly fileRoutes: number;
-  /** The option that put the value at a path there; undefined for what the file says. */
+  /** Returns the option that set the value at a path; undefined for values from the file. */
   optionAt(path: Path): string | undefined;
 }
 
 /**
- * Puts the command line's changes into a configuration, before anything is checked. Its routes come after those of
- * the file, so that the file's keep their places for messages.
+ * Applies the command line's changes to a configuration before any check. Its routes are appended, so that
+ * those of the file keep their paths in messages.
  */
 export function overridden(value: unknown, overrides: Overrides): Overridden {
   if (!isMapping(value)) return { value, transports: [], fileRoutes: Infinity, optionAt: () => undefined };
@@ -83,7 +83,7 @@ function listenersOf({ listen, listenSocks, listenHttp, listenUnix, listenDns }:
     { kind: "unix", option: "--listen-unix", addresses: listenUnix ?? [] },
     { kind: "dns", option: "--listen-dns", addresses: listenDns ?? [] },
   ];
-  // An address that cannot be read is a mistake in the command, not in the configuration.
+  // An invalid address is an error in the command, not in the configuration.
   for (const { kind, addresses } of named) if (kind !== "unix") addresses.forEach(parseListenAddress);
   return named.filter(({ addresses }) => addresses.length > 0);
 }
@@ -91,8 +91,8 @@ function listenersOf({ listen, listenSocks, listenHttp, listenUnix, listenDns }:
 function listenOf(listen: unknown, listeners: readonly NamedListener[], { allowOpen }: Overrides): unknown {
   const kept = isMapping(listen) ? listen : {};
   if (listeners.length === 0) return allowOpen ? { ...kept, allowOpen } : listen;
-  // Doors named on the command line stand for all doors of the file; who may use them and how much stays. DNS is no
-  // door: it stands beside them.
+  // Listeners from the command line replace all listeners of the file, but users and limits stay. DNS is not
+  // such a listener: the file's listeners stay.
   const isListener = listeners.some(({ kind }) => kind !== "dns");
   const others = Object.entries(kept).filter(([key]) =>
     !isListener || !listenerKinds.some((kind) => kind === key)
@@ -108,17 +108,17 @@ interface Added {
   readonly ofCluster?: string;
 }
 
-/** What a cluster is asked for, as `--kubernetes` routes it. */
+/** The patterns that `--kubernetes` routes to a cluster. */
 const clusterPatterns = [".svc", ".cluster.local", "<services>", "<clusterips>"];
 
 function routesOf({ routes: written = [], kubernetes, ...clusters }: Overrides, known: Raw): Added {
   const transports: Record<string, unknown> = {};
   const routes = written.map((text) => {
-    // Patterns have no "=" but in front.
+    // Patterns contain "=" only at the start.
     const at = text.indexOf("=", 1);
     if (at < 1 || at === text.length - 1) {
       throw new PosternError("usage", `Cannot read "${maskedUrl(text).slice(0, 200)}" as PATTERN=TRANSPORT`, {
-        hint: "write for example --route .corp.example=proxy:http://127.0.0.1:3128",
+        hint: "write, for example, --route .corp.example=proxy:http://127.0.0.1:3128",
       });
     }
     const to = text.slice(0, at);
@@ -142,7 +142,7 @@ function routesOf({ routes: written = [], kubernetes, ...clusters }: Overrides, 
   return { routes: [...routes, { to: clusterPatterns, via: ofCluster }], transports, ofCluster };
 }
 
-/** A kubeconfig for no cluster is a mistake. */
+/** Rejects a kubeconfig or namespace without a cluster. */
 function demandCluster({ kubeconfig, namespace }: Overrides, made: Raw): void {
   if (Object.values(made).some((one) => isMapping(one) && "kubernetes" in one)) return;
   if (kubeconfig === undefined && namespace === undefined) return;
@@ -152,7 +152,7 @@ function demandCluster({ kubeconfig, namespace }: Overrides, made: Raw): void {
   });
 }
 
-/** The name of a transport made for `KIND:VALUE`; undefined for a plain name. */
+/** Returns the name of a transport created for `KIND:VALUE`; undefined for a plain name. */
 function inPlace(
   way: string,
   taken: Raw,
@@ -162,7 +162,7 @@ function inPlace(
   const kind = transportKinds.find(({ type }) => type === way.slice(0, colon))?.type;
   if (colon < 0 || kind === undefined) return undefined;
   const settings = settingsOf(kind, way.slice(colon + 1), clusters);
-  // Two routes to one cluster are one transport: its watches and sessions are worth sharing.
+  // Two routes to one cluster use one transport, to share its watches and sessions.
   const same = Object.entries(made).find(([, one]) =>
     JSON.stringify(one) === JSON.stringify({ [kind]: settings })
   );

@@ -11,7 +11,7 @@ import {
 import { listenerKinds } from "../listeners/mod.ts";
 import { listenOf, type Settings } from "./settings.ts";
 
-/** Where the door is to listen for clients, by its settings; a port that the system chooses is 0. */
+/** The configured addresses of the instance's listeners; a port that the system assigns is 0. */
 export function listenAddresses(settings: Settings): readonly Endpoint[] {
   const listen = listenOf(settings);
   return listenerKinds.flatMap((kind) => listen[kind] ?? []).flatMap(({ address }) =>
@@ -19,7 +19,7 @@ export function listenAddresses(settings: Settings): readonly Endpoint[] {
   );
 }
 
-/** Whether an address, as somebody has written it, is one that is listened on. Nothing is resolved but "localhost". */
+/** Whether an address, in any spelling, is one of the endpoints. Resolves no name but "localhost". */
 export function isAmong({ host, port }: Target, endpoints: Iterable<Endpoint>): boolean {
   for (const endpoint of endpoints) {
     if ("port" in endpoint && endpoint.port === port && meets(host, endpoint.host)) return true;
@@ -38,7 +38,7 @@ function meets(host: string, bound: string): boolean {
   return isUnspecified(address) && listening !== undefined && isLoopback(listening);
 }
 
-/** Whether who listens there listens on every address of the machine. */
+/** Whether a listener's host is a wildcard address. */
 export function isWildcard(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }

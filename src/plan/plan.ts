@@ -10,9 +10,9 @@ import {
 import type { LoadedConfig } from "./config_file.ts";
 import { type Limits, limitsOf } from "./settings.ts";
 
-/** Everything that decides where a connection goes. A reload makes a new one beside it and swaps. */
+/** Everything that determines where connections go. A reload builds a new plan and swaps the two. */
 export interface Plan {
-  /** Counts the plans: another number says that targets may go elsewhere now. */
+  /** Increases with each plan: a new number means that routes may have changed. */
   readonly generation: number;
   readonly config: LoadedConfig;
   readonly router: Router;
@@ -21,7 +21,7 @@ export interface Plan {
   readonly loadedAt: Date;
 }
 
-/** Builds a plan without any I/O; transports that did not change come along from the previous one. */
+/** Builds a plan without I/O; reuses unchanged transports of the previous plan. */
 export function makePlan(config: LoadedConfig, deps: BuildDeps, previous?: Plan): Plan {
   return {
     generation: (previous?.generation ?? 0) + 1,
@@ -37,26 +37,29 @@ export function makePlan(config: LoadedConfig, deps: BuildDeps, previous?: Plan)
   };
 }
 
-/** The transports that refuse every target. */
+/** Returns the transports that reject every target. */
 function rejectingOf(transports: LoadedConfig["settings"]["transports"]): ReadonlySet<string> {
   const configured = Object.entries(transports).filter(([, { kind }]) => kind === "reject");
   return new Set(["reject", ...configured.map(([name]) => name)]);
 }
 
-/** The transport of a route. */
+/** Returns the transport of a route. */
 export function transportOf({ transports }: Plan, { transport }: Pick<Route, "transport">): BuiltTransport {
   const built = transports.byName.get(transport);
   if (built) return built;
   throw new PosternError("internal", `Cannot find the transport "${transport}"`);
 }
 
-/** The route of an address that postern itself has to reach, because the configuration or a catalogue names it: no cluster holds it. */
+/**
+ * Returns the route of an address from the configuration or a catalogue that postern itself connects to; the
+ * guard does not hold it back.
+ */
 export function configuredRoute({ router }: Plan, target: Target): Route {
   const route = router.route(target);
   return route.held?.otherwise ?? route;
 }
 
-/** The transport and those it goes through, the one that reaches the target first. */
+/** Returns the transports on the path, starting with the one that reaches the target. */
 export function hopsOf({ transports }: Plan, route: Route): BuiltTransport[] {
   const hops: BuiltTransport[] = [];
   let name: string | undefined = route.transport;
@@ -69,12 +72,13 @@ export function hopsOf({ transports }: Plan, route: Route): BuiltTransport[] {
   return hops;
 }
 
-/** What a listener with `only` lets through; undefined for one that lets everything through. */
+/** Returns the filter of a listener with `only`; undefined without one. */
 export function allowedBy({ only }: ListenerSettings): ((target: Target) => boolean) | undefined {
   if (!only) return undefined;
   const rules = only.flatMap((text): Rule[] => {
     const parsed = parsePattern(text);
-    // The configuration was checked; this keeps a caller who did not from letting nothing through without a word.
+    // The configuration is checked elsewhere; without this, an unchecked one would silently reject
+    // everything.
     if (!("pattern" in parsed)) throw new PosternError("config", `Cannot use "only": ${parsed.problem}`);
     return [{ text, pattern: parsed.pattern, transport: "yes", source: "only", tier: "routes" }];
   });
@@ -82,13 +86,13 @@ export function allowedBy({ only }: ListenerSettings): ((target: Target) => bool
   return (target) => router.route(target).transport === "yes";
 }
 
-/** The transports of a plan that the one before does not have. */
+/** Returns the transports of a plan that the previous one does not have. */
 export function addedTransports(before: Plan, after: Plan): BuiltTransport[] {
   const known = new Set(before.transports.byName.values());
   return [...after.transports.byName.values()].filter((built) => !known.has(built));
 }
 
-/** What is different between two plans, a line each. */
+/** Describes the differences between two plans, one line each. */
 export function changesBetween(before: Plan, after: Plan): string[] {
   const changes = ruleChanges(before.router.rules, after.router.rules);
   if (before.router.fallback !== after.router.fallback) {
@@ -96,28 +100,28 @@ export function changesBetween(before: Plan, after: Plan): string[] {
   }
   for (const [name, built] of after.transports.byName) {
     const was = before.transports.byName.get(name);
-    if (!was) changes.push(`transport ${name} is new`);
-    else if (was !== built) changes.push(`transport ${name} has changed`);
+    if (!was) changes.push(`transport ${name} was added`);
+    else if (was !== built) changes.push(`transport ${name} changed`);
   }
   for (const name of before.transports.byName.keys()) {
-    if (!after.transports.byName.has(name)) changes.push(`transport ${name} is gone`);
+    if (!after.transports.byName.has(name)) changes.push(`transport ${name} was removed`);
   }
   if (before.config.settings.unknown !== after.config.settings.unknown) {
-    changes.push(`unknown is ${after.config.settings.unknown} now (was ${before.config.settings.unknown})`);
+    changes.push(`unknown is now ${after.config.settings.unknown} (was ${before.config.settings.unknown})`);
   }
   for (const name of ["connections", "handshake", "dial", "drain", "halfCloseLinger"] as const) {
     if (before.limits[name] !== after.limits[name]) {
-      changes.push(`the limit ${name} is ${after.limits[name]} now (was ${before.limits[name]})`);
+      changes.push(`the limit ${name} is now ${after.limits[name]} (was ${before.limits[name]})`);
     }
   }
   for (const name of ["ssh", "dns", "catalogues", "emergency"] as const) {
     const [was, is] = [before, after].map(({ config }) => JSON.stringify(config.settings[name]));
-    if (was !== is) changes.push(`${name} has changed`);
+    if (was !== is) changes.push(`${name} changed`);
   }
   return changes;
 }
 
-/** What is different between rules, a line each; a catalogue has too many of them to name all. */
+/** Describes the differences between rules, one line each; a catalogue has too many to list all. */
 function ruleChanges(before: readonly Rule[], after: readonly Rule[]): string[] {
   const changes = [...tierChanges(before, after, "direct"), ...tierChanges(before, after, "routes")];
   const ofCatalogues = [
@@ -126,7 +130,7 @@ function ruleChanges(before: readonly Rule[], after: readonly Rule[]): string[] 
   ];
   const named = ofCatalogues.length > mostNamed ? ofCatalogues.slice(0, mostNamed) : ofCatalogues;
   const more = ofCatalogues.length - named.length;
-  return [...changes, ...named, ...(more > 0 ? [`${more} more rules of catalogues are others now`] : [])];
+  return [...changes, ...named, ...(more > 0 ? [`${more} more rules of catalogues changed`] : [])];
 }
 
 function tierChanges(before: readonly Rule[], after: readonly Rule[], tier: Tier): string[] {
@@ -140,16 +144,19 @@ function tierChanges(before: readonly Rule[], after: readonly Rule[], tier: Tier
       changes.push(`${text} now goes to ${transport} (was ${was.transport})`);
     }
   }
-  for (const text of old.keys()) if (!now.has(text)) changes.push(`${text} is no rule any more`);
+  for (const text of old.keys()) if (!now.has(text)) changes.push(`the rule ${text} was removed`);
   return changes;
 }
 
-/** The texts themselves are the keys: to put anything before them would cost more than all the rest. */
+/**
+ * Maps texts to rules. The texts themselves are the keys: adding a prefix would cost more than everything
+ * else here.
+ */
 function byText(rules: readonly Rule[], tier: Tier): Map<string, Rule> {
   const found = new Map<string, Rule>();
   for (const rule of rules) if (rule.tier === tier) found.set(rule.text, rule);
   return found;
 }
 
-/** How many changed rules of catalogues are named. */
+/** How many changed rules of catalogues to list. */
 const mostNamed = 20;

@@ -22,15 +22,15 @@ import { sshSection } from "../ssh/mod.ts";
 import { transportsSchema } from "../transports/mod.ts";
 
 const parts = {
-  listen: optional(described(listenSettings, "Where the door listens, who may use it, and how much.")),
-  transports: described(optional(transportsSchema(), {}), "The ways out, by name."),
+  listen: optional(described(listenSettings, "The addresses to listen on, with users and limits.")),
+  transports: described(optional(transportsSchema(), {}), "The transports, by name."),
   ssh: optional(
-    described(sshSection, "How ssh hosts are reached, beside what the ssh configuration says of them."),
+    described(sshSection, "How postern connects to ssh hosts, in addition to the ssh configuration."),
   ),
   dns: optional(
     described(
       dnsSection,
-      "Which names the DNS helper answers, and with what addresses; listen.dns says where.",
+      "The names that the DNS helper answers, and their addresses; listen.dns sets its own address.",
     ),
   ),
   ...routeSettings,
@@ -38,14 +38,14 @@ const parts = {
 
 const withoutCatalogues = record(parts);
 
-/** What the configuration says. */
+/** The settings of the configuration. */
 export type Settings = Infer<typeof withoutCatalogues> & {
-  /** Absent where the file does not name the section. */
+  /** Absent when the file does not have the section. */
   readonly catalogues?: readonly CatalogueSettings[];
   readonly emergency?: EmergencySettings;
 };
 
-/** The whole configuration file; each part comes from the room that knows it. */
+/** Returns the schema of the whole configuration; each room provides its part. */
 export async function settingsSchema(): Promise<Schema<Settings>> {
   const { cataloguesSchema } = await import("../catalogue/mod.ts");
   const { emergencySchema } = await import("../emergency/mod.ts");
@@ -53,32 +53,35 @@ export async function settingsSchema(): Promise<Schema<Settings>> {
     ...parts,
     catalogues: described(
       optional(cataloguesSchema()),
-      "Where clusters and the ways to them are learned from; what is stored counts unless told.",
+      "The sources of clusters and their jump hosts (default: all stored catalogues).",
     ),
-    emergency: described(optional(emergencySchema()), "Where the emergency credentials of clusters are."),
+    emergency: described(optional(emergencySchema()), "The source of the clusters' emergency credentials."),
   });
 }
 
-/** The schema for a configuration as it is written: loading the room of the clusters is for those who name one. */
+/**
+ * Returns the schema for a raw configuration; loads the room of the clusters only if the configuration names
+ * one.
+ */
 export async function settingsSchemaFor(value: unknown): Promise<Schema<Settings>> {
   const isPlain = !isMapping(value) || Object.keys(value).every((key) => Object.hasOwn(parts, key));
   return isPlain ? withoutCatalogues : await settingsSchema();
 }
 
-/** How long and how many, with a place for what the listeners do not need to know. */
+/** The timeouts and maximum numbers, including those that listeners do not need. */
 export interface Limits extends ListenerLimits {
-  /** How long reaching a target may take, in ms. */
+  /** The timeout for reaching a target, in ms. */
   readonly dial: number;
-  /** How long live connections may go on when the door stops, in ms. */
+  /** How long live connections may continue when the instance stops, in ms. */
   readonly drain: number;
 }
 
-/** The limits in force. */
+/** The limits, with defaults. */
 export function limitsOf({ listen }: Settings): Limits {
   return listen?.limits ?? defaultLimits;
 }
 
-/** What to listen on: the mixed door on localhost:12000 when no door is named. */
+/** The listeners (default: a mixed listener on localhost:12000). */
 export function listenOf({ listen = { allowOpen: false } }: Settings): ListenSettings {
   if (listenerKinds.some((kind) => listen[kind] !== undefined)) return listen;
   return { ...listen, mixed: [{ address: parseListenAddress("localhost:12000") }] };

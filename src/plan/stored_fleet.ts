@@ -10,30 +10,30 @@ import type { Settings } from "./settings.ts";
 /** What the stored catalogues add to a configuration. */
 export interface StoredFleet {
   readonly rules: readonly Rule[];
-  /** The jump hosts, each by its name, as far as the configuration has not taken that name. */
+  /** The jump hosts by name, except names that the configuration defines. */
   readonly transports: TransportsSettings;
   readonly states: readonly CatalogueState[];
   readonly warnings: readonly string[];
 }
 
-/** A catalogue with what the configuration says of it, where it says something. */
+/** A catalogue with its settings, if the configuration has any. */
 export interface ChosenCatalogue {
   readonly catalogue: Catalogue;
   readonly settings?: CatalogueSettings;
 }
 
-/** How many bad facts of a catalogue are named; `postern update` names them all. */
+/** How many invalid facts of a catalogue to list; `postern update` lists all. */
 const mostNamed = 3;
 
-/** Where the catalogues are stored. */
+/** Opens the store of the catalogues. */
 export async function catalogueStore({ clock, files, stores, places }: World): Promise<CatalogueStore> {
   const { CatalogueStore } = await import("../catalogue/mod.ts");
   return new CatalogueStore({ clock, files, stores, directory: directoryOf(places) });
 }
 
 /**
- * What was stored of the catalogues that the configuration names, or of all where it does not name the section. Asks
- * nobody on the network, and loads nothing where nothing is stored.
+ * Returns the stored catalogues that the configuration names, or all of them if it lacks the section. Makes
+ * no network request, and loads no code without stored catalogues.
  */
 export async function storedFleet(
   world: World,
@@ -43,7 +43,7 @@ export async function storedFleet(
   const stored = await isStored(world);
   if (!stored && named) return missingFleet(named);
   const read = stored ? await (await catalogueStore(world)).read() : { catalogues: [], notes: [] };
-  // A store may be empty because the first update was killed.
+  // A store may be empty when the first update was killed.
   const { catalogues, notes } = named || read.catalogues.length > 0 ? read : await leftByKharon(world);
   const chosen = chosenOf(catalogues, named);
   const missing = missingFleet(
@@ -57,7 +57,7 @@ export async function storedFleet(
   };
 }
 
-/** What a mapping of kharon adds, which a person has named. */
+/** Reads the kharon mapping that the user has named. */
 export async function fleetOfMapping(
   text: string,
   { path, transports }: { readonly path: string; readonly transports: TransportsSettings },
@@ -65,7 +65,7 @@ export async function fleetOfMapping(
   const { readKharonMapping } = await import("../catalogue/mod.ts");
   const mapping = readKharonMapping(text, path);
   const catalogue = { name: "mapping", source: path, fetched: "", clusters: [], mapping };
-  // It belongs to no source that could be asked again.
+  // A mapping has no source to fetch again.
   return { ...await fleetOf([{ catalogue }], transports), states: [] };
 }
 
@@ -89,7 +89,7 @@ async function fleetOf(
   return { rules, transports: jumphosts.made, states, warnings };
 }
 
-/** The catalogues that count, in the order in which the configuration names them. */
+/** Returns the catalogues that apply, in the configuration's order. */
 export function chosenOf(
   catalogues: readonly Catalogue[],
   named: readonly CatalogueSettings[] | undefined,
@@ -109,7 +109,10 @@ async function isStored({ files, places }: World): Promise<boolean> {
   return false;
 }
 
-/** Who comes from kharon has its catalogue until the first update. What of it is bad ends no door. */
+/**
+ * Until the first update, a former user of kharon keeps kharon's catalogue. Its errors never stop an
+ * instance.
+ */
 async function leftByKharon(
   { files, places }: World,
 ): Promise<{ readonly catalogues: readonly Catalogue[]; readonly notes: readonly string[] }> {
@@ -122,7 +125,9 @@ async function leftByKharon(
     const { catalogue } = imported;
     return {
       catalogues: [catalogue],
-      notes: [`no catalogue of our own is stored: "${catalogue.source}" is used: postern update fetches one`],
+      notes: [
+        `no catalogue is stored, so postern uses "${catalogue.source}"; run postern update to fetch one`,
+      ],
     };
   } catch (error) {
     return { catalogues: [], notes: [describe(error)] };
@@ -134,8 +139,8 @@ const emptyFleet: StoredFleet = { rules: [], transports: {}, states: [], warning
 function missingFleet(named: readonly CatalogueSettings[]): StoredFleet {
   return {
     ...emptyFleet,
-    states: named.map(({ name }) => ({ name, clusters: 0, problem: "not fetched yet: postern update" })),
-    warnings: named.map(({ name }) => `catalogue ${name}: it has not been fetched yet: postern update`),
+    states: named.map(({ name }) => ({ name, clusters: 0, problem: "not fetched yet; run postern update" })),
+    warnings: named.map(({ name }) => `catalogue ${name}: not fetched yet; run postern update`),
   };
 }
 
@@ -153,11 +158,11 @@ async function rulesOf(
     `catalogue ${name}: ${describeWarning(warning)}`
   );
   const more = warnings.length - told.length;
-  if (more > 0) told.push(`catalogue ${name}: ${more} more facts are left out: postern update names them`);
-  // What was taken over from a file has no address to compare.
+  if (more > 0) told.push(`catalogue ${name}: ${more} more facts are invalid; postern update lists them`);
+  // A catalogue that was imported from a file has no URL to compare.
   if (lieutenant && /^https?:/.test(source) && placeOf(lieutenant) !== source) {
     told.push(
-      `catalogue ${name}: it was fetched from ${source}, not from ${placeOf(lieutenant)}: postern update`,
+      `catalogue ${name}: fetched from ${source}, not from ${placeOf(lieutenant)}; run postern update`,
     );
   }
   const transportOf = ({ jumphost }: { readonly jumphost?: string }) =>
@@ -165,7 +170,7 @@ async function rulesOf(
   return { rules: catalogueRules(routes, { exclusions, transportOf }), warnings: told };
 }
 
-/** The ssh transports that stand for jump hosts; a transport of the configuration of that name stands for it instead. */
+/** Creates ssh transports for jump hosts, except for names that the configuration defines. */
 class JumpHosts {
   readonly made: Record<string, { readonly kind: string; readonly settings: string }> = {};
   readonly #taken: TransportsSettings;
@@ -175,9 +180,10 @@ class JumpHosts {
   }
 
   transportOf(jumphost: string): string {
-    // A fact must not make a connection go direct; no transport of a configuration can have a colon in its name.
+    // A fact must not route anything to "direct". The configuration's names contain no colon, so they cannot
+    // clash.
     const name = implicitNames.includes(jumphost) ? `ssh:${jumphost}` : jumphost;
-    // Of what every object has from the beginning, nothing is a transport.
+    // Ignore properties that every object inherits.
     if (!Object.hasOwn(this.#taken, name) && !Object.hasOwn(this.made, name)) {
       this.made[name] = { kind: "ssh", settings: jumphost };
     }

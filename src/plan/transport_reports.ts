@@ -1,16 +1,16 @@
 import type { TransportNote } from "../core/mod.ts";
 import type { Plan } from "./plan.ts";
 
-/** What a transport has to say of what it read besides the configuration. */
+/** The notes of a transport about its files, other than the configuration. */
 export interface TransportReport {
   readonly name: string;
   readonly type: string;
   readonly isUsable: boolean;
-  /** What a person has to know, in the order of the way. */
+  /** The notes for the user, in the order of the path. */
   readonly notes: readonly TransportNote[];
 }
 
-/** Lets every transport that reads more than the configuration read it; connects to nothing. */
+/** Lets every transport read its files again; connects to nothing. */
 export async function transportReports({ transports }: Plan): Promise<TransportReport[]> {
   const reports = [...transports.byName.values()].map(async ({ name, type, transport }) => {
     if (!transport.prepare) return [];

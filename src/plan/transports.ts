@@ -16,26 +16,26 @@ import { isAmong, listenAddresses } from "./own_addresses.ts";
 import { configuredRoute, makePlan, type Plan, transportOf } from "./plan.ts";
 
 export interface TransportsOptions {
-  /** Nothing is logged without it. */
+  /** Without it, nothing is logged. */
   readonly log?: Log;
   /**
-   * Who types passphrases: "nobody"; "terminal", a person at the terminal; "anybody" (the default) also allows the
-   * window of SSH_ASKPASS.
+   * How to prompt for passphrases: "none" never prompts; "terminal" prompts at the terminal; "any" (the
+   * default) also allows the window of SSH_ASKPASS.
    */
-  readonly asks?: "nobody" | "terminal" | "anybody" | undefined;
-  /** The addresses that listeners are bound to now. No transport connects to them. */
+  readonly asks?: "none" | "terminal" | "any" | undefined;
+  /** The addresses of the listeners. No transport connects to them. */
   readonly endpoints?: () => readonly Endpoint[];
 }
 
 /**
- * Everything between a target and the connection to it: a plan, its transports, and what is known of their clusters. It
- * listens nowhere, so a command can build one to ask where a target goes, and to go there.
+ * Everything between a target and its connection: a plan, its transports, and the facts about their clusters.
+ * It does not listen, so a command can build one to find a target's route and to connect.
  */
 export class Transports implements AsyncDisposable {
-  /** What transports are built from. */
+  /** The dependencies of all transports. */
   readonly deps: BuildDeps;
   readonly ssh: SshServices;
-  /** What is known of the clusters that rules lead to. */
+  /** The known facts about clusters that rules lead to. */
   readonly tables: ClusterTables;
   readonly #clock: Clock;
   #plan: Plan;
@@ -44,7 +44,7 @@ export class Transports implements AsyncDisposable {
   constructor(
     world: World,
     config: LoadedConfig,
-    { log = silentLog, asks = "anybody", endpoints = () => [] }: TransportsOptions = {},
+    { log = silentLog, asks = "any", endpoints = () => [] }: TransportsOptions = {},
   ) {
     const { clock, files, places, process, terminal } = world;
     this.#clock = clock;
@@ -56,8 +56,8 @@ export class Transports implements AsyncDisposable {
       log,
       process,
       places,
-      terminal: asks === "nobody" ? undefined : terminal,
-      isUnattended: asks !== "anybody",
+      terminal: asks === "none" ? undefined : terminal,
+      isUnattended: asks !== "any",
     }, config.settings.ssh);
     this.deps = {
       network,
@@ -80,37 +80,37 @@ export class Transports implements AsyncDisposable {
     this.#plan = this.#withTables(makePlan(config, this.deps));
   }
 
-  /** The plan in force. */
+  /** The current plan. */
   get plan(): Plan {
     return this.#plan;
   }
 
-  /** Builds the next plan without using it. Transports that did not change come along with their sessions. */
+  /** Builds the next plan without applying it. Unchanged transports keep their sessions. */
   next(config: LoadedConfig): Plan {
     return makePlan(config, this.deps, this.#plan);
   }
 
-  /** Puts a plan of `next` in force. The caller disposes the transports that it has dropped. */
+  /** Applies a plan of `next`. The caller disposes the transports that it drops. */
   use(plan: Plan): void {
     this.#plan = this.#withTables(plan);
     this.ssh.renew(plan.config.settings.ssh);
   }
 
-  /** Dials what the configuration or a catalogue names, where the rules send it. */
+  /** Dials an address from the configuration or a catalogue, as the rules route it. */
   readonly dial: Dialer = async (target, options) => {
     const plan = this.#plan;
     await preparePath(plan, target);
     return await transportOf(plan, configuredRoute(plan, target)).transport.dial(target, options);
   };
 
-  /** The route of a target once the clusters have answered that could change it, and the plan it belongs to. */
+  /** Returns the route of a target, after the answers of clusters that could change it, and its plan. */
   async routed(target: Target, { signal }: { readonly signal: AbortSignal }): Promise<Routed> {
     let plan = this.#plan;
     const route = await this.tables.route(target, () => (plan = this.#plan).router, { signal });
     return { plan, route };
   }
 
-  /** Where a target would go, and with `dial` whether it can be reached. */
+  /** Explains the route of a target; with `dial`, also whether the target is reachable. */
   async explain(
     target: Target,
     { dial, signal }: { readonly dial: boolean; readonly signal: AbortSignal },
@@ -138,7 +138,7 @@ export class Transports implements AsyncDisposable {
     return { ...explanation, dial: await tryDial(transport, target, { clock, limit, signal }) };
   }
 
-  /** What was learned of the clusters, without asking them; from then on the plan routes by it. */
+  /** Returns the learned facts of the clusters without querying them; the plan uses them from then on. */
   async learned({ signal }: { readonly signal: AbortSignal }): Promise<Domains> {
     return await this.tables.domains({ signal });
   }
@@ -149,7 +149,7 @@ export class Transports implements AsyncDisposable {
     await this.ssh[Symbol.asyncDispose]();
   }
 
-  /** The plan with what is known of the clusters that its rules ask. */
+  /** Adds the known facts about clusters to a plan. */
   #withTables(plan: Plan): Plan {
     const guards = plan.config.settings.unknown === "refuse";
     return { ...plan, router: this.tables.follow(plan.router, plan.transports, { guards }) };

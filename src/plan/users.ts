@@ -4,7 +4,7 @@ import type { AuthSettings, ListenerSettings, ListenSettings, User } from "../li
 
 const longestPassword = 255;
 
-/** The users of one listener with their passwords; empty where nobody is asked. */
+/** Returns the users of one listener with their passwords; empty for an open listener. */
 export async function readUsers(
   files: Files,
   { auth }: ListenerSettings,
@@ -17,7 +17,7 @@ export async function readUsers(
   return users;
 }
 
-/** The text of a user's password file. */
+/** Reads a user's password file. */
 export function readPasswordFile(
   files: Files,
   { passwordFile }: AuthSettings["users"][number],
@@ -25,7 +25,7 @@ export function readPasswordFile(
   return files.readText(passwordFile, { limit: 4096 });
 }
 
-/** The password of a user in the text of its file; `config` where there is none that a client could send. */
+/** Returns the password in the text of a user's file; throws `config` for one that no client could send. */
 export function passwordIn(
   text: string,
   { name, passwordFile }: AuthSettings["users"][number],
@@ -35,8 +35,8 @@ export function passwordIn(
   throw new PosternError(
     "config",
     `Cannot use the password of "${name}": ${passwordFile} has ${
-      password === "" ? "none" : `more than ${longestPassword} bytes`
+      password === "" ? "no password" : `more than ${longestPassword} bytes`
     }`,
-    { hint: "write the password alone into it, in one line" },
+    { hint: "write only the password to the file, in one line" },
   );
 }

@@ -39,7 +39,7 @@ export class PrivateInstance implements AsyncDisposable {
       version,
       id: "private",
       log,
-      asks: "nobody",
+      asks: "none",
       pages: (instance) => {
         const source = instanceSource(instance, { reload: refuse, stop: refuse });
         token = source.token;

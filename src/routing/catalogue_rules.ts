@@ -2,24 +2,24 @@ import { formatPattern, parsePattern, type Pattern } from "./pattern.ts";
 import type { Rule, Tier } from "./rule.ts";
 import { type Conflict, conflicts, shadows } from "./rule_report.ts";
 
-/** A domain that a catalogue routes or excludes, as `clusters` finds it. */
+/** A domain that a catalogue routes or excludes, as `clusters` reads it. */
 export interface RoutedDomain {
   readonly kind: "route" | "exclusion";
   readonly pattern: string;
   readonly catalogue: string;
-  /** Absent in what a list says without naming a cluster. */
+  /** Absent for entries of a list that name no cluster. */
   readonly cluster?: string;
   readonly fact?: string;
 }
 
 export interface CatalogueRulesOptions<D extends RoutedDomain> {
-  /** Whom an exclusion counts against: the routes of all clusters, or those of its own. */
+  /** Which routes an exclusion affects: those of all clusters, or those of the same cluster. */
   readonly exclusions: "global" | "own";
-  /** The transport that a route goes through; what has none is left out. */
+  /** Returns the transport of a route; a domain without one is skipped. */
   readonly transportOf: (domain: D) => string | undefined;
 }
 
-/** The rules of a catalogue, below all that the configuration file says. */
+/** Builds the rules of a catalogue; all rules of the configuration file override them. */
 export function catalogueRules<D extends RoutedDomain>(
   domains: readonly D[],
   { exclusions, transportOf }: CatalogueRulesOptions<D>,
@@ -36,8 +36,8 @@ export function catalogueRules<D extends RoutedDomain>(
 }
 
 /**
- * What a person should know of the rules of all catalogues: where one cluster's facts take something from another's. One
- * line for each exclusion, and for each two clusters that want the same.
+ * Returns notes about conflicts between clusters of all catalogues, where one cluster's facts affect
+ * another's targets. One line per exclusion, and per pair of clusters that route the same name.
  */
 export function catalogueNotes(rules: readonly Rule[]): string[] {
   const taken = new Map<Rule, Rule[]>();
@@ -55,13 +55,13 @@ export function catalogueNotes(rules: readonly Rule[]): string[] {
   for (const [conflict, ...more] of wanted.values()) {
     if (!conflict) continue;
     const { kept, ignored } = conflict;
-    const what = `${ignored.text} goes through ${kept.transport} already: ${placeOf(kept)}`;
+    const what = `${ignored.text} is already routed to ${kept.transport}: ${placeOf(kept)}`;
     lines.push(`${placeOf(ignored)}: ${what}${andMore(more)}`);
   }
   return lines;
 }
 
-/** Without the exclusions that say what an earlier one says: a fleet may exclude the same thousands of times. */
+/** Removes exclusions that an earlier one repeats: a fleet may exclude the same domain thousands of times. */
 function decisive(rules: readonly Rule[]): Rule[] {
   const known = new Set<string>();
   return rules.filter(({ tier, confined, pattern }) => {
@@ -87,7 +87,7 @@ function placeOf({ source }: Rule): string {
   return source.replace(/^catalogue /, "");
 }
 
-/** There are tens of thousands of them: what is only said of a few is put together when it is asked for. */
+/** A catalogue has tens of thousands of rules, so texts that few of them need are built on demand. */
 class CatalogueRule implements Rule {
   readonly pattern: Pattern;
   readonly transport: string;
@@ -115,7 +115,7 @@ class CatalogueRule implements Rule {
     return `catalogue ${catalogue}: ${cluster === undefined ? "mapping" : `cluster ${cluster} fact ${fact}`}`;
   }
 
-  /** Two catalogues may know clusters of the same name. */
+  /** Includes the catalogue: two catalogues may have clusters of the same name. */
   get owner(): string {
     const { catalogue, cluster } = this.#domain;
     return `${catalogue}/${cluster ?? ""}`;

@@ -5,14 +5,14 @@ import { isInside } from "./network_tree.ts";
 import type { NetworkPattern } from "./pattern.ts";
 import type { Rule } from "./rule.ts";
 
-/** Networks that two clusters own: an address in both could be of either. */
+/** Overlapping networks of two clusters: an address in both is ambiguous. */
 export interface Overlap {
   readonly transports: readonly [string, string];
-  /** `10.96.0.0/16` and, of the other cluster, `10.96.0.0/12`. */
+  /** For example `10.96.0.0/16` and the other cluster's `10.96.0.0/12`. */
   readonly networks: readonly [string, string];
 }
 
-/** Where the networks of two clusters overlap, once for each two clusters. */
+/** Returns the overlaps between clusters, one per pair. */
 export function overlaps(domains: Domains): Overlap[] {
   const known = [...domains].flatMap(([transport, domain]) => domain ? [{ transport, ...domain }] : []);
   return known.flatMap((one, at) =>
@@ -28,7 +28,10 @@ export function overlaps(domains: Domains): Overlap[] {
   );
 }
 
-/** What a person should know of rules for networks that have a cluster's own network inside: that one wins. */
+/**
+ * Returns warnings about rules for a network that contains a cluster's network: the cluster's network takes
+ * precedence.
+ */
 export function ownedInside(rules: readonly Rule[], domains: Domains): string[] {
   return rules.flatMap(({ pattern, text, place, source, transport: via }) => {
     if (pattern.kind !== "network") return [];
@@ -38,7 +41,9 @@ export function ownedInside(rules: readonly Rule[], domains: Domains): string[] 
       );
       if (!owned || transport === via) return [];
       const what = `contains ${networkText(owned)} of the cluster of "${transport}"`;
-      return [`${place ?? source}: warning: "${text}" ${what}: that network goes to the cluster or nowhere`];
+      return [
+        `${place ?? source}: warning: "${text}" ${what}: postern sends that network to the cluster only`,
+      ];
     });
   });
 }

@@ -4,32 +4,32 @@ import type { Client } from "./no_proxy.ts";
 import type { EnvironmentChange } from "./shell_lines.ts";
 
 export interface EnvironmentOptions {
-  /** Where programs find the door: `127.0.0.1:12000`. */
+  /** The address of the listener for programs: `127.0.0.1:12000`. */
   readonly listener: string;
-  /** What the door speaks there, where that is not both. */
+  /** The listener's only protocol; absent when it accepts both. */
   readonly speaks?: "socks" | "http" | undefined;
   readonly credentials?: { readonly name: string; readonly password: string };
-  /** What need not go through the door, as `noProxyFor` writes it for the same client. */
+  /** The targets that bypass postern, in the form of `noProxyFor` for the same client. */
   readonly noProxy: readonly string[];
   readonly client?: Client | undefined;
-  /** The environment that the lines will be evaluated in. */
+  /** The environment in which the shell will evaluate the lines. */
   readonly current: (name: string) => string | undefined;
 }
 
-/** What to change, and what a person should know about it. */
+/** The changes, and notes for the user. */
 export interface EnvironmentPlan {
   readonly changes: readonly EnvironmentChange[];
   readonly notes: readonly string[];
 }
 
-/** Names what `env` has set, so that `--unset` takes back exactly that. */
+/** Lists the variables that `env` has set, so that `--unset` removes only those. */
 const marker = "POSTERN_ENV";
 const saved = (name: string): string => `POSTERN_SAVED_${name}`;
 const proxyVariables = ["http_proxy", "https_proxy", "all_proxy"];
 
 /**
- * The proxy variables in the form that most programs understand, or in the one of a client. Former values are
- * kept under another name, once: a second `env` in the same shell must not take the door for a former value.
+ * Sets the proxy variables in the form that most programs understand, or in a client's own. Saves former
+ * values under another name, once: a second `env` in the same shell must not save postern's own values.
  */
 export function environmentFor(options: EnvironmentOptions): EnvironmentPlan {
   const { current, listener, client, noProxy } = options;
@@ -44,7 +44,7 @@ export function environmentFor(options: EnvironmentOptions): EnvironmentPlan {
     if (!proxyVariables.includes(name.toLowerCase())) {
       copies.push({ copy: name, to: saved(name) });
     } else if (isListener(value, listener)) {
-      notes.push(`${name} points to this door already: it is no upstream, and --unset removes it`);
+      notes.push(`${name} already points to this instance, so postern does not save it; --unset removes it`);
     } else {
       copies.push({ copy: name, to: saved(name) });
       upstreams.add(value);
@@ -52,11 +52,11 @@ export function environmentFor(options: EnvironmentOptions): EnvironmentPlan {
   }
   if (options.speaks === "socks") {
     notes.push(
-      "the door speaks SOCKS only, which not every program can: one at listen.mixed speaks HTTP too",
+      "this listener accepts SOCKS only, which some programs do not support; listen.mixed also accepts HTTP",
     );
   }
   if (client === "java" && options.credentials) {
-    notes.push("Java takes no password for a proxy from its properties");
+    notes.push("Java does not read a proxy password from its properties");
   }
   notes.push(...upstreamNotes([...upstreams]));
   const names = [...new Set([...before, ...Object.keys(variables)])];
@@ -64,12 +64,12 @@ export function environmentFor(options: EnvironmentOptions): EnvironmentPlan {
   return { changes: [...copies, ...sets.map(([set, value]) => ({ set, value }))], notes };
 }
 
-/** Takes back what `environmentFor` did in this environment, and nothing else. */
+/** Undoes the changes of `environmentFor` in this environment. */
 export function undoEnvironment(current: (name: string) => string | undefined): EnvironmentPlan {
   const names = markedNames(current);
-  if (names.length === 0) return { changes: [], notes: ["postern env has set nothing here"] };
+  if (names.length === 0) return { changes: [], notes: ["postern env has set no variable here"] };
   const kept = names.filter((name) => current(saved(name)) !== undefined);
-  // Where names ignore case two of them share one saved value, so all copies come before the first removal.
+  // Where names ignore case, two of them share one saved value: copy all before the first removal.
   return {
     changes: [
       ...names.filter((name) => !kept.includes(name)).map((unset) => ({ unset })),
@@ -81,7 +81,7 @@ export function undoEnvironment(current: (name: string) => string | undefined): 
   };
 }
 
-/** Anybody can set the marker, so only names of variables that we know how to set are taken from it. */
+/** Any program can set the marker, so only known variable names are accepted. */
 function markedNames(current: (name: string) => string | undefined): string[] {
   const known = /^(?:(?:https?|all|no)_proxy|(?:HTTPS?|ALL|NO)_PROXY|JAVA_TOOL_OPTIONS)$/;
   return (current(marker) ?? "").split(",").filter((name) => known.test(name));
@@ -133,7 +133,7 @@ function authorityOf(listener: string): string {
   return formatTarget(parseTarget(listener));
 }
 
-/** Whether a proxy variable names the door itself, in any spelling of this machine. */
+/** Whether a proxy variable points to the listener itself, in any spelling for this machine. */
 function isListener(value: string, listener: string): boolean {
   const url = URL.parse(value.includes("://") ? value : `http://${value}`);
   if (!url) return false;
@@ -143,7 +143,7 @@ function isListener(value: string, listener: string): boolean {
   return isSameHost && port === own.port;
 }
 
-/** The lines that would make a former proxy a transport; a password is left to a file. */
+/** Returns lines that configure a former proxy as a transport; a password goes into a file. */
 function upstreamNotes(upstreams: readonly string[]): string[] {
   const lines = upstreams.flatMap((value, index) => {
     const url = URL.parse(value.includes("://") ? value : `http://${value}`);
@@ -159,7 +159,7 @@ function upstreamNotes(upstreams: readonly string[]): string[] {
   });
   if (lines.length === 0) return [];
   return [
-    `another proxy was set here and is not used; to reach it through the door, configure\ntransports:\n${
+    `this shell used another proxy before; to use it through postern, configure\ntransports:\n${
       lines.join("\n")
     }`,
   ];

@@ -5,18 +5,18 @@ import type { Route, Router } from "./router.ts";
 import { type Rule, ruleRank, type Tables } from "./rule.ts";
 import { hasAddress, hasService } from "./rule_index.ts";
 
-/** A route with the rules that match the same host and lost, the strongest first. */
+/** A route with the rules that match the same host but lost, strongest first. */
 export interface Explanation extends Route {
   readonly losers: readonly Loser[];
 }
 
-/** A rule that did not decide, and why: `shorter suffix`, `another port`. */
+/** A rule that lost, and why: `shorter suffix`, `another port`. */
 export interface Loser {
   readonly rule: Rule;
   readonly why: string;
 }
 
-/** Whether a rule's pattern matches, matches but for its port, or not. */
+/** Whether a rule's pattern matches, matches except for its port, or does not match. */
 function matchRule(
   { pattern, transport }: Rule,
   { host, port }: Target,
@@ -24,7 +24,7 @@ function matchRule(
 ): "yes" | "another port" | "no" {
   const name = comparableHost(host);
   const address = addressOf(name);
-  // What is unspecified is loopback.
+  // A connection to an unspecified address reaches loopback.
   const addresses = !address ? [] : isUnspecified(address) ? [address, loopbackOf(address)] : [address];
   const matches = (() => {
     switch (pattern.kind) {
@@ -48,7 +48,7 @@ function matchRule(
   return pattern.port === undefined || pattern.port === port ? "yes" : "another port";
 }
 
-/** What `Router.explain` answers; `route` is what the target takes where that is not the router's own answer. */
+/** Explains the route of a target, for `Router.explain`; `route` overrides the router's own decision. */
 export function explain(target: Target, router: Router, route = router.route(target)): Explanation {
   const losers: (Loser & { readonly rank: number })[] = [];
   for (const rule of router.rules) {
@@ -64,9 +64,9 @@ export function explain(target: Target, router: Router, route = router.route(tar
 
 function whyLost(loser: Rule, { rule: winner, held }: Route): string {
   if (held) {
-    return loser.pattern.kind === "network" ? "a cluster's network inside it" : "a cluster may own it";
+    return loser.pattern.kind === "network" ? "contains a cluster's network" : "a cluster may own the target";
   }
-  if (!winner) return "an exclusion that counts only against routes of its own cluster";
+  if (!winner) return "the exclusion affects only routes of the same cluster";
   if (loser.tier !== winner.tier) {
     if (winner.tier === "direct") return "an exclusion of the file wins";
     if (winner.tier === "routes") return "a route of the file wins";
@@ -74,10 +74,10 @@ function whyLost(loser: Rule, { rule: winner, held }: Route): string {
   if (loser.confined && loser.owner !== winner.owner) return "an exclusion of another cluster";
   if (loser.tier !== winner.tier) return "an exclusion of the catalogue wins";
   const [a, b] = [loser.pattern, winner.pattern];
-  if (ruleRank(loser) === ruleRank(winner)) return "the same pattern stands earlier";
+  if (ruleRank(loser) === ruleRank(winner)) return "an earlier rule has the same pattern";
   if (a.kind === "any" && b.kind !== "any") return "matches anything";
   if (a.kind === "local" && b.kind !== "local") return "matches any name of one label";
-  if (b.kind === "services" || b.kind === "clusterips") return "the cluster's table names it exactly";
+  if (b.kind === "services" || b.kind === "clusterips") return "the cluster's table has the exact name";
   if (a.kind === "services" || a.kind === "clusterips") return "an exact rule wins over the cluster's table";
   if (a.kind === "name" && b.kind === "name") {
     if (b.scope === "exact" && a.scope !== "exact") return "an exact name wins";

@@ -2,15 +2,15 @@ import { type IpBytes, parseIp } from "../words/mod.ts";
 import { addressOf, comparableHost } from "./host.ts";
 import { isInside } from "./network_tree.ts";
 
-/** A network, as `isInside` takes it. */
+/** A network for `isInside`. */
 export interface IpNetwork {
   readonly bytes: IpBytes;
   readonly bits: number;
 }
 
 /**
- * Networks that clusters use for Services and pods: RFC 1918, 6598 and 4193, the ranges that GKE takes for Services, and
- * those that no public host has. A cluster that postern has not reached yet may own any of their addresses.
+ * Networks that clusters use for Services and pods: RFC 1918, 6598 and 4193, GKE's ranges for Services, and
+ * ranges without public hosts. A cluster that postern has not reached yet may own any of their addresses.
  */
 export const clusterNetworks: readonly IpNetwork[] = [
   ["10.0.0.0", 8],
@@ -23,12 +23,13 @@ export const clusterNetworks: readonly IpNetwork[] = [
   ["fc00::", 7],
 ].map(([address, bits]) => ({ bytes: parseIp(`${address}`) ?? new Uint8Array(), bits: Number(bits) }));
 
-/** Last labels of names that are of this machine or of the network around it. */
+/** Last labels of names on this machine or its local network. */
 export const localDomains: readonly string[] = "localhost local lan home internal box arpa".split(" ");
 
 /**
- * Top-level domains below which a name of two labels is taken for a public one. Those that people also call their
- * namespaces are missing on purpose: dev, app, shop, cloud, and of two letters ci, qa, ai, io, cd, ml, pr, ms, hr, id.
+ * Top-level domains under which a name of two labels counts as public. The list omits those that are also
+ * common names of namespaces: dev, app, shop, cloud, and with two letters ci, qa, ai, io, cd, ml, pr, ms, hr,
+ * id.
  */
 export const publicDomains: readonly string[] =
   ("com net org edu gov mil int info biz ar at au be bg br ca ch cl " +
@@ -38,30 +39,32 @@ export const publicDomains: readonly string[] =
 
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** The labels of a name that a Service or a pod may have: one to three; undefined for any other. */
+/**
+ * Returns the labels of a name that may be a Service or a pod: one to three; undefined for any other name.
+ */
 export function clusterLabels(name: string): readonly string[] | undefined {
-  // Looked at for every name that no rule decides, so the dots are counted before anything is made.
+  // Runs for every name without a rule, so count the dots before allocating.
   let dots = 0;
   for (let at = name.indexOf("."); at >= 0; at = name.indexOf(".", at + 1)) if (++dots > 2) return undefined;
   const labels = name.split(".");
   return labels.every((one) => label.test(one)) ? labels : undefined;
 }
 
-/** Whether a name may be one of a cluster of which nothing is known. */
+/** Whether a name may belong to a cluster that is not known yet. */
 export function mayBeClusterName(labels: readonly string[]): boolean {
   const last = labels.at(-1) ?? "";
   if (labels.length > 2 || localDomains.includes(last)) return false;
   return labels.length === 1 || !(publicDomains.includes(last) || last.startsWith("xn--"));
 }
 
-/** Whether an address may be one of a cluster of which nothing is known. */
+/** Whether an address may belong to a cluster that is not known yet. */
 export function mayBeClusterAddress(address: IpBytes): boolean {
   return clusterNetworks.some((network) =>
     network.bytes.length === address.length && isInside(address, network)
   );
 }
 
-/** Whether a host may be one of a cluster of which nothing is known. */
+/** Whether a host may belong to a cluster that is not known yet. */
 export function mayBeOfCluster(host: string): boolean {
   const name = comparableHost(host);
   const address = addressOf(name);

@@ -6,26 +6,29 @@ import type { Route } from "./router.ts";
 import { hasAddress, type RankedRule } from "./rule_index.ts";
 import type { Tables } from "./rule.ts";
 
-/** What is learned of the clusters that rules with tables lead to, by transport; nothing, where it is undefined. */
+/**
+ * The learned facts about the clusters of rules with tables, by transport; undefined for a cluster without
+ * any.
+ */
 export type Domains = ReadonlyMap<string, FarDomain | undefined>;
 
-/** A cluster that a target belongs to, or may belong to. */
+/** A cluster that owns a target, or may own it. */
 export interface Owner {
   readonly transport: string;
-  /** False where nothing is learned of the cluster that would tell. */
+  /** False while the facts that would decide are unknown. */
   readonly isSure: boolean;
-  /** What makes the target the cluster's: `its Services are in 10.96.0.0/16`. */
+  /** Why the cluster owns the target: `the cluster's Services are in 10.96.0.0/16`. */
   readonly why: string;
 }
 
-/** Why a target goes nowhere else, though no table has it. */
+/** Why a target is held back although no table has it. */
 export interface Held {
   readonly owners: readonly Owner[];
-  /** Where it would go if no cluster owned it. */
+  /** The route without the guard. */
   readonly otherwise: Route;
 }
 
-/** What the guard is asked about: a comparable name, or an address. */
+/** The target in question: a comparable name, or an address. */
 export interface Asked {
   readonly name: string;
   readonly address: IpBytes | undefined;
@@ -38,8 +41,8 @@ interface LearnedNetwork {
 }
 
 /**
- * Keeps what a cluster owns from going elsewhere. It stands before the default and rules with `any`; a network that a
- * cluster owns also stands before rules for a larger network around it.
+ * Keeps a cluster's targets from leaving on another route. The guard overrides the default and rules with
+ * `any`; a cluster's network also overrides rules for a larger network around it.
  */
 export class Guard {
   readonly #rules: readonly RankedRule[];
@@ -53,7 +56,7 @@ export class Guard {
     this.#tables = tables;
   }
 
-  /** The route of a target, with what holds it. */
+  /** Returns the route of a target, with the reason if it is held back. */
   checked(asked: Asked, route: Route): Route {
     const pattern = route.rule?.pattern;
     if (pattern === undefined || pattern.kind === "any") return this.#held(asked, route, -1);
@@ -61,7 +64,7 @@ export class Guard {
     return this.#held(asked, route, pattern.bits);
   }
 
-  /** `around` is the length of the rule's network; -1 where no rule names the target. */
+  /** `around` is the prefix length of the rule's network; -1 without a rule for the target. */
   #held({ name, address, port }: Asked, route: Route, around: number): Route {
     const labels = address ? undefined : clusterLabels(name);
     if (!address && !labels) return route;
@@ -103,12 +106,12 @@ function ownerOfName(
   const owner = (why: string): Owner => ({ transport, isSure: true, why });
   const [first = "", second, third] = labels;
   if (second === undefined) {
-    return domain.services.has(first) ? owner(`it has had a Service ${first}`) : undefined;
+    return domain.services.has(first) ? owner(`the cluster has had a Service ${first}`) : undefined;
   }
   const namespace = third ?? second;
-  if (domain.namespaces.has(namespace)) return owner(`it has the namespace ${namespace}`);
+  if (domain.namespaces.has(namespace)) return owner(`the cluster has the namespace ${namespace}`);
   const service = third === undefined ? `${first}.${second}` : `${second}.${third}`;
-  return domain.services.has(service) ? owner(`it has had a Service ${service}`) : undefined;
+  return domain.services.has(service) ? owner(`the cluster has had a Service ${service}`) : undefined;
 }
 
 function ownerOfAddress(
@@ -119,10 +122,10 @@ function ownerOfAddress(
 ): Owner | undefined {
   const learned = domain && learnedAround(domain, address);
   if (learned && learned.bits > around) return { transport, isSure: true, why: learned.why };
-  // A rule for a network decides about addresses that no network of the cluster holds.
+  // A rule for a network decides about addresses outside the cluster's networks.
   if (around >= 0) return undefined;
   if (domain?.addresses.has(formatIp(address))) {
-    return { transport, isSure: true, why: "one of its Services or pods had this address" };
+    return { transport, isSure: true, why: "one of the cluster's Services or pods had this address" };
   }
   const isUnknown = domain === undefined || !domain.knowsServiceNetwork;
   return isUnknown && mayBeClusterAddress(address) ? { transport, isSure: false, why: unasked } : undefined;
@@ -130,7 +133,7 @@ function ownerOfAddress(
 
 const unasked = "postern does not know yet what that cluster owns";
 
-/** The longest network of a cluster that an address is in. */
+/** Returns the cluster's longest network that contains an address. */
 function learnedAround(domain: FarDomain, address: IpBytes): LearnedNetwork | undefined {
   const { fours, sixes } = treesOf(domain);
   let found: LearnedNetwork | undefined;
@@ -154,7 +157,7 @@ function treesOf(domain: FarDomain): Trees {
   if (known) return known;
   const made: Trees = { fours: new NetworkTree(4), sixes: new NetworkTree(16) };
   for (const { bytes, bits, holds } of domain.networks) {
-    const why = `its ${holds} are in ${formatIp(bytes)}/${bits}`;
+    const why = `the cluster's ${holds} are in ${formatIp(bytes)}/${bits}`;
     (bytes.length === 4 ? made.fours : made.sixes).at(bytes, bits).value = { bits, why };
   }
   trees.set(domain, made);

@@ -1,6 +1,6 @@
 import { asciiName, type IpBytes, parseAnyIPv4, parseIPv6, unmapped } from "../words/mod.ts";
 
-/** The form in which names are compared: no brackets, one trailing dot dropped, lower case, IDNs as punycode. */
+/** Normalizes a name for comparison: no brackets, no trailing dot, lower case, IDNs as punycode. */
 export function comparableHost(host: string): string {
   let text = host;
   if (text.charCodeAt(0) === 91 && text.endsWith("]")) text = text.slice(1, -1);
@@ -8,17 +8,17 @@ export function comparableHost(host: string): string {
   let isComparable = true;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    // The dot of the root may be one of another script too.
+    // The root's dot may come from another script too.
     if (code > 127) return asciiName(text)?.replace(/\.$/, "") ?? text.toLowerCase();
     if (code >= 65 && code <= 90) isComparable = false;
   }
-  // Most hosts come as they should be, and toLowerCase() makes a copy before it sees that.
+  // Most hosts are comparable already, and toLowerCase() would copy them first.
   return isComparable ? text : text.toLowerCase();
 }
 
 /**
- * The address that a comparable host is, in any spelling; undefined for a name. An IPv4 address written as IPv6 is the
- * IPv4 address, and a zone (`fe80::1%eth0`) does not count.
+ * Parses a comparable host as an address in any spelling; undefined for a name. An IPv4 address written as
+ * IPv6 becomes IPv4, and a zone (`fe80::1%eth0`) is ignored.
  */
 export function addressOf(host: string): IpBytes | undefined {
   const first = host.charCodeAt(0);
@@ -31,12 +31,12 @@ export function addressOf(host: string): IpBytes | undefined {
 const loopback4: IpBytes = Uint8Array.of(127, 0, 0, 1);
 const loopback6: IpBytes = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1);
 
-/** The loopback address of the family of an address. */
+/** Returns the loopback address of an address's family. */
 export function loopbackOf(bytes: IpBytes): IpBytes {
   return bytes.length === 4 ? loopback4 : loopback6;
 }
 
-/** The loopback address of the other family. */
+/** Returns the loopback address of the other family. */
 export function otherLoopbackOf(bytes: IpBytes): IpBytes {
   return bytes.length === 4 ? loopback6 : loopback4;
 }

@@ -1,10 +1,10 @@
 import type { IpBytes } from "../words/mod.ts";
 
-/** A network of the tree; `value` is missing where it only holds a branch. */
+/** A network of the tree; `value` is undefined for a mere branching point. */
 export class NetworkNode<T> {
   readonly bytes: IpBytes;
   readonly bits: number;
-  // All fields from the start: nodes of one shape are what makes a lookup fast.
+  // Initialize all fields: nodes of one shape make the lookup fast.
   value: T | undefined = undefined;
   zero: NetworkNode<T> | undefined = undefined;
   one: NetworkNode<T> | undefined = undefined;
@@ -16,8 +16,8 @@ export class NetworkNode<T> {
 }
 
 /**
- * A binary tree of the networks of one family, with paths without a branch left out: two nodes at most per
- * network. A lookup goes by single bits and compares only where a network ends.
+ * A binary tree of the networks of one family, without unbranched paths: at most two nodes per network. A
+ * lookup walks by single bits and compares only where a network ends.
  */
 export class NetworkTree<T> {
   readonly #root: NetworkNode<T>;
@@ -26,7 +26,7 @@ export class NetworkTree<T> {
     this.#root = new NetworkNode(new Uint8Array(byteLength), 0);
   }
 
-  /** The node of a network, made if missing. */
+  /** Returns the node of a network; creates it if missing. */
   at(bytes: IpBytes, bits: number): NetworkNode<T> {
     let parent = this.#root;
     while (parent.bits < bits) {
@@ -35,7 +35,8 @@ export class NetworkTree<T> {
       if (!child) return parent[side] = new NetworkNode(bytes, bits);
       const common = commonBits(child.bytes, bytes, Math.min(child.bits, bits));
       if (common < child.bits) {
-        // The child moves below a new node where the two part, which may be the network asked for.
+        // The child moves below a new node at the first different bit; that node may be the requested
+        // network.
         const above = new NetworkNode<T>(bytes, common);
         above[bitAt(child.bytes, common) ? "one" : "zero"] = child;
         parent[side] = above;
@@ -47,19 +48,19 @@ export class NetworkTree<T> {
     return parent;
   }
 
-  /** The shortest network; every address is in it. */
+  /** The empty prefix, which contains every address. */
   get root(): NetworkNode<T> {
     return this.#root;
   }
 }
 
-/** The next node on the way to an address; whether that lies in it is still to be asked. */
+/** Returns the next node toward an address; the caller checks whether the network contains the address. */
 export function nextNetwork<T>(node: NetworkNode<T>, bytes: IpBytes): NetworkNode<T> | undefined {
   if (node.bits >= bytes.length * 8) return undefined;
   return bitAt(bytes, node.bits) ? node.one : node.zero;
 }
 
-/** Whether an address lies in a network of its family. */
+/** Whether a network of the same family contains an address. */
 export function isInside(
   bytes: IpBytes,
   network: { readonly bytes: IpBytes; readonly bits: number },
@@ -67,7 +68,7 @@ export function isInside(
   return commonBits(network.bytes, bytes, network.bits) === network.bits;
 }
 
-/** How many leading bits are equal, at most `limit`. */
+/** Counts equal leading bits, up to `limit`. */
 function commonBits(a: IpBytes, b: IpBytes, limit: number): number {
   for (let index = 0; index * 8 < limit; index++) {
     const difference = (a[index] ?? 0) ^ (b[index] ?? 0);

@@ -3,10 +3,10 @@ import { formatPattern, type NamePattern, type NetworkPattern, parsePattern } fr
 import { routedInside } from "./routed_inside.ts";
 import type { Router } from "./router.ts";
 
-/** The programs whose list can say more, or needs another spelling, than the portable one. */
+/** Programs whose list has more features than the portable one, or needs another spelling. */
 export type Client = "go" | "curl" | "java" | "python";
 
-/** The items of a NO_PROXY list, and what could not be said or means something else than was asked for. */
+/** The items of a NO_PROXY list, and notes about patterns that the list cannot express exactly. */
 export interface NoProxy {
   readonly items: readonly string[];
   readonly notes: readonly string[];
@@ -16,14 +16,14 @@ const loopback: Record<Client | "portable", readonly string[]> = {
   portable: ["localhost", "127.0.0.1", "::1"],
   go: ["localhost", "127.0.0.1", "::1"],
   curl: ["localhost", "127.0.0.1", "::1"],
-  // urllib compares IPv6 literals with their brackets, requests without.
+  // urllib compares IPv6 literals with brackets, requests without.
   python: ["localhost", "127.0.0.1", "::1", "[::1]"],
   java: ["localhost", "127.*", "[::1]"],
 };
 
 /**
- * The patterns as a list that means the same to every client, or to the one that is named. What the router
- * sends somewhere else is left out, since a client would never ask the door for it.
+ * Converts patterns to a list with the same meaning for every client, or for the given one. Omits patterns
+ * that the router sends to a transport: with them in the list, clients would bypass postern.
  */
 export function noProxyFor(direct: readonly string[], router: Router, client?: Client): NoProxy {
   const kind = client ?? "portable";
@@ -47,12 +47,12 @@ interface Rendered {
 }
 
 function renderItem(text: string, router: Router, client: Client | "portable"): Rendered {
-  const leftOut = (why: string): Rendered => ({ items: [], note: `"${text}" is left out: ${why}` });
+  const leftOut = (why: string): Rendered => ({ items: [], note: `"${text}" is omitted: ${why}` });
   const parsed = parsePattern(text);
   if ("problem" in parsed) return leftOut(parsed.problem);
   const { pattern } = parsed;
-  if (pattern.kind === "any") return leftOut("nothing would use the door any more");
-  if (pattern.kind !== "name" && pattern.kind !== "network") return leftOut("no client has a word for it");
+  if (pattern.kind === "any") return leftOut("with it, no connection would use postern");
+  if (pattern.kind !== "name" && pattern.kind !== "network") return leftOut("no client supports it");
   const route = routedInside(pattern, router);
   if (route) return leftOut(`postern routes it: ${route.because} to ${route.transport}`);
   if (pattern.port !== undefined) {
@@ -63,11 +63,11 @@ function renderItem(text: string, router: Router, client: Client | "portable"): 
 }
 
 const portReasons: Record<Client | "portable", string> = {
-  portable: "a port is fully understood only by Go, partly by Python, and not by curl and Deno",
-  curl: "curl does not read ports in this list",
-  java: "Java does not read ports in this list",
-  go: "Go reads no port behind a network",
-  python: "Python reads no port behind an address",
+  portable: "only Go supports ports fully; Python supports them partly, curl and Deno not at all",
+  curl: "curl does not support ports in this list",
+  java: "Java does not support ports in this list",
+  go: "Go does not support a port after a network",
+  python: "Python does not support a port after an address",
 };
 
 function isHost(pattern: NamePattern | NetworkPattern): boolean {
@@ -81,14 +81,14 @@ function renderName(text: string, pattern: NamePattern, client: Client | "portab
   const bare = port === undefined ? name : `${name}:${port}`;
   const items = client === "java" ? [name, `*.${name}`] : [bare];
   if (scope === "tree") return { items };
-  const more = scope === "below" ? `${name} itself goes direct too` : `what is below ${name} goes direct too`;
-  return { items, note: `"${text}" is written as ${bare}, the form that all clients read: ${more}` };
+  const more = scope === "below" ? `${name} itself goes direct too` : `names below ${name} go direct too`;
+  return { items, note: `"${text}" is written as ${bare}, the form that all clients support: ${more}` };
 }
 
 function renderNetwork(text: string, pattern: NetworkPattern, client: Client | "portable"): Rendered {
   const { bits, bytes, port } = pattern;
   const isSix = bytes.length === 16;
-  const leftOut = (why: string): Rendered => ({ items: [], note: `"${text}" is left out: ${why}` });
+  const leftOut = (why: string): Rendered => ({ items: [], note: `"${text}" is omitted: ${why}` });
   const address = formatIp(bytes);
   if (isHost(pattern)) {
     if (port !== undefined) return { items: [formatTarget({ host: address, port })] };
@@ -99,17 +99,17 @@ function renderNetwork(text: string, pattern: NetworkPattern, client: Client | "
   }
   if (client === "java") {
     if (isSix || bits % 8 !== 0 || bits === 0) {
-      return leftOut("Java has only names, addresses and 10.* for networks");
+      return leftOut("Java supports only names, addresses and networks such as 10.*");
     }
     return { items: [`${[...bytes.subarray(0, bits / 8)].join(".")}.*`] };
   }
   const network = `${address}/${bits}`;
-  if (bits === 0 && client !== "go") return leftOut("curl takes a prefix of 0 bits for a single address");
+  if (bits === 0 && client !== "go") return leftOut("curl treats a prefix of 0 bits as a single address");
   if (client === "python") {
-    return isSix ? leftOut("Python reads no IPv6 networks") : { items: [network], note: urllibNote };
+    return isSix ? leftOut("Python does not support IPv6 networks") : { items: [network], note: urllibNote };
   }
   if (client === "curl") {
-    const note = `"${text}" needs curl 7.86 or newer${isSix ? "; IPv6 networks newer still" : ""}`;
+    const note = `"${text}" needs curl 7.86 or newer${isSix ? "; IPv6 networks need an even newer one" : ""}`;
     return { items: [network], note };
   }
   return client === "portable" ? { items: [network], note: urllibNote } : { items: [network] };

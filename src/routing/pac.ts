@@ -13,17 +13,21 @@ import type { Router } from "./router.ts";
 import { labelCount, rankOf, type Rule, ruleRank } from "./rule.ts";
 
 export interface PacOptions {
-  /** Where a browser finds the door: `127.0.0.1:12000`. */
+  /** The address of the listener for browsers: `127.0.0.1:12000`. */
   readonly listener: string;
-  /** The door asks for a password: browsers have none for SOCKS5, so they are sent to the HTTP proxy. */
+  /**
+   * Set when the listener requires a password: browsers cannot send one over SOCKS5, so they use the HTTP
+   * proxy.
+   */
   readonly hasAuth?: boolean;
-  /** Whether the door speaks no SOCKS there. */
+  /** Whether the listener accepts no SOCKS. */
   readonly isHttpOnly?: boolean;
 }
 
 /**
- * A script that sends to the door exactly what the router routes, and the rest direct. It asks no resolver, and
- * names nothing behind the door: a browser that cannot reach the door must not try such a host directly.
+ * Returns a script that sends to postern exactly the targets that the router sends to a transport, and
+ * connects to the rest directly. It never resolves names, and has no fallback: if postern is down, a browser
+ * must not try such a host directly.
  */
 export function pacFile(
   router: Router,
@@ -48,8 +52,9 @@ export function pacFile(
 }
 
 /**
- * What a cluster may own: all that the router holds while nothing is known of a cluster, and what it knows by now.
- * Browsers keep the file for long, so it does not depend on which clusters answer; postern decides at each request.
+ * Builds the data about clusters' targets: everything that the router holds back for an unknown cluster, and
+ * what is learned by now. Browsers cache the file for long, so it does not depend on which clusters answer;
+ * postern decides per request.
  */
 function holdLines({ rules, domains }: Router): string[] {
   const guarded = rules.filter(({ transport }) => domains.has(transport));
@@ -84,7 +89,9 @@ function holdLines({ rules, domains }: Router): string[] {
   ];
 }
 
-/** Whether nothing but the Service itself tells that its name, and those of its pods, are the cluster's. */
+/**
+ * Whether only the Service itself, not its namespace, marks its name and its pods' names as the cluster's.
+ */
 function isAlone(service: string, { namespaces }: FarDomain): boolean {
   const labels = clusterLabels(service);
   if (!labels) return false;
@@ -96,7 +103,10 @@ interface Group {
   readonly keys: string[];
 }
 
-/** The statements that fill one index; rules that decide alike are added together, so that a name costs only itself. */
+/**
+ * Builds the statements that fill one index; rules with the same verdict are added together, so that each
+ * name costs only itself.
+ */
 function indexLines(
   variable: string,
   rules: readonly Rule[],
@@ -113,7 +123,7 @@ function indexLines(
     const place = [tier, pattern.port ?? 0, formOf(pattern)];
     const numbers = [...place, verdict(rule.transport, router), owner];
     for (const key of keysOf(rule, router)) {
-      // Of equal rules the first one counts, as in the router.
+      // As in the router, the first of two equal rules counts.
       const known = `${place} ${key}`;
       if (seen.has(known)) continue;
       seen.add(known);
@@ -159,13 +169,13 @@ function keysOf({ pattern, transport }: Rule, router: Router): string[] {
   }
 }
 
-/** 0 goes direct, 1 through the instance, 2 is what the instance rejects. */
+/** 0 is direct, 1 goes through the instance, 2 is rejected by the instance. */
 function verdict(transport: string, { rejecting }: Pick<Router, "rejecting">): 0 | 1 | 2 {
   if (transport === "direct") return 0;
   return rejecting.has(transport) ? 2 : 1;
 }
 
-/** Anything else in this place could name a second way out. */
+/** Validates the listener's address: other text could add a second proxy. */
 function authorityOf(listener: string): string {
   const { host, port } = parseTarget(listener);
   if (!/^[a-z0-9.:_-]+$/i.test(host)) {
@@ -174,7 +184,7 @@ function authorityOf(listener: string): string {
   return formatTarget({ host, port });
 }
 
-/** A literal that ends neither its line nor a script element it may be pasted into. */
+/** Quotes a literal so that it cannot end its line, or a script element that contains it. */
 function quoted(text: string): string {
   return withEscapes(JSON.stringify(text), /[<>\u2028\u2029\u007f-\uffff]/g);
 }

@@ -1,10 +1,10 @@
 /**
- * The part of a PAC file that does not depend on the rules, in ES5 and without any function of the sandbox:
- * those that look up names would ask a resolver that must not hear of them. It mirrors `RuleIndex`.
+ * The part of a PAC file that does not depend on the rules, in ES5. It calls no function of the sandbox:
+ * those would send names to a resolver that must not see them. It mirrors `RuleIndex`.
  *
- * A group is `[tier rank, port or 0, form, verdict, cluster or -1]`; the forms are 0 any, 1 `<local>`, 2 a
- * Service or cluster address, 3 a name and all below, 4 only below, 5 only the name, 6 a network; the verdicts are
- * 0 direct, 1 the instance, 2 the instance, which rejects it.
+ * A group is `[tier rank, port or 0, form, verdict, cluster or -1]`. Forms: 0 any, 1 `<local>`, 2 a Service
+ * or cluster address, 3 a name and all below, 4 only below, 5 only the name, 6 a network. Verdicts: 0 direct,
+ * 1 through the instance, 2 rejected by the instance.
  */
 export const pacScript = `
 function add(index, group, keys) {
@@ -197,7 +197,7 @@ function FindProxyForURL(url, host) {
   if (name.length > 1 && name.charAt(name.length - 1) === ".") name = name.substring(0, name.length - 1);
   var address = readAddress(name);
   var best = (address && isUnspecified(address) ? decideUnspecified : decide)(name, address, port);
-  // What only the default or a sweeping rule would send away stays here: it means this machine.
+  // Loopback means this machine, unless a more specific rule than the default or "any" routes it.
   if (isLoopback(name, address) && (!best.group || best.group[2] < 2)) return "DIRECT";
   return (best.group ? best.group[3] : DEFAULT) || isHeld(name, address, port, best) ? PROXY : "DIRECT";
 }

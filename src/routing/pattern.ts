@@ -2,10 +2,10 @@ import { endsInNumber, formatIp, type IpBytes, parseAnyIPv4, parseIp } from "../
 import { cut } from "../core/mod.ts";
 import { comparableHost } from "./host.ts";
 
-/** What a rule matches. A port narrows it; without one it matches every port. */
+/** What a rule matches. Without a port, it matches every port. */
 export type Pattern = NamePattern | NetworkPattern | SpecialPattern;
 
-/** `tree` is the name and all below it, `below` only what is below, `exact` only the name. */
+/** `tree` matches the name and all names below it, `below` only names below it, `exact` only the name. */
 export interface NamePattern {
   readonly kind: "name";
   readonly name: string;
@@ -13,10 +13,10 @@ export interface NamePattern {
   readonly port?: number;
 }
 
-/** IP literals inside a network; a name is never resolved to match. */
+/** Matches IP literals in a network; names are never resolved for it. */
 export interface NetworkPattern {
   readonly kind: "network";
-  /** 4 or 16 bytes with the host bits cleared. */
+  /** 4 or 16 bytes; the host bits are zero. */
   readonly bytes: IpBytes;
   readonly bits: number;
   readonly port?: number;
@@ -28,17 +28,17 @@ export interface SpecialPattern {
   readonly port?: number;
 }
 
-/** A pattern, perhaps with something to tell its author; or what is wrong with the text. */
+/** A pattern, possibly with a warning, or the problem of the text. */
 export type ParsedPattern =
   | { readonly pattern: Pattern; readonly warning?: string }
   | { readonly problem: string };
 
 const special = { "<local>": "local", "<services>": "services", "<clusterips>": "clusterips" } as const;
 
-/** What nearly every line of a long list is: a name whose last label no resolver reads as a number. */
+/** Matches nearly every line of a long list: a name whose last label no resolver reads as a number. */
 const plainName = /^[.=]?(?:[a-z0-9_-]{1,63}\.)*[a-z_][a-z0-9_-]{0,62}$/;
 
-/** Reads a pattern of the configuration, of `--route` or of a list. */
+/** Parses a pattern of the configuration, of `--route` or of a list. */
 export function parsePattern(text: string): ParsedPattern {
   if (text !== "any" && text.length <= 253 && plainName.test(text)) {
     const scope = text.startsWith(".") ? "below" : text.startsWith("=") ? "exact" : "tree";
@@ -48,7 +48,7 @@ export function parsePattern(text: string): ParsedPattern {
   if (/\s/.test(text)) return { problem: `must be one pattern without blanks: current value is "${text}"` };
   if (text.includes("://")) {
     const host = URL.parse(text)?.host;
-    return { problem: `must be a host, not a URL: write ${host ? `"${host}"` : "the host alone"}` };
+    return { problem: `must be a host, not a URL: write ${host ? `"${host}"` : "only the host"}` };
   }
   const split = splitPort(text);
   if ("problem" in split) return split;
@@ -57,11 +57,11 @@ export function parsePattern(text: string): ParsedPattern {
   return { ...parsed, pattern: { ...parsed.pattern, port: split.port } };
 }
 
-/** A pattern in its one canonical spelling: equal texts mean equal patterns. */
+/** Formats a pattern canonically: equal texts mean equal patterns. */
 export function formatPattern(pattern: Pattern): string {
   const port = pattern.port === undefined ? "" : `:${pattern.port}`;
   if (pattern.kind === "name") {
-    // A domain that is called "any" is told from the pattern by its dot.
+    // The trailing dot distinguishes a domain named "any" from the pattern.
     if (pattern.name === "any" && pattern.scope === "tree") return `any.${port}`;
     return { tree: "", below: ".", exact: "=" }[pattern.scope] + pattern.name + port;
   }
@@ -103,7 +103,7 @@ function parseHost(host: string, text: string): ParsedPattern {
   const below = wildcard || host.startsWith(".");
   const rest = host.slice(wildcard ? 2 : exact || below ? 1 : 0);
   if (parseIp(rest)) {
-    if (below) return { problem: `must be an address or a network, nothing is below ${rest}` };
+    if (below) return { problem: `must be an address or a network: ${rest} has no subdomains` };
     return parseNetwork(rest);
   }
   const name = comparableHost(rest);
@@ -113,14 +113,14 @@ function parseHost(host: string, text: string): ParsedPattern {
 }
 
 function nameProblem(name: string, text: string): string | undefined {
-  if (name.includes("*")) return `must have "*" only in front, as in "*.example.com": "${text}"`;
+  if (name.includes("*")) return `must have "*" only at the start, as in "*.example.com": "${text}"`;
   if (name.length > 253) return `must have at most 253 characters: has ${name.length}`;
   const labels = name.split(".");
-  if (labels.includes("")) return `must have no empty label (two dots together): "${text}"`;
+  if (labels.includes("")) return `must have no empty label (two consecutive dots): "${text}"`;
   const long = labels.find((label) => label.length > 63);
   if (long !== undefined) return `must have labels of at most 63 characters: "${long}" has ${long.length}`;
   const odd = labels.find((label) => !/^[a-z0-9_-]+$/.test(label));
-  if (odd !== undefined) return `must be a name, an address or a network: "${odd}" is no label of a name`;
+  if (odd !== undefined) return `must be a name, an address or a network: "${odd}" is not a valid label`;
   if (!endsInNumber(name)) return undefined;
   const meant = parseAnyIPv4(name);
   return `must be four numbers from 0 to 255 or a name: ${
@@ -147,5 +147,8 @@ function parseNetwork(text: string): ParsedPattern {
     ? { kind: "network", bytes: network.slice(12), bits: bits - 96 }
     : { kind: "network", bytes: network, bits };
   if (network.every((byte, index) => byte === bytes[index])) return { pattern };
-  return { pattern, warning: `has bits beyond its prefix: it means the network ${formatPattern(pattern)}` };
+  return {
+    pattern,
+    warning: `has host bits beyond its prefix, so it means the network ${formatPattern(pattern)}`,
+  };
 }

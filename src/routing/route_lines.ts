@@ -1,13 +1,13 @@
 import { parsePattern } from "./pattern.ts";
 import type { Rule } from "./rule.ts";
 
-/** The rules of a long list, and what is wrong with its other lines. */
+/** The rules of a long list, and the problems of its other lines. */
 export interface RouteLines {
   readonly rules: readonly Rule[];
   readonly problems: readonly LineProblem[];
 }
 
-/** Something about one line; lines count from 1. */
+/** A problem of one line, counted from 1. */
 export interface LineProblem {
   readonly line: number;
   readonly message: string;
@@ -15,8 +15,8 @@ export interface LineProblem {
 }
 
 /**
- * Reads `PATTERN TRANSPORT` lines (`routesFrom`). `#` begins a comment, blank lines do not count, and `direct`
- * is a transport like any other. `name` is what the rules give as their source, `path` where the file is.
+ * Parses `PATTERN TRANSPORT` lines (`routesFrom`). `#` starts a comment, blank lines are ignored, and
+ * `direct` is a transport like any other. `name` becomes the rules' source, `path` locates the file.
  */
 export function parseRouteLines(
   text: string,
@@ -55,7 +55,7 @@ export function parseRouteLines(
   return { rules, problems };
 }
 
-/** Patterns that have to be quoted in YAML are often pasted with their quotes. */
+/** Removes quotes: lines pasted from YAML often have them. */
 function unquoted(text: string): string {
   return /^"[^"]*"$|^'[^']*'$/.test(text) ? text.slice(1, -1) : text;
 }

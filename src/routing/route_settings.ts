@@ -16,13 +16,13 @@ import {
 import { parsePattern, type Pattern } from "./pattern.ts";
 import type { Rule, Tier } from "./rule.ts";
 
-/** A pattern together with what its author wrote. */
+/** A pattern and its text in the configuration. */
 export interface WrittenPattern {
   readonly text: string;
   readonly pattern: Pattern;
 }
 
-/** A pattern in the configuration; host bits of a network are a warning. */
+/** The schema of a pattern in the configuration; host bits of a network cause a warning. */
 function patternSetting(): Schema<WrittenPattern> {
   return transformed(text({ describe: "a pattern" }), (written: string, context: Context) => {
     const parsed = parsePattern(written);
@@ -37,32 +37,32 @@ export const routeSettings = {
   routes: described(
     optional(
       list(record({
-        to: described(oneOrMore(patternSetting()), "What goes this way: names, addresses, networks or any."),
+        to: described(oneOrMore(patternSetting()), "The targets: names, addresses, networks or any."),
         via: described(text({ min: 1 }), "The name of a transport."),
       })),
       [],
     ),
-    "Which targets go through which transport; the most specific pattern decides.",
+    "Routes from targets to transports; the most specific pattern wins.",
   ),
   direct: described(
     optional(list(patternSetting()), []),
-    "Exclusions: targets that go direct whatever the routes say.",
+    "Exclusions: targets that always go direct, regardless of routes.",
   ),
   default: described(
     optional(text({ min: 1 }), "direct"),
-    "The transport for all targets that no rule matches.",
+    "The transport for targets without a matching rule.",
   ),
   unknown: described(
     optional(choice("refuse", "direct"), "refuse"),
-    "What becomes of a target that a cluster owns, or may own, and that no table has: `refuse` sends it nowhere, `direct` lets `default` decide.",
+    "How to treat a target that a cluster owns or may own, but no table contains: `refuse` rejects it, `direct` applies `default`.",
   ),
   routesFrom: described(
     optional(oneOrMore(file())),
-    "Files with one `PATTERN TRANSPORT` a line, for long lists.",
+    "Files for long lists, with one `PATTERN TRANSPORT` per line.",
   ),
 };
 
-/** What `routeSettings` gives. */
+/** The values of `routeSettings`. */
 export interface RouteSettings {
   readonly routes: Infer<typeof routeSettings.routes>;
   readonly direct: Infer<typeof routeSettings.direct>;
@@ -72,9 +72,9 @@ export interface RouteSettings {
 }
 
 /**
- * The rules of a configuration file, without those of `routesFrom`. `sourceOf` turns the path of a pattern
- * (`["routes", 3, "to", 0]`) into `postern.yaml:12`, `placeOf` into what stands before a problem; they are asked only
- * for rules that are talked about.
+ * Builds the rules of a configuration file, except those of `routesFrom`. `sourceOf` turns the path of a
+ * pattern (`["routes", 3, "to", 0]`) into `postern.yaml:12`, `placeOf` into the prefix of a problem; both are
+ * called only for rules that appear in messages.
  */
 export function rulesOfSettings(
   { routes, direct }: Pick<RouteSettings, "routes" | "direct">,
@@ -109,7 +109,7 @@ interface Place {
   readonly placeOf: (path: Path) => string | undefined;
 }
 
-/** Finding a line of a large document is slow, so it waits until somebody asks. */
+/** Finding the line in a large document is slow, so it is looked up on demand. */
 class FileRule implements Rule {
   readonly text: string;
   readonly pattern: Pattern;

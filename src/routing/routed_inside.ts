@@ -5,12 +5,12 @@ import type { NamePattern, NetworkPattern } from "./pattern.ts";
 import type { Route, Router } from "./router.ts";
 import type { Rule } from "./rule.ts";
 
-/** A name that stands for whatever may be below another. */
+/** Represents any name below another. */
 const someLabel = "postern-probe";
 
 /**
- * A route that does not go direct for something inside a pattern, if there is one. It asks the router itself, at
- * the places where its rules change their mind: the pattern's own ends and those of the rules around and inside.
+ * Returns a route to a transport for some target inside a pattern, if there is one. Queries the router at the
+ * points where its decision can change: the ends of the pattern, and those of the rules around and inside it.
  */
 export function routedInside(pattern: NamePattern | NetworkPattern, router: Router): Route | undefined {
   const probe = (host: string, port = 0): Route | undefined => {
@@ -40,8 +40,8 @@ export function routedInside(pattern: NamePattern | NetworkPattern, router: Rout
 }
 
 /**
- * A network that a cluster owns, or may turn out to own, inside another one: programs keep their environment, so what
- * the clusters have told by now is not all that counts.
+ * Returns a route for a network inside the pattern that a cluster owns, or may own. It does not rely on
+ * learned facts only, because programs keep their environment while clusters are learned.
  */
 function heldInside(pattern: NetworkPattern, { rules, domains }: Router): Route | undefined {
   const guard = rules.find((rule) =>
@@ -55,7 +55,7 @@ function heldInside(pattern: NetworkPattern, { rules, domains }: Router): Route 
   const meets = (one: IpNetwork): boolean => holds(one) || isInside(pattern.bytes, one);
   const owns = learned.filter(isOfFamily).some(holds);
   if (!owns && !(isLarge && clusterNetworks.filter(isOfFamily).some(meets))) return undefined;
-  return { transport: guard.transport, because: `${guard.text} may own a network inside it` };
+  return { transport: guard.transport, because: `${guard.text} may own a network in it` };
 }
 
 function portsMeet({ pattern: { port } }: Rule, other: { readonly port?: number }): boolean {
@@ -66,7 +66,7 @@ function isWithin(name: string, parent: string): boolean {
   return name === parent || name.endsWith(`.${parent}`);
 }
 
-/** Names below `name` that a rule is about; undefined where it may be about all of them. */
+/** Returns the names below `name` that a rule matches; undefined when a rule may match all of them. */
 function namesInside(
   { pattern, transport }: Rule,
   name: string,
@@ -100,7 +100,7 @@ function addressesInside(rule: Rule, network: NetworkPattern, router: Router): r
   return pattern.kind === "any" ? undefined : [];
 }
 
-/** The first and the last address of a network. */
+/** Returns the first and the last address of a network. */
 function ends({ bytes, bits }: NetworkPattern): string[] {
   const last: IpBytes = bytes.map((byte, index) => byte | 255 >> Math.min(8, Math.max(0, bits - index * 8)));
   return [formatIp(bytes), formatIp(last)];

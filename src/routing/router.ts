@@ -5,31 +5,32 @@ import { addressOf, comparableHost, loopbackOf, otherLoopbackOf } from "./host.t
 import type { Rule, Tables } from "./rule.ts";
 import { RankedRule, RuleIndex } from "./rule_index.ts";
 
-/** Where a target goes, and why. */
+/** The transport of a target, and why. */
 export interface Route {
   readonly transport: string;
-  /** For logs and people: `rule "c-lab-1.example.net" (postern.yaml:14)`, or `default`. */
+  /** For logs and messages: `rule "c-lab-1.example.net" (postern.yaml:14)`, or `default`. */
   readonly because: string;
-  /** Missing where the default decided. */
+  /** Absent when the default decided. */
   readonly rule?: Rule;
-  /** Present where a cluster owns the target, or may own it, and no table has it: it goes nowhere. */
+  /** Set when a cluster owns the target or may own it, but no table has it: postern rejects it. */
   readonly held?: Held;
 }
 
-/** What a router is made of. */
 export interface RouterOptions {
-  /** In the order of their sources: of equal rules the first one counts. */
+  /** In the order of their sources: of equal rules, the first one counts. */
   readonly rules: readonly Rule[];
-  /** The transport for whatever no rule matches: `direct` unless told otherwise. */
+  /** The transport for targets without a matching rule (default: `direct`). */
   readonly fallback?: string;
   readonly tables?: Tables;
-  /** What is learned of the clusters whose targets must not go elsewhere; none are guarded when absent. */
+  /**
+   * The learned facts about clusters whose targets must not take another route; without it, none are guarded.
+   */
   readonly domains?: Domains;
-  /** The transports that refuse every target: `reject`, unless told otherwise. */
+  /** The transports that reject every target (default: `reject`). */
   readonly rejecting?: ReadonlySet<string>;
 }
 
-/** A pure function from target to route. It never resolves a name. */
+/** Maps targets to routes without side effects; never resolves a name. */
 export class Router {
   readonly rules: readonly Rule[];
   readonly fallback: string;
@@ -53,13 +54,16 @@ export class Router {
       : new Guard(indexes.withTables, this.domains, this.tables);
   }
 
-  /** The same rules with other tables; costs next to nothing, so that it may follow every change in a cluster. */
+  /**
+   * Returns a router with the same rules and other tables; cheap, so that it can follow every change in a
+   * cluster.
+   */
   withTables(tables: Tables, domains: Domains = this.domains): Router {
     const { rules, fallback, rejecting } = this;
     return new Router({ rules, fallback, tables, domains, rejecting }, this.#indexes);
   }
 
-  /** The way of one connection. */
+  /** Returns the route of one connection. */
   route({ host, port }: Target): Route {
     const name = comparableHost(host);
     const address = addressOf(name);
@@ -70,14 +74,18 @@ export class Router {
     return this.#guard === undefined ? route : this.#guard.checked({ name, address, port }, route);
   }
 
-  /** The same answer with the rules that matched and lost; looks at every rule, so it is for people. */
+  /**
+   * Returns the route with the rules that match but lost; examines every rule, so use it for interactive
+   * output only.
+   */
   explain(target: Target, route?: Route): Explanation {
     return explain(target, this, route);
   }
 
   /**
-   * A connection to an unspecified address reaches loopback, so it takes the rules of the loopback address of its family
-   * too. Some programs reach the other family (Go tries 0.0.0.0 for ::), so a rule that rejects that one wins.
+   * Finds the rule for an address. A connection to an unspecified address reaches loopback, so rules for the
+   * loopback address of its family apply too. Some programs then use the other family (Go tries 0.0.0.0 for
+   * ::), so a rule that rejects that loopback wins.
    */
   #forAddress(address: IpBytes, port: number): RankedRule | undefined {
     const find = (bytes: IpBytes) => this.#strongest((index) => index.findAddress(bytes, port, this.tables));
@@ -104,9 +112,9 @@ const onlyReject: ReadonlySet<string> = new Set(["reject"]);
 
 interface Indexes {
   readonly shared: RuleIndex;
-  /** The exclusions that count only against routes of their own cluster. */
+  /** Exclusions that affect only routes of the same cluster. */
   readonly confined: ReadonlyMap<string, RuleIndex> | undefined;
-  /** The rules that look into the table of a cluster. */
+  /** The rules that use the table of a cluster. */
   readonly withTables: readonly RankedRule[];
 }
 

@@ -1,31 +1,31 @@
 import type { Pattern } from "./pattern.ts";
 
 /**
- * Where a rule stands, the strongest first: `direct` and `routes` of the file, then exclusions and routes of
+ * The precedence of a rule, strongest first: `direct` and `routes` of the file, then exclusions and routes of
  * the catalogues.
  */
 export type Tier = "direct" | "routes" | "exclusions" | "catalogue";
 
-/** One line of the rules: what it matches, where that goes, and who said so. */
+/** A rule: what it matches, the transport, and its source. */
 export interface Rule {
-  /** As its author wrote it. */
+  /** As written in the source. */
   readonly text: string;
   readonly pattern: Pattern;
   readonly transport: string;
   /** `postern.yaml:12`, or `catalogue main: cluster c-x fact y`. */
   readonly source: string;
-  /** The same with the whole path and the column, for a problem's line: `/etc/postern.yaml:12:9`. */
+  /** The source with its full path and column, for problems: `/etc/postern.yaml:12:9`. */
   readonly place?: string | undefined;
   readonly tier: Tier;
-  /** The cluster that a rule of a catalogue belongs to. */
+  /** The cluster of a catalogue's rule. */
   readonly owner?: string;
-  /** An exclusion (`exclusions: own`) that counts only where a route of its own cluster would win. */
+  /** An exclusion (`exclusions: own`) that applies only where a route of the same cluster would win. */
   readonly confined?: boolean;
 }
 
-/** What a cluster has right now; a transport hands it over after every change. */
+/** The current contents of a cluster; a transport sends them after every change. */
 export interface ClusterContents {
-  /** `web` for the route's own namespace, `web.shop` for any. Lower case. */
+  /** `web` in the route's own namespace, `web.shop` in any. Lower case. */
   readonly services: ReadonlySet<string>;
   /** Service and pod addresses in canonical form. */
   readonly addresses: ReadonlySet<string>;
@@ -36,19 +36,23 @@ export type Tables = ReadonlyMap<string, ClusterContents>;
 
 const tierWeights: Record<Tier, number> = { direct: 3, routes: 2, exclusions: 1, catalogue: 0 };
 
-/** Ranks of the kinds of pattern inside a tier; networks and names never meet, so they share the scale. */
+/**
+ * The ranks of pattern kinds within a tier. Networks and names share the scale because no target matches
+ * both.
+ */
 export const rankOf = { any: 0, local: 2, suffix: 8, table: 900, exact: 1000, tier: 4096 } as const;
 
 /**
- * Of all rules that match a target the one of the highest rank wins. Tier first, then: exact, a table's entry
- * (which is an exact name that nobody wrote), the longest suffix or prefix, `<local>`, `any`. A port decides
- * only between equal lengths; what lies below a name is narrower than the name with all below it.
+ * Of all rules that match a target, the one with the highest rank wins. The tier counts first, then: exact, a
+ * table's entry (an exact name without a written rule), the longest suffix or prefix, `<local>`, `any`. A
+ * port decides only between equal lengths; a pattern for names below a name is narrower than one that
+ * includes the name.
  */
 export function ruleRank({ tier, pattern }: Rule): number {
   return tierWeights[tier] * rankOf.tier + patternRank(pattern);
 }
 
-/** The part of a rule's rank that its pattern decides. */
+/** The pattern's part of a rule's rank. */
 function patternRank(pattern: Pattern): number {
   const port = pattern.port === undefined ? 0 : 1;
   switch (pattern.kind) {
@@ -69,14 +73,14 @@ function patternRank(pattern: Pattern): number {
   }
 }
 
-/** How many labels a name has. */
+/** Counts the labels of a name. */
 export function labelCount(name: string): number {
   let count = 1;
   for (let at = name.indexOf("."); at >= 0; at = name.indexOf(".", at + 1)) count++;
   return count;
 }
 
-/** How logs and `explain` name a rule. */
+/** Names a rule in logs and in `explain`. */
 export function describeRule({ text, source, tier }: Rule): string {
   const word = tier === "direct" || tier === "exclusions" ? "exclusion" : "rule";
   return `${word} "${text}" (${source})`;

@@ -5,13 +5,16 @@ import type { NamePattern, Pattern } from "./pattern.ts";
 import { describeRule, labelCount, type Rule, ruleRank, type Tables } from "./rule.ts";
 import { nextHash, seed, SuffixTable } from "./suffix_table.ts";
 
-/** A rule with what a lookup needs of it, in one object: in a large index each further one is a wait for memory. */
+/**
+ * A rule with everything that a lookup needs in one object: in a large index, each further object is a cache
+ * miss.
+ */
 export class RankedRule {
   readonly rule: Rule;
   readonly rank: number;
-  /** Where a name has to end: `exact` rules take only the whole host, `below` rules never do. */
+  /** How the name must match: `exact` rules match only the whole host, `below` rules never do. */
   readonly scope: NamePattern["scope"];
-  /** The next rule of the same place. */
+  /** The next rule for the same name or network. */
   next: RankedRule | undefined;
   #route: Route | undefined;
 
@@ -21,7 +24,7 @@ export class RankedRule {
     this.scope = rule.pattern.kind === "name" ? rule.pattern.scope : "tree";
   }
 
-  /** The answer of the router where this rule wins, the same object every time. */
+  /** The router's decision when this rule wins; always the same object. */
   get route(): Route {
     const { rule } = this;
     return this.#route ??= { transport: rule.transport, because: describeRule(rule), rule };
@@ -31,8 +34,9 @@ export class RankedRule {
 const dot = 46;
 
 /**
- * Finds the strongest rule for a target. A name costs one look per label (at most as many as the deepest rule
- * has), an address one per network around it: neither grows with the number of rules.
+ * Finds the strongest rule for a target. A lookup of a name takes one step per label (at most as many as the
+ * deepest rule has), one of an address one step per network around it; neither depends on the number of
+ * rules.
  */
 export class RuleIndex {
   readonly #names = new SuffixTable<RankedRule>();
@@ -45,14 +49,14 @@ export class RuleIndex {
   readonly #clusterIps = new Slot();
   #deepest = 0;
 
-  /** Where an equal rule is there already, that one stays. */
+  /** Adds a rule; an equal one that is already there stays. */
   add(rule: Rule): void {
     const ranked = new RankedRule(rule);
     if (rule.pattern.kind === "name") this.#addName(rule.pattern, ranked);
     else this.#slotFor(rule.pattern).add(ranked);
   }
 
-  /** The strongest rule for a comparable name. */
+  /** Returns the strongest rule for a comparable name. */
   findName(name: string, port: number, tables: Tables): RankedRule | undefined {
     let best = this.#any.best(port, undefined);
     let hash = seed;
@@ -74,7 +78,7 @@ export class RuleIndex {
     return best;
   }
 
-  /** The strongest rule for an address. */
+  /** Returns the strongest rule for an address. */
   findAddress(bytes: IpBytes, port: number, tables: Tables): RankedRule | undefined {
     let best = this.#any.best(port, undefined);
     const tree = bytes.length === 4 ? this.#fours : this.#sixes;
@@ -119,17 +123,17 @@ export class RuleIndex {
   }
 }
 
-/** Whether a name is a Service in the table of a transport. */
+/** Whether the table of a transport has a Service of this name. */
 export function hasService(tables: Tables, transport: string, name: string): boolean {
   return tables.get(transport)?.services.has(name) ?? false;
 }
 
-/** Whether an address in canonical form is in the table of a transport. */
+/** Whether the table of a transport has an address in canonical form. */
 export function hasAddress(tables: Tables, transport: string, address: string): boolean {
   return tables.get(transport)?.addresses.has(address) ?? false;
 }
 
-/** The rules of one network or special pattern: a few without a port, and those with one under it. */
+/** The rules of one network or special pattern: a few without a port, and a map of those with one. */
 class Slot {
   #plain: RankedRule | undefined;
   #ports: Map<number, RankedRule> | undefined;
@@ -164,11 +168,11 @@ class Slot {
   }
 }
 
-/** The chain with one more rule, unless an equal one is in it: then that one came first and stays. */
+/** Appends a rule to the chain, unless it contains an equal one: the earlier one stays. */
 function appended(first: RankedRule | undefined, ranked: RankedRule): RankedRule {
   if (first === undefined) return ranked;
   const { kind } = ranked.rule.pattern;
-  // Equal ranks in one place mean equal patterns; only tables differ by their transport.
+  // In one place, equal ranks mean equal patterns; only tables can differ by their transport.
   const isTable = kind === "services" || kind === "clusterips";
   let last = first;
   for (let other: RankedRule | undefined = first; other; other = other.next) {

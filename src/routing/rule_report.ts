@@ -2,25 +2,28 @@ import { formatPattern, type NamePattern, type NetworkPattern } from "./pattern.
 import { isInside } from "./network_tree.ts";
 import type { Rule } from "./rule.ts";
 
-/** Two equal rules with different transports: only the first one counts. */
+/** Two equal rules with different transports: only the first one applies. */
 export interface Conflict {
   readonly kept: Rule;
   readonly ignored: Rule;
 }
 
-/** An exclusion that takes targets away from a longer route of another cluster. */
+/** An exclusion that overrides a longer route of another cluster. */
 export interface Shadow {
   readonly exclusion: Rule;
   readonly route: Rule;
 }
 
-/** Every rule that another one of the same pattern and tier makes useless and contradicts. */
+/**
+ * Returns every rule that another one with the same pattern and tier overrides with a different transport.
+ */
 export function conflicts(rules: readonly Rule[]): Conflict[] {
   const first = new Map<string, Rule>();
   const found: Conflict[] = [];
   for (const rule of rules) {
     const { kind } = rule.pattern;
-    // Tables of two clusters may both be asked; and exclusions of other clusters never meet when confined.
+    // The tables of two clusters can both apply, and confined exclusions of different clusters never
+    // conflict.
     if (kind === "services" || kind === "clusterips") continue;
     const owner = rule.confined ? rule.owner ?? "" : "";
     const key = `${rule.tier} ${owner} ${formatPattern(rule.pattern)}`;
@@ -31,7 +34,10 @@ export function conflicts(rules: readonly Rule[]): Conflict[] {
   return found;
 }
 
-/** Every exclusion of a catalogue (`exclusions: global`) together with each longer route of another cluster below it. */
+/**
+ * Returns every catalogue exclusion (`exclusions: global`) with each longer route of another cluster below
+ * it.
+ */
 export function shadows(rules: readonly Rule[]): Shadow[] {
   const names = new Map<string, Rule[]>();
   const networks: Rule[] = [];
@@ -67,7 +73,7 @@ function exclusionsAbove({ name, scope }: NamePattern, exclusions: ReadonlyMap<s
     for (const rule of exclusions.get(name.slice(start)) ?? []) {
       if (rule.pattern.kind !== "name") continue;
       const other = rule.pattern.scope;
-      // At the same name the two meet unless one is only the name and the other only what is below.
+      // At the same name, the two conflict unless one is only the name and the other only names below it.
       const meets = start > 0 ? other !== "exact" : other === "tree" || scope === "tree" || other === scope;
       if (meets) found.push(rule);
     }

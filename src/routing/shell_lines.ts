@@ -1,13 +1,18 @@
-/** The languages that `postern env` writes. */
+/** The output formats of `postern env`. */
 export type Shell = "sh" | "fish" | "powershell" | "json";
 
-/** One change of an environment. A copy keeps a value without printing it: it may hold a password. */
+/**
+ * One change of an environment. A copy saves a value without printing it, because it may contain a password.
+ */
 export type EnvironmentChange =
   | { readonly set: string; readonly value: string }
   | { readonly copy: string; readonly to: string }
   | { readonly unset: string };
 
-/** The changes as lines to evaluate; as JSON an object of values, where null means unset and copies are left out. */
+/**
+ * Formats the changes as lines to evaluate; as JSON, an object of values, where null means unset and copies
+ * are omitted.
+ */
 export function shellLines(changes: readonly EnvironmentChange[], shell: Shell): string {
   if (shell === "json") {
     const values = changes.flatMap((change): [string, string | null][] => {
@@ -41,7 +46,7 @@ const languages: Record<Exclude<Shell, "json">, Language> = {
     unset: (name) => `set -e ${name}`,
   },
   powershell: {
-    // PowerShell takes the typographic quotes for plain ones, so all of them end a text unless doubled.
+    // PowerShell treats typographic quotes as plain ones, so each of them ends a text unless doubled.
     set: (name, value) => `$env:${name} = '${value.replace(/['\u2018-\u201b]/g, "$&$&")}'`,
     copy: (from, to) => `$env:${to} = $env:${from}`,
     unset: (name) => `Remove-Item Env:${name} -ErrorAction SilentlyContinue`,

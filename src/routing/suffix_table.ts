@@ -1,14 +1,14 @@
 /**
- * Names by hash, made for asking after every suffix of a host: the hash runs from the last character to the
- * first, so each suffix costs only its own characters, and no part of the host is copied. In a large table
- * each object that a lookup touches is a wait for memory, so hashes and names lie in two blocks of it: a suffix
- * without a rule touches one place, one with a rule that place, the characters of its name, and the value.
+ * A hash table of names for looking up every suffix of a host. The hash runs from the last character to the
+ * first, so each suffix costs only its own characters, and the host is never copied. In a large table each
+ * object is a cache miss, so two typed arrays hold hashes and names. A suffix without a rule touches one
+ * place; a suffix with a rule touches that place, the characters of its name, and the value.
  */
 export class SuffixTable<T> {
   readonly #values: T[] = [];
-  /** At most half of the places are taken. */
+  /** At most half of the places are used. */
   #places = new Int32Array(16 * placeSize);
-  /** The characters of all names, one after the other. */
+  /** The characters of all names, concatenated. */
   #text = new Uint8Array(256);
   #textEnd = 0;
 
@@ -16,7 +16,7 @@ export class SuffixTable<T> {
     return this.#values.length === 0;
   }
 
-  /** The value of a name, made if missing; names of rules are ASCII. */
+  /** Returns the value of a name; creates it if missing. Names of rules are ASCII. */
   at(name: string, make: () => T): T {
     let hash = seed;
     for (let at = name.length - 1; at >= 0; at--) hash = nextHash(hash, name.charCodeAt(at));
@@ -34,7 +34,7 @@ export class SuffixTable<T> {
     return value;
   }
 
-  /** The value of the part of `host` from `start` on, whose hash was made by `nextHash`. */
+  /** Returns the value for the suffix of `host` at `start`, whose hash comes from `nextHash`. */
   find(host: string, start: number, hash: number): T | undefined {
     const places = this.#places;
     const mask = places.length - placeSize;
@@ -85,15 +85,18 @@ export class SuffixTable<T> {
 /** The hash of an empty suffix. */
 export const seed = 0x1505;
 
-/** The hash of a suffix with one more character in front. */
+/** Extends the hash of a suffix by one character at its front. */
 export function nextHash(hash: number, code: number): number {
   return Math.imul(hash, 31) + code | 0;
 }
 
-/** A place is the hash, the index of the value plus one (0: free), and where the name lies in the text and how long it is. */
+/**
+ * A place consists of the hash, the index of the value plus one (0: free), and the offset and length of the
+ * name.
+ */
 const placeSize = 4;
 
-/** Spreads hashes that differ little. */
+/** Spreads similar hashes. */
 function firstPlace(hash: number, mask: number): number {
   const spread = Math.imul(hash ^ hash >>> 16, 0x45d9f3b);
   return (spread ^ spread >>> 15) * placeSize & mask;

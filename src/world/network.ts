@@ -57,7 +57,7 @@ export interface SecureOptions {
    * Who may have signed the peer's certificate: a CA of the system or of `ca` (the default), one of `ca` alone, or
    * anybody at all, whatever name it carries.
    */
-  readonly trust?: "system" | "ca" | "anybody";
+  readonly trust?: "system" | "ca" | "any";
   /** Who we are, for a peer that asks; PEM. */
   readonly cert?: string;
   readonly key?: string;

@@ -65,7 +65,7 @@ const unreadable = [
     says: "too many levels of symbolic links",
   },
   { name: "a directory", make: "mkdir -p odd.yaml", says: "is a directory" },
-  { name: "a file over 2 MB", make: "printf %02000001d 0 >odd.yaml", says: "it is over 2 MB" },
+  { name: "a file over 2 MB", make: "printf %02000001d 0 >odd.yaml", says: "the file is over 2 MB" },
 ];
 for (const { name, make, says } of unreadable) {
   peerTest(

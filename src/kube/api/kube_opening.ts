@@ -26,7 +26,7 @@ export async function openConnection(opening: Opening): Promise<HttpConnection> 
     if (server.protocol === "https:") {
       conn = await opening.network.secure(conn, {
         serverName: tlsServerName ?? target.host,
-        trust: isUnverified ? "anybody" : ca === undefined ? "system" : "ca",
+        trust: isUnverified ? "any" : ca === undefined ? "system" : "ca",
         ca,
         ...certificate,
         alpn: ["http/1.1"],

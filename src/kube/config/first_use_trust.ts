@@ -61,7 +61,7 @@ async function learn(
   }
   if (await isTrusted(() => shake({}), signal)) return undefined;
   let chain: readonly ShownCertificate[] = [];
-  await shake({ trust: "anybody", onChain: (shown) => chain = shown });
+  await shake({ trust: "any", onChain: (shown) => chain = shown });
   const top = chain.at(-1);
   if (!top?.isAuthority) {
     throw new PosternError(

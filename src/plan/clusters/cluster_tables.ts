@@ -17,9 +17,9 @@ import type { Surroundings } from "./surroundings.ts";
 export interface ClusterTablesOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Releases names and addresses of this machine and its networks. */
+  /** The names and addresses of this machine and its networks, which no cluster holds back. */
   readonly here: Surroundings;
-  /** Told whenever the tables or what is learned are others: the router gets them then. */
+  /** Called whenever the tables or the learned facts change, to update the router. */
   readonly changed: (tables: Tables, domains: Domains) => void;
 }
 
@@ -28,22 +28,22 @@ interface Followed {
   readonly tables: FarTables;
   readonly ear: Disposable;
   recalling: Promise<void> | undefined;
-  /** While the cluster is asked: settles at the end, and `soon` when that takes long. */
+  /** Set during a query of the cluster: `ended` settles at its end, `soon` also when the query takes long. */
   asking: { readonly ended: Promise<void>; readonly soon: Promise<void> } | undefined;
   isLate: boolean;
   failure: PosternError | undefined;
-  /** When the cluster may be asked again. */
+  /** The earliest time for the next query. */
   notBefore: number;
-  /** How often it has failed in a row. */
+  /** The number of consecutive failures. */
   failures: number;
   retry: Disposable | undefined;
-  /** When a target needed the table last. */
+  /** When a target last needed the table. */
   wantedAt: number;
 }
 
 /**
- * What rules with `<services>` and `<clusterips>` look up: the tables of the clusters that they lead to, and what these
- * own besides. A cluster is asked for its table when the first target comes that the table could decide.
+ * The tables for rules with `<services>` and `<clusterips>`, and the facts about what their clusters own. It
+ * queries a cluster when the first target comes whose route depends on the table.
  */
 export class ClusterTables implements AsyncDisposable {
   readonly #options: ClusterTablesOptions;
@@ -61,8 +61,8 @@ export class ClusterTables implements AsyncDisposable {
   }
 
   /**
-   * Follows the clusters of these rules instead of those before, and gives the router what is known of them. With
-   * `guards` their targets go nowhere else.
+   * Follows the clusters of these rules instead of the previous ones, and gives the router what is known of
+   * them. With `guards`, the clusters' targets take no other route.
    */
   follow(
     router: Router,
@@ -80,7 +80,7 @@ export class ClusterTables implements AsyncDisposable {
       if (!tables) return [];
       const kept = before.find((one) => one.tables === tables && one.name === name);
       const followed = kept ?? this.#new(name, tables);
-      // A reload is a reason to ask again at once.
+      // After a reload, query again immediately.
       followed.notBefore = -Infinity;
       followed.failures = 0;
       followed.failure = undefined;
@@ -109,8 +109,8 @@ export class ClusterTables implements AsyncDisposable {
   }
 
   /**
-   * The route of a target, once the clusters have answered that could change it. It waits only while an answer is under
-   * way; a route that is still held then is to be refused with `refusal`.
+   * Returns the route of a target, after the answers of clusters that could change it. Waits only while a
+   * query is running. If the route is still held back, the caller must reject it with `refusal`.
    */
   async route(
     target: Target,
@@ -136,13 +136,13 @@ export class ClusterTables implements AsyncDisposable {
     }
   }
 
-  /** Whether `route` would wait, or not answer what the router does. */
+  /** Whether `route` would wait, or return another route than the router's. */
   needsLook(target: Target, route: Route): boolean {
     if (this.#followed.length === 0) return false;
     return route.held !== undefined || this.#isUnrecalled(route) || this.#mayChange(target, route);
   }
 
-  /** Why a target goes nowhere. */
+  /** Returns the error for a target that is held back. */
   refusal(target: Target, held: Held): PosternError {
     return heldError(target, held, (transport) => {
       const one = this.#named(transport);
@@ -152,7 +152,7 @@ export class ClusterTables implements AsyncDisposable {
     });
   }
 
-  /** How it is with the table of a transport; undefined for one whose table no rule asks for. */
+  /** Returns the state of a transport's table; undefined when no rule uses the table. */
   state(transport: string): TableState | undefined {
     const one = this.#named(transport);
     if (!one) return undefined;
@@ -166,7 +166,7 @@ export class ClusterTables implements AsyncDisposable {
     };
   }
 
-  /** What was learned of each cluster, once all that is stored has been read. */
+  /** Returns the learned facts of each cluster, after all stored facts were read. */
   async domains({ signal }: { readonly signal: AbortSignal }): Promise<Domains> {
     for (const one of this.#followed) if (!one.tables.isRecalled) await one.tables.recall({ signal });
     return this.#domains();
@@ -183,8 +183,8 @@ export class ClusterTables implements AsyncDisposable {
   }
 
   /**
-   * What this machine is or is connected to itself is no cluster's that nothing is known of; neither are API servers,
-   * which a person who has to sign in again must reach.
+   * Whether a held target is released: addresses of this machine and its networks, unless a known cluster
+   * owns them, and API servers, which a user must reach to sign in again.
    */
   #isReleased({ host }: Target, { owners }: Held): boolean {
     if (owners.some(({ isSure }) => isSure)) return false;
@@ -195,7 +195,10 @@ export class ClusterTables implements AsyncDisposable {
       );
   }
 
-  /** A request that only one cluster can answer may open a window for a sign-in that failed; nothing else does. */
+  /**
+   * A request that only one cluster can answer may retry a failed sign-in and open a window; nothing else
+   * may.
+   */
   #allowSignIn({ held }: Route): void {
     for (const { transport, isSure } of held?.owners ?? []) {
       const one = this.#named(transport);
@@ -221,20 +224,20 @@ export class ClusterTables implements AsyncDisposable {
       one.wantedAt = now;
       if (now >= one.notBefore) this.#ask(one);
       if (!one.asking) return [];
-      // What is held waits as long as it takes, what has a route only for what comes soon.
+      // A held target waits for the whole query, a target with a route only for a quick answer.
       if (held) return [one.asking.ended];
       return one.isLate ? [] : [one.asking.soon];
     });
   }
 
-  /** Whether what is stored of a cluster could still hold a target, and has not been read. */
+  /** Whether stored facts of a cluster that were not read yet could hold the target back. */
   #isUnrecalled({ rule }: Route): boolean {
     const kind = rule?.pattern.kind;
     const isOpen = kind === undefined || kind === "any" || kind === "network";
     return isOpen && this.#guards && this.#followed.some(({ tables }) => !tables.isRecalled);
   }
 
-  /** Whether what is not known yet could decide where a target goes, though a rule leads it somewhere. */
+  /** Whether unknown facts could change the route of a target that has a rule. */
   #mayChange({ host }: Target, { rule, transport }: Route): boolean {
     if (!this.#followed.some((one) => !isSettled(one) && one.name !== transport)) return false;
     if (!isShort(host) && parseIp(host) === undefined) return false;
@@ -269,7 +272,7 @@ export class ClusterTables implements AsyncDisposable {
     one.asking = { ended: ended.promise, soon: soon.promise };
     one.retry?.[Symbol.dispose]();
     one.retry = undefined;
-    // Targets that a rule leads somewhere need not wait for what is slow.
+    // Targets with a route do not wait for a slow cluster.
     const late = clock.after(patience, () => {
       one.isLate = true;
       soon.resolve();
@@ -306,10 +309,10 @@ export class ClusterTables implements AsyncDisposable {
     });
   }
 
-  /** Asks again later by itself, as long as targets need the table. */
+  /** Schedules the next query, while targets need the table. */
   #rest(one: Followed): void {
     const { clock } = this.#options;
-    // A sign-in that goes on outlasts single requests: what it is for is asked again almost at once.
+    // A sign-in may outlast single requests; during one, query again soon.
     const pause = one.tables.signingInWith === undefined ? backoff(one.failures, pauses) : whileSigningIn;
     one.notBefore = clock.now() + pause;
     one.retry = clock.after(pause, () => {
@@ -340,22 +343,27 @@ export class ClusterTables implements AsyncDisposable {
   }
 }
 
-/** How long a connection that has a route may be kept waiting for a table, in ms. */
+/** How long a connection with a route may wait for a table, in ms. */
 const patience = 6_000;
-/** How long it may take until a table is known, in ms. */
+/** The timeout of a query, in ms. */
 const longest = 60_000;
-/** How long after a failure a cluster is asked again, in ms: twice as long after each further one. */
+/** The pause after a failed query, in ms; it doubles with each further failure. */
 const pauses = { first: 5_000, most: 60_000 };
 const whileSigningIn = 1_000;
-/** How long after the last target that needed a table a cluster is asked for it, in ms. */
+/** How long to keep querying after the last target that needed the table, in ms. */
 const wantedFor = 10 * 60_000;
 
-/** Whether all is known: the table, and what the cluster owns besides, which it tells a moment later. */
+/**
+ * Whether everything is known: the table, and the facts about what the cluster owns, which arrive shortly
+ * after it.
+ */
 function isSettled({ tables, asking }: Followed): boolean {
   return tables.current !== undefined && !asking;
 }
 
-/** Whether the log need not have it again. The sentence of a sign-in that failed tells how long ago that was. */
+/**
+ * Whether the log has this error already. The message of a failed sign-in contains its age, which is ignored.
+ */
 function isSame(error: unknown, before: PosternError): boolean {
   const isSignIn = error instanceof PosternError && error.detail === "sign_in";
   return isSignIn ? before.detail === "sign_in" : describe(error) === describe(before);
@@ -373,7 +381,7 @@ function tooLate(name: string): PosternError {
   );
 }
 
-/** A name of one label or two. */
+/** Whether a name has one or two labels. */
 function isShort(host: string): boolean {
   const end = host.endsWith(".") ? host.length - 1 : host.length;
   const first = host.indexOf(".");

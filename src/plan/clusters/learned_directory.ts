@@ -1,11 +1,14 @@
 import type { Files, Places } from "../../world/mod.ts";
 
-/** Where what postern learns of clusters is stored. */
+/** The directory for learned facts about clusters. */
 export function learnedDirectory({ cache }: Pick<Places, "cache">): string {
   return `${cache}/learned`;
 }
 
-/** Removes what is stored of all clusters; an instance that runs stores again what it has learned. Gives how many there were. */
+/**
+ * Removes the stored facts of all clusters and returns their number; a running instance stores its facts
+ * again.
+ */
 export async function forgetLearned(
   { files, places }: { readonly files: Pick<Files, "info" | "list" | "remove">; readonly places: Places },
 ): Promise<number> {

@@ -11,16 +11,16 @@ export interface SurroundingsParts {
   readonly now: () => number;
 }
 
-/** How long what the machine says of itself counts, in ms. */
+/** How long the interfaces of this machine are cached, in ms. */
 const fresh = 10_000;
 const longest = 4 * 1024 * 1024;
-/** A larger network may hold a cluster's: /20 leaves room for 4,094 hosts, more than an office or a home has. */
+/** A larger network may be a cluster's: /20 has room for 4,094 hosts, more than an office or a home needs. */
 const shortestPrefix = { 4: 20, 16: 64 } as const;
-/** Interfaces that lead through a tunnel, where clusters are. */
+/** Tunnel interfaces, which may connect to clusters. */
 const tunnels =
   /^(?:tun|tap|utun|ppp|wg|ipsec|gif|stf|tailscale|ts|zt|nordlynx|proton|vpn|cscotun|gpd|cali|cni|flannel|veth)/i;
 
-/** Names and addresses that are of this machine, or of a network that it is attached to itself. */
+/** The names and addresses of this machine, and of networks that it is attached to. */
 export class Surroundings {
   readonly #parts: SurroundingsParts;
   #names: ReadonlySet<string> = new Set();
@@ -36,7 +36,7 @@ export class Surroundings {
     return this.#parts.now() - this.#lookedAt < fresh;
   }
 
-  /** Reads the hosts file and asks for the networks of now. */
+  /** Reads the hosts file and the current networks. */
   async look({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     this.#looking ??= this.#look().finally(() => this.#looking = undefined);
     await unlessAborted(this.#looking, signal);
@@ -58,7 +58,7 @@ export class Surroundings {
     this.#lookedAt = now();
   }
 
-  /** Whether a host is one of these. */
+  /** Whether a host is one of these names or addresses. */
   has(host: string): boolean {
     const name = comparableHost(host);
     const bytes = parseIp(name);
@@ -70,13 +70,13 @@ export class Surroundings {
   }
 }
 
-/** A hosts file that we may not read names no host. */
+/** An unreadable hosts file counts as empty. */
 function unreadable(error: unknown): undefined {
   if (!(error instanceof PosternError)) throw error;
   return undefined;
 }
 
-/** The names in a hosts file. */
+/** Returns the names in a hosts file. */
 function hostNames(text: string): string[] {
   return text.split("\n").flatMap((line) => {
     const [address = "", ...names] = line.replace(/#.*$/, "").trim().split(/\s+/);

@@ -13,8 +13,8 @@ import type { Network } from "../../world/mod.ts";
 import { isWildcard } from "../own_addresses.ts";
 
 /**
- * A network that never connects the door to itself. A name, `0.0.0.0` or another spelling of our own address
- * is only known for what it is once the connection stands, so that is where this looks.
+ * A network that never connects the instance to itself. It checks after the connect: a name, `0.0.0.0` or
+ * another spelling of our address shows only then where it leads.
  */
 export function withoutLoops(network: Network, ownEndpoints: () => Iterable<Endpoint>): Network {
   return {
@@ -35,12 +35,16 @@ export function withoutLoops(network: Network, ownEndpoints: () => Iterable<Endp
   };
 }
 
-/** The answer to a client that asks the door for the door. */
+/** The error for a client that requests a connection to the instance itself. */
 function loopError(what: string): PosternError {
-  return new PosternError("not_allowed", `Cannot connect to ${what}: that is this door itself, a loop`, {
-    detail: "loop",
-    hint: "ask for the address of what you want to reach, not for the door's",
-  });
+  return new PosternError(
+    "not_allowed",
+    `Cannot connect to ${what}: the address is a listener of this instance, which would be a loop`,
+    {
+      detail: "loop",
+      hint: "connect to the address of your target, not to that of the listener",
+    },
+  );
 }
 
 function leadsBack(conn: Conn, own: Iterable<Endpoint>): boolean {
@@ -52,14 +56,14 @@ function leadsBack(conn: Conn, own: Iterable<Endpoint>): boolean {
   return false;
 }
 
-/** Whether a listener bound to `host` is what a connection with this port has reached. */
+/** Whether a connection with this port has reached the listener bound to `host`. */
 function meets(conn: Conn, host: string): boolean {
   if (conn.peer.startsWith("unix:")) return false;
   const peer = plainIp(parseTarget(conn.peer).host);
   const bound = plainIp(host);
   if (peer === bound) return true;
   if (!isWildcard(bound)) return false;
-  // A listener on every address is reached by every address that is ours; ours are equal on both ends.
+  // A wildcard listener accepts connections to all our addresses; there, both ends have equal addresses.
   const bytes = parseIp(peer);
   if (bytes && isLoopback(bytes)) return true;
   return conn.local !== undefined && plainIp(parseTarget(conn.local).host) === peer;

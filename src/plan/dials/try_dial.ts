@@ -4,12 +4,12 @@ import { type DialReport, errorInfo } from "../../control/mod.ts";
 
 export interface TryDialOptions {
   readonly clock: Clock;
-  /** How long it may take, in ms. */
+  /** The timeout in ms. */
   readonly limit: number;
   readonly signal: AbortSignal;
 }
 
-/** Dials a target and lets go of it at once; a failure is part of the report. */
+/** Dials a target and closes the connection immediately; a failure is part of the report. */
 export async function tryDial(
   transport: Transport,
   target: Target,
@@ -32,11 +32,11 @@ export async function tryDial(
   }
 }
 
-/** What a client is told whose target did not answer in time. */
+/** The error for a client whose target did not answer in time. */
 export function dialTimeout(target: Target, ms: number): PosternError {
   return new PosternError(
     "timeout",
     `Cannot reach ${formatTarget(target)}: no answer within ${ms / 1000} s`,
-    { hint: "listen.limits.dial says how long to wait" },
+    { hint: "raise the timeout: listen.limits.dial" },
   );
 }

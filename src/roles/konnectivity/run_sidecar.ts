@@ -27,7 +27,7 @@ export async function runKonnectivitySidecar(
     version,
     id: `konnectivity-${settings.kind}`,
     log,
-    asks: "nobody",
+    asks: "none",
     pages: (instance) =>
       healthPages({
         checks: [{ name: "ping", isSo: () => true }, {

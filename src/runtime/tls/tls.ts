@@ -37,7 +37,7 @@ export async function secure(conn: Conn, options: SecureOptions & { signal: Abor
       servername: parseIp(serverName) ? "" : serverName,
       secureContext,
       ...(alpn ? { ALPNProtocols: [...alpn] } : {}),
-      ...(whom === "anybody" ? { rejectUnauthorized: false } : {}),
+      ...(whom === "any" ? { rejectUnauthorized: false } : {}),
       checkServerIdentity: (_host: string, peer: PeerCertificate) => checkServerIdentity(serverName, peer),
     });
     const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -219,7 +219,7 @@ Deno.test("explanationText() tells why a target is refused that may be a cluster
     transport: "reject",
     because: "may belong to lab: postern does not know yet what that cluster owns",
     hops: [],
-    losers: [{ rule: "any", source: "c.yaml:4", transport: "corp", why: "a cluster may own it" }],
+    losers: [{ rule: "any", source: "c.yaml:4", transport: "corp", why: "a cluster may own the target" }],
     held: {
       code: "auth",
       message: "Cannot reach web.shop:80: its API server answers 401",
@@ -234,7 +234,7 @@ Deno.test("explanationText() tells why a target is refused that may be a cluster
   hint     direct: ["web.shop"]
 
 LOST  TO    FROM      WHY
-any   corp  c.yaml:4  a cluster may own it
+any   corp  c.yaml:4  a cluster may own the target
 `,
   );
 });

@@ -8,17 +8,17 @@ const path = "/config/config.yaml";
 
 const mistakes = [
   {
-    name: "a pattern of only that is none",
+    name: "an invalid pattern of only",
     files: { [path]: 'listen:\n  mixed:\n    - address: 127.0.0.1:1\n      only: [ok.example, "a..b"]\n' },
     errors: [
-      'listen.mixed[0].only[1]: must have no empty label (two dots together): "a..b"',
+      'listen.mixed[0].only[1]: must have no empty label (two consecutive dots): "a..b"',
     ],
     at: "4:26",
   },
   {
     name: "a table of a cluster in only",
     files: { [path]: 'listen: { mixed: { address: 127.0.0.1:1, only: "<services>" } }\n' },
-    errors: ["listen.mixed.only: must not be <services>: no cluster is meant here"],
+    errors: ["listen.mixed.only: must not be <services>: a table needs a cluster"],
     at: "1:48",
   },
   {
@@ -41,12 +41,12 @@ const mistakes = [
       "/pw": "\n",
     },
     errors: [
-      'listen.socks[0].auth.users[0].passwordFile: Cannot use the password of "me": /pw has none',
+      'listen.socks[0].auth.users[0].passwordFile: Cannot use the password of "me": /pw has no password',
     ],
     at: "4:49",
   },
   {
-    name: "a list that is missing beside another mistake",
+    name: "a missing list together with another error",
     files: { [path]: "routesFrom: [/lists/big.txt]\ndefault: nowhere\n" },
     errors: [
       "routesFrom[0]: Cannot read /lists/big.txt: no such file",
@@ -55,7 +55,7 @@ const mistakes = [
     at: "1:14",
   },
   {
-    name: "an unknown transport beside one with a built-in name, which is known once",
+    name: "an unknown transport together with a redefined built-in one",
     files: { [path]: "transports: { direct: { reject: no } }\ndefault: nowhere\n" },
     errors: [
       "transports.direct: must have another name: this one is built in",
@@ -64,7 +64,7 @@ const mistakes = [
     at: "1:15",
   },
   {
-    name: "a URL in the place of a transport, without its password",
+    name: "a URL instead of a transport, without its password",
     files: { [path]: 'default: "http://me:secret@proxy.example"\n' },
     errors: [
       'default: names "http://me:***@proxy.example", which is not a transport: known are direct, reject',
@@ -73,7 +73,7 @@ const mistakes = [
   },
 ];
 for (const { name, files, errors, at } of mistakes) {
-  Deno.test(`readConfig() tells of ${name}`, async () => {
+  Deno.test(`readConfig() reports ${name}`, async () => {
     const report = await readConfig(new MemoryWorld({ files }), {});
     assert.equal(report.loaded, undefined);
     assert.deepEqual(
@@ -84,7 +84,7 @@ for (const { name, files, errors, at } of mistakes) {
   });
 }
 
-Deno.test("readConfig() tells what is wrong in a list by its own lines", async () => {
+Deno.test("readConfig() reports problems of a list by its own lines", async () => {
   const files = {
     [path]: "routesFrom: big.txt\n",
     "/config/big.txt": "a.example reject\n..x reject\nb.example gone\n",
@@ -95,7 +95,7 @@ Deno.test("readConfig() tells what is wrong in a list by its own lines", async (
   assert.match(errors[1] ?? "", /^\/config\/big\.txt:3: names "gone", which is not a transport/);
 });
 
-Deno.test("readConfig() reads a list that is just being saved again when it is whole", async () => {
+Deno.test("readConfig() reads a list again that is just being saved", async () => {
   const list = "/config/big.txt";
   const files = { [path]: "routesFrom: big.txt\n", [list]: "a.example reject\n" };
   const world = new MemoryWorld({ files });
@@ -113,7 +113,7 @@ Deno.test("readConfig() reads a list that is just being saved again when it is w
   assert.deepEqual(loaded?.rules.map(({ text }) => text), ["a.example", "b.example"]);
 });
 
-Deno.test("readConfig() names every file that matters, also those that cannot be read", async () => {
+Deno.test("readConfig() lists every file that it uses, including unreadable ones", async () => {
   const files = { [path]: "routesFrom: [here.txt, gone.txt]\n", "/config/here.txt": "a.example reject\n" };
   const { texts } = await readConfig(new MemoryWorld({ files }), {});
   assert.deepEqual([...texts], [
@@ -123,7 +123,7 @@ Deno.test("readConfig() names every file that matters, also those that cannot be
   ]);
 });
 
-Deno.test("readConfig() takes no file for an empty one, unless it was named", async () => {
+Deno.test("readConfig() treats a missing file as empty, unless the user named it", async () => {
   const world = new MemoryWorld();
   const { loaded, isThere } = await readConfig(world, {});
   assert.equal(isThere, false);
@@ -145,13 +145,13 @@ Deno.test("readConfig() puts the command line's rules before those of the file",
   ]);
 });
 
-Deno.test("readConfig() tells of equal rules with different ways, and of a proxy that is this door", async () => {
+Deno.test("readConfig() reports equal rules with different transports, and a proxy that is this instance", async () => {
   const text = "transports: { me: { proxy: { url: http://localhost:12000 } } }\n" +
     "routes:\n  - { to: a.example, via: me }\n  - { to: A.example., via: reject }\n";
   const { errors } = await readConfig(new MemoryWorld({ files: { [path]: text } }), {});
   assert.match(
     errors[0] ?? "",
-    /^\/config\/config\.yaml:1:\d+: transports\.me\.proxy\.url: must not be this door/,
+    /^\/config\/config\.yaml:1:\d+: transports\.me\.proxy\.url: must not be this instance/,
   );
   assert.match(
     errors[1] ?? "",
@@ -159,7 +159,7 @@ Deno.test("readConfig() tells of equal rules with different ways, and of a proxy
   );
 });
 
-Deno.test("readConfig() warns of files of a proxy that are not there", async () => {
+Deno.test("readConfig() warns of missing files of a proxy", async () => {
   const url = "https://far.example:3128";
   const text = `transports: { far: { proxy: { url: "${url}", user: me, passwordFile: pw, ca: ca.crt } } }\n`;
   const there = { "/config/ca.crt": "-----BEGIN" };
@@ -172,7 +172,7 @@ Deno.test("readConfig() warns of files of a proxy that are not there", async () 
   );
 });
 
-Deno.test("demandLoaded() blames the options where nothing else is wrong", async () => {
+Deno.test("demandLoaded() blames the options when the file has no problem", async () => {
   const report = await readConfig(new MemoryWorld(), { overrides: { listen: ["0.0.0.0:1"] } });
   assert.throws(
     () => demandLoaded(report),
@@ -180,7 +180,7 @@ Deno.test("demandLoaded() blames the options where nothing else is wrong", async
   );
 });
 
-Deno.test("demandLoaded() names every problem in one error", async () => {
+Deno.test("demandLoaded() lists every problem in one error", async () => {
   const world = new MemoryWorld({ files: { [path]: "defualt: x\nroutes: [{ to: any, via: y }]\n" } });
   const report = await readConfig(world, {});
   assert.throws(() => demandLoaded(report), (error) => {
@@ -210,7 +210,7 @@ const misuses = [
   },
 ];
 for (const { overrides, error } of misuses) {
-  Deno.test(`readConfig() points at the option for ${JSON.stringify(overrides)}`, async () => {
+  Deno.test(`readConfig() names the option for ${JSON.stringify(overrides)}`, async () => {
     const { errors } = await readConfig(new MemoryWorld({ files }), { overrides });
     assert.equal(errors.length, 1);
     if (typeof error === "string") assert.equal(errors[0], error);
@@ -218,7 +218,7 @@ for (const { overrides, error } of misuses) {
   });
 }
 
-Deno.test("readConfig() takes an address that cannot be read for a mistake in the command", async () => {
+Deno.test("readConfig() treats an invalid address as an error in the command", async () => {
   const overrides = { listenSocks: ["127.0.0.1:2", "nowhere:1"] };
   await assert.rejects(readConfig(new MemoryWorld({ files }), { overrides }), {
     code: "usage",
@@ -226,14 +226,14 @@ Deno.test("readConfig() takes an address that cannot be read for a mistake in th
   });
 });
 
-Deno.test("readConfig() warns of a door that an option opens, by that option", async () => {
+Deno.test("readConfig() names the option that opens a listener to everyone", async () => {
   const overrides = { listen: ["0.0.0.0:1"], allowOpen: true };
   const { loaded, warnings } = await readConfig(new MemoryWorld({ files }), { overrides });
   assert.ok(loaded);
   assert.deepEqual(warnings, ["--listen: is an open door: everyone who reaches 0.0.0.0:1 can use it"]);
 });
 
-Deno.test("readConfig() says of a file over 2 MB what to do with its lists", async () => {
+Deno.test("readConfig() suggests how to shorten a file over 2 MB", async () => {
   const world = new MemoryWorld();
   const limit = (_path: string, options?: { limit?: number }) => {
     assert.equal(options?.limit, 2_000_000);
@@ -242,7 +242,7 @@ Deno.test("readConfig() says of a file over 2 MB what to do with its lists", asy
   Object.assign(world.files, { readTextIfThere: limit });
   await assert.rejects(readConfig(world, {}), (error) => {
     assert.ok(isPosternError(error, "config"));
-    assert.match(error.message, /^Cannot use "\/config\/config.yaml": it is over 2 MB$/);
+    assert.match(error.message, /^Cannot use "\/config\/config.yaml": the file is over 2 MB$/);
     assert.match(error.hint ?? "", /routesFrom/);
     return true;
   });

@@ -11,7 +11,7 @@ function watching(files: MemoryFiles): { watch: ConfigWatch; changes: () => numb
   return { watch: new ConfigWatch({ files }, recordingLog(), () => void count++), changes: () => count };
 }
 
-Deno.test("ConfigWatch tells of another content once, and of no other change", async () => {
+Deno.test("ConfigWatch reports a changed content once, and no other change", async () => {
   const files = new MemoryFiles({ [path]: "a" });
   const { watch, changes } = watching(files);
   using _watch = watch;
@@ -27,7 +27,7 @@ Deno.test("ConfigWatch tells of another content once, and of no other change", a
   assert.equal(changes(), 1);
 });
 
-Deno.test("ConfigWatch tells of a file that goes, and of its return, were it empty", async () => {
+Deno.test("ConfigWatch reports a removed file, and its return, even empty", async () => {
   const files = new MemoryFiles({ [path]: "a" });
   const { watch, changes } = watching(files);
   using _watch = watch;
@@ -41,7 +41,7 @@ Deno.test("ConfigWatch tells of a file that goes, and of its return, were it emp
   assert.equal(changes(), 2);
 });
 
-Deno.test("ConfigWatch tells of what happened between the reading and the watching", async () => {
+Deno.test("ConfigWatch reports a change between the reading and the watch", async () => {
   const files = new MemoryFiles({ [path]: "newer" });
   const { watch, changes } = watching(files);
   using _watch = watch;
@@ -49,7 +49,7 @@ Deno.test("ConfigWatch tells of what happened between the reading and the watchi
   assert.equal(changes(), 1);
 });
 
-Deno.test("ConfigWatch tells of what happened to a file that it hears of later, in a directory that it watches", async () => {
+Deno.test("ConfigWatch reports an earlier change of a file that is added later in a watched directory", async () => {
   const files = new MemoryFiles({ [path]: "a", "/config/ssh": "newer" });
   const { watch, changes } = watching(files);
   using _watch = watch;
@@ -69,7 +69,7 @@ Deno.test("ConfigWatch waits for a list that was missing", async () => {
   assert.equal(changes(), 1);
 });
 
-Deno.test("ConfigWatch follows a link that leads elsewhere with the same content", async () => {
+Deno.test("ConfigWatch follows a link to a new target with the same content", async () => {
   const files = new MemoryFiles({ [path]: "a" });
   let real = "/first/config.yaml";
   files.real = (asked) => Promise.resolve(asked === path ? real : asked);
@@ -80,7 +80,7 @@ Deno.test("ConfigWatch follows a link that leads elsewhere with the same content
   files.put("/config/..data", "swapped");
   await settle();
   assert.equal(changes(), 0);
-  // The content changes where the link leads now; only that directory tells of it.
+  // The content changes at the link's new target; only that directory causes an event.
   const text = files.readTextIfThere.bind(files);
   files.readTextIfThere = (asked) => asked === path ? Promise.resolve("b") : text(asked);
   files.put("/first/other", "x");
@@ -91,7 +91,7 @@ Deno.test("ConfigWatch follows a link that leads elsewhere with the same content
   assert.equal(changes(), 1);
 });
 
-Deno.test("ConfigWatch says nothing after its end", async () => {
+Deno.test("ConfigWatch reports nothing after its disposal", async () => {
   const files = new MemoryFiles({ [path]: "a" });
   const { watch, changes } = watching(files);
   await watch.follow({ texts: new Map([[path, "a"]]) });
@@ -103,7 +103,7 @@ Deno.test("ConfigWatch says nothing after its end", async () => {
   assert.equal(changes(), 0);
 });
 
-Deno.test("ConfigWatch tells of another name in a directory where files are looked for", async () => {
+Deno.test("ConfigWatch reports a new name in a directory that a pattern searches", async () => {
   const files = new MemoryFiles({ [path]: "a", "/conf.d/one": "x" });
   const { watch, changes } = watching(files);
   using _watch = watch;
@@ -119,7 +119,7 @@ Deno.test("ConfigWatch tells of another name in a directory where files are look
   assert.equal(changes(), 1);
 });
 
-Deno.test("ConfigWatch has no word to say of a directory that is not there", async () => {
+Deno.test("ConfigWatch ignores a missing directory", async () => {
   const files = new MemoryFiles({ [path]: "a" });
   const watched = files.watch.bind(files);
   files.watch = (directory, changed) => {

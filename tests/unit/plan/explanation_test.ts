@@ -11,8 +11,8 @@ const cases: readonly {
   readonly detail: string | undefined;
 }[] = [
   { name: "neither", parts: {}, detail: undefined },
-  { name: "a place alone", parts: { locate: () => "192.0.2.9:81" }, detail: "192.0.2.9:81" },
-  { name: "a detail alone", parts: { status: () => ({ state: "ready", detail: "lab" }) }, detail: "lab" },
+  { name: "a place only", parts: { locate: () => "192.0.2.9:81" }, detail: "192.0.2.9:81" },
+  { name: "a detail only", parts: { status: () => ({ state: "ready", detail: "lab" }) }, detail: "lab" },
   {
     name: "both",
     parts: { status: () => ({ state: "ready", detail: "lab" }), locate: () => "pod web-1" },
@@ -21,7 +21,7 @@ const cases: readonly {
 ];
 
 for (const { name, parts, detail } of cases) {
-  Deno.test(`explanationOf() of a transport that tells ${name}`, async () => {
+  Deno.test(`explanationOf() of a transport with ${name}`, async () => {
     const world = new MemoryWorld();
     await using transports = new Transports(world, await loadConfig(world, { text: "default: direct\n" }));
     const { plan } = transports;

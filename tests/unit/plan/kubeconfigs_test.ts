@@ -22,14 +22,14 @@ const cases: {
     kept: "/a:/here/b/c",
   },
   {
-    name: "a list of Windows",
+    name: "a Windows list",
     env: { KUBECONFIG: "C:\\k;d" },
     platform: "windows",
     kubectl: ["C:\\k", "/here/d"],
     kept: "C:\\k;/here/d",
   },
   {
-    name: "what postern itself has set",
+    name: "a value that postern has set",
     env: { KUBECONFIG: "/tmp/c-lab.kubeconfig", POSTERN_CLUSTER: "c-lab" },
     kubectl: ["/tmp/c-lab.kubeconfig"],
     instance: usual,
@@ -45,7 +45,7 @@ for (const { name, env = {}, platform = "linux", kubectl, instance = kubectl, ke
   });
 }
 
-Deno.test("writtenKubeconfigs() begins with the first file that exists, else it is the last one", async () => {
+Deno.test("writtenKubeconfigs() starts with the first file that exists, else with the last one", async () => {
   const env = { KUBECONFIG: "/a:/b:/c" };
   const written = (files: Record<string, string>) => writtenKubeconfigs(new MemoryWorld({ env, files }));
   assert.deepEqual(await written({ "/b": "", "/c": "" }), ["/b", "/c"]);

@@ -3,25 +3,25 @@ import { overridden } from "../../../src/plan/overrides.ts";
 
 const cases = [
   {
-    name: "leaves a file alone without options",
+    name: "does not change a file without options",
     value: { listen: { mixed: "1" } },
     overrides: { listen: [], routes: [] },
     becomes: { listen: { mixed: "1" } },
   },
   {
-    name: "puts named doors in the place of all doors of the file, and keeps who may use them",
+    name: "replaces all listeners of the file by those of the options, and keeps the users",
     value: { listen: { mixed: "1", http: "2", auth: { users: [] }, admin: "3" } },
     overrides: { listenSocks: ["127.0.0.1:0"] },
     becomes: { listen: { auth: { users: [] }, admin: "3", socks: ["127.0.0.1:0"] } },
   },
   {
-    name: "takes --allow-open alone",
+    name: "accepts --allow-open alone",
     value: { listen: { mixed: "1" } },
     overrides: { allowOpen: true },
     becomes: { listen: { mixed: "1", allowOpen: true } },
   },
   {
-    name: "makes a transport in place under a name that is free",
+    name: "creates a transport under a free name",
     value: { transports: { proxy1: {} } },
     overrides: { routes: ["=x.example=proxy:http://a:1", "y.example=reject:not here"] },
     becomes: {
@@ -39,7 +39,7 @@ const cases = [
     },
   },
   {
-    name: "makes one transport of a cluster that is named twice",
+    name: "creates one transport for a cluster that is named twice",
     value: {},
     overrides: { routes: [".svc=kubernetes:lab", ".a=kubernetes:other"], kubernetes: "lab" },
     becomes: {
@@ -60,7 +60,7 @@ for (const { name, value, overrides, becomes } of cases) {
 }
 
 for (const text of ["x.example", "=direct", "x.example=", "any:http://me:secret@proxy.example"]) {
-  Deno.test(`overridden() refuses --route ${text.slice(0, 10)} and tells no password`, () => {
+  Deno.test(`overridden() rejects --route ${text.slice(0, 10)} and shows no password`, () => {
     assert.throws(() => overridden({}, { routes: [text] }), (error: Error) => {
       assert.match(error.message, /^Cannot read ".*" as PATTERN=TRANSPORT$/);
       assert.ok(!error.message.includes("secret"));
@@ -69,14 +69,14 @@ for (const text of ["x.example", "=direct", "x.example=", "any:http://me:secret@
   });
 }
 
-Deno.test("overridden() refuses a URL as the pattern of --route and tells no password", () => {
+Deno.test("overridden() rejects a URL as the pattern of --route and shows no password", () => {
   assert.throws(() => overridden({}, { routes: ["http://me:secret@proxy.example:3128=direct"] }), {
     code: "usage",
     message: /^Cannot use "http:\/\/me:\*\*\*@proxy\.example:3128" for --route: it must be a host, not a URL/,
   });
 });
 
-Deno.test("overridden() takes a pattern that is none for a misuse, not for a problem of the file", () => {
+Deno.test("overridden() treats an invalid pattern as a usage error, not as a problem of the file", () => {
   assert.throws(() => overridden({}, { routes: ["a..b=direct"] }), {
     code: "usage",
     message: /^Cannot use "a\.\.b" for --route: it must have no empty label/,
@@ -88,7 +88,7 @@ for (
     namespace: "n",
   }]] as const
 ) {
-  Deno.test(`overridden() refuses ${option} without a cluster`, () => {
+  Deno.test(`overridden() rejects ${option} without a cluster`, () => {
     assert.throws(() => overridden({}, { ...overrides, routes: ["a.example=direct"] }), {
       code: "usage",
       message: `Cannot use ${option} without a cluster`,

@@ -20,7 +20,7 @@ for (
     { host: "example.test", bound: "127.0.0.1", is: false },
   ]
 ) {
-  Deno.test(`isAmong() says ${is} for ${host} where ${bound} is listened on`, () => {
+  Deno.test(`isAmong() is ${is} for ${host} with a listener on ${bound}`, () => {
     assert.equal(isAmong({ host, port: 1 }, [{ host: bound, port: 1 }]), is);
     assert.equal(isAmong({ host, port: 2 }, [{ host: bound, port: 1 }]), false);
   });

@@ -53,7 +53,7 @@ const hosts = [
   "other.example",
 ];
 
-Deno.test("readConfig() routes what a stored catalogue knows through its jump hosts, with and without a file", async () => {
+Deno.test("readConfig() routes a stored catalogue's domains through its jump hosts, with and without a file", async () => {
   for (const config of [undefined, one, "default: direct\n"]) {
     const world = await worldWith({ ...(config !== undefined && { config }), stored: [catalogue("main")] });
     assert.deepEqual(await ways(world, hosts), [
@@ -71,7 +71,7 @@ Deno.test("readConfig() routes what a stored catalogue knows through its jump ho
   }
 });
 
-Deno.test("readConfig() lets the file win over a catalogue, in rules and in names of transports", async () => {
+Deno.test("readConfig() prefers the file to a catalogue, for rules and transport names", async () => {
   const config = one + "transports:\n  jump1.example.net: { proxy: { url: http://p.example:3128 } }\n" +
     "routes: [{ to: console.apps.c-prod.example.net, via: jump1.example.net }]\ndirect: [vcenter.example.com]\n";
   const world = await worldWith({ config, stored: [catalogue("main")] });
@@ -91,7 +91,7 @@ Deno.test("readConfig() names catalogue and cluster in the source of a rule", as
   );
 });
 
-Deno.test("readConfig() never makes a jump host of the built-in transports", async () => {
+Deno.test("readConfig() never replaces a built-in transport by a jump host", async () => {
   const facts = { jumphost: "direct" };
   const world = await worldWith({ stored: [catalogue("main", [{ ...prod, facts }])] });
   assert.deepEqual(await ways(world, ["api.c-prod.example.net"]), ["ssh:direct"]);
@@ -99,7 +99,7 @@ Deno.test("readConfig() never makes a jump host of the built-in transports", asy
   assert.deepEqual(settings.transports, { "ssh:direct": { kind: "ssh", settings: "direct" } });
 });
 
-Deno.test("readConfig() makes a jump host of any name, also of one that every object has", async () => {
+Deno.test("readConfig() accepts any name for a jump host, also that of an inherited property", async () => {
   for (const jumphost of ["constructor", "toString", "__proto__"]) {
     const world = await worldWith({ stored: [catalogue("main", [{ ...prod, facts: { jumphost } }])] });
     assert.deepEqual(await ways(world, ["api.c-prod.example.net"]), [jumphost]);
@@ -108,7 +108,7 @@ Deno.test("readConfig() makes a jump host of any name, also of one that every ob
   }
 });
 
-Deno.test("readConfig() takes only the catalogues that the file names, in its order", async () => {
+Deno.test("readConfig() uses only the catalogues that the file names, in its order", async () => {
   const two = "catalogues:\n  - { lieutenant: https://b.example.com, name: b }\n" +
     "  - { lieutenant: https://api.syn.example.com, name: a }\n";
   const stored = ["a", "b", "c"].map((name) => catalogue(name));
@@ -117,13 +117,13 @@ Deno.test("readConfig() takes only the catalogues that the file names, in its or
   assert.deepEqual(catalogues.map(({ name }) => name), ["b", "a"]);
   assert.match(rules[0]?.source ?? "", /^catalogue b: /);
   assert.deepEqual(warnings, [
-    "catalogue b: it was fetched from https://api.syn.example.com/, not from https://b.example.com/: postern update",
+    "catalogue b: fetched from https://api.syn.example.com/, not from https://b.example.com/; run postern update",
   ]);
   world.files.put(path, "catalogues: []\n");
   assert.deepEqual((await loadConfig(world, {})).rules, []);
 });
 
-Deno.test("readConfig() confines the exclusions of each cluster to its own domains where the file says so", async () => {
+Deno.test("readConfig() confines the exclusions of each cluster to its own domains if the file says so", async () => {
   const other: Cluster = {
     id: "c-other",
     displayName: "",
@@ -137,7 +137,7 @@ Deno.test("readConfig() confines the exclusions of each cluster to its own domai
   assert.deepEqual(await ways(world, ["x.apps.c-prod.example.net"]), ["direct"]);
 });
 
-Deno.test("readConfig() says of a few bad facts what is wrong, and counts the others", async () => {
+Deno.test("readConfig() lists a few invalid facts, and counts the others", async () => {
   const facts = {
     jumphost: "jump1",
     jumphostDomains: ["com", "*", "a..b"],
@@ -147,23 +147,27 @@ Deno.test("readConfig() says of a few bad facts what is wrong, and counts the ot
   const { warnings } = await loadConfig(world, {});
   assert.equal(warnings.length, 4);
   assert.match(warnings[0] ?? "", /^catalogue main: cluster c-prod: fact jumphostSkipDomains: /);
-  assert.equal(warnings[3], "catalogue main: 2 more facts are left out: postern update names them");
+  assert.equal(warnings[3], "catalogue main: 2 more facts are invalid; postern update lists them");
 });
 
 Deno.test("readConfig() warns of a catalogue that has not been fetched", async () => {
   const world = await worldWith({ config: `${one}default: reject\n` });
   const { warnings, catalogues } = await loadConfig(world, {});
-  assert.deepEqual(warnings, ["catalogue main: it has not been fetched yet: postern update"]);
-  assert.deepEqual(catalogues, [{ name: "main", clusters: 0, problem: "not fetched yet: postern update" }]);
+  assert.deepEqual(warnings, ["catalogue main: not fetched yet; run postern update"]);
+  assert.deepEqual(catalogues, [{
+    name: "main",
+    clusters: 0,
+    problem: "not fetched yet; run postern update",
+  }]);
 });
 
-Deno.test("readConfig() leaves the catalogues out where they are not wanted, and of a text of its own", async () => {
+Deno.test("readConfig() skips the catalogues on request, and for a configuration passed as text", async () => {
   const world = await worldWith({ config: one, stored: [catalogue("main")] });
   assert.deepEqual((await loadConfig(world, { withoutCatalogues: true })).rules, []);
   assert.deepEqual((await loadConfig(world, { text: "default: direct\n" })).rules, []);
 });
 
-Deno.test("readConfig() checks the section catalogues as any other", async () => {
+Deno.test("readConfig() checks the section catalogues like any other", async () => {
   const config = "catalogues:\n  - { lieutenant: http://api.example.com, via: nowhere }\n";
   const { errors } = await readConfig(await worldWith({ config }), {});
   assert.equal(errors.length, 2, errors.join("\n"));
@@ -173,7 +177,7 @@ Deno.test("readConfig() checks the section catalogues as any other", async () =>
   assert.match(misspelt ?? "", /catalogs: is not known here, did you mean "catalogues"/);
 });
 
-Deno.test("runDoor() shows the catalogues in its status, and takes up a new one at a reload", async () => {
+Deno.test("runDoor() shows the catalogues in its status, and applies a new one at a reload", async () => {
   const world = await worldWith({
     config: `listen: { mixed: 127.0.0.1:1 }\n${one}`,
     stored: [catalogue("main")],
@@ -197,7 +201,7 @@ Deno.test("runDoor() shows the catalogues in its status, and takes up a new one 
   await instance.ended;
 });
 
-Deno.test("runDoor() names only some of the many rules that a catalogue changes", async () => {
+Deno.test("runDoor() lists only some of the many rules that a catalogue changes", async () => {
   const domains = Array.from({ length: 100 }, (_, at) => `d${at}.example.org`);
   const facts = { ...prod.facts, jumphostDomains: domains };
   const world = await worldWith({
@@ -208,39 +212,39 @@ Deno.test("runDoor() names only some of the many rules that a catalogue changes"
   await (await catalogueStore(world)).put(catalogue("main", [{ ...prod, facts }]), { signal });
   const { changes } = await (await connectInstance(world, "default", { signal })).reload({ signal });
   assert.equal(changes.length, 21, changes.join("\n"));
-  assert.equal(changes[20], "81 more rules of catalogues are others now");
+  assert.equal(changes[20], "81 more rules of catalogues changed");
   world.kill("SIGTERM");
   await instance.ended;
 });
 
 const inventory = "//io.vshn.kharon/inventory.json";
 
-Deno.test("readConfig() routes what kharon has left where nothing of ours is stored and no catalogue is named", async () => {
+Deno.test("readConfig() uses kharon's catalogue when no catalogue is stored or named", async () => {
   for (const config of [undefined, "default: direct\n", one]) {
     const world = await worldWith(config === undefined ? {} : { config });
     world.files.put(inventory, JSON.stringify({ version: 1, clusters: [prod] }));
     const { catalogues, warnings } = await loadConfig(world, {});
     if (config === one) {
-      assert.equal(catalogues[0]?.problem, "not fetched yet: postern update");
+      assert.equal(catalogues[0]?.problem, "not fetched yet; run postern update");
       continue;
     }
     assert.deepEqual(await ways(world, hosts.slice(0, 1)), ["jump1.example.net"]);
     assert.deepEqual([catalogues[0]?.name, catalogues[0]?.clusters], ["kharon", 1]);
     assert.match(
       warnings.join(),
-      /^no catalogue of our own is stored: ".*" is used: postern update fetches one$/,
+      /^no catalogue is stored, so postern uses ".*"; run postern update to fetch one$/,
     );
   }
 });
 
-Deno.test("readConfig() routes what kharon has left beside a store that the first update was killed in", async () => {
+Deno.test("readConfig() uses kharon's catalogue when the first update was killed", async () => {
   const world = await worldWith();
   world.files.put(inventory, JSON.stringify({ version: 1, clusters: [prod] }));
   (await world.stores.open("/cache/catalogue/catalogue.kv"))[Symbol.dispose]();
   assert.deepEqual(await ways(world, hosts.slice(0, 1)), ["jump1.example.net"]);
 });
 
-Deno.test("readConfig() goes on where what kharon has left cannot be read", async () => {
+Deno.test("readConfig() ignores an unreadable catalogue of kharon", async () => {
   const world = await worldWith({ config: "default: direct\n" });
   world.files.put(inventory, "{");
   const { catalogues, warnings } = await loadConfig(world, {});
@@ -268,7 +272,7 @@ Deno.test("runDoor() without a fetched catalogue names the command that fetches 
   }
 });
 
-Deno.test("runDoor() names a damaged catalogue, and keeps the one in force when that happens later", async () => {
+Deno.test("runDoor() reports a damaged catalogue, and keeps the current one when the damage happens later", async () => {
   const world = await worldWith({
     config: `listen: { mixed: 127.0.0.1:1 }\n${one}`,
     stored: [catalogue("main")],

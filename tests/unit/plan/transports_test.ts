@@ -21,7 +21,7 @@ async function transportsOf(
   return { world, load, transports: new Transports(world, await load(text), options) };
 }
 
-Deno.test("Transports listens nowhere, connects nowhere by itself, and gives everything back", async () => {
+Deno.test("Transports neither listens nor connects by itself, and leaves nothing behind", async () => {
   const { world, transports } = await transportsOf(
     `listen: { mixed: 127.0.0.1:1, dns: 127.0.0.1:53 }\n${withCorp}`,
   );
@@ -30,7 +30,7 @@ Deno.test("Transports listens nowhere, connects nowhere by itself, and gives eve
   assert.deepEqual([world.listening, world.network.connects.length, world.clock.waiting], [0, 0, 0]);
 });
 
-Deno.test("Transports.dial() goes where the rules send a target", async () => {
+Deno.test("Transports.dial() follows the rules", async () => {
   const { world, transports } = await transportsOf(`${withCorp}default: reject\ndirect: [192.0.2.0/24]\n`);
   await using _transports = transports;
   world.network.listen(target);
@@ -50,7 +50,7 @@ Deno.test("Transports.dial() does not connect to a listener of its instance", as
   await assert.rejects(transports.dial(own, { signal }), { code: "not_allowed", detail: "loop" });
 });
 
-Deno.test("Transports.explain() tells the way, and how the dial went", async () => {
+Deno.test("Transports.explain() returns the path, and the result of the dial", async () => {
   const { world, transports } = await transportsOf("default: direct\n");
   await using _transports = transports;
   world.network.listen(target);
@@ -62,7 +62,7 @@ Deno.test("Transports.explain() tells the way, and how the dial went", async () 
   assert.equal(closed.dial?.error?.code, "refused");
 });
 
-Deno.test("Transports.next() puts nothing in force, use() does, with the transports that did not change", async () => {
+Deno.test("Transports.next() applies nothing; use() does, and keeps unchanged transports", async () => {
   const { load, transports } = await transportsOf(`${withCorp}default: direct\n`);
   await using _transports = transports;
   const before = transports.plan;
@@ -79,7 +79,7 @@ Deno.test("Transports.next() puts nothing in force, use() does, with the transpo
   await corp?.transport[Symbol.asyncDispose]();
 });
 
-Deno.test("Plan.generation is another one for each plan that is put in force", async () => {
+Deno.test("Plan.generation changes with each applied plan", async () => {
   const { load, transports } = await transportsOf("default: direct\n");
   await using _transports = transports;
   const seen = [transports.plan.generation];

@@ -27,14 +27,14 @@ const cases = [
   { host: `evil${base}`, transport: "direct", because: "default" },
 ];
 for (const { host, transport, because } of cases) {
-  Deno.test(`catalogueRules() route ${host} and say why`, () => {
+  Deno.test(`catalogueRules() route ${host} with their source`, () => {
     const route = new Router({ rules: rulesOf(one) }).route({ host, port: 443 });
     assert.deepEqual([route.transport, route.because], [transport, because]);
   });
 }
 
 for (const exclusions of ["global", "own"] as const) {
-  Deno.test(`catalogueRules() with exclusions: ${exclusions} let one cluster exclude ${exclusions === "own" ? "only its own" : "another's"} domains`, () => {
+  Deno.test(`catalogueRules() with exclusions: ${exclusions} let a cluster exclude ${exclusions === "own" ? "only its own" : "another's"} domains`, () => {
     const other = domain("route", `shop.apps.${base}`, "jumphostDomains", {
       cluster: "c-two",
       jumphost: "jump-two",
@@ -46,7 +46,7 @@ for (const exclusions of ["global", "own"] as const) {
   });
 }
 
-Deno.test("catalogueRules() are below what the file says", () => {
+Deno.test("catalogueRules() rank below the file's rules", () => {
   const rules = rulesOf(one);
   const file = {
     text: "example.net",
@@ -61,11 +61,11 @@ Deno.test("catalogueRules() are below what the file says", () => {
   );
 });
 
-Deno.test("catalogueRules() leave out what has no transport", () => {
+Deno.test("catalogueRules() skip domains without a transport", () => {
   assert.equal(catalogueRules(one, { exclusions: "global", transportOf: () => undefined }).length, 1);
 });
 
-Deno.test("catalogueNotes() names an exclusion that takes a longer route of another cluster, and equal routes that differ", () => {
+Deno.test("catalogueNotes() reports an exclusion over another cluster's longer route, and conflicting routes", () => {
   const rules = rulesOf([
     ...one,
     domain("route", `shop.apps.${base}`, "jumphostDomains", { cluster: "c-two", jumphost: "jump-two" }),
@@ -74,12 +74,12 @@ Deno.test("catalogueNotes() names an exclusion that takes a longer route of anot
   ]);
   assert.deepEqual(catalogueNotes(rules), [
     `main: cluster c-one fact jumphostSkipDomains: the exclusion apps.${base} takes shop.apps.${base} from main: cluster c-two fact jumphostDomains`,
-    `main: cluster c-two fact jumphostDomains: ${base} goes through ssh:jump-one already: main: cluster c-one fact openshiftBaseDomain`,
+    `main: cluster c-two fact jumphostDomains: ${base} is already routed to ssh:jump-one: main: cluster c-one fact openshiftBaseDomain`,
   ]);
   assert.deepEqual(catalogueNotes(rulesOf(one)), []);
 });
 
-Deno.test("catalogueNotes() says in one line what is the same for many", () => {
+Deno.test("catalogueNotes() combines many similar conflicts in one line", () => {
   const domains: Domain[] = [];
   for (let cluster = 0; cluster < 1000; cluster++) {
     const own = { cluster: `c-${cluster}`, jumphost: `jump-${cluster % 2}` };
@@ -96,13 +96,13 @@ Deno.test("catalogueNotes() says in one line what is the same for many", () => {
   );
   assert.equal(
     notes[1],
-    "main: cluster c-1 fact jumphostDomains: n0.shared.example.net goes through ssh:jump-0 already: " +
+    "main: cluster c-1 fact jumphostDomains: n0.shared.example.net is already routed to ssh:jump-0: " +
       "main: cluster c-0 fact jumphostDomains, and 19 more like this",
   );
   assert.equal(notes.length, 501);
 });
 
-Deno.test("catalogueRules() keep clusters of the same name in two catalogues apart", () => {
+Deno.test("catalogueRules() distinguish clusters of the same name in two catalogues", () => {
   const other = domain("route", `shop.apps.${base}`, "jumphostDomains", { catalogue: "other" });
   const router = new Router({ rules: rulesOf([...one, other], "own") });
   assert.equal(router.route({ host: `shop.apps.${base}`, port: 1 }).transport, "ssh:jump-one");

@@ -17,7 +17,7 @@ function domain(...networks: readonly string[]): FarDomain {
   };
 }
 
-Deno.test("overlaps() names two clusters once, whichever network is the larger one", () => {
+Deno.test("overlaps() reports each pair of clusters once, for either order of sizes", () => {
   const domains = new Map([
     ["lab", domain("10.96.0.0/16", "10.244.0.0/16")],
     ["prod", domain("10.0.0.0/8", "10.244.7.0/24")],
@@ -29,7 +29,7 @@ Deno.test("overlaps() names two clusters once, whichever network is the larger o
   ]);
 });
 
-Deno.test("ownedInside() tells of rules for networks around those of a cluster, unless they lead there", () => {
+Deno.test("ownedInside() reports rules for networks around a cluster's, unless they route to it", () => {
   const domains = new Map([["lab", domain("10.96.0.0/16")]]);
   const rules = rulesOf([
     "routes: 10.0.0.0/8 > corp",
@@ -40,7 +40,7 @@ Deno.test("ownedInside() tells of rules for networks around those of a cluster, 
     "routes: 172.16.0.0/12 > corp",
   ]);
   assert.deepEqual(ownedInside(rules, domains).map((line) => line.replace(/^\S+ /, "")), [
-    'warning: "10.0.0.0/8" contains 10.96.0.0/16 of the cluster of "lab": that network goes to the cluster or nowhere',
-    'warning: "10.96.0.0/12" contains 10.96.0.0/16 of the cluster of "lab": that network goes to the cluster or nowhere',
+    'warning: "10.0.0.0/8" contains 10.96.0.0/16 of the cluster of "lab": postern sends that network to the cluster only',
+    'warning: "10.96.0.0/12" contains 10.96.0.0/16 of the cluster of "lab": postern sends that network to the cluster only',
   ]);
 });

@@ -25,7 +25,7 @@ function plan(before: Record<string, string> = {}, more: Asked = {}): Environmen
   return environmentFor({ listener, noProxy: items, current: (name) => before[name], ...more });
 }
 
-/** What a shell would make of the changes. */
+/** The environment after a shell applies the changes. */
 function applied(
   before: Record<string, string>,
   changes: readonly EnvironmentChange[],
@@ -63,7 +63,7 @@ const clients: { client: Client; names: string[] }[] = [
   { client: "java", names: ["JAVA_TOOL_OPTIONS"] },
 ];
 for (const { client, names } of clients) {
-  Deno.test(`environmentFor() sets for ${client} what it reads`, () => {
+  Deno.test(`environmentFor() sets the variables of ${client}`, () => {
     const after = applied({}, plan({}, { client }).changes);
     assert.deepEqual(Object.keys(after).sort(), [...names, "POSTERN_ENV"].sort());
     assert.equal(after["POSTERN_ENV"], names.join(","));
@@ -88,7 +88,7 @@ const only = [
   { speaks: "http", http: "http://127.0.0.1:12000", all: "http://127.0.0.1:12000" },
 ] as const;
 for (const { speaks, http, all } of only) {
-  Deno.test(`environmentFor() names a door that speaks ${speaks} only as that`, () => {
+  Deno.test(`environmentFor() sets only ${speaks} for a ${speaks} listener`, () => {
     const { changes, notes } = plan({}, { speaks });
     const { http_proxy, HTTPS_PROXY, all_proxy } = applied({}, changes);
     assert.deepEqual([http_proxy, HTTPS_PROXY, all_proxy], [http, http, all]);
@@ -96,7 +96,7 @@ for (const { speaks, http, all } of only) {
   });
 }
 
-Deno.test("environmentFor() has Java use a door that speaks SOCKS only", () => {
+Deno.test("environmentFor() configures Java for a SOCKS listener", () => {
   const { JAVA_TOOL_OPTIONS } = applied({}, plan({}, { client: "java", speaks: "socks" }).changes);
   assert.match(
     JAVA_TOOL_OPTIONS ?? "",
@@ -110,7 +110,7 @@ Deno.test("environmentFor() encodes credentials", () => {
   assert.equal(after["all_proxy"], "socks5h://me%40x:p%3A%2F'%22@127.0.0.1:12000");
 });
 
-Deno.test("environmentFor() keeps former values unprinted and shows how to make them an upstream", () => {
+Deno.test("environmentFor() saves former values without printing them, and shows how to configure them", () => {
   const before = {
     HTTPS_PROXY: "http://me:secret@corp.example:3128",
     http_proxy: "corp.example:3128",
@@ -123,7 +123,7 @@ Deno.test("environmentFor() keeps former values unprinted and shows how to make 
   assert.equal(
     notes.at(-1),
     [
-      "another proxy was set here and is not used; to reach it through the door, configure",
+      "this shell used another proxy before; to use it through postern, configure",
       "transports:",
       '  corp: { proxy: { url: "http://corp.example:3128" } }',
       '  corp2: { proxy: { url: "http://corp.example:3128", user: "me", passwordFile: FILE } }',
@@ -132,10 +132,10 @@ Deno.test("environmentFor() keeps former values unprinted and shows how to make 
 });
 
 for (const own of [http, "http://localhost:12000/", "127.0.0.1:12000", "socks5h://[::1]:12000"]) {
-  Deno.test(`environmentFor() takes ${own} for no upstream of its own door`, () => {
+  Deno.test(`environmentFor() does not save ${own}, its own listener`, () => {
     const before = { HTTP_PROXY: own };
     const { changes, notes } = plan(before);
-    assert.match(notes.join("\n"), /HTTP_PROXY points to this door already/);
+    assert.match(notes.join("\n"), /HTTP_PROXY already points to this instance/);
     assert.doesNotMatch(notes.join("\n"), /transports:/);
     const after = applied(before, changes);
     assert.deepEqual(applied(after, undoEnvironment((name) => after[name]).changes), {});
@@ -148,7 +148,7 @@ const environments: { name: string; before: Record<string, string> }[] = [
   { name: "a proxy of the company", before: { HTTPS_PROXY: "http://corp.example:3128", no_proxy: "a,b" } },
 ];
 for (const { name, before } of environments) {
-  Deno.test(`undoEnvironment() gives back ${name}`, () => {
+  Deno.test(`undoEnvironment() restores ${name}`, () => {
     let after = applied(before, plan(before).changes);
     for (const client of [undefined, "go", "java", undefined] as const) {
       after = applied(after, plan(after, client && { client }).changes);
@@ -158,7 +158,7 @@ for (const { name, before } of environments) {
   });
 }
 
-Deno.test("undoEnvironment() restores where names ignore case", () => {
+Deno.test("undoEnvironment() restores variables when names ignore case", () => {
   const folded = (changes: readonly EnvironmentChange[]): EnvironmentChange[] =>
     changes.map((change) =>
       "set" in change
@@ -174,7 +174,7 @@ Deno.test("undoEnvironment() restores where names ignore case", () => {
   assert.deepEqual(applied(after, folded(undoEnvironment(read(after)).changes)), before);
 });
 
-Deno.test("undoEnvironment() does nothing where nothing was set, and trusts no odd marker", () => {
+Deno.test("undoEnvironment() does nothing in a clean environment, and ignores an invalid marker", () => {
   assert.deepEqual(undoEnvironment(() => undefined).changes, []);
   const odd: Record<string, string> = { POSTERN_ENV: "PATH,http_proxy;id,$(id),HTTP_PROXY" };
   assert.deepEqual(undoEnvironment((name) => odd[name]).changes, [{ unset: "HTTP_PROXY" }, {

@@ -38,7 +38,7 @@ function routerOf(
   });
 }
 
-/** `lab`, `direct`, or who holds a target: `lab owns it`, `lab may own it`. */
+/** `lab`, `direct`, or the reason of the guard: `lab owns it`, `lab may own it`. */
 function wayOf({ transport, held }: Route): string {
   if (!held) return transport;
   const [owner] = held.owners;
@@ -108,18 +108,21 @@ const learned: Record<string, string> = {
 };
 
 for (const [host, way] of Object.entries(learned)) {
-  Deno.test(`Router.route() of a cluster that is known: ${host}: ${way}`, () => {
+  Deno.test(`Router.route() with a known cluster: ${host}: ${way}`, () => {
     assert.equal(wayOf(routerOf(domain()).route({ host, port: 80 })), way);
   });
 }
 
-Deno.test("Router.route() tells what makes a target the cluster's, and where it would go", () => {
+Deno.test("Router.route() explains why a cluster owns a target, and gives the route without the guard", () => {
   const { because, transport, held } = routerOf(domain()).route({ host: "10.96.1.1", port: 80 });
-  assert.deepEqual([transport, because], ["reject", "belongs to lab: its Services are in 10.96.0.0/16"]);
+  assert.deepEqual([transport, because], [
+    "reject",
+    "belongs to lab: the cluster's Services are in 10.96.0.0/16",
+  ]);
   assert.deepEqual(held?.otherwise, { transport: "direct", because: "default" });
 });
 
-Deno.test("Router.route() holds private addresses while the network of Services is unknown", () => {
+Deno.test("Router.route() holds back private addresses while the Service network is unknown", () => {
   const router = routerOf(domain({ networks: [], knowsServiceNetwork: false }));
   assert.equal(wayOf(router.route({ host: "10.1.2.3", port: 80 })), "lab may own it");
   assert.equal(wayOf(router.route({ host: "github.io", port: 80 })), "direct");
@@ -147,7 +150,7 @@ const precedence: readonly { name: string; rules: readonly string[]; host: strin
     way: "two",
   },
   {
-    name: "an address that is a rule of its own",
+    name: "an address with its own rule",
     rules: ["direct: 10.96.0.9 > direct", ...clusterRules],
     host: "10.96.0.9",
     way: "direct",
@@ -167,13 +170,13 @@ const precedence: readonly { name: string; rules: readonly string[]; host: strin
 ];
 
 for (const { name, rules, host, way } of precedence) {
-  Deno.test(`Router.route() lets ${name} decide before what a cluster owns`, () => {
+  Deno.test(`Router.route() prefers ${name} to the guard`, () => {
     const router = routerOf(domain(), { rules, services: ["known.shop-eu"] });
     assert.equal(wayOf(router.route({ host, port: 80 })), way);
   });
 }
 
-Deno.test("Router.route() keeps what a cluster owns from any, from a default and from a larger network", () => {
+Deno.test("Router.route() prefers the guard to any, to a default and to a larger network", () => {
   const held = (rules: readonly string[], host: string) =>
     wayOf(
       routerOf(domain(), { rules: [...rules, ...clusterRules], fallback: "corp" }).route({ host, port: 80 }),
@@ -186,29 +189,29 @@ Deno.test("Router.route() keeps what a cluster owns from any, from a default and
   assert.equal(held(["routes: 10.0.0.0/8 > corp"], "10.1.0.9"), "corp");
 });
 
-Deno.test("Router.route() sends a known address to its cluster, though a rule has a larger network around it", () => {
+Deno.test("Router.route() sends a known address to its cluster despite a rule for a larger network", () => {
   const rules = ["direct: 10.0.0.0/8 > direct", ...clusterRules];
   const router = routerOf(domain(), { rules, addresses: ["10.96.0.7"] });
   const { transport, rule } = router.route({ host: "10.96.0.7", port: 80 });
   assert.deepEqual([transport, rule?.text], ["lab", "<clusterips>"]);
-  // Nothing is learned yet: what a person wrote decides.
+  // Nothing is learned yet, so the written rule decides.
   assert.equal(wayOf(routerOf(undefined, { rules }).route({ host: "10.96.0.7", port: 80 })), "direct");
 });
 
-Deno.test("Router.route() holds only for the ports and kinds that rules send to the cluster", () => {
+Deno.test("Router.route() guards only the ports and kinds that rules send to the cluster", () => {
   const router = routerOf(undefined, { rules: ["routes: <services>:5432 > lab"] });
   assert.equal(wayOf(router.route({ host: "db.shop", port: 5432 })), "lab may own it");
   assert.equal(wayOf(router.route({ host: "db.shop", port: 80 })), "direct");
   assert.equal(wayOf(router.route({ host: "10.96.0.7", port: 5432 })), "direct");
 });
 
-Deno.test("Router.route() holds for no transport that gets the target anyway, and for none without a table", () => {
+Deno.test("Router.route() guards only transports with a table, other than the target's own", () => {
   assert.equal(wayOf(routerOf(undefined, { fallback: "lab" }).route({ host: "web.shop", port: 80 })), "lab");
   const unguarded = new Router({ rules: rulesOf(clusterRules), fallback: "direct", domains: new Map() });
   assert.equal(wayOf(unguarded.route({ host: "web.shop", port: 80 })), "direct");
 });
 
-Deno.test("Router.route() lets the table of one cluster decide while another one is unknown", () => {
+Deno.test("Router.route() follows the table of one cluster while another cluster is unknown", () => {
   const router = new Router({
     rules: rulesOf([...clusterRules, "routes: <services> > prod", "routes: <clusterips> > prod"]),
     fallback: "direct",
@@ -222,17 +225,17 @@ Deno.test("Router.route() lets the table of one cluster decide while another one
     "prod",
     true,
   ]]);
-  assert.equal(both.because, "belongs to prod: it has the namespace shop-eu");
+  assert.equal(both.because, "belongs to prod: the cluster has the namespace shop-eu");
 });
 
-Deno.test("Router.explain() names what would have decided", () => {
+Deno.test("Router.explain() lists the rules that the guard overrides", () => {
   const router = routerOf(domain(), {
     rules: ["direct: 10.0.0.0/8 > direct", "routes: any > corp", ...clusterRules],
   });
   const { losers } = router.explain({ host: "10.96.0.9", port: 80 });
   assert.deepEqual(losers.map(({ rule, why }) => `${rule.text}: ${why}`), [
-    "10.0.0.0/8: a cluster's network inside it",
-    "any: a cluster may own it",
+    "10.0.0.0/8: contains a cluster's network",
+    "any: a cluster may own the target",
   ]);
 });
 
@@ -242,7 +245,7 @@ function pacVerdict(router: Router, host: string): string {
   return find(`http://${host.includes(":") ? `[${host}]` : host}/`, host);
 }
 
-Deno.test("pacFile() sends to postern what may be held, whatever is known of the cluster at that moment", () => {
+Deno.test("pacFile() sends to postern every target that the guard may hold back, for known and unknown clusters", () => {
   const states = [routerOf(undefined), routerOf(domain()), routerOf(domain(), { services: ["web.shop-eu"] })];
   for (const [host, way] of Object.entries(firstContact)) {
     for (const [at, router] of states.entries()) {
@@ -257,7 +260,7 @@ Deno.test("pacFile() sends to postern what may be held, whatever is known of the
   }
 });
 
-Deno.test("pacFile() sends a large network that is excluded to postern, as a cluster may turn out to own a part", () => {
+Deno.test("pacFile() sends a large excluded network to postern, because a cluster may own a part", () => {
   const rules = ["direct: 10.0.0.0/8 > direct", "direct: 10.20.30.0/24 > direct", ...clusterRules];
   for (const router of [routerOf(undefined, { rules }), routerOf(domain(), { rules })]) {
     assert.match(pacVerdict(router, "10.96.0.9"), /^SOCKS5 /);
@@ -266,7 +269,7 @@ Deno.test("pacFile() sends a large network that is excluded to postern, as a clu
   }
 });
 
-Deno.test("pacFile() holds nothing where nothing is guarded", () => {
+Deno.test("pacFile() has no guard data without guarded clusters", () => {
   const router = new Router({ rules: rulesOf(clusterRules), fallback: "direct" });
   assert.deepEqual(["web.shop", "10.96.0.7"].map((host) => pacVerdict(router, host)), ["DIRECT", "DIRECT"]);
 });

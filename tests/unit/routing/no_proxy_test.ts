@@ -18,16 +18,16 @@ const lists: { name: string; direct: string[]; client?: Client; items: string[];
     ],
   },
   {
-    name: "says that an exact name cannot be said",
+    name: "notes that an exact name cannot be expressed",
     direct: ["=one.test"],
     items: ["localhost", "127.0.0.1", "::1", "one.test"],
-    notes: [/what is below one\.test goes direct too/],
+    notes: [/names below one\.test go direct too/],
   },
   {
-    name: "refuses a port",
+    name: "omits a port",
     direct: ["corp.example:8443"],
     items: ["localhost", "127.0.0.1", "::1"],
-    notes: [/^"corp\.example:8443" is left out: a port is fully understood only by Go, partly by Python/],
+    notes: [/^"corp\.example:8443" is omitted: only Go supports ports fully; Python supports them partly/],
   },
   {
     name: "keeps networks with a note on urllib",
@@ -36,15 +36,15 @@ const lists: { name: string; direct: string[]; client?: Client; items: string[];
     notes: [/^Python's urllib ignores/],
   },
   {
-    name: "leaves out what no list can say",
+    name: "omits patterns that no list supports",
     direct: ["any", "<local>", "<services>", "0.0.0.0/0", "exa*mple", "http://x.test/"],
     items: ["localhost", "127.0.0.1", "::1"],
     notes: [
-      /"any".*nothing would use the door/,
+      /"any".*no connection would use postern/,
       /"<local>"/,
       /"<services>"/,
       /prefix of 0 bits/,
-      /"exa\*mple" is left out: must/,
+      /"exa\*mple" is omitted: must/,
       /not a URL/,
     ],
   },
@@ -54,7 +54,7 @@ const lists: { name: string; direct: string[]; client?: Client; items: string[];
     items: ["localhost", "127.0.0.1", "::1", "xn--bcher-kva.example"],
   },
   {
-    name: "says more to Go",
+    name: "uses Go's features",
     client: "go",
     direct: [".below.test", "a.test:8443", "10.0.0.0/8", "10.0.0.1:81", "[2001:db8::1]:443", "10.0.0.0/8:81"],
     items: [
@@ -67,17 +67,17 @@ const lists: { name: string; direct: string[]; client?: Client; items: string[];
       "[2001:db8::1]:443",
       "a.test:8443",
     ],
-    notes: [/"10\.0\.0\.0\/8:81" is left out: Go reads no port behind a network/],
+    notes: [/"10\.0\.0\.0\/8:81" is omitted: Go does not support a port after a network/],
   },
   {
-    name: "says it in the way of curl",
+    name: "uses curl's form",
     client: "curl",
     direct: [".below.test", "a.test:8443", "10.0.0.0/8"],
     items: ["localhost", "127.0.0.1", "::1", "10.0.0.0/8", "below.test"],
-    notes: [/below\.test itself/, /curl does not read ports/, /needs curl 7\.86/],
+    notes: [/below\.test itself/, /curl does not support ports/, /needs curl 7\.86/],
   },
   {
-    name: "says it in the way of Python",
+    name: "uses Python's form",
     client: "python",
     direct: ["a.test:8443", "2001:db8::1", "10.0.0.0/8", "2001:db8::/32", "10.0.0.1:81"],
     items: [
@@ -90,10 +90,10 @@ const lists: { name: string; direct: string[]; client?: Client; items: string[];
       "[2001:db8::1]",
       "a.test:8443",
     ],
-    notes: [/urllib/, /no IPv6 networks/, /no port behind an address/],
+    notes: [/urllib/, /not support IPv6 networks/, /not support a port after an address/],
   },
   {
-    name: "says it in the way of Java",
+    name: "uses Java's form",
     client: "java",
     direct: [
       "a.test",
@@ -118,7 +118,7 @@ const lists: { name: string; direct: string[]; client?: Client; items: string[];
       "a.test",
       "c.test",
     ],
-    notes: [/"10\.0\.0\.0\/9" is left out: Java has only/],
+    notes: [/"10\.0\.0\.0\/9" is omitted: Java supports only/],
   },
 ];
 
@@ -139,13 +139,13 @@ const routed: { name: string; rules: string[]; fallback?: string; kept?: string[
     left: ["cluster.local", ".cluster.local", "=cluster.local", "a.cluster.local"],
   },
   {
-    name: "a name below",
+    name: "a subdomain",
     rules: ["routes: x.corp.test > lab"],
     left: ["corp.test", ".corp.test"],
     kept: ["y.corp.test", "xcorp.test"],
   },
   {
-    name: "only below",
+    name: "only subdomains",
     rules: ["routes: .corp.test > lab"],
     left: ["corp.test", "a.corp.test"],
     kept: ["test.corp"],
@@ -156,7 +156,7 @@ const routed: { name: string; rules: string[]; fallback?: string; kept?: string[
     left: ["corp.test", "x.net.test"],
   },
   {
-    name: "an exclusion over it",
+    name: "an exclusion over a route",
     rules: ["routes: corp.test > lab", "direct: public.corp.test > direct"],
     kept: ["public.corp.test", "a.public.corp.test"],
     left: ["corp.test"],
@@ -195,7 +195,7 @@ const routed: { name: string; rules: string[]; fallback?: string; kept?: string[
 ];
 
 for (const { name, rules, fallback = "direct", kept = [], left = [] } of routed) {
-  Deno.test(`noProxyFor() leaves out what postern routes: ${name}`, () => {
+  Deno.test(`noProxyFor() omits what postern routes: ${name}`, () => {
     const tables = new Map([["lab", {
       services: new Set(["web", "web.shop"]),
       addresses: new Set(["10.96.0.1"]),

@@ -5,7 +5,7 @@ import { rulesOf } from "../../support/rules.ts";
 
 const listener = "127.0.0.1:12000";
 
-/** Runs a PAC file with none of the sandbox's functions: calling one is a failure. */
+/** Runs a PAC file without the functions of the sandbox: a call of one throws. */
 function evaluate(text: string): (url: string, host: string) => string {
   return new Function(`${text}\nreturn FindProxyForURL;`)() as (url: string, host: string) => string;
 }
@@ -37,48 +37,48 @@ const router = new Router({
   }]]),
 });
 
-const verdicts: Record<string, "door" | "DIRECT"> = {
-  "http://a.cluster.test/": "door",
-  "http://cluster.test./": "door",
-  "http://CLUSTER.test/": "door",
+const verdicts: Record<string, "postern" | "DIRECT"> = {
+  "http://a.cluster.test/": "postern",
+  "http://cluster.test./": "postern",
+  "http://CLUSTER.test/": "postern",
   "http://notcluster.test/": "DIRECT",
   "http://x.public.cluster.test/": "DIRECT",
   "http://cluster.test.evil.test/": "DIRECT",
   "http://db.test/": "DIRECT",
-  "http://db.test:5432/": "door",
+  "http://db.test:5432/": "postern",
   "http://below.test/": "DIRECT",
-  "http://x.below.test/": "door",
-  "http://only.test/": "door",
+  "http://x.below.test/": "postern",
+  "http://only.test/": "postern",
   "http://x.only.test/": "DIRECT",
-  "http://10.20.255.1/": "door",
+  "http://10.20.255.1/": "postern",
   "http://10.21.0.1/": "DIRECT",
-  "https://[2001:db8::5]/": "door",
-  "wss://[2001:db8::5]/": "door",
+  "https://[2001:db8::5]/": "postern",
+  "wss://[2001:db8::5]/": "postern",
   "http://[2001:db8::5]/": "DIRECT",
-  "http://[2001:db8::5]:443/": "door",
-  "http://[::ffff:10.20.0.1]/": "door",
-  "http://web/": "door",
-  "http://web.shop/": "door",
+  "http://[2001:db8::5]:443/": "postern",
+  "http://[::ffff:10.20.0.1]/": "postern",
+  "http://web/": "postern",
+  "http://web.shop/": "postern",
   "http://x.web.shop/": "DIRECT",
-  "http://10.96.0.1/": "door",
-  "http://[fd00::1]/": "door",
-  "http://x.constructor/": "door",
+  "http://10.96.0.1/": "postern",
+  "http://[fd00::1]/": "postern",
+  "http://x.constructor/": "postern",
   "http://tostring/": "DIRECT",
   "http://__proto__/": "DIRECT",
-  "http://a.example.net/": "door",
+  "http://a.example.net/": "postern",
   "http://a.apps.example.net/": "DIRECT",
-  "http://a.d.apps.example.net/": "door",
+  "http://a.d.apps.example.net/": "postern",
   "http://other.test/?x=http://cluster.test/": "DIRECT",
   "http://other.test/@cluster.test/": "DIRECT",
   "http://cluster.test:80@other.test/": "DIRECT",
   "http://localhost/": "DIRECT",
   "http://127.0.0.1:12000/": "DIRECT",
-  "ftp://a.cluster.test/": "door",
+  "ftp://a.cluster.test/": "postern",
 };
 
 for (const [url, verdict] of Object.entries(verdicts)) {
-  Deno.test(`pacFile() sends ${url} ${verdict === "door" ? "to the door" : "direct"}`, () => {
-    assert.equal(ask(router, url), verdict === "door" ? `SOCKS5 ${listener}` : "DIRECT");
+  Deno.test(`pacFile() sends ${url} ${verdict === "postern" ? "to postern" : "direct"}`, () => {
+    assert.equal(ask(router, url), verdict === "postern" ? `SOCKS5 ${listener}` : "DIRECT");
   });
 }
 
@@ -86,13 +86,13 @@ const rest = new Router({
   rules: rulesOf(["direct: corp.test > direct", "routes: =app.localhost > lab"]),
   fallback: "corp",
 });
-const restVerdicts: Record<string, "door" | "DIRECT"> = {
-  "http://x.test/": "door",
-  "http://1.2.3.4/": "door",
+const restVerdicts: Record<string, "postern" | "DIRECT"> = {
+  "http://x.test/": "postern",
+  "http://1.2.3.4/": "postern",
   "http://corp.test/": "DIRECT",
   "http://localhost:3000/": "DIRECT",
   "http://a.localhost/": "DIRECT",
-  "http://app.localhost/": "door",
+  "http://app.localhost/": "postern",
   "http://127.5.5.5/": "DIRECT",
   "http://[::1]/": "DIRECT",
   "http://[::ffff:127.0.0.1]/": "DIRECT",
@@ -101,12 +101,12 @@ const restVerdicts: Record<string, "door" | "DIRECT"> = {
   "http://[::]/": "DIRECT",
 };
 for (const [url, verdict] of Object.entries(restVerdicts)) {
-  Deno.test(`pacFile() with another default sends ${url} ${verdict === "door" ? "to the door" : "direct"}`, () => {
-    assert.equal(ask(rest, url), verdict === "door" ? `SOCKS5 ${listener}` : "DIRECT");
+  Deno.test(`pacFile() with another default sends ${url} ${verdict === "postern" ? "to postern" : "direct"}`, () => {
+    assert.equal(ask(rest, url), verdict === "postern" ? `SOCKS5 ${listener}` : "DIRECT");
   });
 }
 
-Deno.test("pacFile() sends the unspecified addresses where a rule for loopback does, and rejects them with it", () => {
+Deno.test("pacFile() treats unspecified addresses like loopback, also for rejection", () => {
   const rejecting = new Router({ rules: rulesOf(["routes: 127.0.0.0/8 > reject", "routes: ::1 > direct"]) });
   const routed = new Router({ rules: rulesOf(["routes: 127.0.0.0/8 > lab"]) });
   for (const url of ["http://0.0.0.0/", "http://[::ffff:0:0]/", "http://[::]/"]) {
@@ -115,23 +115,23 @@ Deno.test("pacFile() sends the unspecified addresses where a rule for loopback d
   }
 });
 
-Deno.test("pacFile() keeps a sweeping rule away from this machine", () => {
+Deno.test("pacFile() does not apply any to this machine", () => {
   const sweeping = new Router({ rules: rulesOf(["routes: any > corp", "routes: <local> > lab"]) });
   assert.equal(ask(sweeping, "http://localhost/"), "DIRECT");
   assert.equal(ask(sweeping, "http://printer/"), `SOCKS5 ${listener}`);
 });
 
-Deno.test("pacFile() names an HTTP proxy where the door has a password, and nothing after it", () => {
+Deno.test("pacFile() uses only the HTTP proxy when the listener has a password", () => {
   const text = pacFile(router, { listener: "[::1]:12000", hasAuth: true });
   assert.equal(evaluate(text)("http://cluster.test/", "cluster.test"), "PROXY [::1]:12000");
 });
 
-Deno.test("pacFile() names an HTTP proxy where the door speaks no SOCKS", () => {
+Deno.test("pacFile() uses the HTTP proxy when the listener accepts no SOCKS", () => {
   const text = pacFile(router, { listener, isHttpOnly: true });
   assert.equal(evaluate(text)("http://cluster.test/", "cluster.test"), `PROXY ${listener}`);
 });
 
-Deno.test("pacFile() uses no function of the sandbox and no newer syntax", () => {
+Deno.test("pacFile() uses no sandbox function and only ES5 syntax", () => {
   const text = pacFile(router, { listener });
   assert.doesNotMatch(text, /dnsResolve|isResolvable|isInNet|myIpAddress|dnsDomain|shExpMatch|alert/);
   assert.doesNotMatch(text, /=>|`|\b(?:let|const|class|of)\s|\.\.\./);
@@ -145,7 +145,7 @@ Deno.test("pacFile() escapes everything", () => {
 });
 
 for (const wrong of ["127.0.0.1:1;DIRECT:80", 'a"b:80', "a b:80", "127.0.0.1", "x\n:80"]) {
-  Deno.test(`pacFile() refuses ${JSON.stringify(wrong)} as a door`, () => {
+  Deno.test(`pacFile() rejects ${JSON.stringify(wrong)} as a listener`, () => {
     assert.throws(
       () => pacFile(router, { listener: wrong }),
       (error) => error instanceof PosternError && error.code === "usage",
@@ -153,10 +153,10 @@ for (const wrong of ["127.0.0.1:1;DIRECT:80", 'a"b:80', "a b:80", "127.0.0.1", "
   });
 }
 
-/** A PAC file longer than this is refused by Chromium. */
+/** Chromium rejects a longer PAC file. */
 const longestPacFile = 1024 * 1024;
 
-Deno.test("pacFile() holds 30,000 names in what Chromium loads", () => {
+Deno.test("pacFile() fits 30,000 names into Chromium's limit", () => {
   const lines = Array.from({ length: 30_000 }, (_, n) => `catalogue: apps.c-${n}.example.net > jump`);
   const text = pacFile(new Router({ rules: rulesOf(lines) }), { listener });
   assert.ok(text.length < longestPacFile, `${text.length} characters`);
@@ -166,7 +166,7 @@ Deno.test("pacFile() holds 30,000 names in what Chromium loads", () => {
   );
 });
 
-Deno.test("pacFile() takes the first of two equal rules, as the router does", () => {
+Deno.test("pacFile() uses the first of two equal rules, as the router does", () => {
   const equal = new Router({
     rules: rulesOf(["routes: other.test > direct", "routes: a.test > lab", "routes: a.test > direct"]),
   });

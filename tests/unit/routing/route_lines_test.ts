@@ -25,11 +25,11 @@ Deno.test("parseRouteLines() reads patterns and transports with their lines", ()
   assert.deepEqual(problems, [{
     line: 6,
     severity: "warning",
-    message: "10.1.2.3/8 has bits beyond its prefix: it means the network 10.0.0.0/8",
+    message: "10.1.2.3/8 has host bits beyond its prefix, so it means the network 10.0.0.0/8",
   }]);
 });
 
-Deno.test("parseRouteLines() reports every wrong line and keeps the others", () => {
+Deno.test("parseRouteLines() reports every invalid line and keeps the others", () => {
   const { rules, problems } = parseRouteLines("a.test\na.test b c\nexa*mple lab\nok.test lab", {
     name: "big.txt",
   });
@@ -39,5 +39,5 @@ Deno.test("parseRouteLines() reports every wrong line and keeps the others", () 
     "error",
   ]]);
   assert.match(problems[0]?.message ?? "", /^must be a pattern and a transport: current value is "a.test"$/);
-  assert.match(problems[2]?.message ?? "", /^must have "\*" only in front/);
+  assert.match(problems[2]?.message ?? "", /^must have "\*" only at the start/);
 });

@@ -11,7 +11,7 @@ function parse(value: unknown) {
   return { settings, problems };
 }
 
-Deno.test("routeSettings read the example of the contract", () => {
+Deno.test("routeSettings read the example of the documentation", () => {
   const { settings, problems } = parse({
     routes: [
       { to: ["c-lab-1.example.net", "10.20.0.0/16", "db.example.net:5432"], via: "bastion" },
@@ -40,22 +40,22 @@ Deno.test("routeSettings read the example of the contract", () => {
   assert.deepEqual(asked, ["routes[0].to[0]", "direct[0]", "routes[1].to[0]"]);
 });
 
-Deno.test("routeSettings are complete when empty", () => {
+Deno.test("routeSettings have defaults for everything", () => {
   assert.deepEqual(parse({}), {
     settings: { routes: [], direct: [], default: "direct", unknown: "refuse" },
     problems: [],
   });
 });
 
-Deno.test("routeSettings report every wrong pattern at its place, and host bits as a warning", () => {
+Deno.test("routeSettings report every invalid pattern with its path, and host bits as a warning", () => {
   const { settings, problems } = parse({
     routes: [{ to: ["exa*mple", "10.1.2.3/8"], via: "x" }, { to: [] }],
     direct: ["a b"],
   });
   assert.equal(settings, undefined);
   assert.equal(problems.length, 5, problems.join("\n"));
-  assert.match(problems[0] ?? "", /^error routes\[0\]\.to\[0\] must have "\*" only in front/);
-  assert.match(problems[1] ?? "", /^warning routes\[0\]\.to\[1\] has bits beyond its prefix/);
+  assert.match(problems[0] ?? "", /^error routes\[0\]\.to\[0\] must have "\*" only at the start/);
+  assert.match(problems[1] ?? "", /^warning routes\[0\]\.to\[1\] has host bits beyond its prefix/);
   assert.ok(problems.some((problem) => problem.startsWith("error routes[1].to ")), problems.join("\n"));
   assert.ok(
     problems.some((problem) => problem.startsWith("error direct[0] must be one pattern")),

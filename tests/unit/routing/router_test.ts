@@ -26,7 +26,7 @@ const table: { name: string; rules: string[]; expected: Record<string, string> }
     },
   },
   {
-    name: "only below and only itself",
+    name: "only subdomains, and only the name",
     rules: ["routes: .a.test > below", "routes: =b.test > exact", "routes: *.c.test > star"],
     expected: {
       "a.test:1": "direct",
@@ -67,7 +67,7 @@ const table: { name: string; rules: string[]; expected: Record<string, string> }
     },
   },
   {
-    name: "below is narrower than the tree of the same name",
+    name: "a pattern for subdomains over one that includes the name",
     rules: ["routes: b.test > tree", "routes: .b.test > below"],
     expected: { "b.test:1": "tree", "x.b.test:1": "below" },
   },
@@ -133,7 +133,7 @@ const table: { name: string; rules: string[]; expected: Record<string, string> }
     },
   },
   {
-    name: "the tiers in their order",
+    name: "the order of the tiers",
     rules: [
       "catalogue: one.test > c",
       "catalogue: two.test > c",
@@ -203,12 +203,12 @@ const table: { name: string; rules: string[]; expected: Record<string, string> }
     },
   },
   {
-    name: "names, not only their hashes",
+    name: "names with the same hash",
     rules: ["routes: n1.test > a"],
     expected: { "n1.test:1": "a", "03.test:1": "direct", "x.03.test:1": "direct" },
   },
   {
-    name: "odd hosts without a failure",
+    name: "odd hosts without an error",
     rules: ["routes: a.test > a"],
     expected: {
       ".a.test:1": "a",
@@ -236,7 +236,7 @@ for (const { name, rules, expected } of table) {
   });
 }
 
-Deno.test("Router.route() says why", () => {
+Deno.test("Router.route() gives the reason", () => {
   const router = routerOf(["routes: example.com > a", "direct: x.example.com > direct"], "corp");
   assert.equal(router.route(target("example.com:1")).because, 'rule "example.com" (test:1)');
   assert.equal(router.route(target("x.example.com:1")).because, 'exclusion "x.example.com" (test:2)');
@@ -244,14 +244,14 @@ Deno.test("Router.route() says why", () => {
   assert.equal(router.route(target("example.com:1")), router.route(target("example.com:2")));
 });
 
-Deno.test("Router.route() takes the first of two equal rules", () => {
+Deno.test("Router.route() uses the first of two equal rules", () => {
   assert.equal(
     routerOf(["routes: a.test > one", "routes: A.test. > two"]).route(target("a.test:1")).transport,
     "one",
   );
 });
 
-Deno.test("Router.withTables() follows the cluster and leaves the former router alone", () => {
+Deno.test("Router.withTables() returns a new router and does not change the old one", () => {
   const before = routerOf(["routes: <services> > lab"]);
   const after = before.withTables(
     new Map([["lab", { services: new Set(["new"]), addresses: new Set<string>() }]]),
@@ -311,7 +311,7 @@ const toLoopback: { name: string; rules: string[]; expected: Record<string, stri
 ];
 
 for (const { name, rules, expected } of toLoopback) {
-  Deno.test(`Router.route() counts an unspecified address as loopback: ${name}`, () => {
+  Deno.test(`Router.route() treats an unspecified address as loopback: ${name}`, () => {
     const router = new Router({ rules: rulesOf(rules), rejecting: new Set(["reject", "refusing"]), tables })
       .withTables(tables);
     for (const [text, transport] of Object.entries(expected)) {
@@ -362,7 +362,7 @@ const losing: { name: string; rules: string[]; target: string; losers: string[] 
     losers: ["=a.test: an exclusion of the catalogue wins"],
   },
   {
-    name: "equal and narrower ones",
+    name: "equal and narrower patterns",
     rules: ["routes: a.test > x", "routes: a.test > y", "routes: .a.test > z", "routes: .a.test:1 > p"],
     target: "b.a.test:1",
     losers: [
@@ -375,7 +375,7 @@ const losing: { name: string; rules: string[]; target: string; losers: string[] 
     name: "the same pattern twice",
     rules: ["routes: a.test > x", "routes: a.test > y"],
     target: "a.test:1",
-    losers: ["a.test: the same pattern stands earlier"],
+    losers: ["a.test: an earlier rule has the same pattern"],
   },
   {
     name: "exact names and the name itself",
@@ -405,7 +405,7 @@ const losing: { name: string; rules: string[]; target: string; losers: string[] 
     name: "tables",
     rules: ["routes: shop > x", "routes: <services> > lab"],
     target: "web.shop:1",
-    losers: ["shop: the cluster's table names it exactly"],
+    losers: ["shop: the cluster's table has the exact name"],
   },
   {
     name: "exclusions of other clusters",
@@ -423,12 +423,12 @@ const losing: { name: string; rules: string[]; target: string; losers: string[] 
     name: "exclusions without a route",
     rules: ["own: a.test > direct [c1]"],
     target: "a.test:1",
-    losers: ["a.test: an exclusion that counts only against routes of its own cluster"],
+    losers: ["a.test: the exclusion affects only routes of the same cluster"],
   },
 ];
 
 for (const { name, rules, target: text, losers } of losing) {
-  Deno.test(`Router.explain() names what lost: ${name}`, () => {
+  Deno.test(`Router.explain() lists losing rules: ${name}`, () => {
     const explanation = routerOf(rules).explain(target(text));
     assert.deepEqual(explanation.losers.map(({ rule, why }) => `${rule.text}: ${why}`), losers);
   });

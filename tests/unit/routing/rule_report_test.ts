@@ -3,7 +3,7 @@ import { conflicts } from "../../../src/routing/mod.ts";
 import { shadows } from "../../../src/routing/rule_report.ts";
 import { rulesOf } from "../../support/rules.ts";
 
-Deno.test("conflicts() names equal rules with different transports", () => {
+Deno.test("conflicts() returns equal rules with different transports", () => {
   const rules = rulesOf([
     "routes: a.test > one",
     "routes: A.test. > two",
@@ -23,7 +23,7 @@ Deno.test("conflicts() names equal rules with different transports", () => {
   );
 });
 
-Deno.test("shadows() names exclusions over another cluster's longer route", () => {
+Deno.test("shadows() returns exclusions over another cluster's longer route", () => {
   const rules = rulesOf([
     "exclusions: apps.example.net > direct [c1]",
     "exclusions: .only.example.net > direct [c1]",

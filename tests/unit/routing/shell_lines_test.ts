@@ -38,7 +38,7 @@ const odd = 'it\'s \\ \\\\ $HOME `id` "q" \u2019 !! %x% ; rm -rf / # & | \n seco
 
 for (const shell of ["sh", "fish"] as const) {
   Deno.test({
-    name: `shellLines() means the same to a real ${shell} (needs --allow-run=${shell})`,
+    name: `shellLines() works in a real ${shell} (needs --allow-run=${shell})`,
     ignore: Deno.permissions.querySync({ name: "run", command: shell }).state !== "granted" ||
       !isThere(shell),
     fn: async () => {

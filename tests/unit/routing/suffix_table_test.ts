@@ -23,10 +23,10 @@ Deno.test("SuffixTable finds a name at the end of a host", () => {
 Deno.test("SuffixTable.at() keeps the first value of a name", () => {
   const table = new SuffixTable<number>();
   table.at("a.test", () => 1);
-  assert.equal(table.at("a.test", () => assert.fail("there is one")), 1);
+  assert.equal(table.at("a.test", () => assert.fail("the name exists")), 1);
 });
 
-Deno.test("SuffixTable tells names of one hash apart", () => {
+Deno.test("SuffixTable distinguishes names with the same hash", () => {
   const table = new SuffixTable<string>();
   assert.equal(hashOf("na.test"), hashOf("0c.test"));
   table.at("na.test", () => "na");
@@ -42,7 +42,7 @@ Deno.test("SuffixTable compares whole characters, not their low bytes", () => {
   assert.equal(table.find("ŧ", 0, hashOf("g")), undefined);
 });
 
-Deno.test("SuffixTable keeps everything while it grows", () => {
+Deno.test("SuffixTable keeps its entries while it grows", () => {
   const table = new SuffixTable<number>();
   const names = Array.from({ length: 5000 }, (_, at) => `host-${at}.zone${at % 7}.test`);
   for (const [at, name] of names.entries()) table.at(name, () => at);

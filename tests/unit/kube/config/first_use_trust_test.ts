@@ -42,7 +42,7 @@ class Server {
 
   #shake(conn: Conn, { trust = "system", ca, onChain, serverName }: SecureOptions): Conn {
     assert.equal(serverName, "api.c-a.example.net");
-    const isSigned = trust === "anybody" || ca === this.signer || (trust === "system" && this.isKnown);
+    const isSigned = trust === "any" || ca === this.signer || (trust === "system" && this.isKnown);
     if (!isSigned) throw new PosternError("auth", "Cannot trust it");
     onChain?.(this.chain);
     return conn;

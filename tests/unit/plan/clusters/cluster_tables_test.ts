@@ -10,7 +10,7 @@ import { recordingLog } from "../../../support/recording_log.ts";
 
 const { signal } = new AbortController();
 
-/** A cluster whose table comes when a test says so. */
+/** A cluster whose table arrives when a test says so. */
 class LateTable implements FarTables {
   current: FarTable | undefined;
   domain: FarDomain | undefined;
@@ -107,7 +107,7 @@ function parts({ lines = "<services> lab\n<clusterips> lab\n", guards = true }: 
   follow({ lab: table });
   const asked = (host: string, stop = signal) =>
     tables.route({ host, port: 80 }, () => router, { signal: stop });
-  /** What a route is by now, `waiting` while it waits. */
+  /** The current state of a route, `waiting` while it waits. */
   const begin = (host: string, stop = signal) => {
     const state: { way: string; route?: Route } = { way: "waiting" };
     const done = asked(host, stop).then((route) => {
@@ -123,14 +123,14 @@ function parts({ lines = "<services> lab\n<clusterips> lab\n", guards = true }: 
   return { table, clock, log, tables, follow, asked, begin, refusal, files };
 }
 
-Deno.test("ClusterTables recalls what is stored of each cluster at once, and asks none before it is needed", async () => {
+Deno.test("ClusterTables reads stored facts immediately, and queries no cluster before a target needs it", async () => {
   const { table, tables, asked } = parts();
   await using _tables = tables;
   assert.equal((await asked("www.example.com")).transport, "direct");
   assert.deepEqual([table.recalled, table.asked], [1, 0]);
 });
 
-Deno.test("ClusterTables lets nothing go anywhere before what is stored was read", async () => {
+Deno.test("ClusterTables routes nothing before the stored facts were read", async () => {
   const { table, tables, begin, follow } = parts();
   await using _tables = tables;
   const slow = Object.assign(new LateTable(), { recall: () => recalled.promise });
@@ -149,7 +149,7 @@ Deno.test("ClusterTables lets nothing go anywhere before what is stored was read
   assert.equal(pod.way, "held");
 });
 
-Deno.test("ClusterTables lets a target wait while a cluster is asked, and goes by what its table says", async () => {
+Deno.test("ClusterTables lets a target wait during a query, and then follows the table", async () => {
   const { table, tables, clock, begin } = parts();
   await using _tables = tables;
   const targets = ["web.shop", "10.96.0.7", "10.96.0.8", "gone.shop-eu", "github.io"].map((host) =>
@@ -164,7 +164,7 @@ Deno.test("ClusterTables lets a target wait while a cluster is asked, and goes b
   assert.equal(table.asked, 1);
 });
 
-Deno.test("ClusterTables refuses what waits when its deadline comes, and says that no answer came", async () => {
+Deno.test("ClusterTables rejects a waiting target after the timeout, and reports that no answer came", async () => {
   const { tables, begin, refusal } = parts();
   await using _tables = tables;
   const deadline = new AbortController();
@@ -176,7 +176,7 @@ Deno.test("ClusterTables refuses what waits when its deadline comes, and says th
   assert.equal(code, "timeout");
   assert.match(
     message,
-    /^Cannot reach web\.shop:80: it may belong to the cluster of "lab", which has not answered/,
+    /^Cannot reach web\.shop:80: the target may belong to the cluster of "lab", which has not answered/,
   );
   assert.match(hint ?? "", /direct: \["web\.shop"\]/);
 });
@@ -205,7 +205,7 @@ const failures: readonly { code: ErrorCode; message: string; says: RegExp }[] = 
 ];
 
 for (const { code, message, says } of failures) {
-  Deno.test(`ClusterTables refuses at once with the cluster's reason: ${code}`, async () => {
+  Deno.test(`ClusterTables rejects immediately with the cluster's reason: ${code}`, async () => {
     const { table, tables, begin, refusal, log } = parts();
     await using _tables = tables;
     const web = begin("web.shop");
@@ -223,7 +223,7 @@ for (const { code, message, says } of failures) {
   });
 }
 
-Deno.test("ClusterTables asks a cluster that failed again by itself, less and less often, while targets need it", async () => {
+Deno.test("ClusterTables retries a failed cluster less and less often, while targets need it", async () => {
   const { table, tables, clock, begin, log } = parts();
   await using _tables = tables;
   const failure = () => table.fails(new PosternError("unreachable", "Cannot reach lab"));
@@ -257,7 +257,7 @@ Deno.test("ClusterTables asks a cluster that failed again by itself, less and le
   assert.equal(late.way, "lab");
 });
 
-Deno.test("ClusterTables goes on with a table that it has, and holds what that does not have", async () => {
+Deno.test("ClusterTables keeps a known table after a failure, and holds back targets that are not in it", async () => {
   const { table, tables, begin, refusal } = parts();
   await using _tables = tables;
   table.has("web.shop-eu");
@@ -277,12 +277,12 @@ Deno.test("ClusterTables goes on with a table that it has, and holds what that d
   );
   assert.match(
     says(address, "10.96.3.3"),
-    /no Service and no pod behind a Service of "lab" has this address$/,
+    /no Service of "lab" and none of their pods has this address$/,
   );
   assert.match(says(pod, "web-0.web.shop-eu"), /only as web-0\.web\.shop-eu\.svc$/);
 });
 
-Deno.test("ClusterTables runs a failed sign-in again only for what is surely the cluster's", async () => {
+Deno.test("ClusterTables retries a failed sign-in only for targets that surely belong to the cluster", async () => {
   const { table, tables, clock, begin } = parts();
   await using _tables = tables;
   table.learned("web.shop");
@@ -308,7 +308,7 @@ Deno.test("ClusterTables runs a failed sign-in again only for what is surely the
   await own.done;
 });
 
-Deno.test("ClusterTables releases this machine's own names and the networks that it is attached to", async () => {
+Deno.test("ClusterTables releases this machine's names and attached networks", async () => {
   const { table, tables, begin, files } = parts();
   await using _tables = tables;
   await files.replace("/etc/hosts", "127.0.0.1 localhost\n10.1.2.3 db.dev printer # a remark\n");
@@ -318,7 +318,7 @@ Deno.test("ClusterTables releases this machine's own names and the networks that
   const others = ["remark", "192.168.8.1"].map((host) => begin(host));
   await settle();
   assert.deepEqual(others.map(({ way }) => way), ["waiting", "waiting"]);
-  // What is learned counts more than a hosts file.
+  // Learned facts override the hosts file.
   table.has("db.dev");
   await Promise.all(others.map(({ done }) => done));
   const known = begin("db.dev");
@@ -326,7 +326,7 @@ Deno.test("ClusterTables releases this machine's own names and the networks that
   assert.equal(known.way, "lab");
 });
 
-Deno.test("ClusterTables waits for no table that cannot change a route, and briefly for one that can", async () => {
+Deno.test("ClusterTables waits only for tables that can change a route, and only briefly", async () => {
   const { table, tables, clock, begin } = parts({
     lines: "=exact.shop corp\nshop corp\n<services> lab\n<clusterips> lab\n10.0.0.0/8 corp\n",
   });
@@ -342,7 +342,7 @@ Deno.test("ClusterTables waits for no table that cannot change a route, and brie
   assert.deepEqual(suffix.map(({ way }) => way), ["corp", "corp"]);
 });
 
-Deno.test("ClusterTables lets an unknown cluster hold up nothing that another one's table has", async () => {
+Deno.test("ClusterTables does not wait for an unknown cluster when another one's table has the target", async () => {
   const { table, tables, follow, begin } = parts({
     lines: "<services> lab\n<clusterips> lab\n<services> prod\n<clusterips> prod\n",
   });
@@ -358,7 +358,7 @@ Deno.test("ClusterTables lets an unknown cluster hold up nothing that another on
   assert.equal(other?.way, "prod");
 });
 
-Deno.test("ClusterTables waits for the cluster of a reload that comes while a target waits", async () => {
+Deno.test("ClusterTables waits for the new cluster after a reload during a wait", async () => {
   const { table, tables, follow, begin } = parts();
   await using _tables = tables;
   const web = begin("web.shop");
@@ -373,7 +373,7 @@ Deno.test("ClusterTables waits for the cluster of a reload that comes while a ta
   assert.equal(web.way, "lab");
 });
 
-Deno.test("ClusterTables guards nothing with unknown: direct, and waits as long as that is worth it", async () => {
+Deno.test("ClusterTables guards nothing with unknown: direct, and still waits for useful tables", async () => {
   const { table, tables, clock, begin } = parts({ guards: false });
   await using _tables = tables;
   const first = begin("web.shop");
@@ -388,7 +388,7 @@ Deno.test("ClusterTables guards nothing with unknown: direct, and waits as long 
   assert.equal(late.way, "direct");
 });
 
-Deno.test("ClusterTables tells how it is with each table", async () => {
+Deno.test("ClusterTables reports the state of each table", async () => {
   const { table, tables, begin } = parts();
   await using _tables = tables;
   assert.deepEqual([tables.state("lab"), tables.state("direct")], [{ state: "unknown" }, undefined]);
@@ -402,7 +402,7 @@ Deno.test("ClusterTables tells how it is with each table", async () => {
   assert.deepEqual(tables.state("lab"), { state: "known" });
 });
 
-Deno.test("ClusterTables waits for what a cluster owns where its table is known a moment sooner", async () => {
+Deno.test("ClusterTables waits for the owned networks when the table arrives slightly earlier", async () => {
   const { tables, begin, follow } = parts();
   await using _tables = tables;
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -420,7 +420,7 @@ Deno.test("ClusterTables waits for what a cluster owns where its table is known 
   assert.equal(missing.way, "held");
 });
 
-Deno.test("ClusterTables logs a sign-in that failed once, however long ago it says that was", async () => {
+Deno.test("ClusterTables logs a failed sign-in once, ignoring the age in its message", async () => {
   const { table, tables, begin, clock, log } = parts();
   await using _tables = tables;
   for (const ago of ["", " (5s ago)", " (15s ago)"]) {
@@ -433,7 +433,7 @@ Deno.test("ClusterTables logs a sign-in that failed once, however long ago it sa
   assert.equal(log.lines.filter(({ event }) => event === "routes.no_table").length, 1);
 });
 
-Deno.test("ClusterTables lets clients reach the API server of a cluster that refuses us, unless the cluster owns it", async () => {
+Deno.test("ClusterTables releases the API server of a cluster that rejects us, unless the cluster owns its address", async () => {
   const { table, tables, begin } = parts();
   await using _tables = tables;
   table.server = "10.96.9.9";
@@ -448,7 +448,7 @@ Deno.test("ClusterTables lets clients reach the API server of a cluster that ref
   assert.equal(owned.way, "held");
 });
 
-Deno.test("ClusterTables tells a client that waited in vain of the sign-in that goes on", async () => {
+Deno.test("ClusterTables reports the running sign-in to a client that waited in vain", async () => {
   const { table, tables, begin, refusal } = parts();
   await using _tables = tables;
   const stop = new AbortController();
@@ -464,7 +464,7 @@ Deno.test("ClusterTables tells a client that waited in vain of the sign-in that 
   assert.match(tables.state("lab")?.reason ?? "", /waits for the sign-in with "kubelogin"/);
 });
 
-Deno.test("ClusterTables asks again soon while a sign-in goes on that outlasts a request", async () => {
+Deno.test("ClusterTables queries again soon while a sign-in outlasts a request", async () => {
   const { table, tables, clock, begin } = parts();
   await using _tables = tables;
   table.signingInWith = "tsh";

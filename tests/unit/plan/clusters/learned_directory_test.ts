@@ -15,7 +15,7 @@ const { signal } = new AbortController();
 const path = "/config/config.yaml";
 const server = "http://lab.example.net:6443";
 
-/** A world whose configuration leads into clusters that do not answer, with what was learned of them. */
+/** A world whose configuration has clusters that do not answer, with facts learned about them. */
 async function worldOf(
   { more = "", learned = ["10.96.0.0/16"], prod }: {
     readonly more?: string;
@@ -41,11 +41,11 @@ Deno.test("checkConfig() warns of a rule for a network around one that a cluster
   const { errors, warnings } = await checkConfig(await worldOf({ more: "direct: [10.0.0.0/8]\n" }), {});
   assert.deepEqual(errors, []);
   assert.deepEqual(warnings, [
-    `${path}:1:10: warning: "10.0.0.0/8" contains 10.96.0.0/16 of the cluster of "lab": that network goes to the cluster or nowhere`,
+    `${path}:1:10: warning: "10.0.0.0/8" contains 10.96.0.0/16 of the cluster of "lab": postern sends that network to the cluster only`,
   ]);
 });
 
-Deno.test("doctor() names clusters whose networks overlap, and what tells them apart", async () => {
+Deno.test("doctor() reports clusters with overlapping networks, and how to distinguish them", async () => {
   const found = [];
   const world = await worldOf({ prod: ["10.96.0.0/12"] });
   for await (const finding of doctor(world, { id: "default", version: "1" }, { signal })) found.push(finding);
@@ -57,7 +57,7 @@ Deno.test("doctor() names clusters whose networks overlap, and what tells them a
   }]);
 });
 
-Deno.test("explainFromFiles() tells that a target is refused, and why, while the cluster does not answer", async () => {
+Deno.test("explainFromFiles() reports why a target is rejected while the cluster does not answer", async () => {
   const world = await worldOf();
   const asked = explainFromFiles(world, {}, {
     target: { host: "web.shop-eu", port: 80 },
@@ -66,22 +66,23 @@ Deno.test("explainFromFiles() tells that a target is refused, and why, while the
   });
   let isAnswered = false;
   asked.finally(() => isAnswered = true).catch(() => {});
-  // The API server is asked three times before that counts as its answer; what it is asked with is loaded meanwhile.
+  // postern queries the API server three times before it reports the answer; the modules for that load
+  // meanwhile.
   for (let turn = 0; turn < 1_000 && !isAnswered; turn++) {
     await new Promise((resolve) => setTimeout(resolve));
     await world.clock.advance(100);
   }
   const { transport, because, held, hops } = await asked;
   assert.deepEqual([transport, hops], ["reject", []]);
-  assert.equal(because, "belongs to lab: it has the namespace shop-eu");
+  assert.equal(because, "belongs to lab: the cluster has the namespace shop-eu");
   assert.match(
     held?.message ?? "",
-    /^Cannot reach web\.shop-eu:80: it belongs to the cluster of "lab", and that cluster is unknown: /,
+    /^Cannot reach web\.shop-eu:80: the target belongs to the cluster of "lab", whose Services are unknown: /,
   );
   assert.match(held?.hint ?? "", /direct: \["web\.shop-eu"\]/);
 });
 
-Deno.test("pacFromFiles() and environmentFromFiles() know what was learned", async () => {
+Deno.test("pacFromFiles() and environmentFromFiles() use learned facts", async () => {
   const world = await worldOf({ more: "direct: [203.0.0.0/8, example.com]\n", learned: ["203.0.112.0/20"] });
   const find = new Function(`${await pacFromFiles(world, {})}\nreturn FindProxyForURL;`)();
   assert.match(find("http://203.0.113.9/", "203.0.113.9"), /^SOCKS5 /);
@@ -90,7 +91,7 @@ Deno.test("pacFromFiles() and environmentFromFiles() know what was learned", asy
   assert.deepEqual(noProxy.filter((item) => !/localhost|127|::1/.test(item)), ["example.com"]);
 });
 
-Deno.test("forgetLearned() removes what is stored of all clusters", async () => {
+Deno.test("forgetLearned() removes the stored facts of all clusters", async () => {
   const world = await worldOf({ prod: [] });
   assert.equal(await forgetLearned(world), 2);
   assert.equal(await forgetLearned(world), 0);

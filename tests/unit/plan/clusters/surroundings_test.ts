@@ -40,7 +40,7 @@ const networks: readonly { name: string; attached: AttachedNetwork; host: string
     isHere: true,
   },
   {
-    name: "an address beside it",
+    name: "an address next to it",
     attached: { name: "eth0", address: "10.1.16.7", bits: 20 },
     host: "10.1.32.1",
     isHere: false,
@@ -95,7 +95,7 @@ for (const { name, attached, host, isHere } of networks) {
   });
 }
 
-Deno.test("Surroundings.has() knows this machine's names and those of its hosts file, in any spelling", async () => {
+Deno.test("Surroundings.has() matches this machine's names and those of its hosts file, in any spelling", async () => {
   const here = await lookedAt({
     hosts: "127.0.0.1 localhost\n# 10.0.0.1 commented\n10.1.2.3\tdb.dev  Printer\nbroken line\n",
   });
@@ -104,7 +104,7 @@ Deno.test("Surroundings.has() knows this machine's names and those of its hosts 
   assert.deepEqual(["commented", "line", "web.dev"].filter((host) => here.has(host)), []);
 });
 
-Deno.test("Surroundings.look() goes on without a hosts file, and with one that it may not read", async () => {
+Deno.test("Surroundings.look() ignores a missing or unreadable hosts file", async () => {
   assert.equal((await lookedAt({})).has("desk"), true);
   const readTextIfThere = () => Promise.reject(new PosternError("not_allowed", "Cannot read /etc/hosts"));
   assert.equal((await lookedAt({ readTextIfThere })).has("desk"), true);

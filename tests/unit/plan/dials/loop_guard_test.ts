@@ -7,7 +7,7 @@ import { MemoryNetwork } from "../../../support/memory_network.ts";
 
 const { signal } = new AbortController();
 
-/** A network where every connect ends at `peer`. */
+/** A network where every connection ends at `peer`. */
 class Leading extends MemoryNetwork {
   readonly conn: MemoryConn;
 
@@ -35,16 +35,16 @@ const cases: { name: string; own: Endpoint; peer: string; local?: string; isLoop
     isLoop: true,
   },
   { name: "our IPv6 address", own: { host: "::1", port: 9 }, peer: "[::1]:9", isLoop: true },
-  { name: "loopback of a door on all", own: any4, peer: "127.0.0.7:9", isLoop: true },
+  { name: "loopback of a wildcard listener", own: any4, peer: "127.0.0.7:9", isLoop: true },
   {
-    name: "our network address of a door on all",
+    name: "our network address of a wildcard listener",
     own: any4,
     peer: "10.0.0.5:9",
     local: "10.0.0.5:44",
     isLoop: true,
   },
   { name: "another machine's port", own: any4, peer: "10.0.0.6:9", local: "10.0.0.5:44", isLoop: false },
-  { name: "IPv4 of a door on all of IPv6", own: any6, peer: "127.0.0.1:9", isLoop: true },
+  { name: "IPv4 of an IPv6 wildcard listener", own: any6, peer: "127.0.0.1:9", isLoop: true },
   { name: "our unix socket", own: { path: "/d.sock" }, peer: "unix:/d.sock", isLoop: true },
   { name: "another unix socket that ends alike", own: any4, peer: "unix:/tmp/x:9", isLoop: false },
 ];
@@ -58,7 +58,7 @@ for (const { name, own, peer, local, isLoop } of cases) {
   });
 }
 
-Deno.test("withoutLoops() passes everything else on", async () => {
+Deno.test("withoutLoops() passes on everything else", async () => {
   const network = new MemoryNetwork();
   network.names.set("a.example", ["192.0.2.1"]);
   const guarded = withoutLoops(network, () => []);

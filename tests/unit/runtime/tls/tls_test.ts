@@ -213,7 +213,7 @@ Deno.test("secure() trusts `ca` alone", () =>
 
 Deno.test("secure() trusts anybody of any name only when told so", () =>
   withServer({ serve: (socket) => socket.end("hello") }, async (conn) => {
-    const options = { serverName: "other.example.net", trust: "anybody" } as const;
+    const options = { serverName: "other.example.net", trust: "any" } as const;
     await using secured = await secure(conn, { ...options, signal });
     assert.equal(new TextDecoder().decode(await readAll(secured)), "hello");
   }));
@@ -272,7 +272,7 @@ Deno.test("secure() tells what the peer has shown of itself", async () => {
   await withServer({ cert }, async (conn) => {
     const shown: { pem: string; isAuthority: boolean }[] = [];
     const onChain: NonNullable<SecureOptions["onChain"]> = (chain) => shown.push(...chain);
-    await using _secured = await secure(conn, { ...site, trust: "anybody", onChain, signal });
+    await using _secured = await secure(conn, { ...site, trust: "any", onChain, signal });
     assert.deepEqual(shown.map(({ isAuthority }) => isAuthority), [false, true]);
     assert.deepEqual(shown.map(({ pem }) => plain(pem)), [testTls.server.cert, testTls.ca].map(plain));
   });
