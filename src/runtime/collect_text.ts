@@ -1,4 +1,6 @@
-/** All that a stream says, as text. More than `limit` bytes fail with `tooMuch`, an aborted signal with its reason. */
+/**
+ * Reads a stream as text. Rejects with `tooMuch` after more than `limit` bytes, and with the signal's reason.
+ */
 export async function collectText(
   stream: ReadableStream<Uint8Array>,
   { limit, tooMuch, signal }: {

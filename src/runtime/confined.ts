@@ -3,16 +3,16 @@ import { keepOnly } from "./permissions.ts";
 /** Whether this is the worker of `runConfined`. */
 export const isConfined: boolean = "DedicatedWorkerGlobalScope" in globalThis;
 
-/** What a worker may do: a list takes the place of a grant without one, which Deno lets nobody narrow otherwise. */
+/** The permissions of a worker. A list replaces a grant without one, which Deno cannot narrow otherwise. */
 export type WorkerPermissions = Deno.PermissionOptionsObject;
 
 /**
- * Runs the program again in a worker with these permissions, gives up our own, and resolves with the exit code that the
- * worker tells. No package is loaded outside the worker.
+ * Runs the program again in a worker with these permissions, gives up our own, and resolves with the exit
+ * code from the worker. Packages load only in the worker.
  */
 export async function runConfined(main: string, permissions: WorkerPermissions): Promise<number> {
   const worker = new Worker(main, { type: "module", deno: { permissions } });
-  // Deno asks us, and not the worker, whether it may read the modules that it loads.
+  // Deno checks our permission, not the worker's, to read the worker's modules.
   keepOnly(["read"]);
   const { promise, resolve } = Promise.withResolvers<number>();
   worker.addEventListener("message", ({ data }) => resolve(typeof data === "number" ? data : 1));
@@ -24,7 +24,7 @@ export async function runConfined(main: string, permissions: WorkerPermissions):
   return await promise;
 }
 
-/** Ends the program; a worker has that done for it. */
+/** Ends the program; in a worker, sends the exit code to the main thread. */
 export function exit(code: number): void {
   if (isConfined) (globalThis as unknown as { postMessage(code: number): void }).postMessage(code);
   else Deno.exit(code);

@@ -14,15 +14,15 @@ export { type DenoPermission, keepOnly, missingFlag, type NeedsTable, Rights } f
 export { writeStderr } from "./terminal/terminal.ts";
 
 export interface WorldOptions {
-  /** Where `main.ts` is: its `import.meta.url`. */
+  /** The `import.meta.url` of `main.ts`. */
   readonly main: string;
-  /** The permissions with which postern starts itself again from source. */
+  /** The permissions with which postern restarts itself from source. */
   readonly flags: readonly string[];
-  /** What may be given up later. */
+  /** The permissions that can be given up later. */
   readonly rights?: Rights;
 }
 
-/** The real world. Making it asks nothing of the system; each part asks when it is used. */
+/** Creates the access to the real system. It makes no request; each part does so on first use. */
 export function createWorld(options: WorldOptions): World {
   const clock = systemClock;
   const files = createFiles(clock);

@@ -1,46 +1,50 @@
-// The first thing main.ts loads: this file imports nothing but types.
+// main.ts loads this file first, so it imports only types.
 import type { Needs } from "../world/mod.ts";
 
-/** The kinds of permission that Deno knows. */
+/** Deno's kinds of permission. */
 export type DenoPermission = "read" | "write" | "net" | "env" | "sys" | "run" | "ffi" | "import";
 
 const allKinds: readonly DenoPermission[] = ["read", "write", "net", "env", "sys", "run", "ffi", "import"];
 
-/** Gives back, for good, every permission of a kind that is not in `kinds`. */
+/** Permanently gives up every permission whose kind is not in `kinds`. */
 export function keepOnly(kinds: readonly DenoPermission[]): void {
   for (const name of allKinds) {
     if (!kinds.includes(name)) Deno.permissions.revokeSync({ name });
   }
 }
 
-/** The flag that would have allowed what failed (`--allow-read`, `--allow-sys=uid`); undefined where the failure is another one. */
+/**
+ * Returns the flag that the failed call needs (`--allow-read`, `--allow-sys=uid`); undefined for other
+ * errors.
+ */
 export function missingFlag(error: unknown): string | undefined {
   if (!(error instanceof Deno.errors.NotCapable)) return undefined;
   const [, kind = "all", what] = /Requires ([a-z]+) access(?: to "([^"]*)")?/.exec(error.message) ?? [];
-  // Paths and addresses are granted by the directory or as a whole, so the whole value would mislead.
+  // Paths and addresses are granted by directory or as a whole, so a flag with the full value would mislead.
   return what !== undefined && (kind === "sys" || kind === "env")
     ? `--allow-${kind}=${what}`
     : `--allow-${kind}`;
 }
 
-/** What each need stands for on this machine: programs by name or path, places by path. */
+/** The meaning of each need on this machine: programs by name or path, places by path. */
 export interface NeedsTable {
   readonly ssh: { readonly run: readonly string[]; readonly write: readonly string[] };
   readonly plugins: readonly string[];
   readonly resolver: readonly string[];
-  /** Whether the command starts programs for something else too. */
+  /** Whether the command also starts programs for other purposes. */
   readonly runsMore: boolean;
 }
 
 const emptyTable: NeedsTable = { ssh: { run: [], write: [] }, plugins: [], resolver: [], runsMore: true };
 
 /**
- * What this process may still start and write to. Deno takes a name from a list of names, and nothing from a grant
- * without a list: the compiled program has no lists, so there only a whole kind is given up.
+ * The programs that this process may still start, and the places that it may write to. Deno can remove a name
+ * from a list of names, but nothing from a grant without a list. The compiled program has no lists, so there
+ * only a whole kind can be given up.
  */
 export class Rights {
   readonly #table: NeedsTable;
-  /** Programs that could be started before, by their names. */
+  /** Names of programs that could be started before. */
   readonly #givenUp = new Set<string>();
   #gaveUpAll = false;
   #hasSsh = true;
@@ -49,7 +53,7 @@ export class Rights {
     this.#table = table;
   }
 
-  /** Gives up, for good, all that is not needed. */
+  /** Permanently gives up everything that is not needed. */
   keepOnly(needs: Needs | "nothing"): void {
     if (needs === "nothing") return keepOnly([]);
     const { ssh, plugins, resolver, runsMore } = this.#table;
@@ -71,7 +75,7 @@ export class Rights {
     Deno.permissions.revokeSync({ name: "run" });
   }
 
-  /** What of these needs has been given up: `ssh`, or a program. */
+  /** Returns which of these needs was given up: `ssh`, or a program. */
   missing({ ssh, plugins }: Needs): string | undefined {
     if (ssh && !this.#hasSsh && !isOpen()) return "ssh";
     return plugins === "any"
@@ -79,7 +83,7 @@ export class Rights {
       : plugins.find((program) => !mayRun(program) && this.gaveUp(program));
   }
 
-  /** Whether we could start this program once. */
+  /** Whether this process could start the program before it gave up the permission. */
   gaveUp(program: string): boolean {
     return this.#gaveUpAll || this.#givenUp.has(nameOf(program));
   }
@@ -91,7 +95,7 @@ export class Rights {
   }
 }
 
-/** Whether Deno lets us start a program. */
+/** Whether Deno allows starting a program. */
 export function mayRun(command: string): boolean {
   return Deno.permissions.querySync({ name: "run", command }).state === "granted";
 }

@@ -1,6 +1,8 @@
 import { type Clock, leastStall } from "../core/mod.ts";
 
-/** The machine's time. A timer that waits keeps the process alive, so whoever no longer needs one disposes it. */
+/**
+ * The system's clock. A pending timer keeps the process alive, so dispose timers that are no longer needed.
+ */
 export const systemClock: Clock = {
   now: () => performance.now(),
   date: () => new Date(),
@@ -10,7 +12,7 @@ export const systemClock: Clock = {
       const late = performance.now() - due;
       if (ms > longest && late < 0) timer = setTimeout(ring, Math.min(-late, longest));
       else if (late <= leastStall) task();
-      // After a time in which the process stood still, what came meanwhile is read first.
+      // After a suspension of the process, pending I/O comes first.
       else timer = setTimeout(task, moment);
     };
     let timer = setTimeout(ring, Math.min(ms, longest));
@@ -22,10 +24,10 @@ export const systemClock: Clock = {
   },
 };
 
-/** Loaded by the first who waits for the end of a turn. */
+/** Loaded by the first call of `turn`. */
 let timers: typeof import("node:timers") | undefined;
 
-/** What a timer of the system holds, in ms: a longer one would ring at once. */
+/** The longest timer of the system, in ms: a longer one would fire immediately. */
 const longest = 2 ** 31 - 1;
-/** Long enough, in ms, for some turns of the event loop. */
+/** Long enough, in ms, for several turns of the event loop. */
 const moment = 50;

@@ -103,7 +103,7 @@ Deno.test("postern shell fails with 125 before it starts, 126 and 127 for what c
     {
       args: ["clusters", "--each", "--parallel", "2", "--", "/etc/passwd"],
       code: 126,
-      says: /Cannot run "\/etc\/passwd": permission denied.*\npostern: hint: check who owns it and its mode/,
+      says: /Cannot run "\/etc\/passwd": permission denied.*\npostern: hint: check its owner and mode/,
     },
   ];
   for (const { args, code, says } of cases) {

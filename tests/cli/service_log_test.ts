@@ -43,7 +43,7 @@ peerTest("postern logs prints the journal of an installed service", ["sh"], asyn
     const { code, stderr } = await home.run(["logs"], { env: { PATH: home.directory } });
     assert.deepEqual([code, stderr.split("\n").slice(1)], [127, [
       'postern: error: Cannot run "journalctl": no such program',
-      "postern: hint: install it, or give its whole path",
+      "postern: hint: install it, or use its full path",
       "",
     ]]);
   });

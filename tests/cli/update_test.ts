@@ -183,7 +183,7 @@ Deno.test("postern update stores a first catalogue with jump hosts, and has an i
   const { stdout } = await home.run(["explain", "--dial", "c-a.example.net"]);
   assert.match(
     stdout,
-    /goes to jump1\.invalid\n[^]*failed: Cannot reach ssh jump1\.invalid .*: no such name here/,
+    /goes to jump1\.invalid\n[^]*failed: Cannot reach ssh jump1\.invalid .*: no such name/,
   );
   again.kill("SIGTERM");
   assert.equal((await again.ended).code, 0);

@@ -169,7 +169,7 @@ for (const { args, code } of homeless) {
     const ended = await home.run(args, { env: { HOME: "" } });
     assert.equal(
       ended.stderr,
-      "postern: error: Cannot tell where files belong: HOME is not set\n" +
+      "postern: error: Cannot determine the directories for files: HOME is not set\n" +
         "postern: hint: set HOME to your home directory\n",
     );
     assert.equal(ended.code, code);

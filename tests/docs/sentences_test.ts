@@ -49,7 +49,7 @@ const unhinted: Readonly<Record<string, readonly string[]>> = {
     "Cannot ask for ${shownText(name)}: no object can be called so",
     'Cannot build the transport "${name}": unknown name',
     'Cannot build the transport "${name}": its path contains itself',
-    'Cannot read "${path}": it has more than ${limit} bytes',
+    'Cannot read "${path}": the file has more than ${limit} bytes',
     'Cannot read "${path}": line ${line}, column ${column}: ${problem.message}',
     "Cannot read the PEM: it has no ${label}",
     "Cannot read the PEM: its ${label} is not base64",

@@ -123,7 +123,7 @@ peerTest("an instance whose clusters have no sign-in program starts none that a 
   const refused = await home.run(["explain", "--dial", "web.shop.svc:80"]);
   assert.match(
     refused.stdout + refused.stderr,
-    /Cannot run "kubelogin": this instance gave up the right to start it/,
+    /Cannot run "kubelogin": this instance gave up the permission to start it/,
   );
   assert.match(refused.stdout + refused.stderr, /restart the instance/);
   assert.equal(await isThere(marker), false);
@@ -148,8 +148,8 @@ for (const name of [".ssh", "etc/resolver"]) {
     assert.match(
       stderr,
       isFromSource
-        ? /this needs the permission --allow-write/
-        : /gave up the right[^\n]*\n.*restart the instance/,
+        ? /missing permission --allow-write/
+        : /gave up the (?:right|permission)[^\n]*\n.*restart the instance/,
     );
     assert.equal(await isThere(path), false);
     if (isFromSource) return;
@@ -184,7 +184,7 @@ if (isFromSource) {
     const said = stdout + stderr;
     assert.match(
       said,
-      /Cannot run "our-login": this needs the permission --allow-run=our-login, which the kubeconfig/,
+      /Cannot run "our-login": missing permission --allow-run=our-login, which the kubeconfig/,
     );
     const [, flag = ""] = /deno task postern (--allow-run=\S+) COMMAND/.exec(said) ?? [];
     assert.equal(await isThere(marker), false);

@@ -137,7 +137,7 @@ namespaceTest(
     assert.equal(code, 0, told);
     assert.match(
       told ?? "",
-      /error: Cannot .*: (?:no space left|the disk is full, or fails).*\npostern: hint: .*; the catalogue of \d+s ago is kept\n/,
+      /error: Cannot .*: (?:no space left|the disk is full or failing).*\npostern: hint: .*; the catalogue of \d+s ago is kept\n/,
     );
     assert.deepEqual(said?.match(/^catalogue main: \d+ clusters/gm), [
       "catalogue main: 20 clusters",

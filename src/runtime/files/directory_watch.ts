@@ -1,16 +1,16 @@
 import type { Clock } from "../../core/mod.ts";
 import { fileError } from "./file_error.ts";
 
-/** How long nothing more must happen before a change is told: an editor's save is many events. */
+/** How long to wait for quiet before a report: an editor's save causes many events. */
 const quiet = 200;
-/** How long a directory in which something happens all the time may keep a change back. */
+/** How long constant changes may delay a report. */
 const longest = 2000;
-/** How often a directory that has gone is looked for. */
+/** How often to look for a missing directory. */
 const searchEvery = 1000;
 
 /**
- * Calls `changed` after something in a directory changed and 200 ms of quiet, or after two seconds without. A
- * directory that is missing, removed or replaced is looked for each second, and its return is a change.
+ * Calls `changed` after a change in a directory and 200 ms without another, or after two seconds. Looks for a
+ * missing, removed or replaced directory every second; its return counts as a change.
  */
 export function watchDirectory(directory: string, changed: () => void, clock: Clock): Disposable {
   const watch = new DirectoryWatch(directory, changed, clock);
@@ -25,7 +25,7 @@ class DirectoryWatch implements Disposable {
   #watcher: Deno.FsWatcher | undefined;
   #identity = "";
   #timer: Disposable | undefined;
-  /** When the first change came that was not told yet. */
+  /** The time of the first unreported change. */
   #since: number | undefined;
   #isClosed = false;
 
@@ -35,7 +35,7 @@ class DirectoryWatch implements Disposable {
     this.#clock = clock;
   }
 
-  /** Throws where watching is impossible; a missing directory is waited for. */
+  /** Throws when watching is impossible; waits for a missing directory. */
   start(): void {
     try {
       this.#open();
@@ -69,20 +69,21 @@ class DirectoryWatch implements Disposable {
     watcher?.close();
   }
 
-  /** Never rejects: a watcher that fails is as good as a directory that has gone. */
+  /** Never rejects: a failed watcher is treated like a removed directory. */
   async #follow(watcher: Deno.FsWatcher): Promise<void> {
     try {
       for await (const { kind } of watcher) if (kind !== "access") this.#settle();
     } catch {
-      // The search below opens it anew, or finds each second that this cannot be done yet.
+      // The search below opens the directory again, or retries every second.
     }
     if (this.#isClosed) return;
     this.#close();
-    // Not before the former watcher has ended: Deno 2.9 joins watchers of one path, and the new one would hear nothing.
+    // Wait for the old watcher's end: Deno 2.9 joins watchers of one path, and the new one would receive no
+    // events.
     this.#reopen();
   }
 
-  /** Begins the quiet time anew, if there is still time for that. */
+  /** Restarts the quiet time, up to the longest delay. */
   #settle(): void {
     if (this.#isClosed) return;
     const now = this.#clock.now();
@@ -114,7 +115,7 @@ class DirectoryWatch implements Disposable {
     this.#changed();
   }
 
-  /** Whether the path still means the directory that is watched. */
+  /** Whether the path still leads to the watched directory. */
   #isStill(): boolean {
     try {
       return identity(this.#directory) === this.#identity;

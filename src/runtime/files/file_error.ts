@@ -2,22 +2,22 @@ import { PosternError } from "../../words/mod.ts";
 import { isConfined } from "../confined.ts";
 import { missingFlag } from "../permissions.ts";
 
-/** What the system says of a file, as one of ours. `what` completes "Cannot …": `read "a.yaml"`. */
+/** Translates an error of the file system. `what` completes "Cannot …": `read "a.yaml"`. */
 export function fileError(error: unknown, what: string): PosternError {
   if (error instanceof PosternError) return error;
   if (error instanceof Deno.errors.NotCapable && error.message.startsWith("Requires all access")) {
-    // Deno's own rule for such places; its words for it would send the reader to a flag that is given up at once.
-    return new PosternError("config", `Cannot ${what}: it is of the system, and postern may not use it`, {
-      hint: "name a file elsewhere: not below /dev, /proc or /sys",
+    // Deno forbids these places; its own message would suggest a flag that postern never has.
+    return new PosternError("config", `Cannot ${what}: postern has no access to files of the system`, {
+      hint: "use a file outside /dev, /proc and /sys",
     });
   }
   const flag = missingFlag(error);
   if (flag && isConfined) {
-    const why = "this instance gave up the right to it, because its configuration did not need it";
+    const why = "this instance gave up the permission to use it, because its configuration did not need it";
     return new PosternError("not_allowed", `Cannot ${what}: ${why}`, { hint: "restart the instance" });
   }
   if (flag) {
-    return new PosternError("not_allowed", `Cannot ${what}: this needs the permission ${flag}`, {
+    return new PosternError("not_allowed", `Cannot ${what}: missing permission ${flag}`, {
       cause: error,
       hint: `start postern with ${flag}`,
     });
@@ -44,41 +44,46 @@ interface Reason {
 const denied: Reason = {
   code: "not_allowed",
   reason: "permission denied",
-  hint: "check who owns it and its mode: ls -ld",
+  hint: "check its owner and mode: ls -ld",
 };
 
 const reasons: Readonly<Record<string, Reason>> = {
   ENOENT: {
     code: "config",
     reason: "no such file or directory",
-    hint: "check the path: a relative one begins where the command is run, or beside the file that names it",
+    hint:
+      "check the path; a relative one starts at the working directory, or at the directory of the file that names it",
   },
-  EISDIR: { code: "config", reason: "is a directory", hint: "name a file, perhaps one in it" },
+  EISDIR: { code: "config", reason: "is a directory", hint: "use a file instead of the directory" },
   ENOTDIR: {
     code: "config",
     reason: "a part of the path is not a directory",
-    hint: "check the path, part by part: ls -ld",
+    hint: "check each part of the path: ls -ld",
   },
   ENAMETOOLONG: { code: "config", reason: "the name is too long" },
   ELOOP: {
     code: "config",
     reason: "too many levels of symbolic links",
-    hint: "look where the links lead, perhaps in a circle: ls -l",
+    hint: "check the links for a loop: ls -l",
   },
-  EEXIST: { code: "config", reason: "it exists already" },
+  EEXIST: { code: "config", reason: "it already exists" },
   EACCES: denied,
   EPERM: denied,
   EROFS: {
     code: "not_allowed",
     reason: "the file system is read-only",
-    hint: "name a place that can be written to, or have one mounted there",
+    hint: "use a writable place, or mount one there",
   },
   ENOSPC: {
     code: "internal",
     reason: "no space left",
-    hint: "make room on that disk (df -h) or raise the limit it stands for",
+    hint: "free space on that disk (df -h), or raise its limit",
   },
-  EDQUOT: { code: "internal", reason: "the disk quota is used up", hint: "remove files of yours there" },
+  EDQUOT: {
+    code: "internal",
+    reason: "the disk quota is exhausted",
+    hint: "remove some of your files there",
+  },
   EMFILE: {
     code: "internal",
     reason: "too many open files",
@@ -87,11 +92,11 @@ const reasons: Readonly<Record<string, Reason>> = {
   ENFILE: {
     code: "internal",
     reason: "the machine has too many open files",
-    hint: "end what has them open, or raise the limit of the machine: sysctl fs.file-max",
+    hint: "stop programs with many open files, or raise the machine's limit: sysctl fs.file-max",
   },
 };
 
-/** Some of Deno's errors come without the system's code; their class says the same. */
+/** Returns the system's code; some of Deno's errors have only a class that implies it. */
 function systemCode(error: unknown): string {
   const code = (error as { code?: unknown } | undefined)?.code;
   if (typeof code === "string") return code;

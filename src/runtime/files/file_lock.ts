@@ -2,20 +2,20 @@ import type { Clock } from "../../core/mod.ts";
 import { fileError } from "./file_error.ts";
 import { checkOwned } from "./ownership.ts";
 
-/** How long `lock` may take where the runtime has no `tryLock` (Deno 2.6); after that the lock counts as held. */
+/** Timeout of `lock` on runtimes without `tryLock` (Deno 2.6); afterwards the lock counts as held. */
 const patience = 250;
 
 export interface LockOptions {
-  /** Takes the file away at the end. */
+  /** Removes the file at the end. */
   readonly removes?: boolean;
-  /** The file is the person's own: it may be a link, and others may read it. */
+  /** Set for a file of the user: it may be a link, and other users may read it. */
   readonly isTheirs?: boolean;
 }
 
 /**
- * Takes the lock of a file, made if missing, and keeps its descriptor; undefined when another process holds it. A lock
- * counts only on the file that is at the path: one that was removed or replaced meanwhile is none. A link or another
- * user's file is refused before it is opened.
+ * Locks a file, creates it if missing, and keeps its descriptor; undefined when another process holds the
+ * lock. A lock counts only on the file at the path: if the file was removed or replaced meanwhile, the lock
+ * is invalid. Rejects a link or another user's file before opening it.
  */
 export async function lockFile(
   path: string,
@@ -47,11 +47,11 @@ export async function lockFile(
 
 const forLocking = { read: true, write: true, mode: 0o600 } as const;
 
-/** Opens a lock file of ours, or makes it; undefined where it came or went in between. */
+/** Opens or creates our lock file; undefined when it appeared or disappeared in between. */
 async function openOwn(path: string): Promise<Deno.FsFile | undefined> {
   const isThere = checkOwned(path, "lock file");
   try {
-    // A link that leads nowhere counts as something that is there: nothing is made through one.
+    // A dangling link counts as existing: nothing is created through it.
     return await Deno.open(path, { ...forLocking, createNew: !isThere });
   } catch (error) {
     if (isThere && error instanceof Deno.errors.NotFound) return undefined;
@@ -60,7 +60,7 @@ async function openOwn(path: string): Promise<Deno.FsFile | undefined> {
   }
 }
 
-/** Windows keeps the name of a file for as long as it is open, and tells no inode that could be compared. */
+/** Windows keeps a file's name while the file is open, and has no inode to compare. */
 const mayGo = Deno.build.os !== "windows";
 
 async function isAt(
@@ -78,12 +78,12 @@ async function isAt(
   }
 }
 
-/** The file goes while the lock is held: nobody else can have taken it for theirs. */
+/** Removes the file while the lock is held, so that no other process can have locked it. */
 function giveBack(path: string, file: Deno.FsFile, removes: boolean): void {
   try {
     if (removes && mayGo) Deno.removeSync(path);
   } catch {
-    // One that stays is found free by the next who wants it.
+    // If the file stays, the next process finds it unlocked.
   } finally {
     file.close();
   }
@@ -94,7 +94,7 @@ async function tryLock(file: Deno.FsFile, clock: Clock): Promise<boolean> {
   if (tryLock) return await tryLock.call(file, true);
   const { promise, resolve } = Promise.withResolvers<boolean>();
   using _patience = clock.after(patience, () => resolve(false));
-  // When the lock comes too late the file is closed already, and with it the lock is given back.
+  // If the lock comes too late, the file is closed already, which releases the lock.
   return await Promise.race([promise, file.lock(true).then(() => true)]);
 }
 

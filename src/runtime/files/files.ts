@@ -8,10 +8,10 @@ import { checkOwned } from "./ownership.ts";
 import { privateDirectory } from "./private_directory.ts";
 import { writeAll } from "../network/write_all.ts";
 
-/** The most a file may hold where the caller names no limit. */
+/** The default maximum size of a file. */
 const defaultLimit = 64 * 1024 * 1024;
 
-/** The machine's files. */
+/** Creates the access to the machine's files. */
 export function createFiles(clock: Clock): Files {
   return {
     read,
@@ -22,7 +22,7 @@ export function createFiles(clock: Clock): Files {
     create,
     info,
     list,
-    // deno-lint-ignore require-await -- what it throws is to reject
+    // deno-lint-ignore require-await -- turns a throw into a rejection
     owned: async (path, kind) => checkOwned(path, kind),
     privateDirectory,
     publicDirectory,
@@ -40,7 +40,7 @@ interface Limit {
 
 function read(path: string, { limit = defaultLimit }: Limit = {}): Promise<Uint8Array<ArrayBuffer>> {
   return attempt(`read "${path}"`, async () => {
-    // Before it is opened: that alone would wait for ever at a pipe without a writer.
+    // Check before opening: opening a pipe without a writer would block forever.
     const { isFile, isDirectory, size } = await Deno.stat(path);
     if (isDirectory) throw new Deno.errors.IsADirectory(path);
     if (!isFile && path !== "/dev/null") throw notRegular(path);
@@ -50,19 +50,22 @@ function read(path: string, { limit = defaultLimit }: Limit = {}): Promise<Uint8
   });
 }
 
-/** What is read may be read again at any time, which only a regular file allows: a pipe gives its text once. */
+/**
+ * The error for a path that is not a regular file. Files may be read again, but a pipe delivers its text only
+ * once.
+ */
 function notRegular(path: string): PosternError {
   return new PosternError("config", `Cannot read "${path}": it is not a regular file`, {
-    hint: "write what it holds into a file, and name that one",
+    hint: "copy its content to a file, and use that file",
   });
 }
 
-/** A file may grow while it is read, so the limit holds here too. */
+/** Reads a file; the limit also holds when the file grows meanwhile. */
 async function readUpTo(
   file: Deno.FsFile,
   { path, limit, expected }: { path: string; limit: number; expected: number },
 ): Promise<Uint8Array<ArrayBuffer>> {
-  // One more than expected, so that the usual file ends without growing the buffer.
+  // One byte more than expected, so that a normal file ends without growing the buffer.
   let buffer = new Uint8Array(Math.max(expected, 512) + 1);
   let length = 0;
   while (true) {
@@ -79,7 +82,7 @@ async function readUpTo(
 }
 
 function tooLarge(path: string, limit: number): PosternError {
-  return new PosternError("config", `Cannot read "${path}": it has more than ${limit} bytes`, {
+  return new PosternError("config", `Cannot read "${path}": the file has more than ${limit} bytes`, {
     detail: "too_large",
   });
 }
@@ -89,7 +92,7 @@ async function readText(path: string, options?: Limit): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    // Where and what the decoder does not say.
+    // The decoder does not name the file.
     throw new PosternError("config", `Cannot read "${path}": it is not UTF-8 text`, {
       hint: "save it as UTF-8, or convert it: iconv -f latin1 -t utf-8",
     });
@@ -121,8 +124,8 @@ function readFrom(path: string, offset: number, count: number): Promise<Uint8Arr
 }
 
 /**
- * Replaces what stands at `path` itself: a symbolic link there is replaced by the file and not followed, so that
- * no link can lead a secret elsewhere. Whoever means the file behind a link asks for `real(path)` first.
+ * Replaces `path` itself: a symbolic link is replaced and not followed, so that no link can redirect a
+ * secret. To replace a link's target, call `real(path)` first.
  */
 function replace(path: string, content: string | Uint8Array, { mode = 0o600 } = {}): Promise<void> {
   const temporary = `${path}.${crypto.randomUUID().slice(0, 8)}.tmp`;
@@ -167,7 +170,7 @@ async function info(path: string): Promise<FileInfo | undefined> {
     };
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
-    throw fileError(error, `look at "${path}"`);
+    throw fileError(error, `inspect "${path}"`);
   }
 }
 
@@ -193,7 +196,7 @@ async function publicDirectory(path: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (error instanceof Deno.errors.AlreadyExists) return false;
-    throw fileError(error, `make the directory "${path}"`);
+    throw fileError(error, `create the directory "${path}"`);
   }
 }
 
@@ -204,7 +207,7 @@ function append(path: string): Promise<AppendFile> {
     return {
       write(text) {
         const written = last.then(() => writeAll(file, new TextEncoder().encode(text)));
-        // The next line is tried even when this one found no room; the caller of this one is told.
+        // The next line is tried even when this one fails; this call's caller gets the error.
         last = written.catch(() => {});
         return attempt(`append to "${path}"`, () => written);
       },

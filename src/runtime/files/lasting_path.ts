@@ -1,6 +1,6 @@
 /**
- * The path of this program that is still right after an upgrade, for what is written down: Homebrew has a directory for
- * each version, and beside them a link to the one that is in use.
+ * The path of this program that stays valid after an upgrade, for files that store it. Homebrew has a
+ * directory per version, and a link to the current one.
  */
 export function lastingPath(path: string): string {
   const [, prefix, name] = /^(\/.*)\/Cellar\/postern\/[^/]+\/bin\/([^/]+)$/.exec(path) ?? [];

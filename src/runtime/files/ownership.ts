@@ -1,18 +1,18 @@
 import { PosternError } from "../../words/mod.ts";
 import { fileError } from "./file_error.ts";
 
-/** What can be looked at for whether it is ours alone. */
+/** What `checkOwned` can check. */
 export type OwnedKind = "directory" | "socket" | "lock file";
 
-/** Why another user may be behind a path, and what to do about that. */
+/** Why another user may control a path, and how to fix that. */
 export interface Flaw {
   readonly why: string;
   readonly hint: string;
 }
 
 /**
- * Whether something is at `path`. Fails unless it is ours alone: of this kind and no link to it, owned by our user,
- * closed to others, and below directories that no other user can change, as far as we may look at those.
+ * Whether `path` exists. Throws unless it is ours alone: of this kind and not a link, owned by our user,
+ * closed to others, and in directories that no other user can change, as far as we can inspect those.
  */
 export function checkOwned(path: string, kind: OwnedKind): boolean {
   const found = look(path, Deno.errors.NotFound);
@@ -25,44 +25,50 @@ export function checkOwned(path: string, kind: OwnedKind): boolean {
   });
 }
 
-/** What is wrong with the thing itself. Windows tells neither owner nor mode: there it lies in the user's profile. */
+/**
+ * Returns the flaw of the file itself. Windows reports neither owner nor mode: there it is in the user's
+ * profile.
+ */
 export function flawOf(path: string, kind: OwnedKind, found: Deno.FileInfo): Flaw | undefined {
   if (found.isSymlink) {
     return { why: "it is a symbolic link", hint: `remove the link: rm "${path}"` };
   }
   const isRight = { directory: found.isDirectory, socket: found.isSocket, "lock file": found.isFile }[kind];
   if (!isRight && !(kind === "socket" && found.isSocket === null)) {
-    return { why: `it is not a ${kind}`, hint: `see what it is, and move it away: ls -ld "${path}"` };
+    return { why: `it is not a ${kind}`, hint: `check what it is, and move it away: ls -ld "${path}"` };
   }
   const { mode, uid } = found;
   if (mode === null || uid === null) return undefined;
   if (uid !== Deno.uid()) {
     const hint = kind === "directory"
-      ? "remove it, or set XDG_RUNTIME_DIR to a directory of your own"
+      ? "remove it, or set XDG_RUNTIME_DIR to your own directory"
       : `remove it: rm "${path}"`;
     return { why: `it belongs to another user (${uid})`, hint };
   }
-  // Connecting to a socket takes the right to write. The instance of an earlier postern left the other bits on.
+  // Connecting to a socket needs write permission. Earlier versions of postern left the other bits set.
   const isOpen = kind === "socket" ? isWritable(found, uid) : (mode & 0o077) !== 0;
   if (!isOpen) return undefined;
   const closed = kind === "directory" ? "700" : "600";
   return {
     why: `other users have access to it (mode ${modeText(mode)})`,
-    hint: `check what is in it, then: chmod ${closed} "${path}"`,
+    hint: `check its content, then run: chmod ${closed} "${path}"`,
   };
 }
 
-/** The first directory above `path`, also above where links lead, in which another user could put something else. */
+/**
+ * Returns the first flaw in the directories above `path`, and above the targets of links: another user could
+ * replace the file there.
+ */
 export function flawAbove(path: string): Flaw | undefined {
   const ours = Deno.uid();
   if (ours === null) return undefined;
-  // In a user namespace root has another number: the owner of the root directory is root.
+  // In a user namespace, root has another number: the owner of the root directory is root.
   const trusted = new Set([ours, 0, lookIfAllowed("/")?.uid ?? 0]);
   for (const directory of new Set([...above(path), ...above(realPath(path))])) {
     const found = lookIfAllowed(directory);
     if (!found || found.mode === null || found.uid === null) continue;
     const hint =
-      `set XDG_RUNTIME_DIR to a directory that only you can change, or look at: ls -ld "${directory}"`;
+      `set XDG_RUNTIME_DIR to a directory that only you can change, or check: ls -ld "${directory}"`;
     if (!trusted.has(found.uid)) {
       return { why: `"${directory}" belongs to another user (${found.uid})`, hint };
     }
@@ -73,7 +79,10 @@ export function flawAbove(path: string): Flaw | undefined {
   return undefined;
 }
 
-/** Whether another user can write. A group that has the number of its owner is that user's own; root's is root. */
+/**
+ * Whether another user can write. A group with its owner's number belongs to that user alone; root's group is
+ * root.
+ */
 function isWritable({ mode, gid }: Deno.FileInfo, owner: number): boolean {
   const bits = mode ?? 0;
   const isOwnGroup = gid === owner || gid === 0;
@@ -84,7 +93,7 @@ function modeText(mode: number): string {
   return (mode & 0o7777).toString(8).padStart(4, "0");
 }
 
-/** All directories that lead to a path, the root first. */
+/** Yields all directories of a path, the root first. */
 function* above(path: string): Generator<string> {
   for (let at = path.indexOf("/"); at >= 0; at = path.indexOf("/", at + 1)) {
     const directory = path.slice(0, at) || "/";
@@ -96,21 +105,21 @@ function realPath(path: string): string {
   try {
     return Deno.realPathSync(path);
   } catch (error) {
-    throw fileError(error, `look at "${path}"`);
+    throw fileError(error, `inspect "${path}"`);
   }
 }
 
-/** What is at a path, no link followed; undefined where looking fails in one way. */
+/** Inspects a path without following a link; undefined for one kind of error. */
 function look(path: string, unless: typeof Deno.errors.NotFound): Deno.FileInfo | undefined {
   try {
     return Deno.lstatSync(path);
   } catch (error) {
     if (error instanceof unless) return undefined;
-    throw fileError(error, `look at "${path}"`);
+    throw fileError(error, `inspect "${path}"`);
   }
 }
 
-/** A command from source may look at its own directories only; its launcher has looked at those above. */
+/** A command from source may inspect only its own directories; its launcher has inspected those above. */
 function lookIfAllowed(path: string): Deno.FileInfo | undefined {
   return look(path, Deno.errors.NotCapable);
 }

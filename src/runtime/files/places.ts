@@ -7,7 +7,9 @@ export interface PlacesOptions {
   readonly uid: number | undefined;
 }
 
-/** The platform's directories for postern: XDG on Linux, the Library on macOS, the profile on Windows. */
+/**
+ * Returns the platform's directories for postern: XDG on Linux, the Library on macOS, the profile on Windows.
+ */
 export function placesFor(options: PlacesOptions): Places {
   const system = absolute(options.env("POSTERN_ROOT"))?.replace(/\/+$/, "");
   return { ...ownPlaces(options), ...(system && { system }) };
@@ -18,7 +20,8 @@ function ownPlaces({ platform, env, uid }: PlacesOptions): Places {
   const home = absolute(env("HOME"));
   if (home === undefined) throw homeless("HOME");
   const temporary = (absolute(env("TMPDIR")) ?? "/tmp").replace(/(.)\/+$/, "$1");
-  // Another user can make this one first: it is only looked at, for an instance of an earlier postern.
+  // Another user can create this directory first, so postern only searches it for an instance of an earlier
+  // version.
   const formerRuntime = `${temporary}/postern-${uid ?? "user"}`;
   if (platform === "darwin") {
     return {
@@ -26,13 +29,13 @@ function ownPlaces({ platform, env, uid }: PlacesOptions): Places {
       config: `${home}/Library/Application Support/postern`,
       state: `${home}/Library/Application Support/postern/state`,
       cache: `${home}/Library/Caches/postern`,
-      // $TMPDIR is cleaned of what was not used for three days.
+      // macOS removes files from $TMPDIR that were unused for three days.
       runtime: `${home}/Library/Application Support/postern/run`,
       formerRuntime,
       temporary,
     };
   }
-  // A relative path in these variables is to be ignored (XDG Base Directory Specification, "Basics").
+  // Ignore relative paths in these variables (XDG Base Directory Specification, "Basics").
   const xdg = (name: string, otherwise: string) => `${absolute(env(name)) ?? `${home}/${otherwise}`}/postern`;
   const runtime = absolute(env("XDG_RUNTIME_DIR"));
   const state = xdg("XDG_STATE_HOME", ".local/state");
@@ -67,7 +70,7 @@ function absolute(path: string | undefined): string | undefined {
 }
 
 function homeless(name: string): PosternError {
-  return new PosternError("config", `Cannot tell where files belong: ${name} is not set`, {
+  return new PosternError("config", `Cannot determine the directories for files: ${name} is not set`, {
     hint: `set ${name} to your home directory`,
   });
 }

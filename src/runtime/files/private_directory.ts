@@ -3,14 +3,14 @@ import { fileError } from "./file_error.ts";
 import { flawOf } from "./ownership.ts";
 
 /**
- * Makes a directory that only we may enter, and its parents where they are missing. One that exists must be a real
- * directory of ours that others cannot write to; if others can read it, that ends here.
+ * Creates a directory that only we can enter, and its missing parents. An existing one must be our
+ * own real directory that other users cannot write to; the function removes their read access.
  */
 export async function privateDirectory(path: string): Promise<void> {
   try {
     if (await make(path)) return;
   } catch (error) {
-    throw fileError(error, `make the directory "${path}"`);
+    throw fileError(error, `create the directory "${path}"`);
   }
   try {
     await claim(path);
@@ -19,12 +19,15 @@ export async function privateDirectory(path: string): Promise<void> {
   }
 }
 
-/** False when something is there already. The parents are touched only where they are missing: they may not be ours to write. */
+/**
+ * Returns false when the path exists. Creates parents only if they are missing: we may have no write access
+ * to them.
+ */
 async function make(path: string): Promise<boolean> {
   try {
     await Deno.mkdir(path, { mode: 0o700 }).catch(async (error) => {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
-      // With its parents in one call: that needs the permission for this directory only.
+      // Create the parents in the same call: it needs only the permission for this directory.
       await Deno.mkdir(path, { recursive: true, mode: 0o700 });
     });
     return true;

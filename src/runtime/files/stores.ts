@@ -2,7 +2,7 @@ import { PosternError } from "../../words/mod.ts";
 import type { Store, Stores } from "../../world/mod.ts";
 import { fileError } from "./file_error.ts";
 
-/** Stores of `Deno.Kv`, which are files of SQLite. */
+/** Creates access to stores of `Deno.Kv`, which are SQLite files. */
 export function createStores(): Stores {
   return { open, setAside };
 }
@@ -38,14 +38,14 @@ async function open(path: string): Promise<Store> {
 }
 
 /**
- * Deno ends the whole program when it meets some kinds of damage in a store (`KV queue_next_ready failed`, 2.9.6),
- * which nothing can catch: so SQLite looks through the file first, with an answer that can be read.
+ * Checks a store with SQLite first, whose errors we can catch. Some kinds of damage make Deno end the whole
+ * program (`KV queue_next_ready failed`, 2.9.6).
  */
 async function demandSound(path: string): Promise<void> {
   const size = await sizeOf(path);
   if (size === undefined) return;
-  // SQLite takes an empty file for a new one, and so would everything that was stored be gone without a word.
-  if (size === 0) throw damaged(path, "it is empty");
+  // SQLite treats an empty file as a new store, which would silently drop all stored values.
+  if (size === 0) throw damaged(path, "the file is empty");
   const { DatabaseSync } = await import("node:sqlite");
   const database = new DatabaseSync(path);
   try {
@@ -53,11 +53,11 @@ async function demandSound(path: string): Promise<void> {
     const [answer] = database.prepare("PRAGMA quick_check(1)").all();
     const says = String(Object.values(answer ?? {})[0]).replace(/^\*\*\*.*?\*\*\*/, "").trim();
     if (says !== "ok") throw damaged(path, says.replace(/\s+/g, " ").slice(0, 100));
-    // Nobody of ours ever puts anything there; Deno would read it in the background.
+    // postern never uses the queue; Deno would read it in the background.
     const queue = database.prepare("SELECT name FROM sqlite_schema WHERE name = 'queue'").all();
     if (queue.length === 0) return;
     const waiting = database.prepare("SELECT 1 FROM queue LIMIT 1").all();
-    if (waiting.length > 0) throw damaged(path, "there is something in its queue");
+    if (waiting.length > 0) throw damaged(path, "its queue is not empty");
   } finally {
     database.close();
   }
@@ -72,14 +72,14 @@ async function sizeOf(path: string): Promise<number | undefined> {
   }
 }
 
-/** SQLite's own files beside a store: what was written and is not in the file yet, and an index of that. */
-const beside = ["-wal", "-shm"];
+/** SQLite's files next to a store: data that is not in the store yet, and its index. */
+const sideFiles = ["-wal", "-shm"];
 
 async function setAside(path: string, word: string): Promise<string> {
   const target = `${path}.${word}`;
   try {
     await Deno.rename(path, target);
-    for (const ending of beside) {
+    for (const ending of sideFiles) {
       await Deno.rename(`${path}${ending}`, `${target}${ending}`).catch((error) => {
         if (!(error instanceof Deno.errors.NotFound)) throw error;
       });
@@ -109,7 +109,7 @@ function damaged(path: string, why: string, cause?: unknown): PosternError {
   });
 }
 
-/** SQLite's errors come as sentences only. */
+/** SQLite's errors have only a message. */
 function storeError(error: unknown, path: string): PosternError {
   if (error instanceof PosternError) return error;
   const text = error instanceof Error ? error.message : String(error);
@@ -118,7 +118,7 @@ function storeError(error: unknown, path: string): PosternError {
   if (/not a database|malformed|corrupt|no such (?:table|column)|invalid column/i.test(text)) {
     return damaged(path, text, error);
   }
-  // Deno writes values as its V8 does, and no V8 reads what a later one has written.
+  // Deno serializes values with V8, and no V8 reads the format of a later one.
   if (/could not deserialize|value encoding \d+ is unknown/i.test(text)) {
     return new PosternError("config", `Cannot use "${path}": a newer postern has written it`, {
       cause: error,
@@ -129,26 +129,26 @@ function storeError(error: unknown, path: string): PosternError {
     return failure(
       "internal",
       "no space left",
-      "make room on that disk (df -h) or raise the limit it stands for",
+      "free space on that disk (df -h), or raise its limit",
     );
   }
-  // What SQLite says where the files beside a store cannot grow: a full disk, most of all.
+  // SQLite's message when it cannot extend the files next to a store, mostly because of a full disk.
   if (/disk i\/o error/i.test(text)) {
     return failure(
       "internal",
-      "the disk is full, or fails",
-      "see how full it is: df -h; and what the system says of it: dmesg",
+      "the disk is full or failing",
+      "check its free space (df -h) and the system's messages (dmesg)",
     );
   }
   if (/readonly|read-only|unable to open/i.test(text)) {
     return failure(
       "not_allowed",
       "it cannot be opened for writing",
-      "check who owns it and its mode: ls -ld",
+      "check its owner and mode: ls -ld",
     );
   }
   if (/is locked|is busy/i.test(text)) {
-    return failure("internal", "another program has locked it", "see who has it: lsof");
+    return failure("internal", "another program has locked it", "find that program: lsof");
   }
   return fileError(error, `use "${path}"`);
 }

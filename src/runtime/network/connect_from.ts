@@ -2,14 +2,14 @@ import { type Conn, DuplexConn, whenAborted } from "../../core/mod.ts";
 import { formatTarget, PosternError, reasonOf, type Target } from "../../words/mod.ts";
 import { socketError } from "./socket_error.ts";
 
-/** Connects from one of this machine's own addresses, with node's sockets because Deno's cannot choose. */
+/** Connects from one of this machine's addresses; uses node's sockets because Deno's cannot select one. */
 export async function connectFrom(
   local: string,
   { host, port }: Target,
   { signal }: { signal: AbortSignal },
 ): Promise<Conn> {
   const what = formatTarget({ host, port });
-  // deno-lint-ignore rooms/imports -- there is no other way, and what comes of it is a Conn
+  // deno-lint-ignore rooms/imports -- Deno has no such call, and the result is a Conn
   const { connect } = await import("node:net");
   signal.throwIfAborted();
   const socket = connect({ host, port, localAddress: local, allowHalfOpen: true, noDelay: true });
@@ -23,7 +23,7 @@ export async function connectFrom(
     if (signal.aborted) throw signal.reason;
     const failure = socketError(error, what);
     if (!(failure instanceof PosternError)) throw failure;
-    // Where from belongs to the reason: a caller names the target in its own words.
+    // Add the local address to the reason: the caller names only the target.
     throw failure.with({ reason: `${reasonOf(failure)} (from ${local})` });
   } finally {
     socket.off("error", reject);
@@ -32,6 +32,6 @@ export async function connectFrom(
   return new DuplexConn(socket, {
     peer: what,
     local: formatTarget({ host: from, port: localPort }),
-    failure: (error) => socketError(error, `the connection with ${what}`),
+    failure: (error) => socketError(error, `the connection to ${what}`),
   });
 }

@@ -8,7 +8,7 @@ interface Address {
   readonly port: number;
 }
 
-/** Binds a UDP socket. By node's, since Deno's own are not stable yet. */
+/** Binds a UDP socket; uses node's because Deno's are not stable yet. */
 export async function bindDatagrams(endpoint: Address): Promise<Datagrams> {
   const { host, port } = endpoint;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -25,7 +25,7 @@ export async function bindDatagrams(endpoint: Address): Promise<Datagrams> {
   return new SocketDatagrams(socket);
 }
 
-/** How many datagrams may wait to be received: a reader that is slow loses the newest ones, as in a kernel. */
+/** How many datagrams may wait for the reader; a slow reader loses the newest ones, as in a kernel. */
 const mostWaiting = 1024;
 
 class SocketDatagrams implements Datagrams {
@@ -45,7 +45,7 @@ class SocketDatagrams implements Datagrams {
       this.#take({ bytes, from: { host: address, port } });
     });
     socket.on("error", (error) => {
-      // An answer that could not be delivered comes back as an error of the socket, which goes on.
+      // An undeliverable datagram comes back as an error, but the socket still works.
       if (!isOfReceiver(error)) this.#take(socketError(error, "a socket for UDP"));
     });
   }
@@ -77,11 +77,11 @@ class SocketDatagrams implements Datagrams {
 
   [Symbol.asyncDispose](): Promise<void> {
     this.close();
-    // The port is free a little later.
+    // The port becomes free slightly later.
     return this.#closed.promise;
   }
 
-  /** A failure is told to whoever waits. */
+  /** Passes a datagram or an error to the waiting reader. */
   #take(got: unknown): void {
     const waiting = this.#waiting;
     this.#waiting = undefined;
@@ -96,7 +96,7 @@ function isDatagram(value: unknown): value is Datagram {
   return typeof value === "object" && value !== null && "bytes" in value;
 }
 
-/** Whether an error only says that somebody we sent to is not there. */
+/** Whether an error only means that a receiver of our datagrams does not exist. */
 function isOfReceiver(error: Error): boolean {
   const { code } = error as { code?: unknown };
   return code === "ECONNREFUSED" || code === "ECONNRESET";

@@ -2,19 +2,19 @@ import type { Duplex } from "node:stream";
 import { DuplexConn, type DuplexConnOptions } from "../../core/mod.ts";
 
 export interface FlowingConnOptions extends Omit<DuplexConnOptions, "isRead"> {
-  /** Told that no more than `mostWaiting` bytes should wait for a reader: whoever brings them may stop. */
+  /** Called when `mostWaiting` bytes wait for the reader: the source should pause. */
   readonly onFull?: () => void;
-  /** Told that there is room again. */
+  /** Called when there is room again. */
   readonly onRoom?: () => void;
 }
 
-/** How many bytes may wait for a reader before it is full, and below which there is room again. */
+/** How many bytes may wait for a reader: at this number `onFull` is called, below it `onRoom`. */
 const mostWaiting = 256 * 1024;
 const fewWaiting = mostWaiting / 2;
 
 /**
- * A stream of node's whose bytes are taken as they come, in its flowing mode, and wait here for their reader: that is
- * faster than reading the stream, and what has come is there to be read whatever becomes of the stream.
+ * Wraps a node stream and reads it in flowing mode; received bytes wait here for the reader. That is faster
+ * than reading the stream, and the bytes stay available even when the stream fails.
  */
 export class FlowingConn extends DuplexConn {
   readonly #options: FlowingConnOptions;

@@ -1,4 +1,4 @@
-// deno-lint-ignore rooms/imports -- only node's servers take a descriptor; what comes of it is a Conn
+// deno-lint-ignore rooms/imports -- only node's servers accept a descriptor; the result is a Conn
 import type { Server, Socket } from "node:net";
 import type { Conn } from "../../core/mod.ts";
 import { type Endpoint, formatTarget, PosternError } from "../../words/mod.ts";
@@ -7,24 +7,27 @@ import { NodeSocketConn } from "./node_socket_conn.ts";
 import { SpareDescriptors, tooManyFiles } from "./spare_descriptors.ts";
 import { systemClock } from "../system_clock.ts";
 
-/** What node's servers listen on: a descriptor, or for the tests of its connections an address. */
+/** What a node server listens on: a descriptor, or an address in tests. */
 export type NodeListenOptions = { readonly fd: number } | { readonly host: string; readonly port: number };
 
 /**
- * How often to look whether the system still hands clients over, in ms: while a client is awaited without a descriptor
- * for it, while there are clients, and else.
+ * How often to make the server listen again, in ms: while a client waits but no descriptor is free, while
+ * there are clients, and otherwise.
  */
 const lookEvery = { full: 5, busy: 1000, idle: 10_000 };
 
-/** What systemd gives its own sockets is more: this is the longest queue of clients that node asks for. */
+/** The longest client queue that node allows; systemd's own sockets have a longer one. */
 const backlog = 511;
 
-/** Takes over a listening TCP socket that another program has opened, with node's sockets because Deno's cannot. */
+/**
+ * Takes over a listening TCP socket that another program has opened; uses node's sockets because Deno's
+ * cannot.
+ */
 export async function inheritListening(
   options: NodeListenOptions,
   spare = new SpareDescriptors(),
 ): Promise<Listening> {
-  // deno-lint-ignore rooms/imports -- as above
+  // deno-lint-ignore rooms/imports -- see above
   const { createServer } = await import("node:net");
   const server = createServer({ allowHalfOpen: true, noDelay: true });
   const listening = Promise.withResolvers<void>();
@@ -38,20 +41,21 @@ export async function inheritListening(
   const address = server.address();
   if (address === null || typeof address === "string") {
     server.close();
-    throw notTaken(new Error("it is no TCP socket"), options);
+    throw notTaken(new Error("it is not a TCP socket"), options);
   }
   return new InheritedListening(server, { host: address.address, port: address.port }, spare);
 }
 
 function notTaken(error: unknown, options: NodeListenOptions): PosternError {
-  const what = "fd" in options ? `the socket that was handed over as descriptor ${options.fd}` : "a socket";
+  const what = "fd" in options ? `the inherited socket (descriptor ${options.fd})` : "a socket";
   const isInvalid = (error as { code?: unknown }).code === "EINVAL";
-  // Deno before 2.8 may not listen on descriptors, and has the same error for a descriptor that is no socket.
+  // Deno before 2.8 cannot listen on descriptors, and reports the same error for a descriptor that is not a
+  // socket.
   const isOld = isInvalid && /^2\.[0-7]\./.test(Deno.version.deno);
   const why = isOld
-    ? `a program made with Deno ${Deno.version.deno} cannot do that`
+    ? `a program compiled with Deno ${Deno.version.deno} does not support that`
     : isInvalid
-    ? "it is no listening TCP socket"
+    ? "it is not a listening TCP socket"
     : error instanceof Error
     ? error.message
     : String(error);
@@ -59,14 +63,14 @@ function notTaken(error: unknown, options: NodeListenOptions): PosternError {
     cause: error,
     exit: 1,
     hint: isOld
-      ? "take a newer postern, or run the service always: postern service-install --always"
-      : "give a stream socket of TCP: ListenStream=127.0.0.1:12000",
+      ? "use a newer postern, or keep the service running: postern service-install --always"
+      : "pass a TCP stream socket: ListenStream=127.0.0.1:12000",
   });
 }
 
 /**
- * Node's server pushes clients, where `accept` takes them: they wait here in between. It stops for good when it is
- * out of descriptors and tells nobody (Deno 2.9.6), so it is told to listen again every now and then.
+ * Queues the clients of a node server until `accept`. When node runs out of descriptors, its server stops
+ * silently (Deno 2.9.6), so this makes it listen again periodically.
  */
 class InheritedListening implements Listening {
   readonly endpoint: Endpoint;
@@ -86,7 +90,7 @@ class InheritedListening implements Listening {
     this.#spare = spare;
     spare.hold();
     server.on("connection", (socket) => this.#took(socket));
-    // It cannot be told apart from being out of descriptors, and the next look says more.
+    // This error looks like running out of descriptors; the next attempt shows the difference.
     server.on("error", () => {});
     this.#lookLater();
   }
@@ -95,7 +99,7 @@ class InheritedListening implements Listening {
     const conn = this.#queue.shift();
     if (conn || this.#isClosed) return Promise.resolve(conn);
     this.#waiting ??= Promise.withResolvers();
-    // There may be room now; where there is none, the next look says so.
+    // There may be free descriptors now; otherwise the next attempt fails again.
     if (this.#isFull) {
       this.#listenAgain();
       this.#lookLater();
@@ -128,7 +132,7 @@ class InheritedListening implements Listening {
 
   #took(socket: Socket): void {
     const { remoteAddress: host, remotePort: port } = socket;
-    // A client that was gone before we took it is nobody's fault.
+    // Ignore a client that disconnected before we accepted it.
     if (this.#isClosed || host === undefined || port === undefined) {
       return void socket.on("error", () => {}).destroy();
     }
@@ -158,7 +162,7 @@ class InheritedListening implements Listening {
     this.#waiting = undefined;
   }
 
-  /** Harmless where it listens still. There is no public way. */
+  /** Makes the server listen again; harmless if it still listens. Node has no public method for this. */
   #listenAgain(): void {
     const { _handle: handle } = this.#server as {
       _handle?: { listen?: (backlog: number) => unknown } | null;

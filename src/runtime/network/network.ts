@@ -16,7 +16,7 @@ import { socketError } from "./socket_error.ts";
 import { SpareDescriptors } from "./spare_descriptors.ts";
 import { listenUnix } from "./unix_listening.ts";
 
-/** The machine's network. */
+/** Creates the access to the machine's network. */
 export function createNetwork(): Network {
   const spare = new SpareDescriptors();
   return {
@@ -50,7 +50,7 @@ function addresses(): string[] {
   try {
     return Deno.networkInterfaces().map(({ name, address }) => `${name} ${address}`);
   } catch (error) {
-    throw fileError(error, "tell this machine's addresses");
+    throw fileError(error, "list this machine's addresses");
   }
 }
 
@@ -61,7 +61,7 @@ function attached(): AttachedNetwork[] {
       return bits === undefined ? [] : [{ name, address, bits: Number(bits) }];
     });
   } catch (error) {
-    throw fileError(error, "tell this machine's networks");
+    throw fileError(error, "list this machine's networks");
   }
 }
 
@@ -72,7 +72,7 @@ async function connect(endpoint: Endpoint, signal: AbortSignal, spare: SpareDesc
   try {
     if ("path" in endpoint) {
       const socket = await Deno.connect({ transport: "unix", path: endpoint.path });
-      // The system says where the socket was bound first.
+      // The error of the bind takes precedence.
       if (!signal.aborted) return new SocketConn(socket, { peer: `unix:${endpoint.path}` });
       socket.close();
       throw signal.reason;
@@ -121,7 +121,7 @@ class SocketListening implements Listening {
       } catch (error) {
         if (this.#isClosed) return undefined;
         const failure = socketError(error, `a client of ${endpointText(this.endpoint)}`);
-        // A client that was gone before we took it is nobody's fault.
+        // Ignore a client that disconnected before we accepted it.
         if (failure instanceof PosternError && failure.detail === "reset") continue;
         throw failure;
       }
@@ -170,19 +170,18 @@ function lookupError(error: Error, name: string): PosternError {
       reason: "the resolver did not answer",
     });
   }
-  // What node's resolver says where Deno's permission is missing.
+  // Node's resolver reports this when Deno's permission is missing.
   if (code === "EPERM") {
     return new PosternError("not_allowed", `Cannot resolve "${name}"`, {
       cause: error,
-      reason: "postern runs without the permission for it",
+      reason: "postern runs without the network permission",
       hint: "add --allow-net to its flags",
     });
   }
   return new PosternError("name_not_found", `Cannot resolve "${name}"`, {
     cause: error,
-    reason: "no such name here",
-    hint:
-      "a name that only another network knows needs a route there: postern explain shows which one it takes",
+    reason: "no such name",
+    hint: "a name of another network needs a route through that network; check it: postern explain",
   });
 }
 

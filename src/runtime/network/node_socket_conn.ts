@@ -1,11 +1,11 @@
-// deno-lint-ignore rooms/imports -- of a socket that somebody else has opened only node's have the descriptor
+// deno-lint-ignore rooms/imports -- node's sockets are the only ones for an inherited descriptor
 import type { Socket } from "node:net";
 import { formatTarget } from "../../words/mod.ts";
 import { FlowingConn } from "./flowing_conn.ts";
 import { socketError } from "./socket_error.ts";
 
 /**
- * A socket of node's as a connection that `relay` moves with its own buffers. Bytes are taken in the flowing mode:
+ * Wraps a node socket as a connection that `relay` reads with its own buffers. It uses the flowing mode:
  * reading the stream was a third slower.
  */
 export class NodeSocketConn extends FlowingConn {
@@ -16,7 +16,7 @@ export class NodeSocketConn extends FlowingConn {
     super(socket, {
       peer,
       ...(host !== undefined && port !== undefined && { local: formatTarget({ host, port }) }),
-      failure: (error) => socketError(error, `the connection with ${peer}`),
+      failure: (error) => socketError(error, `the connection to ${peer}`),
       onFull: () => void socket.pause(),
       onRoom: () => void socket.resume(),
     });

@@ -2,15 +2,15 @@ import { type Conn, StreamedConn } from "../../core/mod.ts";
 import { formatTarget } from "../../words/mod.ts";
 import { socketError } from "./socket_error.ts";
 
-/** Addresses of which the system says something else. */
+/** Addresses that replace those reported by the system. */
 export interface KnownAddresses {
   readonly peer?: string;
   readonly local?: string;
 }
 
 /**
- * A kernel socket as a connection. It never touches Deno's own `readable` and `writable`:
- * those close the whole socket when either one ends.
+ * Wraps a kernel socket as a connection. It never uses Deno's own `readable` and `writable`: those close the
+ * whole socket when either one ends.
  */
 export class SocketConn extends StreamedConn implements Conn {
   readonly isSocket = true;
@@ -29,7 +29,7 @@ export class SocketConn extends StreamedConn implements Conn {
     try {
       (socket as Deno.TcpConn).setNoDelay(true);
     } catch {
-      // macOS sets nothing on a socket whose peer has reset it already: that shows at the first read.
+      // macOS rejects options on a socket that its peer has reset; the first read reports the reset.
     }
   }
 
@@ -78,13 +78,13 @@ export class SocketConn extends StreamedConn implements Conn {
   }
 
   readonly #fail = (error: unknown): never => {
-    throw this.#reason ?? socketError(error, `the connection with ${this.peer}`);
+    throw this.#reason ?? socketError(error, `the connection to ${this.peer}`);
   };
 }
 
-/** `127.0.0.1:80`, `[::1]:80` or `unix:PATH`. */
+/** Formats an address: `127.0.0.1:80`, `[::1]:80` or `unix:PATH`. */
 export function denoAddressText(address: Deno.Addr): string {
-  // As who listens for both families is told the clients of IPv4.
+  // A dual-stack listener reports IPv4 clients as mapped IPv6 addresses.
   if ("hostname" in address) {
     return formatTarget({ host: address.hostname.replace(mapped, ""), port: address.port });
   }

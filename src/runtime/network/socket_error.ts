@@ -1,7 +1,7 @@
 import { PosternError, withContext } from "../../words/mod.ts";
 import { tooManyFiles } from "./spare_descriptors.ts";
 
-/** What the system says of a socket, as one of ours. `what` is the thing that failed, for the sentence. */
+/** Translates an error of a socket. `what` names the object in the message. */
 export function socketError(error: unknown, what: string): unknown {
   if (!(error instanceof Error) || error instanceof PosternError) return error;
   const code = (error as { code?: unknown }).code;
@@ -14,15 +14,15 @@ export function socketError(error: unknown, what: string): unknown {
     case "ENETUNREACH":
     case "EADDRNOTAVAIL":
     case "EAFNOSUPPORT":
-      return unreachable("no way to that network", "network");
+      return unreachable("no route to that network", "network");
     case "EHOSTUNREACH":
     case "EHOSTDOWN":
-      return unreachable("no way to that host", "host");
+      return unreachable("no route to that host", "host");
     case "ETIMEDOUT":
       return new PosternError("timeout", reaching, { cause: error, reason: "no answer" });
-    // Of a unix socket: TCP would wait.
+    // For a unix socket; TCP would wait instead.
     case "EAGAIN":
-      return unreachable("too many wait there already", "overloaded");
+      return unreachable("its queue of clients is full", "overloaded");
     case "ENOENT":
       return new PosternError("refused", reaching, { cause: error, reason: "no such socket" });
     case "EACCES":
@@ -30,10 +30,10 @@ export function socketError(error: unknown, what: string): unknown {
       return new PosternError("not_allowed", reaching, {
         cause: error,
         reason: "the system does not allow it",
-        hint: "see the rights of that socket, and the firewall of this machine",
+        hint: "check the permissions of that socket, and the firewall of this machine",
       });
     case "EINVAL":
-      return unreachable("not an address to connect to", "host");
+      return unreachable("not an address for connections", "host");
     case "EMFILE":
     case "ENFILE":
       return tooManyFiles(what, error);
@@ -41,24 +41,24 @@ export function socketError(error: unknown, what: string): unknown {
     case "ECONNABORTED":
     case "EPIPE":
     case "ENOTCONN":
-      return new PosternError("unreachable", `Cannot go on with ${what}`, {
+      return new PosternError("unreachable", `Cannot use ${what}`, {
         cause: error,
-        reason: "it was reset",
+        reason: "the peer reset the connection",
         detail: "reset",
       });
   }
   if (error instanceof Deno.errors.NotCapable) {
     return new PosternError("not_allowed", reaching, {
       cause: error,
-      reason: "postern runs without the permission for it",
+      reason: "postern runs without the network permission",
       hint: "add --allow-net to its flags",
     });
   }
   if (error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted) {
-    return new PosternError("cancelled", `Cannot go on with ${what}`, {
+    return new PosternError("cancelled", `Cannot use ${what}`, {
       cause: error,
-      reason: "it was closed here",
+      reason: "postern closed the connection",
     });
   }
-  return withContext(`Cannot go on with ${what}`, error);
+  return withContext(`Cannot use ${what}`, error);
 }

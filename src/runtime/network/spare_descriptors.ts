@@ -1,30 +1,31 @@
 import { PosternError } from "../../words/mod.ts";
 
-/** How many are kept: clients that are slow to say what they want must not keep others from an answer. */
+/** How many to keep: slow clients must not prevent answers to others. */
 const most = 8;
 
 /**
- * Descriptors that are kept for the moment when none is left: each one given up lets one more client be accepted and
- * told so. Until all are back nothing else may be opened, or a dial would take what was meant for that client.
+ * Descriptors in reserve for the moment when none is left: each one given up allows one more client to be
+ * accepted and rejected with an answer. Until all are back, nothing else may be opened; otherwise a dial
+ * would take the descriptor of that client.
  */
 export class SpareDescriptors {
   readonly #files: Deno.FsFile[] = [];
   #holders = 0;
   #isSpent = false;
 
-  /** Kept from the first listener on. */
+  /** Reserves the descriptors with the first listener. */
   hold(): void {
     if (this.#holders++ === 0) this.#fill();
   }
 
-  /** Given back with the last one. */
+  /** Releases them with the last listener. */
   release(): void {
     if (--this.#holders > 0) return;
     for (const file of this.#files.splice(0)) file.close();
     this.#isSpent = false;
   }
 
-  /** Gives one up; false when all are given up, or none was ever there. */
+  /** Gives one up; false when none is left. */
   spend(): boolean {
     const file = this.#files.pop();
     if (!file) return false;
@@ -33,23 +34,23 @@ export class SpareDescriptors {
     return true;
   }
 
-  /** Takes back what was given up, as far as there is room; whether all are there. */
+  /** Reserves again as many as possible; returns whether all are reserved. */
   keep(): boolean {
     if (this.#isSpent && this.#holders > 0) this.#fill();
     return !this.#isSpent;
   }
 
-  /** Whether one more could be opened, besides the spare ones. */
+  /** Whether one more descriptor is available, in addition to the reserve. */
   hasRoom(): boolean {
     if (!this.keep()) return false;
-    // Where none can be kept, there is no telling.
+    // Without a reserve, there is no way to tell.
     if (this.#files.length === 0) return true;
     const file = openAnything();
     file?.close();
     return file !== undefined;
   }
 
-  /** Fails while the last descriptors are needed for clients. */
+  /** Throws while clients need the last descriptors. */
   demandRoom(what: string): void {
     if (this.#isSpent && !this.keep()) throw tooManyFiles(what);
   }
@@ -64,7 +65,7 @@ export class SpareDescriptors {
   }
 }
 
-/** The failure to open one more. */
+/** The error for a missing descriptor. */
 export function tooManyFiles(what: string, cause?: unknown): PosternError {
   return new PosternError("internal", `Cannot open ${what}`, {
     cause,
@@ -74,7 +75,7 @@ export function tooManyFiles(what: string, cause?: unknown): PosternError {
   });
 }
 
-/** Anything that holds a descriptor; nothing where there is no such file, or no permission or descriptor for it. */
+/** Opens a file to occupy a descriptor; undefined without the file, the permission or a free descriptor. */
 function openAnything(): Deno.FsFile | undefined {
   if (Deno.build.os === "windows") return undefined;
   try {

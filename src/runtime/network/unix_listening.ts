@@ -1,14 +1,14 @@
 import { boundAs, directoryOf } from "../../world/mod.ts";
 
-/** How many names are tried for the directory to bind in. */
+/** How many names to try for the temporary directory. */
 const mostTries = 100;
 
 /**
- * Binds a unix socket that only our user may connect to, whatever the umask: it appears at its path with its mode. A
- * thing that is there already is an address in use.
+ * Binds a unix socket that only our user can connect to, regardless of the umask: the socket appears at its
+ * path with its final mode. An existing file counts as an address in use.
  */
 export function listenUnix(path: string): Deno.UnixListener {
-  // Windows has no modes; there the directory's rights count.
+  // Windows has no modes; access depends on the directory.
   if (Deno.build.os === "windows") return Deno.listen({ transport: "unix", path });
   demandFree(path);
   const directory = privateBeside(path);
@@ -39,7 +39,7 @@ function demandFree(path: string): void {
   throw new Deno.errors.AddrInUse(path);
 }
 
-/** A directory that only we may enter, on the same file system. */
+/** Creates a directory that only we can enter, on the same file system. */
 function privateBeside(path: string): string {
   for (let tries = 1;; tries++) {
     const name = crypto.randomUUID().slice(0, boundAs.directory.length - 1);

@@ -1,4 +1,4 @@
-/** Writes all of `bytes`: one system call may take only a part. */
+/** Writes all of `bytes`: a system call may write only a part. */
 export async function writeAll(
   into: { write(bytes: Uint8Array): Promise<number> },
   bytes: Uint8Array,

@@ -5,14 +5,16 @@ import { ProgramEnd } from "./program_end.ts";
 import { listenForSignal } from "./signals.ts";
 import { spawnProgram } from "./spawn_program.ts";
 
-/** What a terminal sends to the whole group: without a listener it would end us before the program. */
+/**
+ * Signals that a terminal sends to the whole group; without a listener, they would end us before the program.
+ */
 const ofTerminal: readonly SignalName[] = ["SIGINT", "SIGQUIT"];
-/** What is sent to us alone, and meant for both. */
+/** Signals that reach only us but concern both. */
 const passedOn: readonly SignalName[] = ["SIGTERM", "SIGHUP"];
 
 /**
- * Runs a program to its end with our terminal, our process group, our input and output. SIGTSTP, SIGCONT and SIGWINCH
- * are left to the system, which sends them to the group.
+ * Runs a program to its end with our terminal, process group, input and output. The system sends SIGTSTP,
+ * SIGCONT and SIGWINCH to the whole group.
  */
 export async function runAttached(
   command: readonly string[],
@@ -22,7 +24,7 @@ export async function runAttached(
   signal.throwIfAborted();
   using listening = new DisposableStack();
   let child: Deno.ChildProcess | undefined;
-  // Before it is started: there is no moment in which such a signal ends us alone.
+  // Listen before the start, so that no such signal can end only us.
   for (const name of ofTerminal) listening.use(listenForSignal(name, () => {}));
   for (const name of passedOn) listening.use(listenForSignal(name, () => passOn(child, name)));
   try {
@@ -38,7 +40,7 @@ function passOn(child: Deno.ChildProcess | undefined, name: SignalName): void {
   try {
     child?.kill(name);
   } catch (error) {
-    // It has just ended by itself: its exit code follows.
+    // The program has just ended; its exit code follows.
     if (!(error instanceof TypeError || error instanceof Deno.errors.NotFound)) throw error;
   }
 }

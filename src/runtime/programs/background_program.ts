@@ -4,10 +4,10 @@ import { ProgramEnd } from "./program_end.ts";
 import { spawnProgram } from "./spawn_program.ts";
 
 /**
- * Starts a program in a session of its own, which goes on when we end, unless the signal has ended it by then. What it says on stderr is appended to the
- * log until `release`; from then on it writes that file by itself (`--log-file`) and has to survive a closed stderr,
- * as postern does. `Deno.Command` cannot hand a file to a child, and node's `spawn`, which can, asks for the whole
- * environment.
+ * Starts a program in a separate session; it continues when we end, unless the signal ends it first. Until
+ * `release`, its stderr is appended to the log. Afterwards the program writes that file itself (`--log-file`)
+ * and must survive a closed stderr, as postern does. `Deno.Command` cannot pass a file to a child, and node's
+ * `spawn`, which can, needs the whole environment.
  */
 export async function startBackground(
   command: readonly string[],
@@ -39,7 +39,7 @@ export async function startBackground(
   };
 }
 
-/** Until its end or the signal; a log that takes nothing more must not stop the program from saying it. */
+/** Copies until the stream's end or the signal; a failing log must not block the program. */
 async function copy(
   stream: ReadableStream<Uint8Array>,
   file: AppendFile,

@@ -1,4 +1,4 @@
-/** A variable of the environment: of the copy that was taken, else as it is now. */
+/** Returns a variable of the environment: from the copy, if there is one, else the current value. */
 export function variable(name: string): string | undefined {
   return read(name);
 }
@@ -6,19 +6,19 @@ export function variable(name: string): string | undefined {
 let isCopied = false;
 let read = (name: string): string | undefined => Deno.env.get(name);
 
-/** Copies these variables, or all of them, so that the right to read the environment can be given up. */
+/** Copies these variables, or all, so that the permission to read the environment can be given up. */
 export function copyEnvironment(names: "any" | readonly string[]): void {
   const isOpen = Deno.permissions.querySync({ name: "env" }).state === "granted";
-  // Started by hand with a list of names: which ones the configuration wants is not known yet.
+  // Started manually with a list of names: the configuration's variables are not known yet.
   if (names === "any" && !isOpen) return;
   const key = (name: string) => Deno.build.os === "windows" ? name.toUpperCase() : name;
-  // Without a prototype, so that no package can watch what is looked up.
+  // Without a prototype, so that no package can observe lookups.
   const taken: Record<string, string> = Object.create(null);
   const found = names === "any" ? Object.entries(Deno.env.toObject()) : named(names);
   for (const [name, value] of found) taken[key(name)] = value;
   isCopied = true;
   const known = names === "any" ? undefined : new Set(names.map(key));
-  // A name that the command may not read fails as it always did.
+  // A name without permission throws as before.
   read = (name) => known && !known.has(key(name)) ? Deno.env.get(name) : taken[key(name)];
 }
 
@@ -31,8 +31,8 @@ function named(names: readonly string[]): [string, string][] {
 }
 
 /**
- * Gives up the right to read the environment once it has been copied: packages that load later find none of it.
- * Programs that postern starts still inherit it, because the system hands it on.
+ * Gives up the permission to read the environment after the copy, so that packages loaded later cannot read
+ * it. Programs that postern starts still inherit the environment from the system.
  */
 export function hideEnvironment(): void {
   if (!isCopied) return;
@@ -41,8 +41,8 @@ export function hideEnvironment(): void {
 }
 
 /**
- * The YAML library asks `process.env` for two variables of its own, and Deno would throw there. A bundle answers that
- * itself, without loading node's `process`.
+ * Replaces `process.env` for the YAML library, which reads two variables there; Deno would throw. A bundle
+ * handles that itself, without loading node's `process`.
  */
 function hideFromNode(): void {
   if (Deno.build.standalone) return;

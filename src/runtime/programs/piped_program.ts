@@ -5,14 +5,14 @@ import { ProgramEnd } from "./program_end.ts";
 import { socketError } from "../network/socket_error.ts";
 import { spawnProgram } from "./spawn_program.ts";
 
-/** How much of what a program says on stderr is kept: its last words tell why it ended. */
+/** How much of a program's stderr to keep: the last lines explain why it ended. */
 const tailLimit = 8 * 1024;
-/** How long its stderr is read after its end: a grandchild may hold it open for ever. */
+/** How long to read stderr after the program's end: a grandchild may keep it open forever. */
 const lastWords = 200;
 
 /**
- * Starts a program whose input and output are a connection. It is in a session of its own: an interrupt at the
- * terminal is meant for us, who may still have to serve through it, and it cannot ask there beside us.
+ * Starts a program whose stdio is a connection. It runs in a separate session: an interrupt at the terminal
+ * is for us, and we may still need the program; and it cannot prompt at our terminal.
  */
 export async function pipeProgram(
   command: readonly string[],
@@ -48,7 +48,7 @@ async function endOf(child: Deno.ChildProcess, ending: AbortSignal, clock: Clock
   return { code, stderr: await stderr };
 }
 
-/** The last that is said on a stream, until its end or the signal. */
+/** Returns the last part of a stream, until its end or the signal. */
 async function tailOf(stream: ReadableStream<Uint8Array>, signal: AbortSignal): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
@@ -71,9 +71,9 @@ interface PipeConnOptions {
   readonly end: (reason: unknown) => void;
 }
 
-/** The input and output of a program as a connection. */
+/** A program's input and output as a connection. */
 class PipeConn extends StreamedConn implements Conn {
-  /** `relay` reads pipes best with its own growing buffers, as sockets. */
+  /** Makes `relay` read the pipe with its own growing buffers, like a socket. */
   readonly isSocket = true;
   onAbort: ((reason: unknown) => void) | undefined = undefined;
   readonly peer: string;
@@ -91,7 +91,7 @@ class PipeConn extends StreamedConn implements Conn {
     this.peer = peer;
     this.#reader = stdout.getReader();
     this.#writer = stdin.getWriter();
-    // Each call tells of its own failure; this promise tells of the same once more.
+    // Each call reports its own failure; this promise would report it again.
     this.#writer.closed.catch(() => {});
     this.#ended = ended;
     this.#end = end;
@@ -126,7 +126,7 @@ class PipeConn extends StreamedConn implements Conn {
   write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    // An abort does not wait for a program that takes nothing.
+    // An abort does not wait for a program that reads nothing.
     this.#failWrite = reject;
     this.#writer.write(bytes).then(resolve, (error) => reject(this.#writeFailure(error)));
     return promise;
@@ -153,9 +153,9 @@ class PipeConn extends StreamedConn implements Conn {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#failure === undefined) {
-      this.#drop(new PosternError("cancelled", "The connection was closed here"));
+      this.#drop(new PosternError("cancelled", "postern closed the connection"));
     }
-    // Nobody may outlive us unseen.
+    // No child may outlive us unnoticed.
     await this.#ended;
   }
 
@@ -167,13 +167,13 @@ class PipeConn extends StreamedConn implements Conn {
     this.#failWrite?.(reason);
   }
 
-  /** Deno 2.6 has a TypeError for a program that reads no more. */
+  /** Translates a write error; Deno 2.6 throws a TypeError when the program no longer reads. */
   #writeFailure(error: unknown): unknown {
     if (this.#failure !== undefined) return this.#failure;
     if (!(error instanceof TypeError || error instanceof Deno.errors.BrokenPipe)) {
       return socketError(error, this.peer);
     }
-    return new PosternError("unreachable", `Cannot go on with ${this.peer}: it reads no more`, {
+    return new PosternError("unreachable", `Cannot write to ${this.peer}: the program closed its input`, {
       cause: error,
       detail: "reset",
     });

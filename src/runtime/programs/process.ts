@@ -15,15 +15,18 @@ import { listenForSignal } from "./signals.ts";
 export interface ProcessOptions {
   readonly clock: Clock;
   readonly files: Pick<Files, "append">;
-  /** Where `main.ts` is: its `import.meta.url`. */
+  /** The `import.meta.url` of `main.ts`. */
   readonly main: string;
-  /** The permissions with which postern starts itself again from source. */
+  /** The permissions with which postern restarts itself from source. */
   readonly flags: readonly string[];
-  /** What may be given up later. */
+  /** The permissions that can be given up later. */
   readonly rights?: Rights;
 }
 
-/** This process and its children. Nothing is asked of the system, and so no permission needed, before it is read. */
+/**
+ * Creates the access to this process and its children. It reads each value, which may need a permission, only
+ * on demand.
+ */
 export function createProcess(
   { clock, files, main, flags, rights = new Rights() }: ProcessOptions,
 ): Process {
@@ -38,21 +41,21 @@ export function createProcess(
     pid: Deno.pid,
     isCompiled,
     get uid() {
-      return needing("tell the user's id", () => Deno.uid() ?? undefined);
+      return needing("read the user's id", () => Deno.uid() ?? undefined);
     },
     get self() {
       return isCompiled ? [lastingPath(Deno.execPath())] : [Deno.execPath(), "run", ...flags, main];
     },
     get directory() {
-      return needing("tell the working directory", () => Deno.cwd());
+      return needing("read the working directory", () => Deno.cwd());
     },
     get hostName() {
-      return needing("tell this machine's name", () => Deno.hostname());
+      return needing("read this machine's name", () => Deno.hostname());
     },
     env: (name) => needing(`read the variable ${name}`, () => variable(name)),
     async account() {
       const { userInfo } = await import("node:os");
-      const { username: name, homedir: home } = needing("tell who runs this", userInfo);
+      const { username: name, homedir: home } = needing("read the user's name", userInfo);
       return { name, home };
     },
     on: listenForSignal,
@@ -70,7 +73,7 @@ export function createProcess(
 function platform(): Process["platform"] {
   const { os } = Deno.build;
   if (os === "linux" || os === "darwin" || os === "windows") return os;
-  throw new PosternError("internal", `Cannot run on ${os}: only Linux, macOS and Windows are known`);
+  throw new PosternError("internal", `Cannot run on ${os}: postern supports Linux, macOS and Windows`);
 }
 
 function needing<T>(what: string, ask: () => T): T {

@@ -1,9 +1,9 @@
 import type { Clock } from "../../core/mod.ts";
 
-/** How long a program may take to end when it is asked to, before it is made to. */
+/** How long to wait for a program after SIGTERM before killing it. */
 const killAfter = 2000;
 
-/** Asks a program to end when the signal says so, and makes it end when it does not listen. */
+/** Terminates a program when the signal aborts, and kills it if it does not end in time. */
 export class ProgramEnd implements Disposable {
   #timer: Disposable | undefined;
   readonly #signal: AbortSignal;
@@ -28,7 +28,7 @@ function kill(child: Deno.ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
   try {
     child.kill(signal);
   } catch (error) {
-    // It has ended by itself in between, which is what was wanted.
+    // The program ended by itself in between, which is fine.
     if (!(error instanceof TypeError || error instanceof Deno.errors.NotFound)) throw error;
   }
 }

@@ -5,10 +5,10 @@ import { collectText } from "../collect_text.ts";
 import { ProgramEnd } from "./program_end.ts";
 import { spawnProgram } from "./spawn_program.ts";
 
-/** The most a program may say on one of its outputs where the caller names no limit. */
+/** The default limit for each output of a program. */
 const outputLimit = 4 * 1024 * 1024;
 
-/** Runs a program to its end and collects what it says. The signal ends the program too. */
+/** Runs a program to its end and collects its output. The signal also ends the program. */
 export async function runProgram(
   command: readonly string[],
   { signal, env, stdin, limit = outputLimit }: RunOptions,
@@ -45,7 +45,7 @@ export async function runProgram(
     stop(error);
     throw ending.signal.reason;
   } finally {
-    // Nobody may outlive us unseen, not even after a failure.
+    // No child may outlive us unnoticed, even after a failure.
     await child.status;
     killing[Symbol.dispose]();
   }
@@ -55,11 +55,12 @@ async function feed(into: WritableStream<Uint8Array>, text: string): Promise<voi
   try {
     await ReadableStream.from([new TextEncoder().encode(text)]).pipeTo(into);
   } catch (error) {
-    // A program may end without having read its input; its exit code says the rest. Deno 2.6 has a TypeError for that.
+    // A program may end without reading its input; its exit code tells the rest. Deno 2.6 throws a TypeError
+    // for that.
     if (!(error instanceof Deno.errors.BrokenPipe || error instanceof TypeError)) throw error;
   }
 }
 
 function saysTooMuch(limit: number): PosternError {
-  return new PosternError("protocol", `Cannot take what the program says: more than ${limit} bytes`);
+  return new PosternError("protocol", `Cannot read the program's output: more than ${limit} bytes`);
 }

@@ -1,11 +1,11 @@
 import type { SignalName } from "../../world/mod.ts";
 
-/** What Windows knows of them. */
+/** The signals that Windows supports. */
 const onWindows: readonly SignalName[] = ["SIGINT"];
 
 const interrupted = new Set<() => void>();
 
-/** Calls `heard` for each such signal until disposed; where the platform has no such signal it is never called. */
+/** Calls `heard` for each signal until disposed; never on a platform without this signal. */
 export function listenForSignal(signal: SignalName, heard: () => void): Disposable {
   if (Deno.build.os === "windows" && !onWindows.includes(signal)) return { [Symbol.dispose]: () => {} };
   Deno.addSignalListener(signal, heard);
@@ -18,7 +18,7 @@ export function listenForSignal(signal: SignalName, heard: () => void): Disposab
   };
 }
 
-/** Tells all who listen for SIGINT: a terminal in raw mode makes a key of it. */
+/** Calls all listeners of SIGINT: in raw mode, a terminal sends a key instead. */
 export function interrupt(): void {
   for (const heard of [...interrupted]) heard();
 }

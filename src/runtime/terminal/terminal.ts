@@ -6,7 +6,7 @@ import { TerminalScreen } from "./terminal_screen.ts";
 import { TerminalQuestions } from "./terminal_question.ts";
 import { writeAll } from "../network/write_all.ts";
 
-/** The three standard streams. */
+/** Creates the access to the three standard streams. */
 export function createTerminal(): Terminal {
   return {
     get isInput() {
@@ -25,7 +25,7 @@ export function createTerminal(): Terminal {
       return columns();
     },
     out: (text) => standardOutput.write(text),
-    // There is nobody left to tell that the place for telling failures fails.
+    // A failure of stderr cannot be reported anywhere.
     err: (text) => standardError.write(text).catch(() => {}),
     readInput,
     ask: (question, options) => questions.ask(question, options),
@@ -36,12 +36,12 @@ export function createTerminal(): Terminal {
   };
 }
 
-/** Writes to stderr in one order with `Terminal.err`, but fails where that cannot be done: the sink of the log. */
+/** Writes to stderr in one order with `Terminal.err`, but rejects on failure: the sink of the log. */
 export function writeStderr(text: string): Promise<void> {
   return standardError.write(text);
 }
 
-/** A stream with ordered, whole writes. Once its reader has gone away everything is taken and thrown away. */
+/** A stream with ordered, complete writes. After its reader has closed it, output is discarded. */
 export class OrderedOutput {
   readonly #into: { write(bytes: Uint8Array): Promise<number> };
   readonly #name: string;
@@ -54,7 +54,7 @@ export class OrderedOutput {
     this.#name = name;
   }
 
-  /** Whether its reader has gone away, as far as a write has told. */
+  /** Whether the reader has closed the stream, as far as a write has shown. */
   get hasGone(): boolean {
     return this.#hasGone;
   }
@@ -81,7 +81,7 @@ const standardOutput = new OrderedOutput(Deno.stdout, "the standard output");
 const standardError = new OrderedOutput(Deno.stderr, "the standard error output");
 const questions = new TerminalQuestions({
   input: {
-    // Who does not see the question cannot answer it.
+    // The user needs to see the question.
     isTerminal: () => Deno.stdin.isTerminal() && Deno.stderr.isTerminal(),
     setRaw: (isRaw) => Deno.stdin.setRaw(isRaw),
     read: (into) => Deno.stdin.read(into),
@@ -93,7 +93,7 @@ function columns(): number {
   try {
     return Deno.consoleSize().columns;
   } catch {
-    // Not a terminal: the width that everybody expects then.
+    // Not a terminal: use the conventional width.
     return 80;
   }
 }
@@ -102,8 +102,8 @@ function readInput(limit: number): Promise<string> {
   return collectText(Deno.stdin.readable, {
     limit,
     tooMuch: () =>
-      new PosternError("usage", `Cannot read the standard input: it has more than ${limit} bytes`, {
-        hint: "give it in a file, or less of it",
+      new PosternError("usage", `Cannot read the standard input: more than ${limit} bytes`, {
+        hint: "use a file, or shorten the input",
       }),
   });
 }

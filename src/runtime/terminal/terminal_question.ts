@@ -4,9 +4,9 @@ import { Turns, unlessAborted } from "../../core/mod.ts";
 import { interrupt, listenForSignal } from "../programs/signals.ts";
 import { type Typed, TypedLine } from "./typed_line.ts";
 
-/** The part of `Deno.stdin` that questions need. */
+/** The part of `Deno.stdin` for questions. */
 export interface TerminalInput {
-  /** Whether somebody sits there who sees what is asked. */
+  /** Whether a user at a terminal can see and answer questions. */
   isTerminal(): boolean;
   setRaw(isRaw: boolean): void;
   read(into: Uint8Array): Promise<number | null>;
@@ -14,17 +14,17 @@ export interface TerminalInput {
 
 export interface TerminalQuestionsOptions {
   readonly input: TerminalInput;
-  /** Shows a text where the person sees it. */
+  /** Shows a text to the user. */
   readonly show: (text: string) => Promise<void>;
 }
 
-/** Questions to whoever sits at the terminal, one at a time. */
+/** Asks the user at the terminal, one question at a time. */
 export class TerminalQuestions {
   readonly #input: TerminalInput;
   readonly #show: (text: string) => Promise<void>;
   readonly #turns = new Turns();
   readonly #buffer = new Uint8Array(1024);
-  /** Nothing ends a read of a terminal: one that was given up serves the next question. */
+  /** A read of a terminal cannot be canceled, so an abandoned read serves the next question. */
   #reading: Promise<number | null> | undefined;
 
   constructor({ input, show }: TerminalQuestionsOptions) {
@@ -32,7 +32,7 @@ export class TerminalQuestions {
     this.#show = show;
   }
 
-  /** The line that is typed; undefined where there is no terminal, or its end comes instead of a line. */
+  /** Returns the typed line; undefined without a terminal, or when the input ends first. */
   async ask(question: Question, { signal }: { signal: AbortSignal }): Promise<string | undefined> {
     if (!this.#input.isTerminal()) return undefined;
     return await this.#turns.take(() => this.#askNow(question, signal), { signal });
@@ -64,7 +64,7 @@ export class TerminalQuestions {
       if (end?.kind === "line") return end.text;
       if (end?.kind === "end") return undefined;
       if (end?.kind === "interrupted") {
-        // The key means what it always means: whoever listens for SIGINT hears it, and we are among them.
+        // The interrupt key has its usual effect: it calls all listeners of SIGINT, including ours.
         interrupt();
         signal.throwIfAborted();
       }
@@ -73,7 +73,7 @@ export class TerminalQuestions {
 
   #read(): Promise<number | null> {
     return this.#reading ??= this.#input.read(this.#buffer)
-      // A terminal that has gone away says no more.
+      // A closed terminal delivers no more input.
       .catch(() => null)
       .finally(() => this.#reading = undefined);
   }
@@ -82,18 +82,18 @@ export class TerminalQuestions {
     try {
       this.#input.setRaw(false);
     } catch {
-      // The terminal has gone away, and its mode with it.
+      // The terminal is closed; its mode no longer matters.
     }
   }
 }
 
-/** Hears what would end the program and leave the terminal as it is. */
+/** Catches signals that would end the program and leave the terminal in raw mode. */
 class Stopping implements Disposable {
   readonly #controller = new AbortController();
   readonly #ears = (["SIGINT", "SIGTERM", "SIGQUIT"] as const).map((name) =>
     listenForSignal(
       name,
-      () => this.#controller.abort(new PosternError("cancelled", "The question was interrupted")),
+      () => this.#controller.abort(new PosternError("cancelled", "The user interrupted the prompt")),
     )
   );
 

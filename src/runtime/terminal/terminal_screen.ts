@@ -1,11 +1,12 @@
 import type { Screen, ScreenEvents } from "../../world/mod.ts";
 import { listenForSignal } from "../programs/signals.ts";
 
-// The other screen and no cursor, and back (xterm's control sequences, as all terminals of today have them).
+// Switch to the alternate screen and hide the cursor, and back (xterm's control sequences, which all current
+// terminals support).
 const enter = "\x1b[?1049h\x1b[?25l\x1b[2J";
 const leave = "\x1b[?25h\x1b[?1049l";
 
-/** The terminal of stdin and stdout in raw mode, with a screen of its own, until it is disposed. */
+/** The terminal of stdin and stdout in raw mode on the alternate screen, until disposed. */
 export class TerminalScreen implements Screen {
   readonly #write: (text: string) => Promise<void>;
   readonly #events: ScreenEvents;
@@ -38,26 +39,26 @@ export class TerminalScreen implements Screen {
     try {
       Deno.stdin.setRaw(false);
     } catch {
-      // The terminal has gone away, and its mode with it.
+      // The terminal is closed; its mode no longer matters.
     }
-    // Nobody is left to tell where that cannot be written.
+    // A failure to write cannot be reported anywhere.
     await this.#write(leave).catch(() => {});
   }
 
-  /** Nothing ends a read of a terminal: the last one ends with the program. */
+  /** Reads keys. A read of a terminal cannot be canceled: the last one ends with the program. */
   async #listen(): Promise<void> {
     const buffer = new Uint8Array(256);
     const decoder = new TextDecoder();
     while (!this.#isOver) {
       const count = await Deno.stdin.read(buffer).catch(() => null);
       if (this.#isOver) return;
-      if (count === null) return this.#events.stopped("because its terminal has gone");
+      if (count === null) return this.#events.stopped("because its terminal was closed");
       this.#events.typed(decoder.decode(buffer.subarray(0, count), { stream: true }));
     }
   }
 }
 
-/** Windows tells of no change: there the next picture has the new size. */
+/** Windows reports no change of size: there the next picture has the new size. */
 function listenForSize(resized: () => void): Disposable {
   if (Deno.build.os === "windows") return { [Symbol.dispose]: () => {} };
   Deno.addSignalListener("SIGWINCH", resized);
@@ -67,10 +68,10 @@ function listenForSize(resized: () => void): Disposable {
 function sizeNow(): { readonly columns: number; readonly rows: number } {
   try {
     const { columns, rows } = Deno.consoleSize();
-    // Some terminals do not say.
+    // Some terminals report no size.
     return { columns: columns || 80, rows: rows || 24 };
   } catch {
-    // It has gone in this very moment.
+    // The terminal was just closed.
     return { columns: 80, rows: 24 };
   }
 }

@@ -1,29 +1,29 @@
-/** What typing came to. */
+/** How typing ended. */
 export type TypedEnd =
   | { readonly kind: "line"; readonly text: string }
-  /** The end of the input, with nothing typed before it. */
+  /** The end of the input before any text. */
   | { readonly kind: "end" }
   | { readonly kind: "interrupted" };
 
-/** What to show for the bytes that came, and how the line ended where it did. */
+/** The characters to show, and how the line ended, if it did. */
 export interface Typed {
   readonly shown: string;
   readonly end?: TypedEnd;
 }
 
-/** A line as a person types it at a terminal in raw mode; the bytes may come cut anywhere. */
+/** A line typed at a terminal in raw mode; the bytes may arrive split anywhere. */
 export class TypedLine {
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   readonly #limit: number;
   #characters: string[] = [];
   #escape: "none" | "begun" | "sequence" | "letter" = "none";
 
-  /** What is typed beyond `limit` characters is not taken. */
+  /** Ignores characters beyond `limit`. */
   constructor({ limit = 1024 }: { readonly limit?: number } = {}) {
     this.#limit = limit;
   }
 
-  /** Takes what came; what follows the end of the line is dropped. */
+  /** Adds bytes; drops everything after the end of the line. */
   take(bytes: Uint8Array): Typed {
     let shown = "";
     for (const character of this.#decoder.decode(bytes, { stream: true })) {
@@ -64,7 +64,10 @@ export class TypedLine {
     return character;
   }
 
-  /** Arrow keys and the like send several characters (ECMA-48, section 5.4), none of which is meant as text. */
+  /**
+   * Whether a character belongs to an escape sequence. Arrow keys and similar ones send several characters
+   * (ECMA-48, section 5.4).
+   */
   #isInEscape(character: string): boolean {
     const before = this.#escape;
     if (character === keys.escape) this.#escape = "begun";

@@ -2,10 +2,10 @@ import { Duplex } from "node:stream";
 import { asError, bufferSizes, type Conn, giveBuffer, takeAtMost } from "../../core/mod.ts";
 
 /**
- * A connection as the Duplex that node's TLS wants. Deno's TLS takes no notice of how fast it is: it says that bytes
- * are written which it has only encrypted, it ends the stream below when both ends have come and bytes are still on
- * their way, and it loses bytes when it is paused. So this waits for room before it reads, tells when what was given
- * to it is written, and writes all of it before it ends, unless the connection is dropped.
+ * Wraps a connection as the Duplex for node's TLS. Deno's TLS ignores the speed of the stream below. It
+ * reports bytes as written that it has only encrypted. It ends the stream after both ends, although bytes are
+ * still being sent, and it loses bytes when paused. So this class waits for room before it reads, reports
+ * when bytes are written, and writes all of them before it ends, unless the connection is dropped.
  */
 export class BelowTls {
   readonly stream: Duplex;
@@ -14,16 +14,16 @@ export class BelowTls {
 
   constructor(conn: Conn) {
     const { small, medium, large } = bufferSizes;
-    // What a read waits with: of thousands of connections most are at rest.
+    // The buffer of a waiting read: most of thousands of connections are idle.
     const waiting = new Uint8Array(small);
     let size: number = small;
-    /** What TLS is given is its own, and nearly always less than there was room for: it gets a copy of that much. */
+    /** Copies what was read: TLS keeps the buffer, and the data is nearly always shorter than the buffer. */
     const read = async () => {
       await this.#room?.promise;
       const into = size === small ? waiting : takeAtMost(size);
       try {
         const count = await conn.read(into);
-        // Who fills a buffer has more to say: fewer reads, and fewer rounds of TLS, for the same bytes.
+        // A full buffer suggests more data: larger reads mean fewer reads and fewer rounds of TLS.
         size = count === into.length ? (size === small ? medium : large) : small;
         return count === null ? null : into.slice(0, count);
       } finally {
@@ -40,7 +40,7 @@ export class BelowTls {
         read().then((bytes) => this.push(bytes), (error) => this.destroy(asError(error)));
       },
       write: ({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>, _encoding, done) => {
-        // Not the node Buffer itself: its `slice` is a view, where that of an array is a copy.
+        // Not the node Buffer itself: its `slice` returns a view, that of an array a copy.
         this.#written = conn.write(new Uint8Array(buffer, byteOffset, byteLength));
         this.#written.then(() => done(), (error) => done(asError(error)));
       },
@@ -54,12 +54,12 @@ export class BelowTls {
     });
   }
 
-  /** Resolves when all that TLS has given so far is written; fails as the connection did. */
+  /** Resolves when all bytes from TLS so far are written; rejects with the connection's error. */
   get written(): Promise<void> {
     return this.#written;
   }
 
-  /** Reads no more, until there is room. */
+  /** Stops reading until there is room. */
   hold(): void {
     this.#room ??= Promise.withResolvers();
   }

@@ -9,10 +9,10 @@ import { tlsError } from "./tls_error.ts";
 import { trustedCertificates } from "./trusted_certificates.ts";
 
 /**
- * TLS as a client over any connection, with node's TLS because Deno's own takes sockets only. The peer must be
- * signed by a CA of the system, of SSL_CERT_FILE or of `ca`, unless `trust` says otherwise, and named `serverName`. An
- * IP literal is compared with the certificate's IP addresses and never sent (RFC 6066, section 3). On failure `conn`
- * is dropped.
+ * Starts TLS as a client over any connection; uses node's TLS because Deno's accepts sockets only. The peer's
+ * certificate must be signed by a CA of the system, of SSL_CERT_FILE or of `ca`, unless `trust` says
+ * otherwise, and match `serverName`. An IP address is compared with the certificate's addresses and never
+ * sent (RFC 6066, section 3). Drops `conn` on failure.
  */
 export async function secure(conn: Conn, options: SecureOptions & { signal: AbortSignal }): Promise<Conn> {
   const { serverName, ca, cert, key, alpn, signal, trust: whom = "system" } = options;
@@ -26,7 +26,7 @@ export async function secure(conn: Conn, options: SecureOptions & { signal: Abor
     const secureContext = createSecureContext({
       ...(cert === undefined ? {} : { cert }),
       ...(key === undefined ? {} : { key }),
-      // Without this, even empty, there is what Deno brings.
+      // Without this empty list, node trusts Deno's built-in CAs.
       ...(whom === "ca" ? { ca: [] } : {}),
     });
     const trusted = whom === "system" ? await trustedCertificates() : [];
@@ -61,23 +61,26 @@ export async function secure(conn: Conn, options: SecureOptions & { signal: Abor
   }
 }
 
-/** Before 2.9 Deno's TLS could not run over a connection that is no socket, and had no such context. */
+/**
+ * Creates the trust settings. Before 2.9, Deno's TLS could not run over a connection that is not a socket,
+ * and had no such context.
+ */
 export function trust(
   { context }: { readonly context?: { addCACert?(pem: string): void } },
   pems: readonly string[],
 ): void {
   if (!context?.addCACert) {
-    throw new PosternError("config", "Cannot speak TLS: the runtime of this build cannot do it", {
-      hint: "take a postern that is compiled with Deno 2.9 or newer",
+    throw new PosternError("config", "Cannot use TLS: the runtime of this build does not support it", {
+      hint: "use a postern that is compiled with Deno 2.9 or newer",
     });
   }
   for (const pem of pems) context.addCACert(pem);
 }
 
-/** Node would take any text here and fail later, with a sentence about the connection. */
+/** Checks for PEM: node would accept any text and fail later with an error about the connection. */
 function expectPem(name: string, pem: string | undefined): void {
   if (pem === undefined || /-----BEGIN [A-Z0-9 ]+-----/.test(pem)) return;
-  throw new PosternError("config", `Cannot use ${name} for TLS: it holds no PEM block`, {
-    hint: "give a file that has -----BEGIN ...----- in it",
+  throw new PosternError("config", `Cannot use ${name} for TLS: the file has no PEM block`, {
+    hint: "use a file that contains -----BEGIN ...-----",
   });
 }

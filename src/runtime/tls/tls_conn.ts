@@ -6,13 +6,16 @@ import { FlowingConn } from "../network/flowing_conn.ts";
 export interface TlsConnParts {
   readonly socket: TLSSocket;
   readonly below: BelowTls;
-  /** What is below `below`. */
+  /** The connection below `below`. */
   readonly conn: Conn;
-  /** Turns the stream's errors into ours. */
+  /** Translates the stream's errors into ours. */
   readonly failure: (error: unknown) => unknown;
 }
 
-/** A TLS stream of node's as a connection that waits for the one below it, and is held back by its reader. */
+/**
+ * Wraps a TLS stream of node as a connection that waits for the one below it, with backpressure from its
+ * reader.
+ */
 export class TlsConn extends FlowingConn {
   readonly #below: BelowTls;
   readonly #conn: Conn;
@@ -21,7 +24,8 @@ export class TlsConn extends FlowingConn {
     super(socket, {
       peer: conn.peer,
       ...(conn.local === undefined ? {} : { local: conn.local }),
-      // close_notify ends one direction from TLS 1.3 on (RFC 8446, section 6.1); before, it ends both (RFC 5246, 7.2.1).
+      // From TLS 1.3 on, close_notify ends one direction (RFC 8446, section 6.1); before, it ends both (RFC
+      // 5246, 7.2.1).
       carriesHalfClose: socket.getProtocol() === "TLSv1.3",
       failure,
       onFull: () => below.hold(),
@@ -51,7 +55,7 @@ export class TlsConn extends FlowingConn {
   override async [Symbol.asyncDispose](): Promise<void> {
     const ended = super[Symbol.asyncDispose]();
     this.#below.release();
-    // What nobody reads any more must not keep it from ending.
+    // Unread data must not delay the end.
     await this.#conn[Symbol.asyncDispose]();
     await ended;
   }

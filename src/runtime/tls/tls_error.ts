@@ -1,6 +1,6 @@
 import { PosternError, withContext } from "../../words/mod.ts";
 
-/** What node's TLS says, as one of ours; an error of the connection below is kept as it is. */
+/** Translates an error of node's TLS; keeps an error of the connection below. */
 export function tlsError(error: unknown, serverName: string): unknown {
   if (!(error instanceof Error) || error instanceof PosternError) return error;
   const code = String((error as { code?: unknown }).code ?? "");
@@ -8,33 +8,33 @@ export function tlsError(error: unknown, serverName: string): unknown {
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
     return new PosternError("auth", `${what}: its certificate is for other names`, {
       cause: error,
-      hint: "use a name that its certificate carries",
+      hint: "use a name from its certificate",
     });
   }
   if (expired.has(code)) {
     return new PosternError("auth", what, {
       cause: error,
       reason: "its certificate is not valid at this time",
-      hint: "check the clock of this machine, then renew that certificate",
+      hint: "check this machine's clock, then renew the certificate",
     });
   }
   if (untrusted.has(code)) {
     return new PosternError("auth", what, {
       cause: error,
-      reason: "no CA that is trusted here has signed its certificate",
-      hint: "name its CA with ca: FILE, or in SSL_CERT_FILE",
+      reason: "its certificate is not signed by a trusted certificate authority",
+      hint: "set its certificate authority with ca: FILE, or in SSL_CERT_FILE",
     });
   }
   if (/alert/i.test(error.message) && /certificate|unknown.?ca|access.?denied/i.test(error.message)) {
     return new PosternError("auth", `Cannot sign in to "${serverName}"`, {
       cause: error,
-      reason: "it refuses our certificate",
-      hint: "check cert and key: it may want a client certificate, or another one",
+      reason: "the server rejected our certificate",
+      hint: "check cert and key: the server may require a client certificate, or another one",
     });
   }
-  return withContext(`Cannot speak TLS with "${serverName}"`, error, {
+  return withContext(`Cannot start TLS with "${serverName}"`, error, {
     code: "protocol",
-    hint: "check that this port speaks TLS",
+    hint: "check that the server's port uses TLS",
   });
 }
 

@@ -7,8 +7,9 @@ import { BelowTls } from "./below_tls.ts";
 import { TlsConn } from "./tls_conn.ts";
 
 /**
- * TLS as a server over any connection. With `clientCa` a client must show a certificate that one of these has signed.
- * The certificates are those of this call, so new ones hold from the next client on. On failure `conn` is dropped.
+ * Starts TLS as a server over any connection. With `clientCa`, a client must send a certificate signed by one
+ * of these. Each call passes the current certificates, so new ones apply to the next client. Drops `conn` on
+ * failure.
  */
 export async function secureAsServer(
   conn: Conn,
@@ -18,7 +19,7 @@ export async function secureAsServer(
   try {
     signal.throwIfAborted();
     const { createServer } = await import("node:tls");
-    // Never listens: it is given its one connection. Only a server of node's checks what a client shows.
+    // Never listens: it gets a single connection. Only node's server class verifies client certificates.
     const server = createServer({
       ...(alpn && { ALPNProtocols: [...alpn] }),
       ...(minVersion && { minVersion }),
@@ -47,7 +48,10 @@ interface Identity {
   readonly minVersion: ServeSecureOptions["minVersion"] | undefined;
 }
 
-/** Contexts of the identities used last: to make one costs more than the rest of a handshake, and much memory. */
+/**
+ * Contexts of the last used identities: creating one costs more time than the rest of a handshake, and much
+ * memory.
+ */
 const contexts: (Identity & { readonly context: SecureContext })[] = [];
 
 async function contextOf({ cert, key, clientCa, minVersion }: Identity): Promise<SecureContext> {
@@ -73,14 +77,14 @@ async function contextOf({ cert, key, clientCa, minVersion }: Identity): Promise
 
 const mostContexts = 8;
 
-/** Before 2.9 Deno's TLS ran over sockets only, and had no such context. */
+/** Whether the runtime can serve TLS: before 2.9, Deno's TLS required sockets and had no such context. */
 export async function canServeTls(): Promise<boolean> {
   const { createSecureContext } = await import("node:tls");
   const { context } = createSecureContext({}) as { context?: { addCACert?: unknown } };
   return typeof context?.addCACert === "function";
 }
 
-/** A client that ends before it has said enough makes no event of the server's; one that has is on its way to one. */
+/** Calls `left` for a client that ends before the server emits an event about it. */
 function onLeaving(stream: Duplex, left: () => void): Disposable {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const gone = () => timer ??= setTimeout(left, 100);
@@ -96,16 +100,16 @@ function onLeaving(stream: Duplex, left: () => void): Disposable {
 function clientError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof PosternError) return error;
   if (/not implemented|is not a (function|constructor)/i.test(error.message)) {
-    return new PosternError("config", "Cannot serve TLS: the runtime of this build cannot do it", {
+    return new PosternError("config", "Cannot serve TLS: the runtime of this build does not support it", {
       cause: error,
-      hint: "take a postern that is compiled with Deno 2.9 or newer",
+      hint: "use a postern that is compiled with Deno 2.9 or newer",
     });
   }
-  // That is all node's server says of a certificate that nobody it trusts has signed.
+  // Node's server reports a certificate with an untrusted signature only like this.
   const isLeft = /hang up/i.test(error.message);
   const isRefused = isLeft || /certificate|unknown.?ca/i.test(error.message);
-  const what = isLeft ? "it left, or its certificate is not one of those trusted here" : error.message;
-  return new PosternError(isRefused ? "auth" : "protocol", `Cannot go on with the client's TLS: ${what}`, {
+  const what = isLeft ? "the client disconnected, or its certificate is not trusted" : error.message;
+  return new PosternError(isRefused ? "auth" : "protocol", `Cannot start TLS with the client: ${what}`, {
     cause: error,
   });
 }

@@ -4,7 +4,9 @@ import { fileError } from "../files/file_error.ts";
 let system: readonly string[] | undefined;
 const bundles = new Map<string, string>();
 
-/** Where Linux distributions keep the system's store (Debian, Fedora, SUSE, Alpine): the first that is there. */
+/**
+ * The system's store on Linux distributions (Debian, Fedora, SUSE, Alpine): the first existing file counts.
+ */
 const linuxStores: readonly string[] = [
   "/etc/ssl/certs/ca-certificates.crt",
   "/etc/pki/tls/certs/ca-bundle.crt",
@@ -12,7 +14,7 @@ const linuxStores: readonly string[] = [
   "/etc/ssl/cert.pem",
 ];
 
-/** The PEM certificates to trust besides the ones that Deno brings: the system's store and SSL_CERT_FILE. */
+/** Returns the PEM certificates to trust in addition to Deno's: the system's store and SSL_CERT_FILE. */
 export async function trustedCertificates(): Promise<readonly string[]> {
   system ??= Deno.build.os === "linux" ? linuxStore() : await platformStore();
   const path = sslCertFile();
@@ -33,7 +35,10 @@ function linuxStore(): readonly string[] {
   return [];
 }
 
-/** Deno 2.9 asks for the whole of `--allow-sys` for this: without it, what Deno brings has to do. */
+/**
+ * Reads the platform's store. Deno 2.9 requires the whole of `--allow-sys` for it; without that, Deno's
+ * certificates must do.
+ */
 async function platformStore(): Promise<readonly string[]> {
   const tls: { getCACertificates?: (store: "system") => string[] } = await import("node:tls");
   try {
@@ -53,7 +58,7 @@ function sslCertFile(): string | undefined {
   }
 }
 
-/** What we may not see counts as not there: the certificates that Deno brings are always trusted. */
+/** Whether a store is missing or unreadable; Deno's certificates are always trusted. */
 function isAbsent(error: unknown): boolean {
   return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotCapable;
 }

@@ -122,7 +122,7 @@ const chains: readonly {
     fails: "ENETUNREACH",
     ask: ({ dialer }) => dialer({ host: "api.lab", port: 443 }, { signal }),
     code: "unreachable",
-    says: "Cannot reach api.lab:443: no way to that network (192.0.2.7, 2001:db8::7)",
+    says: "Cannot reach api.lab:443: no route to that network (192.0.2.7, 2001:db8::7)",
   },
   ...(["grpc", "http-connect"] as const).map((mode) => ({
     name: `a Konnectivity server in the mode ${mode}`,
@@ -156,7 +156,7 @@ const chains: readonly {
     fails: "EHOSTUNREACH",
     ask: (way) => proxy(way, "192.0.2.8").dial(target, { signal }),
     code: "unreachable",
-    says: 'Cannot reach the proxy "corp" (192.0.2.8:3128): no way to that host',
+    says: 'Cannot reach the proxy "corp" (192.0.2.8:3128): no route to that host',
   },
   {
     name: "an API server",
@@ -173,7 +173,7 @@ const chains: readonly {
     ask: askApi,
     code: "auth",
     says: 'Cannot reach the API server of the cluster "lab" (api.lab:6443): ' +
-      "no CA that is trusted here has signed its certificate",
+      "its certificate is not signed by a trusted certificate authority",
   },
   {
     name: "an API server with a certificate for other names",
@@ -210,7 +210,7 @@ const chains: readonly {
       new HttpClient({ clock: new FakeClock(), network })
         .ask({ url: new URL("http://proxy.corp/") }, { signal }),
     code: "unreachable",
-    says: "Cannot reach proxy.corp:80: it was reset (192.0.2.8)",
+    says: "Cannot reach proxy.corp:80: the peer reset the connection (192.0.2.8)",
   },
   {
     name: "a name that does not exist",

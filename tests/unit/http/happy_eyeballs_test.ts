@@ -249,7 +249,7 @@ Deno.test("firstConnected() names no address of this machine where all of them f
   await assert.rejects(reached("host.example", alike), {
     message: "Cannot reach host.example:1: connection refused (127.0.0.1, ::1)",
   });
-  await assert.rejects(reached("localhost", { ...alike, "::1": "no way to that network" }), {
-    message: "Cannot reach localhost:1: connection refused (127.0.0.1), no way to that network (::1)",
+  await assert.rejects(reached("localhost", { ...alike, "::1": "no route to that network" }), {
+    message: "Cannot reach localhost:1: connection refused (127.0.0.1), no route to that network (::1)",
   });
 });

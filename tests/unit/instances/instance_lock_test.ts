@@ -254,7 +254,7 @@ Deno.test("connectInstance() goes without the former place where it may not look
   const { owned } = world.files;
   world.files.owned = (path, kind) =>
     path === former
-      ? Promise.reject(new PosternError("not_allowed", "this needs the permission --allow-read"))
+      ? Promise.reject(new PosternError("not_allowed", "missing permission --allow-read"))
       : owned.call(world.files, path, kind);
   await assert.rejects(connectInstance(world, "work", { signal }), {
     detail: "no_instance",

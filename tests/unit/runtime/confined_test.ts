@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { runPeer } from "../../support/peer_program.ts";
 
-/** What the program prints and ends with; `inside` is what it does as a worker that may write below /own only. */
+/**
+ * Runs a program and returns its output and exit code; `inside` runs in the worker, which may write only
+ * below /own.
+ */
 async function run(inside: string): Promise<{ code: number; stdout: string; stderr: string }> {
   const module = new URL("../../../src/runtime/confined.ts", import.meta.url).href;
   const file = await Deno.makeTempFile({ suffix: ".ts" });
@@ -23,16 +26,16 @@ async function run(inside: string): Promise<{ code: number; stdout: string; stde
   return ended;
 }
 
-Deno.test("runConfined() leaves reading outside the worker, and only what is named inside", async () => {
+Deno.test("runConfined() keeps read permission outside the worker, and only the given permissions inside", async () => {
   const { code, stdout, stderr } = await run(`
     console.log("inside", has({ name: "write" }), has({ name: "write", path: "/own/a" }), has({ name: "run" }));
     exit(7);`);
   assert.equal(code, 7, stderr);
-  // Which of the two speaks first is up to the scheduler.
+  // The order of the two depends on the scheduler.
   assert.deepEqual(stdout.trim().split("\n").sort(), ["inside false true false", "outside read"]);
 });
 
-Deno.test("runConfined() lets the worker start no other one with more", async () => {
+Deno.test("runConfined() prevents the worker from starting one with more permissions", async () => {
   const { stdout } = await run(`
     try { new Worker(import.meta.url, { type: "module", deno: { permissions: { write: true } } }); }
     catch (error) { console.log(error.name, error.message); }
@@ -43,10 +46,10 @@ Deno.test("runConfined() lets the worker start no other one with more", async ()
 for (
   const { name, inside } of [
     { name: "fails", inside: `throw new Error("broken");` },
-    { name: "ends with something else than a code", inside: `postMessage("9");` },
+    { name: "ends with an invalid code", inside: `postMessage("9");` },
   ]
 ) {
-  Deno.test(`runConfined() is 1 where the worker ${name}`, async () => {
+  Deno.test(`runConfined() returns 1 when the worker ${name}`, async () => {
     assert.equal((await run(inside)).code, 1);
   });
 }

@@ -11,20 +11,20 @@ const cases: readonly { name: string; attempt: () => unknown; flag: string }[] =
 ];
 for (const { name, attempt, flag } of cases) {
   Deno.test({
-    name: `missingFlag() names what ${name} needs`,
+    name: `missingFlag() returns the flag for ${name}`,
     permissions: "none",
     fn: () => assert.throws(attempt, (error) => missingFlag(error) === flag),
   });
 }
 
-Deno.test("missingFlag() has nothing to say of other failures", () => {
+Deno.test("missingFlag() returns undefined for other failures", () => {
   assert.equal(missingFlag(new Deno.errors.NotFound("gone")), undefined);
   assert.equal(missingFlag("text"), undefined);
 });
 
 const permissions = new URL("../../../src/runtime/permissions.ts", import.meta.url);
 
-Deno.test("keepOnly() gives the other kinds back for good", async () => {
+Deno.test("keepOnly() permanently gives up the other kinds", async () => {
   const program = `
     const { keepOnly } = await import("${permissions}");
     keepOnly(["env"]);

@@ -32,7 +32,7 @@ const cases: readonly {
   readonly left: Left;
 }[] = [
   {
-    name: "all that is listed",
+    name: "everything that is listed",
     flags: listed,
     needs: { ssh: true, plugins: "any", resolver: true },
     left: {
@@ -60,26 +60,26 @@ const cases: readonly {
     left: { run: ["/bin/sh", "id"], write: ["/own"], kinds: ["net", "read"] },
   },
   {
-    name: "no program at all where nothing needs one",
+    name: "no program when nothing needs one",
     flags: listed,
     needs: nothing,
     left: { run: [], write: ["/own"], kinds: ["net", "read"] },
   },
   {
-    name: "other programs of the command",
+    name: "the command's other programs",
     flags: listed,
     needs: nothing,
     table: { runsMore: true },
     left: { run: ["id"], write: ["/own"], kinds: ["net", "read"] },
   },
   {
-    name: "compiled: only a whole kind goes",
+    name: "compiled: only whole kinds are given up",
     flags: open,
     needs: nothing,
     left: { run: [], write: ["/ssh", "/agent", "/resolver", "/own"], kinds: ["net", "read", "write"] },
   },
   {
-    name: "compiled: every program stays where one is needed",
+    name: "compiled: every program stays when one is needed",
     flags: open,
     needs: { ...nothing, plugins: ["true"] },
     left: {
@@ -113,12 +113,12 @@ const lost = [
   { flags: listed, kept: nothing, asked: nothing },
   { flags: listed, kept: { ...nothing, ssh: true }, asked: { ...nothing, ssh: true } },
   { flags: listed, kept: { ...nothing, plugins: ["true"] }, asked: { ...nothing, plugins: ["true"] } },
-  // Only the process itself knows what is wrong with a program that it was never given.
+  // Only the process itself can tell why a program without permission fails.
   { flags: listed, kept: { ...nothing, ssh: true }, asked: { ...nothing, plugins: ["never-listed"] } },
   { flags: open, kept: nothing, asked: { ...nothing, ssh: true }, missing: "ssh" },
   { flags: open, kept: nothing, asked: { ...nothing, plugins: ["never-listed"] }, missing: "never-listed" },
   { flags: listed, kept: nothing, asked: { ...nothing, plugins: ["never-listed"] }, missing: "never-listed" },
-  // What Deno did not take away is there.
+  // Deno still has what it did not give up.
   {
     flags: open,
     kept: { ...nothing, plugins: ["true"] },
@@ -140,7 +140,7 @@ for (const { flags, kept, asked, missing } of lost) {
   });
 }
 
-/** Runs a piece of a program with these permissions, and gives what it prints. */
+/** Runs a piece of a program with these permissions and returns its output. */
 async function inProcess<T>(flags: readonly string[], table: NeedsTable, program: string): Promise<T> {
   const module = new URL("../../../src/runtime/permissions.ts", import.meta.url).href;
   const file = await Deno.makeTempFile({ suffix: ".ts" });

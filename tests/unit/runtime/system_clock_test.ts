@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../../src/runtime/system_clock.ts";
 
-/** Keeps the process from doing anything else. */
+/** Blocks the process. */
 function stall(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-Deno.test("after() rings behind what has come while the process stood still", async () => {
+Deno.test("after() fires after pending I/O when the process was suspended", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   using near = await Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port });
   using far = await listener.accept();
@@ -23,11 +23,11 @@ Deno.test("after() rings behind what has come while the process stood still", as
   assert.deepEqual(happened, ["read", "rung"]);
 });
 
-Deno.test("after() never rings once it is disposed, though it was late", async () => {
+Deno.test("after() never fires after its disposal, even when late", async () => {
   let isRung = false;
   const timer = systemClock.after(20, () => isRung = true);
   stall(600);
-  // It would have rung before this one.
+  // It would have fired before this one.
   const next = Promise.withResolvers<void>();
   systemClock.after(0, next.resolve);
   timer[Symbol.dispose]();
@@ -36,7 +36,7 @@ Deno.test("after() never rings once it is disposed, though it was late", async (
   assert.equal(isRung, false);
 });
 
-Deno.test("after() does not ring at once for more than a timer of the system can hold", async () => {
+Deno.test("after() does not fire immediately for more than the system's longest timer", async () => {
   let isRung = false;
   using _timer = systemClock.after(2 ** 31, () => isRung = true);
   await new Promise<void>((resolve) => systemClock.after(20, resolve));

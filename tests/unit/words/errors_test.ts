@@ -185,8 +185,8 @@ Deno.test("PosternError.with() changes the hint and nothing else", () => {
 Deno.test("describe() does not add the system's words to a reason, which says them in ours", () => {
   const cause = new Error("Network is unreachable (os error 101)");
   const error = new PosternError("unreachable", "Cannot reach a", {
-    reason: "no way to that network",
+    reason: "no route to that network",
     cause,
   });
-  assert.equal(describe(error), "Cannot reach a: no way to that network");
+  assert.equal(describe(error), "Cannot reach a: no route to that network");
 });

@@ -3,7 +3,9 @@ import type { Clock } from "../../../../src/core/mod.ts";
 import type { PosternError } from "../../../../src/words/mod.ts";
 import { watchDirectory } from "../../../../src/runtime/files/directory_watch.ts";
 
-/** Real events come when they come: this clock tells when a timer is set and rings it only when told. */
+/**
+ * Real events arrive at their own time: this clock reports when a timer is set, and fires it only on demand.
+ */
 class HandClock implements Clock {
   readonly #timers = new Map<object, { ms: number; task: () => void }>();
   #told: ((ms: number) => void) | undefined;
@@ -47,7 +49,7 @@ async function inDirectory(body: (directory: string) => Promise<void>): Promise<
   }
 }
 
-Deno.test("watchDirectory() tells a change after two seconds in which there was never quiet", () =>
+Deno.test("watchDirectory() reports constant changes after two seconds", () =>
   inDirectory(async (directory) => {
     const clock = new HandClock();
     let changes = 0;
@@ -61,7 +63,7 @@ Deno.test("watchDirectory() tells a change after two seconds in which there was 
     assert.equal(changes, 1);
   }));
 
-Deno.test("watchDirectory() tells many events once, after the quiet", () =>
+Deno.test("watchDirectory() reports many events once, after the quiet time", () =>
   inDirectory(async (directory) => {
     const clock = new HandClock();
     let changes = 0;
@@ -98,7 +100,7 @@ Deno.test("watchDirectory() follows a directory that is replaced", () =>
     assert.equal(changes, 2);
   }));
 
-Deno.test("watchDirectory() waits for a directory that is missing", () =>
+Deno.test("watchDirectory() waits for a missing directory", () =>
   inDirectory(async (directory) => {
     const clock = new HandClock();
     let changes = 0;
@@ -126,7 +128,7 @@ Deno.test("watchDirectory() leaves nothing behind once disposed", () =>
   }));
 
 Deno.test({
-  name: "watchDirectory() names the flag it lacks",
+  name: "watchDirectory() names the missing flag",
   permissions: { read: false },
   fn() {
     assert.throws(

@@ -6,7 +6,7 @@ import { FakeClock } from "../../../support/fake_clock.ts";
 
 const isWindows = Deno.build.os === "windows";
 
-/** A test with a directory of its own, which is gone afterwards. */
+/** A test with a temporary directory. */
 function inDirectory(name: string, body: (directory: string, files: Files) => Promise<void>): void {
   Deno.test(name, async () => {
     const directory = await Deno.makeTempDir();
@@ -26,7 +26,7 @@ function coded(code: ErrorCode, message: RegExp) {
   };
 }
 
-inDirectory("read() gives the whole file", async (directory, files) => {
+inDirectory("read() returns the whole file", async (directory, files) => {
   for (const size of [0, 1, 511, 512, 513, 100_000]) {
     const bytes = crypto.getRandomValues(new Uint8Array(Math.min(size, 65536)));
     await Deno.writeFile(`${directory}/a`, bytes);
@@ -34,14 +34,14 @@ inDirectory("read() gives the whole file", async (directory, files) => {
   }
 });
 
-inDirectory("read() refuses a file over the limit and takes one at it", async (directory, files) => {
+inDirectory("read() rejects a file over the limit and accepts one at it", async (directory, files) => {
   await Deno.writeFile(`${directory}/a`, new Uint8Array(10));
   assert.equal((await files.read(`${directory}/a`, { limit: 10 })).length, 10);
   await assert.rejects(files.read(`${directory}/a`, { limit: 9 }), coded("config", /more than 9 bytes/));
 });
 
 inDirectory(
-  "read() refuses what is not a regular file, and does not wait for it",
+  "read() rejects a path that is not a regular file, without blocking",
   async (directory, files) => {
     if (isWindows) return;
     const { success } = await new Deno.Command("mkfifo", { args: [`${directory}/pipe`] }).output();
@@ -49,26 +49,26 @@ inDirectory(
     await Deno.symlink(`${directory}/pipe`, `${directory}/link`);
     for (const path of [`${directory}/pipe`, `${directory}/link`, "/dev/zero"]) {
       await assert.rejects(files.read(path, { limit: 5000 }), (error: PosternError) => {
-        assert.match(error.hint ?? "", /into a file/);
+        assert.match(error.hint ?? "", /copy its content to a file/);
         return coded("config", /: it is not a regular file$/)(error);
       });
     }
   },
 );
 
-inDirectory("read() takes /dev/null for an empty file", async (_directory, files) => {
+inDirectory("read() treats /dev/null as an empty file", async (_directory, files) => {
   if (!isWindows) assert.equal((await files.read("/dev/null")).length, 0);
 });
 
 inDirectory(
-  "readText() gives a sentence and a hint for a file that is no text of ours",
+  "readText() rejects an invalid text file with a message and a hint",
   async (directory, files) => {
     await Deno.writeFile(`${directory}/latin1`, Uint8Array.of(0x66, 0xfc, 0x72));
     await Deno.symlink(`${directory}/b`, `${directory}/a`);
     await Deno.symlink(`${directory}/a`, `${directory}/b`);
     const cases: readonly (readonly [string, RegExp, RegExp])[] = [
       ["latin1", /: it is not UTF-8 text$/, /UTF-8/],
-      ["a", /: too many levels of symbolic links$/, /circle/],
+      ["a", /: too many levels of symbolic links$/, /loop/],
       [".", /: is a directory$/, /a file/],
     ];
     for (const [path, message, hint] of cases) {
@@ -81,12 +81,12 @@ inDirectory(
   },
 );
 
-inDirectory("read() says what is wrong with a path", async (directory, files) => {
+inDirectory("read() reports the problem of a path", async (directory, files) => {
   await Deno.writeTextFile(`${directory}/file`, "");
   const cases: readonly (readonly [string, RegExp, RegExp?])[] = [
     ["missing", /^Cannot read ".*missing": no such file or directory$/, /relative/],
     [".", /is a directory$/, /a file/],
-    ["file/below", /not a directory$/, /part by part/],
+    ["file/below", /not a directory$/, /each part/],
     ["x".repeat(300), /the name is too long$/],
   ];
   for (const [path, message, hint = /^$/] of cases) {
@@ -97,12 +97,12 @@ inDirectory("read() says what is wrong with a path", async (directory, files) =>
   }
 });
 
-inDirectory("readText() refuses bytes that are not UTF-8", async (directory, files) => {
+inDirectory("readText() rejects bytes that are not UTF-8", async (directory, files) => {
   await Deno.writeFile(`${directory}/a`, new Uint8Array([0xff, 0xfe]));
   await assert.rejects(files.readText(`${directory}/a`), coded("config", /not UTF-8/));
 });
 
-inDirectory("readTextIfThere() gives undefined for a missing file only", async (directory, files) => {
+inDirectory("readTextIfThere() returns undefined for a missing file only", async (directory, files) => {
   assert.equal(await files.readTextIfThere(`${directory}/missing`), undefined);
   await assert.rejects(files.readTextIfThere(directory), coded("config", /is a directory/));
 });
@@ -130,12 +130,12 @@ inDirectory("replace() does not follow a symbolic link", async (directory, files
   assert.equal((await Deno.lstat(`${directory}/link`)).isFile, true);
 });
 
-inDirectory("remove() and info() take a missing file for what it is", async (directory, files) => {
+inDirectory("remove() and info() accept a missing file", async (directory, files) => {
   await files.remove(`${directory}/missing`);
   assert.equal(await files.info(`${directory}/missing`), undefined);
 });
 
-inDirectory("privateDirectory() makes parents and closes the last one", async (directory, files) => {
+inDirectory("privateDirectory() creates parents and closes the last directory", async (directory, files) => {
   const path = `${directory}/a/b/c`;
   await files.privateDirectory(path);
   await files.privateDirectory(path);
@@ -146,23 +146,26 @@ inDirectory("privateDirectory() makes parents and closes the last one", async (d
   assert.equal((await files.info(path))?.mode, 0o700);
 });
 
-inDirectory("privateDirectory() refuses what others may have prepared", async (directory, files) => {
-  if (isWindows) return;
-  await Deno.mkdir(`${directory}/open`);
-  await Deno.chmod(`${directory}/open`, 0o777);
-  await Deno.symlink(`${directory}/open`, `${directory}/link`);
-  await Deno.writeTextFile(`${directory}/file`, "");
-  const cases: readonly (readonly [string, RegExp])[] = [
-    ["open", /other users have access to it \(mode 0777\)$/],
-    ["link", /symbolic link$/],
-    ["file", /not a directory$/],
-  ];
-  for (const [name, message] of cases) {
-    await assert.rejects(files.privateDirectory(`${directory}/${name}`), coded("config", message));
-  }
-});
+inDirectory(
+  "privateDirectory() rejects a path that other users may have prepared",
+  async (directory, files) => {
+    if (isWindows) return;
+    await Deno.mkdir(`${directory}/open`);
+    await Deno.chmod(`${directory}/open`, 0o777);
+    await Deno.symlink(`${directory}/open`, `${directory}/link`);
+    await Deno.writeTextFile(`${directory}/file`, "");
+    const cases: readonly (readonly [string, RegExp])[] = [
+      ["open", /other users have access to it \(mode 0777\)$/],
+      ["link", /symbolic link$/],
+      ["file", /not a directory$/],
+    ];
+    for (const [name, message] of cases) {
+      await assert.rejects(files.privateDirectory(`${directory}/${name}`), coded("config", message));
+    }
+  },
+);
 
-inDirectory("append() writes in order, to the end of what is there", async (directory, files) => {
+inDirectory("append() writes in order, at the end of the file", async (directory, files) => {
   const path = `${directory}/log`;
   for (const round of ["a", "b"]) {
     using file = await files.append(path);
@@ -172,7 +175,7 @@ inDirectory("append() writes in order, to the end of what is there", async (dire
   if (!isWindows) assert.equal((await files.info(path))?.mode, 0o600);
 });
 
-inDirectory("lock() is held by one until it is given back", async (directory, files) => {
+inDirectory("lock() has one holder until its release", async (directory, files) => {
   const path = `${directory}/default.lock`;
   const first = await files.lock(path);
   assert.ok(first);
@@ -183,7 +186,7 @@ inDirectory("lock() is held by one until it is given back", async (directory, fi
   assert.ok(again);
 });
 
-inDirectory("lock() makes nothing through a link, and opens none", async (directory, files) => {
+inDirectory("lock() neither creates a file through a link nor opens one", async (directory, files) => {
   if (isWindows) return;
   const path = `${directory}/default.lock`;
   for (const there of [true, false]) {
@@ -199,7 +202,7 @@ inDirectory("lock() makes nothing through a link, and opens none", async (direct
 });
 
 inDirectory(
-  "lock() refuses a file that is no lock of ours, and does not wait for it",
+  "lock() rejects a file that is not our lock, without blocking",
   async (directory, files) => {
     if (isWindows) return;
     const path = `${directory}/default.lock`;
@@ -215,7 +218,7 @@ inDirectory(
   },
 );
 
-inDirectory("lock() of a person's own file follows a link to it", async (directory, files) => {
+inDirectory("lock() of a user's own file follows a link to it", async (directory, files) => {
   if (isWindows) return;
   await Deno.writeTextFile(`${directory}/known_hosts`, "a\n");
   await Deno.symlink(`${directory}/known_hosts`, `${directory}/link`);
@@ -224,7 +227,7 @@ inDirectory("lock() of a person's own file follows a link to it", async (directo
   assert.equal(await files.lock(`${directory}/known_hosts`, { isTheirs: true }), undefined);
 });
 
-inDirectory("lock() takes its file away at the end where that is asked for", async (directory, files) => {
+inDirectory("lock() removes its file at the end on request", async (directory, files) => {
   const path = `${directory}/default.lock`;
   const names = () => files.list(directory);
   (await files.lock(path))?.[Symbol.dispose]();
@@ -234,7 +237,7 @@ inDirectory("lock() takes its file away at the end where that is asked for", asy
   lock?.[Symbol.dispose]();
   if (!isWindows) assert.deepEqual(await names(), []);
   const next = await files.lock(path);
-  // The one before has given back what was its own.
+  // The previous holder has released its own lock.
   lock?.[Symbol.dispose]();
   assert.deepEqual(await names(), ["default.lock"]);
   assert.equal(await files.lock(path), undefined);
@@ -242,7 +245,7 @@ inDirectory("lock() takes its file away at the end where that is asked for", asy
 });
 
 inDirectory(
-  "lock() is held by one at a time however often its file goes and comes",
+  "lock() has one holder at a time while its file is removed and created repeatedly",
   async (directory, files) => {
     const path = `${directory}/default.lock`;
     let held = 0;
@@ -262,7 +265,7 @@ inDirectory(
 );
 
 inDirectory(
-  "readFrom() gives what follows an offset, at most as much as asked for",
+  "readFrom() returns bytes after an offset, up to a limit",
   async (directory, files) => {
     await Deno.writeTextFile(`${directory}/log`, "one\ntwo\nthree\n");
     const cases: readonly (readonly [offset: number, count: number, text: string])[] = [
@@ -281,7 +284,7 @@ inDirectory(
   },
 );
 
-inDirectory("create() makes a file once, and takes no other's place", async (directory, files) => {
+inDirectory("create() creates a file, and never replaces one", async (directory, files) => {
   const path = `${directory}/k.lock`;
   assert.deepEqual(await Promise.all([files.create(path), files.create(path)]).then((all) => all.sort()), [
     false,

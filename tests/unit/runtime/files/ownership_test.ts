@@ -5,16 +5,16 @@ import { listenUnix } from "../../../../src/runtime/network/unix_listening.ts";
 import { skippedTest } from "../../../support/peers.ts";
 
 const isWindows = Deno.build.os === "windows";
-/** Another user of this machine, whom only root can play. */
+/** Another user of this machine; only root can act as that user. */
 const stranger = 65_534;
 const isRoot = Deno.uid() === 0;
 
 interface Case {
   readonly name: string;
-  /** Makes what is at the path. */
+  /** Creates the file or directory at the path. */
   readonly make: (path: string, above: string) => void;
   readonly kind?: OwnedKind;
-  /** Whether it is there, or what is wrong with it. */
+  /** Whether the path exists, or the expected flaw. */
   readonly expected: boolean | RegExp;
   readonly asRoot?: true;
 }
@@ -47,7 +47,7 @@ const cases: readonly Case[] = [
     expected: /it is a symbolic link$/,
   },
   {
-    name: "a link to nothing",
+    name: "a dangling link",
     make: (path) => Deno.symlinkSync(`${path}.none`, path),
     expected: /symbolic link$/,
   },
@@ -61,7 +61,7 @@ const cases: readonly Case[] = [
     asRoot: true,
   },
   {
-    name: "a directory below one that everybody can write to",
+    name: "a directory below a world-writable one",
     make(path, above) {
       directory(0o700)(path);
       Deno.chmodSync(above, 0o777);
@@ -69,7 +69,7 @@ const cases: readonly Case[] = [
     expected: /other users can write to ".*" \(mode 0777\)$/,
   },
   {
-    name: "a directory below one that everybody can write to, and the sticky bit",
+    name: "a directory below a world-writable one with the sticky bit",
     make(path, above) {
       directory(0o700)(path);
       Deno.chmodSync(above, 0o1777);
@@ -116,7 +116,7 @@ const cases: readonly Case[] = [
 for (const { name, make, kind = "directory", expected, asRoot = false } of cases) {
   const title = `checkOwned() ${expected instanceof RegExp ? "refuses" : "looks at"} ${name}`;
   if (asRoot && !isRoot) {
-    skippedTest(title, "only on a machine where the tests are root");
+    skippedTest(title, "only when the tests run as root");
     continue;
   }
   Deno.test({
@@ -143,7 +143,7 @@ for (const { name, make, kind = "directory", expected, asRoot = false } of cases
 }
 
 Deno.test({
-  name: "checkOwned() looks above where a link leads, too",
+  name: "checkOwned() also inspects the directories above a link's target",
   ignore: isWindows,
   fn() {
     const above = Deno.makeTempDirSync();
@@ -160,7 +160,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "listenUnix() makes a socket that only we can connect to, and leaves nothing else",
+  name: "listenUnix() creates a socket that only we can connect to, and no other file",
   ignore: isWindows,
   async fn() {
     const above = Deno.makeTempDirSync();

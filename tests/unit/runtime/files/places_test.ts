@@ -84,7 +84,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    name: "Windows with a bare environment",
+    name: "Windows with a minimal environment",
     platform: "windows",
     env: { USERPROFILE: "C:\\Users\\me" },
     expected: { config: "C:\\Users\\me\\AppData\\Roaming\\postern" },
@@ -92,7 +92,7 @@ const cases: readonly Case[] = [
 ];
 
 for (const { name, platform, env, expected } of cases) {
-  Deno.test(`placesFor() knows ${name}`, () => {
+  Deno.test(`placesFor() returns ${name}`, () => {
     const places = placesFor({ platform, env: (variable) => env[variable], uid: 1000 });
     for (const [name, path] of Object.entries(expected)) {
       assert.equal(places[name as keyof Places], path, name);
@@ -101,7 +101,7 @@ for (const { name, platform, env, expected } of cases) {
 }
 
 for (const platform of ["linux", "windows"] as const) {
-  Deno.test(`placesFor() says what to set when ${platform} tells no home`, () => {
+  Deno.test(`placesFor() names the variable to set when ${platform} has no home`, () => {
     assert.throws(
       () => placesFor({ platform, env: () => undefined, uid: 1000 }),
       (error: PosternError) => error.code === "config" && /^set (HOME|USERPROFILE) /.test(error.hint ?? ""),

@@ -27,7 +27,7 @@ Deno.test("createStores() keeps values by key, in the order of keys", async () =
   assert.deepEqual([await store.get(["a"]), await store.get(["b"])], [undefined, 2]);
 });
 
-Deno.test("createStores() takes as much in a commit as storeLimits says", async () => {
+Deno.test("createStores() accepts as much per commit as storeLimits allows", async () => {
   await using place = await Place.make();
   using store = await stores.open(place.path);
   const { valueBytes, commitBytes, commitChanges } = storeLimits;
@@ -41,7 +41,7 @@ Deno.test("createStores() takes as much in a commit as storeLimits says", async 
   assert.equal((await store.list(["many"])).length, commitChanges);
 });
 
-Deno.test("createStores() opens one store several times at once", async () => {
+Deno.test("createStores() opens one store several times concurrently", async () => {
   await using place = await Place.make();
   using one = await stores.open(place.path);
   using other = await stores.open(place.path);
@@ -54,13 +54,13 @@ const damages: {
   readonly damage: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>;
 }[] = [
   { name: "another kind of file", damage: () => new TextEncoder().encode("not a database\n".repeat(1000)) },
-  { name: "half of one", damage: (bytes) => bytes.subarray(0, bytes.length / 2) },
+  { name: "half of a store", damage: (bytes) => bytes.subarray(0, bytes.length / 2) },
   { name: "empty", damage: () => new Uint8Array() },
-  { name: "one with every seventh byte changed, at which Deno itself panics", damage: changed },
-  { name: "one without its first page", damage: (bytes) => new Uint8Array(bytes).fill(0, 0, 4096) },
+  { name: "a store with every seventh byte changed, which makes Deno panic", damage: changed },
+  { name: "a store without its first page", damage: (bytes) => new Uint8Array(bytes).fill(0, 0, 4096) },
 ];
 for (const { name, damage } of damages) {
-  Deno.test(`createStores() calls a store damaged that is ${name}, and sets it aside`, async () => {
+  Deno.test(`createStores() reports ${name} as damaged, and sets the store aside`, async () => {
     await using place = await Place.make();
     {
       using store = await stores.open(place.path);
@@ -82,13 +82,13 @@ for (const { name, damage } of damages) {
   });
 }
 
-Deno.test("createStores() calls a store newer whose values a later runtime has written", async () => {
+Deno.test("createStores() reports a store of a later runtime as newer", async () => {
   await using place = await Place.make();
   {
     using store = await stores.open(place.path);
     await store.commit([{ set: ["a"], value: { of: "V8" } }, { set: ["b"], value: Uint8Array.of(1) }]);
   }
-  // The second byte is the version of V8's form; each V8 reads its own and older ones.
+  // The second byte is V8's format version; each V8 reads its own and older ones.
   const database = new DatabaseSync(place.path);
   database.exec("UPDATE kv SET v = CAST(x'ff63' || substr(v, 3) AS BLOB) WHERE v_encoding = 1");
   database.close();
@@ -98,7 +98,7 @@ Deno.test("createStores() calls a store newer whose values a later runtime has w
   await assert.rejects(store.list([]), { code: "config", detail: "newer" });
 });
 
-Deno.test("createStores() is config where there is no such directory, and not_allowed for a directory", async () => {
+Deno.test("createStores() rejects with config without the directory, and with not_allowed for a directory", async () => {
   await using place = await Place.make();
   await assert.rejects(stores.open(`${place.directory}/none/s.kv`), isNotInternal);
   await assert.rejects(stores.open(place.directory), isNotInternal);

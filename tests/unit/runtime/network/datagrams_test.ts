@@ -5,7 +5,7 @@ import { createNetwork } from "../../../../src/runtime/network/network.ts";
 const network = createNetwork();
 
 for (const host of ["127.0.0.1", "::1"]) {
-  Deno.test(`datagrams() carries datagrams both ways on ${host}, each whole`, async () => {
+  Deno.test(`datagrams() carries complete datagrams both ways on ${host}`, async () => {
     await using server = await network.datagrams({ host, port: 0 });
     await using client = await network.datagrams({ host, port: 0 });
     assert.equal(server.endpoint.host, host);
@@ -20,7 +20,7 @@ for (const host of ["127.0.0.1", "::1"]) {
   });
 }
 
-Deno.test("datagrams() names what keeps it from binding", async () => {
+Deno.test("datagrams() reports why it cannot bind", async () => {
   await using bound = await network.datagrams({ host: "127.0.0.1", port: 0 });
   await assert.rejects(
     network.datagrams(bound.endpoint),
@@ -33,7 +33,7 @@ Deno.test("datagrams() names what keeps it from binding", async () => {
   );
 });
 
-Deno.test("datagrams() keeps what comes while nobody receives, and survives receivers that are gone", async () => {
+Deno.test("datagrams() queues datagrams without a reader, and survives missing receivers", async () => {
   await using server = await network.datagrams({ host: "127.0.0.1", port: 0 });
   const gone = await network.datagrams({ host: "127.0.0.1", port: 0 });
   gone.close();
@@ -48,7 +48,7 @@ Deno.test("datagrams() keeps what comes while nobody receives, and survives rece
   );
 });
 
-Deno.test("datagrams() that are closed end whoever waits, and free their port", async () => {
+Deno.test("datagrams() end waiting readers at disposal, and free their port", async () => {
   const first = await network.datagrams({ host: "127.0.0.1", port: 0 });
   const waiting = first.receive();
   first.close();

@@ -7,16 +7,15 @@ function portOf({ endpoint }: Awaited<ReturnType<typeof inheritListening>>): num
   return "port" in endpoint ? endpoint.port : assert.fail("no port");
 }
 
-Deno.test("inheritListening() refuses a descriptor that is no listening socket", async () => {
+Deno.test("inheritListening() rejects a descriptor that is not a listening socket", async () => {
   await assert.rejects(inheritListening({ fd: 999 }), {
     code: "config",
     exit: 1,
-    message:
-      "Cannot take over the socket that was handed over as descriptor 999: it is no listening TCP socket",
+    message: "Cannot take over the inherited socket (descriptor 999): it is not a listening TCP socket",
   });
 });
 
-Deno.test("inheritListening() tells who the client is, and our own address", async () => {
+Deno.test("inheritListening() reports the client's address and our own", async () => {
   await using listening = await inheritListening(anyPort);
   using client = await Deno.connect({ hostname: "127.0.0.1", port: portOf(listening) });
   await using conn = await listening.accept() ?? assert.fail("closed");
@@ -24,7 +23,7 @@ Deno.test("inheritListening() tells who the client is, and our own address", asy
   assert.equal(conn.local, `127.0.0.1:${portOf(listening)}`);
 });
 
-Deno.test("inheritListening() keeps clients until they are asked for, in their order", async () => {
+Deno.test("inheritListening() queues clients in order until accept()", async () => {
   await using listening = await inheritListening(anyPort);
   const port = portOf(listening);
   using first = await Deno.connect({ hostname: "127.0.0.1", port });
@@ -35,7 +34,7 @@ Deno.test("inheritListening() keeps clients until they are asked for, in their o
   }
 });
 
-Deno.test("inheritListening() gives undefined to whoever waits when it is closed, and after it", async () => {
+Deno.test("inheritListening() resolves accept() with undefined during and after its disposal", async () => {
   const listening = await inheritListening(anyPort);
   const waiting = listening.accept();
   listening.close();

@@ -5,13 +5,13 @@ import { createNetwork } from "../../../../src/runtime/network/network.ts";
 
 const network = createNetwork();
 
-Deno.test("listen() names what keeps a socket's file from being made", async () => {
+Deno.test("listen() reports why a socket's file cannot be created", async () => {
   const directory = await Deno.makeTempDir();
   try {
     await Deno.writeTextFile(`${directory}/file`, "");
     const cases = [
-      [`${directory}/none/door.sock`, "no such file or directory"],
-      [`${directory}/file/door.sock`, "a part of the path is not a directory"],
+      [`${directory}/none/postern.sock`, "no such file or directory"],
+      [`${directory}/file/postern.sock`, "a part of the path is not a directory"],
     ] as const;
     for (const [path, reason] of cases) {
       assert.throws(() => network.listen({ path }), {
@@ -24,13 +24,13 @@ Deno.test("listen() names what keeps a socket's file from being made", async () 
   }
 });
 
-Deno.test("listenError() speaks of the port only where there is one", () => {
+Deno.test("listenError() mentions the port only if there is one", () => {
   const denied = new Deno.errors.PermissionDenied("Permission denied (os error 13)");
   const hintFor = (endpoint: Parameters<typeof listenError>[1]) => {
     const error = listenError(denied, endpoint);
     assert.ok(error instanceof PosternError);
     return error.hint;
   };
-  assert.match(hintFor({ path: "/door.sock" }) ?? "", /who owns it/);
-  assert.match(hintFor({ host: "127.0.0.1", port: 80 }) ?? "", /a port of 1024 or more/);
+  assert.match(hintFor({ path: "/postern.sock" }) ?? "", /check its owner/);
+  assert.match(hintFor({ host: "127.0.0.1", port: 80 }) ?? "", /a port of 1024 or higher/);
 });

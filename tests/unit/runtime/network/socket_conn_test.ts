@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { SocketConn } from "../../../../src/runtime/network/socket_conn.ts";
 
-Deno.test("SocketConn takes a socket that was reset before it was looked at, and tells it to the first reader", async () => {
+Deno.test("SocketConn accepts a socket that was reset early, and reports it at the first read", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   using _client = await Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port });
   const socket = await listener.accept();
-  // As macOS: a socket that is shut down in both directions takes no options any more.
+  // As on macOS: a socket that is shut down in both directions accepts no options.
   socket.setNoDelay = () => {
     throw Object.assign(new Error("Invalid argument (os error 22)"), { code: "EINVAL" });
   };

@@ -8,14 +8,14 @@ const ignore = Deno.build.os === "windows";
 
 const cases = [
   { name: "its exit code", script: "exit 42", code: 42 },
-  { name: "what it was set", script: '[ "$POSTERN_TRIED" = "a b" ]', code: 0 },
-  { name: "what we have besides", script: '[ -n "$PATH" ]', code: 0 },
+  { name: "its own variables", script: '[ "$POSTERN_TRIED" = "a b" ]', code: 0 },
+  { name: "our variables", script: '[ -n "$PATH" ]', code: 0 },
   { name: "a signal that ended it", script: "kill -KILL $$", code: 137 },
-  { name: "no process group of its own", script: "! kill -s 0 -- -$$ 2>/dev/null", code: 0 },
+  { name: "no separate process group", script: "! kill -s 0 -- -$$ 2>/dev/null", code: 0 },
 ];
 for (const { name, script, code } of cases) {
   Deno.test({
-    name: `runAttached() gives ${name}`,
+    name: `runAttached() handles ${name}`,
     ignore,
     async fn() {
       const env = { POSTERN_TRIED: "a b" };
@@ -31,14 +31,15 @@ Deno.test({
     for (
       const [name, code] of [["TERM", 143], ["HUP", 129], ["QUIT", 0]] as const
     ) {
-      // SIGINT is tried by the command line's tests: here it would end the test runner. What would end us ends neither: the program goes on, unless it is told as well.
+      // The command line's tests cover SIGINT: here it would end the test runner. A signal that would end us
+      // ends neither: the program continues unless it gets the signal too.
       const script = `kill -${name} $PPID; n=0; while [ $n -lt 5 ]; do sleep 0.1; n=$((n+1)); done; exit 0`;
       assert.equal(await runAttached(["sh", "-c", script], { signal }, systemClock), code, name);
     }
   },
 });
 
-Deno.test("runAttached() fails with 127 for a program that is missing, and 126 for what is none", async () => {
+Deno.test("runAttached() returns 127 for a missing program, and 126 for a file that is not one", async () => {
   const failures = [["/nowhere/program", 127], ["no-such-program-anywhere", 127], [
     Deno.makeTempFileSync(),
     126,
@@ -53,7 +54,7 @@ Deno.test("runAttached() fails with 127 for a program that is missing, and 126 f
 });
 
 Deno.test({
-  name: "runAttached() ends the program when it is told to",
+  name: "runAttached() ends the program with the signal",
   ignore,
   async fn() {
     const ending = new AbortController();

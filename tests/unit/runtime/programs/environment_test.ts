@@ -28,18 +28,18 @@ const cases = [
   },
 ];
 for (const { name, flags, names, ...seen } of cases) {
-  Deno.test(`hideEnvironment() keeps ${name}, and a package finds none of it`, async () => {
+  Deno.test(`hideEnvironment() keeps ${name}, and hides it from packages`, async () => {
     assert.deepEqual(await look(flags, names), { ...seen, child: "1 2\n" });
   });
 }
 
-Deno.test("hideEnvironment() leaves a list of names as it is where all are wanted", async () => {
+Deno.test("hideEnvironment() does not change a list of names when all are requested", async () => {
   const { ours, theirs } = await look(["--allow-env=ONE,NONE"], "any");
   assert.deepEqual(ours, ["1", "NotCapable", null]);
   assert.deepEqual(theirs, ["ONE"]);
 });
 
-/** What is seen of ONE=1, TWO=2 and a NONE that is not set: by us, by Deno.env, by node's process, by a program. */
+/** What each reader sees of ONE=1, TWO=2 and an unset NONE: we, Deno.env, node's process, a program. */
 async function look(flags: readonly string[], names: unknown): Promise<Seen> {
   const module = new URL("../../../../src/runtime/programs/environment.ts", import.meta.url).href;
   const file = await Deno.makeTempFile({ suffix: ".ts" });

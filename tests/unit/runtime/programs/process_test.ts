@@ -26,26 +26,26 @@ test("run() collects both outputs and the exit code", async () => {
   assert.deepEqual(result, { code: 3, stdout: "in b\n", stderr: "err\n" });
 });
 
-test("run() gives a program no input and lets it ignore what it is given", async () => {
+test("run() passes no input by default, and lets the program ignore its input", async () => {
   assert.equal((await process.run(["cat"], { signal })).stdout, "");
   assert.equal((await process.run(["true"], { signal, stdin: "x".repeat(1_000_000) })).code, 0);
 });
 
-test("run() says that there is no such program", async () => {
+test("run() reports a missing program", async () => {
   await assert.rejects(
     process.run(["no-such-program-here"], { signal }),
     (error: PosternError) => error.code === "config" && /no such program$/.test(error.message),
   );
 });
 
-test("run() ends a program that says too much", async () => {
+test("run() ends a program with too much output", async () => {
   await assert.rejects(
     process.run(["yes"], { signal }),
     (error: PosternError) => error.code === "protocol" && /more than 4194304 bytes/.test(error.message),
   );
 });
 
-test("run() ends the program with the signal, also when a grandchild keeps the output open", async () => {
+test("run() ends the program with the signal, even if a grandchild keeps the output open", async () => {
   const reason = new Error("enough");
   for (const command of [["sleep", "60"], ["sh", "-c", "sleep 60 & wait"]]) {
     const controller = new AbortController();
@@ -59,7 +59,7 @@ test("run() ends the program with the signal, also when a grandchild keeps the o
   );
 });
 
-test("pipe() makes a program's input and output a connection, and keeps its last words", async () => {
+test("pipe() makes a program's input and output a connection, and keeps the end of its stderr", async () => {
   const { conn, ended } = await process.pipe(["sh", "-c", "cat; echo $A >&2; exit 3"], {
     signal,
     env: { A: "that was all" },
@@ -72,7 +72,7 @@ test("pipe() makes a program's input and output a connection, and keeps its last
   await conn[Symbol.asyncDispose]();
 });
 
-test("pipe() keeps only the end of what a program says, and does not wait for its children", async () => {
+test("pipe() keeps only the end of a program's stderr, and does not wait for grandchildren", async () => {
   const { conn, ended } = await process.pipe(
     ["sh", "-c", "yes | head -c 1000000 >&2; echo end >&2; sleep 60 & echo $!"],
     { signal },
@@ -86,7 +86,7 @@ test("pipe() keeps only the end of what a program says, and does not wait for it
   Deno.kill(Number(new TextDecoder().decode(into.subarray(0, count))), "SIGKILL");
 });
 
-test("pipe() ends the program with the signal, one that does not listen too", async () => {
+test("pipe() ends the program with the signal, even one that ignores SIGTERM", async () => {
   const reason = new Error("enough");
   for (const script of ["exec sleep 60", "trap '' TERM; echo ready; while :; do sleep 0.1; done"]) {
     const controller = new AbortController();
@@ -101,7 +101,7 @@ test("pipe() ends the program with the signal, one that does not listen too", as
   await assert.rejects(process.pipe(["true"], { signal: AbortSignal.abort(reason) }), reason);
 });
 
-test("pipe() gives a program a session of its own, and says when there is no such program", async () => {
+test("pipe() starts a program in a separate session, and reports a missing one", async () => {
   const script = "read -r line </proc/$$/stat; set -- $line; [ $$ = $6 ] && echo own";
   const { conn } = await process.pipe(["sh", "-c", script], { signal });
   if (Deno.build.os === "linux") assert.equal(new TextDecoder().decode(await readAll(conn)), "own\n");
@@ -109,7 +109,7 @@ test("pipe() gives a program a session of its own, and says when there is no suc
   await assert.rejects(process.pipe(["no-such-program-here"], { signal }), { code: "config" });
 });
 
-test("background() appends what the program says to the log and tells its end", async () => {
+test("background() appends the program's output to the log and reports its end", async () => {
   const directory = await Deno.makeTempDir();
   try {
     const log = `${directory}/log`;
@@ -145,22 +145,22 @@ for (const command of ["exec sleep 60", "trap '' TERM; echo deaf >&2; exec sleep
   });
 }
 
-test("on() hears a signal until disposed", async () => {
+test("on() receives a signal until disposed", async () => {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // Waiting for a signal alone does not keep a process alive.
-  using _alive = systemClock.after(10_000, () => reject(new Error("no signal came")));
+  // Waiting for a signal does not keep a process alive.
+  using _alive = systemClock.after(10_000, () => reject(new Error("no signal arrived")));
   const hearing = process.on("SIGHUP", resolve);
   Deno.kill(process.pid, "SIGHUP");
   await promise;
   hearing[Symbol.dispose]();
 });
 
-Deno.test("self starts main.ts again with its flags", () => {
+Deno.test("self restarts main.ts with its flags", () => {
   assert.deepEqual(process.self, [Deno.execPath(), "run", "--allow-env=HOME", "file:///src/main.ts"]);
 });
 
 Deno.test({
-  name: "env() names the flag it lacks",
+  name: "env() names the missing flag",
   permissions: { env: ["HOME"] },
   fn() {
     process.env("HOME");
@@ -173,12 +173,12 @@ Deno.test({
 });
 
 Deno.test({
-  name: "createProcess().run() names the flag that a program needs which is not listed",
+  name: "createProcess().run() names the missing flag for a program that is not listed",
   permissions: { run: ["true"] },
   fn: async () => {
     await assert.rejects(process.run(["id"], { signal: new AbortController().signal }), {
       code: "not_allowed",
-      message: 'Cannot run "id": this needs the permission --allow-run=id',
+      message: 'Cannot run "id": missing permission --allow-run=id',
       hint: "put the flag before the command: deno task postern --allow-run=id COMMAND",
     });
   },

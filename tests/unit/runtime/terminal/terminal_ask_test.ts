@@ -4,7 +4,7 @@ import { type AtTerminal, atTerminal, type TerminalSession } from "../../../supp
 
 const source = new URL("../../../../src/runtime/terminal/", import.meta.url);
 
-/** Asks at a terminal of its own and says what came of it. */
+/** Asks at a separate terminal and returns the result. */
 function ask(
   python: string,
   steps: readonly AtTerminal[],
@@ -32,7 +32,7 @@ function ask(
 const raw = { echo: false, lines: false };
 const usual = { echo: true, lines: true };
 
-peerTest("Terminal.ask() takes a secret that nobody sees from a terminal", ["python"], async ({ python }) => {
+peerTest("Terminal.ask() reads a secret without echo", ["python"], async ({ python }) => {
   const { screen, code, during, after } = await ask(python, [
     { until: "Q0: ", press: "wrong\x15pässw\x7f" },
     { until: "", press: "w0rd\r" },
@@ -45,7 +45,7 @@ peerTest("Terminal.ask() takes a secret that nobody sees from a terminal", ["pyt
   assert.deepEqual(after, usual);
 });
 
-peerTest("Terminal.ask() shows what may be seen", ["python"], async ({ python }) => {
+peerTest("Terminal.ask() echoes other input", ["python"], async ({ python }) => {
   const { screen, after } = await ask(python, [{ until: "Q0: ", press: "nane\x7f\x7fme\r" }], { echo: true });
   assert.equal(screen, 'Q0: nane\b \b\b \bme\r\ngot "name"\r\n');
   assert.deepEqual(after, usual);
@@ -59,7 +59,7 @@ for (
     { name: "SIGQUIT", how: { signal: "QUIT" } },
   ] as const
 ) {
-  peerTest(`Terminal.ask() gives the terminal back at ${name}`, ["python"], async ({ python }) => {
+  peerTest(`Terminal.ask() restores the terminal at ${name}`, ["python"], async ({ python }) => {
     const { screen, code, during, after } = await ask(python, [{ until: "Q0: ", ...how }]);
     assert.match(screen, /failed cancelled/);
     assert.equal(code, 7);
@@ -69,7 +69,7 @@ for (
 }
 
 peerTest(
-  "Terminal.ask() asks nobody where the question would go into a file",
+  "Terminal.ask() does not prompt when stderr is a file",
   ["python", "sh"],
   async ({ python, sh }) => {
     const directory = await Deno.makeTempDir();

@@ -54,7 +54,7 @@ function asking(
   };
 }
 
-Deno.test("TerminalQuestions.ask() shows no secret, and anything else", async () => {
+Deno.test("TerminalQuestions.ask() echoes everything but secrets", async () => {
   const terminal = new FakeTerminal();
   const { ask, secret } = asking(terminal);
   terminal.press("hid");
@@ -77,7 +77,7 @@ Deno.test("TerminalQuestions.ask() has no answer without a terminal, or at its e
   }
 });
 
-Deno.test("TerminalQuestions.ask() asks one question at a time, and skips who gave up", async () => {
+Deno.test("TerminalQuestions.ask() asks one question at a time, and skips aborted ones", async () => {
   const terminal = new FakeTerminal();
   const { ask, secret } = asking(terminal);
   const stop = new AbortController();
@@ -94,7 +94,7 @@ Deno.test("TerminalQuestions.ask() asks one question at a time, and skips who ga
   assert.equal(terminal.shown, "one? \nthree? \n");
 });
 
-Deno.test("TerminalQuestions.ask() gives the terminal back when it is given up, and asks again", async () => {
+Deno.test("TerminalQuestions.ask() restores the terminal when aborted, and can ask again", async () => {
   const terminal = new FakeTerminal();
   const { ask, secret } = asking(terminal);
   const stop = new AbortController();
@@ -103,7 +103,7 @@ Deno.test("TerminalQuestions.ask() gives the terminal back when it is given up, 
   stop.abort(new Error("enough"));
   await assert.rejects(given, /enough/);
   assert.equal(terminal.isRaw, false);
-  // Its read goes on; what comes meanwhile was meant for nobody.
+  // The aborted question's read is still running; input until the next question is dropped.
   terminal.press("stray\n");
   await new Promise((resolve) => setTimeout(resolve));
   const next = secret();
@@ -111,7 +111,7 @@ Deno.test("TerminalQuestions.ask() gives the terminal back when it is given up, 
   assert.equal(await next, "right");
 });
 
-Deno.test("TerminalQuestions.ask() is cancelled by the interrupt key, which all hear who listen for SIGINT", async () => {
+Deno.test("TerminalQuestions.ask() is canceled by the interrupt key, which also calls all SIGINT listeners", async () => {
   const terminal = new FakeTerminal();
   let heard = 0;
   using _ear = listenForSignal("SIGINT", () => heard++);
@@ -121,7 +121,7 @@ Deno.test("TerminalQuestions.ask() is cancelled by the interrupt key, which all 
   assert.equal(heard, 1);
 });
 
-Deno.test("TerminalQuestions.ask() gives the terminal back at a signal", async () => {
+Deno.test("TerminalQuestions.ask() restores the terminal at a signal", async () => {
   const terminal = new FakeTerminal();
   const asked = assert.rejects(asking(terminal).secret(), { code: "cancelled" });
   await new Promise((resolve) => setTimeout(resolve));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { PosternError } from "../../../../src/words/mod.ts";
 import { OrderedOutput } from "../../../../src/runtime/terminal/terminal.ts";
 
-/** Takes a few bytes at a time and fails as told. */
+/** Accepts a few bytes at a time and fails on demand. */
 class SlowSink {
   text = "";
   writes = 0;
@@ -18,14 +18,14 @@ class SlowSink {
   }
 }
 
-Deno.test("OrderedOutput.write() writes whole texts in order", async () => {
+Deno.test("OrderedOutput.write() writes complete texts in order", async () => {
   const sink = new SlowSink();
   const output = new OrderedOutput(sink, "the output");
   await Promise.all([output.write("first text\n"), output.write("second text\n"), output.write("")]);
   assert.equal(sink.text, "first text\nsecond text\n");
 });
 
-Deno.test("OrderedOutput.write() takes a reader that has gone away for no error and tries no more", async () => {
+Deno.test("OrderedOutput.write() ignores a closed reader and stops writing", async () => {
   const sink = new SlowSink();
   const output = new OrderedOutput(sink, "the output");
   sink.failure = new Deno.errors.BrokenPipe("gone");
@@ -36,7 +36,7 @@ Deno.test("OrderedOutput.write() takes a reader that has gone away for no error 
   assert.equal(output.hasGone, true);
 });
 
-Deno.test("OrderedOutput.write() tells the caller of a failure and goes on with the next", async () => {
+Deno.test("OrderedOutput.write() rejects on a failure and continues with the next text", async () => {
   const sink = new SlowSink();
   const output = new OrderedOutput(sink, "the output");
   sink.failure = Object.assign(new Error("full"), { code: "ENOSPC" });

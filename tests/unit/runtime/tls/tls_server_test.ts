@@ -12,7 +12,7 @@ const { signal } = new AbortController();
 const site = { serverName: "site.example.net", ca: testTls.ca };
 const mutual = { ...testTls.server, clientCa: testTls.ca };
 
-/** What becomes of both sides: a connection or an error. */
+/** Returns the result for each side: a connection or an error. */
 async function handshake(
   client: SecureOptions,
   server: ServeSecureOptions,
@@ -28,7 +28,7 @@ async function handshake(
 for (
   const { name, client, server } of [
     { name: "a client with a certificate", client: { ...site, ...testTls.client }, server: mutual },
-    { name: "a client without one where nobody asks", client: site, server: testTls.server },
+    { name: "a client without a certificate when none is required", client: site, server: testTls.server },
     {
       name: "HTTP/2",
       client: { ...site, ...testTls.client, alpn: ["h2"] },
@@ -36,7 +36,7 @@ for (
     },
   ]
 ) {
-  Deno.test(`secureAsServer() carries bytes and half-closes of ${name}`, async () => {
+  Deno.test(`secureAsServer() transfers bytes and half-closes of ${name}`, async () => {
     const [near, far] = await handshake(client, server);
     assert.ok(!(near instanceof Error) && !(far instanceof Error), String([near, far]));
     const sent = patternBytes(500_000);
@@ -54,14 +54,14 @@ for (
 for (
   const { name, client } of [
     { name: "no certificate", client: site },
-    { name: "a certificate for servers", client: { ...site, ...testTls.server } },
+    { name: "a server certificate", client: { ...site, ...testTls.server } },
   ]
 ) {
-  Deno.test(`secureAsServer() refuses a client with ${name}`, async () => {
+  Deno.test(`secureAsServer() rejects a client with ${name}`, async () => {
     const [near, far] = await handshake(client, mutual);
     assert.ok(far instanceof Error);
     assert.equal((far as { code?: unknown }).code, "auth", String(far));
-    // In TLS 1.3 the client has finished before it is refused.
+    // In TLS 1.3, the client finishes its handshake before the server rejects it.
     if (!(near instanceof Error)) {
       await assert.rejects(async () => {
         if (await near.read(new Uint8Array(1)) === null) throw new Error("ended");
@@ -71,7 +71,7 @@ for (
   });
 }
 
-Deno.test("secureAsServer() ends with a client that leaves, or says something else", async () => {
+Deno.test("secureAsServer() ends with a client that disconnects, or does not use TLS", async () => {
   for (const says of [undefined, "GET / HTTP/1.1\r\n\r\n"]) {
     const [near, far] = memoryPair();
     const serving = secureAsServer(far, { ...mutual, signal });

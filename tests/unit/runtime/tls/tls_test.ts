@@ -14,7 +14,7 @@ import { testTls } from "../../../support/tls_files.ts";
 const { signal } = new AbortController();
 const site = { serverName: "site.example.net", ca: testTls.ca };
 
-/** Connects to a TLS server that is served by `serve` for as long as `body` runs. */
+/** Connects to a TLS server that `serve` handles while `body` runs. */
 async function withServer(
   { serve, ...options }: TlsOptions & { serve?: (socket: TLSSocket) => void },
   body: (conn: Conn) => Promise<void>,
@@ -58,13 +58,13 @@ const refused: readonly { name: string; options: SecureOptions; message: RegExp 
   },
   { name: "another IP address", options: { ...site, serverName: "127.0.0.2" }, message: /other names$/ },
   {
-    name: "a CA that nobody trusts",
+    name: "an untrusted CA",
     options: { serverName: "site.example.net" },
-    message: /no CA that is trusted/,
+    message: /not signed by a trusted/,
   },
 ];
 for (const { name, options, message } of refused) {
-  Deno.test(`secure() refuses ${name}`, () =>
+  Deno.test(`secure() rejects ${name}`, () =>
     withServer({}, async (conn) => {
       await assert.rejects(secure(conn, { ...options, signal }), failing("auth", message));
       await assert.rejects(conn.write(new Uint8Array(1)));
@@ -91,7 +91,7 @@ for (
   });
 }
 
-Deno.test("secure() carries a half-close: the answer to the end still comes", () =>
+Deno.test("secure() transfers a half-close: the answer still arrives", () =>
   withServer({
     allowHalfOpen: true,
     serve: (socket) => {
@@ -107,17 +107,17 @@ Deno.test("secure() carries a half-close: the answer to the end still comes", ()
     assert.equal(new TextDecoder().decode(await readAll(secured)), "answer to question");
   }));
 
-Deno.test("secure() says that TLS 1.2 carries no half-close", () =>
+Deno.test("secure() reports that TLS 1.2 has no half-close", () =>
   withServer({ maxVersion: "TLSv1.2", serve: (socket) => socket.end() }, async (conn) => {
     await using secured = await secure(conn, { ...site, signal });
     assert.equal(secured.carriesHalfClose, false);
     await readAll(secured);
   }));
 
-Deno.test("secure() moves a megabyte each way unchanged", () =>
+Deno.test("secure() transfers a megabyte each way unchanged", () =>
   withServer({
     allowHalfOpen: true,
-    // Not `pipe`: Deno's loses the end of a TLS socket that it had paused.
+    // Not `pipe`: Deno's loses the end of a paused TLS socket.
     serve: (socket) => {
       socket.on("data", (chunk) => socket.write(chunk));
       socket.on("end", () => socket.end());
@@ -131,7 +131,7 @@ Deno.test("secure() moves a megabyte each way unchanged", () =>
     assert.deepEqual(await back, bytes);
   }));
 
-Deno.test("a TlsConn writes what is under way when both sides have ended", async () => {
+Deno.test("a TlsConn writes pending data after both sides have ended", async () => {
   const [a, b] = memoryPair({ capacity: 1000 });
   const below = new BelowTls(b);
   const socket = new TLSSocket(below.stream, { isServer: true, ...testTls.server });
@@ -144,7 +144,7 @@ Deno.test("a TlsConn writes what is under way when both sides have ended", async
   await answering;
 });
 
-Deno.test("secure() shows a client certificate", () =>
+Deno.test("secure() sends a client certificate", () =>
   withServer({
     requestCert: true,
     rejectUnauthorized: true,
@@ -164,18 +164,18 @@ Deno.test("secure() offers protocols (ALPN)", () =>
     },
   ));
 
-Deno.test("secure() says when the other side does not speak TLS", async () => {
+Deno.test("secure() reports a peer that does not use TLS", async () => {
   const [near, far] = memoryPair();
   const securing = secure(near, { ...site, signal });
   await far.write(new TextEncoder().encode("HTTP/1.1 400 Bad Request\r\n\r\n"));
-  await assert.rejects(securing, failing("protocol", /^Cannot speak TLS with "site.example.net"/));
+  await assert.rejects(securing, failing("protocol", /^Cannot start TLS with "site.example.net"/));
 });
 
-Deno.test("secure() says when the other side closes", async () => {
+Deno.test("secure() reports a peer that closes the connection", async () => {
   const [near, far] = memoryPair();
   const securing = secure(near, { ...site, signal });
   await far.closeWrite();
-  await assert.rejects(securing, failing("protocol", /^Cannot speak TLS/));
+  await assert.rejects(securing, failing("protocol", /^Cannot start TLS/));
 });
 
 Deno.test("secure() ends with the signal's reason and drops the connection", async () => {
@@ -196,12 +196,12 @@ Deno.test("secure() trusts the certificates of SSL_CERT_FILE", () =>
     assert.equal(new TextDecoder().decode(await readAll(secured)), "hello");
   }));
 
-Deno.test("secure() trusts nobody but `ca` when told so", () =>
+Deno.test("secure() trusts only `ca` with trust: ca", () =>
   withServer({}, async (conn) => {
     using _variable = setSslCertFile(fileURLToPath(new URL("../../../support/tls/ca.crt", import.meta.url)));
     await assert.rejects(
       secure(conn, { serverName: site.serverName, trust: "ca", signal }),
-      failing("auth", /no CA that is trusted/),
+      failing("auth", /not signed by a trusted/),
     );
   }));
 
@@ -211,14 +211,14 @@ Deno.test("secure() trusts `ca` alone", () =>
     assert.equal(new TextDecoder().decode(await readAll(secured)), "hello");
   }));
 
-Deno.test("secure() trusts anybody of any name only when told so", () =>
+Deno.test("secure() trusts every peer and name only with trust: any", () =>
   withServer({ serve: (socket) => socket.end("hello") }, async (conn) => {
     const options = { serverName: "other.example.net", trust: "any" } as const;
     await using secured = await secure(conn, { ...options, signal });
     assert.equal(new TextDecoder().decode(await readAll(secured)), "hello");
   }));
 
-Deno.test("secure() says when SSL_CERT_FILE names no file", () =>
+Deno.test("secure() reports a missing SSL_CERT_FILE", () =>
   withServer({}, async (conn) => {
     using _variable = setSslCertFile("missing.pem");
     await assert.rejects(
@@ -228,7 +228,7 @@ Deno.test("secure() says when SSL_CERT_FILE names no file", () =>
   }));
 
 for (const part of ["ca", "cert", "key"] as const) {
-  Deno.test(`secure() says when ${part} is not PEM`, () =>
+  Deno.test(`secure() reports that ${part} is not PEM`, () =>
     withServer({}, async (conn) => {
       const options = { ...site, ...testTls.client, [part]: "not PEM", signal };
       await assert.rejects(
@@ -257,7 +257,7 @@ function failing(code: ErrorCode, message: RegExp) {
   };
 }
 
-Deno.test("trust() says of a runtime that is too old that it is, and what to do", () => {
+Deno.test("trust() reports an old runtime, and how to fix it", () => {
   assert.throws(() => trust({}, []), (error: PosternError) => {
     assert.equal(error.code, "config");
     assert.match(error.message, /the runtime of this build/);
@@ -266,7 +266,7 @@ Deno.test("trust() says of a runtime that is too old that it is, and what to do"
   });
 });
 
-Deno.test("secure() tells what the peer has shown of itself", async () => {
+Deno.test("secure() reports the peer's certificates", async () => {
   const cert = `${testTls.server.cert}\n${testTls.ca}`;
   const plain = (pem: string) => pem.replaceAll(/\s/g, "");
   await withServer({ cert }, async (conn) => {

@@ -67,7 +67,7 @@ Deno.test("reachingThrough() reports an unknown name in BindAddress", async () =
   const network = {
     lookup: (name: string) =>
       Promise.reject(
-        new PosternError("name_not_found", `Cannot resolve "${name}"`, { reason: "no such name here" }),
+        new PosternError("name_not_found", `Cannot resolve "${name}"`, { reason: "no such name" }),
       ),
     connect: () => Promise.reject(new Error("no connection expected")),
   };
@@ -76,6 +76,6 @@ Deno.test("reachingThrough() reports an unknown name in BindAddress", async () =
   const reach = reachingThrough(dialer, { network, services, isStraight: true });
   await assert.rejects(reach(sshHost("jump", { bindAddress: "wlan.test" }), { signal }), {
     code: "name_not_found",
-    message: "Cannot use BindAddress wlan.test: no such name here",
+    message: "Cannot use BindAddress wlan.test: no such name",
   });
 });

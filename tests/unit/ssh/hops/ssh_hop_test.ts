@@ -88,7 +88,7 @@ Deno.test("SshHop reconnects by itself, but not after the user canceled a prompt
   await using hop = hopTo(() => {
     asked++;
     if (asked === 2) return Promise.reject(new PosternError("unreachable", "The network is down"));
-    if (asked === 3) return Promise.reject(new PosternError("cancelled", "The question was interrupted"));
+    if (asked === 3) return Promise.reject(new PosternError("cancelled", "The user interrupted the prompt"));
     return server.connect();
   }, clock);
   const conn = await hop.dial(target, { signal });

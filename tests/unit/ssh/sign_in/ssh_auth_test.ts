@@ -208,7 +208,7 @@ Deno.test("signInToSsh() stops prompting after a missing answer, however often t
 
 Deno.test("signInToSsh() ends when the user interrupts", async () => {
   const link = new ScriptedLink(() => failure("password"));
-  const interrupted = new PosternError("cancelled", "The question was interrupted");
+  const interrupted = new PosternError("cancelled", "The user interrupted the prompt");
   await assert.rejects(run(link, { prompt: () => Promise.reject(interrupted) }), interrupted);
 });
 
